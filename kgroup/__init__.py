@@ -1,0 +1,1 @@
+"""kgroup: a Kafka consumer that implements the group protocol itself."""

@@ -1,0 +1,1 @@
+"""The consumer: conductor, backends, fetching, batches."""

@@ -1,0 +1,1 @@
+"""The IO shell: sockets, connections, what is known of the cluster. Never: group decisions."""

@@ -1,0 +1,72 @@
+"""Where time, chance and the network enter kgroup: the ports that tests replace.
+
+Decides: the shape of each port, and the real ones.
+Never: is imported below the IO line.
+"""
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import anyio
+from anyio.abc import ByteStream
+
+__all__ = ["Clock", "Dial", "Dice", "Ports", "dial_tcp", "system_clock", "system_ports"]
+
+Clock = Callable[[], float]
+"""Seconds on a clock that never goes back."""
+
+
+class Dice(Protocol):
+    """The only source of chance; `random.Random` fits."""
+
+    def uniform(self, a: float, b: float, /) -> float:
+        """Return a number between a and b."""
+        ...
+
+    def getrandbits(self, k: int, /) -> int:
+        """Return k random bits."""
+        ...
+
+
+class Dial(Protocol):
+    """Opens one connection; the caller bounds the time."""
+
+    async def __call__(self, host: str, port: int) -> ByteStream:
+        """Connect, or raise OSError."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """Everything a consumer takes from outside, besides its options.
+
+    Args:
+        dial: opens connections.
+        clock: monotonic seconds; counts time in suspend where the platform can.
+        wall: seconds since the epoch, for logs only.
+        dice: jitter and nonces.
+    """
+
+    dial: Dial
+    clock: Clock
+    wall: Clock
+    dice: Dice
+
+
+async def dial_tcp(host: str, port: int) -> ByteStream:
+    """Open a TCP connection with TCP_NODELAY."""
+    return await anyio.connect_tcp(host, port)
+
+
+def system_clock() -> float:
+    """Read the monotonic clock, counting time in suspend where the platform has such a clock."""
+    boottime = getattr(time, "CLOCK_BOOTTIME", None)
+    return time.monotonic() if boottime is None else time.clock_gettime(boottime)
+
+
+def system_ports() -> Ports:
+    """Return the real network, clock and dice."""
+    return Ports(dial=dial_tcp, clock=system_clock, wall=time.time, dice=random.SystemRandom())

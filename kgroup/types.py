@@ -1,0 +1,298 @@
+"""The values of the field: what every room of kgroup passes to every other.
+
+Decides: shapes and names (Kafka's own words), nothing else.
+Never: imports a room, validates against a broker, reads a clock.
+KIPs: 62 (rebalance timeout), 320 (leader epochs), 345 (static members), 429 (cooperative).
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import NamedTuple
+
+__all__ = [
+    "Cause",
+    "ChangeKind",
+    "Claim",
+    "CommitOutcome",
+    "CommitStatus",
+    "Generation",
+    "IsolationLevel",
+    "Leave",
+    "MemberState",
+    "Membership",
+    "OffsetAndMetadata",
+    "OffsetAndTimestamp",
+    "OwnershipChange",
+    "PartitionOutcome",
+    "RebalanceProtocol",
+    "Subscription",
+    "TopicPartition",
+]
+
+
+class TopicPartition(NamedTuple):
+    """One partition of one topic; equal to the tuple that aiokafka and kafka-python use."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+class OffsetAndMetadata(NamedTuple):
+    """A committed position: the next offset to read, free text, and a leader epoch.
+
+    Args:
+        offset: first offset that has not been handled; never negative.
+        metadata: free text kept by the coordinator, at most 4,096 bytes by a broker's default.
+        leader_epoch: epoch of the record before `offset`, None when not known (KIP-320).
+    """
+
+    offset: int
+    metadata: str = ""
+    leader_epoch: int | None = None
+
+
+class OffsetAndTimestamp(NamedTuple):
+    """The answer to "which offset was written at or after this time".
+
+    Args:
+        offset: first offset at or after the asked time.
+        timestamp: timestamp of that record, milliseconds since the epoch.
+        leader_epoch: leader epoch of that record, None when the broker did not say.
+    """
+
+    offset: int
+    timestamp: int
+    leader_epoch: int | None = None
+
+
+class IsolationLevel(Enum):
+    """Whether records of open and aborted transactions are seen (KIP-98)."""
+
+    READ_UNCOMMITTED = 0
+    READ_COMMITTED = 1
+
+
+class RebalanceProtocol(Enum):
+    """Whether a member hands back everything before it rejoins, or only what moves (KIP-429)."""
+
+    EAGER = "eager"
+    COOPERATIVE = "cooperative"
+
+
+class Leave(Enum):
+    """What `close()` tells the coordinator (KIP-1092); DEFAULT leaves unless static."""
+
+    DEFAULT = "default"
+    LEAVE = "leave"
+    REMAIN = "remain"
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """What a member asks for; exactly one of the three is given.
+
+    Args:
+        topics: topic names.
+        pattern: regular expression matched from the start of a topic's name.
+        exclude: regular expression of names the pattern must not take; only with `pattern`.
+        partitions: partitions taken by hand, without a group's assignment.
+    """
+
+    topics: frozenset[str] | None = None
+    pattern: str | None = None
+    exclude: str | None = None
+    partitions: frozenset[TopicPartition] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """What the broker fences a member by; always whole, replaced in one place.
+
+    Args:
+        group_id: name of the group.
+        generation_id: number of the round this identity was synced in; it can go back after a
+            coordinator failure, so it orders nothing.
+        member_id: the id the coordinator gave.
+        group_instance_id: static identity (KIP-345), None for a dynamic member.
+        protocol_name: the assignor the coordinator chose, None before the first round.
+    """
+
+    group_id: str
+    generation_id: int
+    member_id: str
+    group_instance_id: str | None = None
+    protocol_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One period of ownership of one partition, valid while it is held without a break.
+
+    Args:
+        tp: the partition.
+        serial: number of the period, rising within one member; never reused.
+    """
+
+    tp: TopicPartition
+    serial: int
+
+    def __str__(self) -> str:
+        return f"{self.tp}#{self.serial}"
+
+
+class ChangeKind(Enum):
+    """Which listener callback a change of ownership is for."""
+
+    ASSIGNED = "assigned"
+    REVOKED = "revoked"
+    LOST = "lost"
+
+
+class Cause(Enum):
+    """Why ownership changes, in the words a person would use."""
+
+    SUBSCRIBED = "the subscription changed"
+    GROUP_REBALANCED = "the group is rebalancing"
+    ASSIGNED = "the leader assigned it"
+    TOPICS_CHANGED = "topics or their partition counts changed"
+    ENFORCED = "the application asked for a rebalance"
+    CLOSING = "the consumer is closing"
+    UNSUBSCRIBED = "the application unsubscribed"
+    POLL_TIMEOUT = "the application did not poll within max_poll_interval"
+    SESSION_EXPIRED = "the session could not be confirmed in time"
+    UNKNOWN_MEMBER = "the coordinator no longer knows this member"
+    GENERATION_STALE = "the coordinator is at another generation"
+    FENCED = "another member uses the same group instance id"
+    FAILED = "a fatal error ended the membership"
+
+
+@dataclass(frozen=True, slots=True)
+class OwnershipChange:
+    """One call of the listener: what it gains, keeps and loses, and why.
+
+    Args:
+        kind: which callback it is.
+        added: claims that begin with this change (ASSIGNED), in order of partition.
+        kept: claims held before and after.
+        removed: claims that end with this change (REVOKED, LOST).
+        cause: why.
+        generation: identity at the time; None when it is already gone.
+        serial: number of the change, rising within one member.
+    """
+
+    kind: ChangeKind
+    added: tuple[Claim, ...]
+    kept: tuple[Claim, ...]
+    removed: tuple[Claim, ...]
+    cause: Cause
+    generation: Generation | None
+    serial: int
+
+
+class MemberState(Enum):
+    """Where a member stands in the group protocol."""
+
+    UNSUBSCRIBED = "unsubscribed"
+    FINDING = "finding"
+    PREPARING = "preparing"
+    JOINING = "joining"
+    ASSIGNING = "assigning"
+    SYNCING = "syncing"
+    STABLE = "stable"
+    BACKING_OFF = "backing_off"
+    DORMANT = "dormant"
+    LEAVING = "leaving"
+    LEFT = "left"
+    FENCED = "fenced"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """What a member is at one moment; an immutable snapshot, safe to read from any thread.
+
+    Args:
+        group_id: name of the group, None for a consumer without one.
+        state: place in the protocol.
+        generation: identity the broker knows, None before the first join and after a loss.
+        claims: everything owned, in order of partition.
+        draining: owned partitions that are about to be given up.
+        leader: whether this member computes the group's assignment.
+        assignor: name of the chosen assignor, None before the first round.
+        rebalances: completed rounds since the consumer was entered.
+        cause: why the latest rebalance began, None before the first.
+        coordinator: node id of the group coordinator, None while it is not known.
+    """
+
+    group_id: str | None
+    state: MemberState
+    generation: Generation | None = None
+    claims: tuple[Claim, ...] = ()
+    draining: frozenset[TopicPartition] = frozenset()
+    leader: bool = False
+    assignor: str | None = None
+    rebalances: int = 0
+    cause: Cause | None = None
+    coordinator: int | None = None
+
+    @property
+    def partitions(self) -> frozenset[TopicPartition]:
+        """Everything owned, without the periods."""
+        return frozenset(claim.tp for claim in self.claims)
+
+
+class CommitStatus(Enum):
+    """What is known about one partition of one commit."""
+
+    COMMITTED = "committed"
+    REFUSED = "refused"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionOutcome:
+    """What became of one partition of a commit.
+
+    Args:
+        status: COMMITTED only when the coordinator said so; UNKNOWN when no answer came.
+        offset: what was asked to be committed.
+        code: the broker's error code, None without one.
+        reason: what a person should know, "" when committed.
+    """
+
+    status: CommitStatus
+    offset: OffsetAndMetadata
+    code: int | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CommitOutcome:
+    """What became of a commit, partition by partition; one bad partition never hides the others."""
+
+    partitions: Mapping[TopicPartition, PartitionOutcome] = field(default_factory=dict)
+
+    @property
+    def ok(self) -> bool:
+        """Whether every partition was committed."""
+        return not self.failed()
+
+    def failed(self) -> dict[TopicPartition, PartitionOutcome]:
+        """Partitions that were refused, or whose outcome is not known."""
+        return {
+            tp: outcome
+            for tp, outcome in self.partitions.items()
+            if outcome.status is not CommitStatus.COMMITTED
+        }
+
+    @staticmethod
+    def merged(outcomes: Iterable["CommitOutcome"]) -> "CommitOutcome":
+        """Join outcomes of separate requests; a later one wins for the same partition."""
+        joined: dict[TopicPartition, PartitionOutcome] = {}
+        for outcome in outcomes:
+            joined.update(outcome.partitions)
+        return CommitOutcome(joined)

@@ -1,0 +1,25 @@
+"""Copies of the golden vectors that the tests need; `load("wire/Heartbeat")` reads one file.
+
+Each `<folder>/<name>.jsonl.gz` is the compressed copy of a file made by Kafka's Java classes or
+recorded from real brokers. Never edit one to fit the code.
+"""
+
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+
+
+def load(name: str) -> list[dict[str, Any]]:
+    """Return all lines of one vector file, decoded."""
+    with gzip.open(HERE / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def names(folder: str) -> Iterator[str]:
+    """Yield the names of all vector files of a folder, for `load`."""
+    for path in sorted((HERE / folder).glob("*.jsonl.gz")):
+        yield f"{folder}/{path.name.removesuffix('.jsonl.gz')}"
