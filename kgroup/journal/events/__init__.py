@@ -1,0 +1,80 @@
+"""The vocabulary of the event log: one frozen class per thing that can happen to a member.
+
+Decides: which events exist, what each carries, and what an entry (a stamped event) is.
+Never: stamps an event (a sink does), judges a history (`oracles` do), holds payload bytes.
+
+Who emits what: `net` emits connections, requests and answers; the group side emits state,
+generation, join, ownership, timers, commits and offset reads; the consumer emits fetches,
+deliveries, done, polls, pauses, position moves and callbacks; a fault run emits faults.
+Order matters in two places: `Delivered` is emitted BEFORE the records reach the application,
+and `OwnershipStep(REVOKED, BEGIN)` before the listener is told.
+KIPs: 62, 345 (instance ids), 429 (owned partitions), 814.
+"""
+
+from kgroup.journal.events.entry import Entry, Source
+from kgroup.journal.events.life import (
+    GenerationEntered,
+    JoinIssued,
+    MemberStarted,
+    MemberStopped,
+    StateChanged,
+)
+from kgroup.journal.events.ownership import CallbackStage, CallbackStep, OwnershipStep, Phase
+from kgroup.journal.events.records import (
+    CommitStage,
+    CommitStep,
+    Delivered,
+    Done,
+    FetchAnswered,
+    FetchIssued,
+    OffsetRead,
+    Paused,
+    Polled,
+    PositionMove,
+    PositionMoved,
+    Resumed,
+)
+from kgroup.journal.events.requests import (
+    AnswerReceived,
+    ConnectionClosed,
+    ConnectionOpened,
+    RequestSent,
+)
+from kgroup.journal.events.trouble import FaultStep, TimerStage, TimerStep, UnknownEvent
+from kgroup.journal.events.vocabulary import EVENT_CLASSES, Event
+
+__all__ = [
+    "EVENT_CLASSES",
+    "AnswerReceived",
+    "CallbackStage",
+    "CallbackStep",
+    "CommitStage",
+    "CommitStep",
+    "ConnectionClosed",
+    "ConnectionOpened",
+    "Delivered",
+    "Done",
+    "Entry",
+    "Event",
+    "FaultStep",
+    "FetchAnswered",
+    "FetchIssued",
+    "GenerationEntered",
+    "JoinIssued",
+    "MemberStarted",
+    "MemberStopped",
+    "OffsetRead",
+    "OwnershipStep",
+    "Paused",
+    "Phase",
+    "Polled",
+    "PositionMove",
+    "PositionMoved",
+    "RequestSent",
+    "Resumed",
+    "Source",
+    "StateChanged",
+    "TimerStage",
+    "TimerStep",
+    "UnknownEvent",
+]

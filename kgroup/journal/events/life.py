@@ -1,0 +1,109 @@
+"""A member's life: start, stop, states, generations, joins.
+
+Decides: what is written when the membership machine moves.
+Never: carries partitions that move; that is `ownership`.
+KIPs: 345 (instance ids), 429 and 792 (owned partitions and their generation).
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from kgroup.types import MemberState, RebalanceProtocol, TopicPartition
+
+__all__ = [
+    "GenerationEntered",
+    "JoinIssued",
+    "MemberStarted",
+    "MemberStopped",
+    "StateChanged",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberStarted:
+    """A consumer was entered; the first event of a member's log.
+
+    Args:
+        group_instance_id: static identity (KIP-345), None for a dynamic member.
+        protocol: eager or cooperative, None when the assignors allow both.
+        session_timeout: seconds; None for a consumer without a group.
+        rebalance_timeout: seconds; None for a consumer without a group.
+        lease_margin: seconds taken off the lease.
+    """
+
+    KIND: ClassVar[str] = "member_started"
+    group_instance_id: str | None = None
+    protocol: RebalanceProtocol | None = None
+    session_timeout: float | None = None
+    rebalance_timeout: float | None = None
+    lease_margin: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class MemberStopped:
+    """A consumer was closed, or gave up; the last event of a member's log.
+
+    Args:
+        reason: "closed", or the text of the failure that ended it.
+        left: whether a LeaveGroup was sent.
+    """
+
+    KIND: ClassVar[str] = "member_stopped"
+    reason: str
+    left: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StateChanged:
+    """The member took a row of its table to another state.
+
+    Args:
+        before: state it left.
+        after: state it entered.
+        cause: what triggered it, in the words of the table.
+    """
+
+    KIND: ClassVar[str] = "state"
+    before: MemberState
+    after: MemberState
+    cause: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerationEntered:
+    """SyncGroup was answered without error: the member is in this generation.
+
+    Args:
+        generation_id: number the coordinator gave the round.
+        member_id: id the coordinator gave the member.
+        leader: whether this member computed the assignment.
+        protocol_name: the chosen assignor, None when not known.
+        protocol: eager or cooperative, None when not known.
+        assignment: every partition the round gave this member, in order.
+    """
+
+    KIND: ClassVar[str] = "generation"
+    generation_id: int
+    member_id: str
+    leader: bool = False
+    protocol_name: str | None = None
+    protocol: RebalanceProtocol | None = None
+    assignment: tuple[TopicPartition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoinIssued:
+    """A JoinGroup is about to be sent; says what the net's own `RequestSent` cannot see.
+
+    Args:
+        member_id: id it is sent under, None before the coordinator gave one.
+        generation_id: generation named in the subscription, None after a loss (KIP-792).
+        owned: partitions listed as owned (KIP-429).
+        cause: why the member joins.
+    """
+
+    KIND: ClassVar[str] = "join"
+    member_id: str | None
+    generation_id: int | None
+    owned: tuple[TopicPartition, ...]
+    cause: str = ""

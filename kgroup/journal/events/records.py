@@ -1,0 +1,190 @@
+"""Records on their way: fetched, delivered, done, committed.
+
+Decides: how positions and deliveries are written, always under a claim.
+Never: carries a record; offsets only.
+
+`Delivered` is emitted BEFORE the records reach the application: a process killed in between
+has then logged too much, never too little, and no record can be used that no log knows.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import ClassVar
+
+from kgroup.types import Claim
+
+__all__ = [
+    "CommitStage",
+    "CommitStep",
+    "Delivered",
+    "Done",
+    "FetchAnswered",
+    "FetchIssued",
+    "OffsetRead",
+    "Paused",
+    "Polled",
+    "PositionMove",
+    "PositionMoved",
+    "Resumed",
+]
+
+
+class CommitStage(Enum):
+    """How far one partition of one commit has come."""
+
+    REQUESTED = "requested"
+    OK = "ok"
+    ERROR = "error"
+    UNKNOWN = "unknown"
+
+
+class PositionMove(Enum):
+    """Why a position jumped without a delivery."""
+
+    RESET = "reset"
+    SEEK = "seek"
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetRead:
+    """The coordinator said where a claim begins.
+
+    Args:
+        claim: the period of ownership.
+        offset: committed offset, None when nothing is committed.
+        generation_id: generation at the time, None without one.
+    """
+
+    KIND: ClassVar[str] = "offset_read"
+    claim: Claim
+    offset: int | None
+    generation_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PositionMoved:
+    """A position was set by the reset policy or by a seek.
+
+    Args:
+        claim: the period of ownership.
+        offset: the next offset to fetch.
+        move: reset or seek.
+    """
+
+    KIND: ClassVar[str] = "position"
+    claim: Claim
+    offset: int
+    move: PositionMove
+
+
+@dataclass(frozen=True, slots=True)
+class FetchIssued:
+    """Records were asked for under a claim.
+
+    Args:
+        claim: the period of ownership, stamped on what comes back.
+        offset: first offset asked for.
+        node_id: broker asked, None when not known.
+    """
+
+    KIND: ClassVar[str] = "fetch_issued"
+    claim: Claim
+    offset: int
+    node_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FetchAnswered:
+    """Records, or an error, came back for a claim.
+
+    Args:
+        claim: the period of ownership they were asked under.
+        offset: first offset that was asked for.
+        next_offset: offset after the last one received; equal to `offset` when nothing came.
+        error: error code of the partition, None or 0 without one.
+    """
+
+    KIND: ClassVar[str] = "fetch_answered"
+    claim: Claim
+    offset: int
+    next_offset: int
+    error: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """Records are about to be handed to the application.
+
+    Args:
+        claim: the period of ownership.
+        first: offset of the first record.
+        last: offset of the last record, inclusive.
+        count: how many records; fewer than `last - first + 1` when offsets are invisible.
+    """
+
+    KIND: ClassVar[str] = "deliver"
+    claim: Claim
+    first: int
+    last: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The application is done with every record of a claim below an offset.
+
+    Args:
+        claim: the period of ownership.
+        next_offset: first offset that is not done.
+    """
+
+    KIND: ClassVar[str] = "done"
+    claim: Claim
+    next_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Paused:
+    """The application stopped delivery of some claims."""
+
+    KIND: ClassVar[str] = "paused"
+    claims: tuple[Claim, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """The application allowed delivery of some claims again."""
+
+    KIND: ClassVar[str] = "resumed"
+    claims: tuple[Claim, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Polled:
+    """The application asked for records."""
+
+    KIND: ClassVar[str] = "poll"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitStep:
+    """One partition of one commit was asked for, or its outcome is known.
+
+    Args:
+        stage: requested, then exactly one of ok, error and unknown.
+        commit_id: number of the commit, rising within one member in order of submission.
+        claim: the period of ownership it is made under.
+        offset: next offset to read, as committed.
+        member_id: id it is sent under, None for a manual assignment.
+        generation_id: generation it is sent under, None for a manual assignment.
+        code: error code of the partition, None without one.
+    """
+
+    KIND: ClassVar[str] = "commit"
+    stage: CommitStage
+    commit_id: int
+    claim: Claim
+    offset: int
+    member_id: str | None = None
+    generation_id: int | None = None
+    code: int | None = None

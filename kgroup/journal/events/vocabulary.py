@@ -1,0 +1,89 @@
+"""All events together: the closed union that oracles match on, and the list that is written.
+
+Decides: what counts as an event, in the order of the documentation.
+Never: says what one means; its own module does.
+"""
+
+from kgroup.journal.events.life import (
+    GenerationEntered,
+    JoinIssued,
+    MemberStarted,
+    MemberStopped,
+    StateChanged,
+)
+from kgroup.journal.events.ownership import CallbackStep, OwnershipStep
+from kgroup.journal.events.records import (
+    CommitStep,
+    Delivered,
+    Done,
+    FetchAnswered,
+    FetchIssued,
+    OffsetRead,
+    Paused,
+    Polled,
+    PositionMoved,
+    Resumed,
+)
+from kgroup.journal.events.requests import (
+    AnswerReceived,
+    ConnectionClosed,
+    ConnectionOpened,
+    RequestSent,
+)
+from kgroup.journal.events.trouble import FaultStep, TimerStep, UnknownEvent
+
+__all__ = ["EVENT_CLASSES", "Event"]
+
+Event = (
+    MemberStarted
+    | MemberStopped
+    | StateChanged
+    | GenerationEntered
+    | JoinIssued
+    | ConnectionOpened
+    | ConnectionClosed
+    | RequestSent
+    | AnswerReceived
+    | OwnershipStep
+    | CallbackStep
+    | OffsetRead
+    | PositionMoved
+    | FetchIssued
+    | FetchAnswered
+    | Delivered
+    | Done
+    | Paused
+    | Resumed
+    | Polled
+    | CommitStep
+    | TimerStep
+    | FaultStep
+    | UnknownEvent
+)
+
+EVENT_CLASSES: tuple[type[Event], ...] = (
+    MemberStarted,
+    MemberStopped,
+    StateChanged,
+    GenerationEntered,
+    JoinIssued,
+    ConnectionOpened,
+    ConnectionClosed,
+    RequestSent,
+    AnswerReceived,
+    OwnershipStep,
+    CallbackStep,
+    OffsetRead,
+    PositionMoved,
+    FetchIssued,
+    FetchAnswered,
+    Delivered,
+    Done,
+    Paused,
+    Resumed,
+    Polled,
+    CommitStep,
+    TimerStep,
+    FaultStep,
+)
+"""Every event that can be written, in the order of the documentation."""
