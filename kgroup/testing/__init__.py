@@ -1,0 +1,1 @@
+"""What tests, demos and users need to run against a Kafka."""

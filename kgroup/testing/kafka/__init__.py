@@ -1,0 +1,1 @@
+"""Real Kafka brokers behind one call."""

@@ -1,0 +1,1 @@
+"""The pytest plugin of kgroup: real Kafka brokers as fixtures."""

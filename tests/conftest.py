@@ -1,0 +1,43 @@
+"""Rules of this repository's own test run: no unproved green, and skips that are counted.
+
+With KGROUP_REQUIRE_REAL set (continuous integration does), a test marked `real` that would be
+skipped fails. Tests marked `docker` are skipped, and counted, where no container engine runs.
+"""
+
+import os
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+from kgroup.testing.kafka import container
+
+REQUIRE_REAL = bool(os.environ.get("KGROUP_REQUIRE_REAL"))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("docker") and not container.engine_runs():
+        pytest.skip("docker: no container engine runs here")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    unproved = report.skipped and not hasattr(report, "wasxfail")
+    if REQUIRE_REAL and unproved and item.get_closest_marker("real"):
+        reason = call.excinfo.value if call.excinfo else "no reason given"
+        report.outcome = "failed"
+        report.longrepr = f"{item.nodeid} must run on a real broker here, but: {reason}"
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, Any, pytest.CollectReport]:
+    """A module that skips itself as a whole may hide tests on real brokers."""
+    report: pytest.CollectReport = yield
+    if REQUIRE_REAL and report.skipped:
+        report.outcome = "failed"
+        report.longrepr = f"{report.nodeid} skipped itself before its tests could be seen"
+    return report
