@@ -1,0 +1,1 @@
+"""Bytes to values and back: schemas, messages, frames, record batches, embedded protocols."""

@@ -1,0 +1,179 @@
+"""Kafka's classic (non-flexible) primitive types, as the embedded protocols use them.
+
+Decides: how int16, int32, string, bytes and rows of `topic [int32]` are read and written.
+Never: allocates for a count or a length before it is checked against the bytes that are left;
+raises anything but `DecodeError` while reading and `LocalProtocolError` while writing.
+
+    string = int16 length, UTF-8        bytes = int32 length (-1 = null), data
+    rows   = int32 count, [ string topic, int32 count, [int32 partition] ]
+"""
+
+import struct
+from collections.abc import Iterable
+
+from kgroup.errors import DecodeError, LocalProtocolError
+from kgroup.types import TopicPartition
+
+__all__ = ["ClassicReader", "ClassicWriter", "utf16_order"]
+
+INT16 = struct.Struct(">h")
+INT32 = struct.Struct(">i")
+SMALLEST_STRING = INT16.size
+SMALLEST_ROW = INT16.size + INT32.size
+
+
+def utf16_order(text: str) -> bytes:
+    """Return the sorting key of Java's strings: by UTF-16 code unit, not by code point."""
+    return text.encode("utf-16-be", "surrogatepass")
+
+
+class ClassicReader:
+    """Reads one structure from its first byte on; every read is bounded by what is left.
+
+    Args:
+        what: name of the structure, for errors.
+        data: the whole structure.
+    """
+
+    def __init__(self, what: str, data: bytes) -> None:
+        self._what = what
+        self._data = data
+        self._at = 0
+
+    @property
+    def left(self) -> int:
+        """Bytes not read yet."""
+        return len(self._data) - self._at
+
+    def int16(self) -> int:
+        """Read a signed 16-bit number."""
+        number: int = INT16.unpack_from(self._data, self._take(INT16.size, "int16"))[0]
+        return number
+
+    def int32(self) -> int:
+        """Read a signed 32-bit number."""
+        number: int = INT32.unpack_from(self._data, self._take(INT32.size, "int32"))[0]
+        return number
+
+    def string(self) -> str:
+        """Read a string that must not be null; bad UTF-8 is replaced, as Java does."""
+        text = self.nullable_string()
+        if text is None:
+            raise self._error("a string is null where null is not allowed")
+        return text
+
+    def nullable_string(self) -> str | None:
+        """Read a string; any negative length is null."""
+        length = self.int16()
+        if length < 0:
+            return None
+        start = self._take(length, "string")
+        return str(self._data[start : start + length], "utf-8", "replace")
+
+    def nullable_bytes(self) -> bytes | None:
+        """Read bytes; any negative length is null, as in Java's reader."""
+        length = self.int32()
+        if length < 0:
+            return None
+        start = self._take(length, "bytes")
+        return bytes(self._data[start : start + length])
+
+    def count(self, smallest: int) -> int:
+        """Read the length of an array whose elements take at least `smallest` bytes each."""
+        count = self.int32()
+        if count < 0 or count * smallest > self.left:
+            raise self._error(f"an array of {count} elements, with {self.left} bytes left")
+        return count
+
+    def partitions(self) -> list[TopicPartition]:
+        """Read rows of partitions by topic; order and repetitions stay as they are."""
+        found: list[TopicPartition] = []
+        for _ in range(self.count(SMALLEST_ROW)):
+            topic = self.string()
+            count = self.count(INT32.size)
+            start = self._take(count * INT32.size, "partitions")
+            numbers = struct.unpack_from(f">{count}i", self._data, start)
+            found.extend(TopicPartition(topic, number) for number in numbers)
+        return found
+
+    def _take(self, size: int, what: str) -> int:
+        start = self._at
+        if size > len(self._data) - start:
+            raise self._error(f"{what} of {size} bytes, with {self.left} bytes left")
+        self._at = start + size
+        return start
+
+    def _error(self, reason: str) -> DecodeError:
+        return DecodeError(self._what, reason, position=self._at)
+
+
+class ClassicWriter:
+    """Collects the bytes of one structure.
+
+    Args:
+        what: name of the structure, for errors.
+    """
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._parts: list[bytes] = []
+
+    def int16(self, number: int) -> None:
+        """Write a signed 16-bit number."""
+        self._pack(INT16, number)
+
+    def int32(self, number: int) -> None:
+        """Write a signed 32-bit number."""
+        self._pack(INT32, number)
+
+    def string(self, text: str) -> None:
+        """Write a string of at most 32,767 bytes of UTF-8."""
+        try:
+            data = text.encode()
+        except UnicodeEncodeError as error:
+            raise LocalProtocolError(f"{self._what}: {text!r} is not valid text") from error
+        self.int16(len(data))
+        self._parts.append(data)
+
+    def nullable_string(self, text: str | None) -> None:
+        """Write a string, or null as length -1."""
+        if text is None:
+            self.int16(-1)
+        else:
+            self.string(text)
+
+    def nullable_bytes(self, data: bytes | None) -> None:
+        """Write bytes, or null as length -1."""
+        if data is None:
+            self.int32(-1)
+        else:
+            self.int32(len(data))
+            self._parts.append(data)
+
+    def partitions(self, partitions: Iterable[TopicPartition]) -> None:
+        """Write rows by topic: topics by first appearance, partitions in the order given."""
+        rows: dict[str, list[int]] = {}
+        for topic, partition in partitions:
+            rows.setdefault(topic, []).append(partition)
+        self.int32(len(rows))
+        for topic, numbers in rows.items():
+            self.string(topic)
+            self.int32(len(numbers))
+            try:
+                self._parts.append(struct.pack(f">{len(numbers)}i", *numbers))
+            except struct.error as error:
+                raise LocalProtocolError(
+                    f"{self._what}: partitions of {topic!r} are not 32-bit numbers: {error}"
+                ) from error
+
+    def done(self) -> bytes:
+        """Return everything written."""
+        return b"".join(self._parts)
+
+    def _pack(self, form: struct.Struct, number: int) -> None:
+        try:
+            self._parts.append(form.pack(number))
+        except struct.error as error:
+            raise LocalProtocolError(
+                f"{self._what}: {number!r} does not fit {form.size} bytes: {error}"
+            ) from error
