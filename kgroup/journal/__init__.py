@@ -4,6 +4,7 @@ Decides: the vocabulary of the event log, its JSON form, and which histories bre
 Never: reads a clock, opens a file, or changes what the client does.
 """
 
+from kgroup.journal.codec import BadLine, decode_entry, encode_entry, read_entries
 from kgroup.journal.events import (
     AnswerReceived,
     CallbackStage,
@@ -36,11 +37,13 @@ from kgroup.journal.events import (
     StateChanged,
     TimerStage,
     TimerStep,
+    UnknownEvent,
 )
 from kgroup.journal.sink import MemorySink, NullSink, Sink
 
 __all__ = [
     "AnswerReceived",
+    "BadLine",
     "CallbackStage",
     "CallbackStep",
     "CommitStage",
@@ -74,4 +77,8 @@ __all__ = [
     "StateChanged",
     "TimerStage",
     "TimerStep",
+    "UnknownEvent",
+    "decode_entry",
+    "encode_entry",
+    "read_entries",
 ]

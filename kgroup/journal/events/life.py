@@ -8,7 +8,7 @@ KIPs: 345 (instance ids), 429 and 792 (owned partitions and their generation).
 from dataclasses import dataclass
 from typing import ClassVar
 
-from kgroup.types import MemberState, RebalanceProtocol, TopicPartition
+from kgroup.types import Leave, MemberState, RebalanceProtocol, TopicPartition
 
 __all__ = [
     "GenerationEntered",
@@ -46,11 +46,13 @@ class MemberStopped:
     Args:
         reason: "closed", or the text of the failure that ended it.
         left: whether a LeaveGroup was sent.
+        mode: what `close()` was asked for; DEFAULT keeps a static member in the group.
     """
 
     KIND: ClassVar[str] = "member_stopped"
     reason: str
     left: bool = False
+    mode: Leave = Leave.DEFAULT
 
 
 @dataclass(frozen=True, slots=True)
