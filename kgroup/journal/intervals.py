@@ -49,6 +49,8 @@ class Intervals:
 
     def overlap(self, first: int, end: int) -> tuple[Interval, ...]:
         """Return the parts of `first` to before `end` that are in the set."""
+        if first >= end:
+            return ()
         low = bisect_right(self._ends, first)
         high = bisect_left(self._firsts, end)
         return tuple(
