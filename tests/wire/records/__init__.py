@@ -1,0 +1,1 @@
+"""Tests of record batches: reading, writing, damage, and agreement with other readers."""
