@@ -1,0 +1,140 @@
+"""B1, B2 and B4: the listener is called in order, once, and may raise.
+
+Decides: whether the calls of one member's listener make sense to the application.
+Never: judges what the listener does. (B3, nothing delivered meanwhile, is judged by the gate.)
+
+B1: calls are serial and their numbers rise.
+B2: per partition assigned and exactly one of revoked or lost alternate, each with both edges.
+B4: a listener that raises is reported once, and ownership changes all the same.
+"""
+
+from kgroup.journal.events import (
+    CallbackStage,
+    CallbackStep,
+    Entry,
+    MemberStopped,
+    OwnershipStep,
+    Phase,
+    Source,
+)
+from kgroup.journal.oracles.violation import Violation
+from kgroup.types import ChangeKind, Claim, TopicPartition
+
+__all__ = ["ListenerSerial", "OwnershipAlternates"]
+
+
+class ListenerSerial:
+    """B1 and B4: one call at a time, and none forgotten."""
+
+    __slots__ = ("_inside", "_last", "_latest", "_raised")
+
+    def __init__(self) -> None:
+        self._inside: dict[Source, Entry] = {}
+        self._last: dict[Source, tuple[int, Entry]] = {}
+        self._raised: dict[Source, dict[int, Entry]] = {}
+        self._latest: dict[Source, Entry] = {}
+
+    def observe(self, entry: Entry) -> tuple[Violation, ...]:
+        """Take one entry."""
+        self._latest[entry.source] = entry
+        match entry.event:
+            case CallbackStep(stage=CallbackStage.ENTER) as step:
+                return self._enter(entry, step)
+            case CallbackStep() as step:
+                return self._return(entry, step)
+            case OwnershipStep(phase=Phase.END, serial=serial):
+                self._raised.get(entry.source, {}).pop(serial, None)
+            case MemberStopped():
+                return self._unsettled(entry.source)
+            case _:
+                pass
+        return ()
+
+    def finish(self) -> tuple[Violation, ...]:
+        """Report changes that a raising listener held up."""
+        return tuple(
+            violation
+            for source in tuple(self._raised)
+            for violation in self._unsettled(source, self._latest[source])
+        )
+
+    def _enter(self, entry: Entry, step: CallbackStep) -> tuple[Violation, ...]:
+        inside = self._inside.get(entry.source)
+        last = self._last.get(entry.source)
+        self._inside[entry.source] = entry
+        self._last[entry.source] = (step.serial, entry)
+        if inside is not None:
+            text = f"{entry.source}: {step.kind.value} was called while the listener was running"
+            return (Violation("B1", text, (inside, entry)),)
+        if last is not None and step.serial <= last[0]:
+            text = f"{entry.source}: change {step.serial} was told after change {last[0]}"
+            return (Violation("B1", text, (last[1], entry)),)
+        return ()
+
+    def _return(self, entry: Entry, step: CallbackStep) -> tuple[Violation, ...]:
+        inside = self._inside.pop(entry.source, None)
+        if inside is None:
+            text = f"{entry.source}: the listener returned from a call that was not made"
+            return (Violation("B1", text, (entry,)),)
+        if step.stage is CallbackStage.RAISE:
+            self._raised.setdefault(entry.source, {})[step.serial] = entry
+        return ()
+
+    def _unsettled(self, source: Source, latest: Entry | None = None) -> tuple[Violation, ...]:
+        """Report raises without an end; one that is the log's last entry may have been cut off."""
+        return tuple(
+            Violation(
+                "B4", f"{source}: change {serial} never ended after the listener raised", (e,)
+            )
+            for serial, e in self._raised.pop(source, {}).items()
+            if e is not latest
+        )
+
+
+class OwnershipAlternates:
+    """B2: assigned, then revoked or lost, then assigned again."""
+
+    __slots__ = ("_edges", "_held")
+
+    def __init__(self) -> None:
+        self._held: dict[tuple[Source, TopicPartition], tuple[Claim, Entry]] = {}
+        self._edges: dict[tuple[Source, Claim, ChangeKind], Entry] = {}
+
+    def observe(self, entry: Entry) -> tuple[Violation, ...]:
+        """Take one entry."""
+        event = entry.event
+        if not isinstance(event, OwnershipStep):
+            return ()
+        if event.phase is Phase.BEGIN:
+            step = self._take if event.kind is ChangeKind.ASSIGNED else self._give
+        else:
+            step = self._close
+        return tuple(v for claim in event.claims for v in step(entry, event, claim))
+
+    def finish(self) -> tuple[Violation, ...]:
+        """Say nothing: what is open belongs to a member that was killed or still runs."""
+        return ()
+
+    def _take(self, entry: Entry, event: OwnershipStep, claim: Claim) -> tuple[Violation, ...]:
+        held = self._held.get((entry.source, claim.tp))
+        self._held[entry.source, claim.tp] = (claim, entry)
+        self._edges[entry.source, claim, event.kind] = entry
+        if held is None:
+            return ()
+        text = f"{claim} is assigned to {entry.source}, which still holds {held[0]}"
+        return (Violation("B2", text, (held[1], entry), claim.tp),)
+
+    def _give(self, entry: Entry, event: OwnershipStep, claim: Claim) -> tuple[Violation, ...]:
+        held = self._held.pop((entry.source, claim.tp), None)
+        self._edges[entry.source, claim, event.kind] = entry
+        if held is not None and held[0] == claim:
+            return ()
+        text = f"{claim} is {event.kind.value} at {entry.source}, which does not hold it"
+        proofs = (entry,) if held is None else (held[1], entry)
+        return (Violation("B2", text, proofs, claim.tp),)
+
+    def _close(self, entry: Entry, event: OwnershipStep, claim: Claim) -> tuple[Violation, ...]:
+        if self._edges.pop((entry.source, claim, event.kind), None) is not None:
+            return ()
+        text = f"{claim}: {event.kind.value} ends at {entry.source} without having begun"
+        return (Violation("B2", text, (entry,), claim.tp),)

@@ -1,0 +1,123 @@
+"""C3, C6 and C7: accepted positions go forward and are handed on.
+
+Decides: whether the commits of a partition, over all its owners, form one line.
+Never: judges records.
+
+C3: accepted offsets of a partition do not decrease, unless its position was moved on purpose.
+C6: each commit gets at most one outcome, after it was asked; one whose outcome is unknown is asked
+    again only under the same claim and never after a later one of the partition was accepted.
+C7: the offset a new owner reads is not below the last commit acknowledged to an owner before it.
+"""
+
+from dataclasses import dataclass
+
+from kgroup.journal.events import CommitStage, CommitStep, Entry, OffsetRead, PositionMoved, Source
+from kgroup.journal.oracles.violation import Violation
+from kgroup.types import Claim, TopicPartition
+
+__all__ = ["CommitOrder"]
+
+_CommitKey = tuple[Source, int, TopicPartition]
+
+
+@dataclass(frozen=True, slots=True)
+class _Accepted:
+    """The latest commit of a partition that the coordinator accepted."""
+
+    offset: int
+    commit_id: int
+    claim: Claim
+    entry: Entry
+    moved: bool = False
+
+
+class CommitOrder:
+    """C3, C6 and C7: the line of commits of each partition."""
+
+    __slots__ = ("_accepted", "_asked", "_unknown")
+
+    def __init__(self) -> None:
+        self._accepted: dict[TopicPartition, _Accepted] = {}
+        self._asked: dict[_CommitKey, tuple[Claim, Entry]] = {}
+        self._unknown: dict[_CommitKey, tuple[Claim, Entry]] = {}
+
+    def observe(self, entry: Entry) -> tuple[Violation, ...]:
+        """Take one entry."""
+        match entry.event:
+            case CommitStep(stage=CommitStage.REQUESTED) as step:
+                return self._request(entry, step)
+            case CommitStep() as step:
+                return self._outcome(entry, step)
+            case OffsetRead() as read:
+                return self._read(entry, read)
+            case PositionMoved(claim=claim):
+                known = self._accepted.get(claim.tp)
+                if known is not None:
+                    self._accepted[claim.tp] = _Accepted(
+                        known.offset, known.commit_id, known.claim, known.entry, moved=True
+                    )
+            case _:
+                pass
+        return ()
+
+    def finish(self) -> tuple[Violation, ...]:
+        """Say nothing: a commit without an outcome may belong to a killed process."""
+        return ()
+
+    def _request(self, entry: Entry, step: CommitStep) -> tuple[Violation, ...]:
+        key = (entry.source, step.commit_id, step.claim.tp)
+        former = self._unknown.pop(key, None)
+        self._asked[key] = (step.claim, entry)
+        if former is None:
+            return ()
+        claim, unknown = former
+        accepted = self._accepted.get(step.claim.tp)
+        if claim != step.claim:
+            why, proof = f"under {step.claim} instead of {claim}", entry
+        elif accepted is not None and self._is_later(accepted, key):
+            why, proof = f"after {accepted.offset} was accepted", accepted.entry
+        else:
+            return ()
+        text = (
+            f"{step.claim.tp}: commit {step.commit_id} of offset {step.offset}, whose outcome is "
+            f"unknown, is asked again by {entry.source} {why}"
+        )
+        return (Violation("C6", text, (unknown, proof, entry), step.claim.tp),)
+
+    @staticmethod
+    def _is_later(accepted: _Accepted, key: _CommitKey) -> bool:
+        source, commit_id, _ = key
+        return accepted.entry.source != source or accepted.commit_id > commit_id
+
+    def _outcome(self, entry: Entry, step: CommitStep) -> tuple[Violation, ...]:
+        key = (entry.source, step.commit_id, step.claim.tp)
+        asked = self._asked.pop(key, None)
+        if asked is None:
+            text = (
+                f"{step.claim.tp}: commit {step.commit_id} of {entry.source} is reported "
+                f"{step.stage.value}, but no answer to it is awaited"
+            )
+            return (Violation("C6", text, (entry,), step.claim.tp),)
+        if step.stage is CommitStage.UNKNOWN:
+            self._unknown[key] = (step.claim, entry)
+        if step.stage is not CommitStage.OK:
+            return ()
+        known = self._accepted.get(step.claim.tp)
+        self._accepted[step.claim.tp] = _Accepted(step.offset, step.commit_id, step.claim, entry)
+        if known is None or known.moved or step.offset >= known.offset:
+            return ()
+        text = (
+            f"{step.claim.tp}: {step.offset} was committed by {entry.source} after "
+            f"{known.offset}, {known.offset - step.offset} offsets back"
+        )
+        return (Violation("C3", text, (known.entry, entry), step.claim.tp),)
+
+    def _read(self, entry: Entry, read: OffsetRead) -> tuple[Violation, ...]:
+        known = self._accepted.get(read.claim.tp)
+        if known is None or (read.offset is not None and read.offset >= known.offset):
+            return ()
+        text = (
+            f"{read.claim.tp}: {entry.source} read the committed offset {read.offset} after "
+            f"{known.offset} was acknowledged to {known.entry.source}"
+        )
+        return (Violation("C7", text, (known.entry, entry), read.claim.tp),)

@@ -1,0 +1,209 @@
+"""K1 and K2: a rebalance touches only what moves, and takes few rounds (KIP-429).
+
+Decides: whether kept partitions were left alone, and whether there were too many generations.
+Never: judges where partitions went.
+
+K1: a partition that is in a cooperative member's assignment before and after a round keeps its
+    claim, and its committed offset is not read again.
+K2: one disturbance of a group at rest costs at most 1 generation (eager) or 2 (cooperative); n
+    that overlap cost at most 2n + 1. Disturbances are: a member starts, stops or loses its
+    membership, a fault begins, or a member rejoins on its own accord.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from kgroup.journal.events import (
+    Delivered,
+    Entry,
+    FaultStep,
+    GenerationEntered,
+    JoinIssued,
+    MemberStarted,
+    MemberStopped,
+    OffsetRead,
+    OwnershipStep,
+    Phase,
+    Source,
+)
+from kgroup.journal.oracles.violation import Violation
+from kgroup.journal.periods import Ending, Period, PeriodKey, Periods
+from kgroup.types import Cause, ChangeKind, Claim, RebalanceProtocol, TopicPartition
+
+__all__ = ["FewRounds", "KeptUntouched"]
+
+_OWN_ACCORD: Final = frozenset(
+    cause.value
+    for cause in (Cause.SUBSCRIBED, Cause.TOPICS_CHANGED, Cause.ENFORCED, Cause.UNSUBSCRIBED)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Holding:
+    """What a member was given by a generation, and what it gave back since."""
+
+    entry: Entry
+    partitions: frozenset[TopicPartition]
+    revoked: tuple[Period, ...] = ()
+
+
+class KeptUntouched:
+    """K1: kept partitions see nothing of a cooperative round.
+
+    Not every revocation of a kept partition is wrong:
+    1. generation 5 takes t-0 away, its listener runs (a revocation cannot be taken back);
+    2. the member rejoins meanwhile, and generation 6 gives t-0 back to it;
+    3. the listener returns, the claim ends, and generation 7 gives t-0 to it anew.
+    So only a revocation that began inside the generation that gave the partition counts.
+    """
+
+    __slots__ = ("_delivered", "_holdings", "_periods")
+
+    def __init__(self) -> None:
+        self._periods = Periods()
+        self._holdings: dict[Source, _Holding] = {}
+        self._delivered: dict[PeriodKey, Entry] = {}
+
+    def observe(self, entry: Entry) -> tuple[Violation, ...]:
+        """Take one entry."""
+        for period in self._periods.observe(entry):
+            if period.ended is entry:
+                self._ended(period)
+        match entry.event:
+            case GenerationEntered() as event:
+                return self._entered(entry, event)
+            case OffsetRead(claim=claim):
+                return self._read_again(entry, claim)
+            case Delivered(claim=claim):
+                self._delivered.setdefault((entry.source, claim), entry)
+            case _:
+                pass
+        return ()
+
+    def finish(self) -> tuple[Violation, ...]:
+        """Say nothing more."""
+        return ()
+
+    def _ended(self, period: Period) -> None:
+        holding = self._holdings.get(period.source)
+        if holding is None:
+            return
+        if period.ending is Ending.LOST:
+            del self._holdings[period.source]
+        elif period.revoking is not None and period.revoking.seq > holding.entry.seq:
+            revoked = (*holding.revoked, period)
+            self._holdings[period.source] = replace(holding, revoked=revoked)
+
+    def _entered(self, entry: Entry, event: GenerationEntered) -> tuple[Violation, ...]:
+        source = entry.source
+        before = self._holdings.pop(source, None)
+        if event.protocol is not RebalanceProtocol.COOPERATIVE:
+            return ()
+        now = frozenset(event.assignment)
+        self._holdings[source] = _Holding(entry, now)
+        if before is None:
+            return ()
+        kept = before.partitions & now
+        return tuple(
+            Violation(
+                "K1",
+                f"{source} keeps {period.claim.tp} over a round, but gave {period.claim} up",
+                (before.entry, period.ended or entry, entry),
+                period.claim.tp,
+            )
+            for period in before.revoked
+            if period.claim.tp in kept
+        )
+
+    def _read_again(self, entry: Entry, claim: Claim) -> tuple[Violation, ...]:
+        delivered = self._delivered.get((entry.source, claim))
+        if delivered is None:
+            return ()
+        text = f"{entry.source} read the committed offset of {claim} again while it holds it"
+        return (Violation("K1", text, (delivered, entry), claim.tp),)
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """Disturbances that overlap, and the generations they cost."""
+
+    disturbances: tuple[Entry, ...] = ()
+    generations: frozenset[int] = frozenset()
+    latest: float = 0.0
+    protocol: RebalanceProtocol | None = None
+
+    @property
+    def bound(self) -> int:
+        if len(self.disturbances) != 1:
+            return 2 * len(self.disturbances) + 1
+        return 1 if self.protocol is RebalanceProtocol.EAGER else 2
+
+
+class FewRounds:
+    """K2: generations per disturbance.
+
+    Args:
+        rest: seconds without a new generation after which the group counts as at rest.
+    """
+
+    __slots__ = ("_known", "_rest", "_windows")
+
+    def __init__(self, rest: float = 5.0) -> None:
+        self._rest = rest
+        self._windows: dict[str | None, _Window] = {}
+        self._known: dict[str | None, int] = {}
+
+    def observe(self, entry: Entry) -> tuple[Violation, ...]:
+        """Take one entry."""
+        event = entry.event
+        if isinstance(event, GenerationEntered):
+            return self._entered(entry, event)
+        if _disturbs(entry):
+            self._disturbed(entry)
+        return ()
+
+    def finish(self) -> tuple[Violation, ...]:
+        """Say nothing more."""
+        return ()
+
+    def _disturbed(self, entry: Entry) -> None:
+        group = entry.source.group
+        window = self._windows.get(group, _Window())
+        if window.generations and entry.at - window.latest > self._rest:
+            window = _Window()
+        self._windows[group] = replace(window, disturbances=(*window.disturbances, entry))
+
+    def _entered(self, entry: Entry, event: GenerationEntered) -> tuple[Violation, ...]:
+        group, generation = entry.source.group, event.generation_id
+        if self._known.get(group) == generation:
+            return ()  # a later member of the same round, or a static restart
+        self._known[group] = generation
+        window = self._windows.get(group, _Window())
+        window = replace(
+            window,
+            generations=window.generations | {generation},
+            latest=entry.at,
+            protocol=event.protocol or window.protocol,
+        )
+        self._windows[group] = window
+        if len(window.generations) != window.bound + 1:
+            return ()
+        text = (
+            f"group {group}: {len(window.generations)} generations after "
+            f"{len(window.disturbances)} disturbances, at most {window.bound} are expected"
+        )
+        return (Violation("K2", text, (*window.disturbances, entry)),)
+
+
+def _disturbs(entry: Entry) -> bool:
+    match entry.event:
+        case MemberStarted() | MemberStopped():
+            return True
+        case FaultStep(phase=Phase.BEGIN):
+            return True
+        case OwnershipStep(kind=ChangeKind.LOST, phase=Phase.BEGIN):
+            return True
+        case JoinIssued(cause=cause):
+            return cause in _OWN_ACCORD
+        case _:
+            return False

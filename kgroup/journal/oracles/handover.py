@@ -1,0 +1,88 @@
+"""S4 and S9: what a member still claims when it joins again.
+
+Decides: whether a JoinGroup lists exactly what the member holds.
+Never: looks at the assignment that comes back.
+
+S4: an eager member has given everything back before JoinGroup; a cooperative one lists every
+    partition whose revocation has not ended (KIP-429).
+S9: after a loss the next JoinGroup lists nothing and names no generation (KIP-792).
+"""
+
+from kgroup.journal.events import (
+    Entry,
+    GenerationEntered,
+    JoinIssued,
+    MemberStarted,
+    OwnershipStep,
+    Phase,
+    Source,
+)
+from kgroup.journal.oracles.violation import Violation
+from kgroup.journal.periods import Periods
+from kgroup.types import ChangeKind, RebalanceProtocol
+
+__all__ = ["JoinClaims"]
+
+
+class JoinClaims:
+    """S4 and S9: the owned list of a JoinGroup."""
+
+    __slots__ = ("_lost", "_periods", "_protocols")
+
+    def __init__(self) -> None:
+        self._periods = Periods()
+        self._protocols: dict[Source, RebalanceProtocol | None] = {}
+        self._lost: dict[Source, Entry] = {}
+
+    def observe(self, entry: Entry) -> tuple[Violation, ...]:
+        """Take one entry."""
+        self._periods.observe(entry)
+        source, event = entry.source, entry.event
+        match event:
+            case MemberStarted(protocol=protocol):
+                self._protocols[source] = protocol
+            case GenerationEntered(protocol=protocol):
+                self._lost.pop(source, None)
+                if protocol is not None:
+                    self._protocols[source] = protocol
+            case OwnershipStep(kind=ChangeKind.LOST, phase=Phase.BEGIN):
+                self._lost[source] = entry
+            case JoinIssued():
+                return (*self._after_loss(entry, event), *self._held_back(entry, event))
+            case _:
+                pass
+        return ()
+
+    def finish(self) -> tuple[Violation, ...]:
+        """Say nothing more."""
+        return ()
+
+    def _after_loss(self, entry: Entry, event: JoinIssued) -> tuple[Violation, ...]:
+        lost = self._lost.get(entry.source)
+        if lost is None or (not event.owned and event.generation_id is None):
+            return ()
+        text = (
+            f"{entry.source} joins after a loss with {len(event.owned)} owned partitions "
+            f"and generation {event.generation_id}; both must be absent"
+        )
+        return (Violation("S9", text, (lost, entry)),)
+
+    def _held_back(self, entry: Entry, event: JoinIssued) -> tuple[Violation, ...]:
+        protocol = self._protocols.get(entry.source)
+        if protocol is RebalanceProtocol.EAGER:
+            hidden, why = self._periods.held(entry.source), "an eager member joins while it holds"
+        elif protocol is RebalanceProtocol.COOPERATIVE:
+            held = self._periods.held(entry.source)
+            hidden = tuple(period for period in held if period.claim.tp not in event.owned)
+            why = "a cooperative member joins without listing"
+        else:
+            return ()
+        return tuple(
+            Violation(
+                "S4",
+                f"{why} {period.claim} ({entry.source})",
+                (period.began or period.assigning, entry),
+                period.claim.tp,
+            )
+            for period in hidden
+        )

@@ -1,0 +1,167 @@
+"""S1 and S2: one owner per partition, in a generation and in time.
+
+Decides: when two members own one partition.
+Never: blames a killed process; it cannot say that it stopped, so only what it does counts.
+
+S1: in one generation at most one member life has a partition in its assignment.
+S2: periods of one partition at different members do not overlap in time, except that a member
+which finds out late that it lost the partition may say so late, if it delivered nothing meanwhile.
+
+The race that makes S2 wait for proof:
+1. m1 is killed, or stopped with SIGSTOP; it owns t-0 and writes nothing.
+2. The session ends; m2 is assigned t-0. Its period overtakes m1's.
+3. a) m1 is dead: nothing more comes, no violation.
+   b) m1 wakes, sees its lease is over, writes LOST: no violation, S3 judges what it delivered.
+   c) m1 goes on delivering, polling or committing, or revokes: both owned it.
+"""
+
+from dataclasses import dataclass
+
+from kgroup.journal.events import (
+    CommitStage,
+    CommitStep,
+    Delivered,
+    Entry,
+    FetchIssued,
+    GenerationEntered,
+    MemberStarted,
+    MemberStopped,
+    OwnershipStep,
+    Polled,
+    Source,
+)
+from kgroup.journal.oracles.violation import Violation
+from kgroup.journal.periods import Ending, Period, PeriodKey, Periods
+from kgroup.types import ChangeKind, TopicPartition
+
+__all__ = ["OneOwnerInTime", "OneOwnerPerGeneration"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Grant:
+    """What one member holds by its latest generation."""
+
+    generation_id: int
+    partitions: frozenset[TopicPartition]
+    entry: Entry
+
+
+class OneOwnerPerGeneration:
+    """S1: no partition is in two members' assignments of one generation."""
+
+    __slots__ = ("_grants", "_instances", "_suspected")
+
+    def __init__(self) -> None:
+        self._grants: dict[Source, _Grant] = {}
+        self._instances: dict[Source, str | None] = {}
+        self._suspected: dict[Source, Violation] = {}
+
+    def observe(self, entry: Entry) -> tuple[Violation, ...]:
+        """Take one entry."""
+        source, event = entry.source, entry.event
+        ends = isinstance(event, MemberStopped) or (
+            isinstance(event, OwnershipStep) and event.kind is ChangeKind.LOST
+        )
+        suspicion = self._suspected.pop(source, None)
+        proved = () if suspicion is None or ends else (suspicion,)
+        if ends:
+            self._grants.pop(source, None)
+        if isinstance(event, MemberStarted):
+            self._instances[source] = event.group_instance_id
+        if isinstance(event, GenerationEntered):
+            grant = _Grant(event.generation_id, frozenset(event.assignment), entry)
+            self._grants[source] = grant
+            self._suspect(source, grant)
+        return proved
+
+    def finish(self) -> tuple[Violation, ...]:
+        """Say nothing: whoever wrote nothing more may have been dead."""
+        return ()
+
+    def _suspect(self, source: Source, grant: _Grant) -> None:
+        """Note who must not write as an owner any more; its next entry is the proof."""
+        for other, theirs in self._grants.items():
+            if other == source or other.group != source.group or self._is_twin(source, other):
+                continue
+            both = theirs.partitions & grant.partitions
+            if both and theirs.generation_id == grant.generation_id:
+                tp = min(both)
+                self._suspected[other] = Violation(
+                    "S1",
+                    f"{tp} and {len(both) - 1} more are assigned to {other} and to {source} "
+                    f"in generation {grant.generation_id}",
+                    (theirs.entry, grant.entry),
+                    tp,
+                )
+
+    def _is_twin(self, source: Source, other: Source) -> bool:
+        """Tell whether the other is an earlier life of the same static member (T2 judges it)."""
+        instance = self._instances.get(source)
+        return instance is not None and instance == self._instances.get(other)
+
+
+class OneOwnerInTime:
+    """S2: no partition is owned by two members at once."""
+
+    __slots__ = ("_acted", "_overtaken", "_periods", "_told")
+
+    def __init__(self) -> None:
+        self._periods = Periods()
+        self._overtaken: dict[Source, dict[PeriodKey, Period]] = {}
+        self._acted: dict[Source, Entry] = {}
+        self._told: set[PeriodKey] = set()
+
+    def observe(self, entry: Entry) -> tuple[Violation, ...]:
+        """Take one entry."""
+        found: list[Violation] = []
+        for period in self._periods.observe(entry):
+            if period.overtaken is not None and period.ended is None:
+                self._overtaken.setdefault(period.source, {})[period.key] = period
+            elif period.overtaken is not None:
+                found.extend(self._late_end(period))
+        mine = self._overtaken.get(entry.source)
+        if mine:
+            found.extend(self._act(entry, mine))
+        return tuple(found)
+
+    def finish(self) -> tuple[Violation, ...]:
+        """Report members that went on as owners and never gave the partition up."""
+        return tuple(
+            violation
+            for source, periods in self._overtaken.items()
+            if source in self._acted
+            for period in periods.values()
+            for violation in self._tell(period, self._acted[source], "went on and never gave it up")
+        )
+
+    def _late_end(self, period: Period) -> tuple[Violation, ...]:
+        self._overtaken.get(period.source, {}).pop(period.key, None)
+        if period.ending is Ending.LOST or period.ended is None:
+            return ()
+        return self._tell(period, period.ended, f"held it until {period.ended.event.KIND}")
+
+    def _act(self, entry: Entry, mine: dict[PeriodKey, Period]) -> tuple[Violation, ...]:
+        event = entry.event
+        if isinstance(event, Delivered):
+            period = mine.get((entry.source, event.claim))
+            if period is not None:
+                return self._tell(period, entry, f"delivered {event.first} to {event.last}")
+        requested = isinstance(event, CommitStep) and event.stage is CommitStage.REQUESTED
+        if requested or isinstance(event, Delivered | Polled | FetchIssued):
+            self._acted[entry.source] = entry
+        return ()
+
+    def _tell(self, period: Period, proof: Entry, what: str) -> tuple[Violation, ...]:
+        """Report a period once."""
+        if period.key in self._told:
+            return ()
+        assert period.overtaken is not None
+        assert period.began is not None
+        self._told.add(period.key)
+        tp = period.claim.tp
+        seconds = max(0.0, proof.at - period.overtaken.at)
+        text = (
+            f"{tp} was assigned to {period.overtaken.source} while {period.source} owned it, "
+            f"which {what}, {seconds:.3f} s later"
+        )
+        return (Violation("S2", text, (period.began, period.overtaken, proof), tp),)

@@ -1,0 +1,212 @@
+"""T1 and T2: static members restart unnoticed, and fenced ones fall silent (KIP-345).
+
+Decides: whether a restart within the session disturbed anybody, and what follows a fence.
+Never: judges a restart that overlaps another disturbance.
+
+T1: a static member that is closed sends no LeaveGroup, unless it was asked to. One that is back
+    within its session finds the generation and its partitions unchanged, and the other members
+    are not assigned, revoked or robbed of anything meanwhile.
+T2: after FENCED_INSTANCE_ID a member delivers nothing and sends no group request.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from kgroup.codes import ApiKey, ErrorCode
+from kgroup.journal.events import (
+    AnswerReceived,
+    CommitStep,
+    Delivered,
+    Entry,
+    FaultStep,
+    GenerationEntered,
+    MemberStarted,
+    MemberStopped,
+    OwnershipStep,
+    RequestSent,
+    Source,
+    StateChanged,
+)
+from kgroup.journal.oracles.violation import Violation
+from kgroup.types import ChangeKind, Leave, MemberState
+
+__all__ = ["FencedSilent", "StaticUnnoticed"]
+
+_GROUP_APIS: Final = frozenset(
+    {
+        ApiKey.JOIN_GROUP,
+        ApiKey.SYNC_GROUP,
+        ApiKey.HEARTBEAT,
+        ApiKey.LEAVE_GROUP,
+        ApiKey.OFFSET_COMMIT,
+    }
+)
+
+_Instance = tuple[str | None, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Life:
+    """One life of a static member."""
+
+    source: Source
+    started: Entry
+    session_timeout: float
+    latest: Entry
+    generation: Entry | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Restart:
+    """A life that follows another within the session, until it has synced."""
+
+    before: _Life
+    started: Entry
+
+
+class StaticUnnoticed:
+    """T1: static close and restart."""
+
+    __slots__ = ("_disturbed", "_instances", "_lives", "_restarts")
+
+    def __init__(self) -> None:
+        self._lives: dict[_Instance, _Life] = {}
+        self._instances: dict[Source, _Instance] = {}
+        self._restarts: dict[Source, _Restart] = {}
+        self._disturbed: dict[str | None, Entry] = {}
+
+    def observe(self, entry: Entry) -> tuple[Violation, ...]:
+        """Take one entry."""
+        source = entry.source
+        found: tuple[Violation, ...] = ()
+        match entry.event:
+            case MemberStarted() as event:
+                self._start(entry, event)
+            case MemberStopped() as event:
+                found = self._stop(entry, event)
+            case GenerationEntered() as event:
+                found = self._entered(entry, event)
+            case OwnershipStep() as event:
+                found = self._moved(entry, event)
+            case FaultStep(target=target):
+                if not any(life.source.member == target for life in self._lives.values()):
+                    self._disturb(source.group, entry)
+            case _:
+                pass
+        instance = self._instances.get(source)
+        life = None if instance is None else self._lives.get(instance)
+        if instance is not None and life is not None and life.source == source:
+            generation = entry if isinstance(entry.event, GenerationEntered) else life.generation
+            self._lives[instance] = _Life(
+                source, life.started, life.session_timeout, entry, generation
+            )
+        return found
+
+    def finish(self) -> tuple[Violation, ...]:
+        """Say nothing more."""
+        return ()
+
+    def _disturb(self, group: str | None, entry: Entry) -> None:
+        self._disturbed[group] = entry
+        for source in [source for source in self._restarts if source.group == group]:
+            del self._restarts[source]
+
+    def _start(self, entry: Entry, event: MemberStarted) -> None:
+        source = entry.source
+        if event.group_instance_id is None or event.session_timeout is None:
+            self._disturb(source.group, entry)
+            return
+        instance = (source.group, event.group_instance_id)
+        before = self._lives.get(instance)
+        self._lives[instance] = _Life(source, entry, event.session_timeout, entry)
+        self._instances[source] = instance
+        calm = self._disturbed.get(source.group)
+        if (
+            before is None
+            or before.generation is None
+            or entry.at - before.latest.at >= before.session_timeout
+        ):
+            self._disturb(source.group, entry)
+        elif calm is None or before.latest.at - calm.at > before.session_timeout:
+            self._restarts[source] = _Restart(before, entry)
+
+    def _stop(self, entry: Entry, event: MemberStopped) -> tuple[Violation, ...]:
+        if entry.source not in self._instances or (event.left and event.mode is Leave.LEAVE):
+            self._disturb(entry.source.group, entry)
+            return ()
+        if not event.left:
+            return ()
+        text = f"{entry.source} is static and was closed, but sent a LeaveGroup"
+        return (Violation("T1", text, (entry,)),)
+
+    def _moved(self, entry: Entry, event: OwnershipStep) -> tuple[Violation, ...]:
+        found = tuple(
+            Violation(
+                "T1",
+                f"{entry.source} was {event.kind.value} {len(event.claims)} partitions while "
+                f"{source} restarted within its session",
+                (restart.started, entry),
+            )
+            for source, restart in self._restarts.items()
+            if source.group == entry.source.group and source != entry.source and event.claims
+        )
+        if event.kind is ChangeKind.LOST:
+            self._disturb(entry.source.group, entry)
+        return found
+
+    def _entered(self, entry: Entry, event: GenerationEntered) -> tuple[Violation, ...]:
+        restart = self._restarts.pop(entry.source, None)
+        if restart is None or restart.before.generation is None:
+            return ()
+        former = restart.before.generation
+        assert isinstance(former.event, GenerationEntered)
+        gone = set(former.event.assignment) ^ set(event.assignment)
+        if not gone and former.event.generation_id == event.generation_id:
+            return ()
+        text = (
+            f"{entry.source} restarted within its session from generation "
+            f"{former.event.generation_id} into {event.generation_id}, "
+            f"with {len(gone)} partitions changed"
+        )
+        return (Violation("T1", text, (former, restart.started, entry)),)
+
+
+class FencedSilent:
+    """T2: nothing after the fence."""
+
+    __slots__ = ("_fenced",)
+
+    def __init__(self) -> None:
+        self._fenced: dict[Source, Entry] = {}
+
+    def observe(self, entry: Entry) -> tuple[Violation, ...]:
+        """Take one entry."""
+        fence = self._fenced.get(entry.source)
+        if fence is None:
+            if _fences(entry):
+                self._fenced[entry.source] = entry
+            return ()
+        match entry.event:
+            case Delivered(claim=claim, count=count):
+                what = f"was given {count} records of {claim}"
+            case RequestSent(api=api) if api in _GROUP_APIS:
+                what = f"sent {api.name}"
+            case _:
+                return ()
+        return (Violation("T2", f"{entry.source} {what} after it was fenced", (fence, entry)),)
+
+    def finish(self) -> tuple[Violation, ...]:
+        """Say nothing more."""
+        return ()
+
+
+def _fences(entry: Entry) -> bool:
+    match entry.event:
+        case AnswerReceived(error=ErrorCode.FENCED_INSTANCE_ID):
+            return True
+        case CommitStep(code=ErrorCode.FENCED_INSTANCE_ID):
+            return True
+        case StateChanged(after=MemberState.FENCED):
+            return True
+        case _:
+            return False

@@ -1,0 +1,158 @@
+"""Periods of ownership as a log tells them: who held which partition, from when to when.
+
+Decides: when a period begins (ASSIGNED END), closes for delivery (REVOKED BEGIN), and ends, and
+how: given up, lost, stopped with its member, or silent.
+Never: calls anything wrong; oracles and the audit do.
+
+A period is keyed by the member's life and the claim, not by a generation: a kept partition spans
+generations, and a static restart keeps one. It carries the generation it began in.
+A process that was killed writes no end. Its periods stay open here until another member is
+assigned the partition; then they are overtaken, and their end is the last entry of that process.
+"""
+
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from kgroup.journal.events import Entry, MemberStopped, OwnershipStep, Phase, Source
+from kgroup.types import ChangeKind, Claim, TopicPartition
+
+__all__ = ["Ending", "Period", "PeriodKey", "Periods"]
+
+PeriodKey = tuple[Source, Claim]
+
+
+class Ending(Enum):
+    """How a period of ownership ended."""
+
+    REVOKED = "revoked"
+    LOST = "lost"
+    STOPPED = "its member stopped"
+    SILENT = "its process wrote nothing more"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Period:
+    """One period of ownership of one partition by one member.
+
+    Args:
+        source: the member's life that holds it.
+        claim: its claim.
+        member_id: id at the beginning, None for a manual assignment.
+        generation_id: generation it began in, None for a manual assignment.
+        assigning: the entry that announced it, before the listener.
+        began: the entry that began it, None while the listener still runs.
+        revoking: the entry after which nothing may be delivered, None before.
+        ended: the entry that ended it, None while it is open.
+        ending: how it ended, None while it is open.
+        overtaken: the entry that gave the partition to another member while this was open.
+    """
+
+    source: Source
+    claim: Claim
+    member_id: str | None
+    generation_id: int | None
+    assigning: Entry
+    began: Entry | None = None
+    revoking: Entry | None = None
+    ended: Entry | None = None
+    ending: Ending | None = None
+    overtaken: Entry | None = None
+
+    @property
+    def key(self) -> PeriodKey:
+        """What identifies it."""
+        return self.source, self.claim
+
+    @property
+    def owned(self) -> bool:
+        """Whether it has begun and has not ended."""
+        return self.began is not None and self.ended is None
+
+    @property
+    def deliverable(self) -> bool:
+        """Whether records may be delivered under it."""
+        return self.owned and self.revoking is None
+
+
+class Periods:
+    """Follows the periods of all members; show it every entry, in order of time."""
+
+    __slots__ = ("_all", "_by_source", "_open")
+
+    def __init__(self) -> None:
+        self._all: dict[PeriodKey, Period] = {}
+        self._open: dict[TopicPartition, tuple[PeriodKey, ...]] = {}
+        self._by_source: dict[Source, dict[Claim, None]] = {}
+
+    def get(self, source: Source, claim: Claim) -> Period | None:
+        """Return one period, open or ended."""
+        return self._all.get((source, claim))
+
+    def held(self, source: Source) -> tuple[Period, ...]:
+        """Return what one member holds, in order of acquisition."""
+        return tuple(self._all[source, claim] for claim in self._by_source.get(source, ()))
+
+    def holders(self, tp: TopicPartition) -> tuple[Period, ...]:
+        """Return the open periods of a partition; several when one was overtaken."""
+        return tuple(self._all[key] for key in self._open.get(tp, ()))
+
+    def observe(self, entry: Entry) -> tuple[Period, ...]:
+        """Take one entry and return the periods it changes, as they are now."""
+        event = entry.event
+        if isinstance(event, OwnershipStep):
+            return tuple(
+                changed for claim in event.claims for changed in self._step(entry, event, claim)
+            )
+        if isinstance(event, MemberStopped):
+            return tuple(
+                self._end(period, entry, Ending.STOPPED) for period in self.held(entry.source)
+            )
+        return ()
+
+    def _step(self, entry: Entry, event: OwnershipStep, claim: Claim) -> tuple[Period, ...]:
+        period = self._all.get((entry.source, claim))
+        if event.kind is ChangeKind.ASSIGNED:
+            return self._assigned(entry, event, claim)
+        if period is None or period.ended is not None:
+            return ()
+        if event.kind is ChangeKind.REVOKED and event.phase is Phase.BEGIN:
+            return (self._put(replace(period, revoking=entry)),)
+        if event.kind is ChangeKind.LOST:
+            return (self._end(period, entry, Ending.LOST),)
+        return (self._end(period, entry, Ending.REVOKED),)
+
+    def _assigned(self, entry: Entry, event: OwnershipStep, claim: Claim) -> tuple[Period, ...]:
+        period = self._all.get((entry.source, claim))
+        if period is None:
+            period = Period(
+                source=entry.source,
+                claim=claim,
+                member_id=event.member_id,
+                generation_id=event.generation_id,
+                assigning=entry,
+            )
+        if event.phase is Phase.BEGIN or period.ended is not None or period.began is not None:
+            return (self._put(period),)
+        others = tuple(
+            self._put(replace(other, overtaken=entry))
+            for other in self.holders(claim.tp)
+            if other.key != period.key and other.owned and other.overtaken is None
+        )
+        return (*others, self._put(replace(period, began=entry)))
+
+    def _put(self, period: Period) -> Period:
+        known = period.key in self._all
+        self._all[period.key] = period
+        if not known:
+            tp = period.claim.tp
+            self._open[tp] = (*self._open.get(tp, ()), period.key)
+            self._by_source.setdefault(period.source, {})[period.claim] = None
+        return period
+
+    def _end(self, period: Period, entry: Entry, ending: Ending) -> Period:
+        ended = replace(period, revoking=period.revoking or entry, ended=entry, ending=ending)
+        self._all[period.key] = ended
+        tp = period.claim.tp
+        self._open[tp] = tuple(key for key in self._open[tp] if key != period.key)
+        self._by_source[period.source].pop(period.claim, None)
+        return ended

@@ -1,0 +1,84 @@
+from kgroup.journal import CallbackStage, CallbackStep, MemberStopped, Phase, Polled
+from kgroup.journal.oracles import ListenerSerial, OwnershipAlternates, judge
+from kgroup.types import ChangeKind, Claim
+from tests.journal.histories import History, one_member, tp
+
+
+def rules(history: History) -> list[str]:
+    oracles = (ListenerSerial(), OwnershipAlternates())
+    return [found.rule for found in judge(oracles, history.entries)]
+
+
+def call(stage: CallbackStage, serial: int) -> CallbackStep:
+    return CallbackStep(kind=ChangeKind.REVOKED, stage=stage, serial=serial)
+
+
+def test_b1_a_call_inside_a_call_is_found():
+    history, member = one_member(0)
+    member.write(call(CallbackStage.ENTER, 2))
+    member.write(call(CallbackStage.ENTER, 3))
+    assert rules(history) == ["B1"]
+
+
+def test_b1_a_change_that_is_told_twice_is_found():
+    history, member = one_member(0)
+    for stage in (CallbackStage.ENTER, CallbackStage.EXIT):
+        member.write(call(stage, 1))
+    assert rules(history) == ["B1"]
+
+
+def test_b1_a_return_without_a_call_is_found():
+    history, member = one_member(0)
+    member.write(call(CallbackStage.EXIT, 2))
+    assert rules(history) == ["B1"]
+
+
+def test_b2_an_assignment_of_what_is_held_is_found():
+    history, member = one_member(0)
+    member.change(ChangeKind.ASSIGNED, (Claim(tp(0), 9),))
+    assert rules(history) == ["B2"]
+
+
+def test_b2_a_partition_that_is_revoked_and_then_lost_is_found():
+    history, member = one_member(0)
+    claim = member.claims[tp(0)]
+    member.revoke(0)
+    member.change(ChangeKind.LOST, (claim,))
+    assert rules(history) == ["B2"]
+
+
+def test_b2_an_end_without_a_begin_is_found():
+    history, member = one_member(0)
+    member.step(ChangeKind.REVOKED, Phase.END, (member.claims[tp(0)],))
+    assert rules(history) == ["B2"]
+
+
+def raising() -> tuple[History, Claim]:
+    history, member = one_member(0)
+    claim = member.claims[tp(0)]
+    member.changes += 1
+    member.step(ChangeKind.REVOKED, Phase.BEGIN, (claim,))
+    member.write(call(CallbackStage.ENTER, 2))
+    member.write(call(CallbackStage.RAISE, 2))
+    return history, claim
+
+
+def test_b4_ownership_changes_although_the_listener_raised():
+    history, claim = raising()
+    member = history.member("a")
+    member.changes = 2
+    member.step(ChangeKind.REVOKED, Phase.END, (claim,))
+    member.write(MemberStopped("closed"))
+    assert rules(history) == []
+
+
+def test_b4_a_change_that_a_raising_listener_held_up_is_found():
+    for last in (Polled(), MemberStopped("closed")):
+        history, _ = raising()
+        history.member("a").write(last)
+        assert rules(history) == ["B4"]
+
+
+def test_b4_a_process_killed_right_after_the_raise_is_forgiven():
+    history, _ = raising()
+    assert rules(history) == []

@@ -1,0 +1,98 @@
+from kgroup.journal import JoinIssued, Phase
+from kgroup.journal.oracles import FewRounds, KeptUntouched, judge
+from kgroup.types import Cause, ChangeKind, RebalanceProtocol
+from tests.journal.histories import COOPERATIVE, EAGER, History, one_member, tp
+
+
+def rounds(protocol: RebalanceProtocol, generations: int, *, disturbances: int = 1) -> list[str]:
+    history = History()
+    members = [history.member(str(n), protocol=protocol) for n in range(disturbances)]
+    for member in members:
+        member.start()
+    for generation in range(1, generations + 1):
+        for member in members:
+            member.enter(generation)
+    return [found.rule for found in judge([FewRounds()], history.entries)]
+
+
+def test_k1_a_kept_partition_that_was_revoked_over_the_round_is_found():
+    history, member = one_member(0, 1)
+    member.revoke(1)
+    member.join(2, 0, 1)
+    (found,) = judge([KeptUntouched()], history.entries)
+    assert (found.rule, found.tp) == ("K1", tp(1))
+
+
+def test_k1_a_partition_that_moved_away_and_came_back_is_fine():
+    history, member = one_member(0, 1)
+    member.join(2, 0)
+    member.revoke(1)
+    member.join(3, 0, 1)
+    member.assign(1, offset=0)
+    assert judge([KeptUntouched()], history.entries) == ()
+
+
+def test_k1_a_loss_is_no_broken_promise():
+    history, member = one_member(0)
+    member.lose(0)
+    member.join(2, 0)
+    assert judge([KeptUntouched()], history.entries) == ()
+
+
+def test_k1_an_eager_member_gives_everything_back():
+    history, member = one_member(0, protocol=EAGER)
+    member.revoke(0)
+    member.join(2, 0)
+    assert judge([KeptUntouched()], history.entries) == ()
+
+
+def test_k1_reading_the_offset_of_a_kept_claim_again_is_found():
+    history, member = one_member(0)
+    member.deliver(0, 5)
+    member.read(0, 0)
+    assert [found.rule for found in judge([KeptUntouched()], history.entries)] == ["K1"]
+
+
+def test_k2_one_disturbance_costs_one_eager_or_two_cooperative_generations():
+    assert rounds(EAGER, 1) == []
+    assert rounds(EAGER, 2) == ["K2"]
+    assert rounds(COOPERATIVE, 2) == []
+    assert rounds(COOPERATIVE, 3) == ["K2"]
+
+
+def test_k2_overlapping_disturbances_cost_at_most_two_each_and_one_more():
+    assert rounds(COOPERATIVE, 7, disturbances=3) == []
+    assert rounds(COOPERATIVE, 8, disturbances=3) == ["K2"]
+
+
+def test_k2_disturbances_of_a_group_at_rest_do_not_lend_each_other_rounds():
+    history, member = one_member(0)
+    history.wait(10.0)
+    history.fault("SIGKILL", "z")
+    for generation in (2, 3):
+        member.enter(generation, 0)
+    assert judge([FewRounds()], history.entries) == ()
+    member.enter(4, 0)
+    assert [found.rule for found in judge([FewRounds()], history.entries)] == ["K2"]
+
+
+def test_k2_a_rejoin_that_the_application_asked_for_is_a_disturbance():
+    history, member = one_member(0)
+    history.wait(10.0)
+    member.write(
+        JoinIssued(member_id="m", generation_id=1, owned=(tp(0),), cause=Cause.ENFORCED.value)
+    )
+    member.enter(2, 0)
+    member.enter(3, 0)
+    assert judge([FewRounds()], history.entries) == ()
+
+
+def test_k1_a_revocation_from_the_round_before_may_end_in_this_one():
+    history, member = one_member(0, 1)
+    claim = member.claims[tp(1)]
+    member.join(2, 0)
+    member.step(ChangeKind.REVOKED, Phase.BEGIN, (claim,))
+    member.join(3, 0, 1)
+    member.step(ChangeKind.REVOKED, Phase.END, (claim,))
+    member.join(4, 0, 1)
+    assert judge([KeptUntouched()], history.entries) == ()

@@ -1,0 +1,39 @@
+from kgroup.journal import JoinIssued
+from kgroup.journal.oracles import JoinClaims, judge
+from kgroup.types import RebalanceProtocol
+from tests.journal.histories import COOPERATIVE, EAGER, one_member, tp
+
+
+def rejoin_with(protocol: RebalanceProtocol, *owned: int) -> list[str]:
+    history, member = one_member(0, 1, protocol=protocol)
+    member.revoke(1)
+    member.write(
+        JoinIssued(
+            member_id="m", generation_id=1, owned=tuple(tp(partition) for partition in owned)
+        )
+    )
+    return [found.rule for found in judge([JoinClaims()], history.entries)]
+
+
+def test_s4_an_eager_member_that_joins_before_it_gave_everything_back_is_found():
+    assert rejoin_with(EAGER) == ["S4"]
+
+
+def test_s4_a_cooperative_member_lists_what_it_holds():
+    assert rejoin_with(COOPERATIVE, 0) == []
+
+
+def test_s4_a_cooperative_member_that_hides_what_it_holds_is_found():
+    assert rejoin_with(COOPERATIVE) == ["S4"]
+
+
+def test_s9_after_a_loss_nothing_may_be_listed_and_no_generation_named():
+    for generation, owned, expected in (
+        (None, (), []),
+        (1, (), ["S9"]),
+        (None, (tp(0),), ["S9"]),
+    ):
+        history, member = one_member(0)
+        member.lose(0)
+        member.write(JoinIssued(member_id=None, generation_id=generation, owned=owned))
+        assert [v.rule for v in judge([JoinClaims()], history.entries)] == expected

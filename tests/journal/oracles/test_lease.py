@@ -1,0 +1,97 @@
+import pytest
+
+from kgroup.codes import ApiKey
+from kgroup.journal import AnswerReceived, ConnectionClosed, RequestSent
+from kgroup.journal.oracles import LeaseHeld, judge
+from tests.journal.histories import Writer, one_member
+
+
+def rules(member: Writer, slack: float = 0.0) -> list[str]:
+    return [found.rule for found in judge([LeaseHeld(slack)], member.history.entries)]
+
+
+def test_s3_a_delivery_just_inside_the_session_is_fine_and_just_outside_is_not():
+    for wait, expected in ((5.8, []), (6.0, ["S3"])):
+        history, member = one_member(0)
+        history.wait(wait)
+        member.deliver(0, 1)
+        assert rules(member) == expected
+
+
+def test_s3_slack_forgives_late_stamps():
+    history, member = one_member(0)
+    history.wait(6.0)
+    member.deliver(0, 1)
+    assert rules(member, slack=1.0) == []
+
+
+def test_s3_rebalance_in_progress_renews_the_session_but_not_the_round():
+    history, member = one_member(0)
+    for _ in range(3):
+        history.wait(3.0)
+        member.heartbeat(error=27)
+    member.deliver(0, 1)
+    assert rules(member) == []
+    history.wait(3.0)
+    member.heartbeat(error=27)
+    member.deliver(0, 1)
+    assert rules(member) == ["S3"]
+
+
+@pytest.mark.parametrize("error", [16, 22, 25])
+def test_s3_a_refused_heartbeat_proves_nothing(error: int):
+    history, member = one_member(0)
+    history.wait(4.0)
+    member.heartbeat(error=error)
+    history.wait(2.0)
+    member.deliver(0, 1)
+    assert rules(member) == ["S3"]
+
+
+def test_s3_the_sending_of_a_heartbeat_counts_and_not_its_answer():
+    history, member = one_member(0)
+    beat = RequestSent(
+        connection=1, correlation_id=99, api=ApiKey.HEARTBEAT, version=4, generation_id=1
+    )
+    member.write(beat)
+    history.wait(5.0)
+    member.write(
+        AnswerReceived(connection=1, correlation_id=99, api=ApiKey.HEARTBEAT, version=4, error=0)
+    )
+    history.wait(1.5)
+    member.deliver(0, 1)
+    assert rules(member) == ["S3"]
+
+
+def test_s3_an_answer_on_another_connection_with_the_same_number_proves_nothing():
+    history, member = one_member(0)
+    history.wait(5.0)
+    member.write(
+        RequestSent(
+            connection=1, correlation_id=99, api=ApiKey.HEARTBEAT, version=4, generation_id=1
+        )
+    )
+    member.write(ConnectionClosed(connection=1, reason="test"))
+    member.write(
+        AnswerReceived(connection=2, correlation_id=99, api=ApiKey.HEARTBEAT, version=4, error=0)
+    )
+    history.wait(1.5)
+    member.deliver(0, 1)
+    assert rules(member) == ["S3"]
+
+
+def test_s3_a_heartbeat_of_an_old_generation_does_not_renew_the_round():
+    history, member = one_member(0)
+    for _ in range(4):
+        history.wait(2.9)
+        member.ask(ApiKey.HEARTBEAT, generation=0)
+    member.deliver(0, 1)
+    assert rules(member) == ["S3"]
+
+
+def test_s3_there_is_no_lease_before_the_first_answered_heartbeat_and_after_a_loss():
+    history, member = one_member(0, 1)
+    member.lose(0)
+    member.deliver(1, 1)
+    assert rules(member) == ["S3"]
+    assert history.entries[-2].event.KIND == "deliver"

@@ -1,0 +1,96 @@
+from kgroup.journal import MemberStopped, Polled
+from kgroup.journal.oracles import OneOwnerInTime, OneOwnerPerGeneration, judge
+from kgroup.types import ChangeKind
+from tests.journal.histories import History, Writer, tp
+
+
+def two_owners() -> tuple[History, Writer, Writer]:
+    """Member b is assigned t-0 while a owns it."""
+    history = History()
+    a, b = history.member("a"), history.member("b")
+    a.start()
+    b.start()
+    a.join(1, 0)
+    a.assign(0, offset=0)
+    b.join(2, 0)
+    b.assign(0, offset=0)
+    return history, a, b
+
+
+def test_s1_two_members_in_one_generation_are_found_when_the_first_goes_on():
+    history = History()
+    a, b = history.member("a"), history.member("b")
+    a.join(1, 0)
+    b.join(1, 0, 1)
+    a.write(Polled())
+    (found,) = judge([OneOwnerPerGeneration()], history.entries)
+    assert (found.rule, found.tp) == ("S1", tp(0))
+
+
+def test_s1_says_nothing_about_a_member_that_was_killed_or_lost_its_membership():
+    for last_words in (False, True):
+        history = History()
+        a, b = history.member("a"), history.member("b")
+        a.join(1, 0)
+        a.assign(0)
+        b.join(1, 0)
+        if last_words:
+            a.lose(0)
+        assert judge([OneOwnerPerGeneration()], history.entries) == ()
+
+
+def test_s1_allows_a_static_member_its_generation_in_its_next_life():
+    history = History()
+    first, second = (history.member("s", life, instance="i") for life in "12")
+    for life in (first, second):
+        life.start()
+        life.join(1, 0)
+    first.write(Polled())
+    assert judge([OneOwnerPerGeneration()], history.entries) == ()
+
+
+def test_s2_a_delivery_by_the_former_owner_is_found_at_once():
+    history, a, _ = two_owners()
+    a.deliver(0, 5)
+    (found,) = judge([OneOwnerInTime()], history.entries)
+    assert (found.rule, found.tp) == ("S2", tp(0))
+    assert found.entries[-1].source == a.source
+
+
+def test_s2_a_revocation_that_ends_after_the_next_assignment_is_found():
+    history, a, _ = two_owners()
+    a.revoke(0)
+    assert [found.rule for found in judge([OneOwnerInTime()], history.entries)] == ["S2"]
+
+
+def test_s2_a_close_after_the_next_assignment_is_found():
+    history, a, _ = two_owners()
+    a.write(MemberStopped("closed"))
+    assert [found.rule for found in judge([OneOwnerInTime()], history.entries)] == ["S2"]
+
+
+def test_s2_a_member_that_polls_on_for_ever_is_found_at_the_end():
+    history, a, _ = two_owners()
+    a.write(Polled())
+    assert [found.rule for found in judge([OneOwnerInTime()], history.entries)] == ["S2"]
+
+
+def test_s2_a_member_that_wakes_and_says_lost_is_forgiven():
+    history, a, b = two_owners()
+    b.deliver(0, 5)
+    a.lose(0)
+    assert judge([OneOwnerInTime()], history.entries) == ()
+
+
+def test_s2_a_killed_member_is_forgiven():
+    history, _, b = two_owners()
+    b.deliver(0, 5)
+    assert judge([OneOwnerInTime()], history.entries) == ()
+
+
+def test_s2_one_overlap_is_told_once():
+    history, a, _ = two_owners()
+    a.deliver(0, 5)
+    a.deliver(0, 5)
+    a.end(ChangeKind.REVOKED, 0)
+    assert len(judge([OneOwnerInTime()], history.entries)) == 1

@@ -1,0 +1,121 @@
+import pytest
+
+from kgroup.codes import ApiKey
+from kgroup.journal import AnswerReceived, CommitStage, MemberStopped, StateChanged
+from kgroup.journal.oracles import FencedSilent, StaticUnnoticed, judge
+from kgroup.types import Leave, MemberState
+from tests.journal.histories import History, Writer, one_member
+
+
+def settled() -> tuple[History, Writer, Writer]:
+    """One dynamic and one static member, at rest."""
+    history = History()
+    a, s = history.member("a"), history.member("s", instance="i")
+    for member in (a, s):
+        member.start()
+    a.join(1, 0)
+    s.join(1, 1)
+    a.assign(0, offset=0)
+    s.assign(1, offset=0)
+    history.wait(10.0)
+    return history, a, s
+
+
+def restart(history: History, s: Writer, *, generation: int, partition: int) -> None:
+    s.heartbeat()
+    history.wait(2.0)
+    again = history.member("s", "2", instance="i")
+    again.start()
+    again.join(generation, partition)
+
+
+def rules(history: History) -> list[str]:
+    return [found.rule for found in judge([StaticUnnoticed()], history.entries)]
+
+
+def test_t1_a_static_close_that_leaves_is_found():
+    history, _, s = settled()
+    s.write(MemberStopped("closed", left=True))
+    assert rules(history) == ["T1"]
+
+
+def test_t1_a_static_member_that_was_asked_to_leave_may():
+    history, _, s = settled()
+    s.write(MemberStopped("closed", left=True, mode=Leave.LEAVE))
+    assert rules(history) == []
+
+
+def test_t1_a_restart_that_finds_everything_as_it_was_is_fine():
+    history, _, s = settled()
+    restart(history, s, generation=1, partition=1)
+    assert rules(history) == []
+
+
+def test_t1_a_restart_that_changes_the_generation_or_the_partitions_is_found():
+    for generation, partition in ((2, 1), (1, 0)):
+        history, _, s = settled()
+        restart(history, s, generation=generation, partition=partition)
+        assert rules(history) == ["T1"]
+
+
+def test_t1_a_survivor_that_is_disturbed_is_found():
+    history, a, s = settled()
+    s.heartbeat()
+    history.member("s", "2", instance="i").start()
+    a.revoke(0)
+    assert set(rules(history)) == {"T1"}
+
+
+def test_t1_a_restart_after_the_session_or_beside_another_fault_is_not_judged():
+    history, _, s = settled()
+    history.wait(7.0)
+    restart(history, s, generation=2, partition=1)
+    assert rules(history) == ["T1"]  # its last heartbeat is recent
+    history, a, s = settled()
+    s.heartbeat()
+    history.wait(7.0)
+    again = history.member("s", "2", instance="i")
+    again.start()
+    again.join(2, 1)
+    assert rules(history) == []
+    history, a, s = settled()
+    a.write(MemberStopped("closed", left=True))
+    restart(history, s, generation=2, partition=1)
+    assert rules(history) == []
+
+
+def fence(member: Writer, how: str) -> None:
+    if how == "state":
+        member.write(StateChanged(MemberState.STABLE, MemberState.FENCED, "fenced"))
+    elif how == "heartbeat":
+        member.write(
+            AnswerReceived(
+                connection=1, correlation_id=1, api=ApiKey.HEARTBEAT, version=4, error=82
+            )
+        )
+    else:
+        member.commit(0, stage=CommitStage.ERROR)
+
+
+@pytest.mark.parametrize("how", ["state", "heartbeat"])
+def test_t2_a_fenced_member_that_delivers_is_found(how: str):
+    history, member = one_member(0)
+    fence(member, how)
+    member.deliver(0, 5)
+    assert [found.rule for found in judge([FencedSilent()], history.entries)] == ["T2"]
+
+
+@pytest.mark.parametrize("api", [ApiKey.HEARTBEAT, ApiKey.JOIN_GROUP, ApiKey.LEAVE_GROUP])
+def test_t2_a_fenced_member_that_speaks_to_the_group_is_found(api: ApiKey):
+    history, member = one_member(0)
+    fence(member, "state")
+    member.ask(api)
+    assert [found.rule for found in judge([FencedSilent()], history.entries)] == ["T2"]
+
+
+def test_t2_a_fenced_member_may_close():
+    history, member = one_member(0)
+    fence(member, "state")
+    member.write(MemberStopped("fenced"))
+    member.ask(ApiKey.METADATA)
+    assert judge([FencedSilent()], history.entries) == ()
