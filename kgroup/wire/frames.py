@@ -1,0 +1,288 @@
+"""Frames: a size, a header and a message; bytes of a connection to whole frames and back.
+
+Decides: where a frame ends, which header a version has, and how a response is read when the
+broker did not know the version of ApiVersions. A frame whose size is negative (N1) or over the
+limit (N2) is refused before a byte of it is kept.
+Never: reads a socket, or pairs responses with requests; `kgroup.net.connection` does.
+
+KIP-482 (headers with tagged fields), KIP-511 (ApiVersions keeps the plain response header).
+"""
+
+import struct
+from typing import Any, Final, NamedTuple, TypeVar
+
+from kgroup.codes import ApiKey, ErrorCode
+from kgroup.errors import DecodeError, LocalProtocolError
+from kgroup.wire import messages
+from kgroup.wire.primitives import read_tags
+from kgroup.wire.schema import Message, Request, decode, encode
+
+__all__ = [
+    "DEFAULT_LIMIT",
+    "FrameSplitter",
+    "RequestHeader",
+    "decode_request",
+    "decode_request_header",
+    "decode_response",
+    "encode_request",
+    "encode_response",
+    "request_class",
+    "response_correlation_id",
+]
+
+R = TypeVar("R", bound=Message)
+
+DEFAULT_LIMIT: Final = 100 * 1024 * 1024
+"""Bytes of the largest frame that is accepted."""
+
+_SIZE: Final = struct.Struct(">i")
+_REQUEST_HEAD: Final = struct.Struct(">hhih")
+_CODE: Final = struct.Struct(">h")
+
+
+class RequestHeader(NamedTuple):
+    """What stands before the body of a request.
+
+    Args:
+        api_key: what is asked for.
+        api_version: version of the body; not necessarily one that kgroup speaks.
+        correlation_id: comes back with the response.
+        client_id: how the client calls itself; None = it does not.
+    """
+
+    api_key: ApiKey
+    api_version: int
+    correlation_id: int
+    client_id: str | None
+
+
+def request_class(api_key: ApiKey) -> type[Request[Any]]:
+    """Return the message class of an API's request."""
+    words = api_key.name.split("_")
+    found: type[Request[Any]] = getattr(messages, f"{''.join(w.title() for w in words)}Request")
+    return found
+
+
+# -- splitting -----------------------------------------------------------------------------
+
+
+class FrameSplitter:
+    """Cuts the bytes of a connection into frames; does no IO.
+
+    Args:
+        limit: bytes of the largest frame that is accepted.
+    """
+
+    def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
+        self._limit = limit
+        self._parts: list[bytes | memoryview] = []
+        self._have = 0
+        self._need: int | None = None
+
+    def feed(self, data: bytes | bytearray | memoryview) -> list[memoryview]:
+        """Take the next bytes; return the frames they complete, each without its size.
+
+        A frame that lies whole within `data` is a view of it, so `data` given as `bytes` is not
+        copied; anything else is copied, and may be used again by the caller.
+
+        Raises:
+            DecodeError: a size is negative or over the limit. The connection is of no more use,
+                and each further call raises again.
+        """
+        rest = memoryview(data if isinstance(data, bytes) else bytes(data))
+        frames: list[memoryview] = []
+        while True:
+            need = _SIZE.size if self._need is None else self._need
+            if self._have + len(rest) < need:
+                if rest:
+                    self._parts.append(rest)
+                    self._have += len(rest)
+                return frames
+            taken = need - self._have
+            whole = self._join(rest[:taken])
+            rest = rest[taken:]
+            if self._need is None:
+                self._need = self._checked(whole)
+            else:
+                self._need = None
+                frames.append(whole)
+
+    @property
+    def in_frame(self) -> bool:
+        """Whether the connection would be cut in the middle of a frame if it ended now."""
+        return self._need is not None or self._have > 0
+
+    def _join(self, last: memoryview) -> memoryview:
+        if not self._parts:
+            return last
+        joined = memoryview(b"".join((*self._parts, last)))
+        self._parts.clear()
+        self._have = 0
+        return joined
+
+    def _checked(self, head: memoryview) -> int:
+        (size,) = _SIZE.unpack(head)
+        if 0 <= size <= self._limit:
+            return int(size)
+        # Kept as it was, so that the next call finds the same size and raises again.
+        self._parts.append(head)
+        self._have = _SIZE.size
+        reason = "is negative" if size < 0 else f"is over the limit of {self._limit}"
+        raise DecodeError("frame", f"its size {size} {reason}{_hint(bytes(head))}")
+
+
+def _hint(head: bytes) -> str:
+    """Say what the first bytes look like when the peer does not speak Kafka's protocol."""
+    if head == b"HTTP":
+        return "; the bytes spell HTTP: this is a web server or a proxy"
+    if head[0] in (0x15, 0x16) and head[1] == 3:
+        return "; the bytes are a TLS record: the listener expects TLS (security_protocol)"
+    return ""
+
+
+# -- requests ------------------------------------------------------------------------------
+
+
+def encode_request(
+    message: Request[Any], version: int, correlation_id: int, client_id: str | None
+) -> bytes:
+    """Return a whole frame, size included.
+
+    Raises:
+        UnsupportedVersionError: see `kgroup.wire.schema.encode`.
+        LocalProtocolError: a value, or the client id, does not fit the wire.
+    """
+    body = encode(message, version)
+    name = b"" if client_id is None else client_id.encode()
+    tags = b"\0" if _is_flexible(type(message), version) else b""
+    length = -1 if client_id is None else len(name)
+    try:
+        head = _REQUEST_HEAD.pack(message.api_key, version, correlation_id, length)
+    except struct.error as error:
+        raise LocalProtocolError(f"header of {type(message).__name__}: {error}") from error
+    size = len(head) + len(name) + len(tags) + len(body)
+    return b"".join((_SIZE.pack(size), head, name, tags, body))
+
+
+def decode_request_header(frame: bytes | memoryview) -> tuple[RequestHeader, memoryview]:
+    """Read the header of a request; return it and the body, whose version may be unknown.
+
+    Raises:
+        DecodeError: the header cannot be read, or no such API is known here.
+    """
+    view = memoryview(frame)
+    try:
+        key, version, correlation_id, length = _REQUEST_HEAD.unpack_from(view)
+        api_key = ApiKey(key)
+    except struct.error:
+        raise DecodeError("request header", "the bytes end too early") from None
+    except ValueError:
+        raise DecodeError("request header", f"there is no API with key {key}") from None
+    at = _REQUEST_HEAD.size
+    client_id = None
+    if length < -1 or at + length > len(view):
+        raise DecodeError("request header", f"the client id has length {length}", position=at - 2)
+    if length >= 0:
+        try:
+            client_id = str(view[at : at + length], "utf-8")
+        except UnicodeDecodeError as error:
+            raise DecodeError("request header", f"client id: {error}", position=at) from None
+        at += length
+    if _is_flexible(request_class(api_key), version):
+        at = _skip_tags("request header", view, at)
+    return RequestHeader(api_key, version, correlation_id, client_id), view[at:]
+
+
+def decode_request(frame: bytes | memoryview) -> tuple[RequestHeader, Request[Any]]:
+    """Read a whole request, as a server does; `frame` is without its size.
+
+    Raises:
+        DecodeError: the bytes are not a request.
+        UnsupportedVersionError: kgroup does not speak this version of the API.
+    """
+    header, body = decode_request_header(frame)
+    return header, decode(request_class(header.api_key), header.api_version, body)
+
+
+# -- responses -----------------------------------------------------------------------------
+
+
+def encode_response(message: Message, api_key: ApiKey, version: int, correlation_id: int) -> bytes:
+    """Return a whole frame, size included, as a server sends it.
+
+    An ApiVersions response with UNSUPPORTED_VERSION is to be sent as version 0.
+
+    Raises:
+        UnsupportedVersionError, LocalProtocolError: see `kgroup.wire.schema.encode`.
+    """
+    body = encode(message, version)
+    tags = b"\0" if _has_tagged_header(api_key, type(message), version) else b""
+    head = _SIZE.pack(correlation_id)
+    return b"".join((_SIZE.pack(len(head) + len(tags) + len(body)), head, tags, body))
+
+
+def response_correlation_id(frame: bytes | memoryview) -> int:
+    """Return the correlation id of a response; `frame` is without its size.
+
+    Raises:
+        DecodeError: the frame is shorter than a header.
+    """
+    if len(frame) < _SIZE.size:
+        raise DecodeError("response header", f"the frame has only {len(frame)} bytes")
+    (found,) = _SIZE.unpack_from(frame)
+    return int(found)
+
+
+def decode_response(
+    request: type[Request[R]], version: int, frame: bytes | memoryview
+) -> tuple[int, R]:
+    """Read a whole response; `frame` is without its size.
+
+    Args:
+        request: class of the request that is answered.
+        version: version the request was sent in.
+        frame: all bytes of the response.
+
+    Returns:
+        Its correlation id and the message. An ApiVersions response with UNSUPPORTED_VERSION is
+        read as version 0, in which a broker that does not know `version` answers.
+
+    Raises:
+        DecodeError: the bytes are not such a response.
+        UnsupportedVersionError: kgroup does not speak this version.
+    """
+    correlation_id = response_correlation_id(frame)
+    view = memoryview(frame)
+    at = _SIZE.size
+    response: Any = request.RESPONSE
+    if _has_tagged_header(request.api_key, response, version):
+        at = _skip_tags("response header", view, at)
+    body = view[at:]
+    try:
+        return correlation_id, decode(response, version, body)
+    except DecodeError:
+        if request.api_key is not ApiKey.API_VERSIONS or not _says_unsupported(body):
+            raise
+        return correlation_id, decode(response, 0, body)
+
+
+def _says_unsupported(body: memoryview) -> bool:
+    if len(body) < _CODE.size:
+        return False
+    return bool(_CODE.unpack_from(body)[0] == ErrorCode.UNSUPPORTED_VERSION)
+
+
+def _has_tagged_header(api_key: ApiKey, response: type[Message], version: int) -> bool:
+    # KIP-511: a client must be able to read the answer before it knows what the broker speaks.
+    return api_key is not ApiKey.API_VERSIONS and _is_flexible(response, version)
+
+
+def _is_flexible(cls: type[Message], version: int) -> bool:
+    return cls.FLEXIBLE is not None and version >= cls.FLEXIBLE
+
+
+def _skip_tags(what: str, view: memoryview, at: int) -> int:
+    try:
+        return read_tags(view, at)[1]
+    except IndexError:
+        raise DecodeError(what, "the bytes end too early", position=len(view)) from None

@@ -1,0 +1,32 @@
+"""SaslAuthenticate: the tokens of authentication (KIP-152, 368)."""
+
+from typing import Final
+
+from kgroup.codes import ApiKey
+from kgroup.wire.schema import Message, Request, message, wire
+from kgroup.wire.vocabulary import Bytes, Int16, Int64, Text, nullable
+
+__all__ = ["SaslAuthenticateRequest", "SaslAuthenticateResponse"]
+
+_VERSIONS: Final = range(3)
+
+
+@message(versions=_VERSIONS, flexible=2)
+class SaslAuthenticateResponse(Message):
+    """One token of the broker, or the error.
+
+    1 session_lifetime_ms: authenticate again on the same connection before it ends, 0 = never
+    (KIP-368); 2 flexible.
+    """
+
+    error_code: int = wire(Int16, default=0)
+    error_message: str | None = wire(nullable(Text), default=None)
+    auth_bytes: bytes = wire(Bytes)
+    session_lifetime_ms: int = wire(Int64, since=1, default=0, ignorable=True)
+
+
+@message(versions=_VERSIONS, flexible=2, api=ApiKey.SASL_AUTHENTICATE)
+class SaslAuthenticateRequest(Request[SaslAuthenticateResponse]):
+    """One token of the client; 2 flexible. Never log it."""
+
+    auth_bytes: bytes = wire(Bytes)
