@@ -1,1 +1,148 @@
-"""The pytest plugin of kgroup: real Kafka brokers as fixtures."""
+"""The pytest plugin of kgroup: real Kafka brokers as fixtures, and a list of which test used which.
+
+Decides: how long a broker lives. `kafka` is one node for the whole run (0.3 GB, idle between
+tests). `kafka_cluster` is three brokers and a controller for one module; tests may kill its nodes,
+and each test finds it whole again. Both may be up at once; where times are measured, keep such
+tests in a module of their own and away from others by `-k` or `-m`.
+Never: imports the broker supply before a test asks for a broker, or hides that there is none: the
+test is skipped with a message that names the three ways to have one.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Generator, Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgroup.errors import UnsupportedError
+
+if TYPE_CHECKING:
+    from kgroup.testing.kafka import RealKafka
+
+__all__ = [
+    "kafka",
+    "kafka_391",
+    "kafka_cluster",
+    "kafka_cluster_of_module",
+    "pytest_configure",
+    "pytest_runtest_call",
+    "pytest_terminal_summary",
+]
+
+_USED = pytest.StashKey[defaultdict[str, list[str]]]()
+
+
+@pytest.fixture(scope="session")
+def kafka(request: pytest.FixtureRequest) -> "Iterator[RealKafka]":
+    """One real Kafka node for the whole run; parametrize it indirectly by version.
+
+    Example:
+        `@pytest.mark.parametrize("kafka", ["4.3.1", "3.9.1"], indirect=True)`
+    """
+    from kgroup.testing.kafka import DEFAULT_VERSION  # noqa: PLC0415
+
+    yield from _kafka(request, getattr(request, "param", DEFAULT_VERSION), brokers=1)
+
+
+@pytest.fixture(scope="session")
+def kafka_391(request: pytest.FixtureRequest) -> "Iterator[RealKafka]":
+    """One node of Kafka 3.9.1, the last version with the old group coordinator by default."""
+    yield from _kafka(request, "3.9.1", brokers=1)
+
+
+@pytest.fixture(scope="module")
+def kafka_cluster_of_module(request: pytest.FixtureRequest) -> "Iterator[RealKafka]":
+    """Three brokers and a controller for one module; tests ask for `kafka_cluster`."""
+    from kgroup.testing.kafka import DEFAULT_VERSION  # noqa: PLC0415
+
+    yield from _kafka(request, getattr(request, "param", DEFAULT_VERSION), brokers=3)
+
+
+@pytest.fixture
+def kafka_cluster(kafka_cluster_of_module: "RealKafka") -> "RealKafka":
+    """Three brokers and a controller, whole at the start of each test; nodes may be killed."""
+    kafka_cluster_of_module.heal()
+    return kafka_cluster_of_module
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Prepare the list of brokers used."""
+    used: defaultdict[str, list[str]] = defaultdict(list)
+    config.stash[_USED] = used
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Note which broker a test runs on."""
+    brokers = {_describe(value) for value in getattr(item, "funcargs", {}).values()}
+    for broker in sorted(brokers - {None}, key=str):
+        item.config.stash[_USED][str(broker)].append(item.nodeid)
+    return (yield)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say which broker each part of the run used."""
+    used = terminalreporter.config.stash[_USED]
+    if not used:
+        return
+    terminalreporter.section("real brokers")
+    for broker, tests in used.items():
+        terminalreporter.write_line(f"{broker}: {len(tests)} test(s)")
+        for module, count in _by_module(tests).items():
+            terminalreporter.write_line(f"  {count:4} {module}")
+
+
+def _kafka(request: pytest.FixtureRequest, version: str, *, brokers: int) -> "Iterator[RealKafka]":
+    from kgroup.testing.kafka import RealKafka  # noqa: PLC0415
+
+    try:
+        started = RealKafka.start(version, brokers, progress=_progress(request.config))
+    except UnsupportedError as error:
+        pytest.skip(str(error))
+    with started:
+        reason = _unfit(started, version, brokers)
+        if reason:
+            pytest.skip(reason)
+        yield started
+
+
+def _unfit(kafka: "RealKafka", version: str, brokers: int) -> str | None:
+    """Say why a given Kafka cannot stand for the one that was asked for."""
+    if kafka.kind != "given":
+        return None
+    if brokers > 1:
+        return f"{kafka.describe()}: tests of a cluster kill its nodes, and this one is not ours"
+    from kgroup.testing.kafka import DEFAULT_VERSION  # noqa: PLC0415
+
+    if version != DEFAULT_VERSION:
+        return f"{kafka.describe()}: the test wants {version}"
+    return None
+
+
+def _progress(config: pytest.Config) -> Callable[[str], None]:
+    """Show progress where a person waits for it, past the capture of the test's own output."""
+    capture = config.pluginmanager.getplugin("capturemanager")
+    reporter = config.pluginmanager.getplugin("terminalreporter")
+
+    def show(line: str) -> None:
+        if reporter is None or capture is None:
+            return
+        with capture.global_and_fixture_disabled():
+            reporter.write_line("")
+            reporter.write_line(line)
+
+    return show
+
+
+def _describe(value: object) -> str | None:
+    """Return what a real Kafka says of itself, None for any other fixture."""
+    known = getattr(type(value), "__module__", "") == "kgroup.testing.kafka.supply"
+    describe = getattr(value, "describe", None)
+    return str(describe()) if known and callable(describe) else None
+
+
+def _by_module(tests: list[str]) -> dict[str, int]:
+    counts: dict[str, int] = defaultdict(int)
+    for test in tests:
+        counts[test.partition("::")[0]] += 1
+    return counts

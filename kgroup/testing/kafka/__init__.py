@@ -1,1 +1,11 @@
-"""Real Kafka brokers behind one call."""
+"""Real Kafka brokers behind one call.
+
+`RealKafka.start()` takes the first of three ways this machine has: the address in
+KGROUP_BOOTSTRAP, a KRaft process of this machine (jars fetched once by Maven or Ivy), a container.
+"""
+
+from kgroup.testing.kafka.jars import DEFAULT_VERSION, VERSIONS
+from kgroup.testing.kafka.node import KafkaStartError
+from kgroup.testing.kafka.supply import RealKafka
+
+__all__ = ["DEFAULT_VERSION", "VERSIONS", "KafkaStartError", "RealKafka"]

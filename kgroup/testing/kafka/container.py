@@ -4,15 +4,134 @@ Decides: whether a container engine answers, and how a broker is started in it.
 Never: is asked when a broker can run as a process of this machine.
 """
 
-__all__ = ["engine_runs"]
+import importlib
+import importlib.util
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+from typing import Protocol
+
+from kgroup.errors import ConfigError, MissingExtraError, UnsupportedError
+from kgroup.testing.kafka.config import (
+    LOOPBACK,
+    ClusterPlan,
+    NodePlan,
+    plan_cluster,
+    server_properties,
+)
+from kgroup.testing.kafka.jars import Progress, silent
+from kgroup.testing.kafka.ready import wait_ready
+
+__all__ = ["Container", "ContainerKafka", "Wrapped", "engine_runs", "start_container"]
+
+_START_TIMEOUT = 120.0
+_DATA = PurePosixPath("/tmp/kgroup-data")  # inside the container
+
+
+class Wrapped(Protocol):
+    """What is used of the engine's own container."""
+
+    status: str
+
+    def start(self) -> None: ...
+    def stop(self) -> None: ...
+    def kill(self) -> None: ...
+    def reload(self) -> None: ...
+
+
+class Container(Protocol):
+    """What is used of testcontainers' container."""
+
+    def start(self) -> object: ...
+    def stop(self) -> None: ...
+    def get_wrapped_container(self) -> Wrapped: ...
+
+
+class ContainerKafka:
+    """A broker in a container of its own.
+
+    Args:
+        plan: its plan; the client's port is the same inside and outside.
+        container: testcontainers' container, not started yet.
+    """
+
+    kind = "container"
+
+    def __init__(self, plan: ClusterPlan, container: Container) -> None:
+        self.plan = plan
+        self._container = container
+        self._runs = False
+
+    @property
+    def bootstrap(self) -> str:
+        """`host:port` of the broker."""
+        return self.plan.bootstrap
+
+    @property
+    def version(self) -> str:
+        """Of Kafka."""
+        return self.plan.version
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        """Ids of the brokers."""
+        return tuple(node.node_id for node in self.plan.brokers)
+
+    def describe(self) -> str:
+        """Say in words what it is."""
+        return f"Kafka {self.version}, one node, in a container, {self.bootstrap}"
+
+    def start(self) -> None:
+        """Start the container and return when the broker serves groups."""
+        self._container.start()
+        self._runs = True
+        self._wait_ready()
+
+    def kill(self, node_id: int) -> None:
+        """End the broker at once (SIGKILL)."""
+        self._wrapped(node_id).kill()
+        self._runs = False
+
+    def stop(self, node_id: int) -> None:
+        """End the broker politely (SIGTERM)."""
+        self._wrapped(node_id).stop()
+        self._runs = False
+
+    def restart(self, node_id: int) -> None:
+        """Start the broker that was ended; return when it is back."""
+        self._wrapped(node_id).start()
+        self._runs = True
+        self._wait_ready()
+
+    def heal(self) -> None:
+        """Start the broker if it does not run."""
+        if not self._runs:
+            self.restart(self.nodes[0])
+
+    def close(self) -> None:
+        """Remove the container."""
+        self._container.stop()
+
+    def _wait_ready(self) -> None:
+        addresses = [(LOOPBACK, port) for node in self.plan.brokers if (port := node.client_port)]
+        wait_ready(addresses, brokers=1, timeout=_START_TIMEOUT, check=self._check)
+
+    def _check(self) -> None:
+        wrapped = self._container.get_wrapped_container()
+        wrapped.reload()
+        if wrapped.status in {"exited", "dead"}:
+            raise UnsupportedError(f"the container of Kafka {self.version} is {wrapped.status}")
+
+    def _wrapped(self, node_id: int) -> Wrapped:
+        if node_id not in self.nodes:
+            raise ConfigError("node_id", node_id, f"one of {self.nodes}")
+        return self._container.get_wrapped_container()
 
 
 def engine_runs() -> bool:
     """Tell whether testcontainers is installed and its container engine answers."""
-    try:
-        import docker  # noqa: PLC0415
-    except ImportError:
+    if not (importlib.util.find_spec("testcontainers") and importlib.util.find_spec("docker")):
         return False
+    docker = importlib.import_module("docker")
     try:
         client = docker.from_env(timeout=5)
     except docker.errors.DockerException:
@@ -23,3 +142,61 @@ def engine_runs() -> bool:
         return False
     finally:
         client.close()
+
+
+def start_container(
+    version: str,
+    brokers: int = 1,
+    *,
+    settings: Mapping[str, str] | None = None,
+    progress: Progress = silent,
+) -> ContainerKafka:
+    """Start a broker in a container.
+
+    Args:
+        version: of Kafka; the tag of the image `apache/kafka`.
+        brokers: only 1; a cluster needs Java on this machine.
+        settings: broker settings that win over kgroup's.
+        progress: is told in words how far it is.
+
+    Raises:
+        UnsupportedError: more than one broker.
+        MissingExtraError: testcontainers is not installed.
+    """
+    if brokers != 1:
+        raise UnsupportedError(f"{brokers} brokers need Java on this machine, not a container")
+    if importlib.util.find_spec("testcontainers") is None:
+        raise MissingExtraError("Kafka in a container", "docker")
+    core = importlib.import_module("testcontainers.core.container")
+    plan = plan_cluster(version, 1, settings=settings)
+    node = plan.brokers[0]
+    container = core.DockerContainer(f"apache/kafka:{version}")
+    container.with_bind_ports(node.client_port, node.client_port)
+    container.with_command(["bash", "-c", _script(plan, node)])
+    progress(f"Kafka {version}: starting a container on {plan.bootstrap}")
+    kafka = ContainerKafka(plan, container)
+    try:
+        kafka.start()
+    except BaseException:
+        kafka.close()
+        raise
+    return kafka
+
+
+def _script(plan: ClusterPlan, node: NodePlan) -> str:
+    """Write the configuration, format on the first start, run; inside the container."""
+    text = server_properties(plan, node, _DATA)
+    # The container's own loopback is not the one its port is published on.
+    outside = f"CLIENT://{LOOPBACK}:{node.client_port}"
+    text = text.replace(f"listeners={outside}", f"listeners=CLIENT://0.0.0.0:{node.client_port}", 1)
+    lines = [line for line in text.splitlines() if not line.startswith("advertised.")]
+    advertised = f"{outside},INTERNAL://{LOOPBACK}:{node.internal_port}"
+    lines.append(f"advertised.listeners={advertised}")
+    properties = "\n".join(lines)
+    home = "/opt/kafka/bin"
+    return (
+        f"cat > /tmp/kgroup.properties <<'END'\n{properties}\nEND\n"
+        f"{home}/kafka-storage.sh format --ignore-formatted --cluster-id {plan.cluster_id} "
+        "--config /tmp/kgroup.properties && "
+        f"exec {home}/kafka-server-start.sh /tmp/kgroup.properties"
+    )

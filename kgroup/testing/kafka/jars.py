@@ -1,0 +1,252 @@
+"""The broker's jars: resolved once per version, then read from the cache.
+
+Decides: which tool resolves them (Maven, or the Ivy inside an installed pyspark), and that a
+folder of jars is either whole or absent: it is filled under another name and renamed.
+Never: keeps a list of jars or an address of a repository; the tools know their own.
+"""
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from kgroup.errors import ConfigError, UnsupportedError
+from kgroup.testing.kafka.cache import locked
+from kgroup.testing.kafka.java import Java
+
+__all__ = [
+    "DEFAULT_VERSION",
+    "VERSIONS",
+    "Progress",
+    "Resolver",
+    "Run",
+    "check_version",
+    "fetch_jars",
+    "find_resolvers",
+    "jars_folder",
+    "run_streaming",
+    "silent",
+]
+
+VERSIONS = ("4.3.1", "3.9.1")
+DEFAULT_VERSION = VERSIONS[0]
+
+# The server, its command-line tools, and the plainest logger that fits its SLF4J 1.7.
+_ARTIFACTS = (
+    ("org.apache.kafka", "kafka_2.13", None),
+    ("org.apache.kafka", "kafka-tools", None),
+    ("org.slf4j", "slf4j-simple", "1.7.36"),
+)
+# 3.9 brings a second SLF4J binding, which would win and want a file of its own.
+_UNWANTED = "slf4j-reload4j-*.jar"
+
+_TRUST_HINT = "JAVA_TOOL_OPTIONS=-Djavax.net.ssl.trustStore=... names a store that knows it"
+
+Progress = Callable[[str], None]
+
+
+class Run(Protocol):
+    """Runs a command in a folder and gives its output away line by line."""
+
+    def __call__(
+        self, command: Sequence[str], folder: Path, on_line: Callable[[str], None]
+    ) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Resolver:
+    """One way to fetch jars.
+
+    Args:
+        name: of the tool, for people.
+        recipe: name of the file it reads.
+        text: renders that file for a version.
+        command: the words to run beside the file; jars end up in the folder `libs`.
+    """
+
+    name: str
+    recipe: str
+    text: Callable[[str], str]
+    command: tuple[str, ...]
+
+
+def silent(_line: str) -> None:
+    """Take progress and show none."""
+
+
+def check_version(version: str) -> str:
+    """Return the version when kgroup can start it.
+
+    Raises:
+        ConfigError: it is not one of `VERSIONS`.
+    """
+    if version not in VERSIONS:
+        raise ConfigError("version", version, f"one of {', '.join(VERSIONS)}")
+    return version
+
+
+def jars_folder(cache: Path, version: str) -> Path:
+    """Return the folder of one version's jars; it exists only when it is whole."""
+    return cache / "kafka" / version
+
+
+def fetch_jars(
+    version: str,
+    cache: Path,
+    resolvers: Sequence[Resolver],
+    *,
+    run: Run | None = None,
+    progress: Progress = silent,
+) -> Path:
+    """Return the folder with the broker's jars, fetching them when they are not cached.
+
+    Args:
+        version: one of `VERSIONS`.
+        cache: folder to keep them in; several processes may ask at once, one fetches.
+        resolvers: ways to fetch, tried in order.
+        run: runs a command; None runs it as a process.
+        progress: is told in words how far it is.
+
+    Raises:
+        UnsupportedError: there is no resolver, or none succeeded.
+    """
+    folder = jars_folder(cache, check_version(version))
+    if folder.is_dir():
+        return folder
+    with locked(cache / "kafka" / f"{version}.lock"):
+        if folder.is_dir():
+            return folder
+        failures = []
+        for resolver in resolvers:
+            progress(f"Kafka {version}: fetching jars with {resolver.name}, once")
+            failure = _fetch(resolver, version, folder, run or run_streaming, progress)
+            if failure is None:
+                return folder
+            failures.append(f"{resolver.name}: {failure}")
+    reasons = "; ".join(failures) or "neither Maven nor an installed pyspark was found"
+    raise UnsupportedError(f"the jars of Kafka {version} cannot be fetched: {reasons}")
+
+
+def find_resolvers(java: Java | None, environ: Mapping[str, str] = os.environ) -> list[Resolver]:
+    """Return the ways to fetch jars that this machine has, best first."""
+    found = []
+    maven = shutil.which("mvn", path=environ.get("PATH"))
+    if maven:
+        words = [maven, "--batch-mode", "dependency:copy-dependencies"]
+        words += ["-DincludeScope=runtime", "-DoutputDirectory=libs"]
+        found.append(Resolver("Maven", "pom.xml", _pom, tuple(words)))
+    ivy = _ivy_of_pyspark()
+    if ivy and java:
+        words = [java.command, "-jar", str(ivy), "-cache", "ivy", "-ivy", "ivy.xml"]
+        words += ["-confs", "default", "-retrieve", "libs/[artifact]-[revision].[ext]"]
+        found.append(Resolver("the Ivy of pyspark", "ivy.xml", _ivy, tuple(words)))
+    return found
+
+
+def run_streaming(command: Sequence[str], folder: Path, on_line: Callable[[str], None]) -> int:
+    """Run a command, hand over each line it prints, and return its exit code."""
+    with subprocess.Popen(
+        command,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            on_line(line.rstrip())
+        return process.wait()
+
+
+def _fetch(
+    resolver: Resolver, version: str, folder: Path, run: Run, progress: Progress
+) -> str | None:
+    """Fill the folder; return None, or why it could not be filled."""
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{version}-") as scratch:
+        work = Path(scratch)
+        (work / resolver.recipe).write_text(resolver.text(version), encoding="utf-8")
+        seen = _Lines(version, progress)
+        try:
+            code = run(resolver.command, work, seen.take)
+        except OSError as error:
+            return str(error)
+        libs = work / "libs"
+        if code != 0 or not (libs / f"kafka_2.13-{version}.jar").is_file():
+            return f"exit code {code}: {seen.complaint()}"
+        for unwanted in libs.glob(_UNWANTED):
+            unwanted.unlink()
+        # A rename shows the folder whole to everybody, or not at all.
+        libs.rename(folder)
+    return None
+
+
+class _Lines:
+    """What a resolver prints: counted for people, its complaints kept for the error message."""
+
+    def __init__(self, version: str, progress: Progress) -> None:
+        self._version = version
+        self._progress = progress
+        self._fetched = 0
+        self._complaints: list[str] = []
+        self._last = "it said nothing"
+
+    def take(self, line: str) -> None:
+        text = line.strip()
+        if re.match(r"(\[INFO\] )?Downloaded|\[SUCCESSFUL", text):
+            self._fetched += 1
+            if self._fetched % 20 == 0:
+                self._progress(f"Kafka {self._version}: {self._fetched} files fetched")
+        if re.search(r"^\[ERROR\]|access error|not found:|PKIX|UnknownHost", text):
+            self._complaints = [*self._complaints, text][:2]
+        self._last = text or self._last
+
+    def complaint(self) -> str:
+        said = " / ".join(self._complaints) or self._last
+        if "PKIX" not in said:
+            return said
+        return f"{said} (a proxy signs TLS anew? {_TRUST_HINT})"
+
+
+def _artifacts(version: str) -> Iterator[tuple[str, str, str]]:
+    for group, name, fixed in _ARTIFACTS:
+        yield group, name, fixed or version
+
+
+def _pom(version: str) -> str:
+    wanted = "".join(
+        f"<dependency><groupId>{group}</groupId><artifactId>{name}</artifactId>"
+        f"<version>{revision}</version></dependency>\n"
+        for group, name, revision in _artifacts(version)
+    )
+    return (
+        "<project><modelVersion>4.0.0</modelVersion>"
+        "<groupId>kgroup</groupId><artifactId>brokers</artifactId><version>1</version>"
+        f"<packaging>pom</packaging>\n<dependencies>\n{wanted}</dependencies></project>\n"
+    )
+
+
+def _ivy(version: str) -> str:
+    wanted = "".join(
+        f'<dependency org="{group}" name="{name}" rev="{revision}" conf="default->default"/>\n'
+        for group, name, revision in _artifacts(version)
+    )
+    return (
+        '<ivy-module version="2.0"><info organisation="kgroup" module="brokers"/>\n'
+        '<configurations><conf name="default"/></configurations>\n'
+        f"<dependencies>\n{wanted}</dependencies></ivy-module>\n"
+    )
+
+
+def _ivy_of_pyspark() -> Path | None:
+    spec = importlib.util.find_spec("pyspark")
+    if spec is None or spec.origin is None:
+        return None
+    return next(iter(sorted((Path(spec.origin).parent / "jars").glob("ivy-*.jar"))), None)

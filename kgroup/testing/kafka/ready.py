@@ -1,0 +1,154 @@
+"""When a broker may be called ready.
+
+Decides: that every broker sees every other, that each partition of the offsets topic is led and
+loaded, and that every live replica is in sync, so that the next one may die. A new cluster answers
+group requests 15 while the offsets topic is made, then 16, then 14; a test that began there would
+test the start of a broker.
+Never: leaves a group behind: it asks for descriptions of groups that do not exist.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from kgroup.codes import ErrorCode
+from kgroup.errors import BrokerError, ConfigError, TransportError
+from kgroup.testing.kafka.probe import Probe
+from kgroup.wire.messages import (
+    DescribeGroupsRequest,
+    FindCoordinatorRequest,
+    MetadataRequest,
+    MetadataRequestTopic,
+)
+
+__all__ = ["Address", "group_on_partition", "offsets_partition", "parse_bootstrap", "wait_ready"]
+
+Address = tuple[str, int]
+
+_OFFSETS_TOPIC = "__consumer_offsets"
+_PAUSE = 0.05
+# A group nobody has made: 0 (state Dead) up to DescribeGroups v5, 69 since.
+_SERVED = frozenset({ErrorCode.NONE, ErrorCode.GROUP_ID_NOT_FOUND})
+
+
+def wait_ready(
+    addresses: Sequence[Address],
+    *,
+    brokers: int,
+    timeout: float,
+    check: Callable[[], None],
+) -> None:
+    """Return when the cluster serves groups.
+
+    Args:
+        addresses: of the brokers that must answer.
+        brokers: how many brokers each of them must see.
+        timeout: seconds to wait at most.
+        check: called between attempts; raises when waiting is in vain.
+
+    Raises:
+        TimeoutError: it is not ready in time; says what was last in the way.
+    """
+    deadline = time.monotonic() + timeout
+    for address in addresses:
+        _until(partial(_sees, address, brokers), deadline, check)
+    _until(partial(_serves_groups, addresses[0]), deadline, check)
+    _until(partial(_in_sync, addresses[0]), deadline, check)
+
+
+def parse_bootstrap(bootstrap: str) -> list[Address]:
+    """Read `host:port,host:port`.
+
+    Raises:
+        ConfigError: an entry is not `host:port`.
+    """
+    found = []
+    for entry in bootstrap.split(","):
+        host, colon, port = entry.strip().rpartition(":")
+        if not (colon and port.isdigit()):
+            raise ConfigError("bootstrap", entry, "host:port")
+        found.append((host.strip("[]"), int(port)))
+    return found
+
+
+def offsets_partition(group_id: str, partitions: int) -> int:
+    """Return the partition of the offsets topic that keeps a group.
+
+    It is Math.abs of Java's string hash, not its low 31 bits: the two differ for odd negative
+    hashes.
+    """
+    value = 0
+    units = group_id.encode("utf-16-be")
+    for high, low in zip(units[::2], units[1::2], strict=True):
+        value = (31 * value + (high << 8 | low)) & 0xFFFF_FFFF
+    signed = value - (1 << 32) if value >= 1 << 31 else value
+    return (0 if signed == -(1 << 31) else abs(signed)) % partitions
+
+
+def group_on_partition(partition: int, partitions: int) -> str:
+    """Return a group id that the given partition of the offsets topic keeps."""
+    number = 0
+    while offsets_partition(f"kgroup-warm-up-{number}", partitions) != partition:
+        number += 1
+    return f"kgroup-warm-up-{number}"
+
+
+def _until(question: Callable[[], str | None], deadline: float, check: Callable[[], None]) -> None:
+    """Ask until the answer is None; any other says what is still in the way."""
+    while True:
+        check()
+        try:
+            obstacle = question()
+        except (TransportError, BrokerError) as error:
+            obstacle = str(error)
+        if obstacle is None:
+            return
+        if time.monotonic() + _PAUSE > deadline:
+            raise TimeoutError(f"Kafka is not ready: {obstacle}")
+        time.sleep(_PAUSE)
+
+
+def _sees(address: Address, brokers: int) -> str | None:
+    with Probe(address) as probe:
+        seen = len(probe.ask(MetadataRequest(topics=())).brokers)
+    host, port = address
+    return None if seen >= brokers else f"{host}:{port} sees {seen} of {brokers} brokers"
+
+
+def _serves_groups(address: Address) -> str | None:
+    with Probe(address) as probe:
+        obstacle = _coordinator_answers(probe, group_on_partition(0, 1))
+        if obstacle:
+            return obstacle
+        topic = MetadataRequestTopic(name=_OFFSETS_TOPIC)
+        described = probe.ask(MetadataRequest(topics=(topic,))).topics[0]
+        partitions = len(described.partitions)
+        for partition in range(partitions):
+            group = group_on_partition(partition, partitions)
+            obstacle = _coordinator_answers(probe, group)
+            if obstacle:
+                return obstacle
+    return None if partitions else f"{_OFFSETS_TOPIC} has no partition yet"
+
+
+def _in_sync(address: Address) -> str | None:
+    with Probe(address) as probe:
+        cluster = probe.ask(MetadataRequest(topics=None))
+    live = {broker.node_id for broker in cluster.brokers}
+    for topic in cluster.topics:
+        for partition in topic.partitions:
+            behind = live.intersection(partition.replica_nodes).difference(partition.isr_nodes)
+            if behind:
+                return f"{topic.name}-{partition.partition_index} is not in sync on {behind}"
+    return None
+
+
+def _coordinator_answers(probe: Probe, group_id: str) -> str | None:
+    found = probe.ask(FindCoordinatorRequest(coordinator_keys=(group_id,))).coordinators[0]
+    if found.error_code != ErrorCode.NONE:
+        return str(BrokerError("FindCoordinator", found.error_code))
+    with Probe((found.host, found.port)) as coordinator:
+        answer = coordinator.ask(DescribeGroupsRequest(groups=(group_id,))).groups[0]
+    if answer.error_code in _SERVED:
+        return None
+    return str(BrokerError("DescribeGroups", answer.error_code))
