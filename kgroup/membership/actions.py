@@ -1,0 +1,320 @@
+"""What the rows of the round do: one arm per action, in the order a round runs.
+
+Decides: how each action changes the member and which effects it asks for.
+Never: which action runs when; the rows say that.
+KIPs: 345, 394, 429, 568, 800.
+"""
+
+from dataclasses import replace
+from typing import assert_never
+
+from kgroup.errors import FencedError, GroupError
+from kgroup.machine.claims import HoldingState, HoldingTrigger
+from kgroup.machine.tickets import Errand
+from kgroup.membership import requests
+from kgroup.membership.coordinator import CoordinatorTrigger
+from kgroup.membership.events import Disconnect, Done, Note, Raise, RunAssignor, Tell
+from kgroup.membership.triggers import Action, Guard, Trigger
+from kgroup.membership.turn import Turn
+from kgroup.membership.value import GroupMember, Identity
+from kgroup.types import ChangeKind, Claim, Generation, Leave, MemberState
+
+__all__ = ["act", "holds", "leave_state", "tell_group"]
+
+
+def holds(member: GroupMember, guard: Guard) -> bool:
+    """Tell whether a guard holds."""
+    static = member.settings.group_instance_id is not None
+    closing = member.wishes.closing is not None
+    subscribed = member.wishes.topics is not None
+    match guard:
+        case Guard.HANDS_BACK:
+            return bool(member.must_hand_back())
+        case Guard.HANDS_NOTHING:
+            return not member.must_hand_back()
+        case Guard.DYNAMIC:
+            return not static
+        case Guard.STATIC:
+            return static
+        case Guard.CLOSING:
+            return closing
+        case Guard.WANTS_JOIN:
+            return not closing and subscribed
+        case Guard.WANTS_NOTHING:
+            return not closing and not subscribed
+        case _:
+            assert_never(guard)
+
+
+def act(turn: Turn, action: Action) -> None:  # noqa: C901 - one arm per action
+    """Carry out one action."""
+    match action:
+        case Action.SEEK_COORDINATOR:
+            turn.asked.append(CoordinatorTrigger.NEEDED)
+        case Action.BEGIN_RELEASE:
+            _release(turn, turn.member.must_hand_back())
+        case Action.RELEASE_ALL:
+            _release(turn, turn.member.holdings.claims)
+        case Action.CUT_DRAINS:
+            _cut_drains(turn)
+        case Action.SEND_JOIN:
+            _send_join(turn)
+        case Action.STORE_MEMBER_ID:
+            assert turn.joined is not None
+            turn.put_identity(Identity(member_id=turn.joined.member_id))
+        case Action.ENTER_GENERATION:
+            _enter_generation(turn)
+        case Action.RUN_ASSIGNOR:
+            _run_assignor(turn)
+        case Action.SEND_SYNC:
+            _send_sync(turn)
+        case Action.ADOPT:
+            _adopt(turn)
+        case Action.SEND_HEARTBEAT:
+            _send_heartbeat(turn)
+        case Action.LOSE_ALL:
+            _lose_all(turn)
+        case Action.FORGET_GENERATION:
+            _forget(turn, Identity(member_id=turn.member.identity.member_id))
+        case Action.FORGET_MEMBER:
+            _forget(turn, Identity())
+        case Action.BACK_OFF:
+            attempts = turn.member.round.attempts + 1
+            retry_at = turn.now + turn.backoff(attempts)
+            turn.put_round(replace(turn.member.round, attempts=attempts, retry_at=retry_at))
+        case Action.SEND_FAREWELL:
+            _send_leave(turn, Errand.LEAVE_GROUP, awaited=False)
+        case Action.SEND_LEAVE:
+            _leave(turn)
+        case Action.RAISE:
+            _raise(turn)
+        case Action.FINISH:
+            turn.effects.append(Done())
+        case _:
+            assert_never(action)
+
+
+def leave_state(turn: Turn, *, replied: bool) -> None:
+    """Drop the awaited reply when a row leaves the state that awaits it.
+
+    A parked request that is given up takes its connection with it: the broker answers one request
+    per connection at a time, and some parked ones are never answered.
+    """
+    member = turn.member
+    ticket = member.round.ticket
+    parked = ticket is not None and ticket.errand in (Errand.JOIN_GROUP, Errand.SYNC_GROUP)
+    if parked and not replied and member.coordinator.node_id is not None:
+        turn.effects.append(Disconnect(member.coordinator.node_id, parked_only=True))
+    turn.put_round(replace(member.round, ticket=None))
+
+
+def tell_group(turn: Turn) -> None:
+    """Raise what follows when something was given up: the hand-back is complete, a round is owed.
+
+    Asked for after every change of the holdings, it raises only what the present state can hear.
+    """
+    member = turn.member
+    match member.state:
+        case MemberState.PREPARING if not member.must_hand_back():
+            turn.raised.append(Trigger.HANDED_BACK)
+        case MemberState.RELEASING if not member.holdings:
+            turn.raised.append(Trigger.HANDED_BACK)
+        case MemberState.STABLE if member.owes_round():
+            turn.raised.append(Trigger.ROUND_OWED)
+        case _:
+            pass
+
+
+# -- holdings ------------------------------------------------------------------------------
+
+
+def _release(turn: Turn, claims: tuple[Claim, ...]) -> None:
+    member = turn.member
+    turn.put_holdings(member.holdings.after(HoldingTrigger.RELEASED, claims))
+    if claims:
+        limit = turn.now + member.settings.rebalance_timeout / 2
+        turn.put_round(replace(turn.member.round, drain_until=limit))
+    tell_group(turn)
+
+
+def _cut_drains(turn: Turn) -> None:
+    draining = turn.member.holdings.having(HoldingState.DRAINING)
+    turn.put_round(replace(turn.member.round, drain_until=None))
+    if not draining:
+        return
+    names = ", ".join(str(claim.tp) for claim in draining)
+    turn.effects.append(Tell(Note.DRAIN_CUT, names))
+    turn.put_holdings(turn.member.holdings.after(HoldingTrigger.DRAINED, draining))
+    turn.call_listener(ChangeKind.REVOKED, removed=draining)
+
+
+def _lose_all(turn: Turn) -> None:
+    holdings = turn.member.holdings
+    # What is being revoked has been told to the application: revoked or lost, never both.
+    lost = holdings.having(HoldingState.HELD, HoldingState.DRAINING)
+    turn.put_holdings(holdings.after(HoldingTrigger.LOST, holdings.claims))
+    if lost:
+        turn.call_listener(ChangeKind.LOST, removed=lost)
+    tell_group(turn)
+
+
+# -- the round -----------------------------------------------------------------------------
+
+
+def _send_join(turn: Turn) -> None:
+    member = turn.member
+    ticket = turn.draw(Errand.JOIN_GROUP)
+    turn.send(ticket, requests.join_group(member), member.settings.parked_timeout)
+    turn.put_wishes(replace(member.wishes, enforced=None))
+    turn.put_round(
+        replace(
+            member.round,
+            ticket=ticket,
+            told_topics=member.wishes.topics or frozenset(),
+            told=frozenset() if member.eager else member.holdings.partitions,
+            drain_until=None,
+        )
+    )
+
+
+def _enter_generation(turn: Turn) -> None:
+    joined = turn.joined
+    assert joined is not None
+    member = turn.member
+    generation = Generation(
+        group_id=member.settings.group_id,
+        generation_id=joined.generation_id,
+        member_id=joined.member_id,
+        group_instance_id=member.settings.group_instance_id,
+        protocol_name=joined.protocol_name,
+    )
+    turn.put_identity(Identity(member_id=joined.member_id, generation=generation))
+    # A heartbeat of the older generation may still be answered; its ticket is void now.
+    turn.member = replace(
+        turn.member,
+        heartbeat=None,
+        heartbeat_at=turn.now + member.settings.heartbeat_interval,
+        round=replace(
+            turn.member.round,
+            leader=joined.leader == joined.member_id,
+            watched=None,
+            watch=None,
+            attempts=0,
+            failing_since=None,
+        ),
+    )
+
+
+def _run_assignor(turn: Turn) -> None:
+    joined = turn.joined
+    assert joined is not None
+    ticket = turn.draw(Errand.RUN_ASSIGNOR)
+    turn.put_round(replace(turn.member.round, ticket=ticket))
+    turn.effects.append(RunAssignor(ticket, joined.protocol_name or "", joined.members))
+
+
+def _send_sync(turn: Turn) -> None:
+    member = turn.member
+    if member.coordinator.node_id is None:
+        # 1. the assignor runs; 2. a heartbeat finds the coordinator gone; 3. the result is here.
+        turn.raised.append(Trigger.COORDINATOR_LOST)
+        return
+    ticket = turn.draw(Errand.SYNC_GROUP)
+    done = turn.assignor
+    request = requests.sync_group(member, () if done is None else done.assignments)
+    turn.send(ticket, request, member.settings.parked_timeout)
+    watched = member.round.watched if done is None else done.watched
+    turn.put_round(replace(member.round, ticket=ticket, watched=watched))
+    if turn.joined is not None and turn.joined.skip_assignment:
+        watch = turn.draw(Errand.RUN_ASSIGNOR)
+        turn.put_round(replace(turn.member.round, watch=watch))
+        turn.effects.append(
+            RunAssignor(watch, turn.joined.protocol_name or "", turn.joined.members, unasked=True)
+        )
+
+
+def _adopt(turn: Turn) -> None:
+    member = turn.member
+    assigned = turn.assigned
+    wanted = member.wishes.topics or frozenset()
+    usable = frozenset(tp for tp in assigned if tp.topic in wanted)
+    kept = tuple(claim for claim in member.holdings.claims if claim.tp in usable)
+    gone = tuple(claim for claim in member.holdings.claims if claim.tp not in usable)
+    holdings = member.holdings.after(HoldingTrigger.RETURNED, kept)
+    holdings = holdings.after(HoldingTrigger.RELEASED, gone)
+    holdings, added = holdings.acquire(usable)
+    turn.put_identity(replace(member.identity, synced=True))
+    turn.put_holdings(holdings)
+    turn.put_round(
+        replace(
+            turn.member.round,
+            assigned=usable,
+            told=turn.member.round.told | assigned,
+            completed=member.round.completed + 1,
+        )
+    )
+    turn.call_listener(ChangeKind.ASSIGNED, added=added)
+    tell_group(turn)
+
+
+def _send_heartbeat(turn: Turn) -> None:
+    member = turn.member
+    # Timer and adoption may both ask; the next one is due an interval after this one.
+    due = turn.now + member.settings.heartbeat_interval
+    turn.member = replace(member, heartbeat_at=due)
+    if member.coordinator.node_id is None or member.identity.generation is None:
+        return
+    ticket = turn.draw(Errand.HEARTBEAT)
+    turn.send(ticket, requests.heartbeat(member), member.settings.heartbeat_timeout)
+    turn.member = replace(turn.member, heartbeat=ticket)
+
+
+def _forget(turn: Turn, identity: Identity) -> None:
+    turn.put_identity(identity)
+    turn.put_lease(turn.member.lease.ended())
+    turn.member = replace(
+        turn.member,
+        heartbeat=None,
+        round=replace(
+            turn.member.round, leader=False, watched=None, watch=None, assigned=frozenset()
+        ),
+    )
+
+
+# -- the end -------------------------------------------------------------------------------
+
+
+def _leave(turn: Turn) -> None:
+    closing = turn.member.wishes.closing
+    mode = Leave.DEFAULT if closing is None else closing.mode
+    static = turn.member.settings.group_instance_id is not None
+    stays = mode is Leave.REMAIN or (mode is Leave.DEFAULT and static)
+    if stays or not _send_leave(turn, Errand.LEAVE_GROUP, awaited=True):
+        turn.raised.append(Trigger.LEAVE_ENDED)
+
+
+def _send_leave(turn: Turn, errand: Errand, *, awaited: bool) -> bool:
+    member = turn.member
+    if member.identity.member_id is None or member.coordinator.node_id is None:
+        return False
+    ticket = turn.draw(errand)
+    turn.send(ticket, requests.leave_group(member, turn.cause), member.settings.request_timeout)
+    if awaited:
+        turn.put_round(replace(turn.member.round, ticket=ticket))
+    return True
+
+
+def _raise(turn: Turn) -> None:
+    error = turn.error
+    if turn.member.state is MemberState.FENCED:
+        reason = "another member uses this group instance id"
+        turn.effects.append(Raise(FencedError(reason, generation=_last_generation(turn))))
+        return
+    if error is None:
+        error = GroupError("the coordinator refused this member")
+    turn.effects.append(Raise(error))
+
+
+def _last_generation(turn: Turn) -> Generation | None:
+    error = turn.error
+    return error.generation if isinstance(error, GroupError) else None

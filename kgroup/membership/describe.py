@@ -1,0 +1,95 @@
+"""The page about the states of a member, written from the rows.
+
+Decides: how the table reads for a person.
+Never: adds a fact the rows and states do not hold; a test compares the page with `docs/`.
+"""
+
+from collections.abc import Iterator
+
+from kgroup.machine.claims import HOLDING_ROWS
+from kgroup.machine.reactions import GROUP_APIS, REACTIONS, reaction
+from kgroup.membership.coordinator import COORDINATOR_ROWS
+from kgroup.membership.rows import ROWS
+from kgroup.membership.states import FACTS
+from kgroup.types import MemberState
+
+__all__ = ["rebalance_page"]
+
+_INTRO = """\
+# How a member rebalances
+
+This page is generated from the tables in `kgroup/membership` and `kgroup/machine`.
+Do not edit it: `python -m tests.pages` writes it, and a test compares it.
+
+A member is the product of three small tables.
+The round says where it stands in the group protocol.
+The coordinator table says whether the group's coordinator is known; losing it does not end a round
+that is adopted.
+The holdings table says, partition by partition, what may be handed out.
+"""
+
+
+def rebalance_page() -> str:
+    """Return the page as Markdown."""
+    return "\n".join([*_page(), ""])
+
+
+def _page() -> Iterator[str]:
+    yield _INTRO
+    yield "## The round\n"
+    yield "```mermaid\nstateDiagram-v2"
+    yield "    [*] --> UNSUBSCRIBED"
+    yield from _arrows()
+    yield "```\n"
+    yield "| state | what it means | heartbeats | commits | awaits |"
+    yield "|---|---|---|---|---|"
+    for state, facts in FACTS.items():
+        awaits = facts.awaits.value if facts.awaits else ""
+        beats, commits = _yes(facts.heartbeats), _yes(facts.commits)
+        yield f"| {state.name} | {facts.about} | {beats} | {commits} | {awaits} |"
+    yield "\n### Every transition\n"
+    yield "| at | on | when | to | does | why |"
+    yield "|---|---|---|---|---|---|"
+    for row in sorted(ROWS.rows, key=lambda each: list(MemberState).index(each.at)):
+        guard = "" if row.when is None else row.when.value
+        actions = "; ".join(action.value for action in row.do)
+        target = "stays" if row.to is row.at else row.to.name
+        yield f"| {row.at.name} | {row.on.value} | {guard} | {target} | {actions} | {row.why} |"
+    yield "\n## The coordinator\n"
+    yield "| at | on | to | does | why |\n|---|---|---|---|---|"
+    for found in COORDINATOR_ROWS.rows:
+        does = "; ".join(action.value for action in found.do)
+        yield f"| {found.at.name} | {found.on.value} | {found.to.name} | {does} | {found.why} |"
+    yield "\n## One partition\n"
+    yield "| at | on | to | why |\n|---|---|---|---|"
+    for held in HOLDING_ROWS.rows:
+        yield f"| {held.at.name} | {held.on.value} | {held.to.name} | {held.why} |"
+    yield from _reactions()
+
+
+def _arrows() -> Iterator[str]:
+    seen: dict[tuple[str, str], list[str]] = {}
+    for row in ROWS.rows:
+        if row.to is not row.at:
+            labels = seen.setdefault((row.at.name, row.to.name), [])
+            if row.on.value not in labels:
+                labels.append(row.on.value)
+    for (source, target), labels in seen.items():
+        yield f"    {source} --> {target}: {', '.join(labels)}"
+
+
+def _reactions() -> Iterator[str]:
+    yield "\n## What it does about error codes\n"
+    yield "A code without a cell is retried when Kafka calls it retriable, else refused."
+    yield "LeaveGroup is best effort: nothing is done about any code.\n"
+    apis = [api for api in GROUP_APIS if REACTIONS[api]]
+    yield "| code | " + " | ".join(api.name for api in apis) + " |"
+    yield "|---|" + "---|" * len(apis)
+    codes = sorted({code for api in apis for code in REACTIONS[api]})
+    for code in codes:
+        cells = " | ".join(reaction(api, code).value for api in apis)
+        yield f"| {code.name} ({code.value}) | {cells} |"
+
+
+def _yes(fact: bool) -> str:  # noqa: FBT001 - a cell of a table
+    return "yes" if fact else ""

@@ -1,0 +1,317 @@
+"""What goes into the machine and what comes out of it.
+
+Decides: the shapes of events (past participles) and effects (imperatives).
+Never: carries either out.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from kgroup.machine.reactions import Reaction
+from kgroup.machine.tickets import Ticket
+from kgroup.types import Claim, Generation, Leave, OwnershipChange
+from kgroup.wire.messages import (
+    FindCoordinatorRequest,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    JoinGroupResponseMember,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+
+__all__ = [
+    "Answered",
+    "AssignorDone",
+    "AssignorFailed",
+    "CallListener",
+    "CloseRequested",
+    "CommitRejected",
+    "CoordinatorFound",
+    "Disconnect",
+    "Done",
+    "Drained",
+    "Effect",
+    "EnforceRebalance",
+    "Event",
+    "ListenerDone",
+    "MetadataChanged",
+    "Moment",
+    "Note",
+    "Polled",
+    "Raise",
+    "RequestFailed",
+    "RunAssignor",
+    "Send",
+    "Subscribed",
+    "Tell",
+    "Tick",
+    "Unsubscribed",
+]
+
+GroupRequest = (
+    FindCoordinatorRequest
+    | JoinGroupRequest
+    | SyncGroupRequest
+    | HeartbeatRequest
+    | LeaveGroupRequest
+)
+GroupResponse = JoinGroupResponse | SyncGroupResponse | HeartbeatResponse | LeaveGroupResponse
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When a step happens, and its luck.
+
+    Args:
+        now: seconds on a clock that never goes back.
+        chance: a number in [0, 1), drawn by the caller; spreads retries.
+    """
+
+    now: float
+    chance: float = 0.5
+
+
+# -- events --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Subscribed:
+    """The application asks for exactly these topics (a pattern is already resolved)."""
+
+    topics: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Unsubscribed:
+    """The application asks for nothing any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class CloseRequested:
+    """The consumer closes.
+
+    Args:
+        mode: whether to tell the coordinator.
+        reason: told to the coordinator (KIP-800).
+        release_by: instant after which listeners and batches are not waited for.
+        leave_by: instant after which the coordinator's answer is not waited for.
+    """
+
+    mode: Leave
+    reason: str
+    release_by: float
+    leave_by: float
+
+
+@dataclass(frozen=True, slots=True)
+class EnforceRebalance:
+    """The application wants a round (KIP-568)."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataChanged:
+    """The cluster view changed: topic -> partition count, topics without partitions absent."""
+
+    counts: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Polled:
+    """The application asked for records (KIP-62)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drained:
+    """No record of these draining claims is in the application's hands."""
+
+    claims: tuple[Claim, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ListenerDone:
+    """The listener returned, raised or ran out of time for change `serial`."""
+
+    serial: int
+
+
+@dataclass(frozen=True, slots=True)
+class CommitRejected:
+    """A commit sent under `generation` was answered with something the membership must know."""
+
+    reaction: Reaction
+    generation: Generation
+    code: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A group request was answered."""
+
+    ticket: Ticket
+    response: GroupResponse
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinatorFound:
+    """FindCoordinator was answered.
+
+    Args:
+        ticket: of the request.
+        node_id: broker that coordinates the group, None with an error.
+        code: the error code, 0 for none.
+    """
+
+    ticket: Ticket
+    node_id: int | None
+    code: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RequestFailed:
+    """A request got no usable answer: the connection, the deadline, or unreadable bytes."""
+
+    ticket: Ticket
+    error: Exception
+
+
+@dataclass(frozen=True, slots=True)
+class AssignorDone:
+    """The assignor returned.
+
+    Args:
+        ticket: of the run.
+        assignments: encoded assignment per member id, one entry for every member.
+        watched: topic -> partition count the assignment was made from.
+    """
+
+    ticket: Ticket
+    assignments: tuple[tuple[str, bytes], ...]
+    watched: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class AssignorFailed:
+    """The assignor raised, or its result cannot be sent."""
+
+    ticket: Ticket
+    error: Exception
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A deadline may have passed."""
+
+
+Event = (
+    Subscribed
+    | Unsubscribed
+    | CloseRequested
+    | EnforceRebalance
+    | MetadataChanged
+    | Polled
+    | Drained
+    | ListenerDone
+    | CommitRejected
+    | Answered
+    | CoordinatorFound
+    | RequestFailed
+    | AssignorDone
+    | AssignorFailed
+    | Tick
+)
+
+
+# -- effects -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Send a request and report the reply under the ticket.
+
+    Args:
+        ticket: what the reply must carry.
+        request: the message.
+        node_id: the coordinator, None for any broker.
+        timeout: seconds from now.
+    """
+
+    ticket: Ticket
+    request: GroupRequest
+    node_id: int | None
+    timeout: float
+
+
+@dataclass(frozen=True, slots=True)
+class Disconnect:
+    """Give up connections to a coordinator.
+
+    Args:
+        node_id: the broker.
+        parked_only: only the connection that parked requests use.
+    """
+
+    node_id: int
+    parked_only: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CallListener:
+    """Tell the application about a change; `ListenerDone` follows."""
+
+    change: OwnershipChange
+
+
+@dataclass(frozen=True, slots=True)
+class RunAssignor:
+    """Compute the group's assignment and report it under the ticket.
+
+    Args:
+        ticket: what the result must carry.
+        protocol_name: the assignor the coordinator chose.
+        members: every member with its subscription, in the order of the answer.
+        unasked: a returning static leader: only the group's topics are to be watched (KIP-814).
+    """
+
+    ticket: Ticket
+    protocol_name: str
+    members: tuple[JoinGroupResponseMember, ...]
+    unasked: bool = False
+
+
+class Note(Enum):
+    """What a person should be told once."""
+
+    DRAIN_CUT = "a batch was still in hand when its partitions had to go; it may be delivered again"
+    JOIN_FAILING = (
+        "the coordinator cannot complete the round; one member's subscription may be unreadable"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Tell:
+    """Log something a person may have to act on."""
+
+    note: Note
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Raise:
+    """The membership is over: raise this to whoever reads."""
+
+    error: Exception
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The membership has ended; nothing more will come."""
+
+
+Effect = Send | Disconnect | CallListener | RunAssignor | Tell | Raise | Done

@@ -1,0 +1,125 @@
+"""What a member says to the coordinator: the six requests, filled from its value.
+
+Decides: every field of FindCoordinator, JoinGroup, SyncGroup, Heartbeat and LeaveGroup.
+Never: a version number; the wire leaves out what a broker does not know.
+KIPs: 62, 345, 394, 429, 559, 800.
+"""
+
+from kgroup.assignors import UserDataAssignor
+from kgroup.membership.value import GroupMember
+from kgroup.types import Cause
+from kgroup.wire.consumer_protocol import MemberSubscription, encode_subscription
+from kgroup.wire.messages import (
+    FindCoordinatorRequest,
+    HeartbeatRequest,
+    JoinGroupRequest,
+    JoinGroupRequestProtocol,
+    LeaveGroupRequest,
+    MemberIdentity,
+    SyncGroupRequest,
+    SyncGroupRequestAssignment,
+)
+
+__all__ = ["find_coordinator", "heartbeat", "join_group", "leave_group", "sync_group"]
+
+PROTOCOL_TYPE = "consumer"
+_GROUP_KEY = 0
+_REASON_LIMIT = 255
+
+
+def find_coordinator(member: GroupMember) -> FindCoordinatorRequest:
+    """Ask any broker who coordinates the group; both layouts are filled (KIP-699)."""
+    group_id = member.settings.group_id
+    return FindCoordinatorRequest(key=group_id, key_type=_GROUP_KEY, coordinator_keys=(group_id,))
+
+
+def join_group(member: GroupMember) -> JoinGroupRequest:
+    """One JoinGroup with all assignors in order of preference."""
+    settings = member.settings
+    return JoinGroupRequest(
+        group_id=settings.group_id,
+        session_timeout_ms=round(settings.session_timeout * 1000),
+        rebalance_timeout_ms=round(settings.rebalance_timeout * 1000),
+        member_id=member.identity.member_id or "",
+        group_instance_id=settings.group_instance_id,
+        protocol_type=PROTOCOL_TYPE,
+        protocols=_protocols(member),
+        reason=_reason(member),
+    )
+
+
+def _reason(member: GroupMember) -> str:
+    cause = member.round.cause
+    text = member.wishes.enforced or (cause.value if cause else Cause.SUBSCRIBED.value)
+    return text.encode()[:_REASON_LIMIT].decode(errors="ignore")
+
+
+def _protocols(member: GroupMember) -> tuple[JoinGroupRequestProtocol, ...]:
+    generation = member.identity.generation
+    generation_id = None if generation is None else generation.generation_id
+    held = tuple(sorted(member.holdings.partitions))
+    owned = () if member.eager else held
+    protocols = []
+    for assignor in member.settings.assignors:
+        user_data = None
+        if isinstance(assignor, UserDataAssignor):
+            remembered = held if not member.eager else tuple(sorted(member.round.assigned))
+            user_data = assignor.encode_user_data(remembered, generation_id)
+        subscription = MemberSubscription(
+            topics=tuple(sorted(member.wishes.topics or ())),
+            owned=owned,
+            generation_id=generation_id,
+            rack=member.settings.client_rack,
+            user_data=user_data,
+        )
+        metadata = encode_subscription(subscription)
+        protocols.append(JoinGroupRequestProtocol(name=assignor.name, metadata=metadata))
+    return tuple(protocols)
+
+
+def sync_group(member: GroupMember, assignments: tuple[tuple[str, bytes], ...]) -> SyncGroupRequest:
+    """Hand in the assignment (leader) or ask for it."""
+    generation = member.identity.generation
+    assert generation is not None
+    return SyncGroupRequest(
+        group_id=generation.group_id,
+        generation_id=generation.generation_id,
+        member_id=generation.member_id,
+        group_instance_id=generation.group_instance_id,
+        protocol_type=PROTOCOL_TYPE,
+        protocol_name=generation.protocol_name,
+        assignments=tuple(
+            SyncGroupRequestAssignment(member_id=member_id, assignment=data)
+            for member_id, data in assignments
+        ),
+    )
+
+
+def heartbeat(member: GroupMember) -> HeartbeatRequest:
+    """Say that the member lives; with the instance id, so that a fenced twin notices."""
+    generation = member.identity.generation
+    assert generation is not None
+    return HeartbeatRequest(
+        group_id=generation.group_id,
+        generation_id=generation.generation_id,
+        member_id=generation.member_id,
+        group_instance_id=generation.group_instance_id,
+    )
+
+
+def leave_group(member: GroupMember, cause: Cause) -> LeaveGroupRequest:
+    """Leave; also from the pending state after MEMBER_ID_REQUIRED, which holds up others."""
+    member_id = member.identity.member_id or ""
+    closing = member.wishes.closing
+    reason = cause.value if closing is None else closing.reason
+    return LeaveGroupRequest(
+        group_id=member.settings.group_id,
+        member_id=member_id,
+        members=(
+            MemberIdentity(
+                member_id=member_id,
+                group_instance_id=member.settings.group_instance_id,
+                reason=reason[:_REASON_LIMIT],
+            ),
+        ),
+    )

@@ -1,0 +1,367 @@
+"""The table of the classic protocol: every transition of a member.
+
+Decides: what a member does about everything that can happen to it.
+Never: how an action is carried out (`actions`), or which trigger an answer is (`translate`).
+KIPs: 62, 345, 394, 429, 568, 800, 814. `docs/rebalance.md` is generated from these rows.
+
+How to read it: a round goes FINDING, JOINING, (ASSIGNING,) SYNCING, STABLE. Whatever asks for a
+round leads to PREPARING when something must be handed back first, else to FINDING, which passes
+on at once when the coordinator is known. Lost partitions end at once; revoked ones are drained.
+"""
+
+from typing import Final
+
+from kgroup.machine.rows import Row, Table, fan
+from kgroup.membership.triggers import Action, Guard, Trigger
+from kgroup.types import MemberState
+
+__all__ = ["ROWS"]
+
+_S = MemberState
+_T = Trigger
+_G = Guard
+_A = Action
+
+_MEMBER: Final = (
+    _S.FINDING,
+    _S.PREPARING,
+    _S.JOINING,
+    _S.ASSIGNING,
+    _S.SYNCING,
+    _S.STABLE,
+    _S.BACKING_OFF,
+)
+_ENDED: Final = (_S.LEFT, _S.FENCED, _S.FAILED)
+_LOSE_GENERATION: Final = (_A.LOSE_ALL, _A.FORGET_GENERATION)
+_LOSE_MEMBER: Final = (_A.LOSE_ALL, _A.FORGET_MEMBER)
+
+_Rules = tuple[tuple[Row[MemberState, Trigger, Guard, Action], ...], ...]
+
+_APPLICATION: Final[_Rules] = (
+    fan(_S.UNSUBSCRIBED, _T.SUBSCRIBED, to=_S.FINDING, do=(_A.SEEK_COORDINATOR,)),
+    fan(
+        (_S.FINDING, _S.BACKING_OFF),
+        _T.SUBSCRIBED,
+        to=_S.PREPARING,
+        when=_G.HANDS_BACK,
+        do=(_A.BEGIN_RELEASE,),
+        why="partitions of topics that are no longer asked for go first",
+    ),
+    fan((_S.FINDING, _S.BACKING_OFF), _T.SUBSCRIBED, when=_G.HANDS_NOTHING),
+    fan(_S.PREPARING, _T.SUBSCRIBED, do=(_A.BEGIN_RELEASE,)),
+    fan(
+        (_S.JOINING, _S.ASSIGNING, _S.SYNCING),
+        (_T.SUBSCRIBED, _T.REBALANCE_ENFORCED),
+        why="remembered: another round follows this one",
+    ),
+    fan(
+        (_S.FINDING, _S.PREPARING, _S.JOINING, _S.SYNCING, _S.BACKING_OFF),
+        _T.TOPICS_CHANGED,
+        why="remembered, or told by the JoinGroup to come",
+    ),
+    fan((_S.RELEASING, _S.LEAVING), _T.TOPICS_CHANGED, why="the next leader will see"),
+    fan((_S.RELEASING, _S.LEAVING), _T.SUBSCRIBED, why="remembered: joins after it has left"),
+    fan((_S.DORMANT, *_ENDED), _T.SUBSCRIBED),
+    fan(
+        _S.STABLE,
+        (_T.SUBSCRIBED, _T.REBALANCE_ENFORCED, _T.TOPICS_CHANGED, _T.ROUND_OWED),
+        to=_S.PREPARING,
+        when=_G.HANDS_BACK,
+        do=(_A.BEGIN_RELEASE,),
+        why="KIP-568; KIP-429 follow-up round",
+    ),
+    fan(
+        _S.STABLE,
+        (_T.SUBSCRIBED, _T.REBALANCE_ENFORCED, _T.TOPICS_CHANGED, _T.ROUND_OWED),
+        to=_S.FINDING,
+        when=_G.HANDS_NOTHING,
+        do=(_A.SEEK_COORDINATOR,),
+        why="KIP-568; KIP-429 follow-up round",
+    ),
+    fan(
+        (
+            _S.UNSUBSCRIBED,
+            _S.FINDING,
+            _S.PREPARING,
+            _S.BACKING_OFF,
+            _S.DORMANT,
+            _S.RELEASING,
+            _S.LEAVING,
+            *_ENDED,
+        ),
+        _T.REBALANCE_ENFORCED,
+        why="no round to redo, or one is on its way",
+    ),
+    fan(
+        _MEMBER,
+        (_T.UNSUBSCRIBED, _T.CLOSE_REQUESTED),
+        to=_S.RELEASING,
+        do=(_A.RELEASE_ALL,),
+        why="everything is handed back before LeaveGroup",
+    ),
+    fan(_S.DORMANT, _T.UNSUBSCRIBED, to=_S.UNSUBSCRIBED),
+    fan(_S.DORMANT, _T.CLOSE_REQUESTED, to=_S.RELEASING, do=(_A.RELEASE_ALL,)),
+    fan((_S.UNSUBSCRIBED, _S.RELEASING, _S.LEAVING, *_ENDED), _T.UNSUBSCRIBED),
+    fan((_S.RELEASING, _S.LEAVING), _T.CLOSE_REQUESTED, why="remembered: ends when it has left"),
+    fan((_S.UNSUBSCRIBED, *_ENDED), _T.CLOSE_REQUESTED, to=_S.LEFT, do=(_A.FINISH,)),
+    fan(_S.DORMANT, _T.POLL_RESUMED, to=_S.FINDING, do=(_A.SEEK_COORDINATOR,), why="KIP-62"),
+)
+
+_HANDING_BACK: Final[_Rules] = (
+    fan(_S.PREPARING, _T.HANDED_BACK, to=_S.FINDING, do=(_A.SEEK_COORDINATOR,)),
+    fan(_S.RELEASING, _T.HANDED_BACK, to=_S.LEAVING, do=(_A.SEND_LEAVE,)),
+    fan(
+        (_S.PREPARING, _S.RELEASING),
+        _T.DRAIN_LIMIT,
+        do=(_A.CUT_DRAINS,),
+        why="a batch in hand may be delivered again; the round may not wait for ever",
+    ),
+)
+
+_ROUND: Final[_Rules] = (
+    fan(_S.FINDING, _T.COORDINATOR_READY, to=_S.JOINING, do=(_A.SEND_JOIN,)),
+    fan(
+        (_S.JOINING, _S.SYNCING),
+        _T.COORDINATOR_LOST,
+        to=_S.FINDING,
+        do=(_A.SEEK_COORDINATOR,),
+        why="rejoin at the next coordinator, keep member id and generation",
+    ),
+    fan(
+        _S.JOINING,
+        _T.MEMBER_ID_GIVEN,
+        do=(_A.STORE_MEMBER_ID, _A.SEND_JOIN),
+        why="KIP-394",
+    ),
+    fan(
+        _S.JOINING,
+        _T.ELECTED,
+        to=_S.ASSIGNING,
+        do=(_A.ENTER_GENERATION, _A.RUN_ASSIGNOR),
+    ),
+    fan(
+        _S.JOINING,
+        _T.ELECTED_UNASKED,
+        to=_S.SYNCING,
+        do=(_A.ENTER_GENERATION, _A.SEND_SYNC),
+        why="KIP-814: a static leader came back; it leads but assigns nothing",
+    ),
+    fan(_S.JOINING, _T.JOINED, to=_S.SYNCING, do=(_A.ENTER_GENERATION, _A.SEND_SYNC)),
+    fan(_S.ASSIGNING, _T.ASSIGNOR_DONE, to=_S.SYNCING, do=(_A.SEND_SYNC,)),
+    fan(
+        _S.ASSIGNING,
+        _T.ASSIGNOR_FAILED,
+        to=_S.FAILED,
+        do=(_A.LOSE_ALL, _A.SEND_FAREWELL, _A.FORGET_MEMBER, _A.RAISE),
+        why="the round fails loudly; another member may lead the next one",
+    ),
+    fan(
+        _S.SYNCING,
+        _T.SYNCED,
+        to=_S.STABLE,
+        do=(_A.ADOPT, _A.SEND_HEARTBEAT),
+        why="KIP-429; the lease counts from a heartbeat, not from the sync",
+    ),
+    fan(
+        _S.SYNCING,
+        _T.ASSIGNMENT_UNREADABLE,
+        to=_S.BACKING_OFF,
+        do=(_A.LOSE_ALL, _A.BACK_OFF),
+        why="owns nothing, joins again",
+    ),
+    fan(
+        (_S.JOINING, _S.SYNCING),
+        _T.RETRY_LATER,
+        to=_S.BACKING_OFF,
+        do=(_A.BACK_OFF,),
+    ),
+    fan(
+        (_S.JOINING, _S.SYNCING),
+        _T.GENERATION_REFUSED,
+        to=_S.FINDING,
+        do=(*_LOSE_GENERATION, _A.SEEK_COORDINATOR),
+    ),
+    fan(
+        (_S.JOINING, _S.SYNCING),
+        _T.MEMBER_REFUSED,
+        to=_S.FINDING,
+        do=(*_LOSE_MEMBER, _A.SEEK_COORDINATOR),
+    ),
+    fan(
+        _S.BACKING_OFF,
+        _T.BACKOFF_OVER,
+        to=_S.FINDING,
+        do=(_A.SEEK_COORDINATOR,),
+    ),
+)
+
+_REJOIN: Final[_Rules] = (
+    fan(
+        (_S.STABLE, _S.ASSIGNING),
+        _T.REBALANCE_SIGNALLED,
+        to=_S.PREPARING,
+        when=_G.HANDS_BACK,
+        do=(_A.BEGIN_RELEASE,),
+        why="eager hands back everything; cooperative what it no longer subscribes to",
+    ),
+    fan(
+        (_S.STABLE, _S.ASSIGNING),
+        _T.REBALANCE_SIGNALLED,
+        to=_S.FINDING,
+        when=_G.HANDS_NOTHING,
+        do=(_A.SEEK_COORDINATOR,),
+        why="KIP-429: rejoin at once, keep consuming",
+    ),
+    fan(
+        _S.SYNCING,
+        (_T.REBALANCE_SIGNALLED, _T.REJOIN_ASKED),
+        to=_S.PREPARING,
+        when=_G.HANDS_BACK,
+        do=(_A.BEGIN_RELEASE,),
+    ),
+    fan(
+        _S.SYNCING,
+        (_T.REBALANCE_SIGNALLED, _T.REJOIN_ASKED),
+        to=_S.FINDING,
+        when=_G.HANDS_NOTHING,
+        do=(_A.SEEK_COORDINATOR,),
+        why="keep member id and generation",
+    ),
+    fan(
+        (_S.FINDING, _S.PREPARING, _S.JOINING, _S.BACKING_OFF, _S.RELEASING),
+        _T.REBALANCE_SIGNALLED,
+        why="known: it is on its way into the round, or out of the group",
+    ),
+)
+
+_LOST: Final[_Rules] = (
+    fan(
+        (_S.PREPARING, _S.ASSIGNING, _S.SYNCING, _S.STABLE),
+        (_T.GENERATION_STALE, _T.LEASE_EXPIRED),
+        to=_S.FINDING,
+        do=(*_LOSE_GENERATION, _A.SEEK_COORDINATOR),
+        why="lost: nothing may be committed; the member id is kept",
+    ),
+    fan(
+        (_S.PREPARING, _S.ASSIGNING, _S.SYNCING, _S.STABLE),
+        _T.EXPELLED,
+        to=_S.FINDING,
+        do=(*_LOSE_MEMBER, _A.SEEK_COORDINATOR),
+        why="lost: the coordinator does not know the member id",
+    ),
+    fan(
+        _S.JOINING,
+        _T.GENERATION_STALE,
+        why="1. JoinGroup parked; 2. the round completes; 3. a heartbeat of the old generation "
+        "is refused; 4. the JoinGroup answer arrives",
+    ),
+    fan(
+        _S.JOINING,
+        (_T.EXPELLED, _T.LEASE_EXPIRED),
+        do=_LOSE_GENERATION,
+        why="the JoinGroup in flight will be answered by itself",
+    ),
+    fan(
+        (_S.FINDING, _S.BACKING_OFF),
+        (_T.GENERATION_STALE, _T.LEASE_EXPIRED),
+        do=_LOSE_GENERATION,
+    ),
+    fan((_S.FINDING, _S.BACKING_OFF), _T.EXPELLED, do=_LOSE_MEMBER),
+    fan(
+        _S.RELEASING,
+        (_T.GENERATION_STALE, _T.LEASE_EXPIRED),
+        do=_LOSE_GENERATION,
+    ),
+    fan(_S.RELEASING, _T.EXPELLED, do=_LOSE_MEMBER),
+    fan(
+        _MEMBER,
+        _T.POLL_EXPIRED,
+        to=_S.DORMANT,
+        when=_G.DYNAMIC,
+        do=(_A.LOSE_ALL, _A.SEND_FAREWELL, _A.FORGET_MEMBER),
+        why="KIP-62: a dynamic member leaves",
+    ),
+    fan(
+        _MEMBER,
+        _T.POLL_EXPIRED,
+        to=_S.DORMANT,
+        when=_G.STATIC,
+        do=_LOSE_GENERATION,
+        why="KIP-345: a static member falls silent",
+    ),
+)
+
+_FATAL: Final[_Rules] = (
+    fan(
+        _MEMBER,
+        _T.FENCED,
+        to=_S.FENCED,
+        do=(*_LOSE_MEMBER, _A.RAISE),
+        why="KIP-345: nothing is delivered after it, nothing is retried",
+    ),
+    fan(_MEMBER, _T.REFUSED, to=_S.FAILED, do=(*_LOSE_MEMBER, _A.RAISE)),
+    fan(_S.RELEASING, (_T.FENCED, _T.REFUSED), do=_LOSE_MEMBER, why="it leaves all the same"),
+)
+
+_LEAVING: Final[_Rules] = (
+    fan(
+        _S.RELEASING,
+        _T.CLOSE_LIMIT,
+        to=_S.LEAVING,
+        do=(_A.LOSE_ALL, _A.SEND_LEAVE),
+        why="close() has a deadline; a listener that hangs does not move it",
+    ),
+    fan(_S.LEAVING, _T.CLOSE_LIMIT, to=_S.LEFT, do=(_A.FORGET_MEMBER, _A.FINISH)),
+    fan(
+        _S.LEAVING,
+        _T.LEAVE_ENDED,
+        to=_S.LEFT,
+        when=_G.CLOSING,
+        do=(_A.FORGET_MEMBER, _A.FINISH),
+    ),
+    fan(
+        _S.LEAVING,
+        _T.LEAVE_ENDED,
+        to=_S.FINDING,
+        when=_G.WANTS_JOIN,
+        do=(_A.FORGET_MEMBER, _A.SEEK_COORDINATOR),
+    ),
+    fan(
+        _S.LEAVING,
+        _T.LEAVE_ENDED,
+        to=_S.UNSUBSCRIBED,
+        when=_G.WANTS_NOTHING,
+        do=(_A.FORGET_MEMBER,),
+    ),
+)
+
+_HEARTBEATS: Final[_Rules] = (
+    fan(
+        (
+            _S.PREPARING,
+            _S.JOINING,
+            _S.ASSIGNING,
+            _S.SYNCING,
+            _S.STABLE,
+            _S.BACKING_OFF,
+            _S.RELEASING,
+        ),
+        _T.HEARTBEAT_DUE,
+        do=(_A.SEND_HEARTBEAT,),
+        why="also while JoinGroup is parked: on a connection of their own",
+    ),
+)
+
+ROWS = Table(
+    (
+        *_APPLICATION,
+        *_HANDING_BACK,
+        *_ROUND,
+        *_REJOIN,
+        *_LOST,
+        *_FATAL,
+        *_LEAVING,
+        *_HEARTBEATS,
+    )
+)
+"""Every transition of a classic member."""

@@ -1,0 +1,53 @@
+"""What a classic member is told once.
+
+Decides: the slice of the options that the membership machine reads.
+Never: validates; `kgroup.config` does, before it fills this.
+"""
+
+from dataclasses import dataclass
+
+from kgroup.assignors import Assignor
+
+__all__ = ["MembershipSettings"]
+
+
+@dataclass(frozen=True, slots=True)
+class MembershipSettings:
+    """One member's timing and identity; all times in seconds.
+
+    Args:
+        group_id: name of the group, not empty.
+        group_instance_id: static identity (KIP-345), None for a dynamic member.
+        assignors: in order of preference, at least one.
+        session_timeout: the coordinator expels a member that is silent for longer.
+        heartbeat_interval: between two heartbeats.
+        rebalance_timeout: the longest the application may go without polling, and the longest a
+            round waits for this member (KIP-62); known to users as max_poll_interval.
+        request_timeout: for requests that the coordinator does not park.
+        retry_backoff: first pause after a failure.
+        retry_backoff_max: longest pause.
+        lease_margin: taken off the lease for clocks and scheduling.
+        client_rack: rack of this member (KIP-881), None when not told.
+    """
+
+    group_id: str
+    group_instance_id: str | None = None
+    assignors: tuple[Assignor, ...] = ()
+    session_timeout: float = 45.0
+    heartbeat_interval: float = 3.0
+    rebalance_timeout: float = 300.0
+    request_timeout: float = 30.0
+    retry_backoff: float = 0.1
+    retry_backoff_max: float = 1.0
+    lease_margin: float = 0.5
+    client_rack: str | None = None
+
+    @property
+    def parked_timeout(self) -> float:
+        """Deadline of a request the coordinator may park: some are never answered."""
+        return self.rebalance_timeout + 5.0
+
+    @property
+    def heartbeat_timeout(self) -> float:
+        """Deadline of a heartbeat: a lost one must not cost the session."""
+        return min(self.request_timeout, max(self.heartbeat_interval, self.session_timeout / 3))

@@ -1,0 +1,376 @@
+"""One step of a classic member: `step(member, event, moment) -> Step`.
+
+Decides: nothing itself: it finds the row for each trigger and carries its actions out, timers
+first, then the event, then what the actions raised, until nothing is left.
+Never: awaits, reads a clock, draws chance. The same arguments give the same result.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from kgroup.errors import LocalProtocolError
+from kgroup.machine.claims import HoldingState, HoldingTrigger
+from kgroup.machine.rows import Row
+from kgroup.machine.tickets import Errand
+from kgroup.membership import requests, translate
+from kgroup.membership.actions import act, holds, leave_state, tell_group
+from kgroup.membership.coordinator import (
+    COORDINATOR_ROWS,
+    CoordinatorAction,
+    CoordinatorState,
+    CoordinatorTrigger,
+)
+from kgroup.membership.events import (
+    Answered,
+    AssignorDone,
+    AssignorFailed,
+    CloseRequested,
+    CommitRejected,
+    CoordinatorFound,
+    Disconnect,
+    Drained,
+    Effect,
+    EnforceRebalance,
+    Event,
+    ListenerDone,
+    MetadataChanged,
+    Moment,
+    Polled,
+    RequestFailed,
+    Send,
+    Subscribed,
+    Tick,
+    Unsubscribed,
+)
+from kgroup.membership.rows import ROWS
+from kgroup.membership.states import FACTS, possible
+from kgroup.membership.triggers import Action, Guard, Trigger
+from kgroup.membership.turn import Turn
+from kgroup.membership.value import Closing, GroupMember
+from kgroup.types import Cause, ChangeKind, MemberState
+
+__all__ = ["MemberRow", "Step", "next_deadline", "step"]
+
+MemberRow = Row[MemberState, Trigger, Guard, Action]
+
+_MOST_ROWS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The result of one step.
+
+    Args:
+        member: the next value.
+        effects: what is to be carried out, in order.
+        rows: the rows that fired, in order.
+    """
+
+    member: GroupMember
+    effects: tuple[Effect, ...]
+    rows: tuple[MemberRow, ...]
+
+
+def step(member: GroupMember, event: Event, moment: Moment) -> Step:
+    """Return the member after `event` happened at `moment`.
+
+    Args:
+        member: the present value.
+        event: what happened.
+        moment: when; never earlier than that of the step before.
+
+    Raises:
+        LocalProtocolError: the table has no row for something that happened: our bug.
+    """
+    turn = Turn(member, moment)
+    _run_due(turn)
+    trigger = _hear(turn, event)
+    _settle(turn, trigger)
+    return Step(turn.member, tuple(turn.effects), tuple(turn.fired))
+
+
+def next_deadline(member: GroupMember) -> float:
+    """Return the instant at which a `Tick` is due, infinity when nothing runs."""
+    return min((at for _, at in _timers(member)), default=math.inf)
+
+
+# -- timers --------------------------------------------------------------------------------
+
+
+def _timers(member: GroupMember) -> Iterator[tuple[Trigger | CoordinatorTrigger, float]]:
+    """Yield the timers that run now, with their instants."""
+    facts = FACTS[member.state]
+    for trigger in facts.timers:
+        at = _armed(member, trigger)
+        if at is not None:
+            yield trigger, at
+    if facts.seeks and member.coordinator.state is CoordinatorState.WAITING:
+        yield CoordinatorTrigger.SEARCH_DUE, member.coordinator.search_at
+
+
+def _armed(member: GroupMember, timer: Trigger) -> float | None:
+    closing = member.wishes.closing
+    match timer:
+        case Trigger.HEARTBEAT_DUE:
+            sends = member.identity.generation is not None
+            idle = member.heartbeat is None and member.coordinator.node_id is not None
+            return member.heartbeat_at if sends and idle else None
+        case Trigger.LEASE_EXPIRED:
+            return member.lease.limit() if member.holdings else None
+        case Trigger.POLL_EXPIRED:
+            return member.wishes.polled_at + member.settings.rebalance_timeout
+        case Trigger.BACKOFF_OVER:
+            return member.round.retry_at
+        case Trigger.DRAIN_LIMIT:
+            return member.round.drain_until
+        case Trigger.CLOSE_LIMIT if closing is not None:
+            leaving = member.state is MemberState.LEAVING
+            return closing.leave_by if leaving else closing.release_by
+        case _:
+            return None
+
+
+def _run_due(turn: Turn) -> None:
+    """Fire what is overdue, earliest first: an expired lease ends before any late answer."""
+    for _ in range(_MOST_ROWS):
+        due = [(at, timer.value, timer) for timer, at in _timers(turn.member) if at <= turn.now]
+        if not due:
+            return
+        timer = min(due)[2]
+        if isinstance(timer, CoordinatorTrigger):
+            turn.asked.append(timer)
+            _settle(turn, None)
+        else:
+            turn.cause = _timer_cause(timer, turn.cause)
+            _settle(turn, timer)
+    raise LocalProtocolError(f"{turn.member.state.name}: timers fire without end")
+
+
+def _timer_cause(timer: Trigger, cause: Cause) -> Cause:
+    match timer:
+        case Trigger.LEASE_EXPIRED:
+            return Cause.SESSION_EXPIRED
+        case Trigger.POLL_EXPIRED:
+            return Cause.POLL_TIMEOUT
+        case Trigger.CLOSE_LIMIT:
+            return Cause.CLOSING
+        case _:
+            return cause
+
+
+# -- events --------------------------------------------------------------------------------
+
+
+def _hear(turn: Turn, event: Event) -> Trigger | None:  # noqa: C901 - one arm per event
+    match event:
+        case Subscribed() | Unsubscribed() | CloseRequested() | EnforceRebalance():
+            return _wish(turn, event)
+        case MetadataChanged():
+            turn.member = replace(turn.member, counts=event.counts)
+            turn.cause = Cause.TOPICS_CHANGED
+            return Trigger.TOPICS_CHANGED if turn.member.recounted() else None
+        case Polled():
+            turn.put_wishes(replace(turn.member.wishes, polled_at=turn.now))
+            dormant = turn.member.state is MemberState.DORMANT
+            return Trigger.POLL_RESUMED if dormant else None
+        case Drained():
+            _drained(turn, event)
+            return None
+        case ListenerDone():
+            _listener_done(turn, event)
+            return None
+        case CommitRejected():
+            return translate.hear_commit(turn, event)
+        case Answered():
+            return translate.hear_answer(turn, event)
+        case CoordinatorFound():
+            return translate.hear_coordinator(turn, event)
+        case RequestFailed():
+            return translate.hear_failure(turn, event)
+        case AssignorDone() | AssignorFailed():
+            return translate.hear_assignor(turn, event)
+        case Tick():
+            return None
+        case _:
+            assert_never(event)
+
+
+def _wish(
+    turn: Turn, event: Subscribed | Unsubscribed | CloseRequested | EnforceRebalance
+) -> Trigger | None:
+    wishes = turn.member.wishes
+    match event:
+        case Subscribed():
+            if event.topics == wishes.topics:
+                return None
+            turn.cause = Cause.SUBSCRIBED if wishes.topics is None else Cause.TOPICS_CHANGED
+            polled_at = turn.now if wishes.topics is None else wishes.polled_at
+            turn.put_wishes(replace(wishes, topics=event.topics, polled_at=polled_at))
+            return Trigger.SUBSCRIBED
+        case Unsubscribed():
+            turn.cause = Cause.UNSUBSCRIBED
+            turn.put_wishes(replace(wishes, topics=None, enforced=None))
+            return Trigger.UNSUBSCRIBED
+        case CloseRequested():
+            turn.cause = Cause.CLOSING
+            closing = Closing(event.mode, event.reason, event.release_by, event.leave_by)
+            turn.put_wishes(replace(wishes, closing=closing))
+            return Trigger.CLOSE_REQUESTED
+        case EnforceRebalance():
+            turn.cause = Cause.ENFORCED
+            turn.put_wishes(replace(wishes, enforced=event.reason or Cause.ENFORCED.value))
+            return Trigger.REBALANCE_ENFORCED
+        case _:
+            assert_never(event)
+
+
+def _drained(turn: Turn, event: Drained) -> None:
+    member = turn.member
+    draining = member.holdings.having(HoldingState.DRAINING)
+    ready = tuple(claim for claim in draining if claim in event.claims)
+    if member.eager and len(ready) < len(draining):
+        # Eager hands everything back in one call; what is still in hand holds the rest up.
+        return
+    if ready:
+        turn.put_holdings(member.holdings.after(HoldingTrigger.DRAINED, ready))
+        turn.cause = member.round.cause or turn.cause
+        turn.call_listener(ChangeKind.REVOKED, removed=ready)
+
+
+def _listener_done(turn: Turn, event: ListenerDone) -> None:
+    member = turn.member
+    done = tuple(change for change in member.changes if change.serial == event.serial)
+    if not done:
+        return
+    turn.member = replace(
+        member, changes=tuple(change for change in member.changes if change not in done)
+    )
+    if done[0].kind is not ChangeKind.REVOKED:
+        return
+    turn.put_holdings(member.holdings.after(HoldingTrigger.REVOKED, done[0].removed))
+    if turn.member.state is MemberState.STABLE:
+        _take_back(turn)
+    tell_group(turn)
+
+
+def _take_back(turn: Turn) -> None:
+    """Acquire anew what the assignment gave back while it was being revoked.
+
+    1. p drains; 2. on_revoked(p) runs; 3. a round still claims p, and the leader gives p back;
+    4. on_revoked returns: p is ours, in a new period of ownership.
+    """
+    member = turn.member
+    holdings, added = member.holdings.acquire(member.round.assigned)
+    if added:
+        turn.put_holdings(holdings)
+        turn.cause = Cause.ASSIGNED
+        turn.call_listener(ChangeKind.ASSIGNED, added=added)
+
+
+# -- rows ----------------------------------------------------------------------------------
+
+
+def _settle(turn: Turn, trigger: Trigger | None) -> None:
+    """Fire rows until nothing is raised any more; coordinator knowledge first."""
+    pending = [] if trigger is None else [trigger]
+    for _ in range(_MOST_ROWS):
+        if turn.asked:
+            _move_coordinator(turn, turn.asked.pop(0))
+            continue
+        if pending:
+            _fire(turn, pending.pop(0), replied=True)
+            continue
+        if not turn.raised:
+            return
+        raised = turn.raised.pop(0)
+        if raised in possible(turn.member.state):
+            _fire(turn, raised, replied=False)
+    raise LocalProtocolError(f"{turn.member.state.name}: rows fire without end")
+
+
+_BY_REPLY = frozenset(
+    {
+        Trigger.ELECTED,
+        Trigger.ELECTED_UNASKED,
+        Trigger.JOINED,
+        Trigger.MEMBER_ID_GIVEN,
+        Trigger.SYNCED,
+        Trigger.ASSIGNMENT_UNREADABLE,
+        Trigger.REJOIN_ASKED,
+        Trigger.RETRY_LATER,
+        Trigger.GENERATION_REFUSED,
+        Trigger.MEMBER_REFUSED,
+    }
+)
+
+
+# A round that begins in one of these has a cause of its own; in others it goes on.
+_SETTLED = frozenset(
+    {
+        MemberState.UNSUBSCRIBED,
+        MemberState.STABLE,
+        MemberState.ASSIGNING,
+        MemberState.SYNCING,
+        MemberState.DORMANT,
+        MemberState.LEAVING,
+    }
+)
+
+
+def _fire(turn: Turn, trigger: Trigger, *, replied: bool) -> None:
+    member = turn.member
+    if trigger not in possible(member.state):
+        # 1. a reply is awaited; 2. a timer due in the same step moved the state; 3. the reply,
+        # drawn for the state before, means nothing any more.
+        return
+    row = ROWS.find(member.state, trigger, lambda guard: holds(member, guard))
+    turn.fired.append(row)
+    if row.at in _SETTLED and row.to in (MemberState.FINDING, MemberState.PREPARING):
+        turn.put_round(replace(turn.member.round, cause=turn.cause))
+    if row.to is not row.at:
+        leave_state(turn, replied=replied and trigger in _BY_REPLY)
+        turn.member = replace(turn.member, state=row.to)
+    for action in row.do:
+        act(turn, action)
+
+
+def _move_coordinator(turn: Turn, trigger: CoordinatorTrigger) -> None:
+    before = turn.member.coordinator
+    if not COORDINATOR_ROWS.cell(before.state, trigger):
+        return
+    row = COORDINATOR_ROWS.find(before.state, trigger, lambda _: True)
+    turn.put_coordinator(replace(before, state=row.to))
+    for action in row.do:
+        _act_on_coordinator(turn, action)
+
+
+def _act_on_coordinator(turn: Turn, action: CoordinatorAction) -> None:
+    coordinator = turn.member.coordinator
+    match action:
+        case CoordinatorAction.SEND_FIND:
+            ticket = turn.draw(Errand.FIND_COORDINATOR)
+            timeout = turn.member.settings.request_timeout
+            request = requests.find_coordinator(turn.member)
+            turn.effects.append(Send(ticket, request, None, timeout))
+            turn.put_coordinator(replace(coordinator, ticket=ticket))
+        case CoordinatorAction.TAKE_NODE:
+            # The session may be close to its end: ask for a heartbeat at once.
+            turn.member = replace(turn.member, heartbeat_at=min(turn.member.heartbeat_at, turn.now))
+        case CoordinatorAction.DROP_NODE:
+            assert coordinator.node_id is not None
+            turn.effects.append(Disconnect(coordinator.node_id, parked_only=False))
+            turn.put_coordinator(replace(coordinator, node_id=None))
+            turn.member = replace(turn.member, heartbeat=None)
+            turn.raised.append(Trigger.COORDINATOR_LOST)
+        case CoordinatorAction.WAIT:
+            attempts = coordinator.attempts + 1
+            pause = turn.backoff(attempts)
+            turn.put_coordinator(
+                replace(coordinator, attempts=attempts, search_at=turn.now + pause)
+            )
+        case CoordinatorAction.ANNOUNCE:
+            turn.raised.append(Trigger.COORDINATOR_READY)
+        case _:
+            assert_never(action)

@@ -1,0 +1,293 @@
+"""From events to triggers: which trigger an answer, a failure or a wish is.
+
+Decides: whether a reply is still awaited (late ones are dropped here), what its error code means
+(through the one reactions table), and whether its content can be used.
+Never: moves the state; the rows do.
+"""
+
+from dataclasses import replace
+
+from kgroup.codes import ApiKey, ErrorCode
+from kgroup.errors import (
+    AssignmentError,
+    BrokerError,
+    DecodeError,
+    FencedError,
+    GroupError,
+    LocalProtocolError,
+    UnauthorizedError,
+    UnsupportedVersionError,
+)
+from kgroup.machine.reactions import Reaction, reaction
+from kgroup.machine.tickets import Errand
+from kgroup.membership.coordinator import CoordinatorState, CoordinatorTrigger
+from kgroup.membership.events import (
+    Answered,
+    AssignorDone,
+    AssignorFailed,
+    CommitRejected,
+    CoordinatorFound,
+    Note,
+    RequestFailed,
+    Tell,
+)
+from kgroup.membership.triggers import Trigger
+from kgroup.membership.turn import Turn
+from kgroup.types import Cause
+from kgroup.wire.consumer_protocol import decode_assignment
+from kgroup.wire.messages import HeartbeatResponse, JoinGroupResponse, SyncGroupResponse
+
+__all__ = ["hear_answer", "hear_assignor", "hear_commit", "hear_coordinator", "hear_failure"]
+
+_PATIENCE_ROUNDS = 3
+
+
+def hear_answer(turn: Turn, event: Answered) -> Trigger | None:
+    """Return what an answer to a group request triggers; None when nothing moves."""
+    member = turn.member
+    ticket = event.ticket
+    if ticket == member.heartbeat:
+        turn.member = replace(member, heartbeat=None)
+        assert isinstance(event.response, HeartbeatResponse)
+        return _heartbeat(turn, event.response.error_code, ticket.sent_at)
+    if ticket != member.round.ticket:
+        return None
+    match event.response:
+        case JoinGroupResponse():
+            return _joined(turn, event.response)
+        case SyncGroupResponse():
+            return _synced(turn, event.response)
+        case _:
+            return Trigger.LEAVE_ENDED
+
+
+def hear_failure(turn: Turn, event: RequestFailed) -> Trigger | None:
+    """Return what a request without a usable answer triggers."""
+    member = turn.member
+    ticket = event.ticket
+    if ticket == member.coordinator.ticket:
+        return _search_failed(turn, event.error)
+    beat = ticket == member.heartbeat
+    if beat:
+        turn.member = replace(member, heartbeat=None)
+    elif ticket != member.round.ticket:
+        return None
+    if ticket.errand is Errand.LEAVE_GROUP:
+        return Trigger.LEAVE_ENDED
+    if isinstance(event.error, (UnsupportedVersionError, LocalProtocolError)):
+        turn.error = event.error
+        turn.cause = Cause.FAILED
+        return Trigger.REFUSED
+    return _coordinator_lost(turn)
+
+
+def hear_coordinator(turn: Turn, event: CoordinatorFound) -> Trigger | None:
+    """Return what an answer to FindCoordinator triggers in the round; the rest is asked."""
+    coordinator = turn.member.coordinator
+    if event.ticket != coordinator.ticket:
+        return None
+    turn.put_coordinator(replace(coordinator, ticket=None, node_id=event.node_id))
+    if event.code == 0 and event.node_id is not None:
+        turn.asked.append(CoordinatorTrigger.FOUND)
+        return None
+    if reaction(ApiKey.FIND_COORDINATOR, event.code) is Reaction.RETRY:
+        turn.asked.append(CoordinatorTrigger.NOT_FOUND)
+        return None
+    turn.asked.append(CoordinatorTrigger.NOT_FOUND)
+    return _refused(turn, ApiKey.FIND_COORDINATOR, event.code)
+
+
+def hear_assignor(turn: Turn, event: AssignorDone | AssignorFailed) -> Trigger | None:
+    """Return what the assignor's result triggers."""
+    member = turn.member
+    if isinstance(event, AssignorDone) and event.ticket == member.round.watch:
+        turn.put_round(replace(member.round, watch=None, watched=event.watched))
+        return Trigger.TOPICS_CHANGED if turn.member.recounted() else None
+    if event.ticket != member.round.ticket:
+        return None
+    if isinstance(event, AssignorDone):
+        turn.assignor = event
+        return Trigger.ASSIGNOR_DONE
+    turn.cause = Cause.FAILED
+    turn.error = event.error
+    if not isinstance(event.error, GroupError):
+        name = member.identity.generation and member.identity.generation.protocol_name
+        turn.error = AssignmentError(f"assignor {name!r} failed: {event.error!r}")
+        turn.error.__cause__ = event.error
+    return Trigger.ASSIGNOR_FAILED
+
+
+def hear_commit(turn: Turn, event: CommitRejected) -> Trigger | None:
+    """Return what a refused commit triggers; one of an older generation triggers nothing."""
+    if event.generation != turn.member.identity.generation:
+        return None
+    return _signal(turn, event.reaction, ApiKey.OFFSET_COMMIT, event.code)
+
+
+# -- heartbeats ----------------------------------------------------------------------------
+
+
+def _heartbeat(turn: Turn, code: int, sent_at: float) -> Trigger | None:
+    lease = turn.member.lease
+    verdict = reaction(ApiKey.HEARTBEAT, code)
+    if verdict is Reaction.SUCCEED:
+        turn.put_lease(lease.confirmed(sent_at, synced=turn.member.identity.synced))
+        _served(turn)
+        return None
+    if verdict is Reaction.REJOIN:
+        turn.put_lease(lease.signalled(sent_at))
+        _served(turn)
+    return _signal(turn, verdict, ApiKey.HEARTBEAT, code)
+
+
+def _signal(turn: Turn, verdict: Reaction, api: ApiKey, code: int) -> Trigger | None:
+    match verdict:
+        case Reaction.REJOIN | Reaction.REJOIN_LATER:
+            turn.cause = Cause.GROUP_REBALANCED
+            return Trigger.REBALANCE_SIGNALLED
+        case Reaction.DROP_GENERATION:
+            turn.cause = Cause.GENERATION_STALE
+            return Trigger.GENERATION_STALE
+        case Reaction.DROP_MEMBER:
+            turn.cause = Cause.UNKNOWN_MEMBER
+            return Trigger.EXPELLED
+        case Reaction.FENCE:
+            return _fenced(turn)
+        case Reaction.FIND_COORDINATOR:
+            return _coordinator_lost(turn)
+        case Reaction.REFUSE if api is ApiKey.HEARTBEAT:
+            return _refused(turn, api, code)
+        case _:
+            return None
+
+
+# -- the round -----------------------------------------------------------------------------
+
+
+def _joined(turn: Turn, answer: JoinGroupResponse) -> Trigger | None:
+    turn.joined = answer
+    verdict = reaction(ApiKey.JOIN_GROUP, answer.error_code)
+    match verdict:
+        case Reaction.SUCCEED:
+            return _entered(turn, answer)
+        case Reaction.TAKE_MEMBER_ID if answer.member_id:
+            return Trigger.MEMBER_ID_GIVEN
+        case Reaction.RETRY_BOUNDED:
+            return _inexplicable(turn, answer.error_code)
+        case _:
+            return _refusal(turn, verdict, ApiKey.JOIN_GROUP, answer.error_code)
+
+
+def _entered(turn: Turn, answer: JoinGroupResponse) -> Trigger:
+    settings = turn.member.settings
+    ticket = turn.member.round.ticket
+    offered = {assignor.name for assignor in settings.assignors}
+    leads = answer.leader == answer.member_id
+    named = not leads or any(each.member_id == answer.member_id for each in answer.members)
+    if answer.generation_id < 0 or not answer.member_id or not named:
+        return Trigger.RETRY_LATER
+    if answer.protocol_name not in offered:
+        return Trigger.RETRY_LATER
+    assert ticket is not None
+    turn.put_lease(turn.member.lease.rejoined(ticket.sent_at))
+    _served(turn)
+    if leads:
+        return Trigger.ELECTED_UNASKED if answer.skip_assignment else Trigger.ELECTED
+    return Trigger.JOINED
+
+
+def _synced(turn: Turn, answer: SyncGroupResponse) -> Trigger | None:
+    verdict = reaction(ApiKey.SYNC_GROUP, answer.error_code)
+    if verdict is not Reaction.SUCCEED:
+        return _refusal(turn, verdict, ApiKey.SYNC_GROUP, answer.error_code)
+    member = turn.member
+    ticket = member.round.ticket
+    generation = member.identity.generation
+    assert ticket is not None
+    assert generation is not None
+    turn.cause = Cause.ASSIGNED
+    if answer.protocol_name not in (None, generation.protocol_name):
+        return Trigger.REJOIN_ASKED
+    try:
+        turn.assigned = frozenset(decode_assignment(answer.assignment).partitions)
+    except DecodeError:
+        return Trigger.ASSIGNMENT_UNREADABLE
+    turn.put_lease(member.lease.rejoined(ticket.sent_at))
+    _served(turn)
+    return Trigger.SYNCED
+
+
+def _refusal(turn: Turn, verdict: Reaction, api: ApiKey, code: int) -> Trigger | None:
+    match verdict:
+        case Reaction.FIND_COORDINATOR:
+            return _coordinator_lost(turn)
+        case Reaction.REJOIN:
+            turn.cause = Cause.GROUP_REBALANCED
+            return Trigger.REJOIN_ASKED
+        case Reaction.DROP_GENERATION:
+            turn.cause = Cause.GENERATION_STALE
+            return Trigger.GENERATION_REFUSED
+        case Reaction.DROP_MEMBER:
+            turn.cause = Cause.UNKNOWN_MEMBER
+            return Trigger.MEMBER_REFUSED
+        case Reaction.FENCE:
+            return _fenced(turn)
+        case Reaction.REFUSE:
+            return _refused(turn, api, code)
+        case _:
+            return Trigger.RETRY_LATER
+
+
+def _inexplicable(turn: Turn, code: int) -> Trigger:
+    """Count JoinGroup answers that say nothing (-1): usually one member's unreadable bytes."""
+    member = turn.member
+    since = member.round.failing_since
+    if since is None:
+        since = turn.now
+        turn.put_round(replace(member.round, failing_since=since))
+        turn.effects.append(Tell(Note.JOIN_FAILING, f"group {member.settings.group_id!r}"))
+    if turn.now - since < _PATIENCE_ROUNDS * member.settings.rebalance_timeout:
+        return Trigger.RETRY_LATER
+    return _refused(turn, ApiKey.JOIN_GROUP, code)
+
+
+# -- shared --------------------------------------------------------------------------------
+
+
+def _served(turn: Turn) -> None:
+    """Note that the coordinator answered as one: the next search need not wait long."""
+    if turn.member.coordinator.attempts:
+        turn.put_coordinator(replace(turn.member.coordinator, attempts=0))
+
+
+def _coordinator_lost(turn: Turn) -> Trigger | None:
+    """Forget the coordinator; the round hears of it only where it awaits an answer from it."""
+    if turn.member.coordinator.state is CoordinatorState.KNOWN:
+        turn.asked.append(CoordinatorTrigger.LOST)
+    return None
+
+
+def _search_failed(turn: Turn, error: Exception) -> Trigger | None:
+    turn.put_coordinator(replace(turn.member.coordinator, ticket=None))
+    turn.asked.append(CoordinatorTrigger.NOT_FOUND)
+    if isinstance(error, (UnsupportedVersionError, LocalProtocolError)):
+        turn.error = error
+        turn.cause = Cause.FAILED
+        return Trigger.REFUSED
+    return None
+
+
+def _fenced(turn: Turn) -> Trigger:
+    turn.cause = Cause.FENCED
+    turn.error = FencedError("fenced", generation=turn.member.identity.generation)
+    return Trigger.FENCED
+
+
+def _refused(turn: Turn, api: ApiKey, code: int) -> Trigger:
+    turn.cause = Cause.FAILED
+    group_id = turn.member.settings.group_id
+    if code == ErrorCode.GROUP_AUTHORIZATION_FAILED:
+        turn.error = UnauthorizedError(api.name, code, [f"group {group_id!r}"])
+    else:
+        turn.error = BrokerError(api.name, code, f"group {group_id!r}")
+    return Trigger.REFUSED

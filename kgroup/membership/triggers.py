@@ -1,0 +1,122 @@
+"""The closed sets the rows are written in: triggers, guards, actions.
+
+Decides: the vocabulary of the table, and which triggers are timers, signals or replies.
+Never: what a trigger does; the rows say that.
+"""
+
+from enum import Enum
+
+__all__ = ["LOCAL", "SIGNALS", "TIMERS", "Action", "Guard", "Trigger"]
+
+
+class Trigger(Enum):
+    """What can happen to a member."""
+
+    # the application and the cluster
+    SUBSCRIBED = "subscribed"
+    UNSUBSCRIBED = "unsubscribed"
+    CLOSE_REQUESTED = "close requested"
+    REBALANCE_ENFORCED = "rebalance enforced"
+    TOPICS_CHANGED = "partition counts changed"
+    POLL_RESUMED = "polled again"
+    # this member's own bookkeeping
+    HANDED_BACK = "everything handed back"
+    ROUND_OWED = "the group must be told"
+    COORDINATOR_READY = "coordinator known"
+    COORDINATOR_LOST = "coordinator lost"
+    # replies
+    MEMBER_ID_GIVEN = "member id given"
+    ELECTED = "joined as leader"
+    ELECTED_UNASKED = "joined as leader, nothing to assign"
+    JOINED = "joined as follower"
+    ASSIGNOR_DONE = "assignor done"
+    ASSIGNOR_FAILED = "assignor failed"
+    SYNCED = "synced"
+    ASSIGNMENT_UNREADABLE = "assignment unreadable"
+    REJOIN_ASKED = "rejoin asked"
+    RETRY_LATER = "retry later"
+    GENERATION_REFUSED = "generation refused"
+    MEMBER_REFUSED = "member refused"
+    LEAVE_ENDED = "leave ended"
+    REFUSED = "refused for good"
+    FENCED = "fenced"
+    # what heartbeats and commits tell beside the round
+    REBALANCE_SIGNALLED = "rebalance signalled"
+    GENERATION_STALE = "generation stale"
+    EXPELLED = "expelled"
+    # timers
+    HEARTBEAT_DUE = "heartbeat due"
+    LEASE_EXPIRED = "lease expired"
+    POLL_EXPIRED = "poll interval over"
+    BACKOFF_OVER = "backoff over"
+    DRAIN_LIMIT = "drain limit"
+    CLOSE_LIMIT = "close limit"
+
+
+LOCAL = frozenset(
+    {
+        Trigger.SUBSCRIBED,
+        Trigger.UNSUBSCRIBED,
+        Trigger.CLOSE_REQUESTED,
+        Trigger.REBALANCE_ENFORCED,
+    }
+)
+"""Possible in every state: they come from outside the protocol."""
+
+SIGNALS = frozenset(
+    {
+        Trigger.REBALANCE_SIGNALLED,
+        Trigger.GENERATION_STALE,
+        Trigger.EXPELLED,
+        Trigger.FENCED,
+        Trigger.REFUSED,
+    }
+)
+"""Possible wherever heartbeats or commits may be in flight."""
+
+TIMERS = frozenset(
+    {
+        Trigger.HEARTBEAT_DUE,
+        Trigger.LEASE_EXPIRED,
+        Trigger.POLL_EXPIRED,
+        Trigger.BACKOFF_OVER,
+        Trigger.DRAIN_LIMIT,
+        Trigger.CLOSE_LIMIT,
+    }
+)
+
+
+class Guard(Enum):
+    """Conditions on a member; of each family exactly one holds."""
+
+    HANDS_BACK = "something must be handed back first"
+    HANDS_NOTHING = "nothing must be handed back first"
+    DYNAMIC = "no group instance id"
+    STATIC = "has a group instance id"
+    CLOSING = "the consumer closes"
+    WANTS_JOIN = "subscribed again meanwhile"
+    WANTS_NOTHING = "not subscribed"
+
+
+class Action(Enum):
+    """What a row does, carried out in the order of a round."""
+
+    SEEK_COORDINATOR = "make sure the coordinator is known"
+    BEGIN_RELEASE = "drain what must be handed back before joining"
+    RELEASE_ALL = "drain everything"
+    CUT_DRAINS = "call on_revoked although batches are in hand"
+    SEND_JOIN = "send JoinGroup"
+    STORE_MEMBER_ID = "keep the member id"
+    ENTER_GENERATION = "enter the new generation"
+    RUN_ASSIGNOR = "run the assignor"
+    SEND_SYNC = "send SyncGroup"
+    ADOPT = "adopt the assignment"
+    SEND_HEARTBEAT = "send Heartbeat"
+    LOSE_ALL = "call on_lost for everything held"
+    FORGET_GENERATION = "forget the generation"
+    FORGET_MEMBER = "forget the generation and the member id"
+    BACK_OFF = "wait, longer each time"
+    SEND_FAREWELL = "send LeaveGroup, do not wait for the answer"
+    SEND_LEAVE = "send LeaveGroup unless the member stays"
+    RAISE = "raise the error to the reader"
+    FINISH = "end the membership"

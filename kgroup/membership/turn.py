@@ -1,0 +1,123 @@
+"""The work of one step: the member so far, the effects so far, what was raised inside.
+
+Decides: how a ticket is drawn and a change is queued; small moves every action needs.
+Never: outlives the step; what goes in and what comes out are frozen.
+"""
+
+from dataclasses import dataclass, field, replace
+
+from kgroup.machine.claims import Holdings
+from kgroup.machine.lease import Lease
+from kgroup.machine.rows import Row
+from kgroup.machine.tickets import Errand, Ticket
+from kgroup.membership.coordinator import Coordinator, CoordinatorTrigger
+from kgroup.membership.events import (
+    AssignorDone,
+    CallListener,
+    Effect,
+    GroupRequest,
+    Moment,
+    Send,
+)
+from kgroup.membership.triggers import Action, Guard, Trigger
+from kgroup.membership.value import GroupMember, Identity, Round, Wishes
+from kgroup.types import Cause, ChangeKind, Claim, MemberState, OwnershipChange, TopicPartition
+from kgroup.wire.messages import JoinGroupResponse
+
+__all__ = ["Turn"]
+
+
+@dataclass(slots=True)
+class Turn:
+    """One step in the making.
+
+    Args:
+        member: the value, replaced as the step goes on.
+        moment: when, and with which luck.
+        cause: why, should ownership change.
+        effects: in the order they are to be carried out.
+        raised: triggers the actions raised for the round, in order.
+        asked: triggers the actions raised for the coordinator table, in order.
+        fired: rows that fired.
+        joined: the JoinGroup answer being applied.
+        assigned: the decoded assignment being applied.
+        assignor: the assignor's result being applied.
+        error: the error being applied.
+    """
+
+    member: GroupMember
+    moment: Moment
+    cause: Cause = Cause.GROUP_REBALANCED
+    effects: list[Effect] = field(default_factory=list)
+    raised: list[Trigger] = field(default_factory=list)
+    asked: list[CoordinatorTrigger] = field(default_factory=list)
+    fired: list[Row[MemberState, Trigger, Guard, Action]] = field(default_factory=list)
+    joined: JoinGroupResponse | None = None
+    assigned: frozenset[TopicPartition] = frozenset()
+    assignor: AssignorDone | None = None
+    error: Exception | None = None
+
+    @property
+    def now(self) -> float:
+        """The instant of the step."""
+        return self.moment.now
+
+    def put_round(self, new: Round) -> None:
+        """Replace what is known of the round."""
+        self.member = replace(self.member, round=new)
+
+    def put_identity(self, new: Identity) -> None:
+        """Replace the identity, whole."""
+        self.member = replace(self.member, identity=new)
+
+    def put_wishes(self, new: Wishes) -> None:
+        """Replace what the application asks for."""
+        self.member = replace(self.member, wishes=new)
+
+    def put_holdings(self, new: Holdings) -> None:
+        """Replace what is owned."""
+        self.member = replace(self.member, holdings=new)
+
+    def put_lease(self, new: Lease) -> None:
+        """Replace the lease."""
+        self.member = replace(self.member, lease=new)
+
+    def put_coordinator(self, new: Coordinator) -> None:
+        """Replace what is known of the coordinator."""
+        self.member = replace(self.member, coordinator=new)
+
+    def draw(self, errand: Errand) -> Ticket:
+        """Draw a ticket."""
+        ticket = Ticket(errand, self.member.next_ticket, self.now)
+        self.member = replace(self.member, next_ticket=ticket.serial + 1)
+        return ticket
+
+    def send(self, ticket: Ticket, request: GroupRequest, timeout: float) -> None:
+        """Send to the coordinator."""
+        self.effects.append(Send(ticket, request, self.member.coordinator.node_id, timeout))
+
+    def call_listener(
+        self, kind: ChangeKind, *, added: tuple[Claim, ...] = (), removed: tuple[Claim, ...] = ()
+    ) -> None:
+        """Queue one call of the listener; calls are made in the order they were queued."""
+        member = self.member
+        new = frozenset(added)
+        change = OwnershipChange(
+            kind=kind,
+            added=added,
+            kept=tuple(claim for claim in member.holdings.claims if claim not in new),
+            removed=removed,
+            cause=self.cause,
+            generation=member.identity.generation,
+            serial=member.next_change,
+        )
+        self.member = replace(
+            member, changes=(*member.changes, change), next_change=change.serial + 1
+        )
+        self.effects.append(CallListener(change))
+
+    def backoff(self, attempts: int) -> float:
+        """Return the pause after `attempts` failures in a row, spread by a fifth either way."""
+        settings = self.member.settings
+        pause = settings.retry_backoff * float(2 ** min(attempts - 1, 16))
+        return min(pause, settings.retry_backoff_max) * (0.8 + 0.4 * self.moment.chance)

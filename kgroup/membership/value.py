@@ -1,0 +1,216 @@
+"""The frozen value of one classic member, and what can be read from it.
+
+Decides: what a member remembers; derived facts (what it owes the group, what it must hand back).
+Never: changes; `step` makes the next value.
+KIPs: 62, 345, 429.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from kgroup.assignors import common_protocol
+from kgroup.machine.claims import Holdings, HoldingState
+from kgroup.machine.lease import Lease
+from kgroup.machine.tickets import Ticket
+from kgroup.membership.coordinator import Coordinator
+from kgroup.membership.settings import MembershipSettings
+from kgroup.membership.states import FACTS
+from kgroup.types import (
+    Cause,
+    ChangeKind,
+    Claim,
+    Generation,
+    Leave,
+    Membership,
+    MemberState,
+    OwnershipChange,
+    RebalanceProtocol,
+    TopicPartition,
+)
+
+__all__ = ["Closing", "GroupMember", "Identity", "Round", "Wishes"]
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who the coordinator takes this member for; always replaced whole.
+
+    Args:
+        member_id: None before the coordinator gave one, and after it was lost.
+        generation: None before the first round and after a loss; its member id is `member_id`.
+        synced: the generation's assignment has been adopted.
+    """
+
+    member_id: str | None = None
+    generation: Generation | None = None
+    synced: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """What `CloseRequested` asked for."""
+
+    mode: Leave
+    reason: str
+    release_by: float
+    leave_by: float
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What the application asks for.
+
+    Args:
+        topics: subscribed topics, None when not subscribed.
+        enforced: reason of a round that is still owed, None without one.
+        closing: set once the consumer closes.
+        polled_at: instant of the latest poll.
+    """
+
+    topics: frozenset[str] | None = None
+    enforced: str | None = None
+    closing: Closing | None = None
+    polled_at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What is known of the round this member is in, or was in last.
+
+    Args:
+        ticket: the awaited reply that moves the state.
+        told_topics: topics of the latest JoinGroup.
+        told: partitions the group believes this member owns.
+        assigned: partitions of the adopted assignment.
+        leader: this member leads.
+        watched: topic -> partition count the leader assigned from, None for a follower.
+        watch: awaited look at the group's topics by a leader that assigns nothing (KIP-814).
+        attempts: failures in a row.
+        retry_at: end of the backoff.
+        failing_since: first of a row of inexplicable JoinGroup answers.
+        drain_until: instant after which batches in hand are not waited for.
+        completed: rounds adopted so far.
+        cause: why the latest round began.
+    """
+
+    ticket: Ticket | None = None
+    told_topics: frozenset[str] = frozenset()
+    told: frozenset[TopicPartition] = frozenset()
+    assigned: frozenset[TopicPartition] = frozenset()
+    leader: bool = False
+    watched: Mapping[str, int] | None = None
+    watch: Ticket | None = None
+    attempts: int = 0
+    retry_at: float = 0.0
+    failing_since: float | None = None
+    drain_until: float | None = None
+    completed: int = 0
+    cause: Cause | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMember:
+    """One member of a classic group at one moment."""
+
+    settings: MembershipSettings
+    lease: Lease
+    state: MemberState = MemberState.UNSUBSCRIBED
+    identity: Identity = field(default_factory=Identity)
+    wishes: Wishes = field(default_factory=Wishes)
+    coordinator: Coordinator = field(default_factory=Coordinator)
+    round: Round = field(default_factory=Round)
+    holdings: Holdings = field(default_factory=Holdings)
+    heartbeat: Ticket | None = None
+    heartbeat_at: float = 0.0
+    counts: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    changes: tuple[OwnershipChange, ...] = ()
+    next_ticket: int = 1
+    next_change: int = 1
+
+    @staticmethod
+    def new(settings: MembershipSettings, now: float) -> "GroupMember":
+        """Return a member that has not asked for anything yet."""
+        lease = Lease(settings.session_timeout, settings.rebalance_timeout, settings.lease_margin)
+        return GroupMember(settings=settings, lease=lease, wishes=Wishes(polled_at=now))
+
+    @property
+    def protocol(self) -> RebalanceProtocol:
+        """The highest protocol all configured assignors support (KIP-429)."""
+        return common_protocol(self.settings.assignors)
+
+    @property
+    def eager(self) -> bool:
+        """Whether everything is handed back before a round."""
+        return self.protocol is RebalanceProtocol.EAGER
+
+    def must_hand_back(self) -> tuple[Claim, ...]:
+        """Return what must be gone before JoinGroup.
+
+        Eager: everything. Cooperative: partitions of topics no longer subscribed to; the leader
+        passes claims on such topics over, so another member would get them at once.
+        """
+        if self.eager:
+            return self.holdings.claims
+        wanted = self.wishes.topics or frozenset()
+        return tuple(claim for claim in self.holdings.claims if claim.tp.topic not in wanted)
+
+    def owes_round(self) -> bool:
+        """Tell whether the group must be told something it does not know."""
+        gone = self.round.told - self.holdings.partitions
+        other_topics = self.wishes.topics is not None and (
+            self.wishes.topics != self.round.told_topics
+        )
+        return bool(gone) or other_topics or self.wishes.enforced is not None or self.recounted()
+
+    def recounted(self) -> bool:
+        """Tell whether the leader's topics have other partition counts than it assigned from."""
+        watched = self.round.watched
+        if watched is None:
+            return False
+        return any(self.counts.get(topic, 0) != count for topic, count in watched.items())
+
+    def settling(self) -> frozenset[Claim]:
+        """Return claims whose on_assigned has not returned."""
+        return frozenset(
+            claim
+            for change in self.changes
+            if change.kind is ChangeKind.ASSIGNED
+            for claim in change.added
+        )
+
+    def may_deliver(self, claim: Claim, now: float) -> bool:
+        """Tell whether records of `claim` may be handed out: held, announced, lease good."""
+        held = self.holdings.states.get(claim) is HoldingState.HELD
+        return held and self.lease.holds(now) and claim not in self.settling()
+
+    def owns(self, claim: Claim) -> bool:
+        """Tell whether `claim` is not over; it may be draining or being revoked."""
+        return claim in self.holdings.states
+
+    def may_commit(self) -> bool:
+        """Tell whether a commit sent now can be accepted."""
+        return (
+            FACTS[self.state].commits
+            and self.identity.generation is not None
+            and self.coordinator.node_id is not None
+        )
+
+    def snapshot(self) -> Membership:
+        """Return what the outside may know."""
+        generation = self.identity.generation
+        return Membership(
+            group_id=self.settings.group_id,
+            state=self.state,
+            generation=generation,
+            claims=self.holdings.claims,
+            draining=frozenset(
+                claim.tp
+                for claim in self.holdings.having(HoldingState.DRAINING, HoldingState.REVOKING)
+            ),
+            leader=self.round.leader,
+            assignor=None if generation is None else generation.protocol_name,
+            rebalances=self.round.completed,
+            cause=self.round.cause,
+            coordinator=self.coordinator.node_id,
+        )

@@ -1,0 +1,23 @@
+"""The generated pages of the documentation: `python -m tests.pages` writes them all.
+
+A test compares each with what is committed, so a page cannot drift from the code.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from kgroup.membership.describe import rebalance_page
+
+DOCS = Path(__file__).parent.parent / "docs"
+
+PAGES: Mapping[str, Callable[[], str]] = {"rebalance.md": rebalance_page}
+
+
+def write() -> None:
+    """Write every generated page."""
+    for name, page in PAGES.items():
+        (DOCS / name).write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write()
