@@ -1,0 +1,48 @@
+"""From the description of a group to its assignment: built-in assignors and the plug-in API."""
+
+from kgroup.assignors.api import Assignor, UserDataAssignor
+from kgroup.assignors.assignment import GroupAssignment
+from kgroup.assignors.cooperative_sticky import CooperativeStickyAssignor
+from kgroup.assignors.group import Draft, GroupSubscription
+from kgroup.assignors.leader import (
+    JoinedMember,
+    describe_group,
+    encode_group_assignment,
+    read_members,
+    subscribed_topics,
+)
+from kgroup.assignors.member import Member, PartitionRacks, TopicsMetadata
+from kgroup.assignors.range import RangeAssignor
+from kgroup.assignors.rebalance_protocol import common_protocol
+from kgroup.assignors.registry import BUILT_IN, resolve
+from kgroup.assignors.roundrobin import RoundRobinAssignor
+from kgroup.assignors.sticky import StickyAssignor
+from kgroup.assignors.verify import verify
+from kgroup.errors import AssignmentError
+from kgroup.types import RebalanceProtocol
+
+__all__ = [
+    "BUILT_IN",
+    "AssignmentError",
+    "Assignor",
+    "CooperativeStickyAssignor",
+    "Draft",
+    "GroupAssignment",
+    "GroupSubscription",
+    "JoinedMember",
+    "Member",
+    "PartitionRacks",
+    "RangeAssignor",
+    "RebalanceProtocol",
+    "RoundRobinAssignor",
+    "StickyAssignor",
+    "TopicsMetadata",
+    "UserDataAssignor",
+    "common_protocol",
+    "describe_group",
+    "encode_group_assignment",
+    "read_members",
+    "resolve",
+    "subscribed_topics",
+    "verify",
+]

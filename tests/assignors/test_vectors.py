@@ -1,0 +1,139 @@
+"""All four built-in assignors against the results of Kafka's own Java classes.
+
+`exact` results must be equal. Elsewhere a result may differ but not be worse: first by the sum of
+squared sizes, then by partitions moved. Two rules of ours differ from Java's on purpose, and both
+move less: claims that contradict each other are settled by generation alone, and a partition that
+is near to nobody stays with its owner.
+"""
+
+import pytest
+
+from kgroup.assignors import BUILT_IN, GroupAssignment, RebalanceProtocol, read_members, verify
+from kgroup.assignors.assignment import withhold
+from kgroup.assignors.claims import cooperative_claim, settle, sticky_claim
+from kgroup.assignors.member import member_order
+from kgroup.assignors.racks import racks_matter
+from kgroup.assignors.sticky_target import plan_sticky
+from tests.assignors import described
+from tests.vectors import load
+
+SCENARIOS = load("assignors/scenarios")
+STORIES = load("assignors/stories")
+
+
+def assign(line):
+    return BUILT_IN[line["assignor"]].assign(described.group(line))
+
+
+def assign_in_listed_order(line):
+    """Assign with the line's order of members, which is the order Java walked them in."""
+    group = described.group(line)
+    members = {member.member_id: member for member in group.members}
+    walk = [members[fields["member_id"]] for fields in line["members"]]
+    cooperative = line["assignor"] == "cooperative-sticky"
+    claim = cooperative_claim if cooperative else sticky_claim
+    holdings = settle({who: claim(member) for who, member in members.items()}, group.topics)
+    target = plan_sticky(group, holdings, walk)
+    return withhold(target, holdings) if cooperative else GroupAssignment(target)
+
+
+def check_no_worse(line, assignment):
+    assert described.score(assignment) <= line["score"]
+    if described.score(assignment) < line["score"] or "moved" not in line:
+        return
+    if described.moved(line, assignment) > line["moved"]:
+        assert line["rack_on"]
+        assert described.rack_matches(line, assignment) >= line["rack_matches"]
+
+
+def is_equal(line, assignment):
+    return described.as_sets(assignment.partitions) == described.as_sets(line["result"])
+
+
+def keeps_what_is_near_to_nobody(line, assignment):
+    """Whether a difference is the one we want: as balanced, with fewer moves, and racks on."""
+    return (
+        line["subs_equal"]
+        and line["rack_on"]
+        and described.score(assignment) == line["score"]
+        and described.moved(line, assignment) < line["moved"]
+    )
+
+
+@pytest.mark.parametrize("line", SCENARIOS, ids=lambda line: line["id"])
+def test_a_scenario_is_assigned_as_java_assigns_it_or_better(line):
+    assignment = assign(line)
+    described.check_valid(line, assignment)
+    if "error" in line or not line["java_valid"]:
+        return
+    if line["exact"]:
+        assert is_equal(line, assignment)
+    check_no_worse(line, assignment)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        line
+        for line in SCENARIOS
+        if line["assignor"].endswith("sticky") and line.get("exact_listed")
+    ],
+    ids=lambda line: line["id"],
+)
+def test_a_scenario_walked_in_javas_order_gives_javas_result(line):
+    assert is_equal(line, assign_in_listed_order(line))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [line for line in SCENARIOS if line.get("exact") and "withheld" in line],
+    ids=lambda line: line["id"],
+)
+def test_a_scenario_withholds_what_java_withholds(line):
+    withheld = [[tp.topic, tp.partition, who] for tp, who in assign(line).withheld.items()]
+    assert sorted(withheld) == sorted(line["withheld"])
+
+
+@pytest.mark.parametrize("story", STORIES, ids=lambda story: story["id"])
+def test_each_round_of_a_story_is_assigned_as_java_assigns_it_or_better(story):
+    for line in (line for step in story["steps"] for line in step["rounds"]):
+        assignment = assign(line)
+        described.check_valid(line, assignment)
+        if line["exact"] and not is_equal(line, assignment):
+            assert keeps_what_is_near_to_nobody(line, assignment)
+        check_no_worse(line, assignment)
+
+
+def test_what_the_leader_sends_passes_its_own_check():
+    for line in SCENARIOS:
+        assignor = BUILT_IN[line["assignor"]]
+        verify(
+            described.group(line),
+            assign(line),
+            assignor=assignor.name,
+            protocol=assignor.supported_protocols[0],
+        )
+
+
+def test_members_are_ordered_as_java_orders_them():
+    for line in load("assignors/member_order"):
+        ordered = sorted(map(described.member, line["members"]), key=member_order)
+        assert [member.member_id for member in ordered] == line["sorted"]
+
+
+def test_the_rack_switch_is_where_java_has_it():
+    for line in load("assignors/rack_switch"):
+        racks = [frozenset(each) for each in line["partition_racks"]]
+        assert racks_matter(line["consumer_racks"], racks) == line["rack_aware"]
+
+
+def test_member_data_is_believed_as_java_believes_it():
+    for line in load("consumer_protocol/member_data"):
+        blob = bytes.fromhex(line["subscription_hex"])
+        (member,) = read_members([("m", None, blob)], RebalanceProtocol.EAGER)
+        claim = (sticky_claim if line["assignor"] == "sticky" else cooperative_claim)(member)
+        told = line["decoded"]["generation"]
+        assert sorted(claim.partitions) == sorted(described.tps(line["decoded"]["partitions"]))
+        assert claim.generation_id == (told if told is not None and told >= 0 else None)
+        # Java's member data often lacks the rack, which its leader takes from the subscription.
+        assert line["decoded"]["rack"] in (None, member.rack)
