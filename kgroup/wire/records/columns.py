@@ -106,12 +106,21 @@ class RecordColumns:
 def _read_headers(data: bytes, at: int) -> Headers:
     """Read headers that the scan has walked; as in Java, bytes that are no UTF-8 are replaced."""
     count, at = read_varint(data, at)
-    headers = []
+    headers: list[tuple[str, bytes | None]] = []
     for _ in range(count):
-        size, start = read_varint(data, at)
-        at = start + size
-        name = data[start:at].decode("utf-8", "replace")
-        size, start = read_varint(data, at)
-        at = start + max(size, 0)
-        headers.append((name, data[start:at] if size >= 0 else None))
+        size, start = data[at], at + 1  # in its raw form, twice the length; most have one byte
+        if size > 127:
+            size, start = _read_size(data, at)
+        at = start + (size >> 1)
+        name = str(data[start:at], "utf-8", "replace")
+        size, start = data[at], at + 1
+        if size > 127:
+            size, start = _read_size(data, at)
+        at = start if size & 1 else start + (size >> 1)
+        headers.append((name, None if size & 1 else data[start:at]))
     return tuple(headers)
+
+
+def _read_size(data: bytes, at: int) -> tuple[int, int]:
+    size, after = read_varint(data, at)
+    return (size << 1 if size >= 0 else 1), after

@@ -15,7 +15,7 @@ from kgroup.wire.compression import Codec, compress
 from kgroup.wire.records import header as layout
 from kgroup.wire.records.columns import Headers
 from kgroup.wire.records.header import BatchHeader, pack_header
-from kgroup.wire.records.varints import pack_varint
+from kgroup.wire.records.varints import pack_varint, wrapped
 
 __all__ = ["NewRecord", "encode_batch", "encode_record", "seal"]
 
@@ -57,11 +57,13 @@ def encode_batch(
         transactional: whether the batch belongs to the producer's open transaction.
 
     Raises:
-        LocalProtocolError: no records, or a figure that does not fit its field.
+        LocalProtocolError: no records, a timestamp below -1, a figure too large for its field.
         UnsupportedCodecError: the codec's library is missing.
     """
     if not records:
         raise LocalProtocolError("a batch to send needs at least one record")
+    if min(record.timestamp for record in records) < -1:
+        raise LocalProtocolError("a timestamp of a record to send is -1 (none) or not below 0")
     base_timestamp = records[0].timestamp
     body = b"".join(
         encode_record(record, offset_delta=delta, timestamp_delta=record.timestamp - base_timestamp)
@@ -100,7 +102,7 @@ def encode_record(record: NewRecord, *, offset_delta: int, timestamp_delta: int)
     """Write one record with its length, as it stands in a batch before compression."""
     parts = [
         b"\x00",  # attributes, unused
-        pack_varint(timestamp_delta),
+        pack_varint(wrapped(timestamp_delta)),
         pack_varint(offset_delta),
         *_sized(record.key),
         *_sized(record.value),

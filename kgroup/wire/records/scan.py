@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, Final, NamedTuple, TypeVar
 
-from kgroup.wire.records.varints import read_varint, read_varlong
+from kgroup.wire.records.varints import read_varint, read_varlong, wrapped
 
 __all__ = ["STRIDE", "scan"]
 
@@ -29,11 +29,9 @@ STRIDE: Final = 5
 
 _T = TypeVar("_T")
 
-_I64_MIN: Final = -(1 << 63)
-_I64_MAX: Final = (1 << 63) - 1
-
 _RAW: Final = range(1 << 14)  # what one or two bytes can hold, zigzag not yet undone
 _SIGNED: Final = [(raw >> 1) ^ -(raw & 1) for raw in _RAW]
+_NEAR_OVERFLOW: Final = (1 << 63) - len(_RAW)
 
 
 def _one_byte(numbers: Sequence[int], none: _T) -> tuple[int | _T, ...]:
@@ -113,8 +111,8 @@ def scan(
         deltas, timestamps, bounds = _walk(data, count, base_timestamp)
     except IndexError as error:
         raise ValueError(f"the data ends within one of the {count} records") from error
-    if abs(base_timestamp) > _I64_MAX - len(_RAW) and any(map(_overflows, timestamps)):
-        raise ValueError("a timestamp of more than 64 bits")
+    if abs(base_timestamp) > _NEAR_OVERFLOW:
+        timestamps = [wrapped(timestamp) for timestamp in timestamps]
     if deltas == list(range(0, 2 * count, 2)):
         return list(range(base_offset, base_offset + count)), timestamps, bounds
     if any(later <= earlier for earlier, later in pairwise(deltas)):
@@ -179,15 +177,10 @@ def _read_front(
     key, key_from = _read_size(data, delta_to)
     if length < 0 or delta < 0:
         raise ValueError(f"a record of length {length} with offset delta {delta} at byte {at}")
-    if _overflows(base_time + time):
-        raise ValueError(f"a timestamp of more than 64 bits at byte {length_to + 1}")
     sizes = (length_to - at, time_to - length_to - 1, delta_to - time_to)
+    time = wrapped(base_time + time) - base_time
     front = (length_to + length, time, delta << 1, key, key_from)
     return front, _SHAPES.get(sizes, _FIRST_SHAPE)
-
-
-def _overflows(timestamp: int) -> bool:
-    return not _I64_MIN <= timestamp <= _I64_MAX
 
 
 def _read_size(data: bytes, at: int) -> tuple[int, int]:

@@ -6,7 +6,7 @@ Never: hides that the data ended: reading beyond it is an `IndexError`, and the 
 
 from typing import Final
 
-__all__ = ["pack_varint", "read_varint", "read_varlong"]
+__all__ = ["pack_varint", "read_varint", "read_varlong", "wrapped"]
 
 _ONE_BYTE: Final = tuple(bytes([number]) for number in range(128))
 
@@ -18,6 +18,9 @@ def read_varint(data: bytes, at: int) -> tuple[int, int]:
         IndexError: the data ends within the number.
         ValueError: the number has more than 32 bits.
     """
+    raw = data[at]
+    if raw < 128:
+        return (raw >> 1) ^ -(raw & 1), at + 1
     return _read(data, at, 32)
 
 
@@ -28,26 +31,25 @@ def read_varlong(data: bytes, at: int) -> tuple[int, int]:
         IndexError: the data ends within the number.
         ValueError: the number has more than 64 bits.
     """
+    raw = data[at]
+    if raw < 128:
+        return (raw >> 1) ^ -(raw & 1), at + 1
     return _read(data, at, 64)
 
 
 def _read(data: bytes, at: int, bits: int) -> tuple[int, int]:
-    raw = data[at]
-    at += 1
-    if raw > 127:
-        raw &= 127
-        shift = 7
-        while (byte := data[at]) > 127:
-            raw |= (byte & 127) << shift
-            shift += 7
-            at += 1
-            if shift >= bits:
-                raise ValueError(f"a varint of more than {bits} bits at byte {at}")
-        raw |= byte << shift
-        at += 1
-        if raw >> bits:
+    """Read a number of two bytes or more."""
+    raw = data[at] & 127
+    shift = 7
+    while (byte := data[at := at + 1]) > 127:
+        raw |= (byte & 127) << shift
+        shift += 7
+        if shift >= bits:
             raise ValueError(f"a varint of more than {bits} bits at byte {at}")
-    return (raw >> 1) ^ -(raw & 1), at
+    raw |= byte << shift
+    if raw >> bits:
+        raise ValueError(f"a varint of more than {bits} bits at byte {at}")
+    return (raw >> 1) ^ -(raw & 1), at + 1
 
 
 def pack_varint(value: int) -> bytes:
@@ -61,3 +63,8 @@ def pack_varint(value: int) -> bytes:
         raw >>= 7
     packed.append(raw)
     return bytes(packed)
+
+
+def wrapped(value: int) -> int:
+    """Bring a sum or difference of two numbers of 64 bits back to 64 bits, as Java's do."""
+    return ((value + (1 << 63)) & ((1 << 64) - 1)) - (1 << 63)

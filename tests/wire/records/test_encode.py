@@ -180,3 +180,15 @@ def test_headers_keep_their_order_and_repetitions() -> None:
     headers: Headers = (("b", b"1"), ("a", None), ("b", b"2"), ("ö", b""))
     (batch,) = iter_batches(encode_batch([NewRecord(b"k", b"v", headers)]))
     assert batch.columns().headers(0) == headers
+
+
+@pytest.mark.parametrize("times", [[-2], [0, -5], [1 << 63], [0, 1 << 63]])
+def test_a_timestamp_outside_of_its_field_is_not_written(times: list[int]) -> None:
+    with pytest.raises(LocalProtocolError):
+        encode_batch([NewRecord(None, None, (), time) for time in times])
+
+
+def test_timestamps_may_be_further_apart_than_64_bits_hold() -> None:
+    times = [-1, (1 << 63) - 1, 5]
+    (batch,) = iter_batches(encode_batch([NewRecord(None, None, (), time) for time in times]))
+    assert batch.columns().timestamps == times

@@ -137,23 +137,21 @@ def test_records_that_contradict_themselves_are_refused(body: bytes, count: int,
 
 
 @pytest.mark.parametrize(
-    ("base", "delta", "whole"),
+    ("base", "delta", "timestamp"),
     [
-        ((1 << 63) - 1, 0, True),
-        ((1 << 63) - 1, 1, False),
-        (-(1 << 63), 100, True),
-        (-(1 << 63), -100, False),
-        (0, (1 << 63) - 1, True),
-        (1, (1 << 63) - 1, False),
+        ((1 << 63) - 1, 0, (1 << 63) - 1),
+        ((1 << 63) - 1, 1, -(1 << 63)),
+        (-(1 << 63), 100, -(1 << 63) + 100),
+        (-(1 << 63), -1, (1 << 63) - 1),
+        (0, (1 << 63) - 1, (1 << 63) - 1),
+        (-1, -(1 << 63), (1 << 63) - 1),
     ],
 )
-def test_a_timestamp_has_64_bits(base: int, delta: int, whole: bool) -> None:
-    body = record(delta, 0, -1, -1, 0)
-    if whole:
-        assert scan(body, 1, 0, base)[1] == [base + delta]
-        return
-    with pytest.raises(ValueError, match="64 bits"):
-        scan(body, 1, 0, base)
+def test_timestamps_wrap_around_at_64_bits_as_in_java(
+    base: int, delta: int, timestamp: int
+) -> None:
+    body = record(delta, 0, -1, -1, 0) + record(0, 1, -1, -1, 0)
+    assert scan(body, 2, 0, base)[1] == [timestamp, base]
 
 
 def test_every_truncation_of_records_is_refused() -> None:

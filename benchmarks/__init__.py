@@ -1,0 +1,1 @@
+"""Measurements: scenarios as data, correctness before speed, raw samples kept."""
