@@ -147,16 +147,19 @@ def measured() -> dict[str, dict[str, list[float]]]:
     for scenario, (codec, keyed) in SCENARIOS.items():
         batches, expected = made(codec, keyed=keyed)
         check(scenario, batches, expected)
-        kept: dict[str, list[float]] = {name: [] for name in READERS}
-        for round_ in range(ROUNDS + 1):
-            for name, read in READERS.items():
-                began = time.process_time_ns()
-                read(batches)
-                spent = time.process_time_ns() - began
-                if round_:
-                    kept[name].append(round(spent / 1000 / expected.records, 4))
-        samples[scenario] = kept
+        rounds = [timed(batches, expected.records) for _ in range(ROUNDS + 1)][1:]
+        samples[scenario] = {name: [each[name] for each in rounds] for name in READERS}
     return samples
+
+
+def timed(batches: list[bytes], records: int) -> dict[str, float]:
+    """One round: every reader once, in turn."""
+    spent = {}
+    for name, read in READERS.items():
+        began = time.process_time_ns()
+        read(batches)
+        spent[name] = round((time.process_time_ns() - began) / 1000 / records, 4)
+    return spent
 
 
 def check(scenario: str, batches: list[bytes], expected: Seen) -> None:
