@@ -1,7 +1,8 @@
 """A Kafka for one's own experiments, kept running between commands: `kgroup broker`.
 
 Decides: that there is one per cache folder, and what is remembered of it there.
-Never: ends a process whose command line does not hold the folder it was started with.
+Never: ends a process whose command line does not hold the folder it was started with, or removes
+a folder that kgroup did not make.
 """
 
 import json
@@ -16,7 +17,7 @@ from kgroup.errors import IllegalStateError
 from kgroup.testing.kafka.cache import cache_folder, locked
 from kgroup.testing.kafka.guardian import end_process, is_running
 from kgroup.testing.kafka.jars import DEFAULT_VERSION, Progress, check_version, silent
-from kgroup.testing.kafka.local import start_local
+from kgroup.testing.kafka.local import FOLDER_PREFIX, start_local
 from kgroup.testing.kafka.supply import find_program
 
 __all__ = ["BrokerProcess", "BrokerState", "down", "status", "up"]
@@ -138,7 +139,9 @@ def _end(state: BrokerState) -> None:
         time.sleep(0.05)
     for one in state.running:
         end_process(one.pid, state.folder, hard=True)
-    shutil.rmtree(state.folder, ignore_errors=True)
+    folder = Path(state.folder)
+    if folder.name.startswith(FOLDER_PREFIX):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _file(cache: Path) -> Path:

@@ -151,12 +151,8 @@ def new_cluster_id() -> str:
 
 def free_ports() -> Iterator[int]:
     """Yield different ports of the loopback address that nothing listens on at this moment."""
-    seen: set[int] = set()
-    while len(seen) < len(_PORTS):
-        port = secrets.choice(_PORTS)
-        if port in seen:
-            continue
-        seen.add(port)
+    # In random order, so that clusters that start at the same moment do not compete.
+    for port in secrets.SystemRandom().sample(_PORTS, len(_PORTS)):
         if _is_free(port):
             yield port
 

@@ -6,6 +6,8 @@ Never: is asked when a broker can run as a process of this machine.
 
 import importlib
 import importlib.util
+import os
+import socket
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Protocol
@@ -24,7 +26,8 @@ from kgroup.testing.kafka.ready import wait_ready
 __all__ = ["Container", "ContainerKafka", "Wrapped", "engine_runs", "start_container"]
 
 _START_TIMEOUT = 120.0
-_DATA = PurePosixPath("/tmp/kgroup-data")  # inside the container
+_DEFAULT_ENGINE = "unix:///var/run/docker.sock"
+_DATA = PurePosixPath("/tmp/kgroup-data")  # in the container
 
 
 class Wrapped(Protocol):
@@ -127,9 +130,17 @@ class ContainerKafka:
         return self._container.get_wrapped_container()
 
 
-def engine_runs() -> bool:
-    """Tell whether testcontainers is installed and its container engine answers."""
+def engine_runs(environ: Mapping[str, str] = os.environ) -> bool:
+    """Tell whether testcontainers is installed and its container engine answers.
+
+    Args:
+        environ: where DOCKER_HOST is read.
+    """
     if not (importlib.util.find_spec("testcontainers") and importlib.util.find_spec("docker")):
+        return False
+    host = environ.get("DOCKER_HOST", _DEFAULT_ENGINE)
+    # The client leaks its socket when nobody listens, so it is asked only when somebody does.
+    if host.startswith("unix://") and not _listens(host.removeprefix("unix://")):
         return False
     docker = importlib.import_module("docker")
     try:
@@ -142,6 +153,15 @@ def engine_runs() -> bool:
         return False
     finally:
         client.close()
+
+
+def _listens(path: str) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        try:
+            probe.connect(path)
+        except OSError:
+            return False
+    return True
 
 
 def start_container(

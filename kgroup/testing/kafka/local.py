@@ -18,7 +18,9 @@ from kgroup.testing.kafka.jars import Progress, silent
 from kgroup.testing.kafka.node import KafkaStartError, Node, Program
 from kgroup.testing.kafka.ready import Address, wait_ready
 
-__all__ = ["LocalKafka", "start_local"]
+__all__ = ["FOLDER_PREFIX", "LocalKafka", "start_local"]
+
+FOLDER_PREFIX = "kgroup-kafka-"
 
 _ATTEMPTS = 3
 _START_TIMEOUT = 90.0
@@ -186,7 +188,7 @@ def start_local(
     """
     for attempt in range(1, _ATTEMPTS + 1):
         plan = plan_cluster(version, brokers, settings=settings)
-        folder = Path(tempfile.mkdtemp(prefix="kgroup-kafka-"))
+        folder = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX))
         cluster = LocalKafka(plan, folder, program)
         progress(f"Kafka {version}: starting {len(plan.nodes)} process(es) on {plan.bootstrap}")
         try:

@@ -100,7 +100,7 @@ class RealKafka:
         try:
             program = find_program(version, environ=environ, progress=progress)
         except UnsupportedError as error:
-            if not engine_runs():
+            if not engine_runs(environ):
                 raise UnsupportedError(
                     f"no real Kafka can be had here: {error}. One of three ways is needed:\n{_WAYS}"
                 ) from error

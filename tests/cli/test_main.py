@@ -1,0 +1,72 @@
+"""The `kgroup` command, with and without what it needs."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kgroup.cli import main
+
+WITHOUT_EXTRA = """
+import sys
+from importlib.abc import MetaPathFinder
+
+
+class NotInstalled(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {"typer", "rich"}:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+sys.meta_path.insert(0, NotInstalled())
+from kgroup.cli import main
+
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KGROUP_CACHE", str(tmp_path))
+
+
+def test_without_its_extra_the_command_names_it_and_how_to_get_it() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_EXTRA, "broker", "status"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "needs the extra 'cli': pip install 'kgroup[cli]'" in done.stderr
+
+
+def test_a_verb_that_does_not_exist_is_a_wrong_use(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["juggle"]) == 2
+    assert "juggle" in capsys.readouterr().err
+
+
+def test_status_without_a_broker_says_how_to_start_one(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["broker", "status"]) == 1
+    assert "kgroup broker up" in capsys.readouterr().out
+
+
+def test_status_for_programs_is_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["broker", "status", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out) == {"running": False}
+
+
+def test_down_without_a_broker_is_no_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["broker", "down", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"ended": False}
+
+
+def test_an_error_is_one_line_and_exit_code_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["broker", "up", "--version", "1.0.0"]) == 1
+    assert capsys.readouterr().err.strip() == (
+        "error: option 'version': got '1.0.0', expected one of 4.3.1, 3.9.1"
+    )
