@@ -205,6 +205,7 @@ class MemberState(Enum):
     STABLE = "stable"
     BACKING_OFF = "backing_off"
     DORMANT = "dormant"
+    RELEASING = "releasing"
     LEAVING = "leaving"
     LEFT = "left"
     FENCED = "fenced"

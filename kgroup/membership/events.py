@@ -38,6 +38,8 @@ __all__ = [
     "Effect",
     "EnforceRebalance",
     "Event",
+    "GroupRequest",
+    "GroupResponse",
     "ListenerDone",
     "MetadataChanged",
     "Moment",

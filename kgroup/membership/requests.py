@@ -28,9 +28,8 @@ _REASON_LIMIT = 255
 
 
 def find_coordinator(member: GroupMember) -> FindCoordinatorRequest:
-    """Ask any broker who coordinates the group; both layouts are filled (KIP-699)."""
-    group_id = member.settings.group_id
-    return FindCoordinatorRequest(key=group_id, key_type=_GROUP_KEY, coordinator_keys=(group_id,))
+    """Ask any broker who coordinates the group (KIP-699)."""
+    return FindCoordinatorRequest(key_type=_GROUP_KEY, coordinator_keys=(member.settings.group_id,))
 
 
 def join_group(member: GroupMember) -> JoinGroupRequest:
@@ -114,7 +113,6 @@ def leave_group(member: GroupMember, cause: Cause) -> LeaveGroupRequest:
     reason = cause.value if closing is None else closing.reason
     return LeaveGroupRequest(
         group_id=member.settings.group_id,
-        member_id=member_id,
         members=(
             MemberIdentity(
                 member_id=member_id,

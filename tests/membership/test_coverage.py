@@ -8,6 +8,7 @@ from kgroup.membership.coordinator import (
     COORDINATOR_ROWS,
     POSSIBLE,
     CoordinatorAction,
+    CoordinatorGuard,
     CoordinatorState,
     CoordinatorTrigger,
 )
@@ -47,7 +48,9 @@ def test_every_state_has_facts() -> None:
 
 
 def test_the_coordinator_table_is_covered() -> None:
-    expectation: Expectation[CoordinatorState, CoordinatorTrigger, Guard, CoordinatorAction]
+    expectation: Expectation[
+        CoordinatorState, CoordinatorTrigger, CoordinatorGuard, CoordinatorAction
+    ]
     expectation = Expectation(
         possible=POSSIBLE,
         start=CoordinatorState.UNKNOWN,

@@ -47,6 +47,6 @@ class FindCoordinatorRequest(Request[FindCoordinatorResponse]):
     flexible; 5 lets the answer carry TRANSACTION_ABORTABLE (KIP-890).
     """
 
-    key: str = wire(String, until=3, default="", ignorable=True)
+    key: str = wire(String, until=3, default="")
     key_type: int = wire(Int8, since=1, default=0)
-    coordinator_keys: tuple[str, ...] = wire(array(String), since=4, default=(), ignorable=True)
+    coordinator_keys: tuple[str, ...] = wire(array(String), since=4, default=())

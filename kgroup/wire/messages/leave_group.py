@@ -52,7 +52,5 @@ class LeaveGroupRequest(Request[LeaveGroupResponse]):
     """
 
     group_id: str = wire(String)
-    member_id: str = wire(String, until=2, default="", ignorable=True)
-    members: tuple[MemberIdentity, ...] = wire(
-        rows(MemberIdentity), since=3, default=(), ignorable=True
-    )
+    member_id: str = wire(String, until=2, default="")
+    members: tuple[MemberIdentity, ...] = wire(rows(MemberIdentity), since=3, default=())

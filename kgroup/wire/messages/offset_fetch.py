@@ -147,11 +147,11 @@ class OffsetFetchRequest(Request[OffsetFetchResponse]):
     topic ids.
     """
 
-    group_id: str = wire(String, until=7, default="", ignorable=True)
+    group_id: str = wire(String, until=7, default="")
     topics: tuple[OffsetFetchRequestTopic, ...] | None = wire(
-        nullable_from(2, rows(OffsetFetchRequestTopic)), until=7, default=(), ignorable=True
+        nullable_from(2, rows(OffsetFetchRequestTopic)), until=7, default=()
     )
     groups: tuple[OffsetFetchRequestGroup, ...] = wire(
-        rows(OffsetFetchRequestGroup), since=8, default=(), ignorable=True
+        rows(OffsetFetchRequestGroup), since=8, default=()
     )
     require_stable: bool = wire(Boolean, since=7, default=False, ignorable=True)

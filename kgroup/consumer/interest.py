@@ -1,0 +1,36 @@
+"""Which topics a member needs metadata of: its own, and the whole group's while it leads.
+
+Decides: what the cluster is told to watch.
+Never: asks for metadata itself.
+"""
+
+from kgroup.net.cluster import Cluster
+
+__all__ = ["TopicInterest"]
+
+
+class TopicInterest:
+    """The topics one member watches.
+
+    Args:
+        cluster: told about every change of interest; not owned.
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._own: frozenset[str] | None = frozenset()
+        self._group: frozenset[str] = frozenset()
+
+    def subscribe(self, topics: frozenset[str] | None) -> None:
+        """Watch the member's own topics; None for all (a pattern)."""
+        self._own = topics
+        self._tell()
+
+    def lead(self, topics: frozenset[str]) -> None:
+        """Watch the group's topics beside them; empty when this member does not lead."""
+        if topics != self._group:
+            self._group = topics
+            self._tell()
+
+    def _tell(self) -> None:
+        self._cluster.watch(None if self._own is None else self._own | self._group)

@@ -1,0 +1,120 @@
+"""Reading committed offsets from the coordinator.
+
+Decides: what an OffsetFetch answer means: an offset, nothing committed, try again, or an error.
+Never: resets a position; an error is not "nothing committed".
+KIPs: 320 (leader epochs), 447 (unstable offsets), 709 (several groups in one request).
+"""
+
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+import anyio
+
+from kgroup.codes import ApiKey, ErrorCode
+from kgroup.errors import BrokerError, TransportError, UnauthorizedError
+from kgroup.machine.reactions import Reaction, reaction
+from kgroup.net.cluster import Cluster, Lane
+from kgroup.types import OffsetAndMetadata, TopicPartition
+from kgroup.wire.messages import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+    OffsetFetchResponse,
+)
+
+__all__ = ["read_committed_offsets"]
+
+_REQUEST_TIMEOUT = 10.0
+
+
+async def read_committed_offsets(
+    cluster: Cluster,
+    group_id: str,
+    partitions: Sequence[TopicPartition],
+    coordinator: Callable[[], Awaitable[int]],
+    *,
+    pause: float,
+) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
+    """Ask until every partition has an answer; the caller bounds the time.
+
+    Args:
+        cluster: connections.
+        group_id: name of the group.
+        partitions: what to ask for.
+        coordinator: waits for the coordinator's node id.
+        pause: seconds between two tries.
+
+    Raises:
+        UnauthorizedError, BrokerError: the coordinator refused for good.
+    """
+    if not partitions:
+        return {}
+    request = _request(group_id, partitions)
+    while True:
+        node_id = await coordinator()
+        try:
+            answer = await cluster.send(
+                node_id, request, lane=Lane.CONTROL, timeout=_REQUEST_TIMEOUT
+            )
+        except (TransportError, TimeoutError):
+            await anyio.sleep(pause)
+            continue
+        found = _read(answer, group_id)
+        if found is not None and all(tp in found for tp in partitions):
+            return {tp: found[tp] for tp in partitions}
+        await anyio.sleep(pause)
+
+
+def _request(group_id: str, partitions: Sequence[TopicPartition]) -> OffsetFetchRequest:
+    by_topic: dict[str, list[int]] = defaultdict(list)
+    for tp in partitions:
+        by_topic[tp.topic].append(tp.partition)
+    topics = tuple(
+        OffsetFetchRequestTopics(name=topic, partition_indexes=tuple(numbers))
+        for topic, numbers in by_topic.items()
+    )
+    group = OffsetFetchRequestGroup(group_id=group_id, topics=topics)
+    return OffsetFetchRequest(groups=(group,), require_stable=True)
+
+
+def _read(
+    answer: OffsetFetchResponse, group_id: str
+) -> dict[TopicPartition, OffsetAndMetadata | None] | None:
+    """Return what is known, None when all must be asked again; partitions to repeat are absent."""
+    group = next((each for each in answer.groups if each.group_id == group_id), None)
+    if group is None or not _good(group.error_code, group_id):
+        return None
+    found: dict[TopicPartition, OffsetAndMetadata | None] = {}
+    for topic in group.topics:
+        for each in topic.partitions:
+            if not _good(each.error_code, topic.name):
+                continue
+            epoch = None if each.committed_leader_epoch < 0 else each.committed_leader_epoch
+            # A negative offset is "nothing committed": brokers accept such commits.
+            found[TopicPartition(topic.name, each.partition_index)] = (
+                None
+                if each.committed_offset < 0
+                else OffsetAndMetadata(each.committed_offset, each.metadata or "", epoch)
+            )
+    return found
+
+
+def _good(code: int, resource: str) -> bool:
+    """Tell whether an error code is success; False means ask again.
+
+    Raises:
+        UnauthorizedError, BrokerError: asking again would not help.
+    """
+    match reaction(ApiKey.OFFSET_FETCH, code):
+        case Reaction.SUCCEED:
+            return True
+        case Reaction.RETRY | Reaction.FIND_COORDINATOR:
+            return False
+        case _:
+            authorization = (
+                ErrorCode.GROUP_AUTHORIZATION_FAILED,
+                ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+            )
+            if code in authorization:
+                raise UnauthorizedError(ApiKey.OFFSET_FETCH.name, code, [resource])
+            raise BrokerError(ApiKey.OFFSET_FETCH.name, code, resource)

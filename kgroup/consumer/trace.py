@@ -1,0 +1,78 @@
+"""What the journal is told about each step of the machine.
+
+Decides: which journal events a step is worth.
+Never: decides anything about the group.
+"""
+
+import logging
+
+from kgroup.journal import GenerationEntered, JoinIssued, Sink, StateChanged
+from kgroup.membership.events import Send
+from kgroup.membership.step import Step
+from kgroup.membership.value import GroupMember
+from kgroup.wire.messages import JoinGroupRequest
+
+__all__ = ["MemberTrace"]
+
+log = logging.getLogger("kgroup.membership")
+
+
+class MemberTrace:
+    """Turns steps into journal events and log lines.
+
+    Args:
+        sink: takes the events.
+    """
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+
+    def stepped(self, before: GroupMember, result: Step) -> None:
+        """Report one step: rows that moved the state, a generation entered, a JoinGroup sent."""
+        after = result.member
+        cause = after.round.cause
+        for row in result.rows:
+            log.debug("group=%s row=%s to=%s", after.settings.group_id, row, row.to.name)
+            if row.to is not row.at:
+                self._sink.emit(StateChanged(row.at, row.to, row.on.value))
+        if after.identity.synced and after.round.completed != before.round.completed:
+            self._entered(after)
+        for effect in result.effects:
+            if isinstance(effect, Send) and isinstance(effect.request, JoinGroupRequest):
+                self._joining(after, cause.value if cause else "")
+
+    def _entered(self, member: GroupMember) -> None:
+        generation = member.identity.generation
+        assert generation is not None
+        log.info(
+            "group=%s generation=%d member=%s assignor=%s leader=%s partitions=%d cause=%s",
+            generation.group_id,
+            generation.generation_id,
+            generation.member_id,
+            generation.protocol_name,
+            member.round.leader,
+            len(member.round.assigned),
+            member.round.cause.value if member.round.cause else "",
+        )
+        self._sink.emit(
+            GenerationEntered(
+                generation_id=generation.generation_id,
+                member_id=generation.member_id,
+                leader=member.round.leader,
+                protocol_name=generation.protocol_name,
+                protocol=member.protocol,
+                assignment=tuple(sorted(member.round.assigned)),
+            )
+        )
+
+    def _joining(self, member: GroupMember, cause: str) -> None:
+        generation = member.identity.generation
+        owned = () if member.eager else tuple(sorted(member.holdings.partitions))
+        self._sink.emit(
+            JoinIssued(
+                member_id=member.identity.member_id,
+                generation_id=None if generation is None else generation.generation_id,
+                owned=owned,
+                cause=cause,
+            )
+        )
