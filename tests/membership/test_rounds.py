@@ -460,6 +460,13 @@ def test_a_close_hands_back_then_leaves_then_ends() -> None:
     assert member.did(Done) == [Done()]
 
 
+def test_what_is_revoked_for_a_close_says_so() -> None:
+    member = Driven().join("t-0")
+    close(member)
+    member.on(Drained(member.member.holdings.claims))
+    assert member.member.changes[0].cause is Cause.CLOSING
+
+
 def test_a_static_member_does_not_leave_by_default() -> None:
     member = Driven(settings(instance="i-1")).join("t-0")
     close(member)
