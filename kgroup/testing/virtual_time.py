@@ -1,0 +1,125 @@
+"""Virtual time for async tests: hours pass in milliseconds, on asyncio and on trio.
+
+Decides: when every task waits, the clock jumps to the next timer instead of sleeping.
+Never: touches real time, or works together with real sockets to other processes: time would
+    run past them. Streams in memory (`kgroup.testing.scripted`) are what it is for.
+
+In a `conftest.py`:
+
+    from kgroup.testing.virtual_time import VIRTUAL_BACKENDS, virtual_backend
+
+    @pytest.fixture(params=VIRTUAL_BACKENDS)
+    def anyio_backend(request):
+        return virtual_backend(request.param)
+
+Both clocks start at 0, and `anyio.current_time()` reads them.
+"""
+
+import asyncio
+import random
+import selectors
+from collections.abc import Mapping
+from typing import Any, Final
+
+import anyio
+
+from kgroup.errors import MissingExtraError
+from kgroup.net.ports import Dial, Ports
+
+__all__ = [
+    "VIRTUAL_BACKENDS",
+    "WALL_AT_START",
+    "VirtualLoop",
+    "virtual_backend",
+    "virtual_ports",
+    "virtual_wall",
+]
+
+VIRTUAL_BACKENDS: Final = ("asyncio", "trio")
+"""Names for `virtual_backend`; parametrise a fixture `anyio_backend` over them."""
+
+WALL_AT_START: Final = 1_700_000_000.0
+"""What `virtual_wall` reads when the virtual clock reads 0."""
+
+_STUCK_AFTER: Final = 5.0
+"""Real seconds that a worker thread may take while no timer runs."""
+
+
+class _JumpingSelector(selectors.DefaultSelector):
+    """Waits for nothing: it reports what is ready, or else moves the clock by the time-out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = 0.0
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        ready = super().select(0)
+        if ready or timeout == 0:
+            return ready
+        if timeout is not None:
+            self.now += timeout
+            return ready
+        ready = super().select(_STUCK_AFTER)
+        if not ready:
+            raise RuntimeError(
+                "virtual time stands still: every task waits, no timer is set, and no thread "
+                f"reported within {_STUCK_AFTER:g} real seconds"
+            )
+        return ready
+
+
+class VirtualLoop(asyncio.SelectorEventLoop):
+    """An asyncio loop whose clock jumps to the next timer when nothing else is to be done.
+
+    Raises:
+        RuntimeError: from the running loop, when every task waits and no timer could end it.
+    """
+
+    def __init__(self) -> None:
+        self._jumping = _JumpingSelector()
+        super().__init__(self._jumping)
+
+    def time(self) -> float:
+        """Return virtual seconds since the loop was made."""
+        return self._jumping.now
+
+
+def virtual_backend(name: str) -> tuple[str, Mapping[str, Any]]:
+    """Build one test's value for anyio's `anyio_backend` fixture; never share it between tests.
+
+    Args:
+        name: one of `VIRTUAL_BACKENDS`.
+
+    Raises:
+        MissingExtraError: trio is asked for and not installed.
+    """
+    match name:
+        case "asyncio":
+            return name, {"loop_factory": VirtualLoop}
+        case "trio":
+            return name, {"clock": _mock_clock()}
+        case _:
+            raise ValueError(f"no virtual backend {name!r}; there are {VIRTUAL_BACKENDS}")
+
+
+def _mock_clock() -> object:
+    try:
+        from trio.testing import MockClock  # noqa: PLC0415 - trio is an extra
+    except ImportError as error:
+        raise MissingExtraError("virtual time on trio", "testing") from error
+    return MockClock(autojump_threshold=0)
+
+
+def virtual_wall() -> float:
+    """Read a calendar clock that goes with the virtual one."""
+    return WALL_AT_START + anyio.current_time()
+
+
+def virtual_ports(dial: Dial, *, seed: int = 0) -> Ports:
+    """Return ports whose clocks are virtual and whose chance comes from a seed.
+
+    Args:
+        dial: opens connections, such as a `kgroup.testing.scripted.ScriptedBroker`.
+        seed: same seed, same dice.
+    """
+    return Ports(dial=dial, clock=anyio.current_time, wall=virtual_wall, dice=random.Random(seed))
