@@ -1,0 +1,350 @@
+"""One socket to one broker: requests in flight, answered in order.
+
+Decides: correlation, versions of this connection, when it is dead. A caller who is cancelled or
+runs out of time ends its own wait only: what was written belongs to the connection, a late answer
+is matched and dropped. An answer nobody asked for, out of order or unreadable ends the connection
+with that error for everybody in flight: after it no byte can be trusted.
+Never: retries, reconnects, routes, or knows what a request means.
+KIPs: 35 and 511 (handshake), 219 (throttle).
+
+Only the writer task writes, whole frames, so no cancelled caller can leave half a frame behind.
+"""
+
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, TypeVar
+
+import anyio
+from anyio.abc import ByteStream
+
+from kgroup.codes import ApiKey
+from kgroup.errors import ClosedError, ConnectionLostError, DecodeError, KGroupError
+from kgroup.net.layouts import ceiling, fit, unify
+from kgroup.net.pending import Pending
+from kgroup.net.ports import Ports
+from kgroup.net.pulse import Pulse
+from kgroup.net.settings import NetSettings
+from kgroup.net.trace import ConnectionId, Exchange, Trace
+from kgroup.net.versions import BrokerVersions, next_handshake_version, throttle_of
+from kgroup.wire.frames import (
+    FrameSplitter,
+    decode_response,
+    encode_request,
+    response_correlation_id,
+)
+from kgroup.wire.messages import ApiVersionsRequest
+from kgroup.wire.schema import Message, Request
+
+__all__ = ["Connection"]
+
+R = TypeVar("R", bound=Message)
+
+_RECEIVE: Final = 1024 * 1024
+"""Bytes asked of the socket at once: large reads are what makes fetching fast."""
+
+_LAST_CORRELATION_ID: Final = 2**31 - 1
+
+
+class Connection:
+    """One connection; `run` lives as long as it does.
+
+    Args:
+        identity: who it is, for errors and the trace.
+        settings: bounds and patience.
+        ports: dials, and tells the time.
+        trace: hears what happens.
+        ended: called once, when the connection has failed and before anybody hears of it.
+    """
+
+    def __init__(
+        self,
+        identity: ConnectionId,
+        settings: NetSettings,
+        ports: Ports,
+        trace: Trace,
+        ended: Callable[["Connection"], None],
+    ) -> None:
+        self.identity = identity
+        self._ended = ended
+        self._settings = settings
+        self._ports = ports
+        self._trace = trace
+        self._scope = anyio.CancelScope()
+        self._ready = anyio.Event()
+        self._work = Pulse()
+        self._queue: deque[Pending[Any]] = deque()
+        self._in_flight: deque[Pending[Any]] = deque()
+        self._next_id = 0
+        self._versions = BrokerVersions()
+        self._failure: KGroupError | None = None
+        self._served = False
+        self._healthy_end = False
+        self._throttled_until = 0.0
+        self._used_at = 0.0
+
+    @property
+    def failure(self) -> KGroupError | None:
+        """Why no request can be made any more; None while one can, or soon can."""
+        return self._failure
+
+    @property
+    def served(self) -> bool:
+        """Whether the broker has answered anything but the handshake."""
+        return self._served
+
+    @property
+    def ended_healthy(self) -> bool:
+        """Whether it ended because we wanted it to, not because of the broker or the network."""
+        return self._healthy_end
+
+    @property
+    def versions(self) -> BrokerVersions:
+        """What the broker speaks; nothing before the handshake."""
+        return self._versions
+
+    # -- for callers -----------------------------------------------------------------------
+
+    async def ready(self) -> None:
+        """Wait for the end of the handshake; the caller bounds the time.
+
+        Raises:
+            KGroupError: the connection could not be made, or has ended.
+        """
+        if not self._ready.is_set():
+            await self._ready.wait()
+        if self._failure is not None:
+            raise self._failure.with_traceback(None)
+
+    async def request(self, request: Request[R], timeout: float) -> R:
+        """Ask, and wait for the answer.
+
+        Args:
+            request: in its newest layout; it is written in the version of this connection.
+            timeout: seconds until the answer must be there, queueing included; while the broker
+                wants silence (throttle) the time does not run.
+
+        Raises:
+            TimeoutError: no answer in time. It may still be carried out. When the time was at
+                least the request timeout of the settings, the connection is given up as dead.
+            ConnectionLostError: the connection ended; it may have been carried out.
+            DecodeError: the broker sent something unreadable; it may have been carried out.
+            UnsupportedVersionError: the broker cannot be asked this; nothing was sent.
+        """
+        pending: Pending[Any] | None = None
+        with anyio.move_on_after(timeout) as patience:
+            await self.ready()
+            version = self._versions.choose(type(request), at_most=ceiling(request))
+            pending = self._enqueue(fit(request, version), version, patience)
+            patience.deadline += max(0.0, self._throttled_until - self._ports.clock())
+            try:
+                await pending.wait()
+            finally:
+                self._walk_away(pending)
+        if pending is not None and pending.settled:
+            return unify(request, pending.exchange.version, pending.result())
+        api = request.api_key.name
+        if pending in self._in_flight and timeout >= self._settings.request_timeout:
+            self._end(self._lost(f"no answer to {api} within {timeout:g} s"))
+        what = "not connected" if pending is None else "no answer"
+        raise TimeoutError(f"{api} to {self.identity.endpoint}: {what} within {timeout:g} s")
+
+    def close(self, error: KGroupError | None = None) -> None:
+        """End it at once, for a reason of our own; everybody in flight gets `error`."""
+        self._healthy_end = self._healthy_end or self._failure is None
+        self._end(error or ClosedError(f"{self.identity.endpoint}: the connection was closed"))
+
+    # -- life ------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Dial, shake hands, read and write until it ends; why it ended is in `failure`.
+
+        Cancelling ends the connection and everybody's wait for it.
+        """
+        try:
+            with self._scope:
+                stream = await self._dial()
+                if stream is not None:
+                    await self._serve(stream)
+        finally:
+            self.close()
+
+    async def _dial(self) -> ByteStream | None:
+        endpoint = self.identity.endpoint
+        limit = self._settings.connect_timeout
+        with anyio.move_on_after(limit):
+            try:
+                return await self._ports.dial(endpoint.host, endpoint.port)
+            except OSError as error:
+                self._end(self._lost(_why(error)))
+        self._end(self._lost(f"not connected within {limit:g} s"))
+        return None
+
+    async def _serve(self, stream: ByteStream) -> None:
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._guarded, self._read, stream)
+                tasks.start_soon(self._guarded, self._write, stream)
+                tasks.start_soon(self._guarded, self._shake_hands, stream)
+        finally:
+            await anyio.aclose_forcefully(stream)
+
+    async def _guarded(
+        self, work: Callable[[ByteStream], Awaitable[None]], stream: ByteStream
+    ) -> None:
+        """Let one of the tasks end the connection with a reason; bugs go on to the owner."""
+        try:
+            await work(stream)
+        except KGroupError as error:
+            self._end(error)
+        except (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
+            self._end(self._lost(_why(error)))
+
+    def _end(self, error: KGroupError) -> None:
+        """End everything once; later reasons are consequences of the first."""
+        if self._failure is not None:
+            return
+        self._failure = error
+        self._ended(self)
+        for pending in (*self._in_flight, *self._queue):
+            pending.fail(error)
+        self._in_flight.clear()
+        self._queue.clear()
+        self._ready.set()
+        self._scope.cancel()
+        self._trace.on_close(self.identity, str(error))
+
+    # -- the handshake ---------------------------------------------------------------------
+
+    async def _shake_hands(self, _stream: ByteStream) -> None:
+        limit = self._settings.connect_timeout
+        with anyio.move_on_after(limit) as patience:
+            await self._agree_on_versions(patience)
+        if patience.cancelled_caught:
+            raise self._lost(f"no answer to {ApiKey.API_VERSIONS.name} within {limit:g} s")
+        self._trace.on_open(self.identity)
+        self._ready.set()
+
+    async def _agree_on_versions(self, patience: anyio.CancelScope) -> None:
+        request = ApiVersionsRequest(
+            client_software_name=self._settings.software_name,
+            client_software_version=self._settings.software_version,
+        )
+        spoken = ApiVersionsRequest.VERSIONS
+        version: int | None = spoken.stop - 1
+        while version is not None:
+            pending = self._enqueue(request, version, patience)
+            await pending.wait()
+            answer = pending.result()
+            self._versions = BrokerVersions.read(answer.api_keys)
+            version = next_handshake_version(version, answer.error_code, self._versions, spoken)
+
+    # -- writing ---------------------------------------------------------------------------
+
+    def _enqueue(
+        self, request: Request[R], version: int, patience: anyio.CancelScope
+    ) -> Pending[R]:
+        number = self._next_id
+        frame = encode_request(request, version, number, self._settings.client_id)
+        self._next_id = 0 if number == _LAST_CORRELATION_ID else number + 1
+        exchange = Exchange(self.identity, number, version, request)
+        pending: Pending[R] = Pending(exchange, frame, patience)
+        self._queue.append(pending)
+        self._work.fire()
+        return pending
+
+    def _walk_away(self, pending: Pending[Any]) -> None:
+        """Note that nobody waits any more; what no byte was written of is taken back."""
+        pending.awaited = False
+        if pending in self._queue:
+            self._queue.remove(pending)
+
+    async def _write(self, stream: ByteStream) -> None:
+        limit = self._settings.request_timeout
+        self._used_at = self._ports.clock()
+        while (pending := await self._next_to_write()) is not None:
+            self._used_at = self._ports.clock()
+            self._trace.on_request(pending.exchange)
+            with anyio.move_on_after(limit) as patience:
+                await stream.send(pending.frame)
+            if patience.cancelled_caught:
+                raise self._lost(f"the broker took no bytes for {limit:g} s")
+        idle = self._settings.connections_max_idle
+        self.close(self._lost(f"closed after {idle:g} s without a request"))
+
+    async def _next_to_write(self) -> Pending[Any] | None:
+        """Wait for a request that may be written now; None when idle for too long.
+
+        The request counts as in flight from here, because its answer can overtake the end of
+        the write.
+        """
+        while True:
+            now = self._ports.clock()
+            pause = self._settings.connections_max_idle
+            if self._queue:
+                pause = self._throttled_until - now
+            elif not any(pending.awaited for pending in self._in_flight):
+                pause -= now - self._used_at
+            if pause <= 0:
+                break
+            with anyio.move_on_after(pause):
+                await self._work.wait()
+        if not self._queue:
+            return None
+        pending = self._queue.popleft()
+        self._in_flight.append(pending)
+        return pending
+
+    # -- reading ---------------------------------------------------------------------------
+
+    async def _read(self, stream: ByteStream) -> None:
+        splitter = FrameSplitter(self._settings.max_frame_size)
+        while True:
+            try:
+                data = await stream.receive(_RECEIVE)
+            except anyio.EndOfStream:
+                where = " in the middle of an answer" if splitter.in_frame else ""
+                raise self._lost(f"the broker closed the connection{where}") from None
+            for frame in splitter.feed(data):
+                self._take(frame)
+
+    def _take(self, frame: memoryview) -> None:
+        """Match one answer with the oldest request in flight."""
+        number = response_correlation_id(frame)
+        if not self._in_flight:
+            raise DecodeError("answer", f"correlation id {number}, but nothing was asked")
+        pending = self._in_flight[0]
+        exchange = pending.exchange
+        if number != exchange.correlation_id:
+            reason = f"correlation id {number}, but {exchange.correlation_id} was to come next"
+            raise DecodeError(f"answer to {exchange.api.name}", reason)
+        _, answer = decode_response(type(exchange.request), exchange.version, frame)
+        self._in_flight.popleft()
+        self._used_at = self._ports.clock()
+        self._served = self._served or self._ready.is_set()
+        self._trace.on_answer(exchange, answer)
+        self._keep_silent_for(throttle_of(exchange.request, exchange.version, answer))
+        pending.answer(answer)
+
+    def _keep_silent_for(self, seconds: float) -> None:
+        """Write nothing until a throttle has passed, and give everybody that much more time."""
+        now = self._ports.clock()
+        longer = now + seconds - max(self._throttled_until, now)
+        if longer <= 0:
+            return
+        self._throttled_until = now + seconds
+        for pending in (*self._in_flight, *self._queue):
+            pending.patience.deadline += longer
+
+    # -- words -----------------------------------------------------------------------------
+
+    def _lost(self, reason: str) -> ConnectionLostError:
+        return ConnectionLostError(str(self.identity.endpoint), reason)
+
+
+def _why(error: BaseException) -> str:
+    """Say what the operating system said, also when it is buried under a cause or a group."""
+    if isinstance(error, BaseExceptionGroup):
+        return "; ".join(dict.fromkeys(_why(inner) for inner in error.exceptions))
+    if error.__cause__ is not None:
+        return _why(error.__cause__)
+    return str(error) or type(error).__name__

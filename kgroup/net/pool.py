@@ -1,0 +1,126 @@
+"""All connections of one client: one per endpoint and lane, made when first needed.
+
+Decides: when a broker may be dialled again. The pause after a failure belongs to the endpoint,
+not to the caller, so however many callers want a dead broker, it is left alone; it grows until a
+connection gets as far as answering a request.
+Never: chooses a broker, retries a request, or keeps a connection that has ended.
+KIP-144 (growing reconnect backoff).
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import anyio
+from anyio.abc import TaskGroup, TaskStatus
+
+from kgroup.errors import ClosedError, ConnectionLostError
+from kgroup.net.backoff import Backoff
+from kgroup.net.connection import Connection
+from kgroup.net.endpoint import Endpoint, Lane
+from kgroup.net.ports import Ports
+from kgroup.net.settings import NetSettings
+from kgroup.net.trace import ConnectionId, Trace
+
+__all__ = ["Pool"]
+
+_CLOSED: Final = "the cluster is closed, or does not run yet"
+
+
+@dataclass(frozen=True, slots=True)
+class _Rest:
+    """The pause of an endpoint: how many failures in a row, and until when."""
+
+    backoff: Backoff
+    until: float
+
+
+class Pool:
+    """Makes, shares and ends connections.
+
+    Args:
+        settings: bounds and patience.
+        ports: the network, clock and dice.
+        trace: hears what connections do.
+    """
+
+    def __init__(self, settings: NetSettings, ports: Ports, trace: Trace) -> None:
+        self._settings = settings
+        self._ports = ports
+        self._trace = trace
+        self._connections: dict[tuple[Endpoint, Lane], Connection] = {}
+        self._rests: dict[Endpoint, _Rest] = {}
+        self._serial = 0
+        self._tasks: TaskGroup | None = None
+
+    async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
+        """Own the connections' tasks until cancelled; then every socket is closed."""
+        try:
+            async with anyio.create_task_group() as tasks:
+                self._tasks = tasks
+                task_status.started()
+                await anyio.sleep_forever()
+        finally:
+            self._tasks = None
+
+    async def connect(self, endpoint: Endpoint, lane: Lane) -> Connection:
+        """Return a connection that is ready for requests; the caller bounds the time.
+
+        Raises:
+            KGroupError: it could not be made; the endpoint now rests.
+            ClosedError: the pool does not run.
+        """
+        connection = self._connections.get((endpoint, lane))
+        while connection is None and self.resting(endpoint) > 0:
+            await anyio.sleep(self.resting(endpoint))
+            connection = self._connections.get((endpoint, lane))
+        if connection is None:
+            connection = self._open(endpoint, lane)
+        await connection.ready()
+        return connection
+
+    def resting(self, endpoint: Endpoint) -> float:
+        """Return the seconds for which an endpoint is left alone; 0 when it may be dialled."""
+        rest = self._rests.get(endpoint)
+        return 0.0 if rest is None else max(0.0, rest.until - self._ports.clock())
+
+    def drop(self, endpoint: Endpoint, lane: Lane, reason: str) -> None:
+        """End a connection, if there is one; the next request gets a new one at once."""
+        connection = self._connections.get((endpoint, lane))
+        if connection is not None:
+            connection.close(ConnectionLostError(str(endpoint), reason))
+
+    def _open(self, endpoint: Endpoint, lane: Lane) -> Connection:
+        if self._tasks is None:
+            raise ClosedError(_CLOSED)
+        self._serial += 1
+        identity = ConnectionId(self._serial, endpoint, lane)
+        connection = Connection(identity, self._settings, self._ports, self._trace, self._ended)
+        self._connections[endpoint, lane] = connection
+        self._tasks.start_soon(connection.run)
+        return connection
+
+    def _ended(self, connection: Connection) -> None:
+        """Forget a connection, and note what its end says about the endpoint.
+
+        This happens before its callers wake: one that asks again at once must find the pause.
+        """
+        key = connection.identity.endpoint, connection.identity.lane
+        if self._connections.get(key) is connection:
+            del self._connections[key]
+        if connection.served:
+            self._rests.pop(key[0], None)
+        if not connection.ended_healthy:
+            self._let_rest(key[0])
+
+    def _let_rest(self, endpoint: Endpoint) -> None:
+        """Begin a pause, longer than the last.
+
+        The lanes of a dead broker fail together: what fails during a pause is the same failure.
+        """
+        if self.resting(endpoint) > 0:
+            return
+        rest = self._rests.get(endpoint)
+        initial, maximum = self._settings.reconnect_backoff, self._settings.reconnect_backoff_max
+        backoff = (Backoff(initial, maximum) if rest is None else rest.backoff).failed()
+        until = self._ports.clock() + backoff.pause(self._ports.dice)
+        self._rests[endpoint] = _Rest(backoff, until)

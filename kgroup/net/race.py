@@ -1,0 +1,61 @@
+"""Asks one broker after the other until one answers.
+
+Decides: how long one that is silent holds up the next. It is not given up then: the first answer
+counts, whoever gives it.
+Never: is used for a request that must not be carried out twice.
+"""
+
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from typing import Final, TypeVar
+
+import anyio
+
+from kgroup.errors import ConnectionLostError, KGroupError
+from kgroup.net.endpoint import Endpoint
+
+__all__ = ["first_answer", "reason_of"]
+
+R = TypeVar("R")
+
+_HEDGE_AFTER: Final = 2.0
+"""Seconds of silence after which the next broker is asked too."""
+
+
+def reason_of(error: Exception) -> str:
+    """Say why an attempt failed, without the address that stands beside it anyway."""
+    return error.reason if isinstance(error, ConnectionLostError) else str(error)
+
+
+async def first_answer(
+    candidates: Sequence[Endpoint],
+    ask: Callable[[Endpoint], Awaitable[R]],
+    trouble: MutableMapping[str, str],
+) -> tuple[Endpoint, R] | None:
+    """Return the first answer and who gave it; None when every attempt failed.
+
+    Args:
+        candidates: whom to ask, in this order.
+        ask: one bounded attempt.
+        trouble: address -> why it failed; written as attempts begin and fail.
+    """
+    found: list[tuple[Endpoint, R]] = []
+
+    async def attempt(endpoint: Endpoint, over: anyio.Event) -> None:
+        trouble[endpoint.address] = "no answer yet"
+        try:
+            answer = await ask(endpoint)
+        except (KGroupError, TimeoutError) as error:
+            trouble[endpoint.address] = reason_of(error)
+        else:
+            found.append((endpoint, answer))
+            tasks.cancel_scope.cancel()
+        finally:
+            over.set()
+
+    async with anyio.create_task_group() as tasks:
+        for endpoint in candidates:
+            over = anyio.Event()
+            tasks.start_soon(attempt, endpoint, over)
+            with anyio.move_on_after(_HEDGE_AFTER):
+                await over.wait()
+    return found[0] if found else None

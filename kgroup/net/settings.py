@@ -1,0 +1,67 @@
+"""What the network side is told once.
+
+Decides: the slice of the options that connections, the pool and the cluster read, with defaults.
+Never: validates what a user typed; `kgroup.config` does, before it fills this. Holds no secrets:
+    TLS and SASL come in through the `Dial` port.
+KIPs: 144 (growing reconnect backoff), 511 (client software), 899 (re-bootstrap).
+"""
+
+import re
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+
+__all__ = ["NetSettings", "software_version"]
+
+_NOT_ALLOWED = re.compile(r"[^a-zA-Z0-9.\-]+")
+
+
+def software_version() -> str:
+    """Return kgroup's version in the alphabet brokers accept (KIP-511)."""
+    try:
+        found = version("kgroup")
+    except PackageNotFoundError:
+        found = "0"
+    return _NOT_ALLOWED.sub("-", found).strip("-.") or "0"
+
+
+@dataclass(frozen=True, slots=True)
+class NetSettings:
+    """Addresses, patience and bounds; all times in seconds.
+
+    Args:
+        bootstrap: (host, port) pairs tried to find the cluster, at least one.
+        client_id: name of this client in the brokers' logs and quotas.
+        client_rack: rack of this client (KIP-392), None when not told.
+        request_timeout: for requests whose caller has no other deadline, and the longest a
+            request may go unanswered before its connection counts as dead.
+        connect_timeout: from dialling to the end of the handshake.
+        reconnect_backoff: first pause before a broker is dialled again; per broker.
+        reconnect_backoff_max: longest such pause.
+        retry_backoff: first pause before metadata or a refused request is asked again.
+        retry_backoff_max: longest such pause.
+        incomplete_backoff_max: longest pause while a topic or a leader that is wanted is missing.
+        metadata_max_age: metadata is asked again when it is older.
+        connections_max_idle: a connection without traffic is closed after this; keep it below
+            the brokers' own limit (10 minutes by default).
+        allow_auto_create_topics: whether asking for a topic may create it.
+        max_frame_size: longest answer accepted, bytes.
+        software_name: told to brokers for their metrics (KIP-511).
+        software_version: the same.
+    """
+
+    bootstrap: tuple[tuple[str, int], ...]
+    client_id: str = "kgroup"
+    client_rack: str | None = None
+    request_timeout: float = 30.0
+    connect_timeout: float = 10.0
+    reconnect_backoff: float = 0.05
+    reconnect_backoff_max: float = 1.0
+    retry_backoff: float = 0.1
+    retry_backoff_max: float = 1.0
+    incomplete_backoff_max: float = 5.0
+    metadata_max_age: float = 300.0
+    connections_max_idle: float = 540.0
+    allow_auto_create_topics: bool = False
+    max_frame_size: int = 100 * 1024 * 1024
+    software_name: str = "kgroup"
+    software_version: str = field(default_factory=software_version)

@@ -1,0 +1,96 @@
+"""Where connections say what they do: one small port, so that journal and metrics can hook on.
+
+Decides: what is told: a connection opened and closed, a request about to be written, its answer.
+Never: waits, fails or changes what is traced; a `Trace` that raises is a bug and ends the cluster.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from kgroup.codes import ApiKey
+from kgroup.net.endpoint import Endpoint, Lane
+from kgroup.wire.schema import Message, Request
+
+__all__ = ["ConnectionId", "Exchange", "NoTrace", "Trace"]
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionId:
+    """One connection.
+
+    Args:
+        serial: number of the connection, rising within one cluster object, from 1.
+        endpoint: whom it goes to.
+        lane: what it is for.
+    """
+
+    serial: int
+    endpoint: Endpoint
+    lane: Lane
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One request on one connection.
+
+    Args:
+        connection: where it is written.
+        correlation_id: its number there.
+        version: the version it is written in, and its answer read.
+        request: the message as its sender gave it.
+    """
+
+    connection: ConnectionId
+    correlation_id: int
+    version: int
+    request: Request[Any]
+
+    @property
+    def api(self) -> ApiKey:
+        """What the request asks for."""
+        return self.request.api_key
+
+
+class Trace(Protocol):
+    """Listens to connections; called in the loop's thread, between awaits."""
+
+    def on_open(self, connection: ConnectionId) -> None:
+        """Hear that the handshake is done."""
+        ...
+
+    def on_close(self, connection: ConnectionId, reason: str) -> None:
+        """Hear that no answer will come any more; also when it never opened."""
+        ...
+
+    def on_request(self, exchange: Exchange) -> None:
+        """Hear that a request is about to be written."""
+        ...
+
+    def on_answer(self, exchange: Exchange, answer: Message) -> None:
+        """Hear a whole answer, also one whose caller no longer waits."""
+        ...
+
+    def on_rejected(self, entry: str) -> None:
+        """Hear that an entry of a metadata answer was not believed, and why."""
+        ...
+
+
+class NoTrace:
+    """Hears nothing."""
+
+    __slots__ = ()
+
+    def on_open(self, connection: ConnectionId) -> None:
+        """Ignore it."""
+
+    def on_close(self, connection: ConnectionId, reason: str) -> None:
+        """Ignore it."""
+
+    def on_request(self, exchange: Exchange) -> None:
+        """Ignore it."""
+
+    def on_answer(self, exchange: Exchange, answer: Message) -> None:
+        """Ignore it."""
+
+    def on_rejected(self, entry: str) -> None:
+        """Ignore it."""

@@ -1,0 +1,77 @@
+"""What the tests of this folder stand on: a connection, or a cluster, that runs for one block."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+
+from kgroup.net.cluster import Cluster
+from kgroup.net.connection import Connection
+from kgroup.net.endpoint import Endpoint, Lane
+from kgroup.net.ports import Dial
+from kgroup.net.settings import NetSettings
+from kgroup.net.trace import ConnectionId, Exchange, NoTrace, Trace
+from kgroup.testing.scripted import ScriptedBroker
+from kgroup.testing.scripted_cluster import ScriptedCluster
+from kgroup.testing.virtual_time import virtual_ports
+from kgroup.wire.messages import HeartbeatRequest
+from kgroup.wire.schema import Message
+
+BEAT = HeartbeatRequest(group_id="g", generation_id=1, member_id="m")
+
+
+def new_connection(dial: Dial, *, trace: Trace | None = None, **options: Any) -> Connection:
+    identity = ConnectionId(1, Endpoint(1, "broker-1", 9092), Lane.CONTROL)
+    settings = NetSettings(bootstrap=(("broker-1", 9092),), **options)
+    return Connection(identity, settings, virtual_ports(dial), trace or NoTrace(), lambda _: None)
+
+
+@asynccontextmanager
+async def connected(
+    dial: Dial, *, trace: Trace | None = None, **options: Any
+) -> AsyncIterator[Connection]:
+    connection = new_connection(dial, trace=trace, **options)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(connection.run)
+        yield connection
+        connection.close()
+
+
+@asynccontextmanager
+async def running(
+    dial: ScriptedCluster | ScriptedBroker, *, trace: Trace | None = None, **options: Any
+) -> AsyncIterator[Cluster]:
+    addresses = dial.bootstrap if isinstance(dial, ScriptedCluster) else (("broker-1", 9092),)
+    settings = NetSettings(**{"bootstrap": addresses, **options})
+    cluster = Cluster(settings, virtual_ports(dial), trace)
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(cluster.run)
+        yield cluster
+        tasks.cancel_scope.cancel()
+
+
+class Heard:
+    """A trace that keeps what it hears."""
+
+    def __init__(self) -> None:
+        self.opened: list[ConnectionId] = []
+        self.closed: list[tuple[ConnectionId, str]] = []
+        self.asked: list[Exchange] = []
+        self.answered: list[tuple[Exchange, Message]] = []
+        self.rejected: list[str] = []
+
+    def on_open(self, connection: ConnectionId) -> None:
+        self.opened.append(connection)
+
+    def on_close(self, connection: ConnectionId, reason: str) -> None:
+        self.closed.append((connection, reason))
+
+    def on_request(self, exchange: Exchange) -> None:
+        self.asked.append(exchange)
+
+    def on_answer(self, exchange: Exchange, answer: Message) -> None:
+        self.answered.append((exchange, answer))
+
+    def on_rejected(self, entry: str) -> None:
+        self.rejected.append(entry)
