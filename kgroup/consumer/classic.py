@@ -90,7 +90,9 @@ class ClassicBackend:
             task_status.started()
             await self._conductor.run()
             tasks.cancel_scope.cancel()
-        self._commits.give_up("the member has left the group")
+        self._commits.give_up("the member is not in the group any more")
+        if self._conductor.failure is not None:
+            raise self._conductor.failure
 
     async def leave(self, mode: Leave, reason: str, *, timeout: float) -> None:
         """Give everything up and leave; idempotent, bounded by `timeout`, shielded."""

@@ -53,6 +53,10 @@ _LONGEST_NAP = 1.0
 """The machine's clock may count suspend where the loop's does not; look at least this often."""
 
 
+_FAREWELL = 1.0
+"""Seconds a failed member waits for its LeaveGroup to be sent."""
+
+
 class Conductor:
     """Steps one member's machine.
 
@@ -121,14 +125,16 @@ class Conductor:
         await self._moved.wait()
 
     async def run(self) -> None:
-        """Carry effects out and wake the machine until the membership has ended."""
+        """Carry effects out and wake the machine until the membership has ended or failed."""
         async with anyio.create_task_group() as tasks:
-            while not self._finished:
+            while not self._finished and self.failure is None:
                 self._carry_out(tasks)
-                if not self._finished:
+                if not self._outbox:
                     await self._nap()
             self._carry_out(tasks)
-            tasks.cancel_scope.cancel()
+            # A farewell may be on its way; nothing else is worth waiting for.
+            patience = 0.0 if self._finished else _FAREWELL
+            tasks.cancel_scope.deadline = anyio.current_time() + patience
 
     def _announce(self) -> None:
         moved, self._moved = self._moved, None
