@@ -48,6 +48,7 @@ class History:
 
     entries: list[Entry] = field(default_factory=list)
     now: float = 100.0
+    faults: int = 0
 
     def write(self, source: Source, seq: int, event: Event) -> Entry:
         self.now += 0.001
@@ -78,7 +79,8 @@ class History:
 
     def fault(self, what: str, target: str) -> None:
         source = Source(host="h", process="0", member="run", group="g")
-        self.write(source, len(self.entries) + 1, FaultStep(Phase.BEGIN, what, target))
+        self.faults += 1
+        self.write(source, self.faults, FaultStep(Phase.BEGIN, what, target))
 
 
 @dataclass

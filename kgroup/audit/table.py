@@ -1,0 +1,120 @@
+"""A verdict as plain text for a person.
+
+Decides: what a person reads first: numbers per partition, then rebalances, problems, the word.
+Never: computes anything that is not in the verdict; colours belong to the command line.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from kgroup.audit.verdict import PartitionVerdict, Problem, Rebalance, Verdict
+
+__all__ = ["render_verdict"]
+
+_COLUMNS: Final = (
+    "partition",
+    "offsets",
+    "committed",
+    "records",
+    "lost",
+    "twice",
+    "beyond commit",
+    "disorder",
+    "not owned",
+    "two owners",
+    "owners",
+    "silence",
+)
+
+
+def render_verdict(verdict: Verdict) -> str:
+    """Return the verdict as text, lines separated by newlines, the last line the word itself."""
+    parts = [
+        f"{verdict.entries} entries of {verdict.members} members over {verdict.seconds:.1f} s",
+        _table(_COLUMNS, [*map(_row, verdict.partitions), _total(verdict)]),
+    ]
+    if verdict.rebalances:
+        parts.append("rebalances (longest time without a delivery):")
+        parts.extend(_rebalance(rebalance) for rebalance in verdict.rebalances)
+    parts.append(
+        "longest silence over the run: "
+        f"{_seconds(verdict.silence(moved=True))} where partitions moved, "
+        f"{_seconds(verdict.silence(moved=False))} where they stayed"
+    )
+    parts.extend(f"note: {note}" for note in verdict.notes)
+    parts.extend(_problem(problem) for problem in verdict.problems)
+    parts.append(_word(verdict))
+    return "\n".join(parts)
+
+
+def _word(verdict: Verdict) -> str:
+    total = verdict.total
+    if verdict.clean:
+        again = total.duplicated
+        return (
+            f"CLEAN: {total.end} records of {len(verdict.partitions)} partitions delivered, "
+            f"0 lost, {again} delivered again within the last commit"
+        )
+    kinds = ", ".join(dict.fromkeys(problem.kind.value for problem in verdict.problems))
+    return f"NOT CLEAN: {len(verdict.problems)} problems ({kinds})"
+
+
+def _problem(problem: Problem) -> str:
+    where = "" if problem.tp is None else f" {problem.tp}"
+    rule = f" [{problem.rule}]" if problem.rule else ""
+    lines = "".join(f"\n    {line}" for line in problem.lines)
+    return f"PROBLEM {problem.kind.value}{where}{rule}, {problem.count}x: {problem.text}{lines}"
+
+
+def _rebalance(rebalance: Rebalance) -> str:
+    generations = ", ".join(map(str, rebalance.generations)) or "none"
+    causes = "; ".join(rebalance.causes) or "no cause given"
+    return (
+        f"  at {rebalance.began_at:6.1f} s, generation {generations}: "
+        f"{len(rebalance.moved)} moved ({_seconds(rebalance.silence_moved)}), "
+        f"{len(rebalance.stayed)} stayed ({_seconds(rebalance.silence_stayed)}): {causes}"
+    )
+
+
+def _row(row: PartitionVerdict) -> tuple[str, ...]:
+    return (
+        str(row.tp),
+        f"{row.start}-{row.end}",
+        "-" if row.committed is None else str(row.committed),
+        *_numbers(row),
+        f"{_seconds(row.silence)}{' moved' if row.moved else ''}",
+    )
+
+
+def _total(verdict: Verdict) -> tuple[str, ...]:
+    total = verdict.total
+    return ("total", str(total.end), "", *_numbers(total), _seconds(total.silence))
+
+
+def _numbers(row: PartitionVerdict) -> tuple[str, ...]:
+    return (
+        str(row.records),
+        str(row.lost),
+        str(row.duplicated),
+        str(row.beyond_commit),
+        str(row.out_of_order),
+        str(row.not_owned),
+        str(row.two_owners),
+        str(row.periods),
+    )
+
+
+def _seconds(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f} s"
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [tuple(head), *map(tuple, rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if number == 0 else cell.rjust(width)
+            for number, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )

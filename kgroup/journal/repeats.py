@@ -1,0 +1,170 @@
+"""Records that were delivered more than once, and what explains it.
+
+Decides: for each repeated delivery how much of it lies inside its own claim, below the last
+acknowledged commit before its claim, or in what a former owner was done with and gave up cleanly.
+Never: says whether that is allowed; the oracles of D5 and D6 and the audit do.
+
+A commit whose answer a killed process never logged lies above the last logged one, so it makes the
+bound more generous, never less. A claim whose position was moved by a seek repeats on purpose.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from kgroup.journal.events import (
+    CommitStage,
+    CommitStep,
+    Delivered,
+    Done,
+    Entry,
+    PositionMove,
+    PositionMoved,
+)
+from kgroup.journal.intervals import Interval, Intervals, total
+from kgroup.journal.periods import Ending, Period, PeriodKey, Periods
+from kgroup.types import Claim, TopicPartition
+
+__all__ = ["Repeat", "Repeats"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repeat:
+    """One delivery of offsets that had been delivered before.
+
+    Args:
+        entry: the delivery.
+        tp: its partition.
+        count: offsets in it that had been delivered before.
+        inside: of these, delivered under the same claim before.
+        below: of these, below the last acknowledged commit before the claim; `inside` not counted.
+        settled: of these, done by the claim before and given up by it without a failed commit;
+            `inside` and `below` not counted.
+        sought: whether the application moved the claim's position.
+        floor: that last acknowledged commit, None without one.
+        committed: the entry that acknowledged it, None without one.
+        before: the claim before this one, None for the first.
+    """
+
+    entry: Entry
+    tp: TopicPartition
+    count: int
+    inside: int
+    below: int
+    settled: int
+    sought: bool
+    floor: int | None
+    committed: Entry | None
+    before: Period | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Tenure:
+    """One claim: what it may rely on, what it delivered, what it leaves to the next."""
+
+    floor: int | None = None
+    committed: Entry | None = None
+    before: PeriodKey | None = None
+    first: int | None = None
+    position: int | None = None
+    done: int | None = None
+    failed: bool = False
+    sought: bool = False
+
+
+class Repeats:
+    """Finds repeated deliveries; show it every entry, in order of time."""
+
+    __slots__ = ("_accepted", "_delivered", "_latest", "_periods", "_tenures")
+
+    def __init__(self) -> None:
+        self._periods = Periods()
+        self._tenures: dict[PeriodKey, _Tenure] = {}
+        self._latest: dict[TopicPartition, PeriodKey] = {}
+        self._accepted: dict[TopicPartition, tuple[int, Entry]] = {}
+        self._delivered: dict[TopicPartition, Intervals] = {}
+
+    def delivered(self, tp: TopicPartition) -> Intervals:
+        """Return every offset of a partition that was delivered so far."""
+        return self._delivered.setdefault(tp, Intervals())
+
+    def observe(self, entry: Entry) -> Repeat | None:
+        """Take one entry; return what it repeats, None when it repeats nothing."""
+        for period in self._periods.observe(entry):
+            if period.began is entry:
+                self._begin(period)
+        match entry.event:
+            case Delivered() as event:
+                return self._deliver(entry, event)
+            case Done(claim=claim, next_offset=offset):
+                self._put((entry.source, claim), replace(self._get(entry, claim), done=offset))
+            case PositionMoved(claim=claim, move=PositionMove.SEEK):
+                self._put((entry.source, claim), replace(self._get(entry, claim), sought=True))
+            case CommitStep(stage=CommitStage.OK, claim=claim, offset=offset):
+                self._accepted[claim.tp] = (offset, entry)
+            case CommitStep(stage=CommitStage.ERROR | CommitStage.UNKNOWN, claim=claim):
+                self._put((entry.source, claim), replace(self._get(entry, claim), failed=True))
+            case _:
+                pass
+        return None
+
+    def _get(self, entry: Entry, claim: Claim) -> _Tenure:
+        return self._tenures.get((entry.source, claim), _Tenure())
+
+    def _put(self, key: PeriodKey, tenure: _Tenure) -> None:
+        self._tenures[key] = tenure
+
+    def _begin(self, period: Period) -> None:
+        tp = period.claim.tp
+        floor, committed = self._accepted.get(tp, (None, None))
+        self._put(period.key, _Tenure(floor, committed, self._latest.get(tp)))
+        self._latest[tp] = period.key
+
+    def _deliver(self, entry: Entry, event: Delivered) -> Repeat | None:
+        claim, first, end = event.claim, event.first, event.last + 1
+        here = self._get(entry, claim)
+        repeated = self.delivered(claim.tp).add(first, end)
+        own = (0, 0) if here.first is None else (here.first, here.position or 0)
+        self._put(
+            (entry.source, claim),
+            replace(
+                here,
+                first=first if here.first is None else min(first, here.first),
+                position=max(end, here.position or 0),
+            ),
+        )
+        if not repeated:
+            return None
+        foreign = tuple(_outside(repeated, own))
+        floor = first if here.floor is None else here.floor
+        rest = tuple(_outside(foreign, (0, floor)))
+        before = None if here.before is None else self._periods.get(*here.before)
+        return Repeat(
+            entry=entry,
+            tp=claim.tp,
+            count=total(repeated),
+            inside=total(repeated) - total(foreign),
+            below=total(foreign) - total(rest),
+            settled=self._settled(before, rest),
+            sought=here.sought,
+            floor=here.floor,
+            committed=here.committed,
+            before=before,
+        )
+
+    def _settled(self, before: Period | None, repeated: tuple[Interval, ...]) -> int:
+        if before is None or before.ending not in (Ending.REVOKED, Ending.STOPPED):
+            return 0
+        former = self._tenures[before.key]
+        if former.done is None or former.failed:
+            return 0
+        return total(repeated) - total(_outside(repeated, (0, former.done)))
+
+
+def _outside(intervals: Iterable[Interval], cut: Interval) -> Iterable[Interval]:
+    """Return the parts of intervals that do not lie in the cut."""
+    low, high = cut
+    for first, end in intervals:
+        if first < min(end, low):
+            yield first, min(end, low)
+        if max(first, high) < end:
+            yield max(first, high), end
