@@ -40,7 +40,6 @@ class Declared(Protocol):
     """A message class as the compiler sees it."""
 
     FIELDS: ClassVar[Mapping[str, Field]]
-    __name__: str
 
 
 class Step(NamedTuple):
