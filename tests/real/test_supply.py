@@ -3,9 +3,11 @@
 import pytest
 
 from kgroup.codes import ApiKey, ErrorCode
-from kgroup.testing.kafka import RealKafka
+from kgroup.errors import BrokerError
+from kgroup.testing.kafka import RealKafka, create_topic, read_bounds
 from kgroup.testing.kafka.probe import Probe
 from kgroup.testing.kafka.ready import group_on_partition, parse_bootstrap
+from kgroup.types import TopicPartition
 from kgroup.wire.messages import (
     FindCoordinatorRequest,
     JoinGroupRequest,
@@ -72,3 +74,22 @@ def test_a_node_comes_back_on_its_old_address(kafka_cluster: RealKafka, ending: 
             brokers = probe.ask(MetadataRequest(topics=())).brokers
         assert {broker.node_id for broker in brokers} == {1, 2, 3}
     all_groups_are_served(kafka_cluster)
+
+
+def test_a_new_topic_is_empty_and_known_to_every_broker(kafka_cluster: RealKafka) -> None:
+    create_topic(kafka_cluster.bootstrap, "supply-new", 5, settings={"retention.ms": "60000"})
+    for address in kafka_cluster.bootstrap.split(","):
+        bounds = read_bounds(address, ["supply-new"])
+        assert bounds == {TopicPartition("supply-new", p): (0, 0) for p in range(5)}
+
+
+def test_a_topic_that_exists_is_not_made_again(kafka: RealKafka) -> None:
+    create_topic(kafka.bootstrap, "supply-twice", 1)
+    with pytest.raises(BrokerError, match="TOPIC_ALREADY_EXISTS"):
+        create_topic(kafka.bootstrap, "supply-twice", 1)
+
+
+def test_a_topic_that_does_not_exist_has_no_bounds_and_is_not_made(kafka: RealKafka) -> None:
+    for _ in range(2):
+        with pytest.raises(BrokerError, match="UNKNOWN_TOPIC_OR_PARTITION"):
+            read_bounds(kafka.bootstrap, ["supply-unknown"])

@@ -7,5 +7,13 @@ KGROUP_BOOTSTRAP, a KRaft process of this machine (jars fetched once by Maven or
 from kgroup.testing.kafka.jars import DEFAULT_VERSION, VERSIONS
 from kgroup.testing.kafka.node import KafkaStartError
 from kgroup.testing.kafka.supply import RealKafka
+from kgroup.testing.kafka.topics import create_topic, read_bounds
 
-__all__ = ["DEFAULT_VERSION", "VERSIONS", "KafkaStartError", "RealKafka"]
+__all__ = [
+    "DEFAULT_VERSION",
+    "VERSIONS",
+    "KafkaStartError",
+    "RealKafka",
+    "create_topic",
+    "read_bounds",
+]

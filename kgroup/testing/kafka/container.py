@@ -9,6 +9,7 @@ import importlib.util
 import os
 import socket
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Protocol
 
@@ -16,18 +17,28 @@ from kgroup.errors import ConfigError, MissingExtraError, UnsupportedError
 from kgroup.testing.kafka.config import (
     LOOPBACK,
     ClusterPlan,
-    NodePlan,
     plan_cluster,
     server_properties,
 )
 from kgroup.testing.kafka.jars import Progress, silent
 from kgroup.testing.kafka.ready import wait_ready
 
-__all__ = ["Container", "ContainerKafka", "Wrapped", "engine_runs", "start_container"]
+__all__ = [
+    "Container",
+    "ContainerKafka",
+    "Wrapped",
+    "container_script",
+    "engine_runs",
+    "start_container",
+]
 
 _START_TIMEOUT = 120.0
 _DEFAULT_ENGINE = "unix:///var/run/docker.sock"
-_DATA = PurePosixPath("/tmp/kgroup-data")  # in the container
+
+# Inside the container.
+_BIN = "/opt/kafka/bin"
+_DATA = PurePosixPath("/tmp/kgroup-data")
+_PROPERTIES = "/tmp/kgroup.properties"
 
 
 class Wrapped(Protocol):
@@ -188,11 +199,12 @@ def start_container(
     if importlib.util.find_spec("testcontainers") is None:
         raise MissingExtraError("Kafka in a container", "docker")
     core = importlib.import_module("testcontainers.core.container")
-    plan = plan_cluster(version, 1, settings=settings)
-    node = plan.brokers[0]
+    plan = _published(plan_cluster(version, 1, settings=settings))
+    port = plan.brokers[0].client_port
     container = core.DockerContainer(f"apache/kafka:{version}")
-    container.with_bind_ports(node.client_port, node.client_port)
-    container.with_command(["bash", "-c", _script(plan, node)])
+    # Not `with_bind_ports`: it publishes on every address of this machine.
+    container.ports[str(port)] = (LOOPBACK, port)
+    container.with_command(["bash", "-c", container_script(plan)])
     progress(f"Kafka {version}: starting a container on {plan.bootstrap}")
     kafka = ContainerKafka(plan, container)
     try:
@@ -203,20 +215,27 @@ def start_container(
     return kafka
 
 
-def _script(plan: ClusterPlan, node: NodePlan) -> str:
-    """Write the configuration, format on the first start, run; inside the container."""
-    text = server_properties(plan, node, _DATA)
-    # The container's own loopback is not the one its port is published on.
-    outside = f"CLIENT://{LOOPBACK}:{node.client_port}"
-    text = text.replace(f"listeners={outside}", f"listeners=CLIENT://0.0.0.0:{node.client_port}", 1)
-    lines = [line for line in text.splitlines() if not line.startswith("advertised.")]
-    advertised = f"{outside},INTERNAL://{LOOPBACK}:{node.internal_port}"
-    lines.append(f"advertised.listeners={advertised}")
-    properties = "\n".join(lines)
-    home = "/opt/kafka/bin"
+def container_script(plan: ClusterPlan) -> str:
+    """Return what the container runs: write the configuration, format once, start.
+
+    Args:
+        plan: of one node.
+    """
+    (node,) = plan.nodes
+    properties = server_properties(plan, node, _DATA)
     return (
-        f"cat > /tmp/kgroup.properties <<'END'\n{properties}\nEND\n"
-        f"{home}/kafka-storage.sh format --ignore-formatted --cluster-id {plan.cluster_id} "
-        "--config /tmp/kgroup.properties && "
-        f"exec {home}/kafka-server-start.sh /tmp/kgroup.properties"
+        f"cat > {_PROPERTIES} <<'END'\n{properties}END\n"
+        f"{_BIN}/kafka-storage.sh format --ignore-formatted --cluster-id {plan.cluster_id} "
+        f"--config {_PROPERTIES} && exec {_BIN}/kafka-server-start.sh {_PROPERTIES}"
     )
+
+
+def _published(plan: ClusterPlan) -> ClusterPlan:
+    """Let clients in from outside the container, whose loopback address is not this machine's."""
+    (node,) = plan.nodes
+    listeners = (
+        f"CLIENT://0.0.0.0:{node.client_port}",
+        f"INTERNAL://{LOOPBACK}:{node.internal_port}",
+        f"CONTROLLER://{LOOPBACK}:{node.controller_port}",
+    )
+    return replace(plan, settings={**plan.settings, "listeners": ",".join(listeners)})

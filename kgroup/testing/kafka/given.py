@@ -7,7 +7,7 @@ Never: stops, starts or changes it.
 import time
 from typing import NoReturn
 
-from kgroup.errors import NoBrokerError, TransportError, UnsupportedError
+from kgroup.errors import ConnectionLostError, NoBrokerError, UnsupportedError
 from kgroup.testing.kafka.probe import Probe
 from kgroup.testing.kafka.ready import parse_bootstrap
 from kgroup.wire.messages import MetadataRequest
@@ -75,8 +75,8 @@ def find_given(bootstrap: str) -> GivenKafka:
         try:
             with Probe((host, port), timeout=_TIMEOUT) as probe:
                 brokers = probe.ask(MetadataRequest(topics=())).brokers
-        except TransportError as error:
-            tried[f"{host}:{port}"] = str(error)
+        except ConnectionLostError as error:
+            tried[f"{host}:{port}"] = error.reason
         else:
             return GivenKafka(bootstrap, tuple(sorted(row.node_id for row in brokers)))
     raise NoBrokerError(tried, round(time.monotonic() - began, 1))

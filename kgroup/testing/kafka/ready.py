@@ -21,7 +21,14 @@ from kgroup.wire.messages import (
     MetadataRequestTopic,
 )
 
-__all__ = ["Address", "group_on_partition", "offsets_partition", "parse_bootstrap", "wait_ready"]
+__all__ = [
+    "Address",
+    "group_on_partition",
+    "offsets_partition",
+    "parse_bootstrap",
+    "until",
+    "wait_ready",
+]
 
 Address = tuple[str, int]
 
@@ -51,9 +58,35 @@ def wait_ready(
     """
     deadline = time.monotonic() + timeout
     for address in addresses:
-        _until(partial(_sees, address, brokers), deadline, check)
-    _until(partial(_serves_groups, addresses[0]), deadline, check)
-    _until(partial(_in_sync, addresses[0]), deadline, check)
+        until(partial(_sees, address, brokers), deadline, check)
+    until(partial(_serves_groups, addresses[0]), deadline, check)
+    until(partial(_in_sync, addresses[0]), deadline, check)
+
+
+def until(
+    obstacle: Callable[[], str | None], deadline: float, check: Callable[[], None] = lambda: None
+) -> None:
+    """Ask what is in the way, again and again, until there is nothing.
+
+    Args:
+        obstacle: returns None when all is well, otherwise what is still in the way.
+        deadline: of the monotonic clock.
+        check: called between attempts; raises when waiting is in vain.
+
+    Raises:
+        TimeoutError: something is still in the way at the deadline; says what.
+    """
+    while True:
+        check()
+        try:
+            left = obstacle()
+        except (TransportError, BrokerError) as error:
+            left = str(error)
+        if left is None:
+            return
+        if time.monotonic() + _PAUSE > deadline:
+            raise TimeoutError(f"Kafka is not ready: {left}")
+        time.sleep(_PAUSE)
 
 
 def parse_bootstrap(bootstrap: str) -> list[Address]:
@@ -91,21 +124,6 @@ def group_on_partition(partition: int, partitions: int) -> str:
     while offsets_partition(f"kgroup-warm-up-{number}", partitions) != partition:
         number += 1
     return f"kgroup-warm-up-{number}"
-
-
-def _until(question: Callable[[], str | None], deadline: float, check: Callable[[], None]) -> None:
-    """Ask until the answer is None; any other says what is still in the way."""
-    while True:
-        check()
-        try:
-            obstacle = question()
-        except (TransportError, BrokerError) as error:
-            obstacle = str(error)
-        if obstacle is None:
-            return
-        if time.monotonic() + _PAUSE > deadline:
-            raise TimeoutError(f"Kafka is not ready: {obstacle}")
-        time.sleep(_PAUSE)
 
 
 def _sees(address: Address, brokers: int) -> str | None:
