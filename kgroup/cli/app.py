@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from kgroup.cli import broker
+from kgroup.cli import audit, broker, demo
 from kgroup.errors import KGroupError
 
 __all__ = ["run"]
@@ -38,6 +38,8 @@ def _app() -> typer.Typer:
         pretty_exceptions_enable=False,
         add_completion=False,
     )
+    app.command("demo")(demo.demo)
+    app.command("audit")(audit.verdict)
     app.callback()(_only_verbs)
     app.add_typer(broker.app, name="broker")
     return app

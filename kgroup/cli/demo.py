@@ -1,0 +1,23 @@
+"""`kgroup demo`: a group of consumers on a real Kafka, watched, disturbed and audited.
+
+Decides: the options and their bounds.
+Never: imports the demo before it is asked for.
+"""
+
+import importlib
+from typing import Annotated
+
+import typer
+
+__all__ = ["demo"]
+
+Seconds = Annotated[float, typer.Option(min=10.0, help="How long the group works.")]
+Members = Annotated[int, typer.Option(min=2, max=12, help="Members the group starts with.")]
+Tty = Annotated[bool, typer.Option("--tty/--no-tty", help="Live view, or plain lines.")]
+
+
+def demo(seconds: Seconds = 45.0, members: Members = 3, tty: Tty = True) -> None:
+    """Run a consumer group through joins, a kill and restarts, and judge what happened."""
+    # Most verbs do not need it, and it brings the consumer and its processes along.
+    room = importlib.import_module("kgroup.demo")
+    raise typer.Exit(room.run(seconds=seconds, members=members, tty=tty))
