@@ -128,11 +128,18 @@ class LocalKafka:
         return self._node(node_id).log_file
 
     def _format(self) -> None:
-        formatting = [(node, node.prepare()) for node in self._nodes.values()]
-        for node, process in formatting:
-            if process.wait(_START_TIMEOUT) != 0:
-                name = f"node {node.plan.node_id} of Kafka {self.version}"
-                raise KafkaStartError(f"{name} cannot be formatted", node.log_tail())
+        with ExitStack() as tools:
+            formatting = []
+            for node in self._nodes.values():
+                process = tools.enter_context(node.prepare())
+                # After an interrupt it would write into a folder that is being removed.
+                tools.callback(process.kill)
+                self._guardian.watch(process.pid)
+                formatting.append((node, process))
+            for node, process in formatting:
+                if process.wait(_START_TIMEOUT) != 0:
+                    name = f"node {node.plan.node_id} of Kafka {self.version}"
+                    raise KafkaStartError(f"{name} cannot be formatted", node.log_tail())
 
     def _launch(self, node: Node) -> None:
         node.start()
