@@ -1,6 +1,6 @@
 """The verbs of the `kgroup` command, put together.
 
-Decides: how an error reaches a person (one line, exit code 1) and that Ctrl-C ends cleanly (130).
+Decides: how an error reaches a person: one line, exit code 1.
 Never: does anything itself: every verb calls a function that a test can call.
 """
 
@@ -15,8 +15,6 @@ from kgroup.errors import KGroupError
 
 __all__ = ["run"]
 
-_INTERRUPTED = 130
-
 
 def run(arguments: Sequence[str]) -> int:
     """Run one verb and return the exit code: 0, 1 after an error, 2 for a wrong use."""
@@ -24,8 +22,6 @@ def run(arguments: Sequence[str]) -> int:
         _app()(args=list(arguments), prog_name="kgroup")
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 1
-    except KeyboardInterrupt:
-        return _INTERRUPTED
     except (KGroupError, TimeoutError) as error:
         Console(stderr=True).print(f"[bold red]error:[/] {escape(str(error))}", soft_wrap=True)
         return 1
