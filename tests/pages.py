@@ -6,11 +6,15 @@ A test compares each with what is committed, so a page cannot drift from the cod
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from kgroup.audit.describe import event_log_page
 from kgroup.membership.describe import rebalance_page
 
 DOCS = Path(__file__).parent.parent / "docs"
 
-PAGES: Mapping[str, Callable[[], str]] = {"rebalance.md": rebalance_page}
+PAGES: Mapping[str, Callable[[], str]] = {
+    "event-log.md": event_log_page,
+    "rebalance.md": rebalance_page,
+}
 
 
 def write() -> None:

@@ -145,7 +145,11 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Paused:
-    """The application stopped delivery of some claims."""
+    """The application stopped delivery of some claims.
+
+    Args:
+        claims: the periods of ownership that rest.
+    """
 
     KIND: ClassVar[str] = "paused"
     claims: tuple[Claim, ...]
@@ -153,7 +157,11 @@ class Paused:
 
 @dataclass(frozen=True, slots=True)
 class Resumed:
-    """The application allowed delivery of some claims again."""
+    """The application allowed delivery of some claims again.
+
+    Args:
+        claims: the periods of ownership that go on.
+    """
 
     KIND: ClassVar[str] = "resumed"
     claims: tuple[Claim, ...]
@@ -171,7 +179,8 @@ class CommitStep:
     """One partition of one commit was asked for, or its outcome is known.
 
     Args:
-        stage: requested, then exactly one of ok, error and unknown.
+        stage: requested, then exactly one of ok, error and unknown; only an error without a code,
+            refused here before anything was sent, may come without a request.
         commit_id: number of the commit, rising within one member in order of submission.
         claim: the period of ownership it is made under.
         offset: next offset to read, as committed.

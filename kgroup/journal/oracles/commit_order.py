@@ -4,8 +4,9 @@ Decides: whether the commits of a partition, over all its owners, form one line.
 Never: judges records.
 
 C3: accepted offsets of a partition do not decrease, unless its position was moved on purpose.
-C6: each commit gets at most one outcome, after it was asked; one whose outcome is unknown is asked
-    again only under the same claim and never after a later one of the partition was accepted.
+C6: each commit gets at most one outcome, after it was asked (an error without a code may come
+    unasked: nothing was sent); one whose outcome is unknown is asked again only under the same
+    claim and never after a later one of the partition was accepted.
 C7: the offset a new owner reads is not below the last commit acknowledged to an owner before it.
 """
 
@@ -92,6 +93,8 @@ class CommitOrder:
     def _outcome(self, entry: Entry, step: CommitStep) -> tuple[Violation, ...]:
         key = (entry.source, step.commit_id, step.claim.tp)
         asked = self._asked.pop(key, None)
+        if asked is None and step.stage is CommitStage.ERROR and step.code is None:
+            return ()
         if asked is None:
             text = (
                 f"{step.claim.tp}: commit {step.commit_id} of {entry.source} is reported "

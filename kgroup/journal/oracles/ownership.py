@@ -5,7 +5,8 @@ Never: blames a killed process; it cannot say that it stopped, so only what it d
 
 S1: in one generation at most one member life has a partition in its assignment.
 S2: periods of one partition at different members do not overlap in time, except that a member
-which finds out late that it lost the partition may say so late, if it delivered nothing meanwhile.
+    which finds out late that it lost the partition may say so late, if it delivered nothing
+    meanwhile.
 
 The race that makes S2 wait for proof:
 1. m1 is killed, or stopped with SIGSTOP; it owns t-0 and writes nothing.

@@ -111,6 +111,12 @@ def test_c6_an_outcome_that_nobody_awaits_is_found():
     assert rules(history) == ["C6"]
 
 
+def test_c6_a_commit_that_was_refused_before_it_was_sent_needs_no_request():
+    history, member = one_member(0)
+    member.commit_step(CommitStage.ERROR, 0)
+    assert rules(history) == []
+
+
 def test_c6_an_unknown_commit_may_be_asked_again_unless_a_later_one_was_accepted():
     for later, expected in ((False, []), (True, ["C6"])):
         history, member = one_member(0)
