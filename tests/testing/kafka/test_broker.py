@@ -2,7 +2,6 @@
 
 import json
 import os
-import sys
 from pathlib import Path
 
 import pytest
@@ -39,7 +38,7 @@ def test_nothing_is_remembered_before_the_first_start(environ: dict[str, str]) -
 def test_a_running_broker_is_returned_and_not_started_again(
     environ: dict[str, str], tmp_path: Path
 ) -> None:
-    remember(environ, tmp_path / "data", mark=sys.executable)
+    remember(environ, tmp_path / "data", mark="python")
     assert broker.up("4.3.1", 1, environ=environ).bootstrap == "127.0.0.1:1"
 
 
@@ -47,7 +46,7 @@ def test_a_running_broker_is_returned_and_not_started_again(
 def test_another_broker_is_not_started_beside_the_running_one(
     environ: dict[str, str], tmp_path: Path, version: str, brokers: int
 ) -> None:
-    remember(environ, tmp_path / "data", mark=sys.executable)
+    remember(environ, tmp_path / "data", mark="python")
     with pytest.raises(IllegalStateError, match="kgroup broker down"):
         broker.up(version, brokers, environ=environ)
 
