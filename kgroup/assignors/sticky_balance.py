@@ -12,7 +12,7 @@ into it, and members served later are at least as large. So each subscription is
 apart from the paths that are used.
 """
 
-from collections import deque
+from collections.abc import Iterator, Sequence
 from heapq import heapify, heappop, heappush, heapreplace
 
 from kgroup.assignors.sticky_flow import Flow
@@ -49,7 +49,7 @@ class _Search:
     def __init__(self, flow: Flow) -> None:
         self._flow = flow
         self.closed: set[int] = set()
-        self._seen_for_good: set[int] = set()
+        self._closed_topics: set[int] = set()
         self._holders: list[list[tuple[int, int]]] = []
         for held in flow.held:
             heap = [(-flow.size[member], member) for member in held]
@@ -63,35 +63,43 @@ class _Search:
             The member that has one less now; None when there is none, and then everything that
             was reached is closed.
         """
-        flow = self._flow
-        enough = flow.size[taker] + 2
+        enough = self._flow.size[taker] + 2
         came: dict[int, tuple[int, int]] = {}  # member -> (who takes from it, of which topic)
         reached = {taker}
-        topics: dict[int, int] = {}  # topic -> the member that would take of it
-        queue: deque[int] = deque()
-        members = deque([taker])
-        while members:
-            to = members.popleft()
-            for topic in flow.subscribed[to]:
-                if topic in topics or topic in self._seen_for_good:
-                    continue
-                topics[topic] = to
+        takers: dict[int, int] = {}  # topic -> the member that would take of it
+        layer = [taker]
+        while layer:
+            fresh: list[int] = []
+            for topic in self._new_topics(layer, takers):
                 giver = self._largest_holder(topic)
-                if giver is not None and flow.size[giver] >= enough:
-                    came[giver] = (to, topic)
+                if giver is not None and self._flow.size[giver] >= enough:
+                    came[giver] = (takers[topic], topic)
                     self._shift(giver, came)
                     return giver
-                queue.append(topic)
-            while queue and not members:
-                topic = queue.popleft()
-                for giver in flow.held[topic]:
-                    if giver not in reached and giver not in self.closed:
-                        reached.add(giver)
-                        came[giver] = (topics[topic], topic)
-                        members.append(giver)
+                fresh.append(topic)
+            layer = []
+            for member, topic in self._new_holders(fresh, reached):
+                came[member] = (takers[topic], topic)
+                layer.append(member)
         self.closed |= reached
-        self._seen_for_good.update(topics)
+        self._closed_topics.update(takers)
         return None
+
+    def _new_topics(self, layer: Sequence[int], takers: dict[int, int]) -> Iterator[int]:
+        """Yield the topics that the layer subscribes to and nobody before it, as they are found."""
+        for member in layer:
+            for topic in self._flow.subscribed[member]:
+                if topic not in takers and topic not in self._closed_topics:
+                    takers[topic] = member
+                    yield topic
+
+    def _new_holders(self, topics: Sequence[int], reached: set[int]) -> Iterator[tuple[int, int]]:
+        """Yield (member, topic) for each holder that has not been reached before."""
+        for topic in topics:
+            for member in self._flow.held[topic]:
+                if member not in reached and member not in self.closed:
+                    reached.add(member)
+                    yield member, topic
 
     def _largest_holder(self, topic: int) -> int | None:
         heap, held, size = self._holders[topic], self._flow.held[topic], self._flow.size

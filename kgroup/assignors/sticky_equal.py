@@ -141,10 +141,11 @@ def _give_near(
         if member is not None:
             mine = places.given[member.member_id]
             mine.append(tp)
-            if len(mine) >= places.least:
-                short.remove(member)
-                if len(mine) < places.most and places.full < places.larger:
-                    even.append(member)
+            if len(mine) < places.least:
+                continue
+            short.remove(member)
+            if len(mine) < places.most and places.full < places.larger:
+                even.append(member)
             continue
         member = even.take_near(racks)
         if member is None:
