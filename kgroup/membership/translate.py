@@ -100,14 +100,19 @@ def hear_coordinator(turn: Turn, event: CoordinatorFound) -> Trigger | None:
 def hear_assignor(turn: Turn, event: AssignorDone | AssignorFailed) -> Trigger | None:
     """Return what the assignor's result triggers."""
     member = turn.member
-    if isinstance(event, AssignorDone) and event.ticket == member.round.watch:
-        turn.put_round(replace(member.round, watch=None, watched=event.watched))
-        return Trigger.TOPICS_CHANGED if turn.member.recounted() else None
-    if event.ticket != member.round.ticket:
+    if event.ticket not in (member.round.ticket, member.round.watch):
         return None
     if isinstance(event, AssignorDone):
+        # 1. a group topic is new to this leader; 2. it asks for metadata and assigns; 3. the
+        # result is here before MetadataChanged: an unknown count is not a changed one.
+        turn.member = replace(member, counts={**event.watched, **member.counts})
+        if event.ticket == member.round.watch:
+            turn.put_round(replace(member.round, watch=None, watched=event.watched))
+            return None
         turn.assignor = event
         return Trigger.ASSIGNOR_DONE
+    if event.ticket == member.round.watch:
+        return None
     turn.cause = Cause.FAILED
     turn.error = event.error
     if not isinstance(event.error, GroupError):
