@@ -109,13 +109,13 @@ def read_commit(
         elif verdict in _AGAIN:
             again.add(tp)
         else:
-            outcomes[tp] = refused(offset, code)
+            outcomes[tp] = _refused(offset, code)
     signal = next((each for each in _TELLING if each in signals), None)
     code = 0 if signal is None else signals[signal]
     return CommitAnswer(outcomes, frozenset(again), signal, code)
 
 
-def refused(offset: OffsetAndMetadata, code: int) -> PartitionOutcome:
+def _refused(offset: OffsetAndMetadata, code: int) -> PartitionOutcome:
     """Return the outcome of a partition the coordinator refused with `code`."""
     return PartitionOutcome(CommitStatus.REFUSED, offset, code, error_name(code))
 

@@ -16,8 +16,10 @@ from kgroup.machine.tickets import Ticket
 
 __all__ = [
     "COORDINATOR_ROWS",
+    "POSSIBLE",
     "Coordinator",
     "CoordinatorAction",
+    "CoordinatorGuard",
     "CoordinatorState",
     "CoordinatorTrigger",
 ]

@@ -23,9 +23,14 @@ from kgroup.membership.settings import MembershipSettings
 from kgroup.membership.step import MemberRow, next_deadline, step
 from kgroup.membership.value import GroupMember
 from kgroup.types import ChangeKind, Claim, MemberState, TopicPartition
-from kgroup.wire.consumer_protocol import MemberAssignment, encode_assignment
+from kgroup.wire.consumer_protocol import (
+    MemberAssignment,
+    decode_subscription,
+    encode_assignment,
+)
 from kgroup.wire.messages import (
     HeartbeatResponse,
+    JoinGroupRequest,
     JoinGroupResponse,
     JoinGroupResponseMember,
     LeaveGroupResponse,
@@ -239,3 +244,13 @@ def sync_answer(*names: str, code: int = 0, data: bytes | None = None) -> SyncGr
         protocol_name=None,
         assignment=encoded if data is None else data,
     )
+
+
+def owned_in_join(member: Driven) -> frozenset[object]:
+    request = member.sent(JoinGroupRequest)[-1]
+    return frozenset(decode_subscription(request.protocols[0].metadata).owned)
+
+
+def generation_in_join(member: Driven) -> int | None:
+    request = member.sent(JoinGroupRequest)[-1]
+    return decode_subscription(request.protocols[0].metadata).generation_id

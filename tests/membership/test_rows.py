@@ -1,5 +1,6 @@
 """One test per row: a member brought into the row's state by events, then the row's trigger."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -66,52 +67,48 @@ def owning(member: Driven) -> Driven:
     return member
 
 
-def reach(member: Driven, state: MemberState) -> None:  # noqa: C901 - one arm per state
+def reach(member: Driven, state: MemberState) -> None:
     """Bring the member into `state`, holding partitions where a member can."""
-    if state is S.UNSUBSCRIBED:
-        return
-    owning(member)
-    eager = member.member.eager
-    match state:
-        case S.STABLE:
-            pass
-        case S.FINDING:
-            enforce(member)
-            member.on(RequestFailed(member.ticket(Errand.JOIN_GROUP), LOST))
-        case S.PREPARING:
-            if eager:
-                member.on(EnforceRebalance("x"))
-            else:
-                member.on(Subscribed(frozenset({"t"})))
-        case S.JOINING:
-            enforce(member)
-        case S.ASSIGNING:
-            enforce(member)
-            member.joined(2, leader="m-1")
-        case S.SYNCING:
-            enforce(member)
-            member.joined(2, leader="m-1")
-            member.assigned()
-        case S.BACKING_OFF:
-            enforce(member)
-            member.joined(code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
-        case S.DORMANT:
-            expire_poll(member)
-        case S.RELEASING:
-            member.on(Unsubscribed())
-        case S.LEAVING:
-            member.on(Unsubscribed())
-            member.settle()
-        case S.LEFT:
-            close(member)
-            member.settle()
-            member.left()
-        case S.FENCED:
-            member.on(rejected(member, Reaction.FENCE))
-        case S.FAILED:
-            enforce(member)
-            member.joined(code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
+    if state is not S.UNSUBSCRIBED:
+        owning(member)
+        WAYS[state](member)
     member.expect(state)
+
+
+def prepare(member: Driven) -> None:
+    eager = member.member.eager
+    member.on(EnforceRebalance("x") if eager else Subscribed(frozenset({"t"})))
+
+
+def lose_join(member: Driven) -> None:
+    enforce(member)
+    member.on(RequestFailed(member.ticket(Errand.JOIN_GROUP), LOST))
+
+
+def lead(member: Driven) -> None:
+    enforce(member)
+    member.joined(2, leader="m-1")
+
+
+def sync(member: Driven) -> None:
+    lead(member)
+    member.assigned()
+
+
+def refuse_join(member: Driven, code: ErrorCode) -> None:
+    enforce(member)
+    member.joined(code=code)
+
+
+def leave(member: Driven) -> None:
+    member.on(Unsubscribed())
+    member.settle()
+
+
+def finish(member: Driven) -> None:
+    close(member)
+    member.settle()
+    member.left()
 
 
 def enforce(member: Driven) -> None:
@@ -138,11 +135,6 @@ def rejected(member: Driven, reaction: Reaction) -> CommitRejected:
     return CommitRejected(reaction, generation, 0)
 
 
-def signal(member: Driven, reaction: Reaction) -> None:
-    """Tell it beside the round: a commit's answer, or a generation that is still known."""
-    member.on(rejected(member, reaction))
-
-
 def past(member: Driven, instant: float) -> None:
     member.now = instant
     member.on(Tick())
@@ -166,81 +158,46 @@ def drain_limit(member: Driven) -> None:
             member.beat()
 
 
-def pull(member: Driven, row: MemberRow) -> None:  # noqa: C901 - one arm per trigger
+def pull(member: Driven, row: MemberRow) -> None:
     """Make the row's trigger happen, with the row's guard holding."""
-    answers = {
-        T.MEMBER_ID_GIVEN: ErrorCode.MEMBER_ID_REQUIRED,
-        T.RETRY_LATER: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-        T.REJOIN_ASKED: ErrorCode.REBALANCE_IN_PROGRESS,
-        T.GENERATION_REFUSED: ErrorCode.ILLEGAL_GENERATION,
-        T.MEMBER_REFUSED: ErrorCode.UNKNOWN_MEMBER_ID,
-    }
-    signals = {
-        T.REBALANCE_SIGNALLED: Reaction.REJOIN,
-        T.GENERATION_STALE: Reaction.DROP_GENERATION,
-        T.EXPELLED: Reaction.DROP_MEMBER,
-        T.FENCED: Reaction.FENCE,
-    }
     if row.when is Guard.HANDS_BACK and row.at in (S.ASSIGNING, S.SYNCING):
         member.on(Subscribed(frozenset({"t"})))
-    match row.on:
-        case T.SUBSCRIBED:
-            dropped = row.when is Guard.HANDS_BACK
-            member.on(Subscribed(frozenset({"t"} if dropped else {"t", "u", "v"})))
-        case T.UNSUBSCRIBED:
-            member.on(Unsubscribed())
-        case T.CLOSE_REQUESTED:
-            close(member)
-        case T.REBALANCE_ENFORCED:
-            member.on(EnforceRebalance("y"))
-        case T.TOPICS_CHANGED:
-            member.on(MetadataChanged({"t": 9}))
-        case T.POLL_RESUMED:
-            member.on(Polled())
-        case T.HANDED_BACK:
-            member.settle()
-        case T.ROUND_OWED:
-            owe_round(member)
-        case T.COORDINATOR_READY:
-            member.on(Tick(), after=0.5)
-            member.found()
-        case T.COORDINATOR_LOST:
-            errand = Errand.JOIN_GROUP if row.at is S.JOINING else Errand.SYNC_GROUP
-            member.on(RequestFailed(member.ticket(errand), LOST))
-        case T.ELECTED:
-            member.joined(2, leader="m-1")
-        case T.ELECTED_UNASKED:
-            answer = join_answer(member.member, 2, leader="m-1", skip=True)
-            member.on(Answered(member.ticket(Errand.JOIN_GROUP), answer))
-        case T.JOINED:
-            member.joined(2)
-        case T.ASSIGNOR_DONE:
-            member.assigned()
-        case T.ASSIGNOR_FAILED:
-            member.on(AssignorFailed(member.ticket(Errand.RUN_ASSIGNOR), ValueError("x")))
-        case T.SYNCED:
-            member.synced("t-0", "u-0")
-        case T.ASSIGNMENT_UNREADABLE:
-            member.synced(data=b"\x00")
-        case T.LEAVE_ENDED:
-            end_leave(member, row.when)
-        case T.REFUSED:
-            refuse(member)
-        case T.POLL_EXPIRED:
-            expire_poll_in(member)
-        case T.DRAIN_LIMIT:
-            drain_limit(member)
-        case T.CLOSE_LIMIT:
-            close(member)
-            past(member, member.now + (5 if row.at is S.LEAVING else 4))
-        case T.HEARTBEAT_DUE | T.BACKOFF_OVER | T.LEASE_EXPIRED:
-            past(member, alone(member, row.on))
-        case _ if row.on in signals:
-            signal(member, signals[row.on])
-        case _ if row.at is S.JOINING:
-            member.joined(code=answers[row.on])
-        case _:
-            member.synced(code=answers[row.on])
+    if row.on in SIGNALS:
+        member.on(rejected(member, SIGNALS[row.on]))
+    elif row.on in REFUSALS:
+        answer = member.joined if row.at is S.JOINING else member.synced
+        answer(code=REFUSALS[row.on])
+    else:
+        PULLS[row.on](member, row)
+
+
+def resubscribe(member: Driven, row: MemberRow) -> None:
+    dropped = row.when is Guard.HANDS_BACK
+    member.on(Subscribed(frozenset({"t"} if dropped else {"t", "u", "v"})))
+
+
+def lose_coordinator(member: Driven, row: MemberRow) -> None:
+    errand = Errand.JOIN_GROUP if row.at is S.JOINING else Errand.SYNC_GROUP
+    member.on(RequestFailed(member.ticket(errand), LOST))
+
+
+def find(member: Driven) -> None:
+    member.on(Tick(), after=0.5)
+    member.found()
+
+
+def elect_unasked(member: Driven) -> None:
+    answer = join_answer(member.member, 2, leader="m-1", skip=True)
+    member.on(Answered(member.ticket(Errand.JOIN_GROUP), answer))
+
+
+def fail_assignor(member: Driven) -> None:
+    member.on(AssignorFailed(member.ticket(Errand.RUN_ASSIGNOR), ValueError("x")))
+
+
+def close_limit(member: Driven, row: MemberRow) -> None:
+    close(member)
+    past(member, member.now + (5 if row.at is S.LEAVING else 4))
 
 
 def owe_round(member: Driven) -> None:
@@ -253,10 +210,10 @@ def owe_round(member: Driven) -> None:
     member.synced("t-0", "u-0")
 
 
-def end_leave(member: Driven, guard: Guard | None) -> None:
-    if guard is Guard.CLOSING:
+def end_leave(member: Driven, row: MemberRow) -> None:
+    if row.when is Guard.CLOSING:
         close(member)
-    if guard is Guard.WANTS_JOIN:
+    if row.when is Guard.WANTS_JOIN:
         member.subscribe("v")
     member.left()
 
@@ -286,6 +243,66 @@ def expire_poll_in(member: Driven) -> None:
         heartbeat_at=member.now + 1,
     )
     member.on(Tick())
+
+
+WAYS: dict[MemberState, Callable[[Driven], object]] = {
+    S.STABLE: lambda _: None,
+    S.FINDING: lose_join,
+    S.PREPARING: prepare,
+    S.JOINING: enforce,
+    S.ASSIGNING: lead,
+    S.SYNCING: sync,
+    S.BACKING_OFF: lambda m: refuse_join(m, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
+    S.DORMANT: expire_poll,
+    S.RELEASING: lambda m: m.on(Unsubscribed()),
+    S.LEAVING: leave,
+    S.LEFT: finish,
+    S.FENCED: lambda m: m.on(rejected(m, Reaction.FENCE)),
+    S.FAILED: lambda m: refuse_join(m, ErrorCode.GROUP_AUTHORIZATION_FAILED),
+}
+
+REFUSALS = {
+    T.MEMBER_ID_GIVEN: ErrorCode.MEMBER_ID_REQUIRED,
+    T.RETRY_LATER: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    T.REJOIN_ASKED: ErrorCode.REBALANCE_IN_PROGRESS,
+    T.GENERATION_REFUSED: ErrorCode.ILLEGAL_GENERATION,
+    T.MEMBER_REFUSED: ErrorCode.UNKNOWN_MEMBER_ID,
+}
+
+SIGNALS = {
+    T.REBALANCE_SIGNALLED: Reaction.REJOIN,
+    T.GENERATION_STALE: Reaction.DROP_GENERATION,
+    T.EXPELLED: Reaction.DROP_MEMBER,
+    T.FENCED: Reaction.FENCE,
+}
+
+PULLS: dict[Trigger, Callable[[Driven, MemberRow], object]] = {
+    T.SUBSCRIBED: resubscribe,
+    T.UNSUBSCRIBED: lambda m, _: m.on(Unsubscribed()),
+    T.CLOSE_REQUESTED: lambda m, _: close(m),
+    T.REBALANCE_ENFORCED: lambda m, _: m.on(EnforceRebalance("y")),
+    T.TOPICS_CHANGED: lambda m, _: m.on(MetadataChanged({"t": 9})),
+    T.POLL_RESUMED: lambda m, _: m.on(Polled()),
+    T.HANDED_BACK: lambda m, _: m.settle(),
+    T.ROUND_OWED: lambda m, _: owe_round(m),
+    T.COORDINATOR_READY: lambda m, _: find(m),
+    T.COORDINATOR_LOST: lose_coordinator,
+    T.ELECTED: lambda m, _: m.joined(2, leader="m-1"),
+    T.ELECTED_UNASKED: lambda m, _: elect_unasked(m),
+    T.JOINED: lambda m, _: m.joined(2),
+    T.ASSIGNOR_DONE: lambda m, _: m.assigned(),
+    T.ASSIGNOR_FAILED: lambda m, _: fail_assignor(m),
+    T.SYNCED: lambda m, _: m.synced("t-0", "u-0"),
+    T.ASSIGNMENT_UNREADABLE: lambda m, _: m.synced(data=b"\x00"),
+    T.LEAVE_ENDED: end_leave,
+    T.REFUSED: lambda m, _: refuse(m),
+    T.POLL_EXPIRED: lambda m, _: expire_poll_in(m),
+    T.DRAIN_LIMIT: lambda m, _: drain_limit(m),
+    T.CLOSE_LIMIT: close_limit,
+    T.HEARTBEAT_DUE: lambda m, row: past(m, alone(m, row.on)),
+    T.BACKOFF_OVER: lambda m, row: past(m, alone(m, row.on)),
+    T.LEASE_EXPIRED: lambda m, row: past(m, alone(m, row.on)),
+}
 
 
 @pytest.mark.parametrize("row", ROWS.rows, ids=str)
