@@ -167,7 +167,7 @@ class Cluster:
             BrokerError: the broker refused.
         """
         with anyio.fail_after(timeout):
-            answer = await self._ask_metadata(topics)
+            answer = await self._ask_metadata(topics, may_create=False)
         if answer is None:
             raise NoBrokerError(self._trouble, timeout)
         found, _ = merge_metadata(EMPTY_VIEW, answer)
@@ -303,7 +303,8 @@ class Cluster:
         self._plan.began()
         self._asked += 1
         try:
-            answer = await self._ask_metadata(self._watched)
+            may_create = self.settings.allow_auto_create_topics
+            answer = await self._ask_metadata(self._watched, may_create=may_create)
             if answer is None:
                 self._plan.failed(self.ports.clock())
                 return
@@ -324,7 +325,9 @@ class Cluster:
             self.ports.clock(), changed=changed, incomplete=is_incomplete(merged, self._watched)
         )
 
-    async def _ask_metadata(self, topics: frozenset[str] | None) -> MetadataResponse | None:
+    async def _ask_metadata(
+        self, topics: frozenset[str] | None, *, may_create: bool
+    ) -> MetadataResponse | None:
         """Ask one broker after the other; None when nobody answered.
 
         Raises:
@@ -336,9 +339,7 @@ class Cluster:
             if topics is None
             else tuple(MetadataRequestTopic(name=name) for name in sorted(topics))
         )
-        request = MetadataRequest(
-            topics=rows, allow_auto_topic_creation=self.settings.allow_auto_create_topics
-        )
+        request = MetadataRequest(topics=rows, allow_auto_topic_creation=may_create)
         found = await first_answer(self._candidates(), self._ask_one(request), self._trouble)
         if found is None:
             return None

@@ -20,6 +20,10 @@ R = TypeVar("R")
 _HEDGE_AFTER: Final = 2.0
 """Seconds of silence after which the next broker is asked too."""
 
+_BETWEEN: Final = 0.15
+"""Seconds from a failure to the next attempt: a handshake and a question each, that is less than
+20 requests in a second however many brokers refuse at once."""
+
 
 def reason_of(error: Exception) -> str:
     """Say why an attempt failed, without the address that stands beside it anyway."""
@@ -53,7 +57,9 @@ async def first_answer(
             over.set()
 
     async with anyio.create_task_group() as tasks:
-        for endpoint in candidates:
+        for number, endpoint in enumerate(candidates):
+            if number:
+                await anyio.sleep(_BETWEEN)
             over = anyio.Event()
             tasks.start_soon(attempt, endpoint, over)
             with anyio.move_on_after(_HEDGE_AFTER):

@@ -1,0 +1,70 @@
+"""Where a group's coordinator is: the question, and how its answer reads.
+
+Decides: nothing about groups; the membership machine drives discovery.
+Never: trusts an address that cannot be one. A named node may be dead all the same: brokers go on
+naming a killed coordinator for seconds.
+KIP-699 (FindCoordinator in batches).
+"""
+
+from dataclasses import dataclass
+
+from kgroup.codes import ApiKey
+from kgroup.errors import DecodeError
+from kgroup.net.cluster import Cluster
+from kgroup.net.metadata import address_fault
+from kgroup.net.verdict import refusal
+from kgroup.wire.messages import FindCoordinatorRequest, FindCoordinatorResponse
+
+__all__ = ["Coordinator", "coordinator_of", "find_coordinator", "find_coordinator_request"]
+
+
+@dataclass(frozen=True, slots=True)
+class Coordinator:
+    """The broker that coordinates a group; give it to `Cluster.learn_node`."""
+
+    node_id: int
+    host: str
+    port: int
+
+
+def find_coordinator_request(group_id: str) -> FindCoordinatorRequest:
+    """Return the question for one group; `Cluster.send_any` takes it."""
+    return FindCoordinatorRequest(coordinator_keys=(group_id,))
+
+
+def coordinator_of(answer: FindCoordinatorResponse, group_id: str) -> Coordinator:
+    """Read the answer for one group, in either layout.
+
+    Raises:
+        BrokerError: no coordinator; the code says why (UnauthorizedError when not permitted).
+        DecodeError: the answer is about other groups, or names an impossible address.
+    """
+    if answer.coordinators:
+        rows = [row for row in answer.coordinators if row.key == group_id]
+        if len(rows) != 1:
+            raise DecodeError("FindCoordinator answer", f"{len(rows)} rows for group {group_id!r}")
+        row = rows[0]
+        code, message = row.error_code, row.error_message
+        found = Coordinator(row.node_id, row.host, row.port)
+    else:
+        code, message = answer.error_code, answer.error_message
+        found = Coordinator(answer.node_id, answer.host, answer.port)
+    if code:
+        raise refusal(ApiKey.FIND_COORDINATOR, code, (group_id,), message)
+    fault = address_fault(found.host, found.port)
+    if fault is not None or found.node_id < 0:
+        raise DecodeError("FindCoordinator answer", fault or f"node {found.node_id}")
+    return found
+
+
+async def find_coordinator(cluster: Cluster, group_id: str, *, timeout: float) -> Coordinator:
+    """Ask once where a group's coordinator is; the cluster can send to it afterwards.
+
+    Raises:
+        BrokerError, DecodeError: see `coordinator_of`.
+        NoBrokerError, ConnectionLostError, TimeoutError: see `Cluster.send_any`.
+    """
+    answer = await cluster.send_any(find_coordinator_request(group_id), timeout=timeout)
+    found = coordinator_of(answer, group_id)
+    cluster.learn_node(found.node_id, found.host, found.port)
+    return found

@@ -1,0 +1,255 @@
+"""Asks the leaders of partitions where their logs begin and end, and what was written when.
+
+Decides: which leader is asked, and which answers are worth another question (N13): an omitted or
+doubled partition and a leader that moved are; a refusal stays with its partition.
+Never: decides where a consumer starts; that is `kgroup.offsets`.
+KIPs: 79 (by timestamp), 98 (isolation), 320 (leader epochs).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Final
+
+import anyio
+
+from kgroup.codes import ApiKey, ErrorCode
+from kgroup.errors import BrokerError, DecodeError, KGroupError, TransportError
+from kgroup.net.backoff import Backoff
+from kgroup.net.cluster import Cluster, ClusterView, Lane
+from kgroup.net.verdict import Verdict, refusal, verdict
+from kgroup.types import IsolationLevel, TopicPartition
+from kgroup.wire.messages import (
+    ListOffsetsPartition,
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopic,
+)
+
+__all__ = ["ListedOffset", "ListedOffsets", "OffsetSpec", "list_offsets"]
+
+_CONSUMER: Final = -1
+"""What a consumer sends as replica id."""
+
+
+class OffsetSpec(Enum):
+    """A place in a log that has a name."""
+
+    LATEST = -1
+    EARLIEST = -2
+    MAX_TIMESTAMP = -3
+
+
+@dataclass(frozen=True, slots=True)
+class ListedOffset:
+    """One place in a log.
+
+    Args:
+        offset: its offset.
+        timestamp: of the record there, ms since the epoch; None when the broker did not say.
+        leader_epoch: of the record there, None when the broker did not say (KIP-320).
+    """
+
+    offset: int
+    timestamp: int | None = None
+    leader_epoch: int | None = None
+
+
+@dataclass(slots=True)
+class ListedOffsets:
+    """What became of each partition asked about; every one is in exactly one of the two.
+
+    Args:
+        offsets: what was found; None where no record is that young.
+        errors: why nothing was found.
+    """
+
+    offsets: dict[TopicPartition, ListedOffset | None] = field(default_factory=dict)
+    errors: dict[TopicPartition, Exception] = field(default_factory=dict)
+
+    def all(self) -> Mapping[TopicPartition, ListedOffset | None]:
+        """Return every partition's offset, or raise the error of the first that has one."""
+        for tp in sorted(self.errors):
+            raise self.errors[tp]
+        return self.offsets
+
+
+async def list_offsets(
+    cluster: Cluster,
+    wanted: Mapping[TopicPartition, OffsetSpec | int],
+    *,
+    isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
+    timeout: float,
+) -> ListedOffsets:
+    """Find offsets.
+
+    Args:
+        cluster: running.
+        wanted: partition -> a named place, or a timestamp in ms since the epoch, not negative:
+            the first record at or after it.
+        isolation: with READ_COMMITTED the latest offset is the last stable one.
+        timeout: seconds for all partitions together.
+
+    Returns:
+        An offset or an error for every partition; a partition without an answer in time keeps
+        its last error, or TimeoutError.
+
+    Raises:
+        ValueError: a timestamp is negative.
+    """
+    if any(isinstance(at, int) and at < 0 for at in wanted.values()):
+        raise ValueError("a timestamp cannot be negative; OffsetSpec names the ends of a log")
+    listed = ListedOffsets()
+    search = _Search(cluster, dict(wanted), isolation, listed)
+    backoff = Backoff(cluster.settings.retry_backoff, cluster.settings.retry_backoff_max)
+    with anyio.move_on_after(timeout):
+        while search.open:
+            await search.round()
+            if search.open:
+                backoff = backoff.failed()
+                await anyio.sleep(backoff.pause(cluster.ports.dice))
+    for tp in search.open:
+        late = TimeoutError(f"LIST_OFFSETS for {tp}: no answer within {timeout:g} s")
+        listed.errors.setdefault(tp, late)
+    return listed
+
+
+class _Search:
+    """The partitions that still lack an answer, and one round of questions about them."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        wanted: dict[TopicPartition, OffsetSpec | int],
+        isolation: IsolationLevel,
+        listed: ListedOffsets,
+    ) -> None:
+        self._cluster = cluster
+        self._isolation = isolation
+        self._listed = listed
+        self._view: ClusterView | None = None
+        self.open = wanted
+
+    async def round(self) -> None:
+        """Ask every leader once; what failed for now stays open."""
+        if not await self._find_leaders():
+            return
+        assert self._view is not None
+        by_leader: dict[int, list[TopicPartition]] = {}
+        for tp in self.open:
+            leader = self._view.leader(tp)
+            if leader is not None:
+                by_leader.setdefault(leader, []).append(tp)
+        self._note_leaderless()
+        async with anyio.create_task_group() as tasks:
+            for node_id, partitions in by_leader.items():
+                tasks.start_soon(self._ask, node_id, partitions)
+
+    async def _find_leaders(self) -> bool:
+        """Use what the cluster knows first, and ask when that was not enough."""
+        if self._view is None and all(
+            self._cluster.view.leader(tp) is not None for tp in self.open
+        ):
+            self._view = self._cluster.view
+            return True
+        topics = frozenset(tp.topic for tp in self.open)
+        try:
+            self._view = await self._cluster.look_up(
+                topics, timeout=self._cluster.settings.request_timeout
+            )
+        except (BrokerError, TransportError, DecodeError, TimeoutError) as error:
+            for tp in self.open:
+                self._listed.errors[tp] = error
+            return False
+        return True
+
+    def _note_leaderless(self) -> None:
+        assert self._view is not None
+        for tp in list(self.open):
+            if self._view.leader(tp) is not None:
+                continue
+            topic = self._view.topics.get(tp.topic)
+            code = topic.error if topic is not None and topic.error else 0
+            if not code:
+                known = topic is not None and tp.partition in topic.partitions
+                missing = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                code = ErrorCode.LEADER_NOT_AVAILABLE if known else missing
+            self._failed(tp, code)
+
+    async def _ask(self, node_id: int, partitions: list[TopicPartition]) -> None:
+        timeout = self._cluster.settings.request_timeout
+        try:
+            answer = await self._cluster.send(
+                node_id, self._request(partitions), lane=Lane.CONTROL, timeout=timeout
+            )
+        except (TransportError, DecodeError, TimeoutError) as error:
+            for tp in partitions:
+                self._listed.errors[tp] = error
+            return
+        except KGroupError as error:
+            for tp in partitions:
+                self._listed.errors[tp] = error
+                del self.open[tp]
+            return
+        self._read(answer, partitions)
+
+    def _request(self, partitions: list[TopicPartition]) -> ListOffsetsRequest:
+        by_topic: dict[str, list[ListOffsetsPartition]] = {}
+        for tp in partitions:
+            assert self._view is not None
+            known = self._view.partition(tp)
+            epoch = None if known is None else known.leader_epoch
+            at = self.open[tp]
+            row = ListOffsetsPartition(
+                partition_index=tp.partition,
+                current_leader_epoch=-1 if epoch is None else epoch,
+                timestamp=at.value if isinstance(at, OffsetSpec) else at,
+            )
+            by_topic.setdefault(tp.topic, []).append(row)
+        return ListOffsetsRequest(
+            replica_id=_CONSUMER,
+            isolation_level=self._isolation.value,
+            topics=tuple(
+                ListOffsetsTopic(name=name, partitions=tuple(rows))
+                for name, rows in by_topic.items()
+            ),
+        )
+
+    def _read(self, answer: ListOffsetsResponse, partitions: list[TopicPartition]) -> None:
+        rows: dict[TopicPartition, list[ListOffsetsPartitionResponse]] = {}
+        for topic in answer.topics:
+            for row in topic.partitions:
+                rows.setdefault(TopicPartition(topic.name, row.partition_index), []).append(row)
+        for tp in partitions:
+            match rows.get(tp, []):
+                case [row] if row.error_code == ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT:
+                    self._found(tp, None)
+                case [row] if row.error_code:
+                    self._failed(tp, row.error_code)
+                case [row]:
+                    self._found(tp, _listed(row))
+                case several:
+                    reason = f"{len(several)} rows for {tp}"
+                    self._listed.errors[tp] = DecodeError("ListOffsets answer", reason)
+
+    def _found(self, tp: TopicPartition, offset: ListedOffset | None) -> None:
+        self._listed.offsets[tp] = offset
+        self._listed.errors.pop(tp, None)
+        del self.open[tp]
+
+    def _failed(self, tp: TopicPartition, code: int) -> None:
+        self._listed.errors[tp] = refusal(ApiKey.LIST_OFFSETS, code, (str(tp),))
+        if verdict(code) is Verdict.REFUSED:
+            del self.open[tp]
+
+
+def _listed(row: ListOffsetsPartitionResponse) -> ListedOffset | None:
+    """Read one answer; a negative offset means that there is no such record."""
+    if row.offset < 0:
+        return None
+    return ListedOffset(
+        offset=row.offset,
+        timestamp=row.timestamp if row.timestamp >= 0 else None,
+        leader_epoch=row.leader_epoch if row.leader_epoch >= 0 else None,
+    )

@@ -1,0 +1,241 @@
+"""What a metadata answer changes in a view, and what of it is not believed."""
+
+from typing import Any
+
+import pytest
+
+from kgroup.codes import ErrorCode
+from kgroup.errors import DecodeError
+from kgroup.net.metadata import (
+    EMPTY_VIEW,
+    ClusterView,
+    is_incomplete,
+    merge_brokers,
+    merge_metadata,
+)
+from kgroup.types import TopicPartition
+from kgroup.wire.messages import (
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+
+ID_1, ID_2 = b"1" * 16, b"2" * 16
+TP = TopicPartition("t", 0)
+
+
+def broker(node_id: int = 1, **given: Any) -> MetadataResponseBroker:
+    return MetadataResponseBroker(
+        **{"node_id": node_id, "host": f"b{node_id}", "port": 9092, **given}
+    )
+
+
+def partition(index: int = 0, leader: int = 1, epoch: int = 5, **given: Any):
+    row = {
+        "partition_index": index,
+        "leader_id": leader,
+        "leader_epoch": epoch,
+        "replica_nodes": (1, 2),
+        "isr_nodes": (1,),
+        **given,
+    }
+    return MetadataResponsePartition(**row)
+
+
+def topic(*rows: MetadataResponsePartition, **given: Any) -> MetadataResponseTopic:
+    return MetadataResponseTopic(**{"name": "t", "topic_id": ID_1, "partitions": rows, **given})
+
+
+def answer(*topics: MetadataResponseTopic, **given: Any) -> MetadataResponse:
+    return MetadataResponse(**{"brokers": (broker(1), broker(2)), "topics": topics, **given})
+
+
+def merged(old: ClusterView, *topics: MetadataResponseTopic, **given: Any) -> ClusterView:
+    return merge_metadata(old, answer(*topics, **given))[0]
+
+
+KNOWN = merged(EMPTY_VIEW, topic(partition(0, leader=2, epoch=5), partition(1)))
+
+
+def test_the_first_answer_is_the_view() -> None:
+    found = KNOWN.partition(TP)
+    assert found is not None
+    assert (found.leader, found.leader_epoch, found.replicas) == (2, 5, (1, 2))
+    assert KNOWN.partitions_of("t") == (TP, TopicPartition("t", 1))
+    assert KNOWN.topic_id("t") == ID_1
+
+
+def test_an_unknown_partition_or_topic_is_none() -> None:
+    assert KNOWN.partition(TopicPartition("t", 9)) is None
+    assert KNOWN.leader(TopicPartition("x", 0)) is None
+    assert KNOWN.partitions_of("x") == ()
+    assert KNOWN.topic_named(ID_2) is None
+
+
+def test_an_older_epoch_does_not_replace_a_newer_one() -> None:
+    assert merged(KNOWN, topic(partition(0, leader=1, epoch=4), partition(1))).leader(TP) == 2
+
+
+def test_an_equal_or_newer_epoch_replaces() -> None:
+    for epoch in (5, 6):
+        assert merged(KNOWN, topic(partition(0, leader=1, epoch=epoch))).leader(TP) == 1
+
+
+def test_an_answer_without_epochs_is_believed() -> None:
+    assert merged(KNOWN, topic(partition(0, leader=1, epoch=-1))).leader(TP) == 1
+
+
+def test_a_topic_made_anew_begins_with_any_epoch() -> None:
+    view = merged(KNOWN, topic(partition(0, leader=1, epoch=0), topic_id=ID_2))
+    assert view.leader(TP) == 1
+    assert view.topic_id("t") == ID_2
+
+
+def test_another_cluster_begins_with_any_epoch() -> None:
+    old = merged(EMPTY_VIEW, topic(partition(0, leader=2, epoch=5)), cluster_id="a")
+    view = merged(old, topic(partition(0, leader=1, epoch=0)), cluster_id="b")
+    assert view.leader(TP) == 1
+
+
+def test_an_equal_answer_returns_the_old_view_itself() -> None:
+    again = merged(KNOWN, topic(partition(0, leader=2, epoch=5), partition(1)))
+    assert again is KNOWN
+
+
+def test_a_topic_that_is_not_answered_is_forgotten() -> None:
+    assert not merged(KNOWN).topics
+
+
+def test_a_leader_that_no_broker_is_leads_nothing() -> None:
+    assert merged(EMPTY_VIEW, topic(partition(leader=9))).leader(TP) is None
+
+
+def test_a_temporary_error_keeps_what_was_known() -> None:
+    view = merged(KNOWN, topic(error_code=ErrorCode.LEADER_NOT_AVAILABLE))
+    assert view.topics["t"].error == ErrorCode.LEADER_NOT_AVAILABLE
+    assert view.leader(TP) == 2
+
+
+@pytest.mark.parametrize(
+    "code", [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.TOPIC_AUTHORIZATION_FAILED]
+)
+def test_a_topic_that_is_gone_or_hidden_keeps_its_error_and_nothing_else(code: int) -> None:
+    view = merged(KNOWN, topic(error_code=code))
+    assert view.topics["t"].error == code
+    assert not view.partitions_of("t")
+
+
+def test_a_partition_keeps_its_own_error() -> None:
+    code = ErrorCode.REPLICA_NOT_AVAILABLE
+    found = merged(EMPTY_VIEW, topic(partition(error_code=code))).partition(TP)
+    assert found is not None
+    assert found.error == code
+
+
+def test_racks_of_replicas_come_from_their_brokers() -> None:
+    brokers = (broker(1, rack="a"), broker(2))
+    assert merged(EMPTY_VIEW, topic(partition()), brokers=brokers).replica_racks(TP) == {"a"}
+
+
+# -- what is not believed (N12) ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        (broker(2, port=0), "port 0"),
+        (broker(2, port=70_000), "port 70000"),
+        (broker(2, host=""), "the host is empty"),
+    ],
+)
+def test_an_impossible_broker_leaves_the_one_known_before(
+    row: MetadataResponseBroker, words: str
+) -> None:
+    view, rejected = merge_metadata(KNOWN, answer(brokers=(broker(1), row)))
+    assert view.brokers[2].endpoint == KNOWN.brokers[2].endpoint
+    assert words in rejected[0]
+
+
+def test_a_node_id_given_twice_leaves_the_broker_known_before() -> None:
+    rows = (broker(1), broker(2, host="x"), broker(2, host="y"))
+    view, rejected = merge_metadata(KNOWN, answer(brokers=rows))
+    assert view.brokers[2].endpoint.host == "b2"
+    assert len(rejected) == 2
+
+
+def test_an_impossible_broker_nobody_knew_is_left_out() -> None:
+    view, _ = merge_metadata(EMPTY_VIEW, answer(brokers=(broker(1), broker(-3))))
+    assert list(view.brokers) == [1]
+
+
+@pytest.mark.parametrize("rows", [(), (broker(1, port=0),), (broker(),) * 100_001])
+def test_an_answer_without_usable_brokers_is_refused_whole(
+    rows: tuple[MetadataResponseBroker, ...],
+) -> None:
+    with pytest.raises(DecodeError, match="broker"):
+        merge_metadata(EMPTY_VIEW, answer(brokers=rows))
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        (partition(0, leader=1, epoch=9), partition(0, leader=1, epoch=9)),
+        (partition(0, leader=-2, epoch=9),),
+    ],
+)
+def test_an_impossible_partition_leaves_the_one_known_before(
+    rows: tuple[MetadataResponsePartition, ...],
+) -> None:
+    view, rejected = merge_metadata(KNOWN, answer(topic(*rows)))
+    assert view.leader(TP) == 2
+    assert rejected
+
+
+def test_a_negative_partition_is_left_out() -> None:
+    view, rejected = merge_metadata(EMPTY_VIEW, answer(topic(partition(-1), partition(0))))
+    assert view.partitions_of("t") == (TP,)
+    assert rejected == ("partition t--1: the number is negative",)
+
+
+def test_a_topic_given_twice_leaves_the_one_known_before() -> None:
+    view, rejected = merge_metadata(KNOWN, answer(topic(), topic(topic_id=ID_2)))
+    assert view.topics["t"] == KNOWN.topics["t"]
+    assert len(rejected) == 2
+
+
+def test_a_topic_without_a_name_is_left_out() -> None:
+    view, rejected = merge_metadata(EMPTY_VIEW, answer(topic(name=None)))
+    assert not view.topics
+    assert rejected == ("topic None: named not at all",)
+
+
+# -- what is missing -----------------------------------------------------------------------------
+
+
+def test_a_view_is_incomplete_while_a_topic_or_a_leader_is_missing() -> None:
+    watched = frozenset({"t"})
+    assert not is_incomplete(KNOWN, watched)
+    assert is_incomplete(EMPTY_VIEW, watched)
+    assert is_incomplete(merged(EMPTY_VIEW, topic(partition(leader=-1))), watched)
+    gone = topic(error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    assert is_incomplete(merged(EMPTY_VIEW, gone), watched)
+
+
+def test_a_topic_that_may_not_be_seen_is_not_missing() -> None:
+    hidden = topic(error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    assert not is_incomplete(merged(EMPTY_VIEW, hidden), frozenset({"t"}))
+
+
+def test_what_is_not_watched_is_not_missing() -> None:
+    leaderless = merged(EMPTY_VIEW, topic(partition(leader=-1)))
+    assert not is_incomplete(leaderless, frozenset())
+    assert is_incomplete(leaderless, None)
+
+
+def test_merging_brokers_keeps_the_topics() -> None:
+    other = merged(EMPTY_VIEW, brokers=(broker(7),))
+    view = merge_brokers(KNOWN, other)
+    assert list(view.brokers) == [7]
+    assert view.topics == KNOWN.topics
+    assert merge_brokers(view, other) is view
