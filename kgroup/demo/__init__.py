@@ -1,0 +1,27 @@
+"""The demo: a group of consumers on a real Kafka, watched, disturbed, and judged by its logs.
+
+Decides: how it is called.
+Never: imports its own parts at once: each member's process goes through here on its way to
+`kgroup.demo.member`, and needs none of them.
+"""
+
+import importlib
+
+__all__ = ["run"]
+
+
+def run(*, seconds: float = 45.0, members: int = 3, tty: bool = True) -> int:
+    """Run the demo and return its exit code: 0 only if the verdict is clean.
+
+    Args:
+        seconds: how long the group works after it has settled.
+        members: how many it starts with, at least 2.
+        tty: draw a live view; False prints lines. Without a terminal lines are printed anyway.
+
+    Raises:
+        UnsupportedError: no Kafka can be had here; it names the ways to have one.
+        KGroupError: a member ended by itself, or the broker refused.
+        TimeoutError: something did not happen in time.
+    """
+    show = importlib.import_module("kgroup.demo.show")
+    return int(show.run_demo(seconds=seconds, members=members, tty=tty))

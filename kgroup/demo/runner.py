@@ -1,0 +1,175 @@
+"""One run of the demo: topic, stream, members, disturbances, drain, and the logs that are left.
+
+Decides: the order of things, and that whatever was started is stopped.
+Never: judges the run; `kgroup.demo.judging` does, from the logs alone.
+"""
+
+import sys
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import anyio
+
+from kgroup.demo.board import Board, Condition
+from kgroup.demo.crew import Crew
+from kgroup.demo.member import MemberOrders
+from kgroup.demo.scenario import Action, MemberPlan, Scenario, Step
+from kgroup.demo.stage import Stage
+from kgroup.demo.stream import Stream
+from kgroup.demo.view import Screen
+from kgroup.journal import FaultStep, Phase
+from kgroup.net.admin import NewTopic, create_topics
+from kgroup.net.cluster import Cluster
+from kgroup.net.ports import system_clock, system_ports
+from kgroup.net.producer import Producer
+from kgroup.net.settings import NetSettings
+from kgroup.observe.journal_file import JournalFile, local_source, open_journal
+from kgroup.testing.kafka import read_bounds
+from kgroup.testing.kafka.ready import parse_bootstrap
+from kgroup.types import TopicPartition
+
+__all__ = ["PARTITIONS", "Bounds", "Setting", "perform"]
+
+Bounds = Mapping[TopicPartition, tuple[int, int]]
+"""Partition -> its first offset and the offset after its last record."""
+
+PARTITIONS: Final = 12
+
+_REDRAW: Final = 0.25
+_BROKER: Final = 15.0
+_SETTLE: Final = 60.0
+_DRAIN: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """Where a run takes place.
+
+    Args:
+        bootstrap: `host:port` of the brokers, separated by commas.
+        topic: name of a topic that does not exist yet.
+        group: name of a group that does not exist yet.
+        folder: where event logs and error output go; exists.
+    """
+
+    bootstrap: str
+    topic: str
+    group: str
+    folder: Path
+
+    def command(self, plan: MemberPlan) -> tuple[str, ...]:
+        """Return the command line of a member's process."""
+        orders = MemberOrders(
+            label=plan.label,
+            instance=plan.instance,
+            bootstrap=self.bootstrap,
+            group=self.group,
+            topic=self.topic,
+            journal=str(self.folder / f"{plan.label}.jsonl"),
+        )
+        return sys.executable, "-m", "kgroup.demo.member", orders.argument()
+
+
+async def perform(setting: Setting, scenario: Scenario, screen: Screen) -> Bounds:
+    """Play a scenario, and return the bounds of the topic when all of it has been consumed.
+
+    Raises:
+        NoBrokerError: the broker does not answer.
+        MemberFailedError: a member ended by itself.
+        TimeoutError: the group did not settle, or did not read everything, in time.
+    """
+    stage = Stage(Board(partitions=PARTITIONS), system_clock)
+    async with _cluster(setting.bootstrap) as cluster, anyio.create_task_group() as tasks:
+        await create_topics(cluster, [NewTopic(setting.topic, PARTITIONS)], timeout=_BROKER)
+        tasks.start_soon(_show, stage, screen)
+        crew = Crew(stage, tasks, setting.command, setting.folder)
+        try:
+            stream = Stream(Producer(cluster), stage, setting.topic, partitions=PARTITIONS)
+            tasks.start_soon(stream.run)
+            with _journal(setting) as journal:
+                await _play(_Cast(stage, crew, journal), scenario)
+            await stream.stop()
+            await stage.until(_at_rest, _DRAIN, "everything was read")
+            for label in crew.working:
+                await crew.close(label, f"{label} is closed: the run is over")
+        finally:
+            await crew.end()
+        screen.show(stage.board)
+        tasks.cancel_scope.cancel()
+    ask = partial(read_bounds, setting.bootstrap, [setting.topic])
+    return await anyio.to_thread.run_sync(ask)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cast:
+    """Whom the steps of a scenario are done to."""
+
+    stage: Stage
+    crew: Crew
+    journal: JournalFile
+
+
+async def _play(cast: _Cast, scenario: Scenario) -> None:
+    for plan in scenario.members:
+        static = f", static as {plan.instance!r}" if plan.instance else ""
+        await cast.crew.start(plan, f"{plan.label} is started{static}")
+    await cast.stage.until(_all_in, _SETTLE, "the group had settled")
+    begun = anyio.current_time()
+    for step in scenario.steps:
+        await anyio.sleep_until(begun + step.at)
+        await _take(cast, step)
+    await anyio.sleep_until(begun + scenario.seconds)
+
+
+async def _take(cast: _Cast, step: Step) -> None:
+    """Carry out one step; the fault is logged first, so that the audit can name it."""
+    plan, text = step.member, f"{step.action.value}: {step.member.label}"
+    match step.action:
+        case Action.ADD:
+            await cast.crew.start(plan, text)
+        case Action.KILL:
+            cast.journal.emit(FaultStep(Phase.BEGIN, "SIGKILL", plan.label))
+            cast.crew.kill(plan.label, text)
+        case Action.RESTART:
+            await cast.crew.close(plan.label, text)
+            await cast.crew.start(plan, f"{plan.label} is back")
+        case Action.CLOSE:
+            await cast.crew.close(plan.label, text)
+
+
+def _all_in(board: Board) -> bool:
+    """Tell whether everybody who was started runs, and the group is settled."""
+    return board.settled and all(row.condition is not Condition.STARTING for row in board.rows)
+
+
+def _at_rest(board: Board) -> bool:
+    return _all_in(board) and board.drained
+
+
+async def _show(stage: Stage, screen: Screen) -> None:
+    while True:
+        screen.show(stage.board)
+        await anyio.sleep(_REDRAW)
+
+
+def _journal(setting: Setting) -> JournalFile:
+    """Open the log in which the demo itself writes what it does to its members."""
+    source = local_source("demo", setting.group)
+    path = setting.folder / "demo.jsonl"
+    return open_journal(path, source, clock=system_clock, wall=time.time)
+
+
+@asynccontextmanager
+async def _cluster(bootstrap: str) -> AsyncIterator[Cluster]:
+    settings = NetSettings(bootstrap=tuple(parse_bootstrap(bootstrap)), client_id="kgroup-demo")
+    cluster = Cluster(settings, system_ports())
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(cluster.run)
+        await cluster.bootstrap(_BROKER)
+        yield cluster
+        tasks.cancel_scope.cancel()
