@@ -83,7 +83,7 @@ async def test_no_process_is_left_however_deaf(tmp_path: Path):
         await start(crew, stage)
         assert crew.alive == ("m1",)
         await crew.end()
-        assert crew.alive == ()
+        assert not crew.alive
 
 
 async def test_cancelling_the_run_leaves_no_process(tmp_path: Path):
@@ -94,4 +94,4 @@ async def test_cancelling_the_run_leaves_no_process(tmp_path: Path):
             marks.append(crew)
             scope.cancel()
             await anyio.lowlevel.checkpoint()
-    assert marks[0].alive == ()
+    assert not marks[0].alive
