@@ -4,7 +4,6 @@ Decides: the options and their bounds.
 Never: imports the demo before it is asked for.
 """
 
-import importlib
 from typing import Annotated
 
 import typer
@@ -18,6 +17,6 @@ Tty = Annotated[bool, typer.Option("--tty/--no-tty", help="Live view, or plain l
 
 def demo(seconds: Seconds = 45.0, members: Members = 3, tty: Tty = True) -> None:
     """Run a consumer group through joins, a kill and restarts, and judge what happened."""
-    # Most verbs do not need it, and it brings the consumer and its processes along.
-    room = importlib.import_module("kgroup.demo")
-    raise typer.Exit(room.run(seconds=seconds, members=members, tty=tty))
+    from kgroup.demo import run  # noqa: PLC0415 - most verbs do not need it
+
+    raise typer.Exit(run(seconds=seconds, members=members, tty=tty))
