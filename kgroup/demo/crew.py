@@ -135,11 +135,7 @@ class Crew:
         with anyio.CancelScope(shield=True):
             for hand in self._hands.values():
                 hand.ending = True
-                if hand.process.returncode is None:
-                    with suppress(ProcessLookupError):
-                        hand.process.kill()
-                    with anyio.move_on_after(_PATIENCE):
-                        await hand.process.wait()
+                await _end(hand.process)
 
     async def _listen(self, hand: _Hand) -> None:
         label = hand.plan.label
@@ -174,3 +170,12 @@ class Crew:
 def _has_stopped(board: Board, label: str) -> bool:
     row = board.row(label)
     return row is None or row.condition in _STOPPED
+
+
+async def _end(process: Process) -> None:
+    if process.returncode is not None:
+        return
+    with suppress(ProcessLookupError):
+        process.kill()
+    with anyio.move_on_after(_PATIENCE):
+        await process.wait()
