@@ -254,16 +254,21 @@ class _Writer:
             with out.block(f"for _ in range({count}):"):
                 out.line(f"{add}({self.row(cls)})")
             return
-        seen, shape = out.fresh("seen"), out.fresh("shape")
-        out.line(f"{seen} = None")
-        with out.block(f"while len({items}) < {count}:"):
+        left = out.fresh("left")
+        out.line(f"{left} = {count}")
+        sized = [step for step in layout.present if not isinstance(step.form, ScalarForm)]
+        seen = [out.fresh("seen") for _ in sized]
+        for was in seen:
+            out.line(f"{was} = None")
+        with out.block(f"while {left}:"):
+            out.line(f"{left} -= 1")
             values, lengths = self._fields(cls, layout)
             out.line(f"{add}({self._build(cls, values)})")
-            out.line(f"{shape} = ({''.join(f'{length}, ' for length in lengths)})")
-            with out.block(f"if {shape} != {seen} or {count} - len({items}) < {_SHORTEST_RUN}:"):
-                out.line(f"{seen} = {shape}")
-                out.line("continue")
-            self._run(cls, layout, lengths, (count, items, add, shape))
+            alike = [f"{length} == {was}" for length, was in zip(lengths, seen, strict=True)]
+            with out.block(f"if {' and '.join((*alike, f'{left} >= {_SHORTEST_RUN}'))}:"):
+                self._run(cls, layout, lengths, (left, items, add))
+            for length, was in zip(lengths, seen, strict=True):
+                out.line(f"{was} = {length}")
 
     def _run(
         self, cls: type[Declared], layout: Layout, lengths: list[str], loop: tuple[str, ...]
@@ -274,9 +279,9 @@ class _Writer:
             cls: class of the rows.
             layout: its fields in this version.
             lengths: names of the lengths of the last row; all rows of the run have the same.
-            loop: names of the count of rows, the list, its append, and the tuple of lengths.
+            loop: names of the count of rows left, the list, and its append.
         """
-        count, items, add, shape = loop
+        left, items, add = loop
         out = self.source
         parts = tuple(_part(step.form, flexible=self._flexible) for step in layout.present)
         checks = [(out.fresh("c"), out.fresh("e")) for _ in lengths]
@@ -285,14 +290,15 @@ class _Writer:
         picks = [out.fresh("at") for _ in layout.present]
         plan, each, size, before, one = (out.fresh(s) for s in ("plan", "it", "size", "n", "r"))
         plans = out.constant(_plans(parts, tags=self._flexible), "plans")
-        out.line(f"{plan} = {plans}({shape})")
+        out.line(f"{plan} = {plans}(({''.join(f'{length}, ' for length in lengths)}))")
         with out.block(f"if {plan} is None:"):
             out.line("continue")
         names = [each, size, *(name for pair in checks for name in pair), *picks]
         out.line(f"{', '.join(names)} = {plan}")
         out.line(f"{before} = len({items})")
-        room = f"min({count} - {before}, (end - p) // {size}) * {size}"
-        with out.block(f"for {one} in {each}(view[p : p + {room}]):"):
+        with out.block(
+            f"for {one} in {each}(view[p : p + min({left}, (end - p) // {size}) * {size}]):"
+        ):
             if checks:
                 differs = " or ".join(f"{one}[{place}] != {value}" for place, value in checks)
                 with out.block(f"if {differs}:"):
@@ -305,7 +311,9 @@ class _Writer:
             for step in layout.tagged + layout.absent:
                 values[step.name] = out.constant(step.default)
             out.line(f"{add}({self._build(cls, values)})")
-        out.line(f"p += {size} * (len({items}) - {before})")
+        out.line(f"{before} = len({items}) - {before}")
+        out.line(f"{left} -= {before}")
+        out.line(f"p += {size} * {before}")
 
     def _picked(self, step: Step, value: str, lengths: Iterator[str]) -> str:
         if isinstance(step.form, ScalarForm):

@@ -20,6 +20,9 @@ from kgroup.wire.messages import (
     MetadataResponse,
     MetadataResponsePartition,
     MetadataResponseTopic,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
     OffsetFetchResponse,
     OffsetFetchResponsePartition,
     OffsetFetchResponseTopic,
@@ -183,6 +186,16 @@ def test_a_row_with_unknown_tags_in_the_midst_of_a_run_is_read() -> None:
     end = written.index(b"m6") + len(b"m6" + b"\0" + b"\4mmm")
     tagged = written[:end] + bytes.fromhex("01 09 02 aabb") + written[end + 1 :]
     assert decode(JoinGroupResponse, 9, tagged) == decode(JoinGroupResponse, 9, written)
+
+
+@pytest.mark.parametrize("version", [2, 8])
+@pytest.mark.parametrize("count", range(7))
+def test_rows_of_numbers_only_are_read(count: int, version: int) -> None:
+    rows = tuple(
+        OffsetCommitResponsePartition(partition_index=i, error_code=-i) for i in range(count)
+    )
+    answer = OffsetCommitResponse(topics=(OffsetCommitResponseTopic(name="t", partitions=rows),))
+    assert decode(OffsetCommitResponse, version, encode(answer, version)) == answer
 
 
 @pytest.mark.parametrize("version", [0, 5, 7, 9, 12])

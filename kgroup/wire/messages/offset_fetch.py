@@ -154,6 +154,6 @@ class OffsetFetchRequest(Request[OffsetFetchResponse]):
     groups: tuple[OffsetFetchRequestGroup, ...] = wire(
         rows(OffsetFetchRequestGroup), since=8, default=()
     )
-    # Kafka's definition does not call it ignorable, but Java's consumer drops it for an older broker
-    # unless told not to (KIP-447); so does this one.
+    # Kafka's definition does not call it ignorable, but Java's consumer drops it for an older
+    # broker unless told not to (KIP-447); so does this one.
     require_stable: bool = wire(Boolean, since=7, default=False, ignorable=True)
