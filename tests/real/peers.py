@@ -1,0 +1,145 @@
+"""Members of other libraries, as they come: aiokafka and librdkafka.
+
+Decides: how each is driven (a task, a thread) so that a test can see what it owns and has read.
+Never: helps them; what they do in a group is theirs.
+"""
+
+import threading
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import anyio
+from aiokafka import AIOKafkaConsumer
+from aiokafka.coordinator.assignors.range import RangePartitionAssignor
+from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
+from anyio.abc import TaskStatus
+from confluent_kafka import Consumer, Message
+
+from kgroup.types import TopicPartition
+from tests.real.ground import Ground
+
+__all__ = ["AiokafkaPeer", "ConfluentPeer", "Peer"]
+
+_NAP = 0.1
+_ASSIGNORS = {
+    "range": RangePartitionAssignor,
+    "roundrobin": RoundRobinPartitionAssignor,
+}
+
+
+class Peer(Protocol):
+    """What a test sees of a member of another library."""
+
+    owned: frozenset[TopicPartition]
+    seen: list[tuple[TopicPartition, int]]
+
+    async def run(self, *, task_status: TaskStatus[None]) -> None: ...
+    def stop(self) -> None: ...
+
+
+class AiokafkaPeer:
+    """An aiokafka consumer in a task of its own; asyncio only.
+
+    Args:
+        ground: what it reads.
+        group: its group.
+        assignor: "range" or "roundrobin".
+    """
+
+    def __init__(self, ground: Ground, group: str, assignor: str) -> None:
+        self.owned: frozenset[TopicPartition] = frozenset()
+        self.seen: list[tuple[TopicPartition, int]] = []
+        self._ground = ground
+        self._group = group
+        self._assignor = _ASSIGNORS[assignor]
+        self._stopping = False
+
+    async def run(self, *, task_status: TaskStatus[None]) -> None:
+        """Read until stopped."""
+        consumer = AIOKafkaConsumer(
+            self._ground.topic,
+            bootstrap_servers=self._ground.kafka.bootstrap,
+            group_id=self._group,
+            partition_assignment_strategy=[self._assignor],
+            auto_offset_reset="earliest",
+            session_timeout_ms=6000,
+            heartbeat_interval_ms=300,
+            fetch_max_wait_ms=100,
+        )
+        try:
+            await consumer.start()
+            task_status.started()
+            while not self._stopping:
+                found = await consumer.getmany(timeout_ms=int(_NAP * 1000))
+                self.seen += [
+                    (TopicPartition(*tp), r.offset) for tp, rows in found.items() for r in rows
+                ]
+                self.owned = frozenset(TopicPartition(*tp) for tp in consumer.assignment())
+        finally:
+            self.owned = frozenset()
+            with anyio.CancelScope(shield=True):
+                await consumer.stop()
+
+    def stop(self) -> None:
+        """Have it leave; `run` returns when it has."""
+        self._stopping = True
+
+
+class ConfluentPeer:
+    """A confluent-kafka consumer in a thread of its own.
+
+    Args:
+        ground: what it reads.
+        group: its group.
+        assignor: a name librdkafka knows, "cooperative-sticky".
+    """
+
+    def __init__(self, ground: Ground, group: str, assignor: str) -> None:
+        self.owned: frozenset[TopicPartition] = frozenset()
+        self.seen: list[tuple[TopicPartition, int]] = []
+        self._ground = ground
+        self._options: dict[str, Any] = {
+            "bootstrap.servers": ground.kafka.bootstrap,
+            "group.id": group,
+            "partition.assignment.strategy": assignor,
+            "auto.offset.reset": "earliest",
+            "session.timeout.ms": 6000,
+            "heartbeat.interval.ms": 300,
+            "fetch.wait.max.ms": 100,
+            "log_level": 0,
+        }
+        self._stopping = threading.Event()
+
+    async def run(self, *, task_status: TaskStatus[None]) -> None:
+        """Read until stopped."""
+        task_status.started()
+        try:
+            await anyio.to_thread.run_sync(self._read, abandon_on_cancel=True)
+        finally:
+            self._stopping.set()
+
+    def stop(self) -> None:
+        """Have it leave; `run` returns when it has."""
+        self._stopping.set()
+
+    def _read(self) -> None:
+        consumer = Consumer(self._options)
+        try:
+            consumer.subscribe([self._ground.topic])
+            while not self._stopping.is_set():
+                self._take(consumer.consume(500, _NAP))
+                held = consumer.assignment()
+                self.owned = frozenset(TopicPartition(tp.topic, tp.partition) for tp in held)
+        finally:
+            self.owned = frozenset()
+            consumer.close()
+
+    def _take(self, messages: Sequence[Message]) -> None:
+        for message in messages:
+            if message.error() is not None:
+                raise RuntimeError(str(message.error()))
+            topic, partition, offset = message.topic(), message.partition(), message.offset()
+            assert topic is not None
+            assert partition is not None
+            assert offset is not None
+            self.seen.append((TopicPartition(topic, partition), offset))
