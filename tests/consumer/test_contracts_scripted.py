@@ -1,0 +1,79 @@
+"""The contracts, kept by the classic backend towards a scripted coordinator, in virtual time."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import anyio
+import pytest
+
+from kgroup.testing.scripted_cluster import ScriptedCluster
+from kgroup.testing.virtual_time import virtual_ports
+from tests.contracts.cancellation import CancellationContract
+from tests.contracts.claims import ClaimContract
+from tests.contracts.classic_harness import Ground, classic_harness, classic_settings
+from tests.contracts.commits import CommitContract
+from tests.contracts.handover import HandoverContract
+from tests.contracts.harness import Harness, Profile, Stage
+from tests.contracts.lease import LeaseContract
+from tests.contracts.order import OrderContract
+from tests.contracts.silence import SilenceContract
+from tests.scripted_group import ScriptedGroup
+
+LATENCY = 0.01
+PROFILE = Profile(
+    session=10.0,
+    heartbeat=1.0,
+    round=1.0,
+    moments=tuple(LATENCY * n / 4 for n in range(16)),
+)
+
+
+@pytest.fixture(params=["cooperative-sticky", "range"])
+def stage(request: pytest.FixtureRequest) -> Stage:
+    @asynccontextmanager
+    async def make() -> AsyncIterator[Harness]:
+        cluster = ScriptedCluster(2, topics={"t": 6})
+        group = ScriptedGroup(cluster, latency=LATENCY)
+        ground = Ground(
+            bootstrap=cluster.bootstrap,
+            ports=virtual_ports(cluster),
+            topic="t",
+            count=6,
+            settings=classic_settings("g", PROFILE, assignor=request.param, rebalance_timeout=60.0),
+            profile=PROFILE,
+        )
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(group.run)
+            async with classic_harness(ground) as harness:
+                yield harness
+            tasks.cancel_scope.cancel()
+
+    return make
+
+
+class TestCommits(CommitContract):
+    pass
+
+
+class TestClaims(ClaimContract):
+    pass
+
+
+class TestHandover(HandoverContract):
+    pass
+
+
+class TestLease(LeaseContract):
+    pass
+
+
+class TestSilence(SilenceContract):
+    pass
+
+
+class TestOrder(OrderContract):
+    pass
+
+
+class TestCancellation(CancellationContract):
+    pass
