@@ -12,6 +12,7 @@ from kgroup.codes import error_name, is_retriable
 from kgroup.types import CommitOutcome, Generation, TopicPartition
 
 __all__ = [
+    "ArgumentError",
     "AssignmentError",
     "BrokerError",
     "ClosedError",
@@ -63,6 +64,22 @@ class ConfigError(KGroupError):
         self.value = value
         self.expected = expected
         self.nearest = nearest
+
+
+class ArgumentError(KGroupError, ValueError):
+    """A call was given something it cannot use; nothing was changed and nothing was sent.
+
+    Args:
+        argument: its name.
+        value: what was given.
+        expected: the bound or the shape that is right.
+    """
+
+    def __init__(self, argument: str, value: object, expected: str) -> None:
+        super().__init__(f"{argument}: got {value!r}, expected {expected}")
+        self.argument = argument
+        self.value = value
+        self.expected = expected
 
 
 class MissingExtraError(KGroupError):

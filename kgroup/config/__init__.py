@@ -1,0 +1,6 @@
+"""One frozen value with every option of a consumer, and the slices it hands to the rooms below."""
+
+from kgroup.config.consumer_config import ConsumerConfig, FetchSettings
+from kgroup.config.options import ConsumerOptions
+
+__all__ = ["ConsumerConfig", "ConsumerOptions", "FetchSettings"]

@@ -1,0 +1,277 @@
+"""Every option of a consumer, its default, and which room reads it.
+
+Decides: names and defaults (Kafka's own, times in seconds), which combinations are doubtful, and
+the slice each room is handed.
+Never: is handed down whole; a room reads its own slice. Holds no mutable state.
+KIPs: 62 (max_poll_interval is the rebalance timeout), 345 (group_instance_id), 735 (45 s session).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Final, cast
+
+from kgroup.assignors import BUILT_IN, Assignor, resolve
+from kgroup.config.options import Duration
+from kgroup.config.plugins import discover_assignors
+from kgroup.config.rules import check_names, normal
+from kgroup.errors import ConfigError
+from kgroup.journal import Sink
+from kgroup.membership.settings import MembershipSettings
+from kgroup.net.ports import Ports
+from kgroup.net.settings import NetSettings
+from kgroup.offsets.reset import ResetPolicy
+from kgroup.types import IsolationLevel
+
+__all__ = ["ConsumerConfig", "FetchSettings"]
+
+_HEARTBEATS_PER_SESSION: Final = 3
+_MIB: Final = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchSettings:
+    """What fetching reads; times in seconds. Stands here because `consumer` is above `config`.
+
+    Args:
+        min_bytes: a broker waits until it has this much, or `max_wait` is over.
+        max_bytes: most bytes of one answer.
+        max_wait: longest wait of the broker.
+        partition_max_bytes: most bytes of one partition in one answer.
+        prefetch_max_bytes: most bytes held ready for the application, over all partitions.
+        isolation_level: whether open and aborted transactions are seen.
+        reset_policy: where to begin without a committed offset.
+        check_crcs: whether checksums of batches are verified.
+        request_timeout: for requests, on top of what they wait for by themselves.
+        retry_backoff: first pause after a failure.
+        retry_backoff_max: longest pause.
+    """
+
+    min_bytes: int
+    max_bytes: int
+    max_wait: float
+    partition_max_bytes: int
+    prefetch_max_bytes: int
+    isolation_level: IsolationLevel
+    reset_policy: ResetPolicy
+    check_crcs: bool
+    request_timeout: float
+    retry_backoff: float
+    retry_backoff_max: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsumerConfig:
+    """All options of a consumer. Times are float seconds or `timedelta`.
+
+    Args:
+        bootstrap_servers: `host:port`, several with commas between, or a list of them; they are
+            only needed to find the cluster.
+        bootstrap_timeout: how long entering the consumer waits for a first broker.
+        group_id: name of the group, None for a consumer that only assigns by hand and commits
+            nothing.
+        group_instance_id: static identity within the group (KIP-345), None for a dynamic member.
+        client_id: name of this client in the brokers' logs and quotas.
+        client_rack: rack of this client; rack-aware assignors read it (KIP-881).
+        session_timeout: the coordinator expels a member that is silent for longer; the broker
+            bounds it (6 s to 30 min by default).
+        heartbeat_interval: between two heartbeats; at most a third of `session_timeout`.
+        max_poll_interval: longest time between two reads by the application, and the longest a
+            round waits for this member: the group's rebalance timeout (KIP-62).
+        lease_margin: how long before the session can end the consumer stops handing out records.
+        assignors: names or instances, in order of preference.
+        auto_offset_reset: where to begin when nothing is committed or the log no longer holds the
+            position: "earliest", "latest", or "none" for an error. An error never resets.
+        enable_auto_commit: whether positions that are done are committed by themselves.
+        auto_commit_interval: how often.
+        isolation_level: "read_uncommitted" or "read_committed" (KIP-98).
+        fetch_min_bytes: a broker waits until it has this much, or `fetch_max_wait` is over.
+        fetch_max_bytes: most bytes of one answer; a first batch that is larger comes all the same.
+        fetch_max_wait: longest wait of a broker that has too little.
+        max_partition_fetch_bytes: most bytes of one partition in one answer; as above.
+        prefetch_max_bytes: most bytes held ready, shared equally by the owned partitions.
+        max_poll_records: most records of one batch, and of one `getmany`; None for no bound.
+        request_timeout: for requests that do not wait for anything by themselves.
+        retry_backoff: first pause before something that failed is tried again.
+        retry_backoff_max: longest such pause.
+        reconnect_backoff: first pause before a broker is dialled again.
+        reconnect_backoff_max: longest such pause.
+        connections_max_idle: an unused connection is closed after this.
+        metadata_max_age: metadata is asked again when it is older.
+        allow_auto_create_topics: whether asking for a topic may create it.
+        check_crcs: whether checksums of record batches are verified.
+        exclude_internal_topics: whether a pattern leaves out topics of the brokers.
+        journal: where events are written: a path for lines of JSON, a sink, None for nowhere.
+        ports: network, clocks and dice, None for the real ones; for tests in virtual time.
+
+    Raises:
+        ConfigError: a value cannot be used.
+    """
+
+    bootstrap_servers: str | Sequence[str] = "localhost:9092"
+    bootstrap_timeout: Duration = 30.0
+    group_id: str | None = None
+    group_instance_id: str | None = None
+    client_id: str = "kgroup"
+    client_rack: str | None = None
+    session_timeout: Duration = 45.0
+    heartbeat_interval: Duration = 3.0
+    max_poll_interval: Duration = 300.0
+    lease_margin: Duration = 0.5
+    assignors: Sequence[str | Assignor] = ("range", "cooperative-sticky")
+    auto_offset_reset: str | ResetPolicy = ResetPolicy.LATEST
+    enable_auto_commit: bool = True
+    auto_commit_interval: Duration = 5.0
+    isolation_level: str | IsolationLevel = IsolationLevel.READ_UNCOMMITTED
+    fetch_min_bytes: int = 1
+    fetch_max_bytes: int = 50 * _MIB
+    fetch_max_wait: Duration = 0.5
+    max_partition_fetch_bytes: int = _MIB
+    prefetch_max_bytes: int = 64 * _MIB
+    max_poll_records: int | None = 500
+    request_timeout: Duration = 30.0
+    retry_backoff: Duration = 0.1
+    retry_backoff_max: Duration = 1.0
+    reconnect_backoff: Duration = 0.05
+    reconnect_backoff_max: Duration = 1.0
+    connections_max_idle: Duration = 540.0
+    metadata_max_age: Duration = 300.0
+    allow_auto_create_topics: bool = False
+    check_crcs: bool = True
+    exclude_internal_topics: bool = True
+    journal: Sink | str | Path | None = field(default=None, repr=False)
+    ports: Ports | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        for option in fields(self):
+            # Frozen for everybody else: this is where a value as typed becomes the normal one.
+            value = normal(option.name, getattr(self, option.name))
+            object.__setattr__(self, option.name, value)
+        if self.group_instance_id is not None and self.group_id is None:
+            raise ConfigError("group_instance_id", self.group_instance_id, "a group_id beside it")
+        unknown = [name for name in self.assignors if isinstance(name, str)]
+        resolve(self.assignors, _plug_ins(unknown))
+
+    @staticmethod
+    def of(options: Mapping[str, object], base: "ConsumerConfig | None" = None) -> "ConsumerConfig":
+        """Return a config with some options set.
+
+        Args:
+            options: name -> value.
+            base: what the other options are taken from, None for the defaults.
+
+        Raises:
+            ConfigError: an option is not known, or its value cannot be used.
+        """
+        check_names(options)
+        # `normal` checks each value; the names have just been checked.
+        return replace(base or ConsumerConfig(), **options)  # type: ignore[arg-type]
+
+    def doubts(self) -> tuple[str, ...]:
+        """Return what is allowed and probably not meant; the consumer logs it when entered."""
+        session, beat = _seconds(self.session_timeout), _seconds(self.heartbeat_interval)
+        poll, margin = _seconds(self.max_poll_interval), _seconds(self.lease_margin)
+        found: list[str] = []
+        if session < _HEARTBEATS_PER_SESSION * beat:
+            found.append(
+                f"session_timeout ({session:g} s) is below three heartbeat_interval ({beat:g} s): "
+                "one lost heartbeat may cost the membership"
+            )
+        if poll < session:
+            found.append(
+                f"max_poll_interval ({poll:g} s) is below session_timeout ({session:g} s): "
+                "a slow batch costs the membership before a dead process would"
+            )
+        if margin + beat >= session:
+            found.append(
+                f"lease_margin ({margin:g} s) leaves less than one heartbeat_interval of "
+                f"session_timeout ({session:g} s): hardly a record can be handed out"
+            )
+        return tuple(found)
+
+    @property
+    def poll_interval(self) -> float:
+        """`max_poll_interval` in seconds."""
+        return _seconds(self.max_poll_interval)
+
+    @property
+    def commit_interval(self) -> float:
+        """`auto_commit_interval` in seconds."""
+        return _seconds(self.auto_commit_interval)
+
+    @property
+    def patience(self) -> float:
+        """`bootstrap_timeout` in seconds."""
+        return _seconds(self.bootstrap_timeout)
+
+    # -- the slices ------------------------------------------------------------------------
+
+    def net(self) -> NetSettings:
+        """Return what connections and the cluster read."""
+        return NetSettings(
+            bootstrap=tuple(_host_and_port(each) for each in self.bootstrap_servers),
+            client_id=self.client_id,
+            client_rack=self.client_rack,
+            request_timeout=_seconds(self.request_timeout),
+            reconnect_backoff=_seconds(self.reconnect_backoff),
+            reconnect_backoff_max=_seconds(self.reconnect_backoff_max),
+            retry_backoff=_seconds(self.retry_backoff),
+            retry_backoff_max=_seconds(self.retry_backoff_max),
+            metadata_max_age=_seconds(self.metadata_max_age),
+            connections_max_idle=_seconds(self.connections_max_idle),
+            allow_auto_create_topics=self.allow_auto_create_topics,
+        )
+
+    def membership(self) -> MembershipSettings:
+        """Return what the membership machine reads.
+
+        Raises:
+            ConfigError: there is no group id; or an assignor cannot be used.
+        """
+        if self.group_id is None:
+            raise ConfigError("group_id", None, "the name of a group, to subscribe with")
+        names = [each for each in self.assignors if isinstance(each, str)]
+        return MembershipSettings(
+            group_id=self.group_id,
+            group_instance_id=self.group_instance_id,
+            assignors=resolve(self.assignors, _plug_ins(names)),
+            session_timeout=_seconds(self.session_timeout),
+            heartbeat_interval=_seconds(self.heartbeat_interval),
+            rebalance_timeout=_seconds(self.max_poll_interval),
+            request_timeout=_seconds(self.request_timeout),
+            retry_backoff=_seconds(self.retry_backoff),
+            retry_backoff_max=_seconds(self.retry_backoff_max),
+            lease_margin=_seconds(self.lease_margin),
+            client_rack=self.client_rack,
+        )
+
+    def fetching(self) -> FetchSettings:
+        """Return what fetching reads."""
+        return FetchSettings(
+            min_bytes=self.fetch_min_bytes,
+            max_bytes=self.fetch_max_bytes,
+            max_wait=_seconds(self.fetch_max_wait),
+            partition_max_bytes=self.max_partition_fetch_bytes,
+            prefetch_max_bytes=self.prefetch_max_bytes,
+            isolation_level=cast("IsolationLevel", self.isolation_level),  # `normal` saw to it
+            reset_policy=cast("ResetPolicy", self.auto_offset_reset),  # `normal` saw to it
+            check_crcs=self.check_crcs,
+            request_timeout=_seconds(self.request_timeout),
+            retry_backoff=_seconds(self.retry_backoff),
+            retry_backoff_max=_seconds(self.retry_backoff_max),
+        )
+
+
+def _seconds(duration: Duration) -> float:
+    assert isinstance(duration, float)  # `normal` has turned timedeltas and ints into floats
+    return duration
+
+
+def _host_and_port(address: str) -> tuple[str, int]:
+    host, _, port = address.rpartition(":")
+    return host.removeprefix("[").removesuffix("]"), int(port)
+
+
+def _plug_ins(names: Sequence[str]) -> Mapping[str, Assignor]:
+    """Look for plug-ins only when a name is not built in: it reads every installed package."""
+    return {} if all(name in BUILT_IN for name in names) else discover_assignors()

@@ -1,0 +1,59 @@
+"""The options of a consumer as keyword arguments, for type checkers and editors.
+
+Decides: which spellings of a value are taken; a test compares the names with `ConsumerConfig`.
+Never: checks anything at run time; `rules` does.
+"""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Literal, TypeAlias, TypedDict
+
+from kgroup.assignors import Assignor
+from kgroup.journal import Sink
+from kgroup.net.ports import Ports
+from kgroup.offsets.reset import ResetPolicy
+from kgroup.types import IsolationLevel
+
+__all__ = ["ConsumerOptions", "Duration"]
+
+Duration: TypeAlias = float | timedelta
+"""Seconds, or a timedelta."""
+
+
+class ConsumerOptions(TypedDict, total=False):
+    """Every option of `kgroup.Consumer`; `ConsumerConfig` says what each one means."""
+
+    bootstrap_servers: str | Sequence[str]
+    bootstrap_timeout: Duration
+    group_id: str | None
+    group_instance_id: str | None
+    client_id: str
+    client_rack: str | None
+    session_timeout: Duration
+    heartbeat_interval: Duration
+    max_poll_interval: Duration
+    lease_margin: Duration
+    assignors: Sequence[str | Assignor]
+    auto_offset_reset: Literal["earliest", "latest", "none"] | ResetPolicy
+    enable_auto_commit: bool
+    auto_commit_interval: Duration
+    isolation_level: Literal["read_uncommitted", "read_committed"] | IsolationLevel
+    fetch_min_bytes: int
+    fetch_max_bytes: int
+    fetch_max_wait: Duration
+    max_partition_fetch_bytes: int
+    prefetch_max_bytes: int
+    max_poll_records: int | None
+    request_timeout: Duration
+    retry_backoff: Duration
+    retry_backoff_max: Duration
+    reconnect_backoff: Duration
+    reconnect_backoff_max: Duration
+    connections_max_idle: Duration
+    metadata_max_age: Duration
+    allow_auto_create_topics: bool
+    check_crcs: bool
+    exclude_internal_topics: bool
+    journal: Sink | str | Path | None
+    ports: Ports | None

@@ -1,0 +1,203 @@
+"""What each option may be: one small rule per kind of value.
+
+Decides: how a value as typed becomes the value kgroup works with, and what is refused.
+Never: looks at two options at once; `ConsumerConfig.doubts` does.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from difflib import get_close_matches
+from enum import Enum
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final, TypeVar
+
+from kgroup.errors import ConfigError
+from kgroup.net.ports import Ports
+from kgroup.offsets.reset import ResetPolicy
+from kgroup.types import IsolationLevel
+
+__all__ = ["RULES", "check_names", "normal"]
+
+Rule = Callable[[str, object], object]
+"""Option name and value as given -> the value to use; ConfigError when it is not right."""
+
+_DEFAULT_PORT: Final = 9092
+_MAX_PORT: Final = 65_535
+_MAX_SECONDS: Final = 2_147_483.0
+"""Times travel as 32 bit milliseconds."""
+_MAX_BYTES: Final = 2**31 - 1
+
+
+def check_names(names: Mapping[str, object]) -> None:
+    """Refuse names that are no options.
+
+    Raises:
+        ConfigError: with the known name that is most like it.
+    """
+    for name, value in names.items():
+        if name not in RULES:
+            nearest = get_close_matches(name, RULES, n=1)
+            expected = "a known option name"
+            raise ConfigError(name, value, expected, nearest=nearest[0] if nearest else None)
+
+
+def normal(name: str, value: object) -> object:
+    """Return the value of an option in the form kgroup works with.
+
+    Raises:
+        ConfigError: the value cannot be used.
+    """
+    return RULES[name](name, value)
+
+
+def _duration(least: float, *, above: bool = False) -> Rule:
+    bound = f"seconds (float) or a timedelta, {'above' if above else 'at least'} {least:g}"
+
+    def rule(name: str, value: object) -> float:
+        seconds = value.total_seconds() if isinstance(value, timedelta) else value
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+            raise ConfigError(name, value, bound)
+        enough = seconds > least if above else seconds >= least
+        if not enough or not math.isfinite(seconds) or seconds > _MAX_SECONDS:
+            raise ConfigError(name, value, f"{bound}, and at most {_MAX_SECONDS:g}")
+        return float(seconds)
+
+    return rule
+
+
+def _whole(least: int, most: int = _MAX_BYTES, *, optional: bool = False) -> Rule:
+    bound = f"a whole number from {least} to {most}" + (", or None" if optional else "")
+
+    def rule(name: str, value: object) -> int | None:
+        if value is None and optional:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            raise ConfigError(name, value, bound)
+        return value
+
+    return rule
+
+
+def _text(*, optional: bool) -> Rule:
+    bound = "a string that is not empty" + (", or None" if optional else "")
+
+    def rule(name: str, value: object) -> str | None:
+        if value is None and optional:
+            return None
+        if not isinstance(value, str) or not value.strip():
+            raise ConfigError(name, value, bound)
+        return value
+
+    return rule
+
+
+def _flag(name: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise ConfigError(name, value, "True or False")
+    return value
+
+
+E = TypeVar("E", bound=Enum)
+
+
+def _choice(kind: type[E]) -> Rule:
+    words = {member.name.lower(): member for member in kind}
+
+    def rule(name: str, value: object) -> E:
+        if isinstance(value, kind):
+            return value
+        if isinstance(value, str) and value in words:
+            return words[value]
+        bound = " or ".join(repr(word) for word in words)
+        near = get_close_matches(str(value), words, n=1)
+        raise ConfigError(name, value, bound, nearest=near[0] if near else None)
+
+    return rule
+
+
+def _assignors(name: str, value: object) -> tuple[object, ...]:
+    if isinstance(value, str) or not isinstance(value, list | tuple) or not value:
+        raise ConfigError(name, value, "a list of names of assignors, or of instances")
+    return tuple(value)
+
+
+def _servers(name: str, value: object) -> tuple[str, ...]:
+    listed = value.split(",") if isinstance(value, str) else value
+    if not isinstance(listed, list | tuple) or not listed:
+        raise ConfigError(name, value, "'host:port', several with commas between, or a list")
+    return tuple(_address(name, each) for each in listed)
+
+
+def _address(name: str, value: object) -> str:
+    expected = "'host:port' (an IPv6 host in brackets), port 1 to 65535"
+    if not isinstance(value, str) or not value.strip():
+        raise ConfigError(name, value, expected)
+    text = value.strip()
+    if text.endswith("]") or ":" not in text:
+        text = f"{text}:{_DEFAULT_PORT}"
+    host, _, port = text.rpartition(":")
+    bare = host.removeprefix("[").removesuffix("]")
+    bracketed = host.startswith("[") and host.endswith("]")
+    sound = bare and ("/" not in bare) and (":" in bare) == bracketed
+    if not sound or not port.isascii() or not port.isdigit() or not 1 <= int(port) <= _MAX_PORT:
+        raise ConfigError(name, value, expected)
+    return f"{host}:{int(port)}"
+
+
+def _journal(name: str, value: object) -> object:
+    if value is None or callable(getattr(value, "emit", None)):
+        return value
+    if isinstance(value, str | Path) and str(value):
+        return Path(value)
+    raise ConfigError(name, value, "a path, a journal sink, or None")
+
+
+def _ports(name: str, value: object) -> Ports | None:
+    if value is None or isinstance(value, Ports):
+        return value
+    raise ConfigError(name, value, "kgroup.net.ports.Ports, or None")
+
+
+_POSITIVE: Final = _duration(0.0, above=True)
+_PAUSE: Final = _duration(0.0)
+
+RULES: Final[Mapping[str, Rule]] = MappingProxyType(
+    {
+        "bootstrap_servers": _servers,
+        "bootstrap_timeout": _POSITIVE,
+        "group_id": _text(optional=True),
+        "group_instance_id": _text(optional=True),
+        "client_id": _text(optional=False),
+        "client_rack": _text(optional=True),
+        "session_timeout": _POSITIVE,
+        "heartbeat_interval": _POSITIVE,
+        "max_poll_interval": _POSITIVE,
+        "lease_margin": _PAUSE,
+        "assignors": _assignors,
+        "auto_offset_reset": _choice(ResetPolicy),
+        "enable_auto_commit": _flag,
+        "auto_commit_interval": _POSITIVE,
+        "isolation_level": _choice(IsolationLevel),
+        "fetch_min_bytes": _whole(0),
+        "fetch_max_bytes": _whole(1),
+        "fetch_max_wait": _PAUSE,
+        "max_partition_fetch_bytes": _whole(1),
+        "prefetch_max_bytes": _whole(1, 2**40),
+        "max_poll_records": _whole(1, optional=True),
+        "request_timeout": _POSITIVE,
+        "retry_backoff": _PAUSE,
+        "retry_backoff_max": _PAUSE,
+        "reconnect_backoff": _PAUSE,
+        "reconnect_backoff_max": _PAUSE,
+        "connections_max_idle": _POSITIVE,
+        "metadata_max_age": _POSITIVE,
+        "allow_auto_create_topics": _flag,
+        "check_crcs": _flag,
+        "exclude_internal_topics": _flag,
+        "journal": _journal,
+        "ports": _ports,
+    }
+)
+"""Option name -> its rule; the one list of options there is."""

@@ -1,0 +1,204 @@
+"""What has been handed out, what is done, and so what may be committed, claim by claim.
+
+Decides: the committable offset of a claim: below it every record handed out is done.
+Never: commits; counts a record as done because it was handed out. That is at-least-once: a
+process that dies commits nothing it has not finished, and what one read returned is not covered
+by a commit before the next read (or `done`, or an explicit commit) says so.
+
+A lease is one stretch of offsets in the application's hands. Several of a claim may be out at
+once and finish in any order; the committable offset stops at the first that is not done, also
+when it was dropped undone, until a seek or an explicit commit speaks.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from kgroup.types import Claim, OffsetAndMetadata
+
+__all__ = ["Lease", "Ledger"]
+
+
+@dataclass(slots=True, eq=False)
+class Lease:
+    """Records of one claim in the application's hands; changed by the ledger only.
+
+    Args:
+        claim: the period of ownership.
+        next_offset: first offset after it.
+        done_to: below this all its records are done; begins where the stretch before it ended.
+        leader_epoch: epoch of its records, None when not known or not the same for all.
+        in_hand: whether the application still holds it.
+        void: whether a seek, or the end of the claim, has made it meaningless for commits.
+    """
+
+    claim: Claim
+    next_offset: int
+    done_to: int
+    leader_epoch: int | None
+    in_hand: bool = True
+    void: bool = False
+
+    @property
+    def finished(self) -> bool:
+        """Whether every record of it is done."""
+        return self.done_to >= self.next_offset
+
+
+@dataclass(slots=True)
+class _Account:
+    """One claim."""
+
+    handed: int
+    handed_epoch: int | None
+    committed: int | None
+    done: int
+    done_epoch: int | None
+    leases: deque[Lease] = field(default_factory=deque)
+
+
+class Ledger:
+    """The accounts of one consumer."""
+
+    __slots__ = ("_accounts", "_in_hand")
+
+    def __init__(self) -> None:
+        self._accounts: dict[Claim, _Account] = {}
+        self._in_hand: dict[Claim, set[Lease]] = {}
+
+    # -- positions -------------------------------------------------------------------------
+
+    def begin(
+        self, claim: Claim, offset: int, epoch: int | None = None, *, committed: bool = False
+    ) -> None:
+        """Set a claim's position: read from the coordinator, found by a reset, or sought.
+
+        What is in hand stays in hand, but says nothing about commits any more.
+
+        Args:
+            claim: the period of ownership.
+            offset: the next to hand out.
+            epoch: leader epoch of the record before it.
+            committed: whether the coordinator said so.
+        """
+        old = self._accounts.get(claim)
+        known = offset if committed else (None if old is None else old.committed)
+        if old is not None:
+            for lease in old.leases:
+                lease.void = True
+        self._accounts[claim] = _Account(offset, epoch, known, offset, epoch)
+
+    def end(self, claim: Claim) -> None:
+        """Forget a claim that is over."""
+        account = self._accounts.pop(claim, None)
+        if account is not None:
+            for lease in account.leases:
+                lease.void = True
+        self._in_hand.pop(claim, None)
+
+    def handed(self, claim: Claim) -> int | None:
+        """Return the next offset to hand out, None while no position is known."""
+        account = self._accounts.get(claim)
+        return None if account is None else account.handed
+
+    # -- leases ----------------------------------------------------------------------------
+
+    def hand_out(self, claim: Claim, next_offset: int, epoch: int | None) -> Lease:
+        """Lease the records up to an offset.
+
+        Args:
+            claim: one with a position.
+            next_offset: first offset after what is handed out.
+            epoch: leader epoch of the records, None when it is not the same for all.
+        """
+        account = self._accounts[claim]
+        lease = Lease(claim, next_offset, account.handed, epoch)
+        account.leases.append(lease)
+        account.handed, account.handed_epoch = next_offset, epoch
+        self._in_hand.setdefault(claim, set()).add(lease)
+        return lease
+
+    def is_newest(self, lease: Lease) -> bool:
+        """Tell whether nothing of its claim was handed out or sought after a lease."""
+        account = self._accounts.get(lease.claim)
+        return account is not None and bool(account.leases) and account.leases[-1] is lease
+
+    def extend(self, lease: Lease, next_offset: int) -> None:
+        """Hand out one more stretch under the newest lease; all that was in it is done.
+
+        One lease for a run of single records: what is cheap enough to do for each of them.
+        """
+        lease.done_to = lease.next_offset
+        lease.next_offset = next_offset
+        self._accounts[lease.claim].handed = next_offset
+
+    def skip(self, claim: Claim, next_offset: int) -> None:
+        """Move over offsets that hold nothing an application could see."""
+        account = self._accounts[claim]
+        account.handed = max(account.handed, next_offset)
+
+    def finish(self, lease: Lease, upto: int | None = None) -> None:
+        """Count a lease, or the part of it below `upto`, as done; it is out of hand when whole."""
+        target = lease.next_offset if upto is None else min(upto, lease.next_offset)
+        lease.done_to = max(lease.done_to, target)
+        if lease.finished:
+            self.drop(lease)
+        self._settle(lease.claim)
+
+    def drop(self, lease: Lease) -> None:
+        """Take a lease out of the application's hands without counting the rest as done."""
+        lease.in_hand = False
+        held = self._in_hand.get(lease.claim)
+        if held is not None:
+            held.discard(lease)
+            if not held:
+                del self._in_hand[lease.claim]
+
+    def finish_all(self, claim: Claim, upto: int | None = None) -> None:
+        """Count everything handed out (below `upto`) as done, also what was dropped undone."""
+        account = self._accounts.get(claim)
+        for lease in () if account is None else tuple(account.leases):
+            self.finish(lease, upto)
+
+    def in_hand(self, claim: Claim) -> bool:
+        """Tell whether the application holds records of a claim."""
+        return claim in self._in_hand
+
+    def held(self) -> tuple[Lease, ...]:
+        """Return every lease in the application's hands."""
+        return tuple(lease for leases in self._in_hand.values() for lease in leases)
+
+    def _settle(self, claim: Claim) -> None:
+        account = self._accounts.get(claim)
+        while account is not None and account.leases and account.leases[0].finished:
+            lease = account.leases.popleft()
+            account.done, account.done_epoch = lease.next_offset, lease.leader_epoch
+
+    # -- commits ---------------------------------------------------------------------------
+
+    def committable(self, claim: Claim) -> OffsetAndMetadata | None:
+        """Return the offset below which everything is done, None while no position is known."""
+        account = self._accounts.get(claim)
+        if account is None:
+            return None
+        if not account.leases:
+            same = account.handed == account.done
+            epoch = account.done_epoch if same else account.handed_epoch
+            return OffsetAndMetadata(account.handed, leader_epoch=epoch)
+        first = account.leases[0]
+        began = first.done_to <= account.done
+        epoch = account.done_epoch if began else first.leader_epoch
+        return OffsetAndMetadata(max(first.done_to, account.done), leader_epoch=epoch)
+
+    def uncommitted(self) -> Iterator[tuple[Claim, OffsetAndMetadata]]:
+        """Yield what may be committed and is not yet."""
+        for claim, account in self._accounts.items():
+            offset = self.committable(claim)
+            if offset is not None and offset.offset != account.committed:
+                yield claim, offset
+
+    def acknowledged(self, claim: Claim, offset: int) -> None:
+        """Note that the coordinator holds an offset."""
+        account = self._accounts.get(claim)
+        if account is not None:
+            account.committed = offset

@@ -1,0 +1,218 @@
+"""Where the next fetch of a claim begins, and how that becomes known.
+
+Decides: the states of a position and every move between them.
+Never: asks anybody; says what may be committed (`ledger` does); survives its claim.
+KIPs: 320 (leader epochs, validation).
+
+    AWAITING_COMMITTED   the coordinator is asked what the group has committed
+    AWAITING_RESET       a leader is asked where its log starts or ends
+    AWAITING_VALIDATION  a leader is asked whether its log still agrees with the position
+    FETCHING             known
+
+Each position set by decree (reset, seek) gets a new seek number. Answers carry the number they
+were asked under, and an answer under another one changes nothing:
+1. a fetch is sent; 2. the application seeks; 3. the fetch is answered: not what was sought.
+"""
+
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TypeAlias, assert_never
+
+from kgroup.offsets.reset import LogEnd
+from kgroup.types import Claim, OffsetAndMetadata
+
+__all__ = [
+    "CommittedRead",
+    "EpochChanged",
+    "Position",
+    "PositionEvent",
+    "PositionState",
+    "Received",
+    "ResetFound",
+    "ResetOwed",
+    "Sought",
+    "Validated",
+]
+
+
+class PositionState(Enum):
+    """What is known of a position."""
+
+    AWAITING_COMMITTED = "awaiting committed"
+    AWAITING_RESET = "awaiting reset"
+    AWAITING_VALIDATION = "awaiting validation"
+    FETCHING = "fetching"
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedRead:
+    """The coordinator said where the group stands; `ResetOwed` follows when nowhere.
+
+    Args:
+        seek: number the question was asked under.
+        committed: what it holds.
+    """
+
+    seek: int
+    committed: OffsetAndMetadata
+
+
+@dataclass(frozen=True, slots=True)
+class ResetOwed:
+    """There is no usable position: it must be looked up at an end of the log.
+
+    Args:
+        seek: number the answer that said so was asked under.
+        end: which end.
+    """
+
+    seek: int
+    end: LogEnd
+
+
+@dataclass(frozen=True, slots=True)
+class ResetFound:
+    """A leader said where its log starts or ends.
+
+    Args:
+        seek: number the question was asked under.
+        offset: the offset.
+        leader_epoch: epoch of the record before it, None when not said.
+    """
+
+    seek: int
+    offset: int
+    leader_epoch: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """The application chose a position; always heard.
+
+    Args:
+        offset: the next to fetch.
+        leader_epoch: epoch of the record before it, None when not known.
+    """
+
+    offset: int
+    leader_epoch: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A fetch was answered up to an offset.
+
+    Args:
+        seek: number the fetch was sent under.
+        offset: first offset that was asked for.
+        next_offset: where to go on, at least `offset`.
+        leader_epoch: epoch of the last batch, None when there was none.
+    """
+
+    seek: int
+    offset: int
+    next_offset: int
+    leader_epoch: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EpochChanged:
+    """The partition has another leader: what was read may not be what its log holds (KIP-320)."""
+
+    seek: int
+
+
+@dataclass(frozen=True, slots=True)
+class Validated:
+    """The leader's log agrees with the position."""
+
+    seek: int
+
+
+PositionEvent: TypeAlias = (
+    CommittedRead | ResetOwed | ResetFound | Sought | Received | EpochChanged | Validated
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where one claim stands.
+
+    Args:
+        claim: the period of ownership.
+        state: what is known.
+        offset: the next offset to fetch, None until the first is known.
+        leader_epoch: epoch of the record before `offset`, None when not known.
+        seek: number of the latest decree.
+        end: the end of the log that is looked up, None in other states.
+    """
+
+    claim: Claim
+    state: PositionState = PositionState.AWAITING_COMMITTED
+    offset: int | None = None
+    leader_epoch: int | None = None
+    seek: int = 0
+    end: LogEnd | None = None
+
+    def after(self, event: PositionEvent) -> "Position":
+        """Return the position after an event; itself when the event is too late to matter."""
+        if isinstance(event, Sought):
+            return self._decreed(event.offset, event.leader_epoch)
+        if event.seek != self.seek:
+            return self
+        match event:
+            case CommittedRead(committed=committed):
+                return self._committed(committed)
+            case ResetOwed(end=end):
+                return self._owed(end)
+            case ResetFound(offset=offset, leader_epoch=epoch):
+                awaited = self.state is PositionState.AWAITING_RESET
+                return self._decreed(offset, epoch) if awaited else self
+            case Received():
+                return self._received(event)
+            case EpochChanged():
+                return self._moved(PositionState.FETCHING, PositionState.AWAITING_VALIDATION)
+            case Validated():
+                return self._moved(PositionState.AWAITING_VALIDATION, PositionState.FETCHING)
+            case _:
+                assert_never(event)
+
+    def _decreed(self, offset: int, leader_epoch: int | None) -> "Position":
+        return replace(
+            self,
+            state=PositionState.FETCHING,
+            offset=offset,
+            leader_epoch=leader_epoch,
+            seek=self.seek + 1,
+            end=None,
+        )
+
+    def _committed(self, committed: OffsetAndMetadata) -> "Position":
+        if self.state is not PositionState.AWAITING_COMMITTED:
+            return self
+        return replace(
+            self,
+            state=PositionState.FETCHING,
+            offset=committed.offset,
+            leader_epoch=committed.leader_epoch,
+        )
+
+    def _owed(self, end: LogEnd) -> "Position":
+        # The number rises at once: what is still in flight for the old position is void.
+        return replace(
+            self,
+            state=PositionState.AWAITING_RESET,
+            end=end,
+            seek=self.seek + 1,
+        )
+
+    def _received(self, event: Received) -> "Position":
+        if self.state is not PositionState.FETCHING or event.offset != self.offset:
+            return self
+        if event.next_offset <= event.offset:
+            return self
+        epoch = self.leader_epoch if event.leader_epoch is None else event.leader_epoch
+        return replace(self, offset=event.next_offset, leader_epoch=epoch)
+
+    def _moved(self, before: PositionState, after: PositionState) -> "Position":
+        return replace(self, state=after) if self.state is before else self
