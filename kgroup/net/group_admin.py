@@ -25,6 +25,7 @@ from kgroup.wire.messages import (
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopics,
     OffsetFetchResponse,
+    OffsetFetchResponsePartitions,
 )
 from kgroup.wire.schema import Message, Request
 from kgroup.wire.vocabulary import ZERO_UUID
@@ -238,20 +239,22 @@ def _read_offset_fetch(
     for group in answer.groups:
         if group.error_code:
             raise refusal(ApiKey.OFFSET_FETCH, group.error_code, (group_id,))
-        for topic in group.topics:
-            for row in topic.partitions:
-                tp = TopicPartition(topic.name, row.partition_index)
-                if row.error_code:
-                    raise refusal(ApiKey.OFFSET_FETCH, row.error_code, (group_id, str(tp)))
-                epoch = row.committed_leader_epoch
-                positions[tp] = (
-                    None
-                    if row.committed_offset < 0
-                    else OffsetAndMetadata(
-                        row.committed_offset, row.metadata or "", epoch if epoch >= 0 else None
-                    )
-                )
+        rows = ((topic.name, row) for topic in group.topics for row in topic.partitions)
+        for name, row in rows:
+            tp = TopicPartition(name, row.partition_index)
+            if row.error_code:
+                raise refusal(ApiKey.OFFSET_FETCH, row.error_code, (group_id, str(tp)))
+            positions[tp] = _position(row)
     return positions
+
+
+def _position(row: OffsetFetchResponsePartitions) -> OffsetAndMetadata | None:
+    if row.committed_offset < 0:
+        return None
+    epoch = row.committed_leader_epoch
+    return OffsetAndMetadata(
+        row.committed_offset, row.metadata or "", epoch if epoch >= 0 else None
+    )
 
 
 async def _with_coordinator(

@@ -41,12 +41,18 @@ async def insist(
         while True:
             try:
                 return await attempt()
-            except (BrokerError, TransportError, DecodeError, TimeoutError) as error:
-                if isinstance(error, BrokerError) and verdict(error.code) is Verdict.REFUSED:
-                    raise
+            except BrokerError as error:
+                last = _unless_refused(error)
+            except (TransportError, DecodeError, TimeoutError) as error:
                 last = error
             cluster.invalidate()
             backoff = backoff.failed()
             await anyio.sleep(backoff.pause(cluster.ports.dice))
     because = "" if last is None else f"; last: {last}"
     raise TimeoutError(f"{what}: not done within {timeout:g} s{because}") from last
+
+
+def _unless_refused(error: BrokerError) -> BrokerError:
+    if verdict(error.code) is Verdict.REFUSED:
+        raise error
+    return error

@@ -12,7 +12,6 @@ from kgroup.testing.scripted import (
     ScriptedBroker,
 )
 from kgroup.wire.messages import (
-    ApiVersion,
     ApiVersionsRequest,
     HeartbeatRequest,
     HeartbeatResponse,
@@ -201,9 +200,3 @@ async def test_the_trace_hears_an_answer_that_came_too_late(broker: ScriptedBrok
             await connection.request(BEAT, 3)
         await anyio.sleep(10)
     assert heard.answered[-1][0].request == BEAT
-
-
-def test_an_api_versions_row_is_what_the_script_says() -> None:
-    broker = ScriptedBroker(versions={ApiKey.HEARTBEAT: (1, 2)})
-    row = ApiVersion(api_key=ApiKey.HEARTBEAT, min_version=1, max_version=2)
-    assert broker.api_versions().api_keys == (row,)

@@ -22,6 +22,7 @@ from kgroup.testing.virtual_time import VIRTUAL_BACKENDS, virtual_backend
 from kgroup.types import TopicPartition
 from kgroup.wire.frames import decode_response, encode_request, encode_response
 from kgroup.wire.messages import (
+    ApiVersion,
     ApiVersionsRequest,
     FindCoordinatorRequest,
     HeartbeatRequest,
@@ -180,6 +181,12 @@ async def test_closing_the_client_end_closes_the_connection(broker: ScriptedBrok
     assert not broker.connections()
     with pytest.raises(anyio.ClosedResourceError):
         await stream.send(b"x")
+
+
+def test_the_versions_offered_are_what_the_script_says() -> None:
+    broker = ScriptedBroker(versions={ApiKey.HEARTBEAT: (1, 2)})
+    row = ApiVersion(api_key=ApiKey.HEARTBEAT, min_version=1, max_version=2)
+    assert broker.api_versions().api_keys == (row,)
 
 
 # -- several brokers -----------------------------------------------------------------------------
