@@ -1,1 +1,112 @@
-"""kgroup: a Kafka consumer that implements the group protocol itself."""
+"""A Kafka consumer that implements the group protocol itself: fenced, cooperative, explained.
+
+Decides: what `kgroup.<name>` offers; a name is loaded when it is first used.
+Never: loads schemas, codecs or backends on `import kgroup`.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kgroup.config import ConsumerConfig, ConsumerOptions
+    from kgroup.consumer.api import Consumer
+    from kgroup.consumer.batch import Batch
+    from kgroup.consumer.listener import Listener
+    from kgroup.consumer.record import Record, raw
+    from kgroup.errors import (
+        ClosedError,
+        CommitFailedError,
+        ConfigError,
+        CorruptRecordError,
+        FencedError,
+        GroupError,
+        IllegalStateError,
+        KGroupError,
+        NoBrokerError,
+        NoOffsetError,
+        NotOwnedError,
+        OffsetOutOfRangeError,
+        UnauthorizedError,
+    )
+    from kgroup.types import (
+        Cause,
+        ChangeKind,
+        Claim,
+        CommitOutcome,
+        CommitStatus,
+        Generation,
+        IsolationLevel,
+        Leave,
+        Membership,
+        MemberState,
+        OffsetAndMetadata,
+        OffsetAndTimestamp,
+        OwnershipChange,
+        PartitionOutcome,
+        Subscription,
+        TopicPartition,
+    )
+
+__all__ = [
+    "Batch",
+    "Cause",
+    "ChangeKind",
+    "Claim",
+    "ClosedError",
+    "CommitFailedError",
+    "CommitOutcome",
+    "CommitStatus",
+    "ConfigError",
+    "Consumer",
+    "ConsumerConfig",
+    "ConsumerOptions",
+    "CorruptRecordError",
+    "FencedError",
+    "Generation",
+    "GroupError",
+    "IllegalStateError",
+    "IsolationLevel",
+    "KGroupError",
+    "Leave",
+    "Listener",
+    "MemberState",
+    "Membership",
+    "NoBrokerError",
+    "NoOffsetError",
+    "NotOwnedError",
+    "OffsetAndMetadata",
+    "OffsetAndTimestamp",
+    "OffsetOutOfRangeError",
+    "OwnershipChange",
+    "PartitionOutcome",
+    "Record",
+    "Subscription",
+    "TopicPartition",
+    "UnauthorizedError",
+    "raw",
+]
+
+_ELSEWHERE = {
+    "Batch": "kgroup.consumer.batch",
+    "Consumer": "kgroup.consumer.api",
+    "ConsumerConfig": "kgroup.config",
+    "ConsumerOptions": "kgroup.config",
+    "Listener": "kgroup.consumer.listener",
+    "Record": "kgroup.consumer.record",
+    "raw": "kgroup.consumer.record",
+}
+"""Name -> module, for those that are neither errors nor types."""
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name (PEP 562)."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = _ELSEWHERE.get(name, "kgroup.errors" if name.endswith("Error") else "kgroup.types")
+    found = getattr(import_module(home), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

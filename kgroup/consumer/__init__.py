@@ -1,1 +1,20 @@
-"""The consumer: conductor, backends, fetching, batches."""
+"""The consumer: a group's member, what it fetches, and what it hands to the application."""
+
+from kgroup.consumer.api import Consumer
+from kgroup.consumer.backend import GroupBackend
+from kgroup.consumer.batch import Batch
+from kgroup.consumer.listener import AssignedListener, Listener, LostListener, RevokedListener
+from kgroup.consumer.record import Deserializer, Record, raw
+
+__all__ = [
+    "AssignedListener",
+    "Batch",
+    "Consumer",
+    "Deserializer",
+    "GroupBackend",
+    "Listener",
+    "LostListener",
+    "Record",
+    "RevokedListener",
+    "raw",
+]

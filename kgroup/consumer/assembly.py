@@ -1,0 +1,162 @@
+"""The parts of a consumer, put together.
+
+Decides: which part knows which other.
+Never: starts anything; `root` does.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+from weakref import ReferenceType
+
+from kgroup.config import ConsumerConfig
+from kgroup.consumer.autocommit import AutoCommit
+from kgroup.consumer.backend import GroupBackend
+from kgroup.consumer.classic import ClassicBackend
+from kgroup.consumer.committing import Committing
+from kgroup.consumer.delivery import Delivery
+from kgroup.consumer.fetching import Fetching
+from kgroup.consumer.flow import Flow
+from kgroup.consumer.gate import Gate
+from kgroup.consumer.listener import ListenerCalls
+from kgroup.consumer.owned import OwnedPartitions
+from kgroup.consumer.ownership import Ownership
+from kgroup.consumer.positioning import Positioning
+from kgroup.consumer.pulses import Pulses
+from kgroup.consumer.reading import Reading
+from kgroup.consumer.standalone import StandaloneBackend
+from kgroup.consumer.wire_journal import WireJournal
+from kgroup.journal import NullSink, Sink
+from kgroup.net.cluster import Cluster
+from kgroup.net.ports import Ports, system_ports
+from kgroup.offsets.ledger import Ledger
+
+if TYPE_CHECKING:
+    from kgroup.consumer.api import Consumer
+    from kgroup.observe.journal_file import JournalFile
+
+__all__ = ["Coordination", "Parts", "assemble", "classic"]
+
+Coordination: TypeAlias = Callable[[ConsumerConfig, Cluster, Sink], GroupBackend]
+"""Makes the backend that coordinates a group; the cluster is the consumer's."""
+
+
+def classic(config: ConsumerConfig, cluster: Cluster, sink: Sink) -> GroupBackend:
+    """Coordinate by the classic group protocol."""
+    return ClassicBackend(config.membership(), cluster, sink)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Everything one entered consumer is made of.
+
+    Args:
+        ports: network, clocks and dice.
+        sink: takes the journal's events.
+        file: the sink, when it is a file this consumer opened and closes; None otherwise.
+        cluster: connections and metadata.
+        group: the backend for subscriptions, None without a group id.
+        standalone: the backend for assignments by hand.
+        pulses: how parts wake each other.
+        gate: what is asked at each hand-out.
+        delivery: what is owned and in hand.
+        reading: waits for records.
+        fetching: fills buffers.
+        positioning: finds out where to begin.
+        committing: commits.
+        auto_commit: commits by itself, None when that is off.
+        calls: the listener.
+        ownership: carries out changes.
+        flow: positions and pauses.
+    """
+
+    ports: Ports
+    sink: Sink
+    file: "JournalFile | None"
+    cluster: Cluster
+    group: GroupBackend | None
+    standalone: StandaloneBackend
+    pulses: Pulses
+    gate: Gate
+    delivery: Delivery
+    reading: Reading
+    fetching: Fetching
+    positioning: Positioning
+    committing: Committing
+    auto_commit: AutoCommit | None
+    calls: ListenerCalls
+    ownership: Ownership
+    flow: Flow
+
+
+def assemble(
+    config: ConsumerConfig,
+    coordination: Coordination,
+    consumer: "ReferenceType[Consumer[Any, Any]]",
+) -> Parts:
+    """Put a consumer together.
+
+    Args:
+        config: all options.
+        coordination: makes the backend of the group.
+        consumer: for the listener; not kept alive.
+
+    Raises:
+        ConfigError: an option cannot be used after all.
+        OSError: the journal cannot be opened.
+    """
+    ports = config.ports or system_ports()
+    settings = config.fetching()
+    sink, file = _journal(config, ports)
+    trace = None if isinstance(sink, NullSink) else WireJournal(sink)
+    cluster = Cluster(config.net(), ports, trace)
+    group = None if config.group_id is None else coordination(config, cluster, sink)
+    standalone = _standalone(config, cluster, sink)
+    pulses = Pulses()
+    gate = Gate(group or standalone, pulses)
+    delivery = Delivery(OwnedPartitions(), Ledger(), gate, pulses, sink)
+    committing = Committing(delivery, gate)
+    positioning = Positioning(settings, cluster, delivery, pulses, sink)
+    calls = ListenerCalls(consumer, sink, config.poll_interval)
+    commits = config.enable_auto_commit and config.group_id is not None
+    ownership = Ownership(delivery, gate, pulses, committing, calls, sink)
+    ownership.auto_commit = settings.request_timeout if commits else None
+    return Parts(
+        ports=ports,
+        sink=sink,
+        file=file,
+        cluster=cluster,
+        group=group,
+        standalone=standalone,
+        pulses=pulses,
+        gate=gate,
+        delivery=delivery,
+        reading=Reading(delivery, pulses, sink, ports.clock, config.poll_interval),
+        fetching=Fetching(settings, cluster, delivery.owned, pulses, sink),
+        positioning=positioning,
+        committing=committing,
+        auto_commit=AutoCommit(committing, config.commit_interval) if commits else None,
+        calls=calls,
+        ownership=ownership,
+        flow=Flow(delivery, positioning, pulses, sink),
+    )
+
+
+def _standalone(config: ConsumerConfig, cluster: Cluster, sink: Sink) -> StandaloneBackend:
+    settings = config.fetching()
+    timeout, pause = settings.request_timeout, settings.retry_backoff
+    return StandaloneBackend(cluster, sink, config.group_id, timeout=timeout, pause=pause)
+
+
+def _journal(config: ConsumerConfig, ports: Ports) -> "tuple[Sink, JournalFile | None]":
+    journal = config.journal
+    if journal is None:
+        return NullSink(), None
+    if not isinstance(journal, str | Path):
+        return journal, None
+    from kgroup.observe.journal_file import local_source, open_journal  # noqa: PLC0415 - seldom
+
+    source = local_source(config.group_instance_id or config.client_id, config.group_id)
+    file = open_journal(Path(journal), source, clock=ports.clock, wall=ports.wall)
+    return file, file

@@ -1,0 +1,213 @@
+"""What one fetch brought of one partition, ready to be handed out.
+
+Decides: which batches of an answer hold records to see, and how far the position moves over what
+nobody sees (marks, aborted transactions, what compaction removed).
+Never: decompresses before records are taken; merges two answers; hides damage: what is in front
+of a damaged batch is handed out, then its error takes its place.
+KIPs: 98 (transactions).
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from kgroup.errors import CorruptRecordError, DecodeError
+from kgroup.wire.messages import PartitionData
+from kgroup.wire.records import (
+    AbortedTransactions,
+    BatchView,
+    RecordColumns,
+    Row,
+    TimestampType,
+    iter_batches,
+)
+
+__all__ = ["Chunk", "Segment", "read_chunk"]
+
+
+@dataclass(slots=True, eq=False)
+class Segment:
+    """Some neighbouring records of one batch of the log.
+
+    Args:
+        columns: all records of the batch.
+        start: index of the first one meant.
+        stop: index after the last one meant.
+        timestamp_type: who set the timestamps.
+        leader_epoch: epoch of the leader that took the batch, None when not known.
+    """
+
+    columns: RecordColumns
+    start: int
+    stop: int
+    timestamp_type: TimestampType
+    leader_epoch: int | None
+    _rows: Iterator[Row] | None = None
+    _next: Row | None = None
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+    @property
+    def first(self) -> int:
+        """Offset of the first record."""
+        return self.columns.offsets[self.start]
+
+    @property
+    def last(self) -> int:
+        """Offset of the last record."""
+        return self.columns.offsets[self.stop - 1]
+
+    def peek(self) -> Row:
+        """Return the first record without taking it."""
+        if self._next is None:
+            if self._rows is None:
+                self._rows = self.columns.rows(self.start)
+            self._next = next(self._rows)
+        return self._next
+
+    def advance(self) -> None:
+        """Take the record that `peek` showed."""
+        self._next = None
+        self.start += 1
+
+    def split(self, count: int) -> "Segment":
+        """Take the first `count` records out."""
+        taken = Segment(
+            self.columns,
+            self.start,
+            min(self.start + count, self.stop),
+            self.timestamp_type,
+            self.leader_epoch,
+        )
+        self.start = taken.stop
+        self._rows = self._next = None
+        return taken
+
+
+@dataclass(slots=True, eq=False)
+class Chunk:
+    """The records of one answer for one partition.
+
+    Args:
+        at: next offset to hand out; all before it is taken, or nobody sees it.
+        next_offset: offset after the answer, where the next fetch goes on.
+        size: bytes it came in, for the prefetch bound.
+        leader_epoch: epoch of its last batch, None without one.
+        error: what stands behind its last batch, None when nothing is wrong.
+    """
+
+    at: int
+    next_offset: int
+    size: int
+    leader_epoch: int | None = None
+    error: DecodeError | None = None
+    views: deque[BatchView] = field(default_factory=deque)
+    _open: Segment | None = None
+
+    def head(self) -> Segment | None:
+        """Return the records to hand out next, None when there are none left.
+
+        A batch that turns out to be damaged ends the chunk with its error.
+        """
+        while self._open is None or not len(self._open):
+            self._close()
+            if not self.views:
+                break
+            self._open_next()
+        return self._open
+
+    def take(self, limit: int | None) -> list[Segment]:
+        """Take records out, at most `limit`; none when there are none left."""
+        taken: list[Segment] = []
+        left = limit
+        while (segment := self.head()) is not None and left != 0:
+            part = segment.split(len(segment) if left is None else left)
+            taken.append(part)
+            self.at = part.last + 1
+            left = None if left is None else left - len(part)
+        return taken
+
+    def advance(self) -> None:
+        """Take the one record that `head().peek()` showed."""
+        assert self._open is not None
+        self._open.advance()
+        self.at = self._open.columns.offsets[self._open.start - 1] + 1
+
+    def _close(self) -> None:
+        """Move over what stands behind the last record taken."""
+        if self._open is not None:
+            view = self.views.popleft()
+            self.at = max(self.at, view.next_offset)
+            self._open = None
+        if not self.views and self.error is None:
+            self.at = max(self.at, self.next_offset)
+
+    def _open_next(self) -> None:
+        view = self.views[0]
+        try:
+            # `read_chunk` has verified the checksum where that is wanted.
+            columns = view.columns(check_crc=False)
+        except DecodeError as error:
+            self.views.clear()
+            self.error = error
+            return
+        kind, epoch = view.timestamp_type, view.leader_epoch
+        self._open = Segment(columns, columns.index_of(self.at), len(columns), kind, epoch)
+
+
+def read_chunk(
+    data: PartitionData, offset: int, *, committed_only: bool, check_crcs: bool
+) -> Chunk:
+    """Read one partition's part of a Fetch answer.
+
+    Args:
+        data: the answer, without an error code.
+        offset: the first offset that was asked for; earlier records are no news.
+        committed_only: whether aborted transactions are left out.
+        check_crcs: whether checksums are verified.
+    """
+    records = data.records or b""
+    chunk = Chunk(at=offset, next_offset=offset, size=len(records))
+    admits = _visible(data, committed_only=committed_only)
+    try:
+        for view in iter_batches(records):
+            if check_crcs:
+                view.verify()
+            if view.next_offset <= chunk.next_offset:
+                _refuse_backwards(view, chunk.next_offset, offset)
+                continue
+            if admits(view):
+                chunk.views.append(view)
+            chunk.next_offset = view.next_offset
+            chunk.leader_epoch = view.leader_epoch
+    except DecodeError as error:
+        chunk.error = error
+    return chunk
+
+
+def _refuse_backwards(view: BatchView, expected: int, asked: int) -> None:
+    """A batch before the offset asked for is normal, one before its neighbour is damage (N17)."""
+    if expected > asked:
+        raise CorruptRecordError(
+            f"the batch at offset {view.base_offset}",
+            f"it follows one that ended at {expected - 1}",
+            base_offset=view.base_offset,
+        )
+
+
+class _visible:  # noqa: N801 - a function with memory
+    """Tells whether an application may see a batch."""
+
+    __slots__ = ("_aborted",)
+
+    def __init__(self, data: PartitionData, *, committed_only: bool) -> None:
+        listed = data.aborted_transactions or ()
+        self._aborted = (
+            AbortedTransactions((each.producer_id, each.first_offset) for each in listed)
+            if committed_only
+            else None
+        )
+
+    def __call__(self, view: BatchView) -> bool:
+        return not view.is_control if self._aborted is None else self._aborted.admits(view)

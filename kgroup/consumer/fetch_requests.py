@@ -1,0 +1,102 @@
+"""Fetch as messages: what is asked of one broker, and which part of its answer belongs to what.
+
+Decides: the order of partitions (a broker fills its answer in that order) and each one's share.
+Never: sends; believes a part of an answer that nobody asked for.
+KIPs: 227 (no sessions: id 0, epoch -1), 320 (leader epochs), 516 (topic ids).
+
+Two fields stay at their defaults on purpose. Without `rack_id` no broker sends us to a follower
+(KIP-392), without `last_fetched_epoch` none answers with a diverging epoch.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from kgroup.config import FetchSettings
+from kgroup.consumer.owned import Owned
+from kgroup.net.cluster import ClusterView
+from kgroup.types import TopicPartition
+from kgroup.wire.messages import (
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+    PartitionData,
+)
+from kgroup.wire.vocabulary import ZERO_UUID
+
+__all__ = ["Asked", "answered", "fetch_request"]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One partition of one Fetch, as it stood when it was asked.
+
+    Args:
+        owned: whose.
+        seek: number of the position.
+        offset: first offset asked for.
+    """
+
+    owned: Owned
+    seek: int
+    offset: int
+
+
+def fetch_request(
+    asked: Sequence[Asked],
+    view: ClusterView,
+    settings: FetchSettings,
+    *,
+    max_wait: float,
+    share: int,
+) -> FetchRequest:
+    """Return the Fetch for some partitions of one leader, in the order given.
+
+    Args:
+        asked: at least one.
+        view: topic ids and leader epochs.
+        settings: bounds of the whole answer.
+        max_wait: longest wait of the broker, seconds.
+        share: most bytes of one partition.
+    """
+    rows: dict[str, list[FetchPartition]] = {}
+    for each in asked:
+        known = view.partition(each.owned.tp)
+        epoch = None if known is None else known.leader_epoch
+        rows.setdefault(each.owned.tp.topic, []).append(
+            FetchPartition(
+                partition=each.owned.tp.partition,
+                current_leader_epoch=-1 if epoch is None else epoch,
+                fetch_offset=each.offset,
+                partition_max_bytes=min(share, settings.partition_max_bytes),
+            )
+        )
+    return FetchRequest(
+        max_wait_ms=round(max_wait * 1000),
+        min_bytes=settings.min_bytes,
+        max_bytes=settings.max_bytes,
+        isolation_level=settings.isolation_level.value,
+        topics=tuple(
+            FetchTopic(topic=topic, topic_id=_topic_id(view, topic), partitions=tuple(partitions))
+            for topic, partitions in rows.items()
+        ),
+    )
+
+
+def answered(
+    asked: Iterable[Asked], request: FetchRequest, answer: FetchResponse
+) -> Iterator[tuple[Asked, PartitionData]]:
+    """Yield each part of an answer with the question it belongs to; the first of doubles counts."""
+    names = {topic.topic_id: topic.topic for topic in request.topics}
+    open_questions = {each.owned.tp: each for each in asked}
+    for topic in answer.responses:
+        name = topic.topic or names.get(topic.topic_id, "")
+        for data in topic.partitions:
+            question = open_questions.pop(TopicPartition(name, data.partition_index), None)
+            if question is not None:
+                yield question, data
+
+
+def _topic_id(view: ClusterView, topic: str) -> bytes:
+    known = view.topics.get(topic)
+    return ZERO_UUID if known is None or known.topic_id is None else known.topic_id

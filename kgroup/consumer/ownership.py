@@ -1,0 +1,147 @@
+"""Changes of ownership, carried out one after the other.
+
+Decides: the order of things at each change. Gained: taken in, the listener, then records flow.
+To be given up: no more records, what is done is committed, the listener, its commits answered,
+then gone. Lost: gone at once, then the listener; nothing is committed.
+Never: changes ownership itself, or holds it up because a listener failed.
+KIPs: 429.
+"""
+
+from typing import assert_never
+
+import anyio
+
+from kgroup.consumer.autocommit import log_failures
+from kgroup.consumer.backend import GroupBackend
+from kgroup.consumer.committing import Committing
+from kgroup.consumer.delivery import Delivery
+from kgroup.consumer.gate import Gate
+from kgroup.consumer.listener import ListenerCalls
+from kgroup.consumer.pulses import Pulses
+from kgroup.journal import OwnershipStep, Phase, Sink
+from kgroup.types import ChangeKind, Claim, OwnershipChange
+
+__all__ = ["Ownership"]
+
+
+class Ownership:
+    """Settles changes for one consumer.
+
+    Args:
+        delivery: what is owned and in hand.
+        gate: knows the backend, and takes reports of failed callbacks.
+        pulses: fired when positions are needed, and when readers should look again.
+        committing: commits before something is given up.
+        calls: the listener.
+        sink: takes the journal's events.
+    """
+
+    def __init__(
+        self,
+        delivery: Delivery,
+        gate: Gate,
+        pulses: Pulses,
+        committing: Committing,
+        calls: ListenerCalls,
+        sink: Sink,
+    ) -> None:
+        self._delivery = delivery
+        self._owned = delivery.owned
+        self._gate = gate
+        self._pulses = pulses
+        self._committing = committing
+        self._calls = calls
+        self._sink = sink
+        self.auto_commit: float | None = None
+        """Longest time to wait for a commit before something is given up, None to commit
+        nothing by itself."""
+
+    async def run(self, backend: GroupBackend) -> None:
+        """Settle the changes of a backend until cancelled."""
+        while True:
+            change = await backend.next_change()
+            error = await self._carry_out(change)
+            backend.settled(change, failed=error is not None)
+            self._complete(change)
+            if error is not None:
+                self._gate.report(error)
+
+    def settle_now(self, change: OwnershipChange) -> None:
+        """Carry out a change that nobody has to be asked about: an assignment by hand."""
+        self._tell(change, Phase.BEGIN)
+        match change.kind:
+            case ChangeKind.ASSIGNED:
+                self._take_in(change.added)
+            case ChangeKind.REVOKED | ChangeKind.LOST:
+                self._forget(change.removed)
+            case _:
+                assert_never(change.kind)
+        self._tell(change, Phase.END)
+        self._complete(change)
+
+    # -- the three kinds -------------------------------------------------------------------
+
+    async def _carry_out(self, change: OwnershipChange) -> Exception | None:
+        self._tell(change, Phase.BEGIN)
+        match change.kind:
+            case ChangeKind.ASSIGNED:
+                self._take_in(change.added)
+                error = await self._calls.call(change)
+            case ChangeKind.REVOKED:
+                error = await self._give_up(change)
+            case ChangeKind.LOST:
+                self._forget(change.removed)
+                error = await self._calls.call(change)
+            case _:
+                assert_never(change.kind)
+        self._tell(change, Phase.END)
+        return error
+
+    def _take_in(self, claims: tuple[Claim, ...]) -> None:
+        self._owned.begin(claims)
+        self._pulses.work.fire()
+
+    async def _give_up(self, change: OwnershipChange) -> Exception | None:
+        self._owned.shut(change.removed)
+        await self._commit(change.removed)
+        error = await self._calls.call(change)
+        # Again: the callback may have finished what was in its hands.
+        await self._commit(change.removed)
+        self._forget(change.removed)
+        return error
+
+    async def _commit(self, claims: tuple[Claim, ...]) -> None:
+        if self.auto_commit is None:
+            limit = anyio.move_on_after(None)
+        else:
+            limit = anyio.move_on_after(self.auto_commit)
+        with limit:
+            if self.auto_commit is not None:
+                outcome = await self._committing.commit_done(claims)
+                log_failures("commit before revocation", outcome)
+            await self._committing.landed()
+
+    def _forget(self, claims: tuple[Claim, ...]) -> None:
+        self._owned.end(claims)
+        self._delivery.forget(claims)
+
+    def _complete(self, change: OwnershipChange) -> None:
+        """Let records flow: after the backend has heard that the listener returned."""
+        self._owned.open(change.added)
+        self._pulses.work.fire()
+        self._pulses.news.fire()
+
+    def _tell(self, change: OwnershipChange, phase: Phase) -> None:
+        claims = change.added if change.kind is ChangeKind.ASSIGNED else change.removed
+        generation = change.generation
+        self._sink.emit(
+            OwnershipStep(
+                kind=change.kind,
+                phase=phase,
+                claims=claims,
+                member_id=None if generation is None else generation.member_id,
+                generation_id=None if generation is None else generation.generation_id,
+                cause=change.cause.value,
+                serial=change.serial,
+            )
+        )

@@ -1,0 +1,232 @@
+"""The life of an entered consumer: its background tasks, and its end.
+
+Decides: which tasks run, what the failure of one means, and the order of closing: the gate, work
+in hand, revoked, commits answered, leave, then fetchers and sockets; all within one deadline.
+Never: cancels the application's own code because of an error that has a name: that becomes
+`failure`, and readers raise it. Only what nobody foresaw leaves the task group.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final
+
+import anyio
+from anyio.abc import TaskGroup, TaskStatus
+
+from kgroup.config import ConsumerConfig
+from kgroup.consumer.assembly import Parts
+from kgroup.consumer.autocommit import log_failures
+from kgroup.consumer.backend import GroupBackend
+from kgroup.consumer.standalone import StandaloneBackend
+from kgroup.errors import ClosedError, KGroupError
+from kgroup.journal import MemberStarted, MemberStopped
+from kgroup.types import Leave, MemberState
+
+__all__ = ["Root"]
+
+log = logging.getLogger(__name__)
+
+_SHARE_FOR_WORK: Final = 0.4
+"""Part of a close timeout in which batches held by other tasks are waited for."""
+_LOOK_AGAIN: Final = 1.0
+_TEARDOWN: Final = 1.0
+"""Seconds beyond the deadline in which sockets are closed; nothing in there waits for a peer."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """How to close.
+
+    Args:
+        deadline: instant by which it is over.
+        leave: what the coordinator is told.
+        task: the task that asked; its own batch is not waited for.
+    """
+
+    deadline: float
+    leave: Leave
+    task: int
+
+
+class Root:
+    """Runs one consumer's background.
+
+    Args:
+        config: all options.
+        parts: what is run.
+    """
+
+    def __init__(self, config: ConsumerConfig, parts: Parts) -> None:
+        self._config = config
+        self._parts = parts
+        self._request: _Request | None = None
+        self._requested = anyio.Event()
+        self._ended = anyio.Event()
+
+    # -- from outside ----------------------------------------------------------------------
+
+    def close_soon(self, timeout: float, leave: Leave) -> None:
+        """Begin to close; the first request counts."""
+        if self._request is None:
+            deadline = self._parts.ports.clock() + timeout
+            self._request = _Request(deadline, leave, anyio.get_current_task().id)
+            self._parts.gate.close()
+            self._requested.set()
+
+    def check_running(self) -> None:
+        """Raise when everything has ended; while closing, listeners may still commit.
+
+        Raises:
+            ClosedError: it has.
+        """
+        if self._ended.is_set():
+            raise ClosedError("the consumer is closed")
+
+    async def abort(self) -> None:
+        """End at once, without a word to anybody: entering failed."""
+        self.close_soon(0.0, Leave.REMAIN)
+        await self.closed()
+
+    async def closed(self) -> None:
+        """Wait until everything has ended; shielded, bounded by the deadline that was asked."""
+        request = self._request
+        assert request is not None
+        left = request.deadline - self._parts.ports.clock()
+        with anyio.move_on_after(max(left, 0.0) + _TEARDOWN, shield=True):
+            await self._ended.wait()
+
+    async def run(self, *, task_status: TaskStatus[None]) -> None:
+        """Run everything until closed. Shielded: whoever is cancelled closes in order."""
+        try:
+            with anyio.CancelScope(shield=True):
+                async with anyio.create_task_group() as tasks:
+                    await self._start(tasks)
+                    task_status.started()
+                    await self._requested.wait()
+                    await self._close()
+                    tasks.cancel_scope.cancel()
+        finally:
+            self._ended.set()
+            self._parts.gate.close()
+            if self._parts.file is not None:
+                self._parts.file.close()
+
+    async def _start(self, tasks: TaskGroup) -> None:
+        parts = self._parts
+        await tasks.start(parts.cluster.run)
+        self._tell_start()
+        if parts.group is not None:
+            await tasks.start(self._coordinate, parts.group)
+            tasks.start_soon(self._guard, self._settle_changes)
+        works = [parts.fetching.run, parts.positioning.run, self._watch_metadata]
+        if parts.auto_commit is not None:
+            works.append(parts.auto_commit.run)
+        for work in (*works, self._watch_membership):
+            tasks.start_soon(self._guard, work)
+
+    # -- background ------------------------------------------------------------------------
+
+    async def _guard(self, work: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await work()
+        except ClosedError:
+            log.debug("%s ended: closed", work)
+        except KGroupError as error:
+            log.error("the consumer cannot go on: %s", error)  # noqa: TRY400 - readers raise it
+            self._parts.gate.fail(error)
+
+    async def _coordinate(self, backend: GroupBackend, *, task_status: TaskStatus[None]) -> None:
+        try:
+            await backend.run(task_status=task_status)
+        except KGroupError as error:
+            log.error("the membership has ended: %s", error)  # noqa: TRY400 - readers raise it
+            self._parts.gate.fail(error)
+
+    async def _settle_changes(self) -> None:
+        assert self._parts.group is not None
+        await self._parts.ownership.run(self._parts.group)
+
+    async def _watch_metadata(self) -> None:
+        """Wake fetching when leaders change."""
+        view = self._parts.cluster.view
+        while True:
+            self._parts.pulses.work.fire()
+            view = await self._parts.cluster.changed(view)
+
+    async def _watch_membership(self) -> None:
+        """Have readers look again when the membership changes, and collect dropped batches."""
+        backend = self._parts.gate.backend
+        seen = backend.membership
+        while True:
+            self._parts.delivery.sweep()
+            self._parts.pulses.news.fire()
+            backend = self._parts.gate.backend
+            with anyio.move_on_after(_LOOK_AGAIN):
+                seen = await backend.membership_changed(seen)
+
+    # -- the end ---------------------------------------------------------------------------
+
+    async def _close(self) -> None:
+        request = self._request
+        assert request is not None
+        began = self._parts.ports.clock()
+        with anyio.move_on_after(max(request.deadline - began, 0.0)):
+            with anyio.move_on_after((request.deadline - began) * _SHARE_FOR_WORK):
+                await self._work_in_hand(request.task)
+            self._take_back()
+            await self._part(request)
+        self._tell_stop(request)
+
+    async def _work_in_hand(self, asker: int) -> None:
+        while self._parts.delivery.at_work(asker):
+            await self._parts.pulses.news.wait()
+
+    def _take_back(self) -> None:
+        """Take every lease out of hand: what is not done is not committed."""
+        delivery = self._parts.delivery
+        delivery.sweep()
+        for lease in delivery.ledger.held():
+            delivery.drop(lease)
+
+    async def _part(self, request: _Request) -> None:
+        parts = self._parts
+        if isinstance(parts.gate.backend, StandaloneBackend):
+            await self._unassign()
+        left = max(request.deadline - parts.ports.clock(), 0.0)
+        for backend in (parts.group, parts.standalone):
+            if backend is not None:
+                await backend.leave(request.leave, "the consumer is closing", timeout=left)
+
+    async def _unassign(self) -> None:
+        parts = self._parts
+        if parts.ownership.auto_commit is not None:
+            log_failures("commit at close", await parts.committing.commit_done())
+        await parts.committing.landed()
+        for change in parts.standalone.assign(()):
+            parts.ownership.settle_now(change)
+
+    # -- the journal -----------------------------------------------------------------------
+
+    def _tell_start(self) -> None:
+        if self._parts.group is None:
+            self._parts.sink.emit(MemberStarted())
+            return
+        settings = self._config.membership()
+        self._parts.sink.emit(
+            MemberStarted(
+                group_instance_id=settings.group_instance_id,
+                session_timeout=settings.session_timeout,
+                rebalance_timeout=settings.rebalance_timeout,
+                lease_margin=settings.lease_margin,
+            )
+        )
+
+    def _tell_stop(self, request: _Request) -> None:
+        failure = self._parts.gate.failure
+        group = self._parts.group
+        static = self._config.group_instance_id is not None
+        told = request.leave is Leave.LEAVE or (request.leave is Leave.DEFAULT and not static)
+        left = group is not None and group.membership.state is MemberState.LEFT and told
+        reason = "closed" if failure is None else str(failure)
+        self._parts.sink.emit(MemberStopped(reason, left=left, mode=request.leave))
