@@ -30,6 +30,7 @@ from kgroup.membership.events import (
 )
 from kgroup.membership.settings import MembershipSettings
 from kgroup.membership.value import GroupMember
+from kgroup.net.backoff import Backoff
 from kgroup.net.cluster import Cluster, ClusterView
 from kgroup.types import (
     Claim,
@@ -69,7 +70,7 @@ class ClassicBackend:
             cluster,
             sink,
             timeout=settings.request_timeout,
-            pause=settings.retry_backoff,
+            backoff=Backoff(settings.retry_backoff, settings.retry_backoff_max),
         )
         self._in_hand: set[Claim] = set()
         self._subscription: Subscription | None = None
@@ -84,13 +85,15 @@ class ClassicBackend:
             GroupError: the membership ended for good.
             BrokerError: the coordinator refused for good.
         """
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._follow_metadata)
-            tasks.start_soon(self._commits.run)
-            task_status.started()
-            await self._conductor.run()
-            tasks.cancel_scope.cancel()
-        self._commits.give_up("the member is not in the group any more")
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._follow_metadata)
+                tasks.start_soon(self._commits.run)
+                task_status.started()
+                await self._conductor.run()
+                tasks.cancel_scope.cancel()
+        finally:
+            self._commits.give_up("the member is not in the group any more")
         if self._conductor.failure is not None:
             raise self._conductor.failure
 

@@ -16,11 +16,13 @@ from dataclasses import dataclass, field
 
 import anyio
 
+from kgroup.codes import ErrorCode
 from kgroup.consumer.conductor import Conductor
-from kgroup.errors import KGroupError
+from kgroup.errors import KGroupError, LocalProtocolError, UnsupportedVersionError
 from kgroup.journal import CommitStage, CommitStep, Sink
 from kgroup.membership.commits import CommitAnswer, commit_request, read_commit
 from kgroup.membership.events import CommitRejected
+from kgroup.net.backoff import Backoff
 from kgroup.net.cluster import Cluster, Lane
 from kgroup.types import (
     Claim,
@@ -42,11 +44,13 @@ class _Submission:
     serial: int
     open: dict[Claim, OffsetAndMetadata]
     deadline: float
+    refused: dict[Claim, PartitionOutcome] = field(default_factory=dict)
     closed: dict[TopicPartition, PartitionOutcome] = field(default_factory=dict)
     done: anyio.Event = field(default_factory=anyio.Event)
 
     def close(self, claim: Claim, outcome: PartitionOutcome) -> None:
         self.open.pop(claim, None)
+        self.refused.pop(claim, None)
         self.closed[claim.tp] = outcome
 
 
@@ -58,20 +62,27 @@ class CommitQueue:
         cluster: connections; not owned.
         sink: takes the journal's events.
         timeout: seconds until a commit that could not be sent is given up.
-        pause: seconds between two tries.
+        backoff: pauses between two tries of what the coordinator does not apply.
     """
 
     def __init__(
-        self, conductor: Conductor, cluster: Cluster, sink: Sink, *, timeout: float, pause: float
+        self,
+        conductor: Conductor,
+        cluster: Cluster,
+        sink: Sink,
+        *,
+        timeout: float,
+        backoff: Backoff,
     ) -> None:
         self._conductor = conductor
         self._cluster = cluster
         self._sink = sink
         self._timeout = timeout
-        self._pause = pause
+        self._backoff = backoff
         self._waiting: list[_Submission] = []
         self._serial = 0
         self._arrived: anyio.Event | None = None
+        self._over: str | None = None
 
     async def commit(self, offsets: Mapping[Claim, OffsetAndMetadata]) -> CommitOutcome:
         """Submit offsets and wait for the outcome of every partition.
@@ -92,11 +103,12 @@ class CommitQueue:
             self._refuse_ended(submission, claim)
         for claim, offset in submission.open.items():
             self._emit(CommitStage.REQUESTED, submission.serial, claim, offset.offset)
-        if submission.open:
-            self._waiting.append(submission)
+        self._waiting.append(submission)
+        if self._over is None:
+            self._sweep()
             self._wake()
         else:
-            submission.done.set()
+            self.give_up(self._over)
 
         async def outcome() -> CommitOutcome:
             await submission.done.wait()
@@ -110,18 +122,21 @@ class CommitQueue:
             if not self._waiting:
                 await self._next_arrival()
             self._expire()
-            generation = self._conductor.member.identity.generation
+            member = self._conductor.member
+            generation = member.identity.generation
             if not self._waiting:
                 continue
-            if generation is None or not self._conductor.member.may_commit():
-                with anyio.move_on_after(self._pause):
+            if generation is None or not member.may_commit():
+                with anyio.move_on_after(self._backoff.initial):
                     await self._conductor.moved()
                 continue
-            if await self._send(generation):
-                await anyio.sleep(self._pause)
+            applied = await self._send(generation)
+            self._backoff = self._backoff.reset() if applied else self._backoff.failed()
+            await anyio.sleep(self._backoff.pause(self._cluster.ports.dice))
 
     def give_up(self, reason: str) -> None:
-        """End every wait: the membership is over, nothing more is sent."""
+        """End every wait, also of what is submitted from now on: nothing more is sent."""
+        self._over = reason
         for submission in self._waiting:
             for claim, offset in tuple(submission.open.items()):
                 self._close(submission, claim, _refusal(offset, reason))
@@ -130,49 +145,60 @@ class CommitQueue:
     # -- sending ---------------------------------------------------------------------------
 
     async def _send(self, generation: Generation) -> bool:
+        """Send everything that waits, once; tell whether nothing has to be sent again."""
         batch = tuple(self._waiting)
         latest: dict[Claim, OffsetAndMetadata] = {}
         for submission in batch:
             latest.update(submission.open)
-        if not latest:
-            self._sweep()
-            return False
         offsets = {claim.tp: offset for claim, offset in latest.items()}
         node_id = self._conductor.member.coordinator.node_id
         assert node_id is not None
+        request = commit_request(generation, offsets)
         try:
             answer = await self._cluster.send(
-                node_id,
-                commit_request(generation, offsets),
-                lane=Lane.HEARTBEAT,
-                timeout=self._timeout,
+                node_id, request, lane=Lane.HEARTBEAT, timeout=self._timeout
             )
+        except (UnsupportedVersionError, LocalProtocolError) as error:
+            self._close_all(batch, CommitStatus.REFUSED, str(error))
+            return False
         except (KGroupError, TimeoutError) as error:
-            self._cluster.drop(node_id, Lane.HEARTBEAT)
-            self._all_unknown(batch, str(error) or type(error).__name__)
-            return True
-        read = read_commit(offsets, answer)
-        self._apply(batch, read, generation)
-        return bool(read.again)
+            if isinstance(error, TimeoutError):
+                self._cluster.drop(node_id, Lane.HEARTBEAT)
+            self._close_all(batch, CommitStatus.UNKNOWN, str(error) or type(error).__name__)
+            return False
+        except anyio.get_cancelled_exc_class():
+            reason = "the member ended before the answer came"
+            self._close_all(batch, CommitStatus.UNKNOWN, reason)
+            raise
+        return self._apply(batch, read_commit(offsets, answer), generation)
 
     def _apply(
         self, batch: tuple[_Submission, ...], read: CommitAnswer, generation: Generation
-    ) -> None:
+    ) -> bool:
+        stale = False
         for submission in batch:
             for claim, offset in tuple(submission.open.items()):
                 outcome = read.outcomes.get(claim.tp)
-                if outcome is not None:
-                    mine = PartitionOutcome(outcome.status, offset, outcome.code, outcome.reason)
+                if outcome is None:
+                    continue
+                mine = PartitionOutcome(outcome.status, offset, outcome.code, outcome.reason)
+                if outcome.code == ErrorCode.ILLEGAL_GENERATION:
+                    # 1. a commit is written; 2. our JoinGroup completes the round on its own
+                    # connection; 3. the commit is refused: its generation is the last one. The
+                    # claim may well go on in the next, and then the commit is asked again.
+                    submission.refused[claim] = mine
+                    stale = True
+                else:
                     self._close(submission, claim, mine)
         if read.signal is not None:
             self._conductor.apply(CommitRejected(read.signal, generation, read.code))
         self._expire()
+        return not (stale or read.again)
 
-    def _all_unknown(self, batch: tuple[_Submission, ...], reason: str) -> None:
+    def _close_all(self, batch: tuple[_Submission, ...], status: CommitStatus, reason: str) -> None:
         for submission in batch:
             for claim, offset in tuple(submission.open.items()):
-                unknown = PartitionOutcome(CommitStatus.UNKNOWN, offset, None, reason)
-                self._close(submission, claim, unknown)
+                self._close(submission, claim, PartitionOutcome(status, offset, None, reason))
         self._sweep()
 
     # -- ending ----------------------------------------------------------------------------
@@ -183,13 +209,17 @@ class CommitQueue:
                 self._refuse_ended(submission, claim)
                 if claim in submission.open and self._conductor.now >= submission.deadline:
                     reason = "the group was rebalancing, or had no coordinator, until the deadline"
-                    self._close(submission, claim, _refusal(offset, reason))
+                    self._refuse(submission, claim, _refusal(offset, reason))
         self._sweep()
 
     def _refuse_ended(self, submission: _Submission, claim: Claim) -> None:
         if not self._conductor.member.owns(claim):
             reason = "the partition is not owned any more; its claim is over"
-            self._close(submission, claim, _refusal(submission.open[claim], reason))
+            self._refuse(submission, claim, _refusal(submission.open[claim], reason))
+
+    def _refuse(self, submission: _Submission, claim: Claim, why: PartitionOutcome) -> None:
+        """Close it as refused; what the coordinator has said about it says more."""
+        self._close(submission, claim, submission.refused.get(claim, why))
 
     def _close(self, submission: _Submission, claim: Claim, outcome: PartitionOutcome) -> None:
         submission.close(claim, outcome)
@@ -201,12 +231,9 @@ class CommitQueue:
         self._emit(stage, submission.serial, claim, outcome.offset.offset, outcome.code)
 
     def _sweep(self) -> None:
-        # In order of submission: a caller never hears before one that asked earlier about the
-        # same partition, for both are settled by the same answer or the earlier one before.
-        for submission in self._waiting:
-            if not submission.open:
-                submission.done.set()
-        self._waiting = [each for each in self._waiting if each.open]
+        """Wake callers in order of submission: nobody hears before one that asked earlier."""
+        while self._waiting and not self._waiting[0].open:
+            self._waiting.pop(0).done.set()
 
     # -- waking and telling ----------------------------------------------------------------
 

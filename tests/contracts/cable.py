@@ -53,12 +53,18 @@ class Cable:
         self.changed.fire()
 
 
+    async def pull(self) -> None:
+        """Close everything for good, as the end of a process does."""
+        for plugged in self._plugged:
+            await anyio.aclose_forcefully(plugged.inner)
+
+
 class _Plugged(ByteStream):
     """One connection through the cable."""
 
     def __init__(self, cable: Cable, inner: ByteStream) -> None:
         self._cable = cable
-        self._inner = inner
+        self.inner = inner
         self._unsent: deque[bytes] = deque()
         self._unread = b""
         self._closed = False
@@ -70,11 +76,11 @@ class _Plugged(ByteStream):
             self._unsent.append(bytes(item))
             await anyio.lowlevel.checkpoint()
             return
-        await self._inner.send(item)
+        await self.inner.send(item)
 
     async def receive(self, max_bytes: int = 65536) -> bytes:
         if not self._unread:
-            self._unread = await self._inner.receive(max_bytes)
+            self._unread = await self.inner.receive(max_bytes)
         while self._cable.stops_answers:
             await self._cable.changed.wait()
         data, self._unread = self._unread, b""
@@ -84,21 +90,21 @@ class _Plugged(ByteStream):
         """Send what the cut held back; a connection that was given up is closed behind it."""
         try:
             while self._unsent:
-                await self._inner.send(self._unsent[0])
+                await self.inner.send(self._unsent[0])
                 self._unsent.popleft()
         except (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
             self._unsent.clear()
         if self._closed:
-            await self._inner.aclose()
+            await self.inner.aclose()
 
     async def aclose(self) -> None:
         self._closed = True
         if not self._unsent:
-            await self._inner.aclose()
+            await self.inner.aclose()
 
     async def send_eof(self) -> None:
-        await self._inner.send_eof()
+        await self.inner.send_eof()
 
     @property
     def extra_attributes(self) -> Mapping[Any, Callable[[], Any]]:
-        return self._inner.extra_attributes
+        return self.inner.extra_attributes

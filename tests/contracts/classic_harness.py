@@ -104,6 +104,13 @@ class ClassicHarness:
         position = found[tp]
         return None if position is None else position.offset
 
+    async def close(self) -> None:
+        """End every member without leaving, and every connection, also those that wait."""
+        with anyio.CancelScope(shield=True):
+            for seat, cable in self._cables.items():
+                await self.silence(seat)
+                await cable.pull()
+
     async def settle(self, *seats: Seat) -> None:
         def shared() -> bool:
             parts = [seat.application.settled() for seat in seats]
@@ -122,7 +129,11 @@ async def classic_harness(ground: Ground) -> AsyncIterator[ClassicHarness]:
     async with anyio.create_task_group() as tasks:
         await tasks.start(reader.run)
         await reader.bootstrap(10.0)
-        yield ClassicHarness(ground, tasks, reader)
+        harness = ClassicHarness(ground, tasks, reader)
+        try:
+            yield harness
+        finally:
+            await harness.close()
         tasks.cancel_scope.cancel()
 
 
