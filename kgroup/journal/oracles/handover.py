@@ -6,9 +6,13 @@ Never: looks at the assignment that comes back.
 S4: an eager member has given everything back before JoinGroup; a cooperative one lists every
     partition whose revocation has not ended (KIP-429).
 S9: after a loss the next JoinGroup lists nothing and names no generation (KIP-792).
+
+A JoinGroup that lists nothing and names no generation says itself that all is lost: it may be
+sent before the listener hears of the loss, but nothing may be delivered, or gained, in between.
 """
 
 from kgroup.journal.events import (
+    Delivered,
     Entry,
     GenerationEntered,
     JoinIssued,
@@ -27,12 +31,13 @@ __all__ = ["JoinClaims"]
 class JoinClaims:
     """S4 and S9: the owned list of a JoinGroup."""
 
-    __slots__ = ("_lost", "_periods", "_protocols")
+    __slots__ = ("_given_up", "_lost", "_periods", "_protocols")
 
     def __init__(self) -> None:
         self._periods = Periods()
         self._protocols: dict[Source, RebalanceProtocol | None] = {}
         self._lost: dict[Source, Entry] = {}
+        self._given_up: dict[Source, Entry] = {}
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
         """Take one entry."""
@@ -47,6 +52,12 @@ class JoinClaims:
                     self._protocols[source] = protocol
             case OwnershipStep(kind=ChangeKind.LOST, phase=Phase.BEGIN):
                 self._lost[source] = entry
+                self._given_up.pop(source, None)
+            case OwnershipStep(kind=ChangeKind.ASSIGNED, phase=Phase.BEGIN) | Delivered():
+                return self._untold(entry)
+            case JoinIssued(generation_id=None, owned=()):
+                if self._periods.held(source):
+                    self._given_up[source] = entry
             case JoinIssued():
                 return (*self._after_loss(entry, event), *self._held_back(entry, event))
             case _:
@@ -66,6 +77,16 @@ class JoinClaims:
             f"and generation {event.generation_id}; both must be absent"
         )
         return (Violation("S9", text, (lost, entry)),)
+
+    def _untold(self, entry: Entry) -> tuple[Violation, ...]:
+        joined = self._given_up.pop(entry.source, None)
+        if joined is None:
+            return ()
+        text = (
+            f"{entry.source} joined as one who has lost everything, and goes on before its "
+            "listener has heard of the loss"
+        )
+        return (Violation("S9", text, (joined, entry)),)
 
     def _held_back(self, entry: Entry, event: JoinIssued) -> tuple[Violation, ...]:
         protocol = self._protocols.get(entry.source)

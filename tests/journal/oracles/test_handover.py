@@ -37,3 +37,27 @@ def test_s9_after_a_loss_nothing_may_be_listed_and_no_generation_named():
         member.lose(0)
         member.write(JoinIssued(member_id=None, generation_id=generation, owned=owned))
         assert [v.rule for v in judge([JoinClaims()], history.entries)] == expected
+
+
+def join_as_one_who_lost(*, told: bool, delivers: bool) -> list[str]:
+    history, member = one_member(0)
+    member.write(JoinIssued(member_id="m", generation_id=None, owned=()))
+    if delivers:
+        member.deliver(0, 1)
+    if told:
+        member.lose(0)
+    member.enter(2, 0)
+    member.assign(0)
+    return [found.rule for found in judge([JoinClaims()], history.entries)]
+
+
+def test_s9_a_loss_may_be_told_right_after_the_join_that_follows_from_it():
+    assert join_as_one_who_lost(told=True, delivers=False) == []
+
+
+def test_s9_a_delivery_between_that_join_and_the_loss_is_found():
+    assert join_as_one_who_lost(told=True, delivers=True) == ["S9"]
+
+
+def test_s9_a_loss_that_is_never_told_is_found():
+    assert join_as_one_who_lost(told=False, delivers=False) == ["S9"]
