@@ -223,8 +223,9 @@ class _Bench:
             not_owned=self._counts.get((ProblemKind.NOT_OWNED, tp), 0),
             two_owners=self._counts.get((ProblemKind.TWO_OWNERS, tp), 0),
             periods=sum(1 for period in self._claims.values() if period.claim.tp == tp),
-            moved=self._silences.moved(tp),
             silence=self._silences.longest(tp),
+            silence_moved=self._silences.longest_in(tp, moved=True),
+            silence_stayed=self._silences.longest_in(tp, moved=False),
         )
 
 

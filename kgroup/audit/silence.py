@@ -1,17 +1,29 @@
 """How long partitions were silent, in each rebalance and over the run.
 
-Decides: what counts as one rebalance, and who moved in it.
+Decides: what counts as one rebalance, why it came, and who moved in it.
 Never: says how long is too long.
 
-Rounds that follow each other within `rest` seconds are one rebalance (a cooperative one has two).
-A silence is the time between two deliveries of a partition, whoever made them; it belongs to every
-rebalance it overlaps. Before the first delivery and after the last there is none.
+Rounds that follow each other within `rest` seconds are one rebalance (a cooperative one has two);
+it lasts from its first membership event to its last. A silence is the time between two deliveries
+of a partition, whoever made them; it belongs to every rebalance it overlaps. A killed member's
+partitions are silent from its last delivery on, so that silence begins before the rebalance.
+Before the first delivery and after the last there is no silence.
 """
 
 from dataclasses import dataclass, field
 
 from kgroup.audit.verdict import Rebalance
-from kgroup.journal import Delivered, Entry, GenerationEntered, JoinIssued, OwnershipStep
+from kgroup.journal import (
+    Delivered,
+    Entry,
+    FaultStep,
+    GenerationEntered,
+    JoinIssued,
+    MemberStarted,
+    MemberStopped,
+    OwnershipStep,
+    Phase,
+)
 from kgroup.types import TopicPartition
 
 __all__ = ["Silences"]
@@ -19,7 +31,7 @@ __all__ = ["Silences"]
 
 @dataclass(slots=True)
 class _Era:
-    """From the beginning of one rebalance to the beginning of the next."""
+    """One rebalance: from its first membership event to its last."""
 
     began_at: float
     latest: float
@@ -36,20 +48,21 @@ class Silences:
         rest: seconds without membership events that end a rebalance.
     """
 
-    __slots__ = ("_began_at", "_eras", "_last", "_longest", "_moved", "_rest")
+    __slots__ = ("_began_at", "_eras", "_last", "_longest", "_reasons", "_rest")
 
     def __init__(self, rest: float = 2.0) -> None:
         self._rest = rest
         self._began_at: float | None = None
         self._eras: list[_Era] = []
+        self._reasons: list[str] = []
         self._last: dict[TopicPartition, float] = {}
         self._longest: dict[TopicPartition, float] = {}
-        self._moved: set[TopicPartition] = set()
 
     def observe(self, entry: Entry) -> None:
         """Take one entry."""
         if self._began_at is None:
             self._began_at = entry.at
+        label = entry.source.member
         match entry.event:
             case Delivered(claim=claim):
                 self._delivered(claim.tp, entry.at)
@@ -60,9 +73,13 @@ class Silences:
             case OwnershipStep(claims=claims, cause=cause):
                 era = self._era(entry.at)
                 self._because(era, cause)
-                tps = {claim.tp for claim in claims}
-                era.changed |= tps
-                self._moved |= tps & self._last.keys()
+                era.changed.update(claim.tp for claim in claims)
+            case MemberStarted():
+                self._reasons.append(f"{label} started")
+            case MemberStopped():
+                self._reasons.append(f"{label} stopped")
+            case FaultStep(phase=Phase.BEGIN, fault=fault, target=target):
+                self._reasons.append(f"{fault} of {target}")
             case _:
                 pass
 
@@ -70,12 +87,19 @@ class Silences:
         """Return the longest silence of a partition, None with fewer than two deliveries."""
         return self._longest.get(tp)
 
-    def moved(self, tp: TopicPartition) -> bool:
-        """Tell whether a partition began or ended a period after it was first delivered."""
-        return tp in self._moved
+    def longest_in(self, tp: TopicPartition, *, moved: bool) -> float | None:
+        """Return the longest silence in a rebalance in which a partition moved, or stayed."""
+        found = [
+            era.longest[tp]
+            for era in self._eras
+            if tp in era.longest and (tp in era.changed) is moved
+        ]
+        return max(found, default=None)
 
     def rebalances(self) -> tuple[Rebalance, ...]:
         """Return all rebalances, in order of time."""
+        if self._eras:
+            self._take_reasons(self._eras[-1])
         return tuple(self._rebalance(era) for era in self._eras)
 
     def _era(self, now: float) -> _Era:
@@ -83,7 +107,13 @@ class Silences:
             self._eras.append(_Era(now, now))
         era = self._eras[-1]
         era.latest = max(era.latest, now)
+        self._take_reasons(era)
         return era
+
+    def _take_reasons(self, era: _Era) -> None:
+        """Give what happened to members since the last membership event to this rebalance."""
+        era.causes.update(dict.fromkeys(self._reasons))
+        self._reasons.clear()
 
     @staticmethod
     def _because(era: _Era, cause: str) -> None:
@@ -97,9 +127,9 @@ class Silences:
             return
         self._longest[tp] = max(now - before, self._longest.get(tp, 0.0))
         for era in reversed(self._eras):
-            era.longest[tp] = max(now - before, era.longest.get(tp, 0.0))
-            if era.began_at <= before:
+            if era.latest < before:
                 break
+            era.longest[tp] = max(now - before, era.longest.get(tp, 0.0))
 
     def _rebalance(self, era: _Era) -> Rebalance:
         moved = tuple(sorted(era.changed))

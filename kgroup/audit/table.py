@@ -24,6 +24,8 @@ _COLUMNS: Final = (
     "two owners",
     "owners",
     "silence",
+    "moving",
+    "staying",
 )
 
 
@@ -34,13 +36,8 @@ def render_verdict(verdict: Verdict) -> str:
         _table(_COLUMNS, [*map(_row, verdict.partitions), _total(verdict)]),
     ]
     if verdict.rebalances:
-        parts.append("rebalances (longest time without a delivery):")
+        parts.append("rebalances (in brackets the longest silence):")
         parts.extend(_rebalance(rebalance) for rebalance in verdict.rebalances)
-    parts.append(
-        "longest silence over the run: "
-        f"{_seconds(verdict.silence(moved=True))} where partitions moved, "
-        f"{_seconds(verdict.silence(moved=False))} where they stayed"
-    )
     parts.extend(f"note: {note}" for note in verdict.notes)
     parts.extend(_problem(problem) for problem in verdict.problems)
     parts.append(_word(verdict))
@@ -82,13 +79,12 @@ def _row(row: PartitionVerdict) -> tuple[str, ...]:
         f"{row.start}-{row.end}",
         "-" if row.committed is None else str(row.committed),
         *_numbers(row),
-        f"{_seconds(row.silence)}{' moved' if row.moved else ''}",
     )
 
 
 def _total(verdict: Verdict) -> tuple[str, ...]:
     total = verdict.total
-    return ("total", str(total.end), "", *_numbers(total), _seconds(total.silence))
+    return ("total", str(total.end), "", *_numbers(total))
 
 
 def _numbers(row: PartitionVerdict) -> tuple[str, ...]:
@@ -101,6 +97,9 @@ def _numbers(row: PartitionVerdict) -> tuple[str, ...]:
         str(row.not_owned),
         str(row.two_owners),
         str(row.periods),
+        _seconds(row.silence),
+        _seconds(row.silence_moved),
+        _seconds(row.silence_stayed),
     )
 
 

@@ -4,7 +4,7 @@ Decides: the shape of a verdict and its JSON form.
 Never: computes one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -91,8 +91,9 @@ class PartitionVerdict:
         not_owned: records delivered after a revocation or a loss, or without a claim.
         two_owners: how often two members owned it at once.
         periods: how many periods of ownership it saw.
-        moved: whether it changed hands after it was first delivered.
         silence: longest time between two deliveries, seconds; None with fewer than two.
+        silence_moved: the longest that overlaps a rebalance in which it moved, None without one.
+        silence_stayed: the longest that overlaps a rebalance in which it stayed, None without one.
     """
 
     tp: TopicPartition
@@ -107,8 +108,9 @@ class PartitionVerdict:
     not_owned: int = 0
     two_owners: int = 0
     periods: int = 0
-    moved: bool = False
     silence: float | None = None
+    silence_moved: float | None = None
+    silence_stayed: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +120,7 @@ class Rebalance:
     Args:
         began_at: seconds after the first entry of the logs.
         generations: generations entered, in order.
-        causes: why, as the members said, each once.
+        causes: what happened to members before it, and why it came, as they said; each once.
         moved: partitions of which a period began or ended in it.
         stayed: partitions that were delivered before and kept their owner.
         silence_moved: longest time without a delivery among those that moved, None without any.
@@ -164,7 +166,6 @@ class Verdict:
     @property
     def total(self) -> PartitionVerdict:
         """All partitions together; `start` and `end` span the offsets that had to be delivered."""
-        silences = [row.silence for row in self.partitions if row.silence is not None]
         return PartitionVerdict(
             tp=TopicPartition("total", len(self.partitions)),
             start=0,
@@ -177,16 +178,14 @@ class Verdict:
             not_owned=sum(row.not_owned for row in self.partitions),
             two_owners=sum(row.two_owners for row in self.partitions),
             periods=sum(row.periods for row in self.partitions),
-            moved=any(row.moved for row in self.partitions),
-            silence=max(silences, default=None),
+            silence=_longest(row.silence for row in self.partitions),
+            silence_moved=_longest(row.silence_moved for row in self.partitions),
+            silence_stayed=_longest(row.silence_stayed for row in self.partitions),
         )
 
-    def silence(self, *, moved: bool) -> float | None:
-        """Return the longest silence of the partitions that moved, or of those that stayed."""
-        found = [
-            row.silence for row in self.partitions if row.moved is moved and row.silence is not None
-        ]
-        return max(found, default=None)
+
+def _longest(silences: Iterable[float | None]) -> float | None:
+    return max((silence for silence in silences if silence is not None), default=None)
 
 
 def verdict_json(verdict: Verdict) -> dict[str, object]:
@@ -196,8 +195,6 @@ def verdict_json(verdict: Verdict) -> dict[str, object]:
         "entries": verdict.entries,
         "members": verdict.members,
         "seconds": verdict.seconds,
-        "silence_moved": verdict.silence(moved=True),
-        "silence_stayed": verdict.silence(moved=False),
         "total": _row_json(verdict.total),
         "partitions": [_row_json(row) for row in verdict.partitions],
         "problems": [
@@ -242,6 +239,7 @@ def _row_json(row: PartitionVerdict) -> dict[str, object]:
         "not_owned": row.not_owned,
         "two_owners": row.two_owners,
         "periods": row.periods,
-        "moved": row.moved,
         "silence": row.silence,
+        "silence_moved": row.silence_moved,
+        "silence_stayed": row.silence_stayed,
     }

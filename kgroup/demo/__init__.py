@@ -5,8 +5,6 @@ Never: imports its own parts at once: each member's process goes through here on
 `kgroup.demo.member`, and needs none of them.
 """
 
-import importlib
-
 __all__ = ["run"]
 
 
@@ -23,5 +21,6 @@ def run(*, seconds: float = 45.0, members: int = 3, tty: bool = True) -> int:
         KGroupError: a member ended by itself, or the broker refused.
         TimeoutError: something did not happen in time.
     """
-    show = importlib.import_module("kgroup.demo.show")
-    return int(show.run_demo(seconds=seconds, members=members, tty=tty))
+    from kgroup.demo.show import run_demo  # noqa: PLC0415 - a member's process does not need it
+
+    return run_demo(seconds=seconds, members=members, tty=tty)

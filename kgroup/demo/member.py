@@ -7,24 +7,25 @@ input when the demo is gone, however it went.
 It writes its event log to a file and its status, one JSON line each, to its output.
 """
 
-import importlib
 import json
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Final
 
 import anyio
 
+from kgroup.config import ConsumerConfig
+from kgroup.consumer import Consumer
 from kgroup.demo.board import Status
 from kgroup.net.ports import system_clock
 from kgroup.observe.journal_file import local_source, open_journal
 from kgroup.types import Membership
 
-__all__ = ["MemberOrders", "main", "member_options", "status_of"]
+__all__ = ["MemberOrders", "main", "member_config", "status_of"]
 
 _STATUS_INTERVAL: Final = 0.25
 _CLOSE_TIMEOUT: Final = 8.0
@@ -55,14 +56,6 @@ class MemberOrders:
         return json.dumps(asdict(self))
 
 
-class _Consumer(Protocol):
-    """What the member uses of a consumer."""
-
-    @property
-    def membership(self) -> Membership: ...
-    def batches(self) -> AsyncIterator[Any]: ...
-
-
 @dataclass(slots=True)
 class _Work:
     """What the application has done so far."""
@@ -71,21 +64,21 @@ class _Work:
     positions: dict[int, int] = field(default_factory=dict)
 
 
-def member_options(orders: MemberOrders) -> dict[str, object]:
+def member_config(orders: MemberOrders) -> ConsumerConfig:
     """Return the options of the member's consumer; the session is the shortest brokers allow."""
-    return {
-        "bootstrap_servers": orders.bootstrap,
-        "group_id": orders.group,
-        "client_id": orders.label,
-        "group_instance_id": orders.instance,
-        "assignors": ("cooperative-sticky",),
-        "auto_offset_reset": "earliest",
-        "session_timeout": 6.0,
-        "heartbeat_interval": 1.0,
-        "max_poll_interval": 30.0,
-        "auto_commit_interval": 1.0,
-        "fetch_max_wait": 0.2,
-    }
+    return ConsumerConfig(
+        bootstrap_servers=orders.bootstrap,
+        group_id=orders.group,
+        client_id=orders.label,
+        group_instance_id=orders.instance,
+        assignors=("cooperative-sticky",),
+        auto_offset_reset="earliest",
+        session_timeout=6.0,
+        heartbeat_interval=1.0,
+        max_poll_interval=30.0,
+        auto_commit_interval=1.0,
+        fetch_max_wait=0.2,
+    )
 
 
 def status_of(membership: Membership, records: int, positions: Mapping[int, int]) -> Status:
@@ -107,10 +100,9 @@ def status_of(membership: Membership, records: int, positions: Mapping[int, int]
 
 async def _serve(orders: MemberOrders) -> None:
     source = local_source(orders.label, orders.group)
-    room: Any = importlib.import_module("kgroup.consumer")
     work = _Work()
     with open_journal(Path(orders.journal), source, clock=system_clock, wall=time.time) as journal:
-        consumer = room.Consumer(orders.topic, journal=journal, **member_options(orders))
+        consumer = Consumer(orders.topic, config=member_config(orders), journal=journal)
         async with consumer, anyio.create_task_group() as tasks:
             tasks.start_soon(_report, consumer, work)
             tasks.start_soon(_consume, consumer, work)
@@ -121,7 +113,7 @@ async def _serve(orders: MemberOrders) -> None:
             raise journal.failure
 
 
-async def _consume(consumer: _Consumer, work: _Work) -> None:
+async def _consume(consumer: Consumer[bytes | None, bytes | None], work: _Work) -> None:
     async for batch in consumer.batches():
         for record in batch:
             work.records += 1
@@ -129,7 +121,7 @@ async def _consume(consumer: _Consumer, work: _Work) -> None:
         batch.done()
 
 
-async def _report(consumer: _Consumer, work: _Work) -> None:
+async def _report(consumer: Consumer[bytes | None, bytes | None], work: _Work) -> None:
     while True:
         status = status_of(consumer.membership, work.records, work.positions)
         sys.stdout.write(status.line() + "\n")

@@ -336,13 +336,36 @@ def test_the_longest_silence_is_split_into_partitions_that_moved_and_that_stayed
     a.deliver(0, 5)
     verdict = judged(history)
     assert verdict.clean
-    assert verdict.silence(moved=True) == pytest.approx(5.0, abs=0.1)
-    assert verdict.silence(moved=False) == pytest.approx(4.0, abs=0.1)
+    assert verdict.total.silence_moved == pytest.approx(5.0, abs=0.1)
+    assert verdict.total.silence_stayed == pytest.approx(4.0, abs=0.1)
+    assert row(verdict, 1).silence_stayed is None
     start, rebalance = verdict.rebalances
     assert (rebalance.moved, rebalance.stayed) == ((tp(1),), (tp(0),))
     assert rebalance.silence_moved == pytest.approx(5.0, abs=0.1)
     assert rebalance.silence_stayed == pytest.approx(4.0, abs=0.1)
     assert start.generations == (1,)
+    assert rebalance.causes == ("b started",)
+
+
+def test_a_killed_members_silence_belongs_to_the_rebalance_that_follows_and_to_no_other():
+    history, a = one_member(0)
+    a.deliver(0, 5)
+    history.wait(5.0)
+    a.deliver(0, 5)
+    b = history.member("b")
+    b.start()
+    b.enter(2)
+    history.wait(3.0)
+    a.deliver(0, 5)
+    history.fault("SIGKILL", "a")
+    history.wait(6.0)
+    b.enter(3, 0)
+    b.assign(0, offset=0)
+    b.deliver(0, 15)
+    _, joined, killed = judged(history).rebalances
+    assert joined.silence_stayed == pytest.approx(3.0, abs=0.1)
+    assert killed.silence_moved == pytest.approx(6.0, abs=0.1)
+    assert killed.causes == ("SIGKILL of a",)
 
 
 def test_memory_does_not_grow_with_records():

@@ -1,7 +1,6 @@
 import json
 
-from kgroup.config import ConsumerConfig
-from kgroup.demo.member import MemberOrders, member_options, status_of
+from kgroup.demo.member import MemberOrders, member_config, status_of
 from kgroup.types import Cause, Claim, Generation, Membership, MemberState, TopicPartition
 
 ORDERS = MemberOrders(
@@ -13,9 +12,10 @@ def test_orders_survive_the_way_through_a_command_line():
     assert MemberOrders(**json.loads(ORDERS.argument())) == ORDERS
 
 
-def test_the_options_are_ones_a_consumer_takes():
-    config = ConsumerConfig(**member_options(ORDERS))  # type: ignore[arg-type] # names are checked by the call
+def test_the_consumer_is_a_cooperative_member_of_the_group_it_was_told():
+    config = member_config(ORDERS)
     assert (config.group_id, config.group_instance_id, config.client_id) == ("g", "i", "m1")
+    assert config.assignors == ("cooperative-sticky",)
 
 
 def test_the_status_tells_what_is_owned_and_only_the_positions_of_that():
