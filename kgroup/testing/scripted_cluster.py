@@ -76,14 +76,16 @@ class ScriptedCluster:
         brokers: how many.
         topics: name -> number of partitions; leaders go round the brokers.
 
-    `coordinator` is the node id FindCoordinator names, `coordinator_error` its error code;
-    `listed` are the node ids that Metadata lists.
+    `controller` is the node id Metadata names, `metadata_error` its error code; `listed` are the
+    node ids it lists; `coordinator` is the node id FindCoordinator names, `coordinator_error` its
+    error code.
     """
 
     def __init__(self, brokers: int = 1, *, topics: Mapping[str, int] = _NOTHING) -> None:
         self.brokers = [ScriptedBroker(n, f"broker-{n}") for n in range(1, brokers + 1)]
         self.topics: dict[str, ScriptedTopic] = {}
         self.cluster_id = "scripted"
+        self.controller = 1
         self.coordinator = 1
         self.coordinator_error = 0
         self.metadata_error = 0
@@ -157,7 +159,7 @@ class ScriptedCluster:
                 if broker.node_id in self.listed
             ),
             cluster_id=self.cluster_id,
-            controller_id=min(self.listed),
+            controller_id=self.controller,
             topics=tuple(self._described(name) for name in names),
             error_code=self.metadata_error,
         )
