@@ -149,10 +149,11 @@ async def test_a_topic_that_is_there_already_is_not_counted_as_made(
         assert await create_topics(cluster, [NewTopic("orders")], timeout=10) == frozenset()
 
 
-async def test_creating_goes_on_when_the_controller_moved(scripted: ScriptedCluster) -> None:
-    rule = creating(scripted, ErrorCode.NOT_CONTROLLER, 0)
-    scripted.broker(1).on(CreateTopicsRequest, rule)
+async def test_creating_follows_a_controller_that_moved(scripted: ScriptedCluster) -> None:
+    scripted.broker(1).on(CreateTopicsRequest, creating(scripted, ErrorCode.NOT_CONTROLLER))
+    scripted.broker(2).on(CreateTopicsRequest, creating(scripted, 0))
     async with found(scripted) as cluster:
+        scripted.controller = 2
         await create_topics(cluster, [NewTopic("new")], timeout=10)
     assert "new" in scripted.topics
 

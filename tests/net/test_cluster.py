@@ -1,6 +1,9 @@
 """The cluster: finding it, routing to it, and its end."""
 
+from contextlib import suppress
+
 import anyio
+import anyio.lowlevel
 import pytest
 
 from kgroup.errors import ClosedError, ConnectionLostError, DecodeError, NoBrokerError
@@ -133,6 +136,46 @@ async def test_callers_of_a_dead_broker_share_its_pause(scripted: ScriptedCluste
         assert len(dead.dialled_at) < 3 * 30
 
 
+async def test_lanes_that_fail_together_count_as_one_failure(scripted: ScriptedCluster) -> None:
+    dead = scripted.broker(2)
+
+    async def fail(lane: Lane) -> None:
+        with pytest.raises(ConnectionLostError):
+            await cluster.send(2, BEAT, lane=lane, timeout=5)
+
+    async with running(scripted, bootstrap=(("broker-1", 9092),)) as cluster:
+        await cluster.bootstrap(5)
+        dead.go_down()
+        dead.dialled_at.clear()
+        async with anyio.create_task_group() as tasks:
+            for lane in Lane:
+                tasks.start_soon(fail, lane)
+        await fail(Lane.FETCH)
+    assert len(dead.dialled_at) == len(Lane) + 1
+    assert dead.dialled_at[-1] - dead.dialled_at[0] <= 0.06
+
+
+async def test_a_broker_that_serves_again_is_forgiven(scripted: ScriptedCluster) -> None:
+    broker = scripted.broker(2)
+    async with running(scripted, bootstrap=(("broker-1", 9092),)) as cluster:
+        await cluster.bootstrap(5)
+        broker.go_down()
+        for _ in range(10):
+            with pytest.raises(ConnectionLostError):
+                await cluster.send(2, BEAT, lane=Lane.FETCH, timeout=5)
+        broker.come_up()
+        await cluster.send(2, BEAT, lane=Lane.FETCH, timeout=5)
+        broker.hang_up()
+        await anyio.lowlevel.checkpoint()
+        lost_at = anyio.current_time()
+        with anyio.move_on_after(0.1):
+            while True:
+                with suppress(ConnectionLostError):
+                    await cluster.send(2, BEAT, lane=Lane.FETCH, timeout=5)
+                    break
+        assert anyio.current_time() - lost_at < 0.09
+
+
 # -- routing -------------------------------------------------------------------------------------
 
 
@@ -237,6 +280,7 @@ async def test_a_question_for_anybody_passes_over_dead_brokers(
         for _ in range(6):
             await cluster.send_any(ASK, timeout=5)
     assert len(scripted.broker(2).requests(FindCoordinatorRequest)) == 6
+    assert anyio.current_time() < 0.01
 
 
 async def test_a_question_for_anybody_is_sent_once(scripted: ScriptedCluster) -> None:

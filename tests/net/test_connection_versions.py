@@ -197,3 +197,13 @@ async def test_a_throttle_does_not_use_up_the_time_of_those_who_wait(
         await connection.request(beat(1), 5)
         await connection.request(beat(2), 5)
     assert anyio.current_time() == pytest.approx(24)
+
+
+async def test_a_throttle_gives_more_time_to_what_is_in_flight(broker: ScriptedBroker) -> None:
+    broker.once(
+        HeartbeatRequest, Delayed(HeartbeatResponse(throttle_time_ms=20_000), 1), Delayed(OK, 15)
+    )
+    async with connected(broker) as connection, anyio.create_task_group() as tasks:
+        tasks.start_soon(connection.request, beat(1), 5)
+        tasks.start_soon(connection.request, beat(2), 5)
+    assert anyio.current_time() == pytest.approx(15)

@@ -171,24 +171,26 @@ async def test_a_refusal_is_told_and_the_next_batch_has_a_new_identity(log: Log)
 
 
 async def test_a_batch_after_one_of_unknown_fate_cannot_be_taken_for_it(log: Log) -> None:
-    log.scripted.broker(1).once(ProduceRequest, lambda r: Delayed(log.answer(r), 6))
     async with producing(log, delivery_timeout=5.0) as producer:
+        await producer.send(TP, ONE)
+        log.scripted.broker(1).once(ProduceRequest, lambda r: Delayed(log.answer(r), 6))
         with pytest.raises(TimeoutError, match="PRODUCE to log-0: not acknowledged within 5 s"):
             await producer.send(TP, ONE)
         await producer.send(TP, ONE)
-    assert log.identities == [(1001, 0), (1002, 0)]
+    assert log.identities == [(1001, 0), (1001, 1), (1002, 0)]
 
 
 async def test_a_cancelled_send_leaves_no_identity_behind(log: Log) -> None:
     def lost(request: ProduceRequest) -> Delayed:
         return Delayed(log.answer(request), 2)
 
-    log.scripted.broker(1).once(ProduceRequest, lost)
     async with producing(log) as producer:
+        await producer.send(TP, ONE)
+        log.scripted.broker(1).once(ProduceRequest, lost)
         with anyio.move_on_after(1):
             await producer.send(TP, ONE)
         await producer.send(TP, ONE)
-    assert log.identities == [(1001, 0), (1002, 0)]
+    assert log.identities == [(1001, 0), (1001, 1), (1002, 0)]
 
 
 async def test_a_forgotten_producer_id_is_replaced(log: Log) -> None:
