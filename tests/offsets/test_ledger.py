@@ -1,0 +1,180 @@
+"""What may be committed: never more than is done."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgroup.offsets.ledger import Lease, Ledger
+from kgroup.types import Claim, TopicPartition
+
+CLAIM = Claim(TopicPartition("t", 0), 1)
+
+
+def begun(offset: int = 0, *, committed: bool = False) -> Ledger:
+    ledger = Ledger()
+    ledger.begin(CLAIM, offset, committed=committed)
+    return ledger
+
+
+def committable(ledger: Ledger) -> int | None:
+    found = ledger.committable(CLAIM)
+    return None if found is None else found.offset
+
+
+def test_nothing_is_committable_before_a_position_is_known() -> None:
+    assert Ledger().committable(CLAIM) is None
+
+
+def test_what_is_handed_out_is_not_committable_before_it_is_done() -> None:
+    ledger = begun(5)
+    lease = ledger.hand_out(CLAIM, 9, None)
+    assert committable(ledger) == 5
+    ledger.finish(lease)
+    assert committable(ledger) == 9
+
+
+def test_a_part_of_a_lease_can_be_done() -> None:
+    ledger = begun()
+    lease = ledger.hand_out(CLAIM, 10, 3)
+    ledger.finish(lease, 4)
+    assert committable(ledger) == 4
+    assert ledger.in_hand(CLAIM)
+
+
+def test_a_later_lease_that_is_done_first_is_not_committable() -> None:
+    ledger = begun()
+    ledger.hand_out(CLAIM, 10, None)
+    second = ledger.hand_out(CLAIM, 20, None)
+    ledger.finish(second)
+    assert committable(ledger) == 0
+
+
+def test_a_lease_dropped_undone_holds_commits_up() -> None:
+    ledger = begun()
+    first = ledger.hand_out(CLAIM, 10, None)
+    ledger.drop(first)
+    ledger.finish(ledger.hand_out(CLAIM, 20, None))
+    assert committable(ledger) == 0
+    assert not ledger.in_hand(CLAIM)
+
+
+def test_an_explicit_word_about_everything_ends_what_was_dropped() -> None:
+    ledger = begun()
+    ledger.drop(ledger.hand_out(CLAIM, 10, None))
+    ledger.finish_all(CLAIM)
+    assert committable(ledger) == 10
+
+
+def test_a_seek_makes_older_leases_meaningless_for_commits() -> None:
+    ledger = begun()
+    old = ledger.hand_out(CLAIM, 10, None)
+    ledger.begin(CLAIM, 3)
+    ledger.finish(old)
+    assert committable(ledger) == 3
+
+
+def test_a_lease_from_before_a_seek_stays_in_hand() -> None:
+    ledger = begun()
+    old = ledger.hand_out(CLAIM, 10, None)
+    ledger.begin(CLAIM, 3)
+    assert ledger.in_hand(CLAIM)
+    ledger.finish(old)
+    assert not ledger.in_hand(CLAIM)
+
+
+def test_a_committed_position_is_not_committed_again() -> None:
+    assert not list(begun(7, committed=True).uncommitted())
+
+
+def test_a_position_found_by_a_reset_is_worth_a_commit() -> None:
+    assert [offset.offset for _, offset in begun(7).uncommitted()] == [7]
+
+
+def test_what_the_coordinator_acknowledged_is_not_committed_again() -> None:
+    ledger = begun()
+    ledger.finish(ledger.hand_out(CLAIM, 4, None))
+    ledger.acknowledged(CLAIM, 4)
+    assert not list(ledger.uncommitted())
+
+
+def test_offsets_that_hold_nothing_move_the_position() -> None:
+    ledger = begun()
+    ledger.skip(CLAIM, 6)
+    assert ledger.handed(CLAIM) == 6
+    assert committable(ledger) == 6
+
+
+def test_offsets_that_hold_nothing_wait_for_what_is_in_front_of_them() -> None:
+    ledger = begun()
+    lease = ledger.hand_out(CLAIM, 4, None)
+    ledger.skip(CLAIM, 6)
+    assert committable(ledger) == 0
+    ledger.finish(lease)
+    assert committable(ledger) == 6
+
+
+def test_the_epoch_committed_is_the_one_of_the_last_record_done() -> None:
+    ledger = begun()
+    first = ledger.hand_out(CLAIM, 4, 1)
+    second = ledger.hand_out(CLAIM, 8, 2)
+    ledger.finish(first)
+    assert ledger.committable(CLAIM) == (4, "", 1)
+    ledger.finish(second, 6)
+    assert ledger.committable(CLAIM) == (6, "", 2)
+
+
+def test_a_run_of_single_records_is_one_lease() -> None:
+    ledger = begun()
+    lease = ledger.hand_out(CLAIM, 1, None)
+    ledger.extend(lease, 2)
+    assert committable(ledger) == 1
+    assert ledger.is_newest(lease)
+
+
+def test_a_lease_with_another_behind_it_is_not_the_newest() -> None:
+    ledger = begun()
+    lease = ledger.hand_out(CLAIM, 1, None)
+    ledger.hand_out(CLAIM, 2, None)
+    assert not ledger.is_newest(lease)
+
+
+def test_a_claim_that_is_over_has_no_account() -> None:
+    ledger = begun()
+    lease = ledger.hand_out(CLAIM, 4, None)
+    ledger.end(CLAIM)
+    ledger.finish(lease)
+    assert ledger.committable(CLAIM) is None
+    assert not ledger.held()
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["out", "done", "part", "drop", "skip"]), st.integers(0, 9)))
+)
+def test_below_the_committable_offset_everything_handed_out_is_done(
+    steps: list[tuple[str, int]],
+) -> None:
+    """A naive model: the set of offsets handed out and not done."""
+    ledger = begun()
+    leases: list[tuple[Lease, int]] = []
+    undone: set[int] = set()
+    at = 0
+    for step, number in steps:
+        if step == "out":
+            end = at + number + 1
+            leases.append((ledger.hand_out(CLAIM, end, None), at))
+            undone |= set(range(at, end))
+            at = end
+        elif step == "skip":
+            at += number
+            ledger.skip(CLAIM, at)
+        elif leases:
+            lease, first = leases[number % len(leases)]
+            upto = first + number if step == "part" else lease.next_offset
+            if step == "drop":
+                ledger.drop(lease)
+            else:
+                ledger.finish(lease, upto)
+                undone -= set(range(first, min(upto, lease.next_offset)))
+        offset = committable(ledger)
+        assert offset is not None
+        assert not undone or offset <= min(undone)
+        assert undone or offset == at
