@@ -132,6 +132,8 @@ class Ground:
         asked = admin.create_partitions([NewPartitions(self.topic, total)])
         await anyio.to_thread.run_sync(asked[self.topic].result, _ADMIN_TIMEOUT)
         self.partitions = total
+        # The old one would not hear of them for as long as its metadata is fresh.
+        self.producer = _new_producer(self.kafka)
 
     def _delivered(self, error: KafkaError | None, message: Message) -> None:
         if error is not None:
@@ -154,7 +156,18 @@ async def lay_ground(
         replicas: per partition the brokers that keep it, its leader first; None for their choice.
     """
     topic = fresh("orders")
-    producer = Producer(
+    if replicas is None:
+        await anyio.to_thread.run_sync(create_topic, kafka.bootstrap, topic, partitions)
+    else:
+        admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+        config = {"min.insync.replicas": "1"}
+        placed = NewTopic(topic, replica_assignment=[list(row) for row in replicas], config=config)
+        await anyio.to_thread.run_sync(admin.create_topics([placed])[topic].result, _ADMIN_TIMEOUT)
+    return Ground(kafka, topic, partitions, _new_producer(kafka))
+
+
+def _new_producer(kafka: RealKafka) -> Producer:
+    return Producer(
         {
             "bootstrap.servers": kafka.bootstrap,
             "enable.idempotence": True,
@@ -163,14 +176,6 @@ async def lay_ground(
             "reconnect.backoff.max.ms": 500,
         }
     )
-    if replicas is None:
-        await anyio.to_thread.run_sync(create_topic, kafka.bootstrap, topic, partitions)
-    else:
-        admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
-        config = {"min.insync.replicas": "1"}
-        placed = NewTopic(topic, replica_assignment=[list(row) for row in replicas], config=config)
-        await anyio.to_thread.run_sync(admin.create_topics([placed])[topic].result, _ADMIN_TIMEOUT)
-    return Ground(kafka, topic, partitions, producer)
 
 
 def coordinator_of(kafka: RealKafka, group: str) -> int:
