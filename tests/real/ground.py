@@ -161,7 +161,8 @@ async def lay_ground(
     else:
         admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
         config = {"min.insync.replicas": "1"}
-        placed = NewTopic(topic, replica_assignment=[list(row) for row in replicas], config=config)
+        rows = [list(row) for row in replicas]
+        placed = NewTopic(topic, partitions, replica_assignment=rows, config=config)
         await anyio.to_thread.run_sync(admin.create_topics([placed])[topic].result, _ADMIN_TIMEOUT)
     return Ground(kafka, topic, partitions, _new_producer(kafka))
 

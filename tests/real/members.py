@@ -6,7 +6,7 @@ Never: looks behind the public API.
 """
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from anyio.abc import TaskGroup, TaskStatus
 
 from kgroup import Batch, Consumer
 from kgroup.audit import Truth, Verdict, audit, render_verdict
-from kgroup.journal.oracles import Oracle, at_least_once
+from kgroup.journal.oracles import at_least_once
 from kgroup.types import ChangeKind, OwnershipChange, TopicPartition
 from tests.real.ground import Ground, eventually, fresh, value_at
 
@@ -218,11 +218,14 @@ class Group:
 
         await eventually(lambda: not missing(), "every record is read")
 
-    async def verdict(self, *, oracles: Sequence[Oracle] | None = None) -> Verdict:
-        """Judge all logs against what the broker holds; fails unless the verdict is clean."""
-        bounds = await self.ground.bounds()
-        judges = at_least_once(slack=SLACK) if oracles is None else oracles
-        found = audit([self._folder / "*.jsonl"], Truth(bounds=bounds), oracles=judges)
+    async def judged(self) -> Verdict:
+        """Judge all logs against what the broker holds."""
+        truth = Truth(bounds=await self.ground.bounds())
+        return audit([self._folder / "*.jsonl"], truth, oracles=at_least_once(slack=SLACK))
+
+    async def verdict(self) -> Verdict:
+        """Judge all logs; fails unless the verdict is clean."""
+        found = await self.judged()
         assert found.clean, render_verdict(found)
         return found
 

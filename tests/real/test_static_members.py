@@ -5,6 +5,7 @@ from pathlib import Path
 import anyio
 import pytest
 
+from kgroup.audit import ProblemKind
 from kgroup.errors import FencedError
 from kgroup.testing.kafka import RealKafka
 from tests.real.ground import eventually, lay_ground
@@ -62,3 +63,9 @@ async def test_the_older_of_two_twins_is_fenced_and_reads_nothing_more(
         assert len(older.reads) == last
         assert len(other.changes) == told
         tasks.cancel_scope.cancel()
+    await ground.stored()
+    # Until its next heartbeat the older twin cannot know, so both owned the same for that long:
+    # the audit says so, and finds nothing else.
+    verdict = await group.judged()
+    assert {problem.kind for problem in verdict.problems} <= {ProblemKind.TWO_OWNERS}
+    assert verdict.total.lost == 0
