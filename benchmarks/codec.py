@@ -12,14 +12,12 @@ Metadata up to version 5; kgroup is measured in that version and in its newest o
 import argparse
 import json
 import os
-import platform
 import random
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 from typing import Any, Final, NamedTuple
@@ -27,6 +25,7 @@ from typing import Any, Final, NamedTuple
 from aiokafka.protocol.group import JoinGroupResponse_v5
 from aiokafka.protocol.metadata import MetadataResponse_v5
 
+from benchmarks.machine import environment
 from kgroup.wire.messages import (
     JoinGroupResponse,
     JoinGroupResponseMember,
@@ -215,20 +214,6 @@ def started(code: str, settings: dict[str, str]) -> float:
 # -- report --------------------------------------------------------------------------------
 
 
-def environment() -> dict[str, Any]:
-    """What the figures depend on."""
-    text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
-    models = [line.partition(":")[2].strip() for line in text.splitlines() if "model name" in line]
-    return {
-        "python": platform.python_version(),
-        "packages": {"aiokafka": version("aiokafka")},
-        "machine": platform.machine(),
-        "processor": models[0] if models else "",
-        "cores": os.cpu_count(),
-        "load_average": os.getloadavg(),
-    }
-
-
 def report(processes: list[dict[str, dict[str, list[float]]]]) -> dict[str, Any]:
     starts = imports()
     base = median(starts["nothing"])
@@ -246,7 +231,7 @@ def report(processes: list[dict[str, dict[str, list[float]]]]) -> dict[str, Any]
             figures.update({f"times faster, {n}": round(peer / f, 2) for n, f in mine.items()})
     return {
         "seed": SEED,
-        "environment": environment(),
+        "environment": environment("aiokafka"),
         "unit": "ms of CPU for a message, ms of wall time for an import",
         "medians": medians,
         "import medians": {n: round(median(s) - base, 1) for n, s in starts.items()},

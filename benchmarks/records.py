@@ -10,20 +10,18 @@ moment hits them alike; the first round is warm-up and is not kept; several proc
 
 import argparse
 import json
-import os
-import platform
 import random
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable
-from importlib.metadata import version
 from pathlib import Path
 from statistics import median
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from aiokafka.record.default_records import DefaultRecordBatch
 
+from benchmarks.machine import environment
 from kgroup.wire.records import Codec, NewRecord, encode_batch, iter_batches
 
 SEED = 20_250_101
@@ -170,24 +168,6 @@ def check(scenario: str, batches: list[bytes], expected: Seen) -> None:
             raise SystemExit(f"{scenario}, {name}: found {seen}, expected {expected}")
 
 
-def environment() -> dict[str, Any]:
-    """What the figures depend on."""
-    models = [
-        line.partition(":")[2].strip()
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        if line.startswith("model name")
-    ]
-    packages = ("aiokafka", "cramjam", "crc32c", "lz4")
-    return {
-        "python": platform.python_version(),
-        "packages": {name: version(name) for name in packages},
-        "machine": platform.machine(),
-        "processor": models[0] if models else "",
-        "cores": os.cpu_count(),
-        "load_average": os.getloadavg(),
-    }
-
-
 def summary(processes: Iterable[dict[str, dict[str, list[float]]]]) -> dict[str, dict[str, float]]:
     """Median over all samples of all processes."""
     each = list(processes)
@@ -209,7 +189,7 @@ def main() -> None:
     if options.one_process:
         print(json.dumps(measured()))
         return
-    before = environment()
+    before = environment("aiokafka", "cramjam", "crc32c", "lz4")
     command = [sys.executable, "-m", "benchmarks.records", "--one-process"]
     processes = [
         json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
