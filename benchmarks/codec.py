@@ -46,6 +46,7 @@ IMPORTED: Final = {
     "nothing": "pass",
     "aiokafka": "import aiokafka",
     "kgroup": "import kgroup",
+    "kgroup, its Consumer": "from kgroup import Consumer",
     "kgroup, every message": (
         "import kgroup.wire.frames\nfrom kgroup.wire import messages\n"
         "for name in dir(messages): getattr(messages, name)"
