@@ -24,8 +24,8 @@ from kgroup.types import ChangeKind, Claim, Generation, Leave, MemberState
 __all__ = ["act", "holds", "leave_state", "tell_group"]
 
 
-def holds(member: GroupMember, guard: Guard) -> bool:
-    """Tell whether a guard holds."""
+def holds(member: GroupMember, guard: Guard, now: float) -> bool:
+    """Tell whether a guard holds at an instant."""
     static = member.settings.group_instance_id is not None
     closing = member.wishes.closing is not None
     subscribed = member.wishes.topics is not None
@@ -44,6 +44,10 @@ def holds(member: GroupMember, guard: Guard) -> bool:
             return not closing and subscribed
         case Guard.WANTS_NOTHING:
             return not closing and not subscribed
+        case Guard.IN_PACE:
+            return now >= member.join_due_at()
+        case Guard.OUT_OF_PACE:
+            return now < member.join_due_at()
         case _:
             assert_never(guard)
 
@@ -132,6 +136,7 @@ def _send_join(turn: Turn) -> None:
             told_topics=member.wishes.topics or frozenset(),
             told=frozenset() if member.eager else member.holdings.partitions,
             drain_until=None,
+            paced_until=max(member.round.paced_until, turn.now) + member.settings.join_interval,
         )
     )
 
@@ -293,6 +298,10 @@ def _back_off(turn: Turn) -> None:
     turn.put_round(replace(turn.member.round, attempts=attempts, retry_at=retry_at))
 
 
+def _keep_pace(turn: Turn) -> None:
+    turn.put_round(replace(turn.member.round, retry_at=turn.member.join_due_at()))
+
+
 def _send_farewell(turn: Turn) -> None:
     _send_leave(turn, awaited=False)
 
@@ -316,6 +325,7 @@ _ARMS: Mapping[Action, Callable[[Turn], None]] = MappingProxyType(
         ),
         Action.FORGET_MEMBER: lambda turn: _forget(turn, Identity()),
         Action.BACK_OFF: _back_off,
+        Action.KEEP_PACE: _keep_pace,
         Action.SEND_FAREWELL: _send_farewell,
         Action.SEND_LEAVE: _leave,
         Action.RAISE: _raise,

@@ -119,7 +119,15 @@ _HANDING_BACK: Final[_Rules] = (
 )
 
 _ROUND: Final[_Rules] = (
-    fan(_S.FINDING, _T.COORDINATOR_READY, to=_S.JOINING, do=(_A.SEND_JOIN,)),
+    fan(_S.FINDING, _T.COORDINATOR_READY, to=_S.JOINING, when=_G.IN_PACE, do=(_A.SEND_JOIN,)),
+    fan(
+        _S.FINDING,
+        _T.COORDINATOR_READY,
+        to=_S.BACKING_OFF,
+        when=_G.OUT_OF_PACE,
+        do=(_A.KEEP_PACE,),
+        why="every single rejoin is right, but a coordinator may ask for them without end",
+    ),
     fan(
         (_S.JOINING, _S.SYNCING),
         _T.COORDINATOR_LOST,
@@ -130,7 +138,16 @@ _ROUND: Final[_Rules] = (
     fan(
         _S.JOINING,
         _T.MEMBER_ID_GIVEN,
+        when=_G.IN_PACE,
         do=(_A.STORE_MEMBER_ID, _A.SEND_JOIN),
+        why="KIP-394",
+    ),
+    fan(
+        _S.JOINING,
+        _T.MEMBER_ID_GIVEN,
+        to=_S.BACKING_OFF,
+        when=_G.OUT_OF_PACE,
+        do=(_A.STORE_MEMBER_ID, _A.KEEP_PACE),
         why="KIP-394",
     ),
     fan(

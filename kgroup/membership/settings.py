@@ -43,6 +43,11 @@ class MembershipSettings:
     client_rack: str | None = None
 
     @property
+    def join_interval(self) -> float:
+        """Between two JoinGroups in the long run, whatever asks for them."""
+        return self.retry_backoff_max / 2
+
+    @property
     def parked_timeout(self) -> float:
         """Deadline of a request the coordinator may park: some are never answered."""
         return self.rebalance_timeout + 5.0

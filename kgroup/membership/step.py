@@ -334,7 +334,7 @@ def _fire(turn: Turn, trigger: Trigger, *, replied: bool) -> None:
         # 1. a reply is awaited; 2. a timer due in the same step moved the state; 3. the reply,
         # drawn for the state before, means nothing any more.
         return
-    row = ROWS.find(member.state, trigger, lambda guard: holds(member, guard))
+    row = ROWS.find(member.state, trigger, lambda guard: holds(member, guard, turn.now))
     turn.fired.append(row)
     if row.at in _SETTLED and row.to in (MemberState.FINDING, MemberState.PREPARING):
         turn.put_round(replace(turn.member.round, cause=turn.cause))

@@ -96,6 +96,8 @@ class Guard(Enum):
     CLOSING = "the consumer closes"
     WANTS_JOIN = "subscribed again meanwhile"
     WANTS_NOTHING = "not subscribed"
+    IN_PACE = "rounds are not too close together"
+    OUT_OF_PACE = "too many rounds in a short time"
 
 
 class Action(Enum):
@@ -116,6 +118,7 @@ class Action(Enum):
     FORGET_GENERATION = "forget the generation"
     FORGET_MEMBER = "forget the generation and the member id"
     BACK_OFF = "wait, longer each time"
+    KEEP_PACE = "wait for the next JoinGroup's turn"
     SEND_FAREWELL = "send LeaveGroup, do not wait for the answer"
     SEND_LEAVE = "send LeaveGroup unless the member stays"
     RAISE = "raise the error to the reader"

@@ -31,6 +31,10 @@ from kgroup.types import (
 
 __all__ = ["Closing", "GroupMember", "Identity", "Round", "Wishes"]
 
+_JOINS_AT_ONCE = 5
+"""JoinGroups that may follow each other without a pause: a first join takes two, each change of
+the group one or two."""
+
 
 @dataclass(frozen=True, slots=True)
 class Identity:
@@ -88,6 +92,7 @@ class Round:
         watch: awaited look at the group's topics by a leader that assigns nothing (KIP-814).
         attempts: failures in a row.
         retry_at: end of the backoff.
+        paced_until: instant at which the JoinGroups so far have all had their time.
         failing_since: first of a row of inexplicable JoinGroup answers.
         drain_until: instant after which batches in hand are not waited for.
         completed: rounds adopted so far.
@@ -103,6 +108,7 @@ class Round:
     watch: Ticket | None = None
     attempts: int = 0
     retry_at: float = 0.0
+    paced_until: float = 0.0
     failing_since: float | None = None
     drain_until: float | None = None
     completed: int = 0
@@ -169,6 +175,15 @@ class GroupMember:
         if watched is None:
             return False
         return any(self.counts.get(topic, 0) != count for topic, count in watched.items())
+
+    def join_due_at(self) -> float:
+        """Return the instant from which the next JoinGroup keeps the pace.
+
+        A coordinator that refuses every generation, or begins a round for every heartbeat, would
+        have a member rejoin at once for ever; each single rejoin is right.
+        """
+        ahead = (_JOINS_AT_ONCE - 1) * self.settings.join_interval
+        return self.round.paced_until - ahead
 
     def settling(self) -> frozenset[Claim]:
         """Return claims whose on_assigned has not returned."""

@@ -1,82 +1,170 @@
-"""What the tests of this folder stand on: a consumer on scripted brokers with logs."""
+"""What the tests of the classic backend stand on: members of a scripted group, in virtual time."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import anyio
 
-from kgroup.consumer.api import Consumer
+from kgroup.assignors import BUILT_IN
+from kgroup.consumer.classic import ClassicBackend
 from kgroup.journal import MemorySink
+from kgroup.membership.settings import MembershipSettings
+from kgroup.net.cluster import Cluster
+from kgroup.net.settings import NetSettings
+from kgroup.testing.scripted import Seen
+from kgroup.testing.scripted_cluster import ScriptedCluster
 from kgroup.testing.virtual_time import virtual_ports
-from kgroup.types import TopicPartition
-from tests.consumer.memory_backend import Makes, MemoryBackend
-from tests.consumer.shelf import Shelf
+from kgroup.types import Claim, MemberState, OffsetAndMetadata, Subscription, TopicPartition
+from kgroup.wire.schema import Request
+from tests.contracts.application import Application, Listener, no_listener, until
+from tests.scripted_group import ScriptedGroup
 
-A, B, C = (TopicPartition("t", number) for number in range(3))
+__all__ = [
+    "HEARTBEAT",
+    "REBALANCE",
+    "SESSION",
+    "Member",
+    "Scene",
+    "at",
+    "claims_of",
+    "partitions",
+    "scene",
+    "settings",
+]
 
-Bytes = bytes | None
+SESSION, HEARTBEAT, REBALANCE = 10.0, 3.0, 60.0
+TOPIC = "t"
 
 
-@dataclass
-class Stage:
-    """A consumer and what it stands on."""
+def settings(*assignors: str, **options: Any) -> MembershipSettings:
+    """Return a member's settings: cooperative unless assignors are named."""
+    chosen = tuple(BUILT_IN[name] for name in assignors or ("cooperative-sticky",))
+    defaults = MembershipSettings(
+        group_id="g",
+        assignors=chosen,
+        session_timeout=SESSION,
+        heartbeat_interval=HEARTBEAT,
+        rebalance_timeout=REBALANCE,
+    )
+    return replace(defaults, **options)
 
-    consumer: Consumer[Bytes, Bytes]
-    shelf: Shelf
+
+def partitions(*numbers: int, topic: str = TOPIC) -> frozenset[TopicPartition]:
+    return frozenset(TopicPartition(topic, number) for number in numbers)
+
+
+@dataclass(slots=True, eq=False)
+class Member:
+    """One member on the stage."""
+
+    backend: ClassicBackend
+    application: Application
+    cluster: Cluster
     sink: MemorySink
-    makes: Makes
+    scope: anyio.CancelScope
+    over: anyio.Event
+    error: BaseException | None = None
 
-    @property
-    def group(self) -> MemoryBackend:
-        """The backend of the entered consumer."""
-        assert self.makes.made is not None
-        return self.makes.made
+    async def reaches(self, state: MemberState, within: float = 30.0) -> None:
+        """Wait until the member is in a state."""
+        await until(lambda: self.backend.membership.state is state, within, f"state {state.name}")
 
-    async def give(self, *tps: TopicPartition) -> None:
-        """Assign partitions and wait until their positions are known."""
-        self.group.give(*tps)
-        await anyio.sleep(0.01)
-        for tp in tps:
-            await self.consumer.position(tp)
+    async def owns(self, wanted: Iterable[TopicPartition], within: float = 60.0) -> None:
+        """Wait until exactly these partitions are owned and every change is settled."""
+        expected = frozenset(wanted)
+        what = f"owns {sorted(expected)}"
+        await until(lambda: self.application.settled() == expected, within, what)
 
-    def events(self, kind: type[Any]) -> list[Any]:
-        """Return the events of a class so far."""
-        return [event for event in self.sink.events if isinstance(event, kind)]
+    def claim(self, number: int) -> Claim:
+        return self.application.claim(TopicPartition(TOPIC, number))
 
 
-def staged(shelf: Shelf, *topics: str, **options: Any) -> Stage:
-    """Make a consumer of group `g`; not entered."""
-    sink, makes = MemorySink(), Makes()
-    listener = options.pop("listener", None)
-    consumer = Consumer(
-        *topics,
-        listener=listener,
-        **{
-            "group_id": "g",
-            "bootstrap_servers": "broker-1:9092",
-            "ports": virtual_ports(shelf),
-            "journal": sink,
-            "auto_offset_reset": "earliest",
-            **options,
-        },
-    ).coordinate_by(makes)
-    return Stage(consumer, shelf, sink, makes)
+@dataclass(slots=True, eq=False)
+class Scene:
+    """A cluster, the group on it, and its members."""
+
+    cluster: ScriptedCluster
+    group: ScriptedGroup
+    tasks: Any
+
+    async def member(
+        self,
+        chosen: MembershipSettings | None = None,
+        *,
+        subscription: Subscription | None = None,
+        listener: Listener = no_listener,
+    ) -> Member:
+        """Start a member with its application."""
+        used = chosen or settings()
+        net = NetSettings(bootstrap=self.cluster.bootstrap, client_id="kgroup")
+        cluster = Cluster(net, virtual_ports(self.cluster))
+        sink = MemorySink()
+        backend = ClassicBackend(used, cluster, sink)
+        application = Application(
+            backend,
+            anyio.current_time,
+            poll_interval=used.rebalance_timeout / 4,
+            listener=listener,
+        )
+        scope, over = anyio.CancelScope(), anyio.Event()
+        member = Member(backend, application, cluster, sink, scope, over)
+        backend.subscribe(subscription or Subscription(topics=frozenset({TOPIC})))
+        self.tasks.start_soon(self._play, member)
+        return member
+
+    async def _play(self, member: Member) -> None:
+        """Run it to its end; how it failed is kept."""
+        with member.scope:
+            async with anyio.create_task_group() as tasks:
+                await tasks.start(member.cluster.run)
+                tasks.start_soon(member.application.run)
+                try:
+                    await member.backend.run(task_status=anyio.TASK_STATUS_IGNORED)
+                except Exception as error:  # noqa: BLE001 - the test judges it
+                    member.error = error
+                tasks.cancel_scope.cancel()
+        member.over.set()
+
+    async def joined(self, chosen: MembershipSettings | None = None, **options: Any) -> Member:
+        """Start a member and wait until it is Stable, heard of everything, and proved it."""
+        member = await self.member(chosen, **options)
+        await until(member.application.settled, 60.0, "owns something")
+        return member
+
+    def seen(self, kind: type[Request[Any]]) -> list[Seen]:
+        """Return the arrivals of a class at all brokers, in order of time."""
+        arrived = (seen for broker in self.cluster.brokers for seen in broker.seen_of(kind))
+        return sorted(arrived, key=at)
+
+    def all_seen(self) -> list[Seen]:
+        """Return all arrivals at all brokers, in order of time."""
+        return sorted((seen for broker in self.cluster.brokers for seen in broker.seen), key=at)
+
+
+def at(seen: Seen) -> float:
+    """When a request arrived."""
+    return seen.at
+
+
+def claims_of(member: Member) -> frozenset[TopicPartition]:
+    """Return what a member owns, settled or not."""
+    return member.backend.membership.partitions
+
+
+def offset(number: int) -> OffsetAndMetadata:
+    return OffsetAndMetadata(number)
 
 
 @asynccontextmanager
-async def entered(shelf: Shelf, *, topics: str = "t", **options: Any) -> AsyncIterator[Stage]:
-    """Enter a consumer that has subscribed to `t`."""
-    stage = staged(shelf, topics, **options)
-    async with stage.consumer:
-        yield stage
-
-
-@asynccontextmanager
-async def by_hand(shelf: Shelf, *tps: TopicPartition, **options: Any) -> AsyncIterator[Stage]:
-    """Enter a consumer that has assigned partitions."""
-    stage = staged(shelf, **options)
-    async with stage.consumer:
-        stage.consumer.assign(tps)
-        yield stage
+async def scene(
+    brokers: int = 1, *, count: int = 4, latency: float = 0.0, **topics: int
+) -> AsyncIterator[Scene]:
+    """Set up a group on topic `t`; members end with the block, without leaving."""
+    cluster = ScriptedCluster(brokers, topics={TOPIC: count, **topics})
+    group = ScriptedGroup(cluster, latency=latency)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(group.run)
+        yield Scene(cluster, group, tasks)
+        tasks.cancel_scope.cancel()

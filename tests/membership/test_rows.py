@@ -162,6 +162,8 @@ def pull(member: Driven, row: MemberRow) -> None:
     """Make the row's trigger happen, with the row's guard holding."""
     if row.when is Guard.HANDS_BACK and row.at in (S.ASSIGNING, S.SYNCING):
         member.on(Subscribed(frozenset({"t"})))
+    if row.when is Guard.OUT_OF_PACE:
+        out_of_pace(member)
     if row.on in SIGNALS:
         member.on(rejected(member, SIGNALS[row.on]))
     elif row.on in REFUSALS:
@@ -169,6 +171,12 @@ def pull(member: Driven, row: MemberRow) -> None:
         answer(code=REFUSALS[row.on])
     else:
         PULLS[row.on](member, row)
+
+
+def out_of_pace(member: Driven) -> None:
+    """As if many rounds had just been joined."""
+    round_ = replace(member.member.round, paced_until=member.now + REBALANCE)
+    member.member = replace(member.member, round=round_)
 
 
 def resubscribe(member: Driven, row: MemberRow) -> None:
