@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable
+from itertools import chain
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
@@ -98,16 +99,13 @@ async def aiokafka_getmany(bootstrap: str, expected: int) -> Seen:
         auto_offset_reset="earliest",
         enable_auto_commit=False,
     )
-    await consumer.start()
-    try:
+    async with consumer:
         while records < expected:
-            for batch in (await consumer.getmany(timeout_ms=1000)).values():
-                for record in batch:
-                    records += 1
-                    offset_sum += record.offset
-                    value_bytes += len(record.value or b"")
-    finally:
-        await consumer.stop()
+            batches = await consumer.getmany(timeout_ms=1000)
+            for record in chain.from_iterable(batches.values()):
+                records += 1
+                offset_sum += record.offset
+                value_bytes += len(record.value or b"")
     return Seen(records, offset_sum, value_bytes)
 
 
