@@ -47,13 +47,14 @@ class Lease:
 
 @dataclass(slots=True)
 class _Account:
-    """One claim."""
+    """One claim; `decreed` says that its position was set since the last commit."""
 
     handed: int
     handed_epoch: int | None
     committed: int | None
     done: int
     done_epoch: int | None
+    decreed: bool
     leases: deque[Lease] = field(default_factory=deque)
 
 
@@ -86,7 +87,7 @@ class Ledger:
         if old is not None:
             for lease in old.leases:
                 lease.void = True
-        self._accounts[claim] = _Account(offset, epoch, known, offset, epoch)
+        self._accounts[claim] = _Account(offset, epoch, known, offset, epoch, not committed)
 
     def end(self, claim: Claim) -> None:
         """Forget a claim that is over."""
@@ -191,14 +192,20 @@ class Ledger:
         return OffsetAndMetadata(max(first.done_to, account.done), leader_epoch=epoch)
 
     def uncommitted(self) -> Iterator[tuple[Claim, OffsetAndMetadata]]:
-        """Yield what may be committed and is not yet."""
+        """Yield what may be committed and is not yet.
+
+        A commit goes back only where the position was set back since the last one: what the
+        application committed ahead of its reading stays.
+        """
         for claim, account in self._accounts.items():
             offset = self.committable(claim)
-            if offset is not None and offset.offset != account.committed:
+            if offset is None or offset.offset == account.committed:
+                continue
+            if account.committed is None or account.decreed or offset.offset > account.committed:
                 yield claim, offset
 
     def acknowledged(self, claim: Claim, offset: int) -> None:
         """Note that the coordinator holds an offset."""
         account = self._accounts.get(claim)
         if account is not None:
-            account.committed = offset
+            account.committed, account.decreed = offset, False

@@ -96,6 +96,22 @@ def test_what_the_coordinator_acknowledged_is_not_committed_again() -> None:
     assert not list(ledger.uncommitted())
 
 
+def test_a_commit_ahead_of_reading_is_not_taken_back() -> None:
+    ledger = begun()
+    ledger.acknowledged(CLAIM, 9)
+    ledger.finish(ledger.hand_out(CLAIM, 4, None))
+    assert not list(ledger.uncommitted())
+    ledger.finish(ledger.hand_out(CLAIM, 12, None))
+    assert [offset.offset for _, offset in ledger.uncommitted()] == [12]
+
+
+def test_a_position_that_was_set_back_is_worth_a_commit() -> None:
+    ledger = begun()
+    ledger.acknowledged(CLAIM, 9)
+    ledger.begin(CLAIM, 3)
+    assert [offset.offset for _, offset in ledger.uncommitted()] == [3]
+
+
 def test_offsets_that_hold_nothing_move_the_position() -> None:
     ledger = begun()
     ledger.skip(CLAIM, 6)

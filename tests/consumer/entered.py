@@ -1,0 +1,83 @@
+"""What the tests of this folder stand on: a consumer on scripted brokers with logs."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+
+from kgroup.config import ConsumerConfig
+from kgroup.consumer import Consumer, Listener
+from kgroup.journal import MemorySink
+from kgroup.testing.virtual_time import virtual_ports
+from kgroup.types import TopicPartition
+from tests.consumer.memory_backend import Makes, MemoryBackend
+from tests.consumer.shelf import Shelf
+
+A, B, C = (TopicPartition("t", number) for number in range(3))
+
+Bytes = bytes | None
+
+
+@dataclass
+class Stage:
+    """A consumer and what it stands on."""
+
+    consumer: Consumer[Bytes, Bytes]
+    shelf: Shelf
+    sink: MemorySink
+    makes: Makes
+
+    @property
+    def group(self) -> MemoryBackend:
+        """The backend of the entered consumer."""
+        assert self.makes.made is not None
+        return self.makes.made
+
+    async def give(self, *tps: TopicPartition) -> None:
+        """Assign partitions and wait until their positions are known."""
+        self.group.give(*tps)
+        await anyio.sleep(0.01)
+        for tp in tps:
+            await self.consumer.position(tp)
+
+    def events(self, kind: type[Any]) -> list[Any]:
+        """Return the events of a class so far."""
+        return [event for event in self.sink.events if isinstance(event, kind)]
+
+
+def config_for(shelf: Shelf, **options: Any) -> ConsumerConfig:
+    """Return the options of a consumer of group `g` on these brokers, from the earliest record."""
+    defaults = {
+        "group_id": "g",
+        "bootstrap_servers": "broker-1:9092",
+        "ports": virtual_ports(shelf),
+        "auto_offset_reset": "earliest",
+    }
+    return ConsumerConfig.of({**defaults, **options})
+
+
+def staged(shelf: Shelf, *topics: str, listener: Listener | None = None, **options: Any) -> Stage:
+    """Make a consumer of group `g`; not entered."""
+    sink, makes = MemorySink(), Makes()
+    config = config_for(shelf, journal=sink, **options)
+    consumer = Consumer(*topics, config=config, listener=listener).coordinate_by(makes)
+    return Stage(consumer, shelf, sink, makes)
+
+
+@asynccontextmanager
+async def entered(shelf: Shelf, *, topics: str = "t", **options: Any) -> AsyncIterator[Stage]:
+    """Enter a consumer that has subscribed to `t`."""
+    stage = staged(shelf, topics, **options)
+    async with stage.consumer:
+        yield stage
+
+
+@asynccontextmanager
+async def by_hand(shelf: Shelf, *tps: TopicPartition, **options: Any) -> AsyncIterator[Stage]:
+    """Enter a consumer that has assigned partitions."""
+    stage = staged(shelf, **options)
+    async with stage.consumer:
+        stage.consumer.assign(tps)
+        yield stage

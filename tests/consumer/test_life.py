@@ -1,0 +1,223 @@
+"""Entering, closing, cancelling: bounded, in order, once."""
+
+import anyio
+import pytest
+
+from kgroup.config import ConsumerConfig
+from kgroup.consumer import Consumer
+from kgroup.errors import (
+    ArgumentError,
+    ClosedError,
+    ConfigError,
+    IllegalStateError,
+    NoBrokerError,
+)
+from kgroup.journal import MemberStarted, MemberStopped
+from kgroup.types import Leave, OwnershipChange, Subscription
+from tests.consumer.entered import A, B, by_hand, entered, staged
+from tests.consumer.shelf import Shelf
+
+pytestmark = pytest.mark.anyio
+
+
+def full() -> Shelf:
+    shelf = Shelf(t=2)
+    shelf.fill(A, 50)
+    shelf.fill(B, 50)
+    return shelf
+
+
+async def test_entering_without_a_broker_lists_every_address_and_why() -> None:
+    shelf = Shelf(brokers=2, t=1)
+    for broker in shelf.brokers:
+        broker.go_down()
+    stage = staged(
+        shelf, "t", bootstrap_servers="broker-1:9092,broker-2:9092", bootstrap_timeout=3.0
+    )
+    with pytest.raises(NoBrokerError, match="refuses") as caught:
+        async with stage.consumer:
+            pytest.fail("entered")
+    assert set(caught.value.tried) == {"broker-1:9092", "broker-2:9092"}
+    assert anyio.current_time() < 6
+
+
+async def test_entering_waits_for_no_group() -> None:
+    async with entered(Shelf(t=1)) as stage:
+        assert stage.consumer.assignment() == frozenset()
+        assert anyio.current_time() < 1
+
+
+async def test_an_exception_of_the_body_comes_out_as_it_is() -> None:
+    with pytest.raises(KeyError, match="mine"):
+        async with entered(full()):
+            raise KeyError("mine")
+
+
+async def test_a_cancelled_body_still_leaves_the_group() -> None:
+    with anyio.move_on_after(2):
+        async with entered(full()) as stage:
+            await stage.give(A)
+            await anyio.sleep_forever()
+    assert stage.group.left is Leave.DEFAULT
+    assert not shelf_connections(stage.shelf)
+
+
+def shelf_connections(shelf: Shelf) -> int:
+    return sum(len(broker.connections()) for broker in shelf.brokers)
+
+
+async def test_closing_commits_what_is_done_leaves_and_closes_every_socket() -> None:
+    async with entered(full(), auto_commit_interval=1000) as stage:
+        await stage.give(A)
+        await stage.consumer.getmany(max_records=10, timeout=1)
+        await stage.consumer.getmany(max_records=10, timeout=1)
+        await stage.consumer.close()
+        assert stage.group.offsets[A] == 10
+        assert not shelf_connections(stage.shelf)
+    (stopped,) = stage.events(MemberStopped)
+    assert (stopped.reason, stopped.left) == ("closed", True)
+    assert isinstance(stage.sink.events[0], MemberStarted)
+
+
+async def test_closing_twice_is_closing_once() -> None:
+    async with entered(full()) as stage:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(stage.consumer.close)
+            tasks.start_soon(stage.consumer.close)
+        await stage.consumer.close()
+    assert len(stage.events(MemberStopped)) == 1
+
+
+async def test_closing_waits_for_a_batch_in_another_tasks_hands() -> None:
+    async with entered(full(), max_poll_records=10) as stage, anyio.create_task_group() as tasks:
+        await stage.give(A)
+        started = anyio.Event()
+
+        async def work() -> None:
+            async with await anext(stage.consumer.batches()):
+                started.set()
+                await anyio.sleep(1)
+
+        tasks.start_soon(work)
+        await started.wait()
+        await stage.consumer.close(timeout=10)
+        assert stage.group.offsets[A] == 10
+
+
+async def test_closing_does_not_wait_for_the_batch_of_the_one_who_closes() -> None:
+    async with entered(full(), max_poll_records=10) as stage:
+        await stage.give(A)
+        before = anyio.current_time()
+        async with await anext(stage.consumer.batches()):
+            await stage.consumer.close(timeout=10)
+        assert anyio.current_time() - before < 1
+        assert stage.group.offsets.get(A, 0) == 0
+
+
+async def test_closing_returns_in_time_whatever_a_listener_does() -> None:
+    class Stuck:
+        async def on_revoked(
+            self, consumer: Consumer[bytes, bytes], change: OwnershipChange
+        ) -> None:
+            await anyio.sleep_forever()
+
+    async with entered(full(), listener=Stuck()) as stage:
+        await stage.give(A)
+        before = anyio.current_time()
+        await stage.consumer.close(timeout=3.0)
+        assert anyio.current_time() - before <= 4.5
+
+
+async def test_closing_returns_in_time_with_every_broker_dead() -> None:
+    async with by_hand(full(), A) as stage:
+        await stage.consumer.getone(timeout=1)
+        stage.shelf.broker(1).go_down()
+        before = anyio.current_time()
+        await stage.consumer.close(timeout=3.0)
+        assert anyio.current_time() - before <= 4.5
+
+
+async def test_after_closing_calls_say_so() -> None:
+    async with entered(full()) as stage:
+        await stage.give(A)
+        await stage.consumer.close()
+        with pytest.raises(ClosedError):
+            await stage.consumer.getone()
+        with pytest.raises(ClosedError):
+            await stage.consumer.commit()
+        with pytest.raises(ClosedError):
+            stage.consumer.seek(A, 1)
+        assert [each async for each in stage.consumer.batches()] == []
+        assert stage.consumer.assignment() == frozenset()
+
+
+async def test_a_consumer_is_entered_once() -> None:
+    async with entered(Shelf(t=1)) as stage:
+        with pytest.raises(IllegalStateError):
+            async with stage.consumer:
+                pytest.fail("entered twice")
+
+
+async def test_closing_a_consumer_that_was_never_entered_does_nothing() -> None:
+    await staged(Shelf(t=1), "t").consumer.close()
+
+
+async def test_subscribing_reaches_the_group() -> None:
+    async with entered(Shelf(t=1)) as stage:
+        assert stage.group.subscription == Subscription(topics=frozenset({"t"}))
+        stage.consumer.subscribe(pattern="t.*", exclude="t9")
+        assert stage.group.subscription == Subscription(pattern="t.*", exclude="t9")
+        assert stage.consumer.subscription() == stage.group.subscription
+        stage.consumer.unsubscribe()
+        assert stage.group.subscription in (None,)  # `is` would narrow what follows
+        stage.consumer.assign([A])
+        assert stage.consumer.owns(A)
+
+
+async def test_topics_and_partitions_by_hand_exclude_each_other() -> None:
+    async with entered(Shelf(t=1)) as stage:
+        with pytest.raises(IllegalStateError, match="unsubscribe"):
+            stage.consumer.assign([A])
+    async with by_hand(Shelf(t=1), A) as stage:
+        with pytest.raises(IllegalStateError, match="unsubscribe"):
+            stage.consumer.subscribe("t")
+
+
+async def test_assigning_anew_keeps_the_claims_of_what_stays() -> None:
+    async with by_hand(full(), A) as stage:
+        assert (await stage.consumer.getone(timeout=1)).offset == 0
+        (claim,) = stage.consumer.membership.claims
+        stage.consumer.assign([A, B])
+        assert claim in stage.consumer.membership.claims
+        assert await stage.consumer.position(A) == 1
+        stage.consumer.assign([B])
+        assert stage.consumer.assignment() == {B}
+
+
+async def test_a_subscription_without_a_group_is_refused() -> None:
+    with pytest.raises(ConfigError, match="group_id"):
+        Consumer("t")
+
+
+@pytest.mark.parametrize(
+    ("topics", "options"),
+    [
+        ((), {}),
+        (("t",), {"pattern": "t"}),
+        (("",), {}),
+        ((7,), {}),
+        ((), {"pattern": "("}),
+        (("t",), {"exclude": "u"}),
+    ],
+)
+async def test_a_subscription_that_makes_no_sense_is_refused(topics, options) -> None:
+    async with entered(Shelf(t=1)) as stage:
+        with pytest.raises(ArgumentError):
+            stage.consumer.subscribe(*topics, **options)
+
+
+async def test_options_are_set_on_top_of_a_config() -> None:
+    consumer = Consumer(config=ConsumerConfig(group_id="g"), max_poll_records=3)
+    assert consumer.subscription() is None
+    with pytest.raises(ConfigError, match="did you mean"):
+        Consumer(groupid="g")  # type: ignore[call-overload]
