@@ -73,7 +73,7 @@ class ScriptedGroup:
         self._ids = 0
         self._ends_at = math.inf
         self._changed = Pulse()
-        rules: dict[type[Request[Any]], Callable[[Any], Answer]] = {
+        self._rules: dict[type[Request[Any]], Callable[[Any], Answer]] = {
             JoinGroupRequest: self._join,
             SyncGroupRequest: self._sync,
             HeartbeatRequest: self._heartbeat,
@@ -82,8 +82,8 @@ class ScriptedGroup:
             OffsetFetchRequest: self._fetch,
         }
         for broker in cluster.brokers:
-            for kind, rule in rules.items():
-                broker.on(kind, self._guarded(broker, rule))
+            for kind in self._rules:
+                broker.on(kind, self._at(broker))
 
     # -- the script ------------------------------------------------------------------------
 
@@ -139,18 +139,20 @@ class ScriptedGroup:
 
     # -- requests --------------------------------------------------------------------------
 
-    def _guarded(
-        self, broker: ScriptedBroker, rule: Callable[[Any], Answer]
-    ) -> Callable[[Request[Any]], Answer]:
+    def answer(self, request: Request[Any]) -> Answer:
+        """Answer as the coordinator; for scripts that then do something to the answer."""
+        code = self.errors.get(request.api_key)
+        rule = self._rules[type(request)] if code is None else refused(code)
+        said = rule(request)
+        self._changed.fire()
+        return said
+
+    def _at(self, broker: ScriptedBroker) -> Callable[[Request[Any]], Answer]:
         def answer(request: Request[Any]) -> Answer:
-            code = self.errors.get(request.api_key)
-            if code is None and broker.node_id != self.cluster.coordinator:
-                code = ErrorCode.NOT_COORDINATOR
-            said = rule(request) if code is None else refused(code)(request)
-            self._changed.fire()
-            if self.latency and isinstance(said, Message):
-                return Delayed(said, self.latency)
-            return said
+            moved = broker.node_id != self.cluster.coordinator
+            said = refused(ErrorCode.NOT_COORDINATOR)(request) if moved else self.answer(request)
+            late = self.latency > 0 and isinstance(said, Message)
+            return Delayed(said, self.latency) if late else said  # type: ignore[arg-type]
 
         return answer
 

@@ -12,11 +12,11 @@ A caller that is cancelled ends its own wait; what it submitted is committed all
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import anyio
 
-from kgroup.codes import ErrorCode
+from kgroup.codes import ErrorCode, error_name
 from kgroup.consumer.conductor import Conductor
 from kgroup.errors import KGroupError, LocalProtocolError, UnsupportedVersionError
 from kgroup.journal import CommitStage, CommitStep, Sink
@@ -35,6 +35,9 @@ from kgroup.types import (
 )
 
 __all__ = ["CommitQueue"]
+
+
+_STALE = ErrorCode.ILLEGAL_GENERATION
 
 
 @dataclass(slots=True, eq=False)
@@ -175,25 +178,23 @@ class CommitQueue:
     def _apply(
         self, batch: tuple[_Submission, ...], read: CommitAnswer, generation: Generation
     ) -> bool:
-        stale = False
+        again = False
         for submission in batch:
             for claim, offset in tuple(submission.open.items()):
                 outcome = read.outcomes.get(claim.tp)
-                if outcome is None:
-                    continue
-                mine = PartitionOutcome(outcome.status, offset, outcome.code, outcome.reason)
-                if outcome.code == ErrorCode.ILLEGAL_GENERATION:
+                code = read.codes.get(claim.tp) if outcome is None else outcome.code
+                if code is not None and (claim.tp in read.again or code == _STALE):
                     # 1. a commit is written; 2. our JoinGroup completes the round on its own
                     # connection; 3. the commit is refused: its generation is the last one. The
                     # claim may well go on in the next, and then the commit is asked again.
-                    submission.refused[claim] = mine
-                    stale = True
-                else:
-                    self._close(submission, claim, mine)
+                    submission.refused[claim] = _refusal(offset, error_name(code), code)
+                    again = True
+                elif outcome is not None:
+                    self._close(submission, claim, replace(outcome, offset=offset))
         if read.signal is not None:
             self._conductor.apply(CommitRejected(read.signal, generation, read.code))
         self._expire()
-        return not (stale or read.again)
+        return not again
 
     def _close_all(self, batch: tuple[_Submission, ...], status: CommitStatus, reason: str) -> None:
         for submission in batch:
@@ -263,5 +264,5 @@ class CommitQueue:
         )
 
 
-def _refusal(offset: OffsetAndMetadata, reason: str) -> PartitionOutcome:
-    return PartitionOutcome(CommitStatus.REFUSED, offset, None, reason)
+def _refusal(offset: OffsetAndMetadata, reason: str, code: int | None = None) -> PartitionOutcome:
+    return PartitionOutcome(CommitStatus.REFUSED, offset, code, reason)

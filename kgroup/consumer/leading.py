@@ -6,6 +6,7 @@ KIPs: 429, 814 (a returning static leader only watches the group's topics), 881 
 """
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
 import anyio
 import anyio.to_thread
@@ -66,7 +67,8 @@ class Leading:
         ]
         wanted = subscribed_topics(read_members(joined, protocol))
         view = await self._learn(wanted)
-        watched = partition_counts(view, wanted)
+        # A topic that is not there yet is watched too: it counts as having no partitions.
+        watched = dict.fromkeys(wanted, 0) | partition_counts(view, wanted)
         if effect.unasked:
             return AssignorDone(effect.ticket, (), watched)
         assignor = self._chosen(effect.protocol_name)
@@ -75,10 +77,20 @@ class Leading:
         return AssignorDone(effect.ticket, tuple(assignments.items()), watched)
 
     async def _learn(self, wanted: frozenset[str]) -> ClusterView:
+        """Return a view with the group's topics, as far as the cluster can say in time.
+
+        A topic that stays unknown is left out now, and begins a round when it appears.
+        """
         self._interest.lead(wanted)
-        if wanted - self._cluster.view.topics.keys():
-            return await self._cluster.refresh(self._settings.request_timeout)
+        if wanted <= self._cluster.view.topics.keys():
+            return self._cluster.view
+        with suppress(TimeoutError):
+            await self._cluster.refresh(self._patience())
         return self._cluster.view
+
+    def _patience(self) -> float:
+        """Wait for metadata in a part of the time the round has."""
+        return min(self._settings.request_timeout, self._settings.rebalance_timeout / 4)
 
     async def _compute(
         self, assignor: Assignor, group: GroupSubscription, protocol: RebalanceProtocol

@@ -9,7 +9,7 @@ group takes such a commit from anybody, so a zombie could overwrite the last own
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kgroup.codes import ApiKey, error_name
 from kgroup.machine.reactions import Reaction, reaction
@@ -49,6 +49,7 @@ class CommitAnswer:
     Args:
         outcomes: partitions whose fate is known.
         again: partitions nothing was applied for.
+        codes: why, for those.
         signal: the gravest reaction the membership must hear of, None without one.
         code: the error code behind `signal`.
     """
@@ -57,6 +58,7 @@ class CommitAnswer:
     again: frozenset[TopicPartition]
     signal: Reaction | None = None
     code: int = 0
+    codes: Mapping[TopicPartition, int] = field(default_factory=dict)
 
 
 def commit_request(
@@ -112,7 +114,8 @@ def read_commit(
             outcomes[tp] = _refused(offset, code)
     signal = next((each for each in _TELLING if each in signals), None)
     code = 0 if signal is None else signals[signal]
-    return CommitAnswer(outcomes, frozenset(again), signal, code)
+    why = {tp: codes[tp] for tp in again}
+    return CommitAnswer(outcomes, frozenset(again), signal, code, why)
 
 
 def _refused(offset: OffsetAndMetadata, code: int) -> PartitionOutcome:

@@ -52,6 +52,7 @@ class Application:
         self.backend = backend
         self.told: list[Told] = []
         self.listener = listener
+        self.polls = True
         self._clock = clock
         self._poll_interval = poll_interval
 
@@ -69,7 +70,8 @@ class Application:
 
     async def _poll(self) -> None:
         while True:
-            self.backend.note_poll()
+            if self.polls:
+                self.backend.note_poll()
             await anyio.sleep(self._poll_interval)
 
     # -- reading ---------------------------------------------------------------------------
