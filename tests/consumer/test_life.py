@@ -169,7 +169,7 @@ async def test_subscribing_reaches_the_group() -> None:
         assert stage.group.subscription == Subscription(pattern="t.*", exclude="t9")
         assert stage.consumer.subscription() == stage.group.subscription
         stage.consumer.unsubscribe()
-        assert stage.group.subscription in (None,)  # `is` would narrow what follows
+        assert [stage.group.subscription] == [None]  # `is` would narrow what follows
         stage.consumer.assign([A])
         assert stage.consumer.owns(A)
 
