@@ -104,10 +104,11 @@ class Cluster:
                 self.invalidate()
                 await self._next_news()
         if not self._view.brokers:
-            silent = {
-                Endpoint(None, *pair).address: "no answer" for pair in self.settings.bootstrap
+            untried = {
+                Endpoint(None, *pair).address: "its turn did not come"
+                for pair in self.settings.bootstrap
             }
-            raise NoBrokerError({**silent, **self._trouble}, timeout)
+            raise NoBrokerError({**untried, **self._trouble}, timeout)
         return self._view
 
     # -- what is known ---------------------------------------------------------------------

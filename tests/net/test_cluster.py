@@ -75,6 +75,18 @@ async def test_a_dead_bootstrap_lists_every_address_and_why(scripted: ScriptedCl
     assert anyio.current_time() == pytest.approx(30)
 
 
+async def test_an_address_whose_turn_did_not_come_is_not_called_silent(
+    scripted: ScriptedCluster,
+) -> None:
+    for broker in scripted.brokers:
+        broker.mute = True
+    async with running(scripted) as cluster:
+        with pytest.raises(NoBrokerError) as caught:
+            await cluster.bootstrap(1)
+    reasons = sorted(caught.value.tried.values())
+    assert reasons == ["its turn did not come", "its turn did not come", "no answer yet"]
+
+
 async def test_a_web_server_at_the_bootstrap_address_is_recognised(
     scripted: ScriptedCluster,
 ) -> None:
