@@ -25,6 +25,7 @@ __all__ = [
     "HEARTBEAT",
     "REBALANCE",
     "SESSION",
+    "TOPIC",
     "Member",
     "Scene",
     "at",
@@ -70,6 +71,17 @@ class Member:
     async def reaches(self, state: MemberState, within: float = 30.0) -> None:
         """Wait until the member is in a state."""
         await until(lambda: self.backend.membership.state is state, within, f"state {state.name}")
+
+    async def ends(self, within: float = 30.0) -> None:
+        """Wait until its run is over; `error` says how."""
+        await until(self.over.is_set, within, "the end of the run")
+
+    @property
+    def member_id(self) -> str:
+        """The id the coordinator gave it."""
+        generation = self.backend.membership.generation
+        assert generation is not None
+        return generation.member_id
 
     async def owns(self, wanted: Iterable[TopicPartition], within: float = 60.0) -> None:
         """Wait until exactly these partitions are owned and every change is settled."""
@@ -130,7 +142,7 @@ class Scene:
     async def joined(self, chosen: MembershipSettings | None = None, **options: Any) -> Member:
         """Start a member and wait until it is Stable, heard of everything, and proved it."""
         member = await self.member(chosen, **options)
-        await until(member.application.settled, 60.0, "owns something")
+        await until(member.application.settled, 100.0, "owns something")
         return member
 
     def seen(self, kind: type[Request[Any]]) -> list[Seen]:

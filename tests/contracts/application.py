@@ -20,7 +20,7 @@ __all__ = ["Application", "Told", "no_listener", "overlaps", "until"]
 Listener = Callable[[OwnershipChange], Awaitable[None]]
 
 _LOOK = 0.02
-"""Seconds between two looks at a condition."""
+"""Seconds between two looks at a condition; more when it may take long."""
 
 
 async def no_listener(_change: OwnershipChange) -> None:
@@ -139,6 +139,6 @@ async def until(condition: Callable[[], object], within: float, what: str) -> No
     """
     with anyio.move_on_after(within):
         while not condition():  # noqa: ASYNC110 - a condition of any backend rings no bell
-            await anyio.sleep(_LOOK)
+            await anyio.sleep(max(_LOOK, within / 1000))
         return
     raise TimeoutError(f"not within {within:g} s: {what}")

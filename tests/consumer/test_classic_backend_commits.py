@@ -1,0 +1,323 @@
+"""The commit queue of a member: one request in flight, in order, never under an old claim."""
+
+from collections.abc import Callable, Mapping
+
+import anyio
+import pytest
+from anyio.abc import TaskGroup
+
+from kgroup.codes import ErrorCode
+from kgroup.errors import FencedError
+from kgroup.testing.scripted import Answer, Cut, Held, HungUp, Lost
+from kgroup.types import (
+    ChangeKind,
+    Claim,
+    CommitOutcome,
+    CommitStatus,
+    OffsetAndMetadata,
+    TopicPartition,
+)
+from kgroup.wire.consumer_protocol import decode_subscription
+from kgroup.wire.messages import (
+    HeartbeatRequest,
+    JoinGroupRequest,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+from tests.consumer.stage import HEARTBEAT, TOPIC, Member, Scene, partitions, scene, settings
+from tests.contracts.application import until
+from tests.scripted_answers import refused
+
+OK = refused(ErrorCode.NONE)
+
+
+def offsets(*pairs: tuple[Claim, int]) -> Mapping[Claim, OffsetAndMetadata]:
+    return {claim: OffsetAndMetadata(offset) for claim, offset in pairs}
+
+
+def sent(on: Scene) -> list[dict[int, int]]:
+    """Every OffsetCommit that arrived, as partition -> offset."""
+    return [
+        {row.partition_index: row.committed_offset for row in seen.request.topics[0].partitions}
+        for seen in on.seen(OffsetCommitRequest)
+        if isinstance(seen.request, OffsetCommitRequest)
+    ]
+
+
+def release(held: Held) -> None:
+    assert held.asked is not None
+    held.release(OK(held.asked))
+
+
+class Asked:
+    """Commits begun one after the other, what came of each, and when."""
+
+    def __init__(self, member: Member, tasks: TaskGroup) -> None:
+        self.outcomes: dict[str, CommitOutcome] = {}
+        self._heard_at: dict[str, float] = {}
+        self._begun: list[str] = []
+        self._member = member
+        self._tasks = tasks
+
+    async def begin(self, name: str, *pairs: tuple[Claim, int]) -> None:
+        self._begun.append(name)
+        self._tasks.start_soon(self._one, name, pairs)
+        await anyio.sleep(0.001)
+
+    async def _one(self, name: str, pairs: tuple[tuple[Claim, int], ...]) -> None:
+        self.outcomes[name] = await self._member.backend.commit(offsets(*pairs))
+        self._heard_at[name] = anyio.current_time()
+
+    async def all_done(self) -> None:
+        await until(lambda: len(self.outcomes) == len(self._begun), 60.0, "all outcomes")
+
+    def ok(self) -> list[bool]:
+        """Tell which were committed, in the order they were begun."""
+        return [self.outcomes[name].ok for name in self._begun]
+
+    def status(self, name: str) -> CommitStatus:
+        """Return the status of a commit of one partition."""
+        (outcome,) = self.outcomes[name].partitions.values()
+        return outcome.status
+
+    def heard_in_order(self) -> bool:
+        """Tell whether nobody heard before one that had asked earlier."""
+        times = [self._heard_at[name] for name in self._begun]
+        return times == sorted(times)
+
+
+async def status(member: Member, claim: Claim, offset: int) -> CommitStatus:
+    outcome = await member.backend.commit(offsets((claim, offset)))
+    return outcome.partitions[claim.tp].status
+
+
+async def test_one_request_is_in_flight_and_what_waits_is_put_together() -> None:
+    async with scene() as on, anyio.create_task_group() as tasks:
+        member = await on.joined()
+        held = on.group.coordinator.hold(OffsetCommitRequest)
+        asked = Asked(member, tasks)
+        for number in range(1, 6):
+            await asked.begin(str(number), (member.claim(0), number), (member.claim(number % 2), 9))
+        assert len(sent(on)) == 1
+        release(held)
+        await asked.all_done()
+        assert sent(on) == [{0: 1, 1: 9}, {0: 5, 1: 9}]
+        assert asked.heard_in_order()
+        assert asked.ok() == [True] * 5
+
+
+def slow_partition(number: int, tries: int) -> Callable[[OffsetCommitRequest], Answer]:
+    """Apply everything but one partition, which takes so many tries."""
+    left = tries
+
+    def answer(request: OffsetCommitRequest) -> Answer:
+        nonlocal left
+        left -= 1
+        rows = tuple(
+            OffsetCommitResponsePartition(
+                partition_index=row.partition_index,
+                error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+                if row.partition_index == number and left > 0
+                else ErrorCode.NONE,
+            )
+            for row in request.topics[0].partitions
+        )
+        return OffsetCommitResponse(
+            topics=(OffsetCommitResponseTopic(name=TOPIC, partitions=rows),)
+        )
+
+    return answer
+
+
+async def test_callers_hear_in_order_although_the_first_has_to_wait_for_another_try() -> None:
+    async with scene() as on, anyio.create_task_group() as tasks:
+        member = await on.joined()
+        on.group.coordinator.on(OffsetCommitRequest, slow_partition(1, tries=4))
+        asked = Asked(member, tasks)
+        await asked.begin("first", (member.claim(0), 1), (member.claim(1), 1))
+        await asked.begin("second", (member.claim(0), 2))
+        await asked.begin("refused at once", (Claim(TopicPartition(TOPIC, 3), 99), 3))
+        await asked.all_done()
+        assert sent(on) == [{0: 1, 1: 1}, {0: 2, 1: 1}, {1: 1}, {1: 1}]
+        assert asked.heard_in_order()
+        assert asked.ok() == [True, True, False]
+
+
+async def test_a_cancelled_caller_ends_only_its_own_wait() -> None:
+    async with scene() as on, anyio.create_task_group() as tasks:
+        member = await on.joined()
+        held = on.group.coordinator.hold(OffsetCommitRequest)
+        asked = Asked(member, tasks)
+        with anyio.move_on_after(0.5):
+            await member.backend.commit(offsets((member.claim(0), 1)))
+        await asked.begin("second", (member.claim(1), 2))
+        release(held)
+        await asked.all_done()
+        assert sent(on) == [{0: 1}, {1: 2}]
+        assert await status(member, member.claim(0), 3) is CommitStatus.COMMITTED
+
+
+async def test_a_commit_refused_because_of_a_round_is_asked_again_in_the_next_generation() -> None:
+    async with scene() as on:
+        member = await on.joined()
+        claim = member.claim(0)
+        on.group.coordinator.once(OffsetCommitRequest, refused(ErrorCode.REBALANCE_IN_PROGRESS))
+        assert await status(member, claim, 7) is CommitStatus.COMMITTED
+        assert on.group.accepted[-1].generation_id == 2
+        assert member.claim(0) == claim
+        assert len(sent(on)) == 2
+
+
+async def test_a_commit_overtaken_by_the_end_of_a_round_is_asked_again_under_the_same_claim() -> (
+    None
+):
+    async with scene() as on, anyio.create_task_group() as tasks:
+        member = await on.joined()
+        claim = member.claim(0)
+        held = on.group.coordinator.hold(OffsetCommitRequest)
+        asked = Asked(member, tasks)
+        await asked.begin("overtaken", (claim, 7))
+        member.backend.enforce_rebalance("now")
+        await until(lambda: on.group.generation_id == 2, 10.0, "the round is over")
+        assert held.asked is not None
+        held.release(refused(ErrorCode.ILLEGAL_GENERATION)(held.asked))
+        await asked.all_done()
+        assert all(asked.ok())
+        assert on.group.accepted[-1].generation_id == 2
+        assert member.application.of_kind(ChangeKind.LOST) == []
+        assert member.claim(0) == claim
+
+
+@pytest.mark.parametrize(
+    "misdeed", [HungUp(), Cut(OK(OffsetCommitRequest(group_id="g", topics=())), 3), Lost()]
+)
+async def test_a_commit_without_an_answer_is_unknown_and_never_sent_again(misdeed: Answer) -> None:
+    async with scene() as on:
+        member = await on.joined()
+        on.group.coordinator.once(OffsetCommitRequest, misdeed)
+        assert await status(member, member.claim(0), 7) is CommitStatus.UNKNOWN
+        await anyio.sleep(60.0)
+        assert sent(on) == [{0: 7}]
+        assert await status(member, member.claim(0), 8) is CommitStatus.COMMITTED
+
+
+async def test_what_is_in_flight_when_the_member_ends_is_unknown_and_what_waits_is_refused() -> (
+    None
+):
+    async with scene() as on, anyio.create_task_group() as tasks:
+        member = await on.joined()
+        on.group.coordinator.hold(OffsetCommitRequest)
+        asked = Asked(member, tasks)
+        await asked.begin("in flight", (member.claim(0), 1))
+        await asked.begin("waiting", (member.claim(0), 2))
+        claim = member.claim(0)
+        member.scope.cancel()
+        await asked.all_done()
+        assert asked.status("in flight") is CommitStatus.UNKNOWN
+        assert asked.status("waiting") is CommitStatus.REFUSED
+        assert await status(member, claim, 3) is CommitStatus.REFUSED
+
+
+@pytest.mark.parametrize(
+    ("code", "keeps_its_id"),
+    [
+        (ErrorCode.ILLEGAL_GENERATION, True),
+        (ErrorCode.UNKNOWN_MEMBER_ID, False),
+        (ErrorCode.GROUP_ID_NOT_FOUND, False),
+    ],
+)
+async def test_a_commit_refused_for_good_ends_ownership(
+    code: ErrorCode, keeps_its_id: bool
+) -> None:
+    async with scene() as on:
+        member = await on.joined()
+        claim, member_id = member.claim(0), member.member_id
+        before = len(on.seen(JoinGroupRequest))
+        on.group.coordinator.once(OffsetCommitRequest, refused(code))
+        outcome = (await member.backend.commit(offsets((claim, 7)))).partitions[claim.tp]
+        assert (outcome.status, outcome.code) == (CommitStatus.REFUSED, code)
+        assert claim not in member.backend.membership.claims
+        await until(lambda: len(on.seen(JoinGroupRequest)) > before, 10.0, "it joins again")
+        join = on.seen(JoinGroupRequest)[before].request
+        assert isinstance(join, JoinGroupRequest)
+        assert join.member_id == (member_id if keeps_its_id else "")
+        assert decode_subscription(join.protocols[0].metadata).owned == ()
+        (lost,) = member.application.of_kind(ChangeKind.LOST)
+        assert {each.tp for each in lost.change.removed} == partitions(0, 1, 2, 3)
+        assert on.group.offset(claim.tp) is None
+
+
+async def test_a_fenced_commit_ends_everything_and_nothing_is_sent_after() -> None:
+    async with scene() as on:
+        member = await on.joined(settings(group_instance_id="i"))
+        on.group.coordinator.once(OffsetCommitRequest, refused(ErrorCode.FENCED_INSTANCE_ID))
+        assert await status(member, member.claim(0), 7) is CommitStatus.REFUSED
+        await member.ends()
+        assert isinstance(member.error, FencedError)
+        before = len(on.all_seen())
+        await anyio.sleep(60.0)
+        assert len(on.all_seen()) == before
+
+
+async def test_a_partition_that_is_gone_is_refused_with_its_code_and_hides_no_other() -> None:
+    async with scene() as on:
+        member = await on.joined(settings(request_timeout=5.0))
+        good, bad = member.claim(0), member.claim(1)
+        on.group.coordinator.on(OffsetCommitRequest, refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+        outcome = await member.backend.commit(offsets((good, 1), (bad, 1)))
+        codes = {each.code for each in outcome.partitions.values()}
+        assert codes == {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+        assert len(sent(on)) > 2
+
+
+async def test_a_commit_whose_claim_ends_while_it_waits_is_refused_and_not_sent() -> None:
+    async with scene() as on, anyio.create_task_group() as tasks:
+        member = await on.joined()
+        claim = member.claim(0)
+        on.cluster.coordinator_error = ErrorCode.COORDINATOR_NOT_AVAILABLE
+        on.group.coordinator.once(HeartbeatRequest, refused(ErrorCode.NOT_COORDINATOR))
+        await until(lambda: member.backend.membership.coordinator is None, 10.0, "no coordinator")
+        asked = Asked(member, tasks)
+        await asked.begin("too late", (claim, 7))
+        await until(lambda: not member.backend.membership.claims, 15.0, "all is lost")
+        await asked.all_done()
+        assert asked.status("too late") is CommitStatus.REFUSED
+        assert sent(on) == []
+
+
+async def test_a_commit_waits_for_the_coordinator_while_its_claim_holds() -> None:
+    async with scene(2) as on, anyio.create_task_group() as tasks:
+        member = await on.joined()
+        claim = member.claim(0)
+        on.cluster.coordinator = 2
+        await anyio.sleep(HEARTBEAT)
+        asked = Asked(member, tasks)
+        await asked.begin("moved", (claim, 7))
+        await asked.all_done()
+        assert all(asked.ok())
+        assert on.group.offset(claim.tp) == 7
+
+
+async def test_text_and_leader_epoch_survive() -> None:
+    async with scene() as on:
+        member = await on.joined()
+        claim = member.claim(0)
+        position = OffsetAndMetadata(7, "from here", 3)
+        assert (await member.backend.commit({claim: position})).ok
+        read = await member.backend.committed({claim.tp}, timeout=5.0)
+        assert read == {claim.tp: position}
+
+
+async def test_every_commit_names_a_generation_and_a_member() -> None:
+    async with scene() as on:
+        member = await on.joined()
+        for number in range(3):
+            assert await status(member, member.claim(0), number) is CommitStatus.COMMITTED
+            on.group.rebalance()
+            await anyio.sleep(2 * HEARTBEAT)
+        for seen in on.seen(OffsetCommitRequest):
+            assert isinstance(seen.request, OffsetCommitRequest)
+            assert seen.request.generation_id_or_member_epoch > 0
+            assert seen.request.member_id

@@ -1,0 +1,172 @@
+"""Rounds of the classic backend: what is sent, on which connection, and what a parked one costs."""
+
+import anyio
+
+from kgroup.codes import ErrorCode
+from kgroup.testing.scripted import Lost, Seen
+from kgroup.types import ChangeKind, Subscription, TopicPartition
+from kgroup.wire.consumer_protocol import decode_subscription
+from kgroup.wire.messages import (
+    HeartbeatRequest,
+    JoinGroupRequest,
+    SyncGroupRequest,
+)
+from tests.consumer.stage import (
+    HEARTBEAT,
+    REBALANCE,
+    SESSION,
+    Scene,
+    partitions,
+    scene,
+    settings,
+)
+from tests.contracts.application import until
+
+
+def joins(on: Scene) -> list[JoinGroupRequest]:
+    return [_join(seen) for seen in on.seen(JoinGroupRequest)]
+
+
+def _join(seen: Seen) -> JoinGroupRequest:
+    assert isinstance(seen.request, JoinGroupRequest)
+    return seen.request
+
+
+def topics_of(join: JoinGroupRequest) -> tuple[str, ...]:
+    return decode_subscription(join.protocols[0].metadata).topics
+
+
+async def test_a_first_join_takes_two_steps() -> None:
+    async with scene() as on:
+        await on.joined()
+        assert [join.member_id for join in joins(on)] == ["", "member-1"]
+        assert len(on.seen(SyncGroupRequest)) == 1
+
+
+async def test_a_heartbeat_follows_the_sync_at_once() -> None:
+    async with scene() as on:
+        await on.joined()
+        (sync,) = on.seen(SyncGroupRequest)
+        assert on.seen(HeartbeatRequest)[0].at - sync.at < 0.1
+
+
+async def test_each_round_takes_one_join_that_names_all_assignors_in_order() -> None:
+    async with scene() as on:
+        member = await on.joined(settings("roundrobin", "range"))
+        for _ in range(3):
+            before = member.backend.membership.rebalances
+            on.group.rebalance()
+            await until(lambda: member.backend.membership.rebalances > before, 30.0, "a round")  # noqa: B023
+        offers = [[each.name for each in join.protocols] for join in joins(on)]
+        assert offers == [["roundrobin", "range"]] * 5
+        assert len(on.seen(SyncGroupRequest)) == 4
+
+
+async def test_heartbeats_go_on_on_a_connection_of_their_own_while_a_join_is_parked() -> None:
+    async with scene() as on:
+        member = await on.joined()
+        claims = member.backend.membership.claims
+        on.group.pending.add("somebody who has not come yet")
+        on.group.rebalance()
+        joined = len(joins(on))
+        await until(lambda: len(joins(on)) > joined, 2 * HEARTBEAT, "the member rejoins")
+        parked = on.seen(JoinGroupRequest)[-1]
+        await anyio.sleep(3 * SESSION)
+        assert len(joins(on)) == joined + 1
+        beats = [seen for seen in on.seen(HeartbeatRequest) if seen.at > parked.at]
+        assert len(beats) >= 3 * SESSION / HEARTBEAT - 1
+        assert {seen.connection for seen in beats}.isdisjoint({parked.connection})
+        assert all(member.backend.may_deliver(claim) for claim in claims)
+
+
+async def test_a_join_that_is_never_answered_is_given_up_and_its_connection_too() -> None:
+    async with scene() as on:
+        on.group.coordinator.once(JoinGroupRequest, Lost())
+        await on.joined()
+        first, second = on.seen(JoinGroupRequest)[:2]
+        assert REBALANCE + 5.0 <= second.at - first.at < REBALANCE + 6.0
+        assert second.connection != first.connection
+
+
+async def test_a_sync_that_is_never_answered_is_given_up_and_its_connection_too() -> None:
+    async with scene() as on:
+        on.group.coordinator.once(SyncGroupRequest, Lost())
+        await on.joined()
+        first, second = on.seen(SyncGroupRequest)[:2]
+        assert REBALANCE + 5.0 <= second.at - first.at < REBALANCE + 6.0
+        assert second.connection != first.connection
+
+
+async def test_partitions_are_kept_while_a_member_is_taken_in() -> None:
+    async with scene() as on:
+        member = await on.joined()
+        before = {claim.tp: claim for claim in member.backend.membership.claims}
+        on.group.add_phantom("other", "t")
+        await until(lambda: len(member.backend.membership.claims) == 2, 30.0, "half is given up")
+        await until(member.application.settled, 30.0, "all is settled")
+        assert all(before[claim.tp] == claim for claim in member.backend.membership.claims)
+        await until(lambda: on.group.given("other"), 30.0, "the other has the rest")
+        assert on.group.given("other") | member.backend.membership.partitions == {*before}
+        assert member.application.of_kind(ChangeKind.LOST) == []
+
+
+async def test_a_pattern_takes_topics_as_they_come_and_leaves_out_what_it_shall_not_take() -> None:
+    async with scene(count=1, tx=1, u=1) as on:
+        subscription = Subscription(pattern="t.*", exclude="tx")
+        member = await on.joined(subscription=subscription)
+        assert topics_of(joins(on)[-1]) == ("t",)
+        on.cluster.add_topic("t2", 2)
+        both = partitions(0) | partitions(0, 1, topic="t2")
+        await member.owns(both, within=400.0)
+        assert topics_of(joins(on)[-1]) == ("t", "t2")
+
+
+async def test_the_leader_follows_the_partition_counts_of_topics_only_others_subscribe_to() -> None:
+    async with scene(count=1, u=1) as on:
+        on.group.add_phantom("other", "u")
+        await on.joined()
+        assert on.group.given("other") == partitions(0, topic="u")
+        on.cluster.add_partitions("u", 1)
+        await until(
+            lambda: on.group.given("other") == partitions(0, 1, topic="u"), 400.0, "both are given"
+        )
+
+
+async def test_the_leader_waits_for_topics_that_are_not_there_yet() -> None:
+    async with scene(count=1) as on:
+        on.group.add_phantom("other", "t", "late")
+        await on.joined()
+        on.cluster.add_topic("late", 1)
+        late = TopicPartition("late", 0)
+        await until(lambda: late in on.group.given("other"), 400.0, "the new topic is given")
+
+
+async def test_a_round_that_is_asked_for_is_told_why() -> None:
+    async with scene() as on:
+        member = await on.joined()
+        member.backend.enforce_rebalance("more machines")
+        await until(lambda: len(joins(on)) == 3, 10.0, "the round")
+        assert joins(on)[-1].reason == "more machines"
+
+
+async def test_a_follower_that_is_told_nothing_owns_nothing_and_stays() -> None:
+    async with scene(count=1) as on:
+        one = await on.joined()
+        two = await on.member()
+        await until(lambda: two.backend.membership.rebalances, 60.0, "two is in")
+        await anyio.sleep(2 * SESSION)
+        assert len(one.backend.membership.claims) + len(two.backend.membership.claims) == 1
+        assert not any(s.error for s in (one, two))
+
+
+async def test_illegal_generation_on_sync_loses_everything_and_keeps_the_member_id() -> None:
+    async with scene() as on:
+        member = await on.joined()
+        on.group.errors[SyncGroupRequest.api_key] = ErrorCode.ILLEGAL_GENERATION
+        on.group.rebalance()
+        lost = lambda: member.application.of_kind(ChangeKind.LOST)  # noqa: E731
+        await until(lost, 30.0, "everything is lost")
+        on.group.errors.clear()
+        await member.owns(partitions(0, 1, 2, 3))
+        told = decode_subscription(joins(on)[-1].protocols[0].metadata)
+        assert (joins(on)[-1].member_id, told.owned, told.generation_id) == ("member-1", (), None)
