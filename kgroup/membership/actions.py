@@ -19,7 +19,15 @@ from kgroup.membership.events import Disconnect, Done, Note, Raise, RunAssignor,
 from kgroup.membership.triggers import Action, Guard, Trigger
 from kgroup.membership.turn import Turn
 from kgroup.membership.value import GroupMember, Identity
-from kgroup.types import ChangeKind, Claim, Generation, Leave, MemberState
+from kgroup.types import (
+    Cause,
+    ChangeKind,
+    Claim,
+    Generation,
+    Leave,
+    MemberState,
+    TopicPartition,
+)
 
 __all__ = ["act", "holds", "leave_state", "tell_group"]
 
@@ -136,6 +144,8 @@ def _send_join(turn: Turn) -> None:
             told_topics=member.wishes.topics or frozenset(),
             told=frozenset() if member.eager else member.holdings.partitions,
             drain_until=None,
+            returned=member.settings.group_instance_id is not None
+            and member.identity.member_id is None,
             paced_until=max(member.round.paced_until, turn.now) + member.settings.join_interval,
         )
     )
@@ -218,7 +228,22 @@ def _adopt(turn: Turn) -> None:
         )
     )
     turn.call_listener(ChangeKind.ASSIGNED, added=added)
+    _compare_with_subscription(turn, assigned)
     tell_group(turn)
+
+
+def _compare_with_subscription(turn: Turn, assigned: frozenset[TopicPartition]) -> None:
+    """Owe a round when a static member came back to an assignment without one of its topics.
+
+    1. A static member restarts with one topic more; 2. it is given its old assignment at once,
+    without a round; 3. the leader never hears of the topic. Whether the topic is new or only went
+    to others cannot be told from here: one round in vain is the smaller harm.
+    """
+    member = turn.member
+    covered = frozenset(tp.topic for tp in assigned)
+    known = frozenset(topic for topic in member.round.told_topics if member.counts.get(topic))
+    if member.round.returned and known - covered and member.wishes.enforced is None:
+        turn.put_wishes(replace(member.wishes, enforced=Cause.SUBSCRIBED.value))
 
 
 def _send_heartbeat(turn: Turn) -> None:
@@ -253,8 +278,11 @@ def _leave(turn: Turn) -> None:
     mode = Leave.DEFAULT if closing is None else closing.mode
     static = turn.member.settings.group_instance_id is not None
     stays = mode is Leave.REMAIN or (mode is Leave.DEFAULT and static)
-    if stays or not _send_leave(turn, awaited=True):
+    if stays or turn.member.identity.member_id is None:
         turn.raised.append(Trigger.LEAVE_ENDED)
+    elif not _send_leave(turn, awaited=True):
+        # A member that goes without a word is missed for a whole session.
+        turn.asked.append(CoordinatorTrigger.NEEDED)
 
 
 def _send_leave(turn: Turn, *, awaited: bool) -> bool:

@@ -291,6 +291,9 @@ class Note(Enum):
     """What a person should be told once."""
 
     DRAIN_CUT = "a batch was still in hand when its partitions had to go; it may be delivered again"
+    ASSIGNING_LATE = (
+        "this member leads and could not compute the assignment in time; it joins another round"
+    )
     JOIN_FAILING = (
         "the coordinator cannot complete the round; one member's subscription may be unreadable"
     )

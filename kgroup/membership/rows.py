@@ -31,14 +31,16 @@ _MEMBER: Final = (
     _S.STABLE,
     _S.BACKING_OFF,
 )
+_ROUNDS: Final = (_S.JOINING, _S.ASSIGNING, _S.SYNCING)
 _ENDED: Final = (_S.LEFT, _S.FENCED, _S.FAILED)
+_SEEK: Final = (_A.SEEK_COORDINATOR,)
 _LOSE_GENERATION: Final = (_A.LOSE_ALL, _A.FORGET_GENERATION)
 _LOSE_MEMBER: Final = (_A.LOSE_ALL, _A.FORGET_MEMBER)
 
 _Rules = tuple[tuple[Row[MemberState, Trigger, Guard, Action], ...], ...]
 
 _APPLICATION: Final[_Rules] = (
-    fan(_S.UNSUBSCRIBED, _T.SUBSCRIBED, to=_S.FINDING, do=(_A.SEEK_COORDINATOR,)),
+    fan(_S.UNSUBSCRIBED, _T.SUBSCRIBED, to=_S.FINDING, do=_SEEK),
     fan(
         (_S.FINDING, _S.BACKING_OFF),
         _T.SUBSCRIBED,
@@ -50,7 +52,7 @@ _APPLICATION: Final[_Rules] = (
     fan((_S.FINDING, _S.BACKING_OFF), _T.SUBSCRIBED, when=_G.HANDS_NOTHING),
     fan(_S.PREPARING, _T.SUBSCRIBED, do=(_A.BEGIN_RELEASE,)),
     fan(
-        (_S.JOINING, _S.ASSIGNING, _S.SYNCING),
+        _ROUNDS,
         (_T.SUBSCRIBED, _T.REBALANCE_ENFORCED),
         why="remembered: another round follows this one",
     ),
@@ -75,7 +77,7 @@ _APPLICATION: Final[_Rules] = (
         (_T.SUBSCRIBED, _T.REBALANCE_ENFORCED, _T.TOPICS_CHANGED, _T.ROUND_OWED),
         to=_S.FINDING,
         when=_G.HANDS_NOTHING,
-        do=(_A.SEEK_COORDINATOR,),
+        do=_SEEK,
         why="KIP-568; KIP-429 follow-up round",
     ),
     fan(
@@ -104,11 +106,11 @@ _APPLICATION: Final[_Rules] = (
     fan((_S.UNSUBSCRIBED, _S.RELEASING, _S.LEAVING, *_ENDED), _T.UNSUBSCRIBED),
     fan((_S.RELEASING, _S.LEAVING), _T.CLOSE_REQUESTED, why="remembered: ends when it has left"),
     fan((_S.UNSUBSCRIBED, *_ENDED), _T.CLOSE_REQUESTED, to=_S.LEFT, do=(_A.FINISH,)),
-    fan(_S.DORMANT, _T.POLL_RESUMED, to=_S.FINDING, do=(_A.SEEK_COORDINATOR,), why="KIP-62"),
+    fan(_S.DORMANT, _T.POLL_RESUMED, to=_S.FINDING, do=_SEEK, why="KIP-62"),
 )
 
 _HANDING_BACK: Final[_Rules] = (
-    fan(_S.PREPARING, _T.HANDED_BACK, to=_S.FINDING, do=(_A.SEEK_COORDINATOR,)),
+    fan(_S.PREPARING, _T.HANDED_BACK, to=_S.FINDING, do=_SEEK),
     fan(_S.RELEASING, _T.HANDED_BACK, to=_S.LEAVING, do=(_A.SEND_LEAVE,)),
     fan(
         (_S.PREPARING, _S.RELEASING),
@@ -131,8 +133,17 @@ _ROUND: Final[_Rules] = (
     fan(
         (_S.JOINING, _S.SYNCING),
         _T.COORDINATOR_LOST,
+        to=_S.PREPARING,
+        when=_G.HANDS_BACK,
+        do=(_A.BEGIN_RELEASE,),
+        why="a topic was dropped while the round was on: its partitions go before the next one",
+    ),
+    fan(
+        (_S.JOINING, _S.SYNCING),
+        _T.COORDINATOR_LOST,
         to=_S.FINDING,
-        do=(_A.SEEK_COORDINATOR,),
+        when=_G.HANDS_NOTHING,
+        do=_SEEK,
         why="rejoin at the next coordinator, keep member id and generation",
     ),
     fan(
@@ -186,12 +197,7 @@ _ROUND: Final[_Rules] = (
         do=(_A.LOSE_ALL, _A.BACK_OFF),
         why="owns nothing, joins again",
     ),
-    fan(
-        (_S.JOINING, _S.SYNCING),
-        _T.RETRY_LATER,
-        to=_S.BACKING_OFF,
-        do=(_A.BACK_OFF,),
-    ),
+    fan(_ROUNDS, _T.RETRY_LATER, to=_S.BACKING_OFF, do=(_A.BACK_OFF,)),
     fan(
         (_S.JOINING, _S.SYNCING),
         _T.GENERATION_REFUSED,
@@ -207,9 +213,12 @@ _ROUND: Final[_Rules] = (
     fan(
         _S.BACKING_OFF,
         _T.BACKOFF_OVER,
-        to=_S.FINDING,
-        do=(_A.SEEK_COORDINATOR,),
+        to=_S.PREPARING,
+        when=_G.HANDS_BACK,
+        do=(_A.BEGIN_RELEASE,),
+        why="a topic was dropped while the round was on: its partitions go before the next one",
     ),
+    fan(_S.BACKING_OFF, _T.BACKOFF_OVER, to=_S.FINDING, when=_G.HANDS_NOTHING, do=_SEEK),
 )
 
 _REJOIN: Final[_Rules] = (
@@ -226,7 +235,7 @@ _REJOIN: Final[_Rules] = (
         _T.REBALANCE_SIGNALLED,
         to=_S.FINDING,
         when=_G.HANDS_NOTHING,
-        do=(_A.SEEK_COORDINATOR,),
+        do=_SEEK,
         why="KIP-429: rejoin at once, keep consuming",
     ),
     fan(
@@ -241,7 +250,7 @@ _REJOIN: Final[_Rules] = (
         (_T.REBALANCE_SIGNALLED, _T.REJOIN_ASKED),
         to=_S.FINDING,
         when=_G.HANDS_NOTHING,
-        do=(_A.SEEK_COORDINATOR,),
+        do=_SEEK,
         why="keep member id and generation",
     ),
     fan(
@@ -327,6 +336,12 @@ _LEAVING: Final[_Rules] = (
         to=_S.LEAVING,
         do=(_A.LOSE_ALL, _A.SEND_LEAVE),
         why="close() has a deadline; a listener that hangs does not move it",
+    ),
+    fan(
+        _S.LEAVING,
+        _T.COORDINATOR_READY,
+        do=(_A.SEND_LEAVE,),
+        why="it was being looked for when everything was handed back",
     ),
     fan(_S.LEAVING, _T.CLOSE_LIMIT, to=_S.LEFT, do=(_A.FORGET_MEMBER, _A.FINISH)),
     fan(

@@ -54,5 +54,5 @@ class MembershipSettings:
 
     @property
     def heartbeat_timeout(self) -> float:
-        """Deadline of a heartbeat: a lost one must not cost the session."""
+        """Deadline of Heartbeat and FindCoordinator: a lost one must not cost the session."""
         return min(self.request_timeout, max(self.heartbeat_interval, self.session_timeout / 3))

@@ -106,14 +106,13 @@ FACTS: Mapping[MemberState, Facts] = MappingProxyType(
             own=_LED | {_T.HANDED_BACK},
         ),
         _S.LEAVING: Facts(
-            "LeaveGroup is in flight, or there is nothing to send.",
-            seeks=False,
+            "LeaveGroup is in flight, or the coordinator is being looked for to be sent it.",
             signals=False,
             heartbeats=False,
             commits=False,
             awaits=Errand.LEAVE_GROUP,
             timers=frozenset({_T.CLOSE_LIMIT}),
-            own=_LED,
+            own=_LED | {_T.COORDINATOR_READY},
         ),
         _S.LEFT: Facts(
             "The membership is over.", seeks=False, signals=False, heartbeats=False, commits=False
@@ -150,7 +149,7 @@ _REPLIES: Mapping[Errand, frozenset[Trigger]] = MappingProxyType(
                 _T.MEMBER_REFUSED,
             }
         ),
-        Errand.RUN_ASSIGNOR: frozenset({_T.ASSIGNOR_DONE, _T.ASSIGNOR_FAILED}),
+        Errand.RUN_ASSIGNOR: frozenset({_T.ASSIGNOR_DONE, _T.ASSIGNOR_FAILED, _T.RETRY_LATER}),
         Errand.SYNC_GROUP: frozenset(
             {
                 _T.SYNCED,

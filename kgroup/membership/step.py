@@ -360,7 +360,7 @@ def _act_on_coordinator(turn: Turn, action: CoordinatorAction) -> None:
     match action:
         case CoordinatorAction.SEND_FIND:
             ticket = turn.draw(Errand.FIND_COORDINATOR)
-            timeout = turn.member.settings.request_timeout
+            timeout = turn.member.settings.heartbeat_timeout
             request = requests.find_coordinator(turn.member)
             turn.effects.append(Send(ticket, request, None, timeout))
             turn.put_coordinator(replace(coordinator, ticket=ticket))

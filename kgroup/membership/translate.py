@@ -113,6 +113,10 @@ def hear_assignor(turn: Turn, event: AssignorDone | AssignorFailed) -> Trigger |
         return Trigger.ASSIGNOR_DONE
     if event.ticket == member.round.watch:
         return None
+    if isinstance(event.error, TimeoutError):
+        # The cluster's metadata, not the assignor: another round finds it, or another leader.
+        turn.effects.append(Tell(Note.ASSIGNING_LATE, str(event.error)))
+        return Trigger.RETRY_LATER
     turn.cause = Cause.FAILED
     turn.error = event.error
     if not isinstance(event.error, GroupError):

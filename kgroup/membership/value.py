@@ -85,6 +85,8 @@ class Round:
     Args:
         ticket: the awaited reply that moves the state.
         told_topics: topics of the latest JoinGroup.
+        returned: the latest JoinGroup was a static member's without its id: it may be answered
+            with an assignment older than its subscription (KIP-345).
         told: partitions the group believes this member owns.
         assigned: partitions of the adopted assignment.
         leader: this member leads.
@@ -101,6 +103,7 @@ class Round:
 
     ticket: Ticket | None = None
     told_topics: frozenset[str] = frozenset()
+    returned: bool = False
     told: frozenset[TopicPartition] = frozenset()
     assigned: frozenset[TopicPartition] = frozenset()
     leader: bool = False
@@ -153,8 +156,8 @@ class GroupMember:
     def must_hand_back(self) -> tuple[Claim, ...]:
         """Return what must be gone before JoinGroup.
 
-        Eager: everything. Cooperative: partitions of topics no longer subscribed to; the leader
-        passes claims on such topics over, so another member would get them at once.
+        Eager: everything. Cooperative: partitions of topics no longer subscribed to; a leader
+        may pass claims on such topics over, and another member would get them at once.
         """
         if self.eager:
             return self.holdings.claims

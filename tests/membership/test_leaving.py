@@ -5,13 +5,16 @@ from kgroup.errors import ConnectionLostError
 from kgroup.machine.tickets import Errand
 from kgroup.membership.events import (
     Answered,
+    AssignorFailed,
     CallListener,
     CloseRequested,
     Done,
     Drained,
     EnforceRebalance,
     MetadataChanged,
+    Note,
     Polled,
+    Tell,
     Tick,
     Unsubscribed,
 )
@@ -95,6 +98,31 @@ def test_a_close_ends_in_time_though_the_listener_hangs_and_no_broker_answers() 
     assert member.did(Done) == [Done()]
 
 
+def test_a_close_waits_for_the_coordinator_that_is_being_looked_for_and_then_leaves() -> None:
+    member = Driven().join("t-0")
+    member.on(Tick(), after=HEARTBEAT)
+    member.beat(ErrorCode.NOT_COORDINATOR)
+    close(member)
+    member.settle()
+    member.expect(MemberState.LEAVING)
+    member.on(Tick(), after=0.5)
+    member.found()
+    assert len(member.sent(LeaveGroupRequest)) == 1
+    member.left()
+    member.expect(MemberState.LEFT)
+
+
+def test_a_close_ends_in_time_though_the_coordinator_is_never_found() -> None:
+    member = Driven().join("t-0")
+    member.on(Tick(), after=HEARTBEAT)
+    member.beat(ErrorCode.NOT_COORDINATOR)
+    close(member)
+    member.settle()
+    member.on(Tick(), after=5.0)
+    member.expect(MemberState.LEFT)
+    assert member.sent(LeaveGroupRequest) == []
+
+
 def test_unsubscribing_and_subscribing_again_joins_after_having_left() -> None:
     member = Driven().join("t-0")
     member.on(Unsubscribed())
@@ -176,6 +204,45 @@ def test_counts_that_changed_during_the_round_lead_to_another_one() -> None:
     member.on(MetadataChanged({"t": 5}))
     member.assigned()
     member.synced("t-0")
+    member.expect(MemberState.JOINING)
+
+
+def returned(*names: str) -> Driven:
+    """A static member that subscribes to t and u and is given `names` at once."""
+    member = Driven(settings(instance="i-1"))
+    member.on(MetadataChanged({"t": 4, "u": 4}))
+    member.subscribe("t", "u")
+    member.found()
+    member.joined(7)
+    member.synced(*names)
+    return member
+
+
+def test_a_static_member_that_comes_back_with_one_topic_more_has_the_group_told() -> None:
+    member = returned("t-0")
+    member.expect(MemberState.JOINING)
+    first, second = member.sent(JoinGroupRequest)
+    assert (first.member_id, second.member_id) == ("", "m-1")
+    assert first.protocols[0].metadata != second.protocols[0].metadata
+    member.round("t-0", generation=8)
+    member.expect(MemberState.STABLE)
+
+
+def test_a_static_member_that_comes_back_to_all_its_topics_asks_for_no_round() -> None:
+    member = returned("t-0", "u-0")
+    member.expect(MemberState.STABLE)
+    assert len(member.sent(JoinGroupRequest)) == 1
+
+
+def test_a_leader_that_cannot_learn_the_topics_in_time_joins_another_round() -> None:
+    member = leading(counts={"t": 4})
+    member.on(EnforceRebalance("test"))
+    member.joined(2, leader="m-1")
+    member.on(AssignorFailed(member.ticket(Errand.RUN_ASSIGNOR), TimeoutError("metadata")))
+    member.expect(MemberState.BACKING_OFF)
+    assert member.owned() == partitions("t-0")
+    assert [each.note for each in member.did(Tell)] == [Note.ASSIGNING_LATE]
+    member.on(Tick(), after=1.0)
     member.expect(MemberState.JOINING)
 
 

@@ -2,10 +2,13 @@
 
 from kgroup.codes import ErrorCode
 from kgroup.errors import ConnectionLostError
+from kgroup.machine.tickets import Errand
 from kgroup.membership.events import (
     Drained,
+    EnforceRebalance,
     ListenerDone,
     Note,
+    RequestFailed,
     RunAssignor,
     Subscribed,
     Tell,
@@ -197,6 +200,39 @@ def test_partitions_of_a_dropped_topic_are_handed_back_before_the_join() -> None
     assert len(member.sent(JoinGroupRequest)) == joins
     member.settle()
     member.expect(MemberState.JOINING)
+    assert owned_in_join(member) == partitions("t-0")
+
+
+def dropping_u_while_joining() -> Driven:
+    member = Driven()
+    member.subscribe("t", "u")
+    member.found()
+    member.joined(1)
+    member.synced("t-0", "u-0")
+    member.settle()
+    member.beat()
+    member.on(EnforceRebalance("test"))
+    member.on(Subscribed(frozenset({"t"})))
+    return member
+
+
+def test_a_topic_dropped_during_a_round_is_handed_back_before_the_join_that_lacks_it() -> None:
+    member = dropping_u_while_joining()
+    member.on(RequestFailed(member.ticket(Errand.JOIN_GROUP), LOST))
+    member.expect(MemberState.PREPARING)
+    member.on(Tick(), after=0.5)
+    member.found()
+    member.expect(MemberState.PREPARING)
+    member.settle()
+    assert owned_in_join(member) == partitions("t-0")
+
+
+def test_a_topic_dropped_during_a_round_is_handed_back_after_a_backoff_too() -> None:
+    member = dropping_u_while_joining()
+    member.joined(code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+    member.on(Tick(), after=1.0)
+    member.expect(MemberState.PREPARING)
+    member.settle()
     assert owned_in_join(member) == partitions("t-0")
 
 

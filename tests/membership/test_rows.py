@@ -45,11 +45,12 @@ def member_for(row: MemberRow) -> Driven:
     """Return a member whose configuration lets the row's guard hold."""
     static = row.when is Guard.STATIC
     eager = row.when is Guard.HANDS_BACK and row.at is S.STABLE
+    waits_long = row.at is S.BACKING_OFF and row.when is not Guard.HANDS_BACK
     return Driven(
         settings(
             assignors=("range",) if eager else ("cooperative-sticky",),
             instance="i-1" if static else None,
-            backoff=30.0 if row.at is S.BACKING_OFF else 0.1,
+            backoff=30.0 if waits_long else 0.1,
         )
     )
 
@@ -160,12 +161,14 @@ def drain_limit(member: Driven) -> None:
 
 def pull(member: Driven, row: MemberRow) -> None:
     """Make the row's trigger happen, with the row's guard holding."""
-    if row.when is Guard.HANDS_BACK and row.at in (S.ASSIGNING, S.SYNCING):
+    if row.when is Guard.HANDS_BACK and row.at in (S.JOINING, S.ASSIGNING, S.SYNCING):
         member.on(Subscribed(frozenset({"t"})))
     if row.when is Guard.OUT_OF_PACE:
         out_of_pace(member)
     if row.on in SIGNALS:
         member.on(rejected(member, SIGNALS[row.on]))
+    elif row.on is T.RETRY_LATER and row.at is S.ASSIGNING:
+        assign_late(member)
     elif row.on in REFUSALS:
         answer = member.joined if row.at is S.JOINING else member.synced
         answer(code=REFUSALS[row.on])
@@ -190,6 +193,8 @@ def lose_coordinator(member: Driven, row: MemberRow) -> None:
 
 
 def find(member: Driven) -> None:
+    if member.state is S.LEAVING:
+        member.on(rejected(member, Reaction.FIND_COORDINATOR))
     member.on(Tick(), after=0.5)
     member.found()
 
@@ -197,6 +202,18 @@ def find(member: Driven) -> None:
 def elect_unasked(member: Driven) -> None:
     answer = join_answer(member.member, 2, leader="m-1", skip=True)
     member.on(Answered(member.ticket(Errand.JOIN_GROUP), answer))
+
+
+def back_off_over(member: Driven, row: MemberRow) -> None:
+    past(member, alone(member, row.on))
+    if row.when is Guard.HANDS_BACK:
+        member.on(Subscribed(frozenset({"t"})))
+        member.joined(code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        past(member, alone(member, row.on))
+
+
+def assign_late(member: Driven) -> None:
+    member.on(AssignorFailed(member.ticket(Errand.RUN_ASSIGNOR), TimeoutError("x")))
 
 
 def fail_assignor(member: Driven) -> None:
@@ -308,7 +325,7 @@ PULLS: dict[Trigger, Callable[[Driven, MemberRow], object]] = {
     T.DRAIN_LIMIT: lambda m, _: drain_limit(m),
     T.CLOSE_LIMIT: close_limit,
     T.HEARTBEAT_DUE: lambda m, row: past(m, alone(m, row.on)),
-    T.BACKOFF_OVER: lambda m, row: past(m, alone(m, row.on)),
+    T.BACKOFF_OVER: back_off_over,
     T.LEASE_EXPIRED: lambda m, row: past(m, alone(m, row.on)),
 }
 
@@ -320,6 +337,8 @@ def test_a_row_fires_and_leads_where_it_says(row: MemberRow) -> None:
     member.fired.clear()
     pull(member, row)
     assert row in member.fired
+    following = [*(each.at for each in member.fired), member.state]
+    assert following[member.fired.index(row) + 1] is row.to
 
 
 def test_a_generation_is_replaced_whole() -> None:
