@@ -17,7 +17,7 @@ from anyio.abc import TaskGroup
 from kgroup.consumer.interest import TopicInterest
 from kgroup.consumer.leading import Leading
 from kgroup.consumer.trace import MemberTrace
-from kgroup.errors import DecodeError, KGroupError
+from kgroup.errors import BrokerError, KGroupError
 from kgroup.journal import Sink
 from kgroup.machine.tickets import Errand
 from kgroup.membership.events import (
@@ -41,6 +41,7 @@ from kgroup.membership.settings import MembershipSettings
 from kgroup.membership.step import next_deadline, step
 from kgroup.membership.value import GroupMember
 from kgroup.net.cluster import Cluster, Lane
+from kgroup.net.coordinator import coordinator_of
 from kgroup.types import Membership
 from kgroup.wire.messages import FindCoordinatorRequest, FindCoordinatorResponse
 from kgroup.wire.schema import Request
@@ -205,11 +206,10 @@ class Conductor:
         return Answered(effect.ticket, answer)
 
     def _found(self, effect: Send, answer: FindCoordinatorResponse) -> Event:
-        if not answer.coordinators:
-            return RequestFailed(effect.ticket, DecodeError("FindCoordinator", "no answer in it"))
-        found = answer.coordinators[0]
-        if found.error_code:
-            return CoordinatorFound(effect.ticket, None, found.error_code)
+        try:
+            found = coordinator_of(answer, self._settings.group_id)
+        except BrokerError as error:
+            return CoordinatorFound(effect.ticket, None, error.code)
         self._cluster.learn_node(found.node_id, found.host, found.port)
         return CoordinatorFound(effect.ticket, found.node_id)
 

@@ -8,11 +8,11 @@ KIPs: 699.
 
 import anyio
 
-from kgroup.codes import ApiKey, ErrorCode
-from kgroup.errors import BrokerError, DecodeError, ProtocolError, TransportError, UnauthorizedError
+from kgroup.codes import ApiKey
+from kgroup.errors import BrokerError, ProtocolError, TransportError
 from kgroup.machine.reactions import Reaction, reaction
 from kgroup.net.cluster import Cluster
-from kgroup.wire.messages import FindCoordinatorRequest
+from kgroup.net.coordinator import find_coordinator
 
 __all__ = ["CoordinatorSearch"]
 
@@ -59,19 +59,10 @@ class CoordinatorSearch:
         return self._known
 
     async def _ask(self) -> int | None:
-        request = FindCoordinatorRequest(coordinator_keys=(self._group_id,))
-        answer = await self._cluster.send_any(request, timeout=self._timeout)
-        if not answer.coordinators:
-            raise DecodeError("FindCoordinator", "no answer in it")
-        found = answer.coordinators[0]
-        match reaction(ApiKey.FIND_COORDINATOR, found.error_code):
-            case Reaction.SUCCEED:
-                self._cluster.learn_node(found.node_id, found.host, found.port)
-                return found.node_id
-            case Reaction.RETRY | Reaction.FIND_COORDINATOR:
+        try:
+            found = await find_coordinator(self._cluster, self._group_id, timeout=self._timeout)
+        except BrokerError as error:
+            if reaction(ApiKey.FIND_COORDINATOR, error.code) is Reaction.RETRY:
                 return None
-            case _:
-                api = ApiKey.FIND_COORDINATOR.name
-                if found.error_code == ErrorCode.GROUP_AUTHORIZATION_FAILED:
-                    raise UnauthorizedError(api, found.error_code, [self._group_id])
-                raise BrokerError(api, found.error_code, found.error_message or "")
+            raise
+        return found.node_id
