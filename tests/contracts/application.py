@@ -139,6 +139,6 @@ async def until(condition: Callable[[], object], within: float, what: str) -> No
     """
     with anyio.move_on_after(within):
         while not condition():  # noqa: ASYNC110 - a condition of any backend rings no bell
-            await anyio.sleep(max(_LOOK, within / 1000))
+            await anyio.sleep(max(_LOOK, within / 200))
         return
     raise TimeoutError(f"not within {within:g} s: {what}")

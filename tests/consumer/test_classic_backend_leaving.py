@@ -1,0 +1,329 @@
+"""The end of a membership: left, fenced, or closed with every broker dead, in any state."""
+
+from collections.abc import Awaitable, Callable
+
+import anyio
+import pytest
+
+from kgroup.codes import ApiKey, ErrorCode
+from kgroup.errors import FencedError
+from kgroup.testing.scripted import Delayed, Lost, ScriptedBroker
+from kgroup.types import (
+    ChangeKind,
+    CommitStatus,
+    Leave,
+    MemberState,
+    OffsetAndMetadata,
+    OwnershipChange,
+)
+from kgroup.wire.consumer_protocol import decode_subscription
+from kgroup.wire.messages import (
+    HeartbeatRequest,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    MetadataRequest,
+    OffsetCommitRequest,
+    SyncGroupRequest,
+)
+from tests.consumer.stage import Member, Scene, partitions, scene, settings
+from tests.contracts.application import until
+from tests.scripted_answers import refused
+from tests.scripted_group import GroupPhase
+
+S = MemberState
+
+
+def leavers(on: Scene) -> list[str]:
+    return [
+        row.member_id
+        for seen in on.seen(LeaveGroupRequest)
+        if isinstance(seen.request, LeaveGroupRequest)
+        for row in seen.request.members
+    ]
+
+
+async def test_a_dynamic_member_says_that_it_leaves_and_why() -> None:
+    async with scene() as on:
+        member = await on.joined()
+        await member.backend.leave(Leave.DEFAULT, "maintenance", timeout=5.0)
+        (seen,) = on.seen(LeaveGroupRequest)
+        assert isinstance(seen.request, LeaveGroupRequest)
+        assert [row.reason for row in seen.request.members] == ["maintenance"]
+        assert on.group.phase is GroupPhase.EMPTY
+        await member.ends()
+        assert member.error is None
+
+
+@pytest.mark.parametrize(
+    ("mode", "left"), [(Leave.DEFAULT, 0), (Leave.REMAIN, 0), (Leave.LEAVE, 1)]
+)
+async def test_a_static_member_stays_unless_it_is_told_to_leave(mode: Leave, left: int) -> None:
+    async with scene() as on:
+        member = await on.joined(settings(group_instance_id="i"))
+        await member.backend.leave(mode, "", timeout=5.0)
+        assert len(leavers(on)) == left
+        assert member.backend.membership.state is S.LEFT
+        assert member.application.told[-1].change.kind is ChangeKind.REVOKED
+
+
+async def test_a_dynamic_member_that_remains_says_nothing() -> None:
+    async with scene() as on:
+        member = await on.joined()
+        await member.backend.leave(Leave.REMAIN, "", timeout=5.0)
+        assert leavers(on) == []
+
+
+async def test_a_member_that_only_has_its_id_takes_it_back() -> None:
+    """A pending id holds up everybody's round until its session ends."""
+    async with scene() as on:
+        given = JoinGroupResponse(
+            error_code=ErrorCode.MEMBER_ID_REQUIRED,
+            protocol_name=None,
+            leader="",
+            member_id="pending-7",
+            members=(),
+        )
+        on.group.pending.add("pending-7")
+        on.group.coordinator.once(JoinGroupRequest, given, Lost())
+        member = await on.member()
+        await until(lambda: len(on.seen(JoinGroupRequest)) == 2, 10.0, "two joins")
+        await member.backend.leave(Leave.DEFAULT, "changed my mind", timeout=5.0)
+        assert leavers(on) == ["pending-7"]
+        assert on.group.pending == set()
+
+
+async def test_two_who_close_at_once_both_return() -> None:
+    async with scene() as on, anyio.create_task_group() as tasks:
+        member = await on.joined()
+        for _ in range(3):
+            tasks.start_soon(leave, member)
+        await leave(member)
+        assert len(leavers(on)) == 1
+
+
+async def leave(member: Member) -> None:
+    await member.backend.leave(Leave.DEFAULT, "closing", timeout=5.0)
+
+
+async def test_a_fenced_member_loses_everything_and_sends_nothing_more() -> None:
+    async with scene() as on:
+        member = await on.joined(settings(group_instance_id="i"))
+        claims = member.backend.membership.claims
+        on.group.errors[ApiKey.HEARTBEAT] = ErrorCode.FENCED_INSTANCE_ID
+        await member.ends()
+        assert isinstance(member.error, FencedError)
+        last = on.all_seen()[-1]
+        await anyio.sleep(120.0)
+        assert on.all_seen()[-1] is last
+        assert leavers(on) == []
+        assert not any(member.backend.may_deliver(claim) for claim in claims)
+        assert member.backend.membership.state is S.FENCED
+        outcome = await member.backend.commit({claims[0]: OffsetAndMetadata(1)})
+        assert outcome.partitions[claims[0].tp].status is CommitStatus.REFUSED
+
+
+async def test_a_second_static_member_fences_the_first() -> None:
+    async with scene() as on:
+        first = await on.joined(settings(group_instance_id="i"))
+        second = await on.joined(settings(group_instance_id="i"))
+        await first.ends()
+        assert isinstance(first.error, FencedError)
+        assert second.backend.membership.partitions == partitions(0, 1, 2, 3)
+        assert on.group.generation_id == 1, "a static restart begins no round"
+
+
+# -- handing back --------------------------------------------------------------------------
+
+
+def owned_in(join: object) -> frozenset[object]:
+    assert isinstance(join, JoinGroupRequest)
+    return frozenset(decode_subscription(join.protocols[0].metadata).owned)
+
+
+async def test_a_commit_made_while_revoking_is_answered_before_the_join_that_gives_it_up() -> None:
+    async with scene() as on:
+
+        async def commits(change: OwnershipChange) -> None:
+            if change.kind is ChangeKind.REVOKED:
+                offsets = {claim: OffsetAndMetadata(5) for claim in change.removed}
+                assert (await member.backend.commit(offsets)).ok
+
+        member = await on.joined(listener=commits)
+        slowly = lambda request: Delayed(refused(ErrorCode.NONE)(request), seconds=2.0)  # noqa: E731
+        on.group.coordinator.once(OffsetCommitRequest, slowly)
+        on.group.add_phantom("other", "t")
+        await until(lambda: on.group.given("other"), 60.0, "the other is given something")
+        (commit,) = on.seen(OffsetCommitRequest)
+        lacking = [seen for seen in on.seen(JoinGroupRequest) if len(owned_in(seen.request)) == 2]
+        assert lacking
+        assert lacking[0].at >= commit.at + 2.0
+
+
+async def test_an_eager_member_commits_everything_before_it_joins_again() -> None:
+    async with scene() as on:
+
+        async def commits(change: OwnershipChange) -> None:
+            if change.kind is ChangeKind.REVOKED:
+                offsets = {claim: OffsetAndMetadata(5) for claim in change.removed}
+                assert (await member.backend.commit(offsets)).ok
+
+        member = await on.joined(settings("range"), listener=commits)
+        before = len(on.seen(JoinGroupRequest))
+        on.group.rebalance()
+        await until(lambda: len(on.seen(JoinGroupRequest)) > before, 30.0, "the join")
+        (commit,) = on.seen(OffsetCommitRequest)
+        assert commit.at <= on.seen(JoinGroupRequest)[before].at
+        assert on.group.offset(next(iter(partitions(0)))) == 5
+
+
+# -- closing with every broker dead ----------------------------------------------------------
+
+
+async def finding(on: Scene) -> Member:
+    on.cluster.coordinator_error = ErrorCode.COORDINATOR_NOT_AVAILABLE
+    return await on.member()
+
+
+async def hanging(on: Scene, *assignors: str) -> Member:
+    async def hangs(change: OwnershipChange) -> None:
+        if change.kind is not ChangeKind.ASSIGNED:
+            await anyio.sleep_forever()
+
+    return await on.joined(settings(*assignors), listener=hangs)
+
+
+async def preparing(on: Scene) -> Member:
+    member = await hanging(on, "range")
+    on.group.rebalance()
+    return member
+
+
+async def joining(on: Scene) -> Member:
+    member = await hanging(on)
+    on.group.pending.add("somebody who has not come yet")
+    on.group.rebalance()
+    return member
+
+
+async def assigning(on: Scene) -> Member:
+    member = await hanging(on)
+    on.group.coordinator.on(MetadataRequest, Lost())
+    on.group.add_phantom("other", "elsewhere")
+    return member
+
+
+async def syncing(on: Scene) -> Member:
+    member = await hanging(on)
+    on.group.coordinator.on(SyncGroupRequest, Lost())
+    on.group.rebalance()
+    return member
+
+
+async def backing_off(on: Scene) -> Member:
+    member = await hanging(on)
+    on.group.errors[ApiKey.JOIN_GROUP] = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    on.group.rebalance()
+    return member
+
+
+async def dormant(on: Scene) -> Member:
+    member = await on.joined()
+    member.application.polls = False
+    return member
+
+
+async def unsubscribed(on: Scene) -> Member:
+    member = await on.joined()
+    member.backend.subscribe(None)
+    return member
+
+
+async def releasing(on: Scene) -> Member:
+    member = await hanging(on)
+    member.backend.subscribe(None)
+    return member
+
+
+async def leaving(on: Scene) -> Member:
+    on.group.coordinator.on(LeaveGroupRequest, Lost())
+    return await unsubscribed(on)
+
+
+async def left(on: Scene) -> Member:
+    member = await on.joined()
+    await leave(member)
+    return member
+
+
+async def fenced(on: Scene) -> Member:
+    member = await hanging(on)
+    on.group.errors[ApiKey.HEARTBEAT] = ErrorCode.FENCED_INSTANCE_ID
+    return member
+
+
+async def failed(on: Scene) -> Member:
+    on.group.errors[ApiKey.JOIN_GROUP] = ErrorCode.GROUP_AUTHORIZATION_FAILED
+    return await on.member()
+
+
+WAYS: dict[MemberState, Callable[[Scene], Awaitable[Member]]] = {
+    S.UNSUBSCRIBED: unsubscribed,
+    S.FINDING: finding,
+    S.PREPARING: preparing,
+    S.JOINING: joining,
+    S.ASSIGNING: assigning,
+    S.SYNCING: syncing,
+    S.STABLE: hanging,
+    S.BACKING_OFF: backing_off,
+    S.DORMANT: dormant,
+    S.RELEASING: releasing,
+    S.LEAVING: leaving,
+    S.LEFT: left,
+    S.FENCED: fenced,
+    S.FAILED: failed,
+}
+
+
+def test_every_state_has_a_way_to_reach_it() -> None:
+    assert set(WAYS) == set(MemberState)
+
+
+def refuse(broker: ScriptedBroker) -> None:
+    broker.go_down()
+
+
+def fall_silent(broker: ScriptedBroker) -> None:
+    broker.mute = True
+
+
+def jam(broker: ScriptedBroker) -> None:
+    broker.jams = broker.deaf = True
+
+
+@pytest.mark.parametrize("die", [refuse, fall_silent, jam])
+@pytest.mark.parametrize("state", MemberState, ids=lambda state: state.name)
+async def test_close_is_bounded_in_every_state_with_every_broker_dead(
+    state: MemberState, die: Callable[[ScriptedBroker], None]
+) -> None:
+    async with scene(2) as on:
+        member = await WAYS[state](on)
+        await member.reaches(state, within=100.0)
+        for broker in on.cluster.brokers:
+            die(broker)
+        before = anyio.current_time()
+        await member.backend.leave(Leave.LEAVE, "closing", timeout=5.0)
+        assert anyio.current_time() - before <= 5.01
+        await member.ends(2.0)
+        assert member.backend.membership.claims == ()
+        assert member.backend.membership.state in (S.LEFT, S.FENCED, S.FAILED)
+
+
+async def test_a_listener_that_hangs_moves_the_end_of_a_close_no_further() -> None:
+    async with scene() as on:
+        member = await hanging(on)
+        before = anyio.current_time()
+        await member.backend.leave(Leave.LEAVE, "closing", timeout=5.0)
+        assert anyio.current_time() - before <= 5.01
+        assert len(leavers(on)) == 1, "it leaves although the listener hangs"
+        assert on.seen(HeartbeatRequest)
