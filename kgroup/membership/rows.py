@@ -150,7 +150,7 @@ _ROUND: Final[_Rules] = (
         _S.JOINING,
         _T.MEMBER_ID_GIVEN,
         when=_G.IN_PACE,
-        do=(_A.STORE_MEMBER_ID, _A.SEND_JOIN),
+        do=(*_LOSE_MEMBER, _A.STORE_MEMBER_ID, _A.SEND_JOIN),
         why="KIP-394",
     ),
     fan(
@@ -158,7 +158,7 @@ _ROUND: Final[_Rules] = (
         _T.MEMBER_ID_GIVEN,
         to=_S.BACKING_OFF,
         when=_G.OUT_OF_PACE,
-        do=(_A.STORE_MEMBER_ID, _A.KEEP_PACE),
+        do=(*_LOSE_MEMBER, _A.STORE_MEMBER_ID, _A.KEEP_PACE),
         why="KIP-394",
     ),
     fan(

@@ -235,17 +235,8 @@ def _drained(turn: Turn, event: Drained) -> None:
         return
     if ready:
         turn.put_holdings(member.holdings.after(HoldingTrigger.DRAINED, ready))
-        turn.cause = _release_cause(member)
+        turn.cause = member.release_cause()
         turn.call_listener(ChangeKind.REVOKED, removed=ready)
-
-
-def _release_cause(member: GroupMember) -> Cause:
-    """Tell why partitions are given up now, some time after that was decided."""
-    if member.wishes.closing is not None:
-        return Cause.CLOSING
-    if member.wishes.topics is None:
-        return Cause.UNSUBSCRIBED
-    return member.round.cause or Cause.GROUP_REBALANCED
 
 
 def _listener_done(turn: Turn, event: ListenerDone) -> None:

@@ -112,9 +112,12 @@ def hear_assignor(turn: Turn, event: AssignorDone | AssignorFailed) -> Trigger |
         turn.assignor = event
         return Trigger.ASSIGNOR_DONE
     if event.ticket == member.round.watch:
+        # The group's other topics stay unknown; growth of its own is still seen.
+        own = {topic: member.counts.get(topic, 0) for topic in member.round.told_topics}
+        turn.put_round(replace(member.round, watch=None, watched=own))
         return None
     if isinstance(event.error, TimeoutError):
-        # The cluster's metadata, not the assignor: another round finds it, or another leader.
+        # The round's time is over, whoever took it, so the result would be refused anyway.
         turn.effects.append(Tell(Note.ASSIGNING_LATE, str(event.error)))
         return Trigger.RETRY_LATER
     turn.cause = Cause.FAILED

@@ -164,6 +164,14 @@ class GroupMember:
         wanted = self.wishes.topics or frozenset()
         return tuple(claim for claim in self.holdings.claims if claim.tp.topic not in wanted)
 
+    def release_cause(self) -> Cause:
+        """Tell why partitions are given up now, some time after that was decided."""
+        if self.wishes.closing is not None:
+            return Cause.CLOSING
+        if self.wishes.topics is None:
+            return Cause.UNSUBSCRIBED
+        return self.round.cause or Cause.GROUP_REBALANCED
+
     def owes_round(self) -> bool:
         """Tell whether the group must be told something it does not know."""
         gone = self.round.told - self.holdings.partitions

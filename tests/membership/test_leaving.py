@@ -29,6 +29,7 @@ from tests.membership.driver import (
     HEARTBEAT,
     REBALANCE,
     Driven,
+    join_answer,
     partitions,
     settings,
 )
@@ -134,6 +135,16 @@ def test_unsubscribing_and_subscribing_again_joins_after_having_left() -> None:
     assert member.sent(JoinGroupRequest)[-1].member_id == ""
 
 
+def test_what_is_cut_for_an_unsubscription_says_so() -> None:
+    member = Driven().join("t-0")
+    member.on(Unsubscribed())
+    end = member.now + REBALANCE / 2
+    keep_alive(member, REBALANCE / 2)
+    assert member.now >= end
+    (change,) = member.member.changes
+    assert (change.kind, change.cause) == (ChangeKind.REVOKED, Cause.UNSUBSCRIBED)
+
+
 # -- polling -----------------------------------------------------------------------------------
 
 
@@ -234,15 +245,30 @@ def test_a_static_member_that_comes_back_to_all_its_topics_asks_for_no_round() -
     assert len(member.sent(JoinGroupRequest)) == 1
 
 
-def test_a_leader_that_cannot_learn_the_topics_in_time_joins_another_round() -> None:
+def test_a_leader_that_has_no_assignment_in_time_joins_another_round() -> None:
     member = leading(counts={"t": 4})
     member.on(EnforceRebalance("test"))
     member.joined(2, leader="m-1")
-    member.on(AssignorFailed(member.ticket(Errand.RUN_ASSIGNOR), TimeoutError("metadata")))
+    member.on(AssignorFailed(member.ticket(Errand.RUN_ASSIGNOR), TimeoutError("late")))
     member.expect(MemberState.BACKING_OFF)
     assert member.owned() == partitions("t-0")
     assert [each.note for each in member.did(Tell)] == [Note.ASSIGNING_LATE]
     member.on(Tick(), after=1.0)
+    member.expect(MemberState.JOINING)
+
+
+def test_a_returned_leader_that_cannot_learn_the_group_watches_its_own_topics() -> None:
+    member = Driven(settings(instance="i-1"))
+    member.on(MetadataChanged({"t": 4}))
+    member.subscribe()
+    member.found()
+    answer = join_answer(member.member, 2, leader="m-1", skip=True)
+    member.on(Answered(member.ticket(Errand.JOIN_GROUP), answer))
+    member.on(AssignorFailed(member.ticket(Errand.RUN_ASSIGNOR), TimeoutError("metadata")))
+    member.synced("t-0")
+    member.on(MetadataChanged({"t": 4}))
+    member.expect(MemberState.STABLE)
+    member.on(MetadataChanged({"t": 5}))
     member.expect(MemberState.JOINING)
 
 

@@ -114,6 +114,16 @@ def test_a_stale_heartbeat_answer_while_joining_is_no_loss() -> None:
     assert member.owned() == partitions("t-0")
 
 
+def test_a_member_that_is_given_another_id_owns_nothing_under_it() -> None:
+    member = Driven().join("t-0")
+    member.on(EnforceRebalance("test"))
+    member.joined(code=ErrorCode.MEMBER_ID_REQUIRED, member_id="m-9")
+    assert member.calls() == [(ChangeKind.LOST, partitions("t-0"))]
+    assert member.sent(JoinGroupRequest)[-1].member_id == "m-9"
+    assert owned_in_join(member) == frozenset()
+    assert member.member.lease.expires_at() is None
+
+
 def test_partitions_lost_while_on_revoked_runs_are_not_reported_lost_as_well() -> None:
     member = Driven(settings(assignors=EAGER)).join("t-0")
     member.on(Tick(), after=HEARTBEAT)
