@@ -7,7 +7,7 @@ have: a partition with a replica on the dead broker stands still until that one 
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from itertools import pairwise
 from pathlib import Path
 
@@ -29,7 +29,7 @@ the death of one of its brokers. Far below the time the coordinator is away (3.4
 
 
 async def test_a_dead_coordinator_costs_no_rebalance_and_stops_no_partition_led_elsewhere(
-    kafka_cluster: RealKafka, tmp_path: Path, record_property: Callable[[str, object], None]
+    kafka_cluster: RealKafka, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     name = fresh("group")
     victim = await anyio.to_thread.run_sync(coordinator_of, kafka_cluster, name)
@@ -53,8 +53,8 @@ async def test_a_dead_coordinator_costs_no_rebalance_and_stops_no_partition_led_
         assert standing(group) == before
         elsewhere = [ground.tp(number) for number in range(2, 6)]
         gap = longest_gap(members, elsewhere, since=died_at - 0.5)
-        record_property("longest gap elsewhere, s", round(gap, 3))
-        record_property("coordinator away, s", round(away, 3))
+        request.node.user_properties.append(("longest gap elsewhere, s", round(gap, 3)))
+        request.node.user_properties.append(("coordinator away, s", round(away, 3)))
         assert gap < GAP_BOUND, f"{gap:.2f} s without a delivery; no coordinator for {away:.2f} s"
         await group.end()
     assert await anyio.to_thread.run_sync(committed, kafka_cluster, name) == ground.sent
@@ -85,7 +85,7 @@ async def test_a_group_goes_on_when_all_its_brokers_come_back(
 
 
 async def test_closing_returns_in_time_when_every_broker_is_dead(
-    kafka_cluster: RealKafka, tmp_path: Path, record_property: Callable[[str, object], None]
+    kafka_cluster: RealKafka, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     ground = await lay_ground(kafka_cluster, 3)
     await ground.fill(20)
@@ -98,7 +98,7 @@ async def test_closing_returns_in_time_when_every_broker_is_dead(
         began = time.monotonic()
         await group.leave(member, timeout=2.0)
         took = time.monotonic() - began
-        record_property("close(timeout=2.0) took, s", round(took, 3))
+        request.node.user_properties.append(("close(timeout=2.0) took, s", round(took, 3)))
         assert took < 2.5, f"close(timeout=2.0) took {took:.2f} s"
         assert member.failure is None
 
