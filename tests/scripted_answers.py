@@ -1,6 +1,6 @@
 """Answers of a coordinator that need no coordinator: refusals of every group API, and offsets."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kgroup.types import TopicPartition
@@ -14,6 +14,7 @@ from kgroup.wire.messages import (
     JoinGroupResponse,
     LeaveGroupRequest,
     LeaveGroupResponse,
+    MemberResponse,
     OffsetCommitRequest,
     OffsetCommitResponse,
     OffsetCommitResponsePartition,
@@ -28,7 +29,7 @@ from kgroup.wire.messages import (
 )
 from kgroup.wire.schema import Message, Request
 
-__all__ = ["join_refused", "offsets_answer", "refused"]
+__all__ = ["join_refused", "left", "offsets_answer", "refused"]
 
 
 def join_refused(code: int, member_id: str) -> JoinGroupResponse:
@@ -69,6 +70,17 @@ def refused(code: int) -> Callable[[Request[Any]], Message]:
                 raise AssertionError(f"{type(request).__name__} is no group request")
 
     return answer
+
+
+def left(request: LeaveGroupRequest, codes: Sequence[int]) -> LeaveGroupResponse:
+    """Answer LeaveGroup with a code for each member of the batch."""
+    rows = (
+        MemberResponse(
+            member_id=row.member_id, group_instance_id=row.group_instance_id, error_code=code
+        )
+        for row, code in zip(request.members, codes, strict=True)
+    )
+    return LeaveGroupResponse(members=tuple(rows))
 
 
 def _commit_answer(request: OffsetCommitRequest, code: int) -> OffsetCommitResponse:

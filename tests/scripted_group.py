@@ -32,15 +32,13 @@ from kgroup.wire.messages import (
     JoinGroupResponse,
     JoinGroupResponseMember,
     LeaveGroupRequest,
-    LeaveGroupResponse,
-    MemberResponse,
     OffsetCommitRequest,
     OffsetFetchRequest,
     SyncGroupRequest,
     SyncGroupResponse,
 )
 from kgroup.wire.schema import Message, Request
-from tests.scripted_answers import join_refused, offsets_answer, refused
+from tests.scripted_answers import join_refused, left, offsets_answer, refused
 from tests.scripted_members import Committed, GroupPhase, ScriptedMember, phantom_claims
 
 __all__ = ["ScriptedGroup"]
@@ -55,7 +53,7 @@ class ScriptedGroup:
         latency: seconds from a request to its answer.
 
     `errors` (API -> code) is answered before anything else is looked at. `accepted` holds all
-    commits in the coordinator's order, `evicted` the ids that left by no will of their own.
+    commits in the coordinator's order.
     """
 
     def __init__(self, cluster: ScriptedCluster, *, latency: float = 0.0) -> None:
@@ -69,7 +67,6 @@ class ScriptedGroup:
         self.pending: set[str] = set()
         self.errors: dict[ApiKey, int] = {}
         self.accepted: list[Committed] = []
-        self.evicted: list[str] = []
         self._ids = 0
         self._ends_at = math.inf
         self._changed = Pulse()
@@ -104,13 +101,13 @@ class ScriptedGroup:
         self.members[name] = phantom
         self._prepare()
 
-    def remove_phantom(self, name: str) -> None:
-        """Take it out again; a round begins."""
-        self._drop(self.members[name])
+    def forget_pending(self) -> None:
+        """Let those who have an id and have not joined with it go away."""
+        self.pending.clear()
+        self._complete_round()
 
     def evict(self, member_id: str) -> None:
         """End a member's session now."""
-        self.evicted.append(member_id)
         self._drop(self.members[member_id])
 
     def given(self, member_id: str) -> frozenset[TopicPartition]:
@@ -205,7 +202,7 @@ class ScriptedGroup:
         return offsets_answer(request, latest)
 
     def _leave(self, request: LeaveGroupRequest) -> Answer:
-        rows = []
+        codes = []
         for row in request.members:
             code = self._refusal(row.member_id, row.group_instance_id, None)
             if row.member_id in self.pending:
@@ -213,14 +210,8 @@ class ScriptedGroup:
                 code = ErrorCode.NONE
             elif not code:
                 self._drop(self.members[row.member_id])
-            rows.append(
-                MemberResponse(
-                    member_id=row.member_id,
-                    group_instance_id=row.group_instance_id,
-                    error_code=code,
-                )
-            )
-        return LeaveGroupResponse(members=tuple(rows))
+            codes.append(code)
+        return left(request, codes)
 
     # -- join ------------------------------------------------------------------------------
 

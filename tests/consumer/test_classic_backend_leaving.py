@@ -29,7 +29,7 @@ from kgroup.wire.messages import (
 from tests.consumer.stage import Member, Scene, partitions, scene, settings
 from tests.contracts.application import until
 from tests.scripted_answers import refused
-from tests.scripted_group import GroupPhase
+from tests.scripted_members import GroupPhase
 
 S = MemberState
 
