@@ -190,9 +190,9 @@ class ScriptedGroup:
         for topic in request.topics:
             for row in topic.partitions:
                 tp = TopicPartition(topic.name, row.partition_index)
-                epoch, text = row.committed_leader_epoch, row.committed_metadata
-                who = request.member_id, generation_id
-                self.accepted.append(Committed(tp, row.committed_offset, text, epoch, *who))
+                text, epoch = row.committed_metadata, row.committed_leader_epoch
+                place = row.committed_offset, text, epoch
+                self.accepted.append(Committed(tp, *place, request.member_id, generation_id))
         return refused(ErrorCode.NONE)(request)
 
     def _fetch(self, request: OffsetFetchRequest) -> Answer:
@@ -224,9 +224,8 @@ class ScriptedGroup:
         found.protocols = blobs
         found.session = request.session_timeout_ms / 1000
         found.patience = request.rebalance_timeout_ms / 1000
-        known = found.assignment or self.phase is not GroupPhase.EMPTY
         follows = found.member_id != self.leader
-        if self.phase is GroupPhase.STABLE and follows and not changed and known:
+        if self.phase is GroupPhase.STABLE and follows and not changed:
             return self._joined(found)  # B15
         if self.phase is not GroupPhase.PREPARING:
             self._prepare()
@@ -249,8 +248,7 @@ class ScriptedGroup:
         if member_id in self.pending:
             self.pending.discard(member_id)
             return self._add(member_id, instance_id)
-        code = ErrorCode(self._refusal(member_id, instance_id, None))
-        if code:
+        if code := self._refusal(member_id, instance_id, None):
             return join_refused(code, member_id)
         self.members[member_id].heard_at = anyio.current_time()
         return self.members[member_id]

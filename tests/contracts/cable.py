@@ -52,7 +52,6 @@ class Cable:
             await plugged.flush()
         self.changed.fire()
 
-
     async def pull(self) -> None:
         """Close everything for good, as the end of a process does."""
         for plugged in self._plugged:

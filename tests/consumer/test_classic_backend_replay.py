@@ -1,0 +1,120 @@
+"""G8 for the classic backend: a play of two members, a move, a cut and an end, in virtual time."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import anyio
+import pytest
+
+from kgroup.consumer.classic import ClassicBackend
+from kgroup.journal import NullSink
+from kgroup.net.cluster import Cluster
+from kgroup.net.settings import NetSettings
+from kgroup.testing.scripted import HungUp, Seen
+from kgroup.testing.scripted_cluster import ScriptedCluster
+from kgroup.testing.virtual_time import virtual_backend, virtual_ports
+from kgroup.types import Leave, OffsetAndMetadata, Subscription
+from kgroup.wire.messages import JoinGroupRequest, OffsetCommitRequest
+from tests.consumer.stage import settings
+from tests.contracts.application import Application, Told, no_listener
+from tests.contracts.replay import Play, ReplayContract
+from tests.scripted_group import ScriptedGroup
+
+LATENCY = 0.007
+
+
+class Actor:
+    """One member of the play."""
+
+    def __init__(self, name: str, dial: ScriptedCluster, seed: int) -> None:
+        self.name = name
+        net = NetSettings(bootstrap=dial.bootstrap, client_id=name)
+        self.cluster = Cluster(net, virtual_ports(dial, seed=seed))
+        self.backend = ClassicBackend(settings(), self.cluster, NullSink())
+        self.backend.subscribe(Subscription(topics=frozenset({"t"})))
+        self.application = Application(
+            self.backend, anyio.current_time, poll_interval=15.0, listener=no_listener
+        )
+
+    async def run(self) -> None:
+        async with anyio.create_task_group() as tasks:
+            await tasks.start(self.cluster.run)
+            tasks.start_soon(self.application.run)
+            await self.backend.run(task_status=anyio.TASK_STATUS_IGNORED)
+            tasks.cancel_scope.cancel()
+
+    async def commit(self, offset: int) -> None:
+        claims = self.backend.membership.claims
+        await self.backend.commit({claim: OffsetAndMetadata(offset) for claim in claims})
+
+
+async def perform(seed: int) -> list[str]:
+    dial = ScriptedCluster(2, topics={"t": 6})
+    group = ScriptedGroup(dial, latency=LATENCY)
+    one, two = Actor("one", dial, seed), Actor("two", dial, seed + 100)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(group.run)
+        tasks.start_soon(one.run)
+        await anyio.sleep(5.03)
+        tasks.start_soon(two.run)
+        await anyio.sleep(5.05)
+        await one.commit(1)
+        dial.broker(1).once(OffsetCommitRequest, HungUp())
+        await two.commit(2)
+        dial.coordinator = 2
+        await anyio.sleep(7.01)
+        dial.broker(2).once(JoinGroupRequest, HungUp())
+        group.rebalance()
+        await anyio.sleep(5.02)
+        dial.broker(2).go_down()
+        await anyio.sleep(21.04)
+        dial.broker(2).come_up()
+        await anyio.sleep(9.0)
+        await two.backend.leave(Leave.LEAVE, "the play is over for two", timeout=5.0)
+        await anyio.sleep(6.0)
+        tasks.cancel_scope.cancel()
+    asked = (line(seen) for broker in dial.brokers for seen in broker.seen)
+    told = (change(each, told) for each in (one, two) for told in each.application.told)
+    return [text for _, text in sorted([*asked, *told])]
+
+
+def line(seen: Seen) -> tuple[float, str]:
+    at = round(seen.at, 6)
+    return at, f"{at:.6f} {seen.client_id} v{seen.version} {seen.request!r}"
+
+
+def change(actor: Actor, told: Told) -> tuple[float, str]:
+    at = round(told.told_at, 6)
+    return at, f"{at:.6f} {actor.name} is told {told.change!r}"
+
+
+def played(backend: str, seed: int) -> list[str]:
+    name, options = virtual_backend(backend)
+    return anyio.run(perform, seed, backend=name, backend_options=dict(options))
+
+
+class TestReplay(ReplayContract):
+    @pytest.fixture
+    def play(self) -> Play:
+        return played
+
+
+def test_the_transcript_does_not_hang_on_the_hashes_of_a_process() -> None:
+    found = set()
+    for hashes in ("1", "2"):
+        run = subprocess.run(
+            [sys.executable, "-m", "tests.consumer.test_classic_backend_replay"],
+            cwd=Path(__file__).parents[2],
+            env={"PYTHONHASHSEED": hashes},
+            capture_output=True,
+            check=True,
+            text=True,
+        )
+        found.add(run.stdout)
+    assert len(found) == 1
+    assert next(iter(found)).count("\n") > 50
+
+
+if __name__ == "__main__":
+    sys.stdout.write("\n".join(played("asyncio", 1)))
