@@ -248,8 +248,8 @@ class ScriptedGroup:
         if member_id in self.pending:
             self.pending.discard(member_id)
             return self._add(member_id, instance_id)
-        if code := self._refusal(member_id, instance_id, None):
-            return join_refused(code, member_id)
+        if refusal := self._refusal(member_id, instance_id, None):
+            return join_refused(refusal, member_id)
         self.members[member_id].heard_at = anyio.current_time()
         return self.members[member_id]
 
