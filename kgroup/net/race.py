@@ -45,7 +45,8 @@ async def first_answer(
     found: list[tuple[Endpoint, R]] = []
 
     async def attempt(endpoint: Endpoint, over: anyio.Event) -> None:
-        trouble[endpoint.address] = "no answer yet"
+        # An earlier failure stays until this attempt has one of its own: it says more.
+        trouble.setdefault(endpoint.address, "no answer yet")
         try:
             answer = await ask(endpoint)
         except (KGroupError, TimeoutError) as error:

@@ -87,6 +87,26 @@ async def test_an_address_whose_turn_did_not_come_is_not_called_silent(
     assert reasons == ["its turn did not come", "its turn did not come", "no answer yet"]
 
 
+async def test_a_reason_is_not_forgotten_while_another_attempt_runs(
+    scripted: ScriptedCluster,
+) -> None:
+    broker = scripted.broker(1)
+    broker.refuses = True
+
+    async def fall_silent() -> None:
+        await anyio.sleep(5)
+        broker.refuses, broker.mute = False, True
+
+    bootstrap = (("broker-1", 9092),)
+    async with (
+        running(scripted, bootstrap=bootstrap) as cluster,
+        anyio.create_task_group() as tasks,
+    ):
+        tasks.start_soon(fall_silent)
+        with pytest.raises(NoBrokerError, match="refuses connections"):
+            await cluster.bootstrap(8)
+
+
 async def test_a_web_server_at_the_bootstrap_address_is_recognised(
     scripted: ScriptedCluster,
 ) -> None:

@@ -79,4 +79,4 @@ def find_given(bootstrap: str) -> GivenKafka:
             tried[f"{host}:{port}"] = error.reason
         else:
             return GivenKafka(bootstrap, tuple(sorted(row.node_id for row in brokers)))
-    raise NoBrokerError(tried, round(time.monotonic() - began, 1))
+    raise NoBrokerError(tried, max(0.1, round(time.monotonic() - began, 1)))

@@ -25,6 +25,7 @@ def test_a_given_address_that_does_not_answer_is_an_error_not_a_reason_to_start_
     with pytest.raises(NoBrokerError) as caught:
         RealKafka.start(environ={"KGROUP_BOOTSTRAP": f"127.0.0.1:{port}"})
     assert list(caught.value.tried) == [f"127.0.0.1:{port}"]
+    assert caught.value.seconds > 0
 
 
 def test_a_given_address_is_checked_for_its_shape() -> None:
