@@ -164,6 +164,8 @@ class ConsumerConfig:
             ConfigError: an option is not known, or its value cannot be used.
         """
         check_names(options)
+        if base is not None and not isinstance(base, ConsumerConfig):
+            raise ConfigError("config", base, "a ConsumerConfig, or None")
         # `normal` checks each value; the names have just been checked.
         return replace(base or ConsumerConfig(), **options)  # type: ignore[arg-type]
 

@@ -20,7 +20,7 @@ from kgroup.consumer.assembly import Coordination, Parts, assemble, classic
 from kgroup.consumer.batch import Batch
 from kgroup.consumer.committing import Offsets
 from kgroup.consumer.iterators import BatchIterator, RecordIterator
-from kgroup.consumer.listener import Listener
+from kgroup.consumer.listener import Listener, sound
 from kgroup.consumer.membership_stream import MembershipStream
 from kgroup.consumer.polling import Polling
 from kgroup.consumer.record import Deserializer, Formats, Record, raw
@@ -66,7 +66,7 @@ class Consumer(Generic[K, V]):
 
     Raises:
         ConfigError: an option is not known, or its value cannot be used.
-        ArgumentError: a topic is not a string.
+        ArgumentError: a topic, a deserialiser or the listener is none.
     """
 
     @overload
@@ -116,7 +116,7 @@ class Consumer(Generic[K, V]):
     ) -> None:
         self._config = ConsumerConfig.of(options, config)
         self._formats = Formats(key, value)
-        self._listener = listener
+        self._listener = sound(listener)
         self._subscription = to_topics(topics, None, None) if topics else None
         if topics:
             self._config.membership()
@@ -211,7 +211,7 @@ class Consumer(Generic[K, V]):
         self._config.membership()
         if self._subscription is not None and self._subscription.partitions is not None:
             raise IllegalStateError("partitions are assigned by hand; unsubscribe() first")
-        self._listener = listener or self._listener
+        self._listener = sound(listener) or self._listener
         self._replace(wanted)
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:

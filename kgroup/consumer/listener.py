@@ -17,13 +17,21 @@ from weakref import ReferenceType
 
 import anyio
 
+from kgroup.errors import ArgumentError
 from kgroup.journal import CallbackStage, CallbackStep, Sink
 from kgroup.types import ChangeKind, OwnershipChange
 
 if TYPE_CHECKING:
     from kgroup.consumer.api import Consumer
 
-__all__ = ["AssignedListener", "Listener", "ListenerCalls", "LostListener", "RevokedListener"]
+__all__ = [
+    "AssignedListener",
+    "Listener",
+    "ListenerCalls",
+    "LostListener",
+    "RevokedListener",
+    "sound",
+]
 
 log = logging.getLogger(__name__)
 
@@ -69,6 +77,20 @@ _METHOD: Final = {
     ChangeKind.REVOKED: "on_revoked",
     ChangeKind.LOST: "on_lost",
 }
+
+
+def sound(listener: Listener | None) -> Listener | None:
+    """Return a listener that can be called back.
+
+    Raises:
+        ArgumentError: it has none of the callbacks, so it would never hear of anything; or it is
+            a class.
+    """
+    callbacks = [getattr(listener, name, None) for name in _METHOD.values()]
+    if listener is None or (any(map(callable, callbacks)) and not isinstance(listener, type)):
+        return listener
+    expected = f"an object with {', '.join(_METHOD.values())}, or some of them"
+    raise ArgumentError("listener", listener, expected)
 
 
 class ListenerCalls:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from kgroup.errors import ArgumentError
 from kgroup.types import TopicPartition
 from kgroup.wire.records import Headers, Row, TimestampType
 
@@ -60,10 +61,19 @@ class Record(Generic[K, V]):
 
 @dataclass(frozen=True, slots=True)
 class Formats(Generic[K, V]):
-    """The two deserialisers of a consumer."""
+    """The two deserialisers of a consumer.
+
+    Raises:
+        ArgumentError: one of them cannot be called.
+    """
 
     key: Deserializer[K]
     value: Deserializer[V]
+
+    def __post_init__(self) -> None:
+        for name, given in (("key", self.key), ("value", self.value)):
+            if not callable(given):
+                raise ArgumentError(name, given, "a function of bytes, None for a null")
 
     def record(
         self, tp: TopicPartition, row: Row, kind: TimestampType, leader_epoch: int | None

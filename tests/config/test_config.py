@@ -110,6 +110,12 @@ def test_options_are_set_on_top_of_a_config() -> None:
     assert (config.group_id, config.max_poll_records, base.group_id) == ("h", 5, "g")
 
 
+def test_a_config_that_is_none_is_refused() -> None:
+    base: Any = {"group_id": "g"}
+    with pytest.raises(ConfigError, match="expected a ConsumerConfig, or None"):
+        ConsumerConfig.of({}, base)
+
+
 def test_the_defaults_are_kafkas() -> None:
     config = ConsumerConfig(group_id="g")
     member, fetch = config.membership(), config.fetching()

@@ -1,5 +1,7 @@
 """Entering, closing, cancelling: bounded, in order, once."""
 
+from typing import Any
+
 import anyio
 import pytest
 
@@ -214,6 +216,29 @@ async def test_a_subscription_that_makes_no_sense_is_refused(topics, options) ->
     async with entered(Shelf(t=1)) as stage:
         with pytest.raises(ArgumentError):
             stage.consumer.subscribe(*topics, **options)
+
+
+class Lost:
+    def on_lost(self, _consumer: object, _change: object) -> None: ...
+
+
+class Misspelt:
+    def on_partitions_revoked(self, _revoked: object) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("argument", "given"),
+    [
+        ("key", "utf-8"),
+        ("value", 1),
+        ("listener", Misspelt()),
+        ("listener", print),
+        ("listener", Lost),
+    ],
+)
+async def test_what_could_never_be_called_is_refused(argument: str, given: Any) -> None:
+    with pytest.raises(ArgumentError, match=argument):
+        Consumer("t", group_id="g", **{argument: given})
 
 
 async def test_options_are_set_on_top_of_a_config() -> None:
