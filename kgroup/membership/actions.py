@@ -8,7 +8,6 @@ KIPs: 345, 394, 429, 568, 800.
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import assert_never
 
 from kgroup.errors import FencedError, GroupError
 from kgroup.machine.claims import HoldingState, HoldingTrigger
@@ -16,7 +15,7 @@ from kgroup.machine.tickets import Errand
 from kgroup.membership import requests
 from kgroup.membership.coordinator import CoordinatorTrigger
 from kgroup.membership.events import Disconnect, Done, Note, Raise, RunAssignor, Tell
-from kgroup.membership.triggers import Action, Guard, Trigger
+from kgroup.membership.triggers import Action, Trigger
 from kgroup.membership.turn import Turn
 from kgroup.membership.value import GroupMember, Identity
 from kgroup.types import (
@@ -29,35 +28,7 @@ from kgroup.types import (
     TopicPartition,
 )
 
-__all__ = ["act", "holds", "leave_state", "tell_group"]
-
-
-def holds(member: GroupMember, guard: Guard, now: float) -> bool:
-    """Tell whether a guard holds at an instant."""
-    static = member.settings.group_instance_id is not None
-    closing = member.wishes.closing is not None
-    subscribed = member.wishes.topics is not None
-    match guard:
-        case Guard.HANDS_BACK:
-            return bool(member.must_hand_back())
-        case Guard.HANDS_NOTHING:
-            return not member.must_hand_back()
-        case Guard.DYNAMIC:
-            return not static
-        case Guard.STATIC:
-            return static
-        case Guard.CLOSING:
-            return closing
-        case Guard.WANTS_JOIN:
-            return not closing and subscribed
-        case Guard.WANTS_NOTHING:
-            return not closing and not subscribed
-        case Guard.IN_PACE:
-            return now >= member.join_due_at()
-        case Guard.OUT_OF_PACE:
-            return now < member.join_due_at()
-        case _:
-            assert_never(guard)
+__all__ = ["act", "leave_state", "tell_group"]
 
 
 def act(turn: Turn, action: Action) -> None:
@@ -279,16 +250,21 @@ def _leave(turn: Turn) -> None:
     mode = Leave.DEFAULT if closing is None else closing.mode
     static = turn.member.settings.group_instance_id is not None
     stays = mode is Leave.REMAIN or (mode is Leave.DEFAULT and static)
-    if stays or turn.member.identity.member_id is None:
+    if stays or _unnamed(turn.member):
         turn.raised.append(Trigger.LEAVE_ENDED)
     elif not _send_leave(turn, awaited=True):
         # A member that goes without a word is missed for a whole session.
         turn.asked.append(CoordinatorTrigger.NEEDED)
 
 
+def _unnamed(member: GroupMember) -> bool:
+    """Tell whether the coordinator could not know who leaves: a static member needs no id."""
+    return member.identity.member_id is None and member.settings.group_instance_id is None
+
+
 def _send_leave(turn: Turn, *, awaited: bool) -> bool:
     member = turn.member
-    if member.identity.member_id is None or member.coordinator.node_id is None:
+    if _unnamed(member) or member.coordinator.node_id is None:
         return False
     ticket = turn.draw(Errand.LEAVE_GROUP)
     turn.send(ticket, requests.leave_group(member, turn.cause), member.settings.request_timeout)

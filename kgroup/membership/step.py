@@ -15,7 +15,7 @@ from kgroup.machine.claims import HoldingState, HoldingTrigger
 from kgroup.machine.rows import Row
 from kgroup.machine.tickets import Errand
 from kgroup.membership import requests, translate
-from kgroup.membership.actions import act, holds, leave_state, tell_group
+from kgroup.membership.actions import act, leave_state, tell_group
 from kgroup.membership.coordinator import (
     COORDINATOR_ROWS,
     CoordinatorAction,
@@ -44,6 +44,7 @@ from kgroup.membership.events import (
     Tick,
     Unsubscribed,
 )
+from kgroup.membership.guards import holds
 from kgroup.membership.rows import ROWS
 from kgroup.membership.states import FACTS, possible
 from kgroup.membership.triggers import Action, Guard, Trigger

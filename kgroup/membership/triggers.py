@@ -6,7 +6,7 @@ Never: what a trigger does; the rows say that.
 
 from enum import Enum
 
-__all__ = ["LOCAL", "SIGNALS", "TIMERS", "Action", "Guard", "Trigger"]
+__all__ = ["LOCAL", "SIGNALS", "Action", "Guard", "Trigger"]
 
 
 class Trigger(Enum):
@@ -74,17 +74,6 @@ SIGNALS = frozenset(
 )
 """Possible wherever heartbeats or commits may be in flight."""
 
-TIMERS = frozenset(
-    {
-        Trigger.HEARTBEAT_DUE,
-        Trigger.LEASE_EXPIRED,
-        Trigger.POLL_EXPIRED,
-        Trigger.BACKOFF_OVER,
-        Trigger.DRAIN_LIMIT,
-        Trigger.CLOSE_LIMIT,
-    }
-)
-
 
 class Guard(Enum):
     """Conditions on a member; of each family exactly one holds."""
@@ -94,6 +83,7 @@ class Guard(Enum):
     DYNAMIC = "no group instance id"
     STATIC = "has a group instance id"
     CLOSING = "the consumer closes"
+    NOT_CLOSING = "the consumer stays open"
     WANTS_JOIN = "subscribed again meanwhile"
     WANTS_NOTHING = "not subscribed"
     IN_PACE = "rounds are not too close together"

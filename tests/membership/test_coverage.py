@@ -21,6 +21,7 @@ FAMILIES = (
     frozenset({Guard.HANDS_BACK, Guard.HANDS_NOTHING}),
     frozenset({Guard.DYNAMIC, Guard.STATIC}),
     frozenset({Guard.CLOSING, Guard.WANTS_JOIN, Guard.WANTS_NOTHING}),
+    frozenset({Guard.CLOSING, Guard.NOT_CLOSING}),
     frozenset({Guard.IN_PACE, Guard.OUT_OF_PACE}),
 )
 

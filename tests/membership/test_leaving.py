@@ -1,7 +1,7 @@
 """Leaving, falling silent, topics that change, answers that cannot be used."""
 
 from kgroup.codes import ErrorCode
-from kgroup.errors import ConnectionLostError
+from kgroup.errors import ConnectionLostError, FencedError
 from kgroup.machine.tickets import Errand
 from kgroup.membership.events import (
     Answered,
@@ -14,6 +14,7 @@ from kgroup.membership.events import (
     MetadataChanged,
     Note,
     Polled,
+    Raise,
     Tell,
     Tick,
     Unsubscribed,
@@ -77,6 +78,23 @@ def test_a_static_member_leaves_when_told_to() -> None:
     close(member, Leave.LEAVE)
     member.settle()
     assert member.sent(LeaveGroupRequest)[0].members[0].group_instance_id == "i-1"
+
+
+def test_a_static_member_that_has_no_id_yet_leaves_by_its_instance() -> None:
+    member = Driven(settings(instance="i-1"))
+    member.subscribe()
+    member.found()
+    close(member, Leave.LEAVE)
+    (leaving,) = member.sent(LeaveGroupRequest)[0].members
+    assert (leaving.member_id, leaving.group_instance_id) == ("", "i-1")
+
+
+def test_a_twin_found_while_unsubscribing_is_reported() -> None:
+    member = Driven(settings(instance="i-1")).join("t-0")
+    member.on(Unsubscribed())
+    member.on(Tick(), after=HEARTBEAT)
+    member.beat(ErrorCode.FENCED_INSTANCE_ID)
+    assert [type(each.error) for each in member.did(Raise)] == [FencedError]
 
 
 def test_a_member_that_is_only_pending_leaves_too() -> None:

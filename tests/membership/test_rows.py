@@ -165,6 +165,8 @@ def pull(member: Driven, row: MemberRow) -> None:
         member.on(Subscribed(frozenset({"t"})))
     if row.when is Guard.OUT_OF_PACE:
         out_of_pace(member)
+    if row.when is Guard.CLOSING and row.at is S.RELEASING:
+        close(member)
     if row.on in SIGNALS:
         member.on(rejected(member, SIGNALS[row.on]))
     elif row.on is T.RETRY_LATER and row.at is S.ASSIGNING:

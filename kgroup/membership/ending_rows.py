@@ -1,0 +1,171 @@
+"""Rows of ending: lost, fenced and refused memberships, leaving, and the heartbeats meanwhile.
+
+Decides: what ends ownership, and how a member goes.
+Never: how it comes back into a round; `joining_rows` has that.
+KIPs: 62, 345.
+"""
+
+from typing import Final
+
+from kgroup.machine.rows import fan
+from kgroup.membership.rules import MEMBER, Rules
+from kgroup.membership.triggers import Action, Guard, Trigger
+from kgroup.types import MemberState
+
+__all__ = ["ENDING_ROWS"]
+
+_S = MemberState
+_T = Trigger
+_G = Guard
+_A = Action
+
+_SEEK: Final = (_A.SEEK_COORDINATOR,)
+_LOSE_GENERATION: Final = (_A.LOSE_ALL, _A.FORGET_GENERATION)
+_LOSE_MEMBER: Final = (_A.LOSE_ALL, _A.FORGET_MEMBER)
+
+_LOST: Final[Rules] = (
+    fan(
+        (_S.PREPARING, _S.ASSIGNING, _S.SYNCING, _S.STABLE),
+        (_T.GENERATION_STALE, _T.LEASE_EXPIRED),
+        to=_S.FINDING,
+        do=(*_LOSE_GENERATION, _A.SEEK_COORDINATOR),
+        why="lost: nothing may be committed; the member id is kept",
+    ),
+    fan(
+        (_S.PREPARING, _S.ASSIGNING, _S.SYNCING, _S.STABLE),
+        _T.EXPELLED,
+        to=_S.FINDING,
+        do=(*_LOSE_MEMBER, _A.SEEK_COORDINATOR),
+        why="lost: the coordinator does not know the member id",
+    ),
+    fan(
+        _S.JOINING,
+        _T.GENERATION_STALE,
+        why="1. JoinGroup parked; 2. the round completes; 3. a heartbeat of the old generation "
+        "is refused; 4. the JoinGroup answer arrives",
+    ),
+    fan(
+        _S.JOINING,
+        (_T.EXPELLED, _T.LEASE_EXPIRED),
+        do=_LOSE_GENERATION,
+        why="the JoinGroup in flight will be answered by itself",
+    ),
+    fan(
+        (_S.FINDING, _S.BACKING_OFF),
+        (_T.GENERATION_STALE, _T.LEASE_EXPIRED),
+        do=_LOSE_GENERATION,
+    ),
+    fan((_S.FINDING, _S.BACKING_OFF), _T.EXPELLED, do=_LOSE_MEMBER),
+    fan(
+        _S.RELEASING,
+        (_T.GENERATION_STALE, _T.LEASE_EXPIRED),
+        do=_LOSE_GENERATION,
+    ),
+    fan(_S.RELEASING, _T.EXPELLED, do=_LOSE_MEMBER),
+    fan(
+        MEMBER,
+        _T.POLL_EXPIRED,
+        to=_S.DORMANT,
+        when=_G.DYNAMIC,
+        do=(_A.LOSE_ALL, _A.SEND_FAREWELL, _A.FORGET_MEMBER),
+        why="KIP-62: a dynamic member leaves",
+    ),
+    fan(
+        MEMBER,
+        _T.POLL_EXPIRED,
+        to=_S.DORMANT,
+        when=_G.STATIC,
+        do=_LOSE_GENERATION,
+        why="KIP-345: a static member falls silent",
+    ),
+)
+
+_FATAL: Final[Rules] = (
+    fan(
+        MEMBER,
+        _T.FENCED,
+        to=_S.FENCED,
+        do=(*_LOSE_MEMBER, _A.RAISE),
+        why="KIP-345: nothing is delivered after it, nothing is retried",
+    ),
+    fan(MEMBER, _T.REFUSED, to=_S.FAILED, do=(*_LOSE_MEMBER, _A.RAISE)),
+    fan(
+        _S.RELEASING,
+        (_T.FENCED, _T.REFUSED),
+        when=_G.CLOSING,
+        do=_LOSE_MEMBER,
+        why="it leaves all the same",
+    ),
+    fan(
+        _S.RELEASING,
+        _T.FENCED,
+        to=_S.FENCED,
+        when=_G.NOT_CLOSING,
+        do=(*_LOSE_MEMBER, _A.RAISE),
+        why="subscribing again must not fence the twin back",
+    ),
+    fan(
+        _S.RELEASING,
+        _T.REFUSED,
+        to=_S.FAILED,
+        when=_G.NOT_CLOSING,
+        do=(*_LOSE_MEMBER, _A.RAISE),
+    ),
+)
+
+_LEAVING: Final[Rules] = (
+    fan(
+        _S.RELEASING,
+        _T.CLOSE_LIMIT,
+        to=_S.LEAVING,
+        do=(_A.LOSE_ALL, _A.SEND_LEAVE),
+        why="close() has a deadline; a listener that hangs does not move it",
+    ),
+    fan(
+        _S.LEAVING,
+        _T.COORDINATOR_READY,
+        do=(_A.SEND_LEAVE,),
+        why="it was being looked for when everything was handed back",
+    ),
+    fan(_S.LEAVING, _T.CLOSE_LIMIT, to=_S.LEFT, do=(_A.FORGET_MEMBER, _A.FINISH)),
+    fan(
+        _S.LEAVING,
+        _T.LEAVE_ENDED,
+        to=_S.LEFT,
+        when=_G.CLOSING,
+        do=(_A.FORGET_MEMBER, _A.FINISH),
+    ),
+    fan(
+        _S.LEAVING,
+        _T.LEAVE_ENDED,
+        to=_S.FINDING,
+        when=_G.WANTS_JOIN,
+        do=(_A.FORGET_MEMBER, _A.SEEK_COORDINATOR),
+    ),
+    fan(
+        _S.LEAVING,
+        _T.LEAVE_ENDED,
+        to=_S.UNSUBSCRIBED,
+        when=_G.WANTS_NOTHING,
+        do=(_A.FORGET_MEMBER,),
+    ),
+)
+
+_HEARTBEATS: Final[Rules] = (
+    fan(
+        (
+            _S.PREPARING,
+            _S.JOINING,
+            _S.ASSIGNING,
+            _S.SYNCING,
+            _S.STABLE,
+            _S.BACKING_OFF,
+            _S.RELEASING,
+        ),
+        _T.HEARTBEAT_DUE,
+        do=(_A.SEND_HEARTBEAT,),
+        why="also while JoinGroup is parked: on a connection of their own",
+    ),
+)
+
+ENDING_ROWS: Final[Rules] = (*_LOST, *_FATAL, *_LEAVING, *_HEARTBEATS)

@@ -1,0 +1,249 @@
+"""Rows of joining: what the application asks for, the round, and what asks for another one.
+
+Decides: the way from subscribing to an adopted assignment, and back into a round.
+Never: what ends ownership; `ending_rows` has that.
+KIPs: 345, 394, 429, 568, 800, 814.
+"""
+
+from typing import Final
+
+from kgroup.machine.rows import fan
+from kgroup.membership.rules import MEMBER, Rules
+from kgroup.membership.triggers import Action, Guard, Trigger
+from kgroup.types import MemberState
+
+__all__ = ["JOINING_ROWS"]
+
+_S = MemberState
+_T = Trigger
+_G = Guard
+_A = Action
+
+_ROUNDS: Final = (_S.JOINING, _S.ASSIGNING, _S.SYNCING)
+_ENDED: Final = (_S.LEFT, _S.FENCED, _S.FAILED)
+_SEEK: Final = (_A.SEEK_COORDINATOR,)
+_LOSE_GENERATION: Final = (_A.LOSE_ALL, _A.FORGET_GENERATION)
+_LOSE_MEMBER: Final = (_A.LOSE_ALL, _A.FORGET_MEMBER)
+
+_APPLICATION: Final[Rules] = (
+    fan(_S.UNSUBSCRIBED, _T.SUBSCRIBED, to=_S.FINDING, do=_SEEK),
+    fan(
+        (_S.FINDING, _S.BACKING_OFF),
+        _T.SUBSCRIBED,
+        to=_S.PREPARING,
+        when=_G.HANDS_BACK,
+        do=(_A.BEGIN_RELEASE,),
+        why="partitions of topics that are no longer asked for go first",
+    ),
+    fan((_S.FINDING, _S.BACKING_OFF), _T.SUBSCRIBED, when=_G.HANDS_NOTHING),
+    fan(_S.PREPARING, _T.SUBSCRIBED, do=(_A.BEGIN_RELEASE,)),
+    fan(
+        _ROUNDS,
+        (_T.SUBSCRIBED, _T.REBALANCE_ENFORCED),
+        why="remembered: another round follows this one",
+    ),
+    fan(
+        (_S.FINDING, _S.PREPARING, _S.JOINING, _S.SYNCING, _S.BACKING_OFF),
+        _T.TOPICS_CHANGED,
+        why="remembered, or told by the JoinGroup to come",
+    ),
+    fan((_S.RELEASING, _S.LEAVING), _T.TOPICS_CHANGED, why="the next leader will see"),
+    fan((_S.RELEASING, _S.LEAVING), _T.SUBSCRIBED, why="remembered: joins after it has left"),
+    fan((_S.DORMANT, *_ENDED), _T.SUBSCRIBED),
+    fan(
+        _S.STABLE,
+        (_T.SUBSCRIBED, _T.REBALANCE_ENFORCED, _T.TOPICS_CHANGED, _T.ROUND_OWED),
+        to=_S.PREPARING,
+        when=_G.HANDS_BACK,
+        do=(_A.BEGIN_RELEASE,),
+        why="KIP-568; KIP-429 follow-up round",
+    ),
+    fan(
+        _S.STABLE,
+        (_T.SUBSCRIBED, _T.REBALANCE_ENFORCED, _T.TOPICS_CHANGED, _T.ROUND_OWED),
+        to=_S.FINDING,
+        when=_G.HANDS_NOTHING,
+        do=_SEEK,
+        why="KIP-568; KIP-429 follow-up round",
+    ),
+    fan(
+        (
+            _S.UNSUBSCRIBED,
+            _S.FINDING,
+            _S.PREPARING,
+            _S.BACKING_OFF,
+            _S.DORMANT,
+            _S.RELEASING,
+            _S.LEAVING,
+            *_ENDED,
+        ),
+        _T.REBALANCE_ENFORCED,
+        why="no round to redo, or one is on its way",
+    ),
+    fan(
+        MEMBER,
+        (_T.UNSUBSCRIBED, _T.CLOSE_REQUESTED),
+        to=_S.RELEASING,
+        do=(_A.RELEASE_ALL,),
+        why="everything is handed back before LeaveGroup",
+    ),
+    fan(_S.DORMANT, _T.UNSUBSCRIBED, to=_S.UNSUBSCRIBED),
+    fan(_S.DORMANT, _T.CLOSE_REQUESTED, to=_S.RELEASING, do=(_A.RELEASE_ALL,)),
+    fan((_S.UNSUBSCRIBED, _S.RELEASING, _S.LEAVING, *_ENDED), _T.UNSUBSCRIBED),
+    fan((_S.RELEASING, _S.LEAVING), _T.CLOSE_REQUESTED, why="remembered: ends when it has left"),
+    fan((_S.UNSUBSCRIBED, *_ENDED), _T.CLOSE_REQUESTED, to=_S.LEFT, do=(_A.FINISH,)),
+    fan(_S.DORMANT, _T.POLL_RESUMED, to=_S.FINDING, do=_SEEK, why="KIP-62"),
+)
+
+_HANDING_BACK: Final[Rules] = (
+    fan(_S.PREPARING, _T.HANDED_BACK, to=_S.FINDING, do=_SEEK),
+    fan(_S.RELEASING, _T.HANDED_BACK, to=_S.LEAVING, do=(_A.SEND_LEAVE,)),
+    fan(
+        (_S.PREPARING, _S.RELEASING),
+        _T.DRAIN_LIMIT,
+        do=(_A.CUT_DRAINS,),
+        why="a batch in hand may be delivered again; the round may not wait for ever",
+    ),
+)
+
+_ROUND: Final[Rules] = (
+    fan(_S.FINDING, _T.COORDINATOR_READY, to=_S.JOINING, when=_G.IN_PACE, do=(_A.SEND_JOIN,)),
+    fan(
+        _S.FINDING,
+        _T.COORDINATOR_READY,
+        to=_S.BACKING_OFF,
+        when=_G.OUT_OF_PACE,
+        do=(_A.KEEP_PACE,),
+        why="every single rejoin is right, but a coordinator may ask for them without end",
+    ),
+    fan(
+        (_S.JOINING, _S.SYNCING),
+        _T.COORDINATOR_LOST,
+        to=_S.PREPARING,
+        when=_G.HANDS_BACK,
+        do=(_A.BEGIN_RELEASE,),
+        why="a topic was dropped while the round was on: its partitions go before the next one",
+    ),
+    fan(
+        (_S.JOINING, _S.SYNCING),
+        _T.COORDINATOR_LOST,
+        to=_S.FINDING,
+        when=_G.HANDS_NOTHING,
+        do=_SEEK,
+        why="rejoin at the next coordinator, keep member id and generation",
+    ),
+    fan(
+        _S.JOINING,
+        _T.MEMBER_ID_GIVEN,
+        when=_G.IN_PACE,
+        do=(*_LOSE_MEMBER, _A.STORE_MEMBER_ID, _A.SEND_JOIN),
+        why="KIP-394",
+    ),
+    fan(
+        _S.JOINING,
+        _T.MEMBER_ID_GIVEN,
+        to=_S.BACKING_OFF,
+        when=_G.OUT_OF_PACE,
+        do=(*_LOSE_MEMBER, _A.STORE_MEMBER_ID, _A.KEEP_PACE),
+        why="KIP-394",
+    ),
+    fan(
+        _S.JOINING,
+        _T.ELECTED,
+        to=_S.ASSIGNING,
+        do=(_A.ENTER_GENERATION, _A.RUN_ASSIGNOR),
+    ),
+    fan(
+        _S.JOINING,
+        _T.ELECTED_UNASKED,
+        to=_S.SYNCING,
+        do=(_A.ENTER_GENERATION, _A.SEND_SYNC),
+        why="KIP-814: a static leader came back; it leads but assigns nothing",
+    ),
+    fan(_S.JOINING, _T.JOINED, to=_S.SYNCING, do=(_A.ENTER_GENERATION, _A.SEND_SYNC)),
+    fan(_S.ASSIGNING, _T.ASSIGNOR_DONE, to=_S.SYNCING, do=(_A.SEND_SYNC,)),
+    fan(
+        _S.ASSIGNING,
+        _T.ASSIGNOR_FAILED,
+        to=_S.FAILED,
+        do=(_A.LOSE_ALL, _A.SEND_FAREWELL, _A.FORGET_MEMBER, _A.RAISE),
+        why="the round fails loudly; another member may lead the next one",
+    ),
+    fan(
+        _S.SYNCING,
+        _T.SYNCED,
+        to=_S.STABLE,
+        do=(_A.ADOPT, _A.SEND_HEARTBEAT),
+        why="KIP-429; the lease counts from a heartbeat, not from the sync",
+    ),
+    fan(
+        _S.SYNCING,
+        _T.ASSIGNMENT_UNREADABLE,
+        to=_S.BACKING_OFF,
+        do=(_A.LOSE_ALL, _A.BACK_OFF),
+        why="owns nothing, joins again",
+    ),
+    fan(_ROUNDS, _T.RETRY_LATER, to=_S.BACKING_OFF, do=(_A.BACK_OFF,)),
+    fan(
+        (_S.JOINING, _S.SYNCING),
+        _T.GENERATION_REFUSED,
+        to=_S.FINDING,
+        do=(*_LOSE_GENERATION, _A.SEEK_COORDINATOR),
+    ),
+    fan(
+        (_S.JOINING, _S.SYNCING),
+        _T.MEMBER_REFUSED,
+        to=_S.FINDING,
+        do=(*_LOSE_MEMBER, _A.SEEK_COORDINATOR),
+    ),
+    fan(
+        _S.BACKING_OFF,
+        _T.BACKOFF_OVER,
+        to=_S.PREPARING,
+        when=_G.HANDS_BACK,
+        do=(_A.BEGIN_RELEASE,),
+        why="a topic was dropped while the round was on: its partitions go before the next one",
+    ),
+    fan(_S.BACKING_OFF, _T.BACKOFF_OVER, to=_S.FINDING, when=_G.HANDS_NOTHING, do=_SEEK),
+)
+
+_REJOIN: Final[Rules] = (
+    fan(
+        (_S.STABLE, _S.ASSIGNING),
+        _T.REBALANCE_SIGNALLED,
+        to=_S.PREPARING,
+        when=_G.HANDS_BACK,
+        do=(_A.BEGIN_RELEASE,),
+        why="eager hands back everything; cooperative what it no longer subscribes to",
+    ),
+    fan(
+        (_S.STABLE, _S.ASSIGNING),
+        _T.REBALANCE_SIGNALLED,
+        to=_S.FINDING,
+        when=_G.HANDS_NOTHING,
+        do=_SEEK,
+        why="KIP-429: rejoin at once, keep consuming",
+    ),
+    fan(
+        _S.SYNCING,
+        (_T.REBALANCE_SIGNALLED, _T.REJOIN_ASKED),
+        to=_S.PREPARING,
+        when=_G.HANDS_BACK,
+        do=(_A.BEGIN_RELEASE,),
+    ),
+    fan(
+        _S.SYNCING,
+        (_T.REBALANCE_SIGNALLED, _T.REJOIN_ASKED),
+        to=_S.FINDING,
+        when=_G.HANDS_NOTHING,
+        do=_SEEK,
+        why="keep member id and generation",
+    ),
+    fan(
+        (_S.FINDING, _S.PREPARING, _S.JOINING, _S.BACKING_OFF, _S.RELEASING),
+        _T.REBALANCE_SIGNALLED,
+        why="known: it is on its way into the round, or out of the group",
+    ),
+)
+
+JOINING_ROWS: Final[Rules] = (*_APPLICATION, *_HANDING_BACK, *_ROUND, *_REJOIN)
