@@ -51,7 +51,7 @@ class BatchIterator(Generic[K, V]):
         """
         self._finish()
         delivery = self._reading.delivery
-        delivery.next_read(None)
+        self._reading.next_read(None)
         try:
             owned = await self._reading.ready(None, math.inf)
         except ClosedError:
@@ -112,7 +112,7 @@ class RecordIterator(Generic[K, V]):
         gate = self._delivery.gate
         if owned is None or self._left <= 0 or not gate.passes(owned) or not self._again(owned):
             self._finish()
-            self._delivery.next_read(None)
+            self._reading.next_read(None)
             try:
                 owned = await self._reading.ready(None, math.inf)
             except ClosedError:

@@ -1,6 +1,6 @@
 """Single reads: the next record, or what is there.
 
-Decides: what `getone` and `getmany` return, and that it is lent until the next of them.
+Decides: what `getone` and `getmany` return, and that it is lent until the next read.
 Never: returns nothing while something may be handed out; loses what it took when cancelled.
 """
 

@@ -1,7 +1,7 @@
 """Waiting for records: what every kind of reader has in common.
 
 Decides: that asking is polling (KIP-62), how long one waits, and that what `getone` and `getmany`
-returned is done at the next call of either that asks about the same partitions.
+returned is done at the next read, of whatever kind, that is about the same partitions.
 Never: holds a record across an await.
 """
 

@@ -84,6 +84,17 @@ async def test_a_record_is_done_when_the_next_is_asked_for() -> None:
                 break
 
 
+@pytest.mark.parametrize("single", [False, True])
+async def test_what_getone_returned_is_done_when_a_loop_reads_on(single: bool) -> None:
+    async with entered(full(), auto_commit_interval=1.0, max_poll_records=10) as stage:
+        await stage.give(A)
+        assert (await stage.consumer.getone()).offset == 0
+        loop = aiter(stage.consumer) if single else stage.consumer.batches()
+        await anext(loop)
+        await anyio.sleep(2)
+        assert stage.group.offsets[A] == 1
+
+
 async def test_a_batch_can_be_done_in_parts() -> None:
     async with entered(full(), auto_commit_interval=1.0, max_poll_records=10) as stage:
         await stage.give(A)
