@@ -20,7 +20,6 @@ from kgroup.codes import ErrorCode, error_name
 from kgroup.consumer.conductor import Conductor
 from kgroup.errors import KGroupError, LocalProtocolError, UnsupportedVersionError
 from kgroup.journal import CommitStage, CommitStep, Sink
-from kgroup.machine.reactions import Reaction
 from kgroup.membership.commits import CommitAnswer, commit_request, read_commit
 from kgroup.membership.events import CommitRejected
 from kgroup.net.backoff import Backoff
@@ -166,10 +165,8 @@ class CommitQueue:
             self._close_all(batch, CommitStatus.REFUSED, str(error))
             return False
         except (KGroupError, TimeoutError) as error:
-            if self._conductor.member.coordinator.node_id == node_id:
-                # The machine need not wait for a heartbeat to find that nobody answers there.
-                lost = CommitRejected(Reaction.FIND_COORDINATOR, generation, ErrorCode.NONE)
-                self._conductor.apply(lost)
+            if isinstance(error, TimeoutError):
+                self._cluster.drop(node_id, Lane.HEARTBEAT)
             self._close_all(batch, CommitStatus.UNKNOWN, str(error) or type(error).__name__)
             return False
         except anyio.get_cancelled_exc_class():
