@@ -4,7 +4,7 @@ Decides: what a person reads first: numbers per partition, then rebalances, prob
 Never: computes anything that is not in the verdict; colours belong to the command line.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from kgroup.audit.verdict import PartitionVerdict, Problem, Rebalance, Verdict
@@ -12,28 +12,31 @@ from kgroup.audit.verdict import PartitionVerdict, Problem, Rebalance, Verdict
 __all__ = ["render_verdict"]
 
 _COLUMNS: Final = (
-    "partition",
     "offsets",
-    "committed",
     "records",
     "lost",
     "twice",
-    "beyond commit",
-    "disorder",
-    "not owned",
-    "two owners",
-    "owners",
+    "beyond",
+    "order",
+    "unowned",
+    "shared",
     "silence",
-    "moving",
-    "staying",
+    "moved",
+    "stayed",
 )
+_LEGEND: Final = """\
+twice: delivered again; beyond: of these below the last commit; order: out of order;
+unowned: delivered after a revocation or a loss; shared: owned by two at once;
+silence: longest time without a delivery, s; moved, stayed: the same around a rebalance in which
+the partition changed hands or did not"""
 
 
 def render_verdict(verdict: Verdict) -> str:
     """Return the verdict as text, lines separated by newlines, the last line the word itself."""
     parts = [
         f"{verdict.entries} entries of {verdict.members} members over {verdict.seconds:.1f} s",
-        _table(_COLUMNS, [*map(_row, verdict.partitions), _total(verdict)]),
+        *_tables(verdict),
+        _LEGEND,
     ]
     if verdict.rebalances:
         parts.append("rebalances (in brackets the longest silence):")
@@ -68,23 +71,25 @@ def _rebalance(rebalance: Rebalance) -> str:
     causes = "; ".join(rebalance.causes) or "no cause given"
     return (
         f"  at {rebalance.began_at:6.1f} s, generation {generations}: "
-        f"{len(rebalance.moved)} moved ({_seconds(rebalance.silence_moved)}), "
-        f"{len(rebalance.stayed)} stayed ({_seconds(rebalance.silence_stayed)}): {causes}"
+        f"{len(rebalance.moved)} moved ({_seconds(rebalance.silence_moved)} s), "
+        f"{len(rebalance.stayed)} stayed ({_seconds(rebalance.silence_stayed)} s): {causes}"
     )
 
 
-def _row(row: PartitionVerdict) -> tuple[str, ...]:
-    return (
-        str(row.tp),
-        f"{row.start}-{row.end}",
-        "-" if row.committed is None else str(row.committed),
-        *_numbers(row),
-    )
-
-
-def _total(verdict: Verdict) -> tuple[str, ...]:
-    total = verdict.total
-    return ("total", str(total.end), "", *_numbers(total))
+def _tables(verdict: Verdict) -> Iterator[str]:
+    """Return a table for each topic, the totals below the last."""
+    topics = dict.fromkeys(row.tp.topic for row in verdict.partitions)
+    for topic in topics:
+        rows = [
+            (str(row.tp.partition), f"{row.start}-{row.end}", *_numbers(row))
+            for row in verdict.partitions
+            if row.tp.topic == topic
+        ]
+        if topic == next(reversed(topics)):
+            total = verdict.total
+            rows.append(("all", str(total.end), *_numbers(total)))
+        yield f"topic {topic}"
+        yield _table(("", *_COLUMNS), rows)
 
 
 def _numbers(row: PartitionVerdict) -> tuple[str, ...]:
@@ -96,7 +101,6 @@ def _numbers(row: PartitionVerdict) -> tuple[str, ...]:
         str(row.out_of_order),
         str(row.not_owned),
         str(row.two_owners),
-        str(row.periods),
         _seconds(row.silence),
         _seconds(row.silence_moved),
         _seconds(row.silence_stayed),
@@ -104,7 +108,7 @@ def _numbers(row: PartitionVerdict) -> tuple[str, ...]:
 
 
 def _seconds(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f} s"
+    return "-" if value is None else f"{value:.2f}"
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

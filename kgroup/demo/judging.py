@@ -14,6 +14,10 @@ from kgroup.types import TopicPartition
 
 __all__ = ["exit_code", "judge_run"]
 
+# K2 counts rounds. It is left out: when one member releases and rejoins before another has had its
+# SyncGroup answered, the other releases only in the next round, and an addition costs one round
+# more for each member that gives something up. The rounds of each rebalance are in the table.
+
 _SLACK: Final = 0.25
 """Seconds forgiven to the lease: stamps of a busy machine are later than the decisions."""
 
@@ -28,7 +32,11 @@ def judge_run(folder: Path, bounds: Mapping[TopicPartition, tuple[int, int]]) ->
     Raises:
         FileNotFoundError: there are no logs.
     """
-    return audit([folder / "*.jsonl"], Truth(bounds=bounds), oracles=at_least_once(slack=_SLACK))
+    return audit(
+        [folder / "*.jsonl"],
+        Truth(bounds=bounds),
+        oracles=at_least_once(few_rounds=False, slack=_SLACK),
+    )
 
 
 def exit_code(verdict: Verdict) -> int:

@@ -58,7 +58,7 @@ def run_demo(*, seconds: float, members: int, tty: bool) -> int:
 
 
 def _setting(kafka: RealKafka, folder: Path) -> Setting:
-    name = f"kgroup-demo-{secrets.token_hex(4)}"
+    name = f"demo-{secrets.token_hex(4)}"
     return Setting(bootstrap=kafka.bootstrap, topic=name, group=name, folder=folder)
 
 

@@ -7,6 +7,8 @@ Never: changes a board, or keeps anything but how much it has shown.
 from types import TracebackType
 from typing import Final, Protocol, Self
 
+from rich.box import SIMPLE
+from rich.columns import Columns
 from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
@@ -131,7 +133,7 @@ def draw_board(board: Board) -> Group:
 
 
 def _members(board: Board, style: dict[str, str]) -> Table:
-    table = Table("member", "process", "state", "generation", "records", "owns", expand=True)
+    table = Table("member", "process", "state", "generation", "records", "owns", box=SIMPLE)
     for row in board.rows:
         table.add_row(
             Text(row.label, style=style[row.label]),
@@ -152,13 +154,13 @@ def _state(row: Row) -> str:
     return f"{row.status.state}{leader}{static}"
 
 
-def _partitions(board: Board, style: dict[str, str]) -> Table:
-    table = Table("partition", *map(str, range(board.partitions)), expand=True)
-    owners = (board.owners(partition) for partition in range(board.partitions))
-    table.add_row("owner", *(_owner(names, style) for names in owners))
-    lags = (board.lag(partition) for partition in range(board.partitions))
-    table.add_row("lag", *map(_or_dash, lags))
-    return table
+def _partitions(board: Board, style: dict[str, str]) -> Columns:
+    cells = []
+    for partition in range(board.partitions):
+        owner = _owner(board.owners(partition), style)
+        lag = _or_dash(board.lag(partition))
+        cells.append(Text.assemble((f"{partition:>3} ", "bold"), owner, f" lag {lag}"))
+    return Columns(cells, equal=True, padding=(0, 2))
 
 
 def _owner(names: tuple[str, ...], style: dict[str, str]) -> Text:
@@ -169,7 +171,9 @@ def _owner(names: tuple[str, ...], style: dict[str, str]) -> Text:
 
 def _chronicle(board: Board) -> Text:
     latest = board.happenings[-_CHRONICLE:]
-    return Text("\n".join(f"{happening.at:6.1f} s  {happening.text}" for happening in latest))
+    return Text(
+        "\n" + "\n".join(f"{happening.at:6.1f} s  {happening.text}" for happening in latest)
+    )
 
 
 def _alarm(condition: Condition) -> str:

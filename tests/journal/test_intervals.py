@@ -1,6 +1,6 @@
 from itertools import pairwise
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgroup.journal.intervals import Intervals, total
@@ -25,6 +25,7 @@ def test_adding_returns_what_was_in_already():
     assert list(offsets) == [(0, 30)]
 
 
+@settings(deadline=None)
 @given(RANGES, st.integers(0, 40), st.integers(0, 40))
 def test_intervals_agree_with_a_set_of_offsets(ranges, first, end):
     offsets = Intervals()
