@@ -114,7 +114,7 @@ def assemble(
     group = None if config.group_id is None else coordination(config, cluster, sink)
     standalone = _standalone(config, cluster, sink)
     pulses = Pulses()
-    gate = Gate(group or standalone, pulses)
+    gate = Gate(group, standalone, pulses)
     delivery = Delivery(OwnedPartitions(), Ledger(), gate, pulses, sink)
     committing = Committing(delivery, gate)
     positioning = Positioning(settings, cluster, delivery, pulses, sink)

@@ -8,6 +8,7 @@ commit was asked for; tells a caller less than every partition's outcome.
 from collections.abc import Collection, Mapping
 from typing import Final
 
+from kgroup.consumer.backend import GroupBackend
 from kgroup.consumer.delivery import Delivery
 from kgroup.consumer.gate import Gate
 from kgroup.errors import ArgumentError, CommitFailedError
@@ -17,6 +18,7 @@ from kgroup.types import (
     CommitOutcome,
     CommitStatus,
     OffsetAndMetadata,
+    PartitionOutcome,
     TopicPartition,
 )
 
@@ -97,17 +99,28 @@ class Committing:
             return CommitOutcome()
         for claim in bound:
             self._delivery.tell_done(claim)
+        by_keeper: dict[GroupBackend, dict[Claim, OffsetAndMetadata]] = {}
+        for claim, offset in bound.items():
+            by_keeper.setdefault(self._gate.keeper(claim), {})[claim] = offset
+        outcomes: dict[TopicPartition, PartitionOutcome] = {}
         self._in_flight += 1
         try:
-            outcome = await self._gate.backend.commit(bound)
+            for keeper, part in by_keeper.items():
+                outcomes |= await self._commit_at(keeper, part)
         finally:
             self._in_flight -= 1
             self._landed.fire()
+        return CommitOutcome(outcomes)
+
+    async def _commit_at(
+        self, keeper: GroupBackend, bound: Mapping[Claim, OffsetAndMetadata]
+    ) -> Mapping[TopicPartition, PartitionOutcome]:
+        outcome = await keeper.commit(bound)
         for claim, offset in bound.items():
             answer = outcome.partitions.get(claim.tp)
             if answer is not None and answer.status is CommitStatus.COMMITTED:
                 self._ledger.acknowledged(claim, offset.offset)
-        return outcome
+        return outcome.partitions
 
 
 def _sound_partition(tp: object) -> TopicPartition:

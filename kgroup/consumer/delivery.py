@@ -135,8 +135,9 @@ class Delivery:
         if self._journals:
             self._tell_delivered(owned.claim, segments)
         lease = self.ledger.hand_out(owned.claim, chunk.at, epoch)
-        self.gate.backend.taken(owned.claim)
-        return Handful(owned.claim, segments, lease, self.gate.backend.membership.generation)
+        keeper = self.gate.keeper(owned.claim)
+        keeper.taken(owned.claim)
+        return Handful(owned.claim, segments, lease, keeper.membership.generation)
 
     def take_one(self, owned: Owned, lease: Lease | None) -> Lease:
         """Hand out the record that `owned.chunks[0].head().peek()` shows.
@@ -157,7 +158,7 @@ class Delivery:
             return lease
         if lease is not None:
             self.done(lease)
-        self.gate.backend.taken(owned.claim)
+        self.gate.keeper(owned.claim).taken(owned.claim)
         return self.ledger.hand_out(owned.claim, offset + 1, epoch)
 
     def _exhausted(self, owned: Owned) -> None:
@@ -247,4 +248,4 @@ class Delivery:
 
     def _drained(self, claim: Claim) -> None:
         if not self.ledger.in_hand(claim):
-            self.gate.backend.drained(claim)
+            self.gate.keeper(claim).drained(claim)

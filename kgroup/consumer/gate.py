@@ -12,7 +12,9 @@ from collections import deque
 from kgroup.consumer.backend import GroupBackend
 from kgroup.consumer.owned import Owned
 from kgroup.consumer.pulses import Pulses
+from kgroup.consumer.standalone import StandaloneBackend
 from kgroup.errors import ClosedError
+from kgroup.types import Claim
 
 __all__ = ["Gate"]
 
@@ -21,16 +23,32 @@ class Gate:
     """Says yes or no, from the latest state.
 
     Args:
-        backend: knows the lease.
+        group: the backend for subscriptions, None without a group id.
+        standalone: the backend for assignments by hand.
         pulses: fired when an answer may have changed.
     """
 
-    def __init__(self, backend: GroupBackend, pulses: Pulses) -> None:
-        self.backend = backend
+    def __init__(
+        self, group: GroupBackend | None, standalone: StandaloneBackend, pulses: Pulses
+    ) -> None:
+        self.backend: GroupBackend = group or standalone
+        """The one that serves what was asked for last."""
+        self._group = group
+        self._standalone = standalone
         self._pulses = pulses
         self._failure: Exception | None = None
         self._closed = False
         self._reports: deque[Exception] = deque()
+
+    def keeper(self, claim: Claim) -> GroupBackend:
+        """Return the backend a claim is from, which need not be the one that serves now.
+
+        1. The application unsubscribes with records in hand, and assigns by hand at once. 2. The
+        group still waits for those records, and for the commit of what is done.
+        """
+        if self._group is None or self._standalone.minted(claim):
+            return self._standalone
+        return self._group
 
     @property
     def failure(self) -> Exception | None:
@@ -84,4 +102,4 @@ class Gate:
         """Tell whether records of a claim may be handed out at this moment."""
         if not owned.open or owned.paused or self._closed or self._failure is not None:
             return False
-        return self.backend.may_deliver(owned.claim)
+        return self.keeper(owned.claim).may_deliver(owned.claim)

@@ -96,7 +96,8 @@ class Reading:
 
     async def _admitted(self, owned: Owned) -> bool:
         """Ask the backend; then look again, for it may have waited."""
-        if not await self._gate.backend.admit(owned.claim, owned.chunks[0].next_offset):
+        keeper = self._gate.keeper(owned.claim)
+        if not await keeper.admit(owned.claim, owned.chunks[0].next_offset):
             return False
         return self._gate.passes(owned) and self.delivery.ready(owned)
 

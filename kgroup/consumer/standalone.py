@@ -72,6 +72,11 @@ class StandaloneBackend:
 
     # -- ownership -------------------------------------------------------------------------
 
+    @staticmethod
+    def minted(claim: Claim) -> bool:
+        """Tell whether a claim began here, and not in a group."""
+        return claim.serial >= _FIRST_SERIAL
+
     def assign(self, partitions: Collection[TopicPartition]) -> tuple[OwnershipChange, ...]:
         """Own exactly these partitions; return what that ends and begins, to carry out now."""
         wanted = frozenset(partitions)

@@ -192,6 +192,20 @@ async def test_the_commit_before_a_revocation_is_answered_before_the_backend_hea
         assert stage.group.offsets[A] == 10
 
 
+async def test_a_group_gets_back_what_it_gave_after_partitions_were_assigned_by_hand() -> None:
+    async with entered(full(), max_poll_records=10) as stage:
+        await stage.give(A)
+        await stage.consumer.getmany(timeout=1)
+        stage.consumer.unsubscribe()
+        stage.group.take_away(A)
+        stage.consumer.assign([B])
+        assert await stage.consumer.getmany(timeout=1) != {}
+        await anyio.sleep(1)
+        assert stage.group.offsets[A] == 10
+        assert stage.group.membership.claims == ()
+        assert stage.consumer.assignment() == {B}
+
+
 async def test_nothing_is_committed_after_lost() -> None:
     async with entered(full(), auto_commit_interval=1.0) as stage:
         await stage.give(A)
