@@ -18,7 +18,7 @@ from anyio.abc import TaskGroup, TaskStatus
 from kgroup import Batch, Consumer
 from kgroup.audit import Truth, Verdict, audit, render_verdict
 from kgroup.journal.oracles import at_least_once
-from kgroup.types import ChangeKind, OwnershipChange, TopicPartition
+from kgroup.types import ChangeKind, OffsetAndMetadata, OwnershipChange, TopicPartition
 from tests.real.ground import Ground, eventually, fresh, value_at
 
 __all__ = ["Group", "Member", "Read", "Work", "group_on", "read_on"]
@@ -93,6 +93,13 @@ class Member:
         for record in batch:
             assert record.value == value_at(batch.partition, record.offset)
             self.reads.append(Read(batch.partition, record.offset, now))
+
+    async def commit_reads(self) -> None:
+        """Commit how far each owned partition was read, and be told that it is stored."""
+        ends = {read.tp: read.offset + 1 for read in self.reads}
+        outcome = await self.consumer.commit({tp: OffsetAndMetadata(ends[tp]) for tp in self.owned})
+        assert outcome.ok
+        assert outcome.partitions.keys() == self.owned
 
     def heard(self, kind: ChangeKind) -> frozenset[TopicPartition]:
         """Return every partition its listener was told of in one kind of callback."""

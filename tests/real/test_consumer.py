@@ -18,11 +18,12 @@ from tests.real.members import Group, Member, group_on
 pytestmark = pytest.mark.real
 
 
+@pytest.mark.parametrize("assignor", ["cooperative-sticky", "range"])
 async def test_ten_thousand_records_survive_a_member_that_joins_and_one_that_leaves(
-    kafka: RealKafka, tmp_path: Path
+    kafka: RealKafka, tmp_path: Path, assignor: str
 ) -> None:
     ground = await lay_ground(kafka, 12)
-    async with group_on(ground, tmp_path) as group:
+    async with group_on(ground, tmp_path, assignors=(assignor,)) as group:
         first, second, third = [await group.join(label) for label in ("m1", "m2", "m3")]
         await group.settled(4, 4, 4)
         async with anyio.create_task_group() as tasks:

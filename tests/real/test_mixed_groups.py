@@ -17,9 +17,10 @@ pytestmark = pytest.mark.real
 
 PARTITIONS = 6
 WAVE = 20
+COOPERATIVE = "cooperative-sticky"
 
 
-async def share(group: Group, peer: Peer, *, we_lead: bool) -> None:
+async def share(group: Group, peer: Peer, assignor: str, *, we_lead: bool) -> None:
     """Have both read a topic, then end the peer, and judge what each did."""
     ground = group.ground
     await ground.fill(WAVE)
@@ -34,7 +35,7 @@ async def share(group: Group, peer: Peer, *, we_lead: bool) -> None:
         await eventually(lambda: shared(ground, ours, peer), "each owns its half")
         assert ours.consumer.membership.leader is we_lead
         await read_by_both(ground, ours, peer)
-        await anyio.to_thread.run_sync(check_description, group)
+        await anyio.to_thread.run_sync(check_description, group, assignor)
         peer.stop()
     await group.settled(PARTITIONS)
     await ground.fill(WAVE)
@@ -65,10 +66,10 @@ async def read_by_both(ground: Ground, ours: Member, peer: Peer) -> None:
         assert len(news) == len(set(news)) == WAVE * len(member.owned)
 
 
-def check_description(group: Group) -> None:
-    """The coordinator's own word on it."""
+def check_description(group: Group, assignor: str) -> None:
+    """Hear the coordinator's own word on it."""
     described = describe(group.ground.kafka, group.name)
-    assert described.group_state == "Stable"
+    assert (described.group_state, described.protocol_data) == ("Stable", assignor)
     assert len(described.members) == 2
 
 
@@ -81,7 +82,7 @@ async def test_aiokafka_and_kgroup_share_a_topic(
     ground = await lay_ground(kafka, PARTITIONS)
     async with group_on(ground, tmp_path, assignors=(assignor,)) as group:
         peer = AiokafkaPeer(ground, group.name, assignor)
-        await share(group, peer, we_lead=leader == "kgroup")
+        await share(group, peer, assignor, we_lead=leader == "kgroup")
 
 
 @pytest.mark.parametrize("leader", ["kgroup", "confluent-kafka"])
@@ -89,6 +90,6 @@ async def test_confluent_kafka_and_kgroup_share_a_topic(
     kafka: RealKafka, tmp_path: Path, leader: str
 ) -> None:
     ground = await lay_ground(kafka, PARTITIONS)
-    async with group_on(ground, tmp_path, assignors=("cooperative-sticky",)) as group:
-        peer = ConfluentPeer(ground, group.name, "cooperative-sticky")
-        await share(group, peer, we_lead=leader == "kgroup")
+    async with group_on(ground, tmp_path, assignors=(COOPERATIVE,)) as group:
+        peer = ConfluentPeer(ground, group.name, COOPERATIVE)
+        await share(group, peer, COOPERATIVE, we_lead=leader == "kgroup")
