@@ -19,7 +19,14 @@ from types import MappingProxyType
 from kgroup.machine.rows import Row, Table, fan
 from kgroup.types import Claim, TopicPartition
 
-__all__ = ["HOLDING_ROWS", "HoldingState", "HoldingTrigger", "Holdings"]
+__all__ = [
+    "HOLDING_ROWS",
+    "HoldingAction",
+    "HoldingGuard",
+    "HoldingState",
+    "HoldingTrigger",
+    "Holdings",
+]
 
 
 class HoldingState(Enum):
@@ -42,18 +49,18 @@ class HoldingTrigger(Enum):
     LOST = "lost"
 
 
-class _Guard(Enum):
+class HoldingGuard(Enum):
     """Holdings need no guards."""
 
 
-class _Action(Enum):
+class HoldingAction(Enum):
     """Holdings need no actions: the states say everything."""
 
 
 _H = HoldingState
 _T = HoldingTrigger
 
-HOLDING_ROWS: Table[HoldingState, HoldingTrigger, _Guard, _Action] = Table(
+HOLDING_ROWS: Table[HoldingState, HoldingTrigger, HoldingGuard, HoldingAction] = Table(
     (
         fan(_H.FREE, _T.ACQUIRED, to=_H.HELD, why="a new claim is minted"),
         fan(_H.HELD, _T.RELEASED, to=_H.DRAINING),
@@ -124,7 +131,7 @@ class Holdings:
 
 def _row(
     state: HoldingState, trigger: HoldingTrigger
-) -> Row[HoldingState, HoldingTrigger, _Guard, _Action]:
+) -> Row[HoldingState, HoldingTrigger, HoldingGuard, HoldingAction]:
     return HOLDING_ROWS.find(state, trigger, lambda _: True)
 
 

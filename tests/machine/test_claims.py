@@ -1,6 +1,16 @@
 """Holdings: the life of a claim."""
 
-from kgroup.machine.claims import HOLDING_ROWS, Holdings, HoldingState, HoldingTrigger
+import pytest
+
+from kgroup.machine.claims import (
+    HOLDING_ROWS,
+    HoldingAction,
+    HoldingGuard,
+    Holdings,
+    HoldingState,
+    HoldingTrigger,
+)
+from kgroup.machine.coverage import Expectation, findings
 from kgroup.types import Claim, TopicPartition
 
 A0 = TopicPartition("a", 0)
@@ -54,3 +64,43 @@ def test_claims_stand_in_order_of_partition() -> None:
 def test_every_way_out_of_a_holding_ends_free() -> None:
     ends = {row.at for row in HOLDING_ROWS.rows if row.to is HoldingState.FREE}
     assert ends == {HoldingState.HELD, HoldingState.DRAINING, HoldingState.REVOKING}
+
+
+WAYS = {
+    HoldingState.HELD: (),
+    HoldingState.DRAINING: (HoldingTrigger.RELEASED,),
+    HoldingState.REVOKING: (HoldingTrigger.RELEASED, HoldingTrigger.DRAINED),
+}
+
+ROWS = [row for row in HOLDING_ROWS.rows if row.at is not HoldingState.FREE]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=str)
+def test_a_row_leads_where_it_says(row) -> None:
+    holdings = held(A0)
+    for trigger in WAYS[row.at]:
+        holdings = holdings.after(trigger, holdings.claims)
+    after = holdings.after(row.on, holdings.claims)
+    if row.to is HoldingState.FREE:
+        assert after.claims == ()
+    else:
+        assert after.having(row.to) == holdings.claims
+
+
+def test_every_trigger_possible_in_a_state_has_its_row() -> None:
+    releasing = {HoldingTrigger.RELEASED, HoldingTrigger.RETURNED, HoldingTrigger.LOST}
+    expectation: Expectation[HoldingState, HoldingTrigger, HoldingGuard, HoldingAction] = (
+        Expectation(
+            possible={
+                HoldingState.FREE: frozenset({HoldingTrigger.ACQUIRED}),
+                HoldingState.HELD: frozenset(releasing),
+                HoldingState.DRAINING: frozenset(releasing | {HoldingTrigger.DRAINED}),
+                HoldingState.REVOKING: frozenset(releasing | {HoldingTrigger.REVOKED}),
+            },
+            start=HoldingState.FREE,
+            families=(),
+            actions=frozenset(),
+            rearms={},
+        )
+    )
+    assert findings(HOLDING_ROWS, expectation) == ()
