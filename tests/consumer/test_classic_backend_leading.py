@@ -112,6 +112,9 @@ async def test_metadata_that_does_not_come_holds_a_round_up_but_ends_no_membersh
         assert member.backend.membership.partitions == partitions(0, 1)
         assert on.group.given("other") == frozenset()
         assert member.application.of_kind(ChangeKind.LOST) == []
+        on.cluster.add_topic("elsewhere", 1)
+        on.group.coordinator.on(MetadataRequest, on.cluster.metadata)
+        await until(lambda: on.group.given("other"), 400.0, "the topic is given when it is seen")
 
 
 async def test_a_slow_answer_about_topics_is_waited_for() -> None:

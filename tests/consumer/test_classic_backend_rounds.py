@@ -4,7 +4,7 @@ import anyio
 
 from kgroup.codes import ErrorCode
 from kgroup.testing.scripted import Lost, Seen
-from kgroup.types import ChangeKind, Subscription, TopicPartition
+from kgroup.types import ChangeKind, MemberState, Subscription, TopicPartition
 from kgroup.wire.consumer_protocol import decode_subscription
 from kgroup.wire.messages import (
     HeartbeatRequest,
@@ -95,6 +95,19 @@ async def test_a_sync_that_is_never_answered_is_given_up_and_its_connection_too(
         first, second = on.seen(SyncGroupRequest)[:2]
         assert REBALANCE + 5.0 <= second.at - first.at < REBALANCE + 6.0
         assert second.connection != first.connection
+
+
+async def test_who_asks_again_does_not_wait_behind_a_sync_that_is_parked() -> None:
+    """A coordinator answers one request of a connection at a time, and this one never."""
+    async with scene() as on:
+        member = await on.joined()
+        held = on.group.coordinator.hold(SyncGroupRequest)
+        on.group.rebalance()
+        await until(lambda: held.asked, 10.0, "a sync is parked")
+        member.backend.subscribe(None)
+        await member.reaches(MemberState.UNSUBSCRIBED, within=5.0)
+        member.backend.subscribe(Subscription(topics=frozenset({"t"})))
+        await member.owns(partitions(0, 1, 2, 3), within=5.0)
 
 
 async def test_partitions_are_kept_while_a_member_is_taken_in() -> None:

@@ -69,6 +69,7 @@ class CancellationContract:
                 await harness.settle(one)
                 with anyio.move_on_after(moment):
                     await one.backend.leave(Leave.LEAVE, "cancelled", timeout=5.0)
+                assert one.backend.membership.state is MemberState.LEFT
                 await one.backend.leave(Leave.LEAVE, "once more", timeout=5.0)
                 assert one.backend.membership.state is MemberState.LEFT
                 # It has left: who comes next need not wait for a session to end.
