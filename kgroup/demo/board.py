@@ -130,6 +130,7 @@ class Board:
         handled: partition -> highest position any member has told.
         generation: highest generation any member has told.
         happenings: in order of time.
+        reasons: what was done to members since that generation, and makes the next one.
     """
 
     partitions: int
@@ -139,6 +140,7 @@ class Board:
     handled: Mapping[int, int] = field(default_factory=dict)
     generation: int | None = None
     happenings: tuple[Happening, ...] = ()
+    reasons: tuple[str, ...] = ()
 
     def row(self, label: str) -> Row | None:
         """Return a member's row, None for an unknown one."""
@@ -198,6 +200,9 @@ class Board:
             board = replace(self, rows=(*self.rows, fresh))
         else:
             board = self._with_row(fresh)
+        if self.row(label) is None or instance is None:
+            # A static member that comes back makes no new generation.
+            board = board.with_reason(f"{label} joined")
         return board.with_happening(text)
 
     def with_condition(self, label: str, condition: Condition, text: str = "") -> "Board":
@@ -206,6 +211,10 @@ class Board:
         if row is None:
             return self
         board = self._with_row(replace(row, condition=condition))
+        if condition is Condition.KILLED:
+            board = board.with_reason(f"{label} was killed")
+        elif condition is Condition.CLOSING and row.instance is None:
+            board = board.with_reason(f"{label} left")
         return board.with_happening(text) if text else board
 
     def with_status(self, label: str, status: Status) -> "Board":
@@ -225,8 +234,10 @@ class Board:
         told = status.generation
         if told is None or (self.generation is not None and told <= self.generation):
             return board
-        why = status.cause or "no cause given"
-        return replace(board, generation=told).with_happening(f"generation {told}: {why}")
+        said = () if status.cause is None else (status.cause,)
+        why = "; ".join((*self.reasons, *said)) or "no cause given"
+        board = replace(board, generation=told, reasons=())
+        return board.with_happening(f"generation {told}: {why}")
 
     def with_ends(self, ends: Mapping[int, int]) -> "Board":
         """Note how far the producer is."""
@@ -239,6 +250,10 @@ class Board:
     def with_happening(self, text: str) -> "Board":
         """Add a line to the chronicle."""
         return replace(self, happenings=(*self.happenings, Happening(self.at, text)))
+
+    def with_reason(self, reason: str) -> "Board":
+        """Note why the next generation comes."""
+        return replace(self, reasons=(*self.reasons, reason))
 
     def _with_row(self, changed: Row) -> "Board":
         rows = tuple(changed if row.label == changed.label else row for row in self.rows)

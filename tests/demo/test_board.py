@@ -64,7 +64,25 @@ def test_each_generation_is_told_once_with_its_cause():
     board = board.with_status("m1", status(0, generation=2, cause="somebody joined"))
     board = board.with_status("static", status(2, 3, generation=2, cause="somebody joined"))
     told = [happening.text for happening in board.happenings if "generation" in happening.text]
-    assert told == ["generation 1: no cause given", "generation 2: somebody joined"]
+    assert told == ["generation 1: m1 joined", "generation 2: static joined; somebody joined"]
+
+
+def test_a_generation_is_told_with_what_was_done_to_members_before_it():
+    board = two_members().with_status("m1", status(0, generation=2))
+    board = board.with_condition("m1", Condition.KILLED, "m1 is killed")
+    board = board.with_status("static", status(2, 3, generation=3, cause="a round"))
+    board = board.with_status("static", status(2, 3, generation=4, cause="another round"))
+    told = [each.text for each in board.happenings if "generation" in each.text]
+    assert told[-2:] == ["generation 3: m1 was killed; a round", "generation 4: another round"]
+
+
+def test_a_static_member_that_restarts_is_no_cause_of_a_generation():
+    board = two_members().with_status("m1", status(0, generation=2))
+    board = board.with_condition("static", Condition.CLOSING, "static is restarted")
+    board = board.with_member("static", "i", "static is back")
+    board = board.with_condition("m1", Condition.CLOSING, "m1 is closed")
+    board = board.with_status("static", status(2, 3, generation=3))
+    assert board.happenings[-1].text == "generation 3: m1 left"
 
 
 def test_happenings_carry_the_time_of_the_board():

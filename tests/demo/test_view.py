@@ -31,7 +31,7 @@ def test_the_picture_shows_who_owns_what_the_lag_and_the_generation():
 
 def test_the_picture_shows_each_rebalance_with_its_cause():
     board = two_members().with_status("m1", status(0, generation=2, cause="m3 joined"))
-    assert "generation 2: m3 joined" in drawn(board)
+    assert "generation 2: static joined; m3 joined" in drawn(board)
 
 
 def test_the_picture_shows_a_killed_member_and_a_partition_without_an_owner():
