@@ -85,6 +85,7 @@ class _Bench:
     """Everything that watches one run."""
 
     def __init__(self, truth: Truth, oracles: Sequence[Oracle], *, clean_handover: bool) -> None:
+        self._asked = bool(truth.bounds or truth.produced)
         self._deliveries = Deliveries(truth, clean_handover=clean_handover)
         self._silences = Silences()
         self._oracles: tuple[Oracle, ...] = (DeliveryGate(), OneOwnerInTime(), *oracles)
@@ -137,6 +138,8 @@ class _Bench:
             self._found(finding)
         self._silent_ends()
         self._mixed()
+        if not self._asked:
+            self._note("no broker was asked where partitions end: what was lost there is not seen")
         accounts = self._deliveries.accounts
         if not any(account.records for account in accounts.values()):
             text = f"{self._entries} entries of {len(self._members)} members hold no delivery"

@@ -119,6 +119,13 @@ def test_records_at_the_end_of_the_log_are_lost_when_the_broker_has_them():
     assert (kinds(verdict), row(verdict, 0).lost) == ({ProblemKind.LOST}, 2)
 
 
+def test_a_verdict_without_a_brokers_word_says_what_it_cannot_see():
+    history, member = one_member(0)
+    member.deliver(0, 5)
+    assert any("no broker was asked" in note for note in judged(history).notes)
+    assert not any("no broker" in note for note in judged(history, ends={0: 5}).notes)
+
+
 def test_a_partition_that_nobody_was_given_is_lost():
     history, member = one_member(0)
     member.deliver(0, 5)
