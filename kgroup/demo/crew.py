@@ -30,7 +30,7 @@ _STOPPED: Final = (Condition.CLOSED, Condition.KILLED, Condition.FAILED)
 
 
 class MemberFailedError(KGroupError):
-    """A member's process ended although nobody had asked it to.
+    """A member's process ended although nobody had asked it to, or failed to close.
 
     Args:
         label: the member.
@@ -39,7 +39,7 @@ class MemberFailedError(KGroupError):
     """
 
     def __init__(self, label: str, code: int, said: str) -> None:
-        super().__init__(f"member {label} ended by itself with exit code {code}\n{said}".rstrip())
+        super().__init__(f"member {label} failed with exit code {code}\n{said}".rstrip())
         self.label = label
         self.code = code
 
@@ -141,12 +141,14 @@ class Crew:
         label = hand.plan.label
         await self._hear(hand)
         code = await hand.process.wait()
-        if not hand.ending:
+        row = self._stage.board.row(label)
+        closing = row is not None and row.condition is Condition.CLOSING
+        # A member that was asked to close may still fail at it, or at its log.
+        if not hand.ending or (closing and code > 0):
             said = hand.errors.read_text(encoding="utf-8", errors="replace")[-_LAST_WORDS:]
             self._note(label, Condition.FAILED)
             raise MemberFailedError(label, code, said)
-        row = self._stage.board.row(label)
-        if row is not None and row.condition is Condition.CLOSING:
+        if closing:
             self._note(label, Condition.CLOSED)
 
     async def _hear(self, hand: _Hand) -> None:

@@ -17,6 +17,7 @@ PATIENCE = 20.0
 SAYS = f"print({Status(state='stable', generation=1).line()!r}, flush=True)"
 LISTENS = f"import sys; print('chatter'); {SAYS}; sys.stdin.read()"
 DEAF = f"import time; {SAYS}; time.sleep(600)"
+FAILS_TO_CLOSE = f"{LISTENS}; sys.exit('no space')"
 FAILS = "import sys; print('it hurts', file=sys.stderr); sys.exit(3)"
 
 
@@ -76,6 +77,17 @@ async def test_a_member_that_ends_by_itself_ends_the_run_and_says_why(tmp_path: 
     assert isinstance(failed, MemberFailedError)
     assert (failed.label, failed.code) == ("m1", 3)
     assert "it hurts" in str(failed)
+
+
+async def test_a_member_that_fails_to_close_ends_the_run_too(tmp_path: Path):
+    async def run() -> None:
+        async with crew_of(FAILS_TO_CLOSE, tmp_path) as (crew, stage):
+            await start(crew, stage)
+            await crew.close("m1", "m1 is closed")
+
+    with pytest.raises(BaseExceptionGroup) as caught:
+        await run()
+    assert "no space" in str(caught.value.exceptions[0])
 
 
 async def test_no_process_is_left_however_deaf(tmp_path: Path):
