@@ -28,6 +28,8 @@ _MAX_PORT: Final = 65_535
 _MAX_SECONDS: Final = 2_147_483.0
 """Times travel as 32 bit milliseconds."""
 _MAX_BYTES: Final = 2**31 - 1
+_MAX_TEXT: Final = 2**15 - 1
+"""A string's length travels in 16 bits."""
 
 
 def check_names(names: Mapping[str, object]) -> None:
@@ -81,16 +83,23 @@ def _whole(least: int, most: int = _MAX_BYTES, *, optional: bool = False) -> Rul
 
 
 def _text(*, optional: bool) -> Rule:
-    bound = "a string that is not empty" + (", or None" if optional else "")
+    bound = f"a string of 1 to {_MAX_TEXT} bytes" + (", or None" if optional else "")
 
     def rule(name: str, value: object) -> str | None:
         if value is None and optional:
             return None
-        if not isinstance(value, str) or not value.strip():
+        if not isinstance(value, str) or not value.strip() or not _fits(value):
             raise ConfigError(name, value, bound)
         return value
 
     return rule
+
+
+def _fits(text: str) -> bool:
+    try:
+        return len(text.encode()) <= _MAX_TEXT
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return False
 
 
 def _flag(name: str, value: object) -> bool:

@@ -36,6 +36,8 @@ def test_an_option_like_no_other_gets_no_hint() -> None:
         ("group_id", ""),
         ("group_id", "  "),
         ("group_id", 7),
+        ("group_id", "g" * 2**15),
+        ("group_id", "half of a pair: \ud800"),
         ("session_timeout", 0),
         ("session_timeout", "45"),
         ("session_timeout", True),
