@@ -173,11 +173,11 @@ async def test_offsets_are_read_although_the_coordinator_answers_badly_at_first(
         assert read == {claim.tp: OffsetAndMetadata(5)}
 
 
-async def test_heartbeats_keep_their_interval_for_an_hour() -> None:
+async def test_heartbeats_keep_their_interval_for_a_long_time() -> None:
     async with scene() as on:
         await on.joined()
-        await anyio.sleep(3600.0)
+        await anyio.sleep(1200.0)
         beats = sorted(on.seen(HeartbeatRequest), key=at)
         gaps = [later.at - sooner.at for sooner, later in pairwise(beats)]
-        assert len(gaps) >= 3600 / HEARTBEAT * 0.9
+        assert len(gaps) >= 1200 / HEARTBEAT * 0.9
         assert max(gaps) <= 1.2 * HEARTBEAT
