@@ -177,9 +177,7 @@ class Conductor:
                         self._cluster.drop(effect.node_id, Lane.HEARTBEAT)
                 case Tell():
                     log.warning("%s: %s", effect.note.value, effect.detail)
-                case Raise():
-                    log.error("membership ended: %s", effect.error)
-                case CallListener() | Done():
+                case CallListener() | Raise() | Done():
                     pass
 
     async def _send(self, effect: Send) -> None:

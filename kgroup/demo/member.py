@@ -122,11 +122,15 @@ async def _consume(consumer: Consumer[bytes | None, bytes | None], work: _Work) 
 
 
 async def _report(consumer: Consumer[bytes | None, bytes | None], work: _Work) -> None:
+    """Write a line for every change of the membership, and one per interval for the positions."""
+    changes = consumer.membership_changes()
+    membership = consumer.membership
     while True:
-        status = status_of(consumer.membership, work.records, work.positions)
+        status = status_of(membership, work.records, work.positions)
         sys.stdout.write(status.line() + "\n")
         sys.stdout.flush()
-        await anyio.sleep(_STATUS_INTERVAL)
+        with anyio.move_on_after(_STATUS_INTERVAL):
+            membership = await anext(changes)
 
 
 def main(argument: str) -> None:

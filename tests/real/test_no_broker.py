@@ -10,6 +10,8 @@ import pytest
 from kgroup import Consumer
 from kgroup.errors import NoBrokerError
 
+pytestmark = pytest.mark.slow
+
 TIMEOUT = 3.0
 
 
