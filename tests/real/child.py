@@ -7,6 +7,7 @@ Never: tells its parent anything but by its event log: that is what the run is j
 import json
 import signal
 import sys
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
@@ -37,14 +38,20 @@ class Child:
     def __init__(self, process: Process, log: Path) -> None:
         self._process = process
         self._log = log
+        self._read_to = 0
+        self._entries: list[Entry] = []
 
     def entries(self) -> list[Entry]:
         """Return what it has logged so far."""
-        if not self._log.exists():
-            return []
-        with self._log.open(encoding="utf-8") as lines:
-            found = list(read_entries(lines, self._log.name))
-        return [entry for entry in found if not isinstance(entry, BadLine)]
+        if self._log.exists():
+            with self._log.open(encoding="utf-8", newline="\n") as file:
+                file.seek(self._read_to)
+                news = file.read()
+            whole = news[: news.rfind("\n") + 1]
+            self._read_to += len(whole)  # the log is plain ASCII
+            found = read_entries(whole.splitlines(), self._log.name)
+            self._entries += [entry for entry in found if not isinstance(entry, BadLine)]
+        return self._entries
 
     @property
     def seen(self) -> list[tuple[TopicPartition, int]]:
@@ -72,16 +79,20 @@ class Child:
 
 
 @asynccontextmanager
-async def child(topic: str, log: Path, backend: str, **options: Any) -> AsyncIterator[Child]:
+async def child(
+    topic: str, log: Path, backend: str, *, work: float = 0.0, **options: Any
+) -> AsyncIterator[Child]:
     """Have a member's process for one block; it does not outlive it.
 
     Args:
         topic: what it reads.
         log: file of its event log.
         backend: "asyncio" or "trio".
+        work: seconds it is busy with each record; its event loop stands still meanwhile.
         options: of its consumer.
     """
-    orders = json.dumps({"topic": topic, "backend": backend, "journal": str(log), **options})
+    told = {"topic": topic, "work": work, "journal": str(log), **options}
+    orders = json.dumps({"backend": backend, **told})
     command = [sys.executable, "-m", "tests.real.child", orders]
     process = await anyio.open_process(command, cwd=_ROOT, stdout=None, stderr=None)
     try:
@@ -93,20 +104,21 @@ async def child(topic: str, log: Path, backend: str, **options: Any) -> AsyncIte
             await process.aclose()
 
 
-async def _serve(topic: str, options: dict[str, Any]) -> None:
+async def _serve(topic: str, work: float, options: dict[str, Any]) -> None:
     async with Consumer(topic, **options) as consumer, anyio.create_task_group() as tasks:
-        tasks.start_soon(_read, consumer)
+        tasks.start_soon(_read, consumer, work)
         await anyio.to_thread.run_sync(sys.stdin.read, abandon_on_cancel=True)
         await consumer.close()
         tasks.cancel_scope.cancel()
 
 
-async def _read(consumer: Consumer[Any, Any]) -> None:
-    async for batch in consumer.batches():
-        batch.done()
+async def _read(consumer: Consumer[Any, Any], work: float) -> None:
+    async for _ in consumer:
+        time.sleep(work)  # noqa: ASYNC251 - code of an application that computes
 
 
 if __name__ == "__main__":
-    told = json.loads(sys.argv[1])
-    backend_name = told.pop("backend")
-    anyio.run(partial(_serve, told.pop("topic"), told), backend=backend_name)
+    orders = json.loads(sys.argv[1])
+    backend_name = orders.pop("backend")
+    serve = partial(_serve, orders.pop("topic"), orders.pop("work"), orders)
+    anyio.run(serve, backend=backend_name)

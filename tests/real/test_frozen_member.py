@@ -15,6 +15,12 @@ from tests.real.members import group_on
 pytestmark = pytest.mark.real
 
 SESSION = 2.0
+WORK = 0.02
+"""Seconds the frozen member is busy with each record: longer than it takes to write another, so
+that it is frozen in the middle of its work, with records in its buffers and the next one due."""
+RUN = 5
+"""Records it takes in one run, without a turn of its event loop: only the gate, asked at each
+hand-out, can stop it in time."""
 
 
 async def test_a_member_frozen_past_its_session_delivers_nothing_on_waking(
@@ -25,22 +31,22 @@ async def test_a_member_frozen_past_its_session_delivers_nothing_on_waking(
     async with group_on(ground, tmp_path, session_timeout=SESSION, max_poll_interval=5.0) as group:
         awake = await group.join("awake")
         await group.settled(6)
-        options = {**group.options("frozen"), "journal": str(log)}
+        options = {**group.options("frozen"), "work": WORK, "max_poll_records": RUN}
         async with child(ground.topic, log, anyio_backend_name, **options) as frozen:
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(ground.stream, 0.01)
+                tasks.start_soon(ground.stream, WORK / 2)
                 await eventually(lambda: delivered_from(frozen) == 3, "the child reads its half")
                 frozen.freeze()
-                before = len(frozen.entries())
                 await eventually(lambda: awake.owned == ground.all_partitions, "all has moved")
+                before = len(frozen.entries())
                 frozen.wake()
                 await eventually(
                     lambda: delivered_from(frozen, before) == 3, "the child is a member again"
                 )
                 tasks.cancel_scope.cancel()
-            await ground.stored()
-            await group.all_read(frozen)
             await frozen.close()
+        await ground.stored()
+        await group.all_read(frozen)
         await group.end()
     woken = [entry.event for entry in frozen.entries()[before:]]
     first = next(event for event in woken if isinstance(event, Delivered | OwnershipStep))
