@@ -45,25 +45,29 @@ async def test_the_older_of_two_twins_is_fenced_and_reads_nothing_more(
     kafka: RealKafka, tmp_path: Path
 ) -> None:
     ground = await lay_ground(kafka, 4)
-    async with group_on(ground, tmp_path) as group, anyio.create_task_group() as tasks:
-        tasks.start_soon(ground.stream)
-        older = await group.join("older", group_instance_id="one")
-        other = await group.join("other", group_instance_id="two")
-        await group.settled(2, 2)
-        told = len(other.changes)
-        younger = await group.join("younger", group_instance_id="one")
-        took = await eventually(lambda: older.finished.is_set(), "the older one ends", timeout=5)
-        assert isinstance(older.failure, FencedError), older.failure
-        assert took < 2.0, f"heard of it after {took:.2f} s, heartbeats come every 0.3 s"
-        last = len(older.reads)
-        await group.leave(older)
-        await group.settled(2, 2)
-        before = len(younger.reads)
-        await eventually(lambda: len(younger.reads) > before + 20, "the younger one reads on")
-        assert len(older.reads) == last
-        assert len(other.changes) == told
-        tasks.cancel_scope.cancel()
-    await ground.stored()
+    async with group_on(ground, tmp_path) as group:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(ground.stream)
+            older = await group.join("older", group_instance_id="one")
+            other = await group.join("other", group_instance_id="two")
+            await group.settled(2, 2)
+            told = len(other.changes)
+            younger = await group.join("younger", group_instance_id="one")
+            ended = older.finished.is_set
+            took = await eventually(ended, "the older one ends", timeout=5)
+            assert isinstance(older.failure, FencedError), older.failure
+            assert took < 2.0, f"heard of it after {took:.2f} s, heartbeats come every 0.3 s"
+            last = len(older.reads)
+            await group.leave(older)
+            await group.settled(2, 2)
+            before = len(younger.reads)
+            await eventually(lambda: len(younger.reads) > before + 20, "the younger one reads on")
+            assert len(older.reads) == last
+            assert len(other.changes) == told
+            tasks.cancel_scope.cancel()
+        await ground.stored()
+        await group.all_read(older)
+        await group.end()
     # Until its next heartbeat the older twin cannot know, so both owned the same for that long:
     # the audit says so, and finds nothing else.
     verdict = await group.judged()
