@@ -12,7 +12,10 @@ from kgroup.errors import NoBrokerError
 
 pytestmark = pytest.mark.slow
 
+pytestmark = pytest.mark.slow
+
 TIMEOUT = 3.0
+"""Longer than the first address may keep the second from its turn (2 s)."""
 
 
 @pytest.fixture
