@@ -196,7 +196,7 @@ async def test_a_refused_partition_raises_with_every_outcome() -> None:
         assert (await stage.consumer.commit({A: 1})).ok
 
 
-async def test_a_failed_auto_commit_is_said_and_tried_again(
+async def test_a_failed_auto_commit_is_said_once_and_tried_again(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async with entered(full(), auto_commit_interval=1.0) as stage:
@@ -205,8 +205,8 @@ async def test_a_failed_auto_commit_is_said_and_tried_again(
         await stage.consumer.getmany(max_records=5, timeout=1)
         await stage.consumer.getmany(max_records=5, timeout=1)
         with caplog.at_level(logging.WARNING, logger="kgroup"):
-            await anyio.sleep(2)
-        assert "partition=t-0 offset=5 unknown" in caplog.text
+            await anyio.sleep(5)
+        assert caplog.text.count("partitions=t-0 unknown") == 1
         stage.group.commit_status = CommitStatus.COMMITTED
         await anyio.sleep(2)
         assert stage.group.offsets[A] == 5
