@@ -21,7 +21,6 @@ __all__ = [
     "ConnectionLostError",
     "CorruptRecordError",
     "DecodeError",
-    "ExpelledError",
     "FencedError",
     "GroupError",
     "IllegalStateError",
@@ -278,10 +277,6 @@ class GroupError(KGroupError):
 
 class FencedError(GroupError):
     """Another member uses the same group instance id; this one may do nothing more (KIP-345)."""
-
-
-class ExpelledError(GroupError):
-    """The coordinator no longer counts this member in; its partitions are lost."""
 
 
 class AssignmentError(GroupError):

@@ -27,7 +27,11 @@ class TopicInterest:
         self._tell()
 
     def lead(self, topics: frozenset[str]) -> None:
-        """Watch the group's topics beside them; empty when this member does not lead."""
+        """Watch the group's topics beside them.
+
+        A former leader goes on watching: it may lead again, and must not assign from counts that
+        nobody kept fresh.
+        """
         if topics != self._group:
             self._group = topics
             self._tell()

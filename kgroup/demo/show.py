@@ -25,18 +25,7 @@ __all__ = ["run_demo"]
 
 
 def run_demo(*, seconds: float, members: int, tty: bool) -> int:
-    """Run the demo and return its exit code: 0 only if the verdict is clean.
-
-    Args:
-        seconds: how long the group works after it has settled.
-        members: how many it starts with, at least 2.
-        tty: draw a live view; False prints lines. Without a terminal lines are printed anyway.
-
-    Raises:
-        UnsupportedError: no Kafka can be had here; it names the ways to have one.
-        KGroupError: a member ended by itself, or the broker refused.
-        TimeoutError: something did not happen in time.
-    """
+    """Run the demo and return its exit code, as `kgroup.demo.run` says."""
     console = Console()
     say = partial(console.print, markup=False, highlight=False, soft_wrap=True)
     live = tty and console.is_terminal

@@ -68,11 +68,6 @@ class Period:
         """Whether it has begun and has not ended."""
         return self.began is not None and self.ended is None
 
-    @property
-    def deliverable(self) -> bool:
-        """Whether records may be delivered under it."""
-        return self.owned and self.revoking is None
-
 
 class Periods:
     """Follows the periods of all members; show it every entry, in order of time."""

@@ -119,7 +119,7 @@ class EnforceRebalance:
 
 @dataclass(frozen=True, slots=True)
 class MetadataChanged:
-    """The cluster view changed: topic -> partition count, topics without partitions absent."""
+    """The cluster view changed: topic -> partition count, 0 for a topic that is not there."""
 
     counts: Mapping[str, int]
 
