@@ -20,6 +20,7 @@ from kgroup.consumer.fetching import Fetching
 from kgroup.consumer.flow import Flow
 from kgroup.consumer.gate import Gate
 from kgroup.consumer.listener import ListenerCalls
+from kgroup.consumer.logs import Logs
 from kgroup.consumer.owned import OwnedPartitions
 from kgroup.consumer.ownership import Ownership
 from kgroup.consumer.positioning import Positioning
@@ -69,6 +70,7 @@ class Parts:
         calls: the listener.
         ownership: carries out changes.
         flow: positions and pauses.
+        logs: asks what the logs hold.
     """
 
     ports: Ports
@@ -88,6 +90,7 @@ class Parts:
     calls: ListenerCalls
     ownership: Ownership
     flow: Flow
+    logs: Logs
 
 
 def assemble(
@@ -118,6 +121,7 @@ def assemble(
     delivery = Delivery(OwnedPartitions(), Ledger(), gate, pulses, sink)
     committing = Committing(delivery, gate)
     positioning = Positioning(settings, cluster, delivery, pulses, sink)
+    logs = Logs(cluster, settings)
     calls = ListenerCalls(consumer, sink, config.poll_interval)
     commits = config.enable_auto_commit and config.group_id is not None
     ownership = Ownership(delivery, gate, pulses, committing, calls, sink)
@@ -139,7 +143,8 @@ def assemble(
         auto_commit=AutoCommit(committing, config.commit_interval) if commits else None,
         calls=calls,
         ownership=ownership,
-        flow=Flow(delivery, positioning, pulses, sink),
+        flow=Flow(delivery, positioning, pulses, logs, sink),
+        logs=logs,
     )
 
 

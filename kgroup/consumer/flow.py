@@ -1,20 +1,26 @@
 """Where reading goes on, and whether: position, seek, pause.
 
-Decides: that each acts on the claim held at the call, at once.
+Decides: that each acts on the claim held at the call. A seek to a place that must be asked for
+moves nothing unless every partition has an answer:
+1. a place is asked for; 2. the partition is lost, or sought elsewhere; 3. the answer comes: the
+claim or its seek number is another one, that partition stays where it is.
 Never: waits longer than it is told; touches a partition that is not owned.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Final
 
 import anyio
 
 from kgroup.consumer.delivery import Delivery
+from kgroup.consumer.logs import Logs
+from kgroup.consumer.owned import Owned
 from kgroup.consumer.positioning import Positioning
 from kgroup.consumer.pulses import Pulses
 from kgroup.errors import ArgumentError
 from kgroup.journal import Paused, Resumed, Sink
-from kgroup.types import TopicPartition
+from kgroup.net.log_offsets import OffsetSpec
+from kgroup.types import OffsetAndMetadata, TopicPartition
 
 __all__ = ["Flow"]
 
@@ -28,14 +34,21 @@ class Flow:
         delivery: what is owned and handed out.
         positioning: sets positions.
         pulses: waited for and fired.
+        logs: knows where they begin and end.
         sink: takes the journal's events.
     """
 
     def __init__(
-        self, delivery: Delivery, positioning: Positioning, pulses: Pulses, sink: Sink
+        self,
+        delivery: Delivery,
+        positioning: Positioning,
+        pulses: Pulses,
+        logs: Logs,
+        sink: Sink,
     ) -> None:
         self._delivery = delivery
         self._positioning = positioning
+        self._logs = logs
         self._pulses = pulses
         self._sink = sink
 
@@ -61,10 +74,59 @@ class Flow:
                     await self._pulses.news.wait()
         raise TimeoutError(f"{tp}: no position was found within {timeout:g} s")
 
-    def seek(self, tp: TopicPartition, offset: int) -> None:
-        """Hand out `offset` next; what is buffered is dropped."""
+    def lag(self, tp: TopicPartition) -> int | None:
+        """Return how many offsets are left to hand out, None before the first fetch."""
         (owned,) = self._delivery.owned.require([tp])
-        self._positioning.seek(owned, _sound(offset))
+        handed = self._delivery.ledger.handed(owned.claim)
+        end = owned.last_stable_offset if self._logs.committed_only else owned.high_watermark
+        return None if handed is None or end is None else max(end - handed, 0)
+
+    # -- seeking ---------------------------------------------------------------------------
+
+    def seek(self, tp: TopicPartition, to: int | OffsetAndMetadata) -> None:
+        """Hand out an offset next; what is buffered is dropped."""
+        offset, epoch = (to.offset, to.leader_epoch) if isinstance(to, tuple) else (to, None)
+        (owned,) = self._delivery.owned.require([tp])
+        self._positioning.seek(owned, _sound(offset), epoch)
+
+    async def seek_to_end(
+        self, tps: Collection[TopicPartition], end: OffsetSpec, timeout: float | None
+    ) -> dict[TopicPartition, int]:
+        """Go on at one end of each log; return the offsets."""
+        asked = self._asked(tps)
+        found = await self._logs.ends([owned.tp for owned in asked], end, timeout)
+        for owned, seek in asked.items():
+            if self._unmoved(owned, seek):
+                place = found[owned.tp]
+                self._positioning.seek(owned, place.offset, place.leader_epoch)
+        return {tp: place.offset for tp, place in found.items()}
+
+    async def seek_to_committed(
+        self, tps: Collection[TopicPartition], timeout: float
+    ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
+        """Go on at what the group has committed; where that is nothing, nothing changes."""
+        asked = self._asked(tps)
+        backend = self._delivery.gate.backend
+        found = await backend.committed([owned.tp for owned in asked], timeout=timeout)
+        for owned, seek in asked.items():
+            committed = found.get(owned.tp)
+            if committed is not None and self._unmoved(owned, seek):
+                self._positioning.seek(owned, committed.offset, committed.leader_epoch)
+        return found
+
+    def _asked(self, tps: Collection[TopicPartition]) -> dict[Owned, int]:
+        owned = self._delivery.owned
+        return {each: each.position.seek for each in owned.require(tps or owned.partitions)}
+
+    def _unmoved(self, owned: Owned, seek: int) -> bool:
+        held = self._delivery.owned.of(owned.claim) is owned
+        return held and owned.position.seek == seek
+
+    # -- pausing ---------------------------------------------------------------------------
+
+    def paused(self) -> frozenset[TopicPartition]:
+        """Return every owned partition that is held back."""
+        return frozenset(owned.tp for owned in self._delivery.owned if owned.paused)
 
     def pause(self, tps: Collection[TopicPartition]) -> None:
         """Hand out nothing of some partitions, and fetch nothing more for them."""

@@ -32,6 +32,9 @@ class Owned:
         failures: failed questions in a row.
         retry_at: instant before which nothing is asked.
         turn: number of its latest useful fetch; the lowest is asked first.
+        high_watermark: end of the log, as the latest answer said; None before one.
+        last_stable_offset: end of what transactions have decided; likewise.
+        log_start_offset: first offset the log still holds; likewise.
     """
 
     claim: Claim
@@ -44,6 +47,9 @@ class Owned:
     failures: int = 0
     retry_at: float = 0.0
     turn: int = 0
+    high_watermark: int | None = None
+    last_stable_offset: int | None = None
+    log_start_offset: int | None = None
 
     @property
     def tp(self) -> TopicPartition:

@@ -159,8 +159,8 @@ class Cluster:
             await self._next_news()
         return self._view
 
-    async def look_up(self, topics: frozenset[str], timeout: float) -> ClusterView:
-        """Ask once about topics that need not be watched; `view` learns only the brokers.
+    async def look_up(self, topics: frozenset[str] | None, timeout: float) -> ClusterView:
+        """Ask once about topics that need not be watched, None for all; `view` learns the brokers.
 
         Raises:
             NoBrokerError: nobody answered.

@@ -1,0 +1,128 @@
+"""What the logs hold: questions about any partition, owned or not.
+
+Decides: the shape of the questions an application may ask, and of their answers.
+Never: moves a position; answers for some partitions and hides that others failed.
+KIPs: 79 (offsets for times), 98 (the end is the last stable offset under read_committed).
+"""
+
+from collections.abc import Collection, Mapping
+from datetime import datetime
+
+from kgroup.config import FetchSettings
+from kgroup.errors import ArgumentError
+from kgroup.net.cluster import Cluster
+from kgroup.net.log_offsets import ListedOffset, OffsetSpec, list_offsets
+from kgroup.types import IsolationLevel, OffsetAndTimestamp, TopicPartition
+
+__all__ = ["Logs", "Times", "check_partition"]
+
+Times = Mapping[TopicPartition, int | datetime]
+"""Partition -> milliseconds since the epoch, or a time with a zone."""
+
+
+class Logs:
+    """Asks the leaders of partitions, and the cluster about topics.
+
+    Args:
+        cluster: connections and metadata; not owned.
+        settings: isolation level and patience.
+    """
+
+    def __init__(self, cluster: Cluster, settings: FetchSettings) -> None:
+        self._cluster = cluster
+        self._settings = settings
+
+    @property
+    def committed_only(self) -> bool:
+        """Whether a log ends, for this consumer, where its oldest open transaction begins."""
+        return self._settings.isolation_level is IsolationLevel.READ_COMMITTED
+
+    async def ends(
+        self, tps: Collection[TopicPartition], end: OffsetSpec, timeout: float | None
+    ) -> dict[TopicPartition, ListedOffset]:
+        """Return where logs begin or end.
+
+        Raises:
+            BrokerError: a leader refused.
+            TimeoutError: a partition had no answer in time.
+        """
+        listed = await self._list(dict.fromkeys(tps, end), timeout)
+        missing = [tp for tp, found in listed.items() if found is None]
+        if missing:
+            raise TimeoutError(f"{missing[0]}: its leader named no {end.name.lower()} offset")
+        return {tp: found for tp, found in listed.items() if found is not None}
+
+    async def at_times(
+        self, times: Times, timeout: float | None
+    ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
+        """Return the first offset at or after each time, None where no record is that young.
+
+        Raises:
+            ArgumentError: a time is negative, has no zone, or is none; nothing was asked.
+            BrokerError, TimeoutError: as `ends`.
+        """
+        asked = {tp: _milliseconds(tp, at) for tp, at in times.items()}
+        listed = await self._list(asked, timeout)
+        return {tp: _with_time(found) for tp, found in listed.items()}
+
+    async def _list(
+        self, wanted: Mapping[TopicPartition, OffsetSpec | int], timeout: float | None
+    ) -> Mapping[TopicPartition, ListedOffset | None]:
+        for tp in wanted:
+            check_partition(tp)
+        found = await list_offsets(
+            self._cluster,
+            wanted,
+            isolation=self._settings.isolation_level,
+            timeout=self._settings.request_timeout if timeout is None else timeout,
+        )
+        return found.all()
+
+    async def topics(self, timeout: float | None) -> frozenset[str]:
+        """Return the name of every topic this client may see, internal ones too.
+
+        Raises:
+            NoBrokerError, BrokerError, TimeoutError: nobody could say.
+        """
+        limit = self._settings.request_timeout if timeout is None else timeout
+        view = await self._cluster.look_up(None, limit)
+        return frozenset(name for name, topic in view.topics.items() if not topic.error)
+
+    def partitions_of(self, topic: str) -> frozenset[int] | None:
+        """Return the partition numbers of a topic as far as they are known; asks nobody."""
+        known = self._cluster.view.topics.get(topic)
+        return None if known is None or not known.partitions else frozenset(known.partitions)
+
+
+def check_partition(given: object) -> None:
+    """Refuse what is no partition.
+
+    Raises:
+        ArgumentError: it is none.
+    """
+    match given:
+        case (str(topic), int(number)) if topic and number >= 0:
+            return
+        case _:
+            raise ArgumentError("partition", given, "a TopicPartition(topic, partition)")
+
+
+def _milliseconds(tp: TopicPartition, at: object) -> int:
+    match at:
+        case bool():
+            pass
+        case int() if at >= 0:
+            return at
+        case datetime() if at.tzinfo is not None and at.timestamp() >= 0:
+            return round(at.timestamp() * 1000)
+        case _:
+            pass
+    expected = "milliseconds since the epoch, or a datetime with a zone"
+    raise ArgumentError(f"times[{tp}]", at, expected)
+
+
+def _with_time(found: ListedOffset | None) -> OffsetAndTimestamp | None:
+    if found is None:
+        return None
+    timestamp = -1 if found.timestamp is None else found.timestamp
+    return OffsetAndTimestamp(found.offset, timestamp, found.leader_epoch)
