@@ -249,6 +249,7 @@ class Fetching:
             check_crcs=self._settings.check_crcs,
         )
         owned.succeeded()
+        owned.heard(data)
         self._tell(question, chunk.next_offset, None)
         if chunk.next_offset > question.offset or chunk.error is not None:
             self._stock(question, chunk)

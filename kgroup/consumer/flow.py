@@ -2,8 +2,8 @@
 
 Decides: that each acts on the claim held at the call. A seek to a place that must be asked for
 moves nothing unless every partition has an answer:
-1. a place is asked for; 2. the partition is lost, or sought elsewhere; 3. the answer comes: the
-claim or its seek number is another one, that partition stays where it is.
+1. a place is asked for; 2. the partition is lost, or sought elsewhere; 3. the answer comes: it is
+under another claim or the application has spoken since, that partition stays where it is.
 Never: waits longer than it is told; touches a partition that is not owned.
 """
 
@@ -95,8 +95,8 @@ class Flow:
         """Go on at one end of each log; return the offsets."""
         asked = self._asked(tps)
         found = await self._logs.ends([owned.tp for owned in asked], end, timeout)
-        for owned, seek in asked.items():
-            if self._unmoved(owned, seek):
+        for owned, sought in asked.items():
+            if self._unmoved(owned, sought):
                 place = found[owned.tp]
                 self._positioning.seek(owned, place.offset, place.leader_epoch)
         return {tp: place.offset for tp, place in found.items()}
@@ -108,19 +108,19 @@ class Flow:
         asked = self._asked(tps)
         backend = self._delivery.gate.backend
         found = await backend.committed([owned.tp for owned in asked], timeout=timeout)
-        for owned, seek in asked.items():
+        for owned, sought in asked.items():
             committed = found.get(owned.tp)
-            if committed is not None and self._unmoved(owned, seek):
+            if committed is not None and self._unmoved(owned, sought):
                 self._positioning.seek(owned, committed.offset, committed.leader_epoch)
         return found
 
     def _asked(self, tps: Collection[TopicPartition]) -> dict[Owned, int]:
         owned = self._delivery.owned
-        return {each: each.position.seek for each in owned.require(tps or owned.partitions)}
+        return {each: each.sought for each in owned.require(tps or owned.partitions)}
 
-    def _unmoved(self, owned: Owned, seek: int) -> bool:
+    def _unmoved(self, owned: Owned, sought: int) -> bool:
         held = self._delivery.owned.of(owned.claim) is owned
-        return held and owned.position.seek == seek
+        return held and owned.sought == sought
 
     # -- pausing ---------------------------------------------------------------------------
 

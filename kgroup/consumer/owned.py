@@ -13,6 +13,7 @@ from kgroup.consumer.chunk import Chunk
 from kgroup.errors import NotOwnedError
 from kgroup.offsets.positions import Position
 from kgroup.types import Claim, TopicPartition
+from kgroup.wire.messages import PartitionData
 
 __all__ = ["Owned", "OwnedPartitions"]
 
@@ -32,6 +33,7 @@ class Owned:
         failures: failed questions in a row.
         retry_at: instant before which nothing is asked.
         turn: number of its latest useful fetch; the lowest is asked first.
+        sought: how often the application has set the position.
         high_watermark: end of the log, as the latest answer said; None before one.
         last_stable_offset: end of what transactions have decided; likewise.
         log_start_offset: first offset the log still holds; likewise.
@@ -47,6 +49,7 @@ class Owned:
     failures: int = 0
     retry_at: float = 0.0
     turn: int = 0
+    sought: int = 0
     high_watermark: int | None = None
     last_stable_offset: int | None = None
     log_start_offset: int | None = None
@@ -79,6 +82,13 @@ class Owned:
         self.failures, self.retry_at = 0, 0.0
         if not self.blocked:
             self.error = None
+
+    def heard(self, data: PartitionData) -> None:
+        """Note where an answer says the log begins and ends; a broker that is silent says -1."""
+        self.high_watermark = data.high_watermark if data.high_watermark >= 0 else None
+        stable = data.last_stable_offset
+        self.last_stable_offset = stable if stable >= 0 else self.high_watermark
+        self.log_start_offset = data.log_start_offset if data.log_start_offset >= 0 else None
 
     def forget_data(self) -> None:
         """Drop what is buffered and what was wrong: the position was set anew."""

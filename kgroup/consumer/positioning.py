@@ -85,6 +85,7 @@ class Positioning:
     def seek(self, owned: Owned, offset: int, leader_epoch: int | None = None) -> None:
         """Put a claim at an offset the application chose."""
         owned.position = owned.position.after(Sought(offset, leader_epoch))
+        owned.sought += 1
         owned.forget_data()
         self._ledger.begin(owned.claim, offset, leader_epoch)
         self._sink.emit(PositionMoved(owned.claim, offset, PositionMove.SEEK))

@@ -1,0 +1,247 @@
+"""What the application asks of logs, and seeks to places that must be asked for."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import anyio
+import pytest
+
+from kgroup.codes import ErrorCode
+from kgroup.consumer import Consumer
+from kgroup.errors import ArgumentError, BrokerError, ConfigError, IllegalStateError, NotOwnedError
+from kgroup.types import OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
+from kgroup.wire.messages import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+from tests.consumer.entered import A, B, by_hand, config_for, entered
+from tests.consumer.shelf import Shelf, offsets_of
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_the_ends_of_any_partition_can_be_asked() -> None:
+    shelf = Shelf(2, t=2)
+    shelf.fill(A, 10)
+    shelf.fill(B, 4)
+    shelf.logs[A].start = 3
+    async with by_hand(shelf, A) as stage:
+        assert await stage.consumer.beginning_offsets(A, B) == {A: 3, B: 0}
+        assert await stage.consumer.end_offsets(A, B) == {A: 10, B: 4}
+
+
+async def test_without_names_the_ends_of_what_is_owned_are_asked() -> None:
+    shelf = Shelf(t=2)
+    shelf.fill(B, 4)
+    async with by_hand(shelf, B) as stage:
+        assert await stage.consumer.end_offsets() == {B: 4}
+
+
+async def test_one_partition_without_an_answer_fails_the_question() -> None:
+    shelf = Shelf(t=2)
+    shelf.logs[B].error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    async with by_hand(shelf, A) as stage:
+        with pytest.raises(BrokerError, match="t-1"):
+            await stage.consumer.end_offsets(A, B, timeout=2)
+
+
+def _at(
+    offset: int, timestamp: int, asked: list[int]
+) -> Callable[[ListOffsetsRequest], ListOffsetsResponse]:
+    def answer(request: ListOffsetsRequest) -> ListOffsetsResponse:
+        (topic,) = request.topics
+        asked.extend(row.timestamp for row in topic.partitions)
+        rows = tuple(
+            ListOffsetsPartitionResponse(
+                partition_index=row.partition_index, offset=offset, timestamp=timestamp
+            )
+            for row in topic.partitions
+        )
+        return ListOffsetsResponse(
+            topics=(ListOffsetsTopicResponse(name=topic.name, partitions=rows),)
+        )
+
+    return answer
+
+
+async def test_a_time_is_milliseconds_or_a_datetime_with_a_zone() -> None:
+    shelf, asked = Shelf(t=2), list[int]()
+    shelf.broker(1).on(ListOffsetsRequest, _at(7, 1_500, asked))
+    async with by_hand(shelf, A) as stage:
+        at = datetime.fromtimestamp(1.25, tz=UTC)
+        found = await stage.consumer.offsets_for_times({A: 1_000, B: at})
+    assert found == {A: OffsetAndTimestamp(7, 1_500), B: OffsetAndTimestamp(7, 1_500)}
+    assert sorted(asked) == [1_000, 1_250]
+
+
+async def test_no_record_that_young_is_none_and_no_error() -> None:
+    shelf = Shelf(t=1)
+    shelf.broker(1).on(ListOffsetsRequest, _at(-1, -1, []))
+    async with by_hand(shelf, A) as stage:
+        assert await stage.consumer.offsets_for_times({A: 1_000}) == {A: None}
+
+
+@pytest.mark.parametrize("time", [-1, True, 1.5, datetime(2026, 1, 1), "now"])  # noqa: DTZ001
+async def test_a_time_that_is_none_is_refused_and_nothing_is_asked(time: object) -> None:
+    shelf = Shelf(t=1)
+    async with by_hand(shelf, A) as stage:
+        await stage.consumer.position(A)
+        before = len(shelf.broker(1).requests(ListOffsetsRequest))
+        with pytest.raises(ArgumentError, match="datetime with a zone"):
+            await stage.consumer.offsets_for_times({A: time})  # type: ignore[dict-item]
+        assert len(shelf.broker(1).requests(ListOffsetsRequest)) == before
+
+
+async def test_a_key_that_is_no_partition_is_refused() -> None:
+    async with by_hand(Shelf(t=1), A) as stage:
+        with pytest.raises(ArgumentError, match="TopicPartition"):
+            await stage.consumer.beginning_offsets("t")  # type: ignore[arg-type]
+
+
+async def test_topics_lists_more_than_what_is_read() -> None:
+    async with by_hand(Shelf(t=1, other=2), A) as stage:
+        assert await stage.consumer.topics() == {"t", "other"}
+
+
+async def test_partitions_of_a_topic_are_known_without_asking_or_not_at_all() -> None:
+    async with by_hand(Shelf(t=3, other=2), A) as stage:
+        await stage.consumer.position(A)
+        assert stage.consumer.partitions_for_topic("t") == frozenset(range(3))
+        assert stage.consumer.partitions_for_topic("other") is None
+
+
+# -- what fetching heard last --------------------------------------------------------------
+
+
+async def test_lag_counts_from_what_was_handed_out() -> None:
+    shelf = Shelf(t=1)
+    shelf.fill(A, 10)
+    async with by_hand(shelf, A) as stage:
+        assert stage.consumer.lag(A) is None
+        for _ in range(4):
+            await stage.consumer.getone(timeout=1)
+        assert stage.consumer.lag(A) == 6
+        assert stage.consumer.highwater(A) == 10
+
+
+async def test_what_is_not_owned_has_no_lag() -> None:
+    async with by_hand(Shelf(t=2), A) as stage:
+        for ask in (
+            stage.consumer.lag,
+            stage.consumer.highwater,
+            stage.consumer.last_stable_offset,
+        ):
+            with pytest.raises(NotOwnedError):
+                ask(B)
+
+
+# -- seeks ---------------------------------------------------------------------------------
+
+
+async def test_seeking_to_the_beginning_reads_everything_again() -> None:
+    shelf = Shelf(t=1)
+    shelf.fill(A, 5)
+    async with by_hand(shelf, A) as stage:
+        await stage.consumer.getmany(timeout=1)
+        assert await stage.consumer.seek_to_beginning() == {A: 0}
+        assert offsets_of(await stage.consumer.getmany(timeout=1)) == {A: [0, 1, 2, 3, 4]}
+
+
+async def test_seeking_to_the_end_skips_what_is_there_and_reads_what_comes() -> None:
+    shelf = Shelf(t=2)
+    shelf.fill(A, 5)
+    shelf.fill(B, 5)
+    async with by_hand(shelf, A, B) as stage:
+        assert await stage.consumer.seek_to_end(A) == {A: 5}
+        shelf.fill(A, 1)
+        assert (await stage.consumer.getone(A, timeout=1)).offset == 5
+        assert (await stage.consumer.getone(B, timeout=1)).offset == 0
+
+
+async def test_seeking_works_while_paused() -> None:
+    shelf = Shelf(t=1)
+    shelf.fill(A, 5)
+    async with by_hand(shelf, A) as stage:
+        stage.consumer.pause(A)
+        assert stage.consumer.paused() == {A}
+        assert await stage.consumer.seek_to_end(A) == {A: 5}
+        assert await stage.consumer.position(A) == 5
+
+
+async def test_when_one_end_cannot_be_asked_no_position_moves() -> None:
+    shelf = Shelf(t=2)
+    shelf.fill(A, 5)
+    async with by_hand(shelf, A, B) as stage:
+        await stage.consumer.position(A)
+        await stage.consumer.position(B)
+        shelf.logs[B].error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        with pytest.raises(BrokerError, match="t-1"):
+            await stage.consumer.seek_to_end(timeout=2)
+        assert await stage.consumer.position(A) == 0
+
+
+async def test_a_seek_that_was_overtaken_by_another_one_moves_nothing() -> None:
+    shelf = Shelf(t=1)
+    shelf.fill(A, 5)
+    async with by_hand(shelf, A) as stage:
+        await stage.consumer.position(A)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(stage.consumer.seek_to_end, A)
+            await anyio.lowlevel.checkpoint()
+            stage.consumer.seek(A, 2)
+        assert await stage.consumer.position(A) == 2
+
+
+async def test_seeking_to_committed_leaves_alone_what_has_no_commit() -> None:
+    shelf = Shelf(t=2)
+    shelf.fill(A, 5)
+    shelf.fill(B, 5)
+    async with entered(shelf) as stage:
+        await stage.give(A, B)
+        await stage.consumer.getmany(timeout=1)
+        stage.group.offsets.clear()
+        stage.group.offsets[A] = 1
+        found = await stage.consumer.seek_to_committed()
+        assert found == {A: OffsetAndMetadata(1), B: None}
+        assert [await stage.consumer.position(tp) for tp in (A, B)] == [1, 5]
+
+
+async def test_an_offset_with_its_epoch_can_be_sought() -> None:
+    shelf = Shelf(t=1)
+    shelf.fill(A, 5)
+    async with by_hand(shelf, A) as stage:
+        stage.consumer.seek(A, OffsetAndMetadata(3, "", 0))
+        assert (await stage.consumer.getone(timeout=1)).offset == 3
+
+
+async def test_seeking_what_is_not_owned_is_refused() -> None:
+    async with by_hand(Shelf(t=2), A) as stage:
+        with pytest.raises(NotOwnedError):
+            await stage.consumer.seek_to_end(A, B)
+
+
+async def test_committed_offsets_need_a_group() -> None:
+    shelf = Shelf(t=1)
+    async with by_hand(shelf, A, group_id=None) as stage:
+        with pytest.raises(ConfigError, match="group_id"):
+            await stage.consumer.seek_to_committed()
+        with pytest.raises(ConfigError, match="group_id"):
+            stage.consumer.group_metadata()
+
+
+async def test_group_metadata_is_the_generation_while_a_member() -> None:
+    async with entered(Shelf(t=1)) as stage:
+        await stage.give(TopicPartition("t", 0))
+        metadata = stage.consumer.group_metadata()
+        assert metadata is not None
+        assert (metadata.group_id, metadata.generation_id) == ("g", 1)
+
+
+async def test_before_entering_nothing_can_be_asked() -> None:
+    consumer = Consumer(config=config_for(Shelf(t=1)))
+    assert consumer.paused() == frozenset()
+    assert consumer.rebalances == 0
+    with pytest.raises(IllegalStateError, match="async with"):
+        await consumer.end_offsets(A)
