@@ -9,6 +9,7 @@ import pytest
 from kgroup.codes import ErrorCode
 from kgroup.consumer import Consumer
 from kgroup.errors import ArgumentError, BrokerError, ConfigError, IllegalStateError, NotOwnedError
+from kgroup.testing.scripted import Delayed
 from kgroup.types import OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
 from kgroup.wire.messages import (
     ListOffsetsPartitionResponse,
@@ -187,9 +188,11 @@ async def test_a_seek_that_was_overtaken_by_another_one_moves_nothing() -> None:
     shelf.fill(A, 5)
     async with by_hand(shelf, A) as stage:
         await stage.consumer.position(A)
+        slow = lambda request: Delayed(shelf.list_offsets(request), 0.1)  # noqa: E731 - one use
+        shelf.broker(1).on(ListOffsetsRequest, slow)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(stage.consumer.seek_to_end, A)
-            await anyio.lowlevel.checkpoint()
+            await anyio.sleep(0.05)
             stage.consumer.seek(A, 2)
         assert await stage.consumer.position(A) == 2
 
