@@ -7,11 +7,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from kgroup.audit.describe import event_log_page
+from kgroup.machine.describe import errors_page
 from kgroup.membership.describe import rebalance_page
 
 DOCS = Path(__file__).parent.parent / "docs"
 
 PAGES: Mapping[str, Callable[[], str]] = {
+    "errors.md": errors_page,
     "event-log.md": event_log_page,
     "rebalance.md": rebalance_page,
 }

@@ -10,11 +10,12 @@ KIPs: 98, 227, 320, 516.
 """
 
 import logging
-from typing import Final, assert_never
+from typing import Final
 
 import anyio
 from anyio.abc import TaskGroup
 
+from kgroup.codes import ApiKey
 from kgroup.config import FetchSettings
 from kgroup.consumer.chunk import Chunk, read_chunk
 from kgroup.consumer.fetch_requests import Asked, answered, fetch_request
@@ -30,10 +31,10 @@ from kgroup.errors import (
     UnauthorizedError,
 )
 from kgroup.journal import FetchAnswered, FetchIssued, Sink
+from kgroup.machine.reactions import Reaction, reaction
 from kgroup.net.backoff import Backoff
 from kgroup.net.cluster import Cluster, Lane
 from kgroup.offsets.positions import PositionState, Received, ResetOwed
-from kgroup.offsets.reactions import FetchReaction, fetch_reaction
 from kgroup.offsets.reset import after_out_of_range
 from kgroup.types import IsolationLevel
 from kgroup.wire.messages import FetchRequest, FetchResponse, PartitionData
@@ -42,7 +43,7 @@ __all__ = ["Fetching"]
 
 log = logging.getLogger(__name__)
 
-_API: Final = "FETCH"
+_API: Final = ApiKey.FETCH
 _SHORT_WAIT: Final = 0.05
 """Longest wait of a broker when some of its partitions are left out because they are full: they
 must not wait for the quiet ones once they have room again."""
@@ -169,7 +170,7 @@ class Fetching:
         self._take(asked, request, answer)
         if answer.error_code:
             # Without a session nothing at the top concerns us: the broker cannot serve now.
-            raise TransportError(str(BrokerError(_API, answer.error_code)))
+            raise TransportError(str(BrokerError(_API.name, answer.error_code)))
         self._failures.pop(node_id, None)
 
     # -- what came -------------------------------------------------------------------------
@@ -193,28 +194,26 @@ class Fetching:
 
     def _settle(self, question: Asked, data: PartitionData) -> None:
         owned = question.owned
-        match fetch_reaction(data.error_code):
-            case FetchReaction.SUCCEED:
+        match reaction(_API, data.error_code):
+            case Reaction.SUCCEED:
                 self._keep(question, data)
                 return
-            case FetchReaction.REFRESH:
+            case Reaction.REFRESH:
                 self._put_off(owned)
                 self._cluster.invalidate()
-            case FetchReaction.RETRY:
+            case Reaction.RETRY:
                 self._put_off(owned)
-            case FetchReaction.OUT_OF_RANGE:
+            case Reaction.OUT_OF_RANGE:
                 self._out_of_range(question)
-            case FetchReaction.UNAUTHORIZED:
+            case Reaction.UNAUTHORIZED:
                 self._put_off(owned)
-                error = UnauthorizedError(_API, data.error_code, [owned.tp.topic])
+                error = UnauthorizedError(_API.name, data.error_code, [owned.tp.topic])
                 owned.fail(error, blocked=False)
-            case FetchReaction.CORRUPT:
+            case Reaction.CORRUPT:
                 what = f"{owned.tp} at offset {question.offset}"
                 owned.fail(CorruptRecordError(what, "its leader says so"), blocked=True)
-            case FetchReaction.REFUSE:
-                owned.fail(BrokerError(_API, data.error_code, str(owned.tp)), blocked=True)
-            case other:
-                assert_never(other)
+            case _:
+                owned.fail(BrokerError(_API.name, data.error_code, str(owned.tp)), blocked=True)
         self._tell(question, question.offset, data.error_code)
 
     def _put_off(self, owned: Owned) -> None:

@@ -5,11 +5,12 @@ Never: resets because of an error: a coordinator or leader that cannot answer is
 """
 
 import logging
-from typing import Final, assert_never
+from typing import Final
 
 import anyio
 from anyio.abc import TaskGroup
 
+from kgroup.codes import ApiKey
 from kgroup.config import FetchSettings
 from kgroup.consumer.delivery import Delivery
 from kgroup.consumer.offset_lookup import FoundOffset, ask_offsets
@@ -24,9 +25,9 @@ from kgroup.errors import (
     UnauthorizedError,
 )
 from kgroup.journal import OffsetRead, PositionMove, PositionMoved, Sink
+from kgroup.machine.reactions import Reaction, reaction
 from kgroup.net.cluster import Cluster
 from kgroup.offsets.positions import CommittedRead, PositionState, ResetFound, ResetOwed, Sought
-from kgroup.offsets.reactions import FetchReaction, fetch_reaction
 from kgroup.offsets.reset import LogEnd, after_no_commit
 from kgroup.types import OffsetAndMetadata
 
@@ -34,7 +35,7 @@ __all__ = ["Positioning"]
 
 log = logging.getLogger(__name__)
 
-_API: Final = "LIST_OFFSETS"
+_API: Final = ApiKey.LIST_OFFSETS
 _LOOK_AGAIN: Final = 1.0
 
 
@@ -203,22 +204,20 @@ class Positioning:
         if found is None:
             self._put_off(owned)
             return
-        match fetch_reaction(found.code):
-            case FetchReaction.SUCCEED:
+        match reaction(_API, found.code):
+            case Reaction.SUCCEED:
                 self._reset_to(owned, seek, found)
-            case FetchReaction.REFRESH:
+            case Reaction.REFRESH:
                 self._put_off(owned)
                 self._cluster.invalidate()
-            case FetchReaction.RETRY | FetchReaction.CORRUPT:
+            case Reaction.RETRY:
                 self._put_off(owned)
-            case FetchReaction.UNAUTHORIZED:
+            case Reaction.UNAUTHORIZED:
                 self._put_off(owned)
-                error = UnauthorizedError(_API, found.code, [owned.tp.topic])
+                error = UnauthorizedError(_API.name, found.code, [owned.tp.topic])
                 owned.fail(error, blocked=False)
-            case FetchReaction.OUT_OF_RANGE | FetchReaction.REFUSE:
-                owned.fail(BrokerError(_API, found.code, str(owned.tp)), blocked=True)
-            case other:
-                assert_never(other)
+            case _:
+                owned.fail(BrokerError(_API.name, found.code, str(owned.tp)), blocked=True)
 
     def _reset_to(self, owned: Owned, seek: int, found: FoundOffset) -> None:
         if found.offset is None:

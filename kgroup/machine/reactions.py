@@ -1,8 +1,10 @@
-"""The one table of error reactions: (API, error code) -> what the member does.
+"""The one table of error reactions: (API, error code) -> what this client does.
 
-Decides: the reaction to every error code on every API of the group protocol.
-Never: carries a reaction out; the machines translate it into their own triggers.
-KIPs: 62, 345, 394, 429, 447, 848. Source of the cells: answers of real 3.9 and 4.3 brokers.
+Decides: the reaction to every error code on every API a consumer, or one of its tools, uses.
+Never: carries a reaction out; whoever asked translates it into its own moves.
+KIPs: 62, 320 (leader epochs), 345, 394, 405, 429, 447, 516 (topic ids), 848, 1102 (re-bootstrap).
+Source of the group's cells: answers of real 3.9 and 4.3 brokers; of the others:
+`org.apache.kafka.common.protocol.Errors` and what was seen on real brokers.
 
 A code that has no cell of its own falls to the API's default: RETRY when Kafka calls the code
 retriable, REFUSE otherwise. An unknown number is never retried (a new broker knows better).
@@ -11,14 +13,15 @@ retriable, REFUSE otherwise. An unknown number is never retried (a new broker kn
 from collections.abc import Mapping
 from enum import Enum
 from types import MappingProxyType
+from typing import Final
 
 from kgroup.codes import ApiKey, ErrorCode, is_retriable
 
-__all__ = ["GROUP_APIS", "REACTIONS", "Reaction", "reaction"]
+__all__ = ["GROUP_APIS", "OTHER_APIS", "REACTIONS", "Reaction", "reaction"]
 
 
 class Reaction(Enum):
-    """What a member does about an error code."""
+    """What is done about an error code."""
 
     SUCCEED = "no error"
     RETRY = "retry in place, with backoff"
@@ -30,8 +33,16 @@ class Reaction(Enum):
     TAKE_MEMBER_ID = "store the member id the coordinator gives, rejoin at once"
     RETRY_BOUNDED = "retry with backoff for a bounded time, then tell the user which cause to seek"
     FENCE = "fatal: another member uses the instance id"
+    REFRESH = "ask for metadata, then again, with backoff"
+    MISSING = "nothing is there: forget what was known, ask again at a growing pace"
+    OUT_OF_RANGE = "the log does not hold the position: a follower is left, a leader believed"
+    UNAUTHORIZED = "the caller is told; asked again slowly, the right may be granted"
+    CORRUPT = "the caller is told until it seeks elsewhere: what is stored is damaged"
+    NOTHING = "an answer: the log has no such place"
+    DOWNGRADE = "ask again in a version the broker knows"
+    REBOOTSTRAP = "begin anew at the bootstrap addresses"
     REFUSE = "fatal to the request; the caller is told"
-    IGNORE = "best effort: nothing"
+    IGNORE = "as good as no error"
 
 
 _E = ErrorCode
@@ -41,6 +52,27 @@ _COORDINATOR_MOVED = {
     _E.COORDINATOR_NOT_AVAILABLE: _R.FIND_COORDINATOR,
     _E.NOT_COORDINATOR: _R.FIND_COORDINATOR,
     _E.REQUEST_TIMED_OUT: _R.FIND_COORDINATOR,
+}
+
+_LEADER_MOVED = {
+    _E.UNKNOWN_TOPIC_OR_PARTITION: _R.REFRESH,
+    _E.LEADER_NOT_AVAILABLE: _R.REFRESH,
+    _E.NOT_LEADER_OR_FOLLOWER: _R.REFRESH,
+    _E.REPLICA_NOT_AVAILABLE: _R.REFRESH,
+    _E.KAFKA_STORAGE_ERROR: _R.REFRESH,
+    _E.FENCED_LEADER_EPOCH: _R.REFRESH,
+    _E.UNKNOWN_TOPIC_ID: _R.REFRESH,
+    _E.INCONSISTENT_TOPIC_ID: _R.REFRESH,
+}
+
+_ASKED_OF_A_LEADER = {
+    **_LEADER_MOVED,
+    # 1. We heard of a new leader. 2. The broker we ask has not. Nothing to learn: wait.
+    _E.UNKNOWN_LEADER_EPOCH: _R.RETRY,
+    # A new leader does not know yet how far its log is committed (KIP-207).
+    _E.OFFSET_NOT_AVAILABLE: _R.RETRY,
+    _E.TOPIC_AUTHORIZATION_FAILED: _R.UNAUTHORIZED,
+    _E.UNKNOWN_SERVER_ERROR: _R.RETRY,
 }
 
 _CELLS: dict[ApiKey, dict[ErrorCode, Reaction]] = {
@@ -92,28 +124,74 @@ _CELLS: dict[ApiKey, dict[ErrorCode, Reaction]] = {
         _E.COORDINATOR_LOAD_IN_PROGRESS: _R.RETRY,
         _E.UNSTABLE_OFFSET_COMMIT: _R.RETRY,
         _E.UNKNOWN_TOPIC_OR_PARTITION: _R.REFUSE,
+        _E.TOPIC_AUTHORIZATION_FAILED: _R.UNAUTHORIZED,
+        _E.GROUP_AUTHORIZATION_FAILED: _R.UNAUTHORIZED,
     },
-    ApiKey.LEAVE_GROUP: {},
+    # For whoever evicts a member. One that leaves by itself does not wait for a good answer.
+    ApiKey.LEAVE_GROUP: {**_COORDINATOR_MOVED},
+    ApiKey.FETCH: {
+        **_ASKED_OF_A_LEADER,
+        _E.OFFSET_OUT_OF_RANGE: _R.OUT_OF_RANGE,
+        _E.OFFSET_NOT_AVAILABLE: _R.REFRESH,
+        _E.CORRUPT_MESSAGE: _R.CORRUPT,
+        # Meant for followers; a consumer that gets it can only wait.
+        _E.OFFSET_MOVED_TO_TIERED_STORAGE: _R.RETRY,
+    },
+    ApiKey.LIST_OFFSETS: {
+        **_ASKED_OF_A_LEADER,
+        # Its messages are too old to bear timestamps.
+        _E.UNSUPPORTED_FOR_MESSAGE_FORMAT: _R.NOTHING,
+    },
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: {**_ASKED_OF_A_LEADER},
+    ApiKey.METADATA: {
+        _E.UNKNOWN_TOPIC_OR_PARTITION: _R.MISSING,
+        _E.UNKNOWN_TOPIC_ID: _R.MISSING,
+        # Old brokers say so of a partition with a dead follower; its leader serves.
+        _E.REPLICA_NOT_AVAILABLE: _R.IGNORE,
+        _E.TOPIC_AUTHORIZATION_FAILED: _R.UNAUTHORIZED,
+        _E.REBOOTSTRAP_REQUIRED: _R.REBOOTSTRAP,
+        _E.UNKNOWN_SERVER_ERROR: _R.RETRY,
+    },
+    # The connection is made anew after any other error: nothing can be said on it.
+    ApiKey.API_VERSIONS: {_E.UNSUPPORTED_VERSION: _R.DOWNGRADE},
 }
 
-REACTIONS: Mapping[ApiKey, Mapping[ErrorCode, Reaction]] = MappingProxyType(
+REACTIONS: Final[Mapping[ApiKey, Mapping[ErrorCode, Reaction]]] = MappingProxyType(
     {api: MappingProxyType(cells) for api, cells in _CELLS.items()}
 )
+"""The cells of every API that has its own."""
 
-GROUP_APIS: tuple[ApiKey, ...] = tuple(REACTIONS)
-"""Every API the table answers for."""
+OTHER_APIS: Final[Mapping[ErrorCode, Reaction]] = MappingProxyType(
+    {
+        **_LEADER_MOVED,
+        _E.NOT_CONTROLLER: _R.REFRESH,
+        _E.COORDINATOR_NOT_AVAILABLE: _R.FIND_COORDINATOR,
+        _E.NOT_COORDINATOR: _R.FIND_COORDINATOR,
+        _E.UNKNOWN_SERVER_ERROR: _R.RETRY,
+    }
+)
+"""The cells of all others: writing, and the questions and orders of tools."""
+
+GROUP_APIS: Final[tuple[ApiKey, ...]] = (
+    ApiKey.FIND_COORDINATOR,
+    ApiKey.JOIN_GROUP,
+    ApiKey.SYNC_GROUP,
+    ApiKey.HEARTBEAT,
+    ApiKey.OFFSET_COMMIT,
+    ApiKey.OFFSET_FETCH,
+    ApiKey.LEAVE_GROUP,
+)
+"""Every API a member of a group asks its coordinator."""
 
 
 def reaction(api: ApiKey, code: int) -> Reaction:
-    """Return the reaction to `code` answered on `api`; total over all numbers."""
+    """Return the reaction to `code` answered on `api`; total over all APIs and numbers."""
     if code == 0:
         return Reaction.SUCCEED
-    if api is ApiKey.LEAVE_GROUP:
-        return Reaction.IGNORE
-    cells = REACTIONS.get(api, {})
     try:
         named = ErrorCode(code)
     except ValueError:
         return Reaction.REFUSE
-    default = Reaction.RETRY if is_retriable(code) else Reaction.REFUSE
-    return cells.get(named, default)
+    retried = is_retriable(code) and api is not ApiKey.API_VERSIONS
+    default = Reaction.RETRY if retried else Reaction.REFUSE
+    return REACTIONS.get(api, OTHER_APIS).get(named, default)

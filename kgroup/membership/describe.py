@@ -7,7 +7,6 @@ Never: adds a fact the rows and states do not hold; a test compares the page wit
 from collections.abc import Iterator
 
 from kgroup.machine.claims import HOLDING_ROWS
-from kgroup.machine.reactions import GROUP_APIS, REACTIONS, reaction
 from kgroup.membership.coordinator import COORDINATOR_ROWS
 from kgroup.membership.rows import ROWS
 from kgroup.membership.states import FACTS
@@ -64,7 +63,8 @@ def _page() -> Iterator[str]:
     yield "| at | on | to | why |\n|---|---|---|---|"
     for held in HOLDING_ROWS.rows:
         yield f"| {held.at.name} | {held.on.value} | {held.to.name} | {held.why} |"
-    yield from _reactions()
+    yield "\n## Error codes\n"
+    yield "What is done about each error code is on a page of its own: [error codes](errors.md)."
 
 
 def _arrows() -> Iterator[str]:
@@ -76,19 +76,6 @@ def _arrows() -> Iterator[str]:
                 labels.append(row.on.value)
     for (source, target), labels in seen.items():
         yield f"    {source} --> {target}: {', '.join(labels)}"
-
-
-def _reactions() -> Iterator[str]:
-    yield "\n## What it does about error codes\n"
-    yield "A code without a cell is retried when Kafka calls it retriable, else refused."
-    yield "LeaveGroup is best effort: nothing is done about any code.\n"
-    apis = [api for api in GROUP_APIS if REACTIONS[api]]
-    yield "| code | " + " | ".join(api.name for api in apis) + " |"
-    yield "|---|" + "---|" * len(apis)
-    codes = sorted({code for api in apis for code in REACTIONS[api]})
-    for code in codes:
-        cells = " | ".join(reaction(api, code).value for api in apis)
-        yield f"| {code.name} ({code.value}) | {cells} |"
 
 
 def _yes(fact: bool) -> str:  # noqa: FBT001 - a cell of a table

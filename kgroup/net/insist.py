@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import anyio
 
+from kgroup.codes import ApiKey
 from kgroup.errors import BrokerError, DecodeError, TransportError
 from kgroup.net.backoff import Backoff
 from kgroup.net.cluster import Cluster
@@ -53,6 +54,6 @@ async def insist(
 
 
 def _unless_refused(error: BrokerError) -> BrokerError:
-    if verdict(error.code) is Verdict.REFUSED:
+    if verdict(ApiKey[error.api], error.code) is Verdict.REFUSED:
         raise error
     return error

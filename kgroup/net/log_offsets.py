@@ -15,6 +15,7 @@ import anyio
 
 from kgroup.codes import ApiKey, ErrorCode
 from kgroup.errors import BrokerError, DecodeError, KGroupError, TransportError
+from kgroup.machine.reactions import Reaction, reaction
 from kgroup.net.backoff import Backoff
 from kgroup.net.cluster import Cluster, ClusterView, Lane
 from kgroup.net.verdict import Verdict, refusal, verdict
@@ -223,7 +224,7 @@ class _Search:
                 rows.setdefault(TopicPartition(topic.name, row.partition_index), []).append(row)
         for tp in partitions:
             match rows.get(tp, []):
-                case [row] if row.error_code == ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT:
+                case [row] if reaction(ApiKey.LIST_OFFSETS, row.error_code) is Reaction.NOTHING:
                     self._found(tp, None)
                 case [row] if row.error_code:
                     self._failed(tp, row.error_code)
@@ -240,7 +241,7 @@ class _Search:
 
     def _failed(self, tp: TopicPartition, code: int) -> None:
         self._listed.errors[tp] = refusal(ApiKey.LIST_OFFSETS, code, (str(tp),))
-        if verdict(code) is Verdict.REFUSED:
+        if verdict(ApiKey.LIST_OFFSETS, code) is Verdict.REFUSED:
             del self.open[tp]
 
 

@@ -98,7 +98,7 @@ def _fate(code: int) -> _Fate:
             return _Fate.ANEW
         case _:
             pass
-    match verdict(code):
+    match verdict(ApiKey.PRODUCE, code):
         case Verdict.DONE:
             return _Fate.STORED
         case Verdict.AGAIN:
@@ -255,7 +255,7 @@ class _Delivery:
         leader = view.leader(self._tp)
         if leader is None:
             topic = view.topics.get(self._tp.topic)
-            if topic is not None and verdict(topic.error) is Verdict.REFUSED:
+            if topic is not None and verdict(ApiKey.METADATA, topic.error) is Verdict.REFUSED:
                 raise refusal(ApiKey.METADATA, topic.error, (self._tp.topic,))
             self._moved = True
             return None

@@ -1,15 +1,15 @@
 """What an error code of an answer asks of whoever sent the request.
 
-Decides: for requests outside the group protocol (topics, offsets, descriptions, producing).
-Never: for a member's own requests; `kgroup.machine.reactions` decides there.
-Source: `org.apache.kafka.common.protocol.Errors`; the reaction of each was checked on brokers.
+Decides: for whoever sends one request until it works: which of four moves a reaction means.
+Never: has cells of its own; `kgroup.machine.reactions` is the one table.
 """
 
 from collections.abc import Sequence
 from enum import Enum
 
-from kgroup.codes import ApiKey, ErrorCode, is_retriable
+from kgroup.codes import ApiKey, ErrorCode
 from kgroup.errors import BrokerError, UnauthorizedError
+from kgroup.machine.reactions import Reaction, reaction
 
 __all__ = ["Verdict", "refusal", "verdict"]
 
@@ -23,29 +23,17 @@ class Verdict(Enum):
     REFUSED = "tell the caller"
 
 
-def verdict(code: int) -> Verdict:
-    """Decide what follows from an error code; a code nobody knows is a refusal."""
-    match code:
-        case ErrorCode.NONE:
+def verdict(api: ApiKey, code: int) -> Verdict:
+    """Decide what follows from an error code of an API; a code nobody knows is a refusal."""
+    match reaction(api, code):
+        case Reaction.SUCCEED | Reaction.IGNORE:
             return Verdict.DONE
-        case (
-            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            | ErrorCode.UNKNOWN_TOPIC_ID
-            | ErrorCode.INCONSISTENT_TOPIC_ID
-            | ErrorCode.LEADER_NOT_AVAILABLE
-            | ErrorCode.NOT_LEADER_OR_FOLLOWER
-            | ErrorCode.FENCED_LEADER_EPOCH
-            | ErrorCode.KAFKA_STORAGE_ERROR
-            | ErrorCode.REPLICA_NOT_AVAILABLE
-            | ErrorCode.NOT_CONTROLLER
-            | ErrorCode.NOT_COORDINATOR
-            | ErrorCode.COORDINATOR_NOT_AVAILABLE
-        ):
-            return Verdict.ELSEWHERE
-        case ErrorCode.UNKNOWN_SERVER_ERROR:
+        case Reaction.RETRY | Reaction.RETRY_BOUNDED:
             return Verdict.AGAIN
+        case Reaction.REFRESH | Reaction.MISSING | Reaction.FIND_COORDINATOR | Reaction.REBOOTSTRAP:
+            return Verdict.ELSEWHERE
         case _:
-            return Verdict.AGAIN if is_retriable(code) else Verdict.REFUSED
+            return Verdict.REFUSED
 
 
 def refusal(

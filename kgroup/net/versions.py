@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from kgroup.codes import ApiKey, ErrorCode
 from kgroup.errors import BrokerError, UnsupportedVersionError
+from kgroup.machine.reactions import Reaction, reaction
 from kgroup.wire.schema import Message, Request
 
 __all__ = [
@@ -156,7 +157,7 @@ def next_handshake_version(
         BrokerError: the broker refused, and a lower version would not help.
         UnsupportedVersionError: there is no lower version, or the broker offers nothing at all.
     """
-    if error_code not in (ErrorCode.NONE, ErrorCode.UNSUPPORTED_VERSION):
+    if error_code and reaction(ApiKey.API_VERSIONS, error_code) is not Reaction.DOWNGRADE:
         raise BrokerError(ApiKey.API_VERSIONS.name, error_code)
     if error_code == ErrorCode.NONE and offered.ranges:
         return None

@@ -3,7 +3,7 @@
 import pytest
 
 from kgroup.codes import ApiKey, ErrorCode
-from kgroup.machine.reactions import GROUP_APIS, Reaction, reaction
+from kgroup.machine.reactions import GROUP_APIS, REACTIONS, Reaction, reaction
 
 MEASURED = [
     (ApiKey.JOIN_GROUP, ErrorCode.MEMBER_ID_REQUIRED, Reaction.TAKE_MEMBER_ID),
@@ -21,7 +21,15 @@ MEASURED = [
     (ApiKey.OFFSET_COMMIT, ErrorCode.OFFSET_METADATA_TOO_LARGE, Reaction.REFUSE),
     (ApiKey.OFFSET_FETCH, ErrorCode.UNSTABLE_OFFSET_COMMIT, Reaction.RETRY),
     (ApiKey.FIND_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE, Reaction.RETRY),
+    (ApiKey.LIST_OFFSETS, ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, Reaction.NOTHING),
+    (ApiKey.METADATA, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, Reaction.MISSING),
+    (ApiKey.METADATA, ErrorCode.LEADER_NOT_AVAILABLE, Reaction.RETRY),
+    (ApiKey.METADATA, ErrorCode.REBOOTSTRAP_REQUIRED, Reaction.REBOOTSTRAP),
+    (ApiKey.API_VERSIONS, ErrorCode.UNSUPPORTED_VERSION, Reaction.DOWNGRADE),
+    (ApiKey.CREATE_TOPICS, ErrorCode.NOT_CONTROLLER, Reaction.REFRESH),
 ]
+
+LEADER_APIS = [ApiKey.FETCH, ApiKey.LIST_OFFSETS, ApiKey.OFFSET_FOR_LEADER_EPOCH]
 
 
 @pytest.mark.parametrize(("api", "code", "expected"), MEASURED)
@@ -37,15 +45,69 @@ def test_a_fenced_member_never_retries(api: ApiKey) -> None:
     assert reaction(api, ErrorCode.FENCED_INSTANCE_ID) is Reaction.FENCE
 
 
-@pytest.mark.parametrize("api", GROUP_APIS)
+@pytest.mark.parametrize("api", ApiKey)
 def test_only_zero_is_success(api: ApiKey) -> None:
     assert [code for code in range(-2, 200) if reaction(api, code) is Reaction.SUCCEED] == [0]
 
 
-@pytest.mark.parametrize("api", [api for api in GROUP_APIS if api is not ApiKey.LEAVE_GROUP])
+@pytest.mark.parametrize("api", ApiKey)
 def test_a_number_no_one_knows_is_not_retried(api: ApiKey) -> None:
     assert reaction(api, 9999) is Reaction.REFUSE
 
 
-def test_leaving_is_best_effort() -> None:
-    assert reaction(ApiKey.LEAVE_GROUP, ErrorCode.UNKNOWN_MEMBER_ID) is Reaction.IGNORE
+@pytest.mark.parametrize("api", GROUP_APIS)
+def test_every_api_of_a_group_has_its_own_cells(api: ApiKey) -> None:
+    assert api in REACTIONS
+
+
+def test_whoever_evicts_a_member_that_is_not_there_is_told() -> None:
+    assert reaction(ApiKey.LEAVE_GROUP, ErrorCode.UNKNOWN_MEMBER_ID) is Reaction.REFUSE
+
+
+# -- asked of a partition's leader -----------------------------------------------------------
+
+
+def test_only_out_of_range_asks_the_reset_policy() -> None:
+    asking = {
+        (api, code)
+        for api in ApiKey
+        for code in ErrorCode
+        if reaction(api, code) is Reaction.OUT_OF_RANGE
+    }
+    assert asking == {(ApiKey.FETCH, ErrorCode.OFFSET_OUT_OF_RANGE)}
+
+
+@pytest.mark.parametrize("api", LEADER_APIS)
+@pytest.mark.parametrize("code", [3, 5, 6, 9, 56, 74, 100, 103])
+def test_a_leader_that_moved_is_looked_for(api: ApiKey, code: int) -> None:
+    assert reaction(api, code) is Reaction.REFRESH
+
+
+@pytest.mark.parametrize("api", LEADER_APIS)
+@pytest.mark.parametrize("code", [75, 7, -1])
+def test_a_broker_that_is_behind_is_asked_again(api: ApiKey, code: int) -> None:
+    assert reaction(api, code) is Reaction.RETRY
+
+
+@pytest.mark.parametrize("api", [*LEADER_APIS, ApiKey.METADATA, ApiKey.OFFSET_FETCH])
+def test_a_right_that_is_missing_is_told_and_may_be_granted(api: ApiKey) -> None:
+    assert reaction(api, ErrorCode.TOPIC_AUTHORIZATION_FAILED) is Reaction.UNAUTHORIZED
+
+
+@pytest.mark.parametrize("api", LEADER_APIS)
+def test_the_reactions_of_a_leaders_answer_are_those_its_reader_knows(api: ApiKey) -> None:
+    known = {
+        Reaction.SUCCEED,
+        Reaction.REFRESH,
+        Reaction.RETRY,
+        Reaction.UNAUTHORIZED,
+        Reaction.REFUSE,
+    }
+    known |= {ApiKey.FETCH: {Reaction.OUT_OF_RANGE, Reaction.CORRUPT}}.get(api, set())
+    known |= {ApiKey.LIST_OFFSETS: {Reaction.NOTHING}}.get(api, set())
+    assert {reaction(api, code) for code in range(-2, 200)} == known
+
+
+def test_after_any_other_error_a_handshake_begins_anew() -> None:
+    told = {reaction(ApiKey.API_VERSIONS, code) for code in ErrorCode if code not in (0, 35)}
+    assert told == {Reaction.REFUSE}

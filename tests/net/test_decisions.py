@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 from kgroup.codes import ApiKey, ErrorCode
 from kgroup.errors import BrokerError, UnauthorizedError, UnsupportedVersionError
+from kgroup.machine.reactions import Reaction, reaction
 from kgroup.net.backoff import Backoff
 from kgroup.net.layouts import ceiling, fit, unify
+from kgroup.net.metadata import Lack
 from kgroup.net.refresh import RefreshPlan
 from kgroup.net.settings import NetSettings
 from kgroup.net.verdict import Verdict, refusal, verdict
@@ -232,7 +234,7 @@ def test_nothing_is_due_before_anybody_asks() -> None:
 
 def test_a_complete_answer_is_good_until_it_is_old() -> None:
     known = plan()
-    known.succeeded(100.0, changed=True, incomplete=False)
+    known.succeeded(100.0, changed=True, lack=Lack.NOTHING)
     assert known.due_at() == pytest.approx(400.0)
 
 
@@ -256,29 +258,76 @@ def test_asking_again_and_again_for_nothing_new_slows_down() -> None:
         idle.ask()
         now = max(now, idle.due_at())
         idle.began()
-        idle.succeeded(now, changed=False, incomplete=False)
+        idle.succeeded(now, changed=False, lack=Lack.NOTHING)
     idle.ask()
     assert idle.due_at() - now == pytest.approx(1.0)
+
+
+def gaps_while(lack: Lack, answers: int) -> list[float]:
+    """Return the pauses between so many answers that all show the same lack."""
+    waiting, now, gaps = plan(), 0.0, []
+    waiting.succeeded(now, changed=True, lack=lack)
+    for _ in range(answers):
+        gaps.append(waiting.due_at() - now)
+        now = waiting.due_at()
+        waiting.began()
+        waiting.succeeded(now, changed=False, lack=lack)
+    return gaps
+
+
+def test_a_missing_leader_is_asked_for_often_however_long_it_takes() -> None:
+    assert max(gaps_while(Lack.LEADER, 200)) == pytest.approx(5.0)
+
+
+def test_a_missing_topic_is_asked_for_often_at_first_and_then_ever_more_seldom() -> None:
+    gaps = gaps_while(Lack.TOPIC, 200)
+    waited = 0.0
+    for gap in gaps:
+        assert gap <= max(5.0, 0.1 * waited + 1e-9)
+        waited += gap
+    assert gaps[:4] == pytest.approx([0.1, 0.2, 0.4, 0.8])
+    assert gaps[-1] == pytest.approx(300.0)
+
+
+def test_news_make_a_missing_topic_asked_for_often_again() -> None:
+    waiting = plan()
+    for now in range(0, 5000, 5):
+        waiting.succeeded(float(now), changed=False, lack=Lack.TOPIC)
+    waiting.succeeded(5000.0, changed=True, lack=Lack.TOPIC)
+    assert waiting.due_at() <= 5000.2
 
 
 # -- verdicts ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("code", "expected"),
+    ("api", "code", "expected"),
     [
-        (0, Verdict.DONE),
-        (ErrorCode.NOT_LEADER_OR_FOLLOWER, Verdict.ELSEWHERE),
-        (ErrorCode.NOT_CONTROLLER, Verdict.ELSEWHERE),
-        (ErrorCode.NOT_COORDINATOR, Verdict.ELSEWHERE),
-        (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, Verdict.AGAIN),
-        (ErrorCode.UNKNOWN_SERVER_ERROR, Verdict.AGAIN),
-        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, Verdict.REFUSED),
-        (32_000, Verdict.REFUSED),
+        (ApiKey.LIST_OFFSETS, 0, Verdict.DONE),
+        (ApiKey.LIST_OFFSETS, ErrorCode.NOT_LEADER_OR_FOLLOWER, Verdict.ELSEWHERE),
+        (ApiKey.LIST_OFFSETS, ErrorCode.TOPIC_AUTHORIZATION_FAILED, Verdict.REFUSED),
+        (ApiKey.METADATA, ErrorCode.REPLICA_NOT_AVAILABLE, Verdict.DONE),
+        (ApiKey.METADATA, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, Verdict.ELSEWHERE),
+        (ApiKey.CREATE_TOPICS, ErrorCode.NOT_CONTROLLER, Verdict.ELSEWHERE),
+        (ApiKey.DESCRIBE_GROUPS, ErrorCode.NOT_COORDINATOR, Verdict.ELSEWHERE),
+        (ApiKey.DESCRIBE_GROUPS, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, Verdict.AGAIN),
+        (ApiKey.PRODUCE, ErrorCode.UNKNOWN_SERVER_ERROR, Verdict.AGAIN),
+        (ApiKey.LEAVE_GROUP, ErrorCode.UNKNOWN_MEMBER_ID, Verdict.REFUSED),
+        (ApiKey.PRODUCE, 32_000, Verdict.REFUSED),
     ],
 )
-def test_an_error_code_has_one_verdict(code: int, expected: Verdict) -> None:
-    assert verdict(code) is expected
+def test_an_error_code_has_one_verdict(api: ApiKey, code: int, expected: Verdict) -> None:
+    assert verdict(api, code) is expected
+
+
+@pytest.mark.parametrize("api", ApiKey)
+def test_a_verdict_never_contradicts_the_table(api: ApiKey) -> None:
+    good = {Reaction.SUCCEED, Reaction.IGNORE}
+    again = {Reaction.RETRY, Reaction.RETRY_BOUNDED}
+    for code in range(-2, 140):
+        told, found = reaction(api, code), verdict(api, code)
+        assert (found is Verdict.DONE) == (told in good)
+        assert (found is Verdict.AGAIN) == (told in again)
 
 
 def test_a_refusal_of_permission_names_what_was_refused() -> None:

@@ -2,9 +2,7 @@
 
 import pytest
 
-from kgroup.codes import ErrorCode
 from kgroup.errors import NoOffsetError, OffsetOutOfRangeError
-from kgroup.offsets.reactions import FetchReaction, fetch_reaction
 from kgroup.offsets.reset import LogEnd, ResetPolicy, after_no_commit, after_out_of_range
 from kgroup.types import TopicPartition
 
@@ -29,22 +27,3 @@ def test_without_a_policy_out_of_range_is_an_error_that_names_the_offset() -> No
     with pytest.raises(OffsetOutOfRangeError, match="t-0 at 7") as caught:
         after_out_of_range(ResetPolicy.NONE, TP, 7)
     assert caught.value.positions == {TP: 7}
-
-
-def test_only_out_of_range_asks_the_policy() -> None:
-    asking = [code for code in ErrorCode if fetch_reaction(code) is FetchReaction.OUT_OF_RANGE]
-    assert asking == [ErrorCode.OFFSET_OUT_OF_RANGE]
-
-
-@pytest.mark.parametrize("code", [6, 74, 5, 78, 3, 100, 103, 56, 9])
-def test_a_leader_that_moved_is_looked_for(code: int) -> None:
-    assert fetch_reaction(code) is FetchReaction.REFRESH
-
-
-@pytest.mark.parametrize("code", [75, 7, -1])
-def test_a_broker_that_is_behind_is_asked_again(code: int) -> None:
-    assert fetch_reaction(code) is FetchReaction.RETRY
-
-
-def test_a_code_nobody_knows_is_not_retried() -> None:
-    assert fetch_reaction(32_000) is FetchReaction.REFUSE
