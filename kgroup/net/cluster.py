@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 import anyio
 from anyio.abc import TaskStatus
 
-from kgroup.codes import ErrorCode
+from kgroup.codes import ApiKey
 from kgroup.errors import (
     BrokerError,
     ClosedError,
@@ -21,20 +21,21 @@ from kgroup.errors import (
     KGroupError,
     NoBrokerError,
 )
+from kgroup.machine.reactions import Reaction, reaction
 from kgroup.net.connection import Connection
 from kgroup.net.endpoint import Endpoint, Lane
 from kgroup.net.metadata import (
     EMPTY_VIEW,
     ClusterView,
     address_fault,
-    is_incomplete,
+    lacking,
     merge_brokers,
     merge_metadata,
 )
 from kgroup.net.pool import Pool
 from kgroup.net.ports import Ports
 from kgroup.net.pulse import Pulse
-from kgroup.net.race import first_answer, reason_of
+from kgroup.net.race import Patience, first_answer, reason_of
 from kgroup.net.refresh import RefreshPlan
 from kgroup.net.settings import NetSettings
 from kgroup.net.trace import NoTrace, Trace
@@ -72,6 +73,7 @@ class Cluster:
         self._asked = 0
         self._answered = 0
         self._trouble: dict[str, str] = {}
+        self._patience = Patience()
         self._closed = False
         self._wake = Pulse()
         self._news = Pulse()
@@ -99,7 +101,7 @@ class Cluster:
             NoBrokerError: no address answered; it says why, address by address.
             ClosedError: `run` has ended.
         """
-        with anyio.move_on_after(timeout):
+        with self._patience.of(timeout), anyio.move_on_after(timeout):
             while not self._view.brokers:
                 self.invalidate()
                 await self._next_news()
@@ -122,9 +124,7 @@ class Cluster:
         """Say which topics the view shall hold, None for all; those not known yet are asked for."""
         if topics == self._watched:
             return
-        wants_more = topics is None or (
-            self._watched is not None and not topics <= self._view.topics.keys()
-        )
+        wants_more = topics is None or not topics <= self._view.topics.keys()
         self._watched = topics
         if wants_more:
             self.invalidate()
@@ -143,7 +143,7 @@ class Cluster:
         """
         wanted = self._asked + 1
         self.invalidate()
-        with anyio.move_on_after(timeout):
+        with self._patience.of(timeout), anyio.move_on_after(timeout):
             while self._answered < wanted:
                 await self._next_news()
             return self._view
@@ -303,13 +303,14 @@ class Cluster:
     async def _refresh_once(self) -> None:
         self._plan.began()
         self._asked += 1
+        asked = self._watched
         try:
             may_create = self.settings.allow_auto_create_topics
-            answer = await self._ask_metadata(self._watched, may_create=may_create)
+            answer = await self._ask_metadata(asked, may_create=may_create)
             if answer is None:
                 self._plan.failed(self.ports.clock())
                 return
-            merged, rejected = merge_metadata(self._view, answer)
+            merged, rejected = merge_metadata(self._view, answer, asked)
         except BrokerError:
             self._plan.failed(self.ports.clock())
             return
@@ -322,9 +323,8 @@ class Cluster:
         changed = self._publish(merged)
         self._answered = self._asked
         self._trouble.clear()
-        self._plan.succeeded(
-            self.ports.clock(), changed=changed, incomplete=is_incomplete(merged, self._watched)
-        )
+        lack = lacking(merged, self._watched)
+        self._plan.succeeded(self.ports.clock(), changed=changed, lack=lack)
 
     async def _ask_metadata(
         self, topics: frozenset[str] | None, *, may_create: bool
@@ -341,11 +341,14 @@ class Cluster:
             else tuple(MetadataRequestTopic(name=name) for name in sorted(topics))
         )
         request = MetadataRequest(topics=rows, allow_auto_topic_creation=may_create)
-        found = await first_answer(self._candidates(), self._ask_one(request), self._trouble)
+        found = await first_answer(
+            self._candidates(), self._ask_one(request), self._trouble, self._patience
+        )
         if found is None:
             return None
         endpoint, answer = found
-        self._only_bootstrap = answer.error_code == ErrorCode.REBOOTSTRAP_REQUIRED
+        told = reaction(ApiKey.METADATA, answer.error_code)
+        self._only_bootstrap = told is Reaction.REBOOTSTRAP
         if self._only_bootstrap:
             self._learned.clear()
         if answer.error_code:

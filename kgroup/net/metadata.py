@@ -9,11 +9,13 @@ Never: asks; `kgroup.net.cluster` does. A view is never changed, only replaced.
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from types import MappingProxyType
 from typing import Final
 
-from kgroup.codes import ErrorCode, is_retriable
+from kgroup.codes import ApiKey
 from kgroup.errors import DecodeError
+from kgroup.machine.reactions import Reaction, reaction
 from kgroup.net.endpoint import Endpoint
 from kgroup.types import TopicPartition
 from kgroup.wire.messages import (
@@ -28,10 +30,11 @@ __all__ = [
     "EMPTY_VIEW",
     "BrokerInfo",
     "ClusterView",
+    "Lack",
     "PartitionInfo",
     "TopicInfo",
     "address_fault",
-    "is_incomplete",
+    "lacking",
     "merge_brokers",
     "merge_metadata",
 ]
@@ -42,8 +45,8 @@ MAX_BROKERS: Final = 100_000
 _MAX_PORT: Final = 65_535
 _NO_LEADER: Final = -1
 
-_GONE: Final = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID})
-"""Errors after which nothing is left to know about a topic."""
+_NOT_THERE: Final = frozenset({Reaction.MISSING, Reaction.UNAUTHORIZED})
+"""Reactions to a topic that is not there, or may not be seen: both may pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +95,17 @@ class TopicInfo:
     error: int = 0
     is_internal: bool = False
 
+    @property
+    def is_gone(self) -> bool:
+        """Whether the brokers said that there is no such topic."""
+        return reaction(ApiKey.METADATA, self.error) is Reaction.MISSING
+
+    @property
+    def is_uncertain(self) -> bool:
+        """Whether the brokers could not say for now which partitions it has."""
+        passing = reaction(ApiKey.METADATA, self.error) is Reaction.RETRY
+        return passing and not self.partitions
+
 
 @dataclass(frozen=True, slots=True)
 class ClusterView:
@@ -102,12 +116,14 @@ class ClusterView:
         controller: node id of the controller, or of a broker that passes requests on to it.
         brokers: node id -> broker.
         topics: name -> topic; those that were asked for.
+        asked: the topics that were asked for, None for all there are.
     """
 
     cluster_id: str | None = None
     controller: int | None = None
     brokers: Mapping[int, BrokerInfo] = field(default_factory=dict)
     topics: Mapping[str, TopicInfo] = field(default_factory=dict)
+    asked: frozenset[str] | None = frozenset()
 
     def partition(self, tp: TopicPartition) -> PartitionInfo | None:
         """Return what is known of a partition; None when nothing is."""
@@ -154,30 +170,44 @@ def address_fault(host: str, port: int) -> str | None:
     return None if 1 <= port <= _MAX_PORT else f"port {port} is not one"
 
 
-def is_incomplete(view: ClusterView, watched: frozenset[str] | None) -> bool:
-    """Tell whether asking again soon may show more: a topic or a leader is missing for now.
+class Lack(Enum):
+    """What an answer leaves to be desired, the more urgent one where there are two."""
+
+    NOTHING = "nothing"
+    TOPIC = "a topic is not there, or may not be seen"
+    LEADER = "a partition has no leader, or the brokers cannot say for now"
+
+
+def lacking(view: ClusterView, watched: frozenset[str] | None) -> Lack:
+    """Tell what asking again soon may show.
 
     Args:
         view: what is known.
         watched: topics of interest, None for all.
     """
-    names = view.topics.keys() if watched is None else watched
-    for name in names:
+    found = Lack.NOTHING
+    for name in view.topics.keys() if watched is None else watched:
         topic = view.topics.get(name)
-        if topic is None or is_retriable(topic.error):
-            return True
-        if any(partition.leader is None for partition in topic.partitions.values()):
-            return True
-    return False
+        told = Reaction.MISSING if topic is None else reaction(ApiKey.METADATA, topic.error)
+        if topic is None or told in _NOT_THERE:
+            found = Lack.TOPIC
+        elif told is Reaction.RETRY or any(p.leader is None for p in topic.partitions.values()):
+            return Lack.LEADER
+    return found
 
 
 def merge_metadata(
-    old: ClusterView, answer: MetadataResponse
+    old: ClusterView, answer: MetadataResponse, asked: frozenset[str] | None = frozenset()
 ) -> tuple[ClusterView, tuple[str, ...]]:
     """Return the view after an answer, and the entries that were not believed.
 
     Topics that are not in the answer are forgotten. When nothing changed the old view itself is
     returned.
+
+    Args:
+        old: what was known.
+        answer: of a broker.
+        asked: the topics it was asked about, None for all.
 
     Raises:
         DecodeError: the answer as a whole cannot be believed; the old view stays.
@@ -201,6 +231,7 @@ def merge_metadata(
         controller=answer.controller_id if answer.controller_id >= 0 else None,
         brokers=brokers,
         topics=MappingProxyType(topics),
+        asked=asked,
     )
     return (old if merged == old else merged), tuple(rejected)
 
@@ -245,7 +276,8 @@ def _merged_topic(
     if old is not None and topic_id and old.topic_id and topic_id != old.topic_id:
         known = {}
     if row.error_code:
-        kept = known if is_retriable(row.error_code) and row.error_code not in _GONE else {}
+        passing = reaction(ApiKey.METADATA, row.error_code) is Reaction.RETRY
+        kept = known if passing else {}
         topic_id = topic_id or (old.topic_id if old is not None and kept else None)
         return TopicInfo(topic_id, MappingProxyType(dict(kept)), row.error_code, row.is_internal)
     partitions: dict[int, PartitionInfo] = {}

@@ -1,11 +1,13 @@
 """Asks one broker after the other until one answers.
 
-Decides: how long one that is silent holds up the next. It is not given up then: the first answer
-counts, whoever gives it.
+Decides: how long one that is silent holds up the next: so long that each has its turn in the time
+at hand. It is not given up then: the first answer counts, whoever gives it.
 Never: is used for a request that must not be carried out twice.
 """
 
-from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+import math
+from collections.abc import Awaitable, Callable, Iterator, MutableMapping, Sequence
+from contextlib import contextmanager
 from typing import Final, TypeVar
 
 import anyio
@@ -13,16 +15,39 @@ import anyio
 from kgroup.errors import ConnectionLostError, KGroupError
 from kgroup.net.endpoint import Endpoint
 
-__all__ = ["first_answer", "reason_of"]
+__all__ = ["Patience", "first_answer", "reason_of"]
 
 R = TypeVar("R")
 
 _HEDGE_AFTER: Final = 2.0
-"""Seconds of silence after which the next broker is asked too."""
+"""Most seconds of silence after which the next broker is asked too."""
 
 _BETWEEN: Final = 0.15
 """Seconds from a failure to the next attempt: a handshake and a question each, that is less than
 20 requests in a second however many brokers refuse at once."""
+
+
+class Patience:
+    """The time at hand: that of the most impatient of all who wait for an answer."""
+
+    __slots__ = ("_timeouts",)
+
+    def __init__(self) -> None:
+        self._timeouts: list[float] = []
+
+    @property
+    def least(self) -> float:
+        """Seconds, infinity while nobody waits."""
+        return min(self._timeouts, default=math.inf)
+
+    @contextmanager
+    def of(self, timeout: float) -> Iterator[None]:
+        """Count a waiter for one block."""
+        self._timeouts.append(timeout)
+        try:
+            yield
+        finally:
+            self._timeouts.remove(timeout)
 
 
 def reason_of(error: Exception) -> str:
@@ -34,6 +59,7 @@ async def first_answer(
     candidates: Sequence[Endpoint],
     ask: Callable[[Endpoint], Awaitable[R]],
     trouble: MutableMapping[str, str],
+    patience: Patience,
 ) -> tuple[Endpoint, R] | None:
     """Return the first answer and who gave it; None when every attempt failed.
 
@@ -41,6 +67,7 @@ async def first_answer(
         candidates: whom to ask, in this order.
         ask: one bounded attempt.
         trouble: address -> why it failed; written as attempts begin and fail.
+        patience: of those who wait: every candidate should have its turn in their time.
     """
     found: list[tuple[Endpoint, R]] = []
 
@@ -59,10 +86,11 @@ async def first_answer(
 
     async with anyio.create_task_group() as tasks:
         for number, endpoint in enumerate(candidates):
+            hedge = min(_HEDGE_AFTER, patience.least / (2 * len(candidates)))
             if number:
-                await anyio.sleep(_BETWEEN)
+                await anyio.sleep(min(_BETWEEN, hedge / 2))
             over = anyio.Event()
             tasks.start_soon(attempt, endpoint, over)
-            with anyio.move_on_after(_HEDGE_AFTER):
+            with anyio.move_on_after(hedge):
                 await over.wait()
     return found[0] if found else None

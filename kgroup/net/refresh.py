@@ -1,18 +1,25 @@
 """When metadata is asked again.
 
 Decides: the instant of the next refresh: soon after somebody asked, at a growing pace while
-answers fail or show nothing new, slowly while a topic or a leader is missing, and by age.
+answers fail or show nothing new, slowly while a topic or a leader is missing, and by age. A topic
+that is waited for shows within `incomplete_backoff_max` at first; later within a tenth of the
+time it has been waited for, never later than `metadata_max_age`.
 Never: asks, sleeps or reads a clock; instants come in as arguments.
 KIPs: 526 and 580 (growing pace).
 """
 
 import math
+from typing import Final, assert_never
 
 from kgroup.net.backoff import Backoff
+from kgroup.net.metadata import Lack
 from kgroup.net.ports import Dice
 from kgroup.net.settings import NetSettings
 
 __all__ = ["RefreshPlan"]
+
+_SHARE_OF_WAIT: Final = 0.1
+"""Part of the time a topic has been missing that may pass before it is asked for again."""
 
 
 class RefreshPlan:
@@ -22,13 +29,23 @@ class RefreshPlan:
     `retry_backoff_max` between them, growing while they bring nothing new.
     """
 
-    __slots__ = ("_age", "_chase", "_dice", "_not_before", "_pace", "_soon", "_until")
+    __slots__ = (
+        "_age",
+        "_chase",
+        "_dice",
+        "_lacking_since",
+        "_not_before",
+        "_pace",
+        "_soon",
+        "_until",
+    )
 
     def __init__(self, settings: NetSettings, dice: Dice) -> None:
         self._dice = dice
         self._age = settings.metadata_max_age
         self._pace = Backoff(settings.retry_backoff, settings.retry_backoff_max)
         self._chase = Backoff(settings.retry_backoff, settings.incomplete_backoff_max)
+        self._lacking_since: float | None = None
         self._soon = False
         self._not_before = -math.inf
         self._until = math.inf
@@ -41,20 +58,34 @@ class RefreshPlan:
         """Note that a refresh begins; who asks from now on wants another one."""
         self._soon = False
 
-    def succeeded(self, now: float, *, changed: bool, incomplete: bool) -> None:
+    def succeeded(self, now: float, *, changed: bool, lack: Lack) -> None:
         """Note an answer.
 
         Args:
             now: instant.
             changed: whether it showed anything new.
-            incomplete: whether something is missing that may be there soon.
+            lack: what is missing that may be there soon.
         """
         calm = now > self._not_before + self._pace.maximum
         self._pace = (self._pace.reset() if changed or calm else self._pace).failed()
         self._not_before = now + self._pace.pause(self._dice)
-        self._chase = (self._chase.reset() if changed else self._chase).failed()
-        pause = self._chase.pause(self._dice) if incomplete else self._age
-        self._until = max(now + pause, self._not_before)
+        if changed or lack is Lack.NOTHING:
+            self._chase, self._lacking_since = self._chase.reset(), now
+        self._chase = self._chase.failed()
+        self._until = max(now + self._pause(now, lack), self._not_before)
+
+    def _pause(self, now: float, lack: Lack) -> float:
+        chase = self._chase.pause(self._dice)
+        match lack:
+            case Lack.NOTHING:
+                return self._age
+            case Lack.LEADER:
+                return chase
+            case Lack.TOPIC:
+                since = now if self._lacking_since is None else self._lacking_since
+                return min(max(chase, (now - since) * _SHARE_OF_WAIT), self._age)
+            case _:
+                assert_never(lack)
 
     def failed(self, now: float) -> None:
         """Note that nobody answered, or nobody that could be believed."""

@@ -75,12 +75,24 @@ async def test_a_dead_bootstrap_lists_every_address_and_why(scripted: ScriptedCl
     assert anyio.current_time() == pytest.approx(30)
 
 
+async def test_every_address_has_its_turn_however_short_the_time(
+    scripted: ScriptedCluster,
+) -> None:
+    for broker in scripted.brokers[:2]:
+        broker.mute = True
+    async with running(scripted, bootstrap=scripted.bootstrap) as cluster:
+        await cluster.bootstrap(0.5)
+    assert scripted.broker(3).dialled_at
+
+
 async def test_an_address_whose_turn_did_not_come_is_not_called_silent(
     scripted: ScriptedCluster,
 ) -> None:
     for broker in scripted.brokers:
         broker.mute = True
     async with running(scripted) as cluster:
+        cluster.invalidate()
+        await anyio.sleep(0.1)  # the first is being asked, by nobody in a hurry
         with pytest.raises(NoBrokerError) as caught:
             await cluster.bootstrap(1)
     reasons = sorted(caught.value.tried.values())

@@ -4,6 +4,7 @@ import anyio
 import pytest
 
 from kgroup.codes import ErrorCode
+from kgroup.testing.scripted import Delayed
 from kgroup.testing.scripted_cluster import ScriptedCluster
 from kgroup.types import TopicPartition
 from kgroup.wire.messages import (
@@ -70,18 +71,64 @@ async def test_metadata_is_asked_again_when_it_is_old(scripted: ScriptedCluster)
         assert metadata_requests(scripted) == before + 1
 
 
-async def test_a_missing_topic_is_found_soon_after_it_is_made(scripted: ScriptedCluster) -> None:
+@pytest.mark.parametrize(("waited", "bound"), [(0.5, 1.5), (20, 6.5), (120, 18), (1200, 150)])
+async def test_a_missing_topic_is_found_soon_after_it_is_made(
+    scripted: ScriptedCluster, waited: float, bound: float
+) -> None:
+    """Within 5 s at first, later within a tenth of the time waited; plus a fifth of jitter."""
     async with running(scripted) as cluster:
         cluster.watch(frozenset({"late"}))
         view = await cluster.bootstrap(5)
         assert view.topics["late"].error == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        await anyio.sleep(120)
-        asked = metadata_requests(scripted)
-        assert asked < 40
+        await anyio.sleep(waited)
+        assert metadata_requests(scripted) < 60
         scripted.add_topic("late", 2)
         view = await cluster.changed(view)
-        assert anyio.current_time() < 127
+        assert anyio.current_time() - waited < bound
         assert len(view.partitions_of("late")) == 2
+
+
+async def test_a_missing_topic_is_asked_for_at_least_as_often_as_metadata_gets_old(
+    scripted: ScriptedCluster,
+) -> None:
+    async with running(scripted, metadata_max_age=30.0) as cluster:
+        cluster.watch(frozenset({"late"}))
+        view = await cluster.bootstrap(5)
+        await anyio.sleep(3600)
+        scripted.add_topic("late", 2)
+        await cluster.changed(view)
+        assert anyio.current_time() - 3600 < 31
+
+
+async def test_a_name_asked_for_after_everything_is_asked_for_by_name(
+    scripted: ScriptedCluster,
+) -> None:
+    async with running(scripted, allow_auto_create_topics=True) as cluster:
+        cluster.watch(None)
+        view = await cluster.bootstrap(5)
+        assert view.asked is None
+        cluster.watch(frozenset({"late"}))
+        view = await cluster.changed(view)
+        assert view.asked == frozenset({"late"})
+    asked = [r for b in scripted.brokers for r in b.requests(MetadataRequest)]
+    assert all(request.allow_auto_topic_creation for request in asked)
+
+
+async def test_a_name_asked_for_while_everything_is_asked_for_is_chased_all_the_same(
+    scripted: ScriptedCluster,
+) -> None:
+    for broker in scripted.brokers:
+        broker.once(MetadataRequest, lambda request: Delayed(scripted.metadata(request), 0.5))
+    async with running(scripted) as cluster:
+        cluster.watch(None)
+        await anyio.sleep(0.2)  # the question is on its way
+        cluster.watch(frozenset({"late"}))
+        view = await cluster.bootstrap(5)
+        assert view.asked is None
+        scripted.add_topic("late", 1)
+        view = await cluster.changed(view)
+        assert view.asked == frozenset({"late"})
+        assert anyio.current_time() < 2
 
 
 async def test_invalidating_all_the_time_is_never_a_storm(scripted: ScriptedCluster) -> None:

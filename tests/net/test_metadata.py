@@ -9,7 +9,8 @@ from kgroup.errors import DecodeError
 from kgroup.net.metadata import (
     EMPTY_VIEW,
     ClusterView,
-    is_incomplete,
+    Lack,
+    lacking,
     merge_brokers,
     merge_metadata,
 )
@@ -213,24 +214,52 @@ def test_a_topic_without_a_name_is_left_out() -> None:
 # -- what is missing -----------------------------------------------------------------------------
 
 
-def test_a_view_is_incomplete_while_a_topic_or_a_leader_is_missing() -> None:
+def test_a_missing_topic_and_a_missing_leader_are_told_apart() -> None:
     watched = frozenset({"t"})
-    assert not is_incomplete(KNOWN, watched)
-    assert is_incomplete(EMPTY_VIEW, watched)
-    assert is_incomplete(merged(EMPTY_VIEW, topic(partition(leader=-1))), watched)
     gone = topic(error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    assert is_incomplete(merged(EMPTY_VIEW, gone), watched)
+    late = topic(error_code=ErrorCode.LEADER_NOT_AVAILABLE)
+    assert lacking(KNOWN, watched) is Lack.NOTHING
+    assert lacking(EMPTY_VIEW, watched) is Lack.TOPIC
+    assert lacking(merged(EMPTY_VIEW, gone), watched) is Lack.TOPIC
+    assert lacking(merged(EMPTY_VIEW, topic(partition(leader=-1))), watched) is Lack.LEADER
+    assert lacking(merged(EMPTY_VIEW, late), watched) is Lack.LEADER
 
 
-def test_a_topic_that_may_not_be_seen_is_not_missing() -> None:
+def test_a_missing_leader_is_more_urgent_than_a_missing_topic() -> None:
+    leaderless = merged(EMPTY_VIEW, topic(partition(leader=-1)))
+    for watched in (frozenset({"a", "t"}), frozenset({"t", "z"})):
+        assert lacking(leaderless, watched) is Lack.LEADER
+
+
+def test_a_topic_that_may_not_be_seen_is_missing_until_that_is_granted() -> None:
     hidden = topic(error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-    assert not is_incomplete(merged(EMPTY_VIEW, hidden), frozenset({"t"}))
+    assert lacking(merged(EMPTY_VIEW, hidden), frozenset({"t"})) is Lack.TOPIC
+
+
+def test_a_name_that_cannot_be_a_topic_is_not_waited_for() -> None:
+    impossible = topic(error_code=ErrorCode.INVALID_TOPIC_EXCEPTION)
+    assert lacking(merged(EMPTY_VIEW, impossible), frozenset({"t"})) is Lack.NOTHING
 
 
 def test_what_is_not_watched_is_not_missing() -> None:
     leaderless = merged(EMPTY_VIEW, topic(partition(leader=-1)))
-    assert not is_incomplete(leaderless, frozenset())
-    assert is_incomplete(leaderless, None)
+    assert lacking(leaderless, frozenset()) is Lack.NOTHING
+    assert lacking(leaderless, None) is Lack.LEADER
+
+
+def test_a_view_says_what_it_was_asked_for() -> None:
+    everything, _ = merge_metadata(KNOWN, answer(topic(partition(0))), None)
+    assert everything.asked is None
+    again, _ = merge_metadata(everything, answer(topic(partition(0))), frozenset({"t"}))
+    assert again is not everything
+
+
+def test_a_topic_without_partitions_is_uncertain_only_while_the_brokers_cannot_say() -> None:
+    late = merged(EMPTY_VIEW, topic(error_code=ErrorCode.LEADER_NOT_AVAILABLE))
+    gone = merged(EMPTY_VIEW, topic(error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+    before = merged(KNOWN, topic(error_code=ErrorCode.LEADER_NOT_AVAILABLE))
+    assert [view.topics["t"].is_uncertain for view in (late, gone, before)] == [True, False, False]
+    assert [view.topics["t"].is_gone for view in (late, gone, before)] == [False, True, False]
 
 
 def test_merging_brokers_keeps_the_topics() -> None:
