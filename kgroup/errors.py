@@ -7,6 +7,7 @@ An error carries data, not only prose. Time-outs are Python's own `TimeoutError`
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from kgroup.codes import error_name, is_retriable
 from kgroup.types import CommitOutcome, Generation, TopicPartition
@@ -21,6 +22,7 @@ __all__ = [
     "ConnectionLostError",
     "CorruptRecordError",
     "DecodeError",
+    "DeserializationError",
     "FencedError",
     "GroupError",
     "IllegalStateError",
@@ -310,6 +312,45 @@ class CommitFailedError(KGroupError):
         )
         super().__init__(f"commit: {each}")
         self.outcome = outcome
+
+
+# -- records -------------------------------------------------------------------------------
+
+
+class DeserializationError(KGroupError):
+    """A deserialiser raised; what it raised is the `__cause__`. The message shows no payload.
+
+    Args:
+        tp: partition of the record.
+        offset: offset of the record; `seek(tp, offset + 1)` leaves it out.
+        field: which of the two it was.
+        key: bytes of the key as they came, None for a null.
+        value: bytes of the value as they came, None for a null.
+    """
+
+    def __init__(
+        self,
+        tp: TopicPartition,
+        offset: int,
+        field: Literal["key", "value"],
+        *,
+        key: bytes | None,
+        value: bytes | None,
+    ) -> None:
+        super().__init__(
+            f"{tp}: the {field} of the record at offset {offset} cannot be deserialised; "
+            f"seek to {offset + 1} to leave it out, or set on_deserialize_error"
+        )
+        self.tp = tp
+        self.offset = offset
+        self.field = field
+        self.key = key
+        self.value = value
+
+    @property
+    def raw(self) -> bytes | None:
+        """The bytes that could not be deserialised."""
+        return self.key if self.field == "key" else self.value
 
 
 # -- offsets -------------------------------------------------------------------------------

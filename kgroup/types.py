@@ -16,6 +16,7 @@ __all__ = [
     "Claim",
     "CommitOutcome",
     "CommitStatus",
+    "DeserializeErrorPolicy",
     "Generation",
     "IsolationLevel",
     "Leave",
@@ -74,6 +75,14 @@ class IsolationLevel(Enum):
 
     READ_UNCOMMITTED = 0
     READ_COMMITTED = 1
+
+
+class DeserializeErrorPolicy(Enum):
+    """What becomes of a record whose key or value the application's deserialiser refuses."""
+
+    RAISE = "raise"
+    SKIP = "skip"
+    RAW = "raw"
 
 
 class RebalanceProtocol(Enum):

@@ -21,7 +21,7 @@ from kgroup.membership.settings import MembershipSettings
 from kgroup.net.ports import Ports
 from kgroup.net.settings import NetSettings
 from kgroup.offsets.reset import ResetPolicy
-from kgroup.types import IsolationLevel
+from kgroup.types import DeserializeErrorPolicy, IsolationLevel
 
 __all__ = ["ConsumerConfig", "FetchSettings"]
 
@@ -85,6 +85,9 @@ class ConsumerConfig:
         enable_auto_commit: whether positions that are done are committed by themselves.
         auto_commit_interval: how often.
         isolation_level: "read_uncommitted" or "read_committed" (KIP-98).
+        on_deserialize_error: what becomes of a record whose key or value a deserialiser refuses:
+            "raise" (it stays in front until a seek), "skip" (logged and passed over), or "raw"
+            (it comes with its bytes, and `record.error` says why).
         fetch_min_bytes: a broker waits until it has this much, or `fetch_max_wait` is over.
         fetch_max_bytes: most bytes of one answer; a first batch that is larger comes all the same.
         fetch_max_wait: longest wait of a broker that has too little.
@@ -123,6 +126,7 @@ class ConsumerConfig:
     enable_auto_commit: bool = True
     auto_commit_interval: Duration = 5.0
     isolation_level: str | IsolationLevel = IsolationLevel.READ_UNCOMMITTED
+    on_deserialize_error: str | DeserializeErrorPolicy = DeserializeErrorPolicy.RAISE
     fetch_min_bytes: int = 1
     fetch_max_bytes: int = 50 * _MIB
     fetch_max_wait: Duration = 0.5
@@ -205,6 +209,11 @@ class ConsumerConfig:
     def patience(self) -> float:
         """`bootstrap_timeout` in seconds."""
         return _seconds(self.bootstrap_timeout)
+
+    @property
+    def deserialize_errors(self) -> DeserializeErrorPolicy:
+        """`on_deserialize_error` as the policy it names."""
+        return cast("DeserializeErrorPolicy", self.on_deserialize_error)  # `normal` saw to it
 
     # -- the slices ------------------------------------------------------------------------
 

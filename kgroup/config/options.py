@@ -13,7 +13,7 @@ from kgroup.assignors import Assignor
 from kgroup.journal import Sink
 from kgroup.net.ports import Ports
 from kgroup.offsets.reset import ResetPolicy
-from kgroup.types import IsolationLevel
+from kgroup.types import DeserializeErrorPolicy, IsolationLevel
 
 __all__ = ["ConsumerOptions", "Duration"]
 
@@ -39,6 +39,7 @@ class ConsumerOptions(TypedDict, total=False):
     enable_auto_commit: bool
     auto_commit_interval: Duration
     isolation_level: Literal["read_uncommitted", "read_committed"] | IsolationLevel
+    on_deserialize_error: Literal["raise", "skip", "raw"] | DeserializeErrorPolicy
     fetch_min_bytes: int
     fetch_max_bytes: int
     fetch_max_wait: Duration

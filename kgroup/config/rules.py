@@ -16,7 +16,7 @@ from typing import Final, TypeVar
 from kgroup.errors import ConfigError
 from kgroup.net.ports import Ports
 from kgroup.offsets.reset import ResetPolicy
-from kgroup.types import IsolationLevel
+from kgroup.types import DeserializeErrorPolicy, IsolationLevel
 
 __all__ = ["RULES", "check_names", "normal"]
 
@@ -189,6 +189,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "enable_auto_commit": _flag,
         "auto_commit_interval": _POSITIVE,
         "isolation_level": _choice(IsolationLevel),
+        "on_deserialize_error": _choice(DeserializeErrorPolicy),
         "fetch_min_bytes": _whole(0),
         "fetch_max_bytes": _whole(1),
         "fetch_max_wait": _PAUSE,
