@@ -45,7 +45,12 @@ Coordination: TypeAlias = Callable[[ConsumerConfig, Cluster, Sink], GroupBackend
 
 def classic(config: ConsumerConfig, cluster: Cluster, sink: Sink) -> GroupBackend:
     """Coordinate by the classic group protocol."""
-    return ClassicBackend(config.membership(), cluster, sink)
+    return ClassicBackend(
+        config.membership(),
+        cluster,
+        sink,
+        exclude_internal_topics=config.exclude_internal_topics,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ Never: holds state of the group; the machine does, and the conductor is its only
 KIPs: 62, 345, 394, 429, 568, 800, 814.
 """
 
-import re
 from collections.abc import Collection, Mapping
 
 import anyio
@@ -16,6 +15,7 @@ from kgroup.consumer.conductor import Conductor
 from kgroup.consumer.interest import TopicInterest
 from kgroup.consumer.leading import partition_counts
 from kgroup.consumer.offset_reading import read_committed_offsets
+from kgroup.consumer.topics import SubscribedTopics, to_watch
 from kgroup.journal import Sink
 from kgroup.machine.claims import HoldingState
 from kgroup.membership.events import (
@@ -57,9 +57,17 @@ class ClassicBackend:
         settings: of the member.
         cluster: connections, clock and dice; not owned.
         sink: takes the journal's events.
+        exclude_internal_topics: whether a pattern leaves out topics of the brokers.
     """
 
-    def __init__(self, settings: MembershipSettings, cluster: Cluster, sink: Sink) -> None:
+    def __init__(
+        self,
+        settings: MembershipSettings,
+        cluster: Cluster,
+        sink: Sink,
+        *,
+        exclude_internal_topics: bool = True,
+    ) -> None:
         self._settings = settings
         self._cluster = cluster
         self._interest = TopicInterest(cluster)
@@ -73,7 +81,7 @@ class ClassicBackend:
             backoff=Backoff(settings.retry_backoff, settings.retry_backoff_max),
         )
         self._in_hand: set[Claim] = set()
-        self._subscription: Subscription | None = None
+        self._topics = SubscribedTopics(exclude_internal=exclude_internal_topics)
         self._bridging = False
 
     # -- life ------------------------------------------------------------------------------
@@ -118,11 +126,14 @@ class ClassicBackend:
 
     def subscribe(self, subscription: Subscription | None) -> None:
         """Ask for topics or a pattern; None gives everything up."""
-        self._subscription = subscription
+        self._topics.ask(subscription)
         if subscription is None:
             self._conductor.apply(Unsubscribed())
             return
-        self._interest.subscribe(subscription.topics)
+        if subscription.pattern is not None:
+            # All topics may be known already, but there may be new ones since.
+            self._cluster.invalidate()
+        self._interest.subscribe(to_watch(subscription))
         self._resolve(self._cluster.view)
 
     def enforce_rebalance(self, reason: str) -> None:
@@ -234,24 +245,8 @@ class ClassicBackend:
             view = await self._cluster.changed(view)
 
     def _resolve(self, view: ClusterView) -> None:
-        self._conductor.apply(MetadataChanged(partition_counts(view, view.topics)))
-        wanted = self._subscription
-        if wanted is None:
-            return
-        topics = wanted.topics
-        if topics is None and wanted.pattern is not None and view.topics:
-            topics = _matching(view, wanted.pattern, wanted.exclude)
+        # The subscription first: a leader whose pattern takes a new topic joins once, with it.
+        topics = self._topics.among(view)
         if topics is not None:
             self._conductor.apply(Subscribed(topics))
-
-
-def _matching(view: ClusterView, pattern: str, exclude: str | None) -> frozenset[str]:
-    taken = re.compile(pattern)
-    left_out = re.compile(exclude) if exclude is not None else None
-    return frozenset(
-        topic
-        for topic in view.topics
-        if taken.match(topic)
-        and not view.topics[topic].is_internal
-        and not (left_out is not None and left_out.match(topic))
-    )
+        self._conductor.apply(MetadataChanged(partition_counts(view, view.topics)))

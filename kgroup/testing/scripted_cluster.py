@@ -62,11 +62,13 @@ class ScriptedTopic:
         topic_id: 16 bytes.
         partitions: in order of their numbers.
         error: error code of the topic.
+        internal: whether it belongs to the brokers.
     """
 
     topic_id: bytes
     partitions: list[ScriptedPartition] = field(default_factory=list)
     error: int = 0
+    internal: bool = False
 
 
 class ScriptedCluster:
@@ -127,6 +129,10 @@ class ScriptedCluster:
         self.add_partitions(name, partitions)
         return topic
 
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic."""
+        del self.topics[name]
+
     def add_partitions(self, name: str, count: int) -> None:
         """Make a topic wider."""
         known = self.topics[name].partitions
@@ -175,6 +181,7 @@ class ScriptedCluster:
             error_code=topic.error,
             name=name,
             topic_id=topic.topic_id,
+            is_internal=topic.internal,
             partitions=tuple(
                 MetadataResponsePartition(
                     error_code=partition.error,

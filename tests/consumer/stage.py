@@ -100,6 +100,7 @@ class Scene:
     cluster: ScriptedCluster
     group: ScriptedGroup
     tasks: Any
+    metadata_max_age: float
 
     async def member(
         self,
@@ -107,13 +108,20 @@ class Scene:
         *,
         subscription: Subscription | None = None,
         listener: Listener = no_listener,
+        exclude_internal_topics: bool = True,
     ) -> Member:
         """Start a member with its application."""
         used = chosen or settings()
-        net = NetSettings(bootstrap=self.cluster.bootstrap, client_id="kgroup")
+        net = NetSettings(
+            bootstrap=self.cluster.bootstrap,
+            client_id="kgroup",
+            metadata_max_age=self.metadata_max_age,
+        )
         cluster = Cluster(net, virtual_ports(self.cluster))
         sink = MemorySink()
-        backend = ClassicBackend(used, cluster, sink)
+        backend = ClassicBackend(
+            used, cluster, sink, exclude_internal_topics=exclude_internal_topics
+        )
         application = Application(
             backend,
             anyio.current_time,
@@ -171,12 +179,17 @@ def offset(number: int) -> OffsetAndMetadata:
 
 @asynccontextmanager
 async def scene(
-    brokers: int = 1, *, count: int = 4, latency: float = 0.0, **topics: int
+    brokers: int = 1,
+    *,
+    count: int = 4,
+    latency: float = 0.0,
+    metadata_max_age: float = 300.0,
+    **topics: int,
 ) -> AsyncIterator[Scene]:
     """Set up a group on topic `t`; members end with the block, without leaving."""
     cluster = ScriptedCluster(brokers, topics={TOPIC: count, **topics})
     group = ScriptedGroup(cluster, latency=latency)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(group.run)
-        yield Scene(cluster, group, tasks)
+        yield Scene(cluster, group, tasks, metadata_max_age)
         tasks.cancel_scope.cancel()

@@ -1,0 +1,71 @@
+"""What a subscription comes to: names of topics, from one view of the cluster.
+
+Decides: which topics a pattern takes, and which must be watched to tell. A pattern is judged only
+by an answer about *all* topics: an older, narrower one would have the member join with too little.
+Topics that vanish from such an answer leave the subscription; nobody is told of an error. Topics
+asked for by name stay, whether they are there or not.
+Never: asks, or waits for anything; every backend that subscribes stands on this.
+"""
+
+import re
+from collections.abc import Callable
+
+from kgroup.net.metadata import ClusterView, TopicInfo
+from kgroup.types import Subscription
+
+__all__ = ["SubscribedTopics", "matching", "to_watch"]
+
+
+def to_watch(subscription: Subscription | None) -> frozenset[str] | None:
+    """Return the topics whose metadata a subscription needs, None for all there are."""
+    if subscription is None:
+        return frozenset()
+    if subscription.partitions is not None:
+        return frozenset(tp.topic for tp in subscription.partitions)
+    return subscription.topics
+
+
+def matching(view: ClusterView, takes: Callable[[str, TopicInfo], bool]) -> frozenset[str] | None:
+    """Return the topics of a view that are taken; None when it is not about all topics."""
+    if view.asked is not None:
+        return None
+    return frozenset(name for name, topic in view.topics.items() if takes(name, topic))
+
+
+class SubscribedTopics:
+    """Resolves one member's subscription, once per view.
+
+    Args:
+        exclude_internal: whether a pattern leaves out topics of the brokers; names do not.
+    """
+
+    def __init__(self, *, exclude_internal: bool = True) -> None:
+        self._exclude_internal = exclude_internal
+        self._names: frozenset[str] | None = None
+        self._taken: re.Pattern[str] | None = None
+        self._left_out: re.Pattern[str] | None = None
+        self._seen: ClusterView | None = None
+        self._found: frozenset[str] | None = None
+
+    def ask(self, subscription: Subscription | None) -> None:
+        """Resolve something else from now on, None for nothing."""
+        wanted = subscription or Subscription()
+        self._names = wanted.topics
+        self._taken = None if wanted.pattern is None else re.compile(wanted.pattern)
+        self._left_out = None if wanted.exclude is None else re.compile(wanted.exclude)
+        self._seen = None
+
+    def among(self, view: ClusterView) -> frozenset[str] | None:
+        """Return the topics to ask the group for; None while that cannot be told from a view."""
+        if self._taken is None:
+            return self._names
+        if view is not self._seen:
+            self._seen, self._found = view, matching(view, self._takes)
+        return self._found
+
+    def _takes(self, name: str, topic: TopicInfo) -> bool:
+        if topic.is_gone or (topic.is_internal and self._exclude_internal):
+            return False
+        if self._taken is None or not self._taken.match(name):
+            return False
+        return self._left_out is None or not self._left_out.match(name)
