@@ -42,7 +42,7 @@ class KafkaStartError(KGroupError):
         tail = "".join(f"\n    {line}" for line in log)
         super().__init__(reason + tail)
         self.reason = reason
-        self.log = tuple(log)
+        self.log: tuple[str, ...] = tuple(log)
 
 
 @dataclass(frozen=True, slots=True)

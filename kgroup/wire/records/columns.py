@@ -37,10 +37,10 @@ class RecordColumns:
     def __init__(
         self, buffer: bytes, offsets: list[int], timestamps: list[int], bounds: list[int]
     ) -> None:
-        self.buffer = buffer
-        self.offsets = offsets
-        self.timestamps = timestamps
-        self.bounds = bounds
+        self.buffer: bytes = buffer
+        self.offsets: list[int] = offsets
+        self.timestamps: list[int] = timestamps
+        self.bounds: list[int] = bounds
 
     def __len__(self) -> int:
         return len(self.offsets)

@@ -1,0 +1,1 @@
+"""What type checkers make of the public API: documented uses pass, wrong uses are refused."""
