@@ -5,8 +5,9 @@ Never: belongs to a member: these calls carry no generation and use no member's 
 KIPs: 4 (topics), 195 (partitions), 229 (delete groups), 345 (evict a static member).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import partial
 from typing import Final, TypeVar
 
@@ -14,6 +15,7 @@ from kgroup.codes import ApiKey, ErrorCode
 from kgroup.errors import BrokerError
 from kgroup.net.cluster import Cluster, ClusterView, Lane
 from kgroup.net.insist import insist
+from kgroup.net.metadata import TopicInfo
 from kgroup.net.verdict import refusal
 from kgroup.wire.messages import (
     CreatableTopic,
@@ -27,7 +29,14 @@ from kgroup.wire.messages import (
 from kgroup.wire.schema import Message, Request
 from kgroup.wire.vocabulary import ZERO_UUID
 
-__all__ = ["NewTopic", "create_partitions", "create_topics", "delete_topics"]
+__all__ = [
+    "NewTopic",
+    "create_partitions",
+    "create_topics",
+    "delete_topics",
+    "describe_topics",
+    "nearest_name",
+]
 
 R = TypeVar("R", bound=Message)
 
@@ -178,6 +187,50 @@ async def delete_topics(cluster: Cluster, names: Sequence[str], *, timeout: floa
     await insist(cluster, attempt, timeout=timeout, what=what)
     left = timeout - (cluster.ports.clock() - started)
     await insist(cluster, gone, timeout=left, what=what)
+
+
+# -- what there is -------------------------------------------------------------------------------
+
+
+async def describe_topics(
+    cluster: Cluster, names: Collection[str] | None = None, *, timeout: float
+) -> Mapping[str, TopicInfo]:
+    """Return topics by name, in the order of their names.
+
+    Args:
+        cluster: running.
+        names: which; None for all that may be seen, internal ones too.
+        timeout: seconds.
+
+    Raises:
+        BrokerError: UNKNOWN_TOPIC_OR_PARTITION names the first that is missing and the one most
+            like it; or refused (UnauthorizedError).
+        TimeoutError: no answer in time.
+    """
+    asked = None if names is None else frozenset(names)
+
+    async def attempt() -> ClusterView:
+        return await cluster.look_up(asked, timeout=cluster.settings.request_timeout)
+
+    view = await insist(cluster, attempt, timeout=timeout, what="describe topics")
+    for name, topic in sorted(view.topics.items()):
+        if topic.error == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            await _refuse_unknown(cluster, name, timeout)
+        if topic.error and asked is not None:
+            raise refusal(ApiKey.METADATA, topic.error, (name,))
+    return {name: topic for name, topic in sorted(view.topics.items()) if not topic.error}
+
+
+async def _refuse_unknown(cluster: Cluster, name: str, timeout: float) -> None:
+    known = await describe_topics(cluster, timeout=timeout)
+    text = f"there is no topic {name!r}{nearest_name(name, known)}"
+    raise BrokerError(ApiKey.METADATA.name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
+
+
+def nearest_name(name: str, known: Iterable[str]) -> str:
+    """Return words that propose the known name most like one, "" when none is."""
+    near = get_close_matches(name, list(known), n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 # -- whom to ask ---------------------------------------------------------------------------------

@@ -1,21 +1,36 @@
 """Where a group's coordinator is: the question, and how its answer reads.
 
-Decides: nothing about groups; the membership machine drives discovery.
+Decides: nothing about groups; the membership machine drives discovery. For those who are no
+members: that a coordinator which moved is found anew.
 Never: trusts an address that cannot be one. A named node may be dead all the same: brokers go on
 naming a killed coordinator for seconds.
 KIP-699 (FindCoordinator in batches).
 """
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from kgroup.codes import ApiKey
 from kgroup.errors import DecodeError
-from kgroup.net.cluster import Cluster
+from kgroup.net.cluster import Cluster, Lane
+from kgroup.net.insist import insist
 from kgroup.net.metadata import address_fault
 from kgroup.net.verdict import refusal
 from kgroup.wire.messages import FindCoordinatorRequest, FindCoordinatorResponse
+from kgroup.wire.schema import Message, Request
 
-__all__ = ["Coordinator", "coordinator_of", "find_coordinator", "find_coordinator_request"]
+__all__ = [
+    "Coordinator",
+    "ask_node",
+    "coordinator_of",
+    "find_coordinator",
+    "find_coordinator_request",
+    "with_coordinator",
+]
+
+R = TypeVar("R", bound=Message)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,3 +83,32 @@ async def find_coordinator(cluster: Cluster, group_id: str, *, timeout: float) -
     found = coordinator_of(answer, group_id)
     cluster.learn_node(found.node_id, found.host, found.port)
     return found
+
+
+async def with_coordinator(
+    cluster: Cluster, group_id: str, attempt: Callable[[int], Awaitable[T]], *, timeout: float
+) -> T:
+    """Return what an attempt at a group's coordinator returns; found anew before each.
+
+    Args:
+        cluster: running.
+        group_id: name of the group.
+        attempt: takes the node id; repeatable, raises BrokerError for what was answered.
+        timeout: seconds for all attempts.
+
+    Raises:
+        BrokerError, TimeoutError, ClosedError, UnsupportedVersionError: see `insist`.
+    """
+
+    async def find_and_ask() -> T:
+        patience = cluster.settings.request_timeout
+        found = await find_coordinator(cluster, group_id, timeout=patience)
+        return await attempt(found.node_id)
+
+    return await insist(cluster, find_and_ask, timeout=timeout, what=f"group {group_id!r}")
+
+
+async def ask_node(cluster: Cluster, node_id: int, request: Request[R]) -> R:
+    """Ask one broker on behalf of nobody's membership; raises as `Cluster.send`."""
+    timeout = cluster.settings.request_timeout
+    return await cluster.send(node_id, request, lane=Lane.CONTROL, timeout=timeout)

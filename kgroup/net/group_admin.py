@@ -1,25 +1,23 @@
-"""What is asked of a group's coordinator by somebody who is no member.
+"""What is done to a group, and asked about its offsets, by somebody who is no member.
 
-Decides: how the coordinator is found, and that it is found anew when it moved.
+Decides: that of several members, or of several partitions, each has its own outcome.
 Never: joins, commits, or carries a generation.
-KIPs: 229 (delete groups), 345 (evict a static member), 447 (stable offsets), 709, 1043.
+KIPs: 229 (delete groups), 345 (evict members), 447 (stable offsets), 709 (OffsetFetch of groups).
 """
 
-from collections.abc import Awaitable, Callable, Collection
-from dataclasses import dataclass
-from typing import Final, TypeVar
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from kgroup.codes import ApiKey, ErrorCode
-from kgroup.errors import DecodeError
-from kgroup.net.cluster import Cluster, Lane
-from kgroup.net.coordinator import find_coordinator
-from kgroup.net.insist import insist
-from kgroup.net.verdict import refusal
+from kgroup.codes import ApiKey
+from kgroup.errors import BrokerError, DecodeError
+from kgroup.net.cluster import Cluster
+from kgroup.net.coordinator import ask_node, with_coordinator
+from kgroup.net.verdict import Verdict, refusal, verdict
 from kgroup.types import IsolationLevel, OffsetAndMetadata, TopicPartition
 from kgroup.wire.messages import (
     DeleteGroupsRequest,
-    DescribeGroupsRequest,
     LeaveGroupRequest,
+    LeaveGroupResponse,
     MemberIdentity,
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -27,103 +25,16 @@ from kgroup.wire.messages import (
     OffsetFetchResponse,
     OffsetFetchResponsePartitions,
 )
-from kgroup.wire.schema import Message, Request
 from kgroup.wire.vocabulary import ZERO_UUID
 
 __all__ = [
-    "GroupDescription",
-    "GroupMember",
+    "CommittedOffsets",
+    "Eviction",
+    "ask_committed",
     "committed_offsets",
     "delete_group",
-    "describe_group",
-    "evict_static_member",
+    "evict_members",
 ]
-
-R = TypeVar("R", bound=Message)
-T = TypeVar("T")
-
-_DEAD: Final = "Dead"
-"""Kafka's word for the state of a group that does not exist."""
-
-
-@dataclass(frozen=True, slots=True)
-class GroupMember:
-    """One member of a group as its coordinator sees it.
-
-    Args:
-        member_id: id given by the coordinator.
-        group_instance_id: static identity, None for a dynamic member.
-        client_id: how its client calls itself.
-        client_host: where it comes from.
-        subscription: embedded protocol bytes; empty unless the group is Stable.
-        assignment: the same.
-    """
-
-    member_id: str
-    group_instance_id: str | None
-    client_id: str
-    client_host: str
-    subscription: bytes
-    assignment: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class GroupDescription:
-    """One group as its coordinator sees it.
-
-    Args:
-        group_id: its name.
-        state: Kafka's word: Empty, PreparingRebalance, CompletingRebalance, Stable or Dead.
-        protocol_type: "consumer" for groups of consumers, None when nobody has joined.
-        protocol_name: the assignor in use, None unless the group is Stable.
-        members: in order of their ids.
-        coordinator: node id.
-    """
-
-    group_id: str
-    state: str
-    protocol_type: str | None
-    protocol_name: str | None
-    members: tuple[GroupMember, ...]
-    coordinator: int
-
-
-async def describe_group(cluster: Cluster, group_id: str, *, timeout: float) -> GroupDescription:
-    """Return what a coordinator says about a group; a group nobody knows is Dead.
-
-    Raises:
-        BrokerError: refused.
-        TimeoutError: no answer in time.
-    """
-    request = DescribeGroupsRequest(groups=(group_id,))
-
-    async def attempt(node_id: int) -> GroupDescription:
-        answer = await _ask(cluster, node_id, request)
-        rows = [row for row in answer.groups if row.group_id == group_id]
-        if len(rows) != 1:
-            raise DecodeError("DescribeGroups answer", f"{len(rows)} rows for {group_id!r}")
-        row = rows[0]
-        if row.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
-            return GroupDescription(group_id, _DEAD, None, None, (), node_id)
-        if row.error_code:
-            raise refusal(request.api_key, row.error_code, (group_id,), row.error_message)
-        members = tuple(
-            GroupMember(
-                member_id=member.member_id,
-                group_instance_id=member.group_instance_id,
-                client_id=member.client_id,
-                client_host=member.client_host,
-                subscription=member.member_metadata,
-                assignment=member.member_assignment,
-            )
-            for member in sorted(row.members, key=lambda member: member.member_id)
-        )
-        return GroupDescription(
-            group_id, row.group_state, row.protocol_type or None, row.protocol_data or None,
-            members, node_id,
-        )  # fmt: skip
-
-    return await _with_coordinator(cluster, group_id, attempt, timeout=timeout)
 
 
 async def delete_group(cluster: Cluster, group_id: str, *, timeout: float) -> None:
@@ -136,40 +47,97 @@ async def delete_group(cluster: Cluster, group_id: str, *, timeout: float) -> No
     request = DeleteGroupsRequest(groups_names=(group_id,))
 
     async def attempt(node_id: int) -> None:
-        answer = await _ask(cluster, node_id, request)
+        answer = await ask_node(cluster, node_id, request)
         for row in answer.results:
             if row.error_code:
                 raise refusal(request.api_key, row.error_code, (group_id,))
 
-    await _with_coordinator(cluster, group_id, attempt, timeout=timeout)
+    await with_coordinator(cluster, group_id, attempt, timeout=timeout)
 
 
-async def evict_static_member(
-    cluster: Cluster, group_id: str, group_instance_id: str, *, reason: str, timeout: float
-) -> None:
-    """Remove a static member by its instance id, so that nobody waits for its session to end.
+@dataclass(frozen=True, slots=True)
+class Eviction:
+    """One member that shall go, and what became of it.
+
+    Args:
+        member_id: its id, None when it is named by its instance id.
+        group_instance_id: its static identity, None when it is named by its member id.
+        error: why it was not removed, None when it was; UNKNOWN_MEMBER_ID: it is no member.
+    """
+
+    member_id: str | None = None
+    group_instance_id: str | None = None
+    error: BrokerError | None = None
+
+    def __str__(self) -> str:
+        if self.group_instance_id is not None:
+            return f"instance {self.group_instance_id!r}"
+        return f"member {self.member_id!r}"
+
+
+async def evict_members(
+    cluster: Cluster, group_id: str, leavers: Sequence[Eviction], *, reason: str, timeout: float
+) -> tuple[Eviction, ...]:
+    """Remove members, so that nobody waits for their sessions to end (KIP-345).
+
+    An attempt whose answer was lost is repeated, so a member may be told to be unknown because
+    the first attempt removed it.
 
     Args:
         cluster: running.
         group_id: name of the group.
-        group_instance_id: whom to remove.
+        leavers: each named by its instance id or by its member id.
         reason: for the coordinator's log (KIP-800).
         timeout: seconds.
 
+    Returns:
+        What became of each, in the same order.
+
     Raises:
-        BrokerError: UNKNOWN_MEMBER_ID when there is none, or refused.
-        TimeoutError: no answer in time; it may be removed.
+        BrokerError: the group is refused as a whole.
+        UnsupportedVersionError: several at once, and the coordinator is older than KIP-345.
+        TimeoutError: no answer in time; they may be removed.
     """
-    member = MemberIdentity(member_id="", group_instance_id=group_instance_id, reason=reason)
-    request = LeaveGroupRequest(group_id=group_id, members=(member,))
+    rows = tuple(
+        MemberIdentity(
+            member_id=one.member_id or "", group_instance_id=one.group_instance_id, reason=reason
+        )
+        for one in leavers
+    )
+    request = LeaveGroupRequest(group_id=group_id, members=rows)
 
-    async def attempt(node_id: int) -> None:
-        answer = await _ask(cluster, node_id, request)
-        for code in (answer.error_code, *(row.error_code for row in answer.members)):
-            if code:
-                raise refusal(request.api_key, code, (group_id, group_instance_id))
+    async def attempt(node_id: int) -> tuple[Eviction, ...]:
+        answer = await ask_node(cluster, node_id, request)
+        if answer.error_code:
+            raise refusal(request.api_key, answer.error_code, (group_id,))
+        return tuple(_fate(group_id, one, answer) for one in leavers)
 
-    await _with_coordinator(cluster, group_id, attempt, timeout=timeout)
+    return await with_coordinator(cluster, group_id, attempt, timeout=timeout)
+
+
+def _fate(group_id: str, one: Eviction, answer: LeaveGroupResponse) -> Eviction:
+    if one.group_instance_id is not None:
+        rows = [row for row in answer.members if row.group_instance_id == one.group_instance_id]
+    else:
+        rows = [row for row in answer.members if row.member_id == one.member_id]
+    if len(rows) != 1:
+        raise DecodeError("LeaveGroup answer", f"{len(rows)} rows for {one}")
+    code = rows[0].error_code
+    error = refusal(ApiKey.LEAVE_GROUP, code, (group_id, str(one))) if code else None
+    return replace(one, error=error)
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedOffsets:
+    """What became of each partition asked about; every one is in exactly one of the two.
+
+    Args:
+        offsets: what is committed, None where nothing is.
+        errors: why it cannot be told.
+    """
+
+    offsets: Mapping[TopicPartition, OffsetAndMetadata | None]
+    errors: Mapping[TopicPartition, BrokerError]
 
 
 async def committed_offsets(
@@ -193,20 +161,52 @@ async def committed_offsets(
         A position per partition asked for, None where nothing is committed.
 
     Raises:
-        BrokerError: refused.
+        BrokerError: refused, as a whole or for one partition.
         UnsupportedVersionError: READ_COMMITTED, and the coordinator is older than KIP-447.
         TimeoutError: no answer in time.
+    """
+    found = await ask_committed(cluster, group_id, partitions, isolation=isolation, timeout=timeout)
+    for tp in sorted(found.errors):
+        raise found.errors[tp]
+    return dict(found.offsets)
+
+
+async def ask_committed(
+    cluster: Cluster,
+    group_id: str,
+    partitions: Collection[TopicPartition] | None = None,
+    *,
+    isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
+    timeout: float,
+) -> CommittedOffsets:
+    """Return a group's committed positions; a partition that was refused hides no other.
+
+    A refusal that may pass is asked again until the time is up.
+
+    Args, Raises:
+        As `committed_offsets`; BrokerError is about the group as a whole.
     """
     group = _offsets_of(cluster, group_id, partitions)
     stable = isolation is IsolationLevel.READ_COMMITTED
     request = OffsetFetchRequest(groups=(group,), require_stable=stable)
 
-    async def attempt(node_id: int) -> dict[TopicPartition, OffsetAndMetadata | None]:
-        answer = await _ask(cluster, node_id, request)
-        positions = _read_offset_fetch(answer, group_id)
-        return {**dict.fromkeys(partitions or ()), **positions}
+    last: CommittedOffsets | None = None
 
-    return await _with_coordinator(cluster, group_id, attempt, timeout=timeout)
+    async def attempt(node_id: int) -> CommittedOffsets:
+        nonlocal last
+        answer = await ask_node(cluster, node_id, request)
+        last = _read_offset_fetch(answer, group_id, partitions or ())
+        for error in last.errors.values():
+            if verdict(ApiKey.OFFSET_FETCH, error.code) is not Verdict.REFUSED:
+                raise error
+        return last
+
+    try:
+        return await with_coordinator(cluster, group_id, attempt, timeout=timeout)
+    except TimeoutError:
+        if last is None:
+            raise
+        return last
 
 
 def _offsets_of(
@@ -228,14 +228,15 @@ def _offsets_of(
 
 
 def _read_offset_fetch(
-    answer: OffsetFetchResponse, group_id: str
-) -> dict[TopicPartition, OffsetAndMetadata | None]:
+    answer: OffsetFetchResponse, group_id: str, asked: Collection[TopicPartition]
+) -> CommittedOffsets:
     """Read positions; a negative offset means that nothing is committed.
 
     Raises:
-        BrokerError: the group, or the first partition that has an error.
+        BrokerError: the group is refused.
     """
-    positions: dict[TopicPartition, OffsetAndMetadata | None] = {}
+    offsets: dict[TopicPartition, OffsetAndMetadata | None] = dict.fromkeys(asked)
+    errors: dict[TopicPartition, BrokerError] = {}
     for group in answer.groups:
         if group.error_code:
             raise refusal(ApiKey.OFFSET_FETCH, group.error_code, (group_id,))
@@ -243,9 +244,11 @@ def _read_offset_fetch(
         for name, row in rows:
             tp = TopicPartition(name, row.partition_index)
             if row.error_code:
-                raise refusal(ApiKey.OFFSET_FETCH, row.error_code, (group_id, str(tp)))
-            positions[tp] = _position(row)
-    return positions
+                errors[tp] = refusal(ApiKey.OFFSET_FETCH, row.error_code, (group_id, str(tp)))
+                offsets.pop(tp, None)
+            else:
+                offsets[tp] = _position(row)
+    return CommittedOffsets(offsets, errors)
 
 
 def _position(row: OffsetFetchResponsePartitions) -> OffsetAndMetadata | None:
@@ -255,19 +258,3 @@ def _position(row: OffsetFetchResponsePartitions) -> OffsetAndMetadata | None:
     return OffsetAndMetadata(
         row.committed_offset, row.metadata or "", epoch if epoch >= 0 else None
     )
-
-
-async def _with_coordinator(
-    cluster: Cluster, group_id: str, attempt: Callable[[int], Awaitable[T]], *, timeout: float
-) -> T:
-    async def find_and_ask() -> T:
-        patience = cluster.settings.request_timeout
-        found = await find_coordinator(cluster, group_id, timeout=patience)
-        return await attempt(found.node_id)
-
-    return await insist(cluster, find_and_ask, timeout=timeout, what=f"group {group_id!r}")
-
-
-async def _ask(cluster: Cluster, node_id: int, request: Request[R]) -> R:
-    timeout = cluster.settings.request_timeout
-    return await cluster.send(node_id, request, lane=Lane.CONTROL, timeout=timeout)

@@ -12,15 +12,20 @@ from kgroup.net.admin import NewTopic, create_partitions, create_topics, delete_
 from kgroup.net.cluster import Cluster
 from kgroup.net.coordinator import coordinator_of, find_coordinator, find_coordinator_request
 from kgroup.net.group_admin import (
+    Eviction,
+    ask_committed,
     committed_offsets,
     delete_group,
-    describe_group,
-    evict_static_member,
+    evict_members,
 )
+from kgroup.net.group_description import describe_group
 from kgroup.testing.scripted import HungUp
 from kgroup.testing.scripted_cluster import ScriptedCluster
 from kgroup.types import OffsetAndMetadata, TopicPartition
 from kgroup.wire.messages import (
+    ConsumerGroupDescribeDescribedGroup,
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
     Coordinator,
     CreatableTopicResult,
     CreatePartitionsRequest,
@@ -224,14 +229,26 @@ async def test_a_group_is_described_by_its_coordinator(scripted: ScriptedCluster
     scripted.broker(2).once(DescribeGroupsRequest, moved, described("Stable"))
     async with found(scripted) as cluster:
         group = await describe_group(cluster, "g", timeout=10)
-    assert (group.state, group.protocol_name, group.coordinator) == ("Stable", "range", 2)
-    assert (group.members[0].member_id, group.members[0].subscription) == ("m", b"s")
+    assert (group.state, group.assignor, group.coordinator) == ("Stable", "range", 2)
+    assert group.members is not None
+    assert [member.member_id for member in group.members] == ["m"]
     asked = [b.requests(FindCoordinatorRequest) for b in scripted.brokers]
     assert sum(map(len, asked)) == 2
 
 
 async def test_a_group_nobody_knows_is_dead(scripted: ScriptedCluster) -> None:
     scripted.broker(1).on(DescribeGroupsRequest, described("", ErrorCode.GROUP_ID_NOT_FOUND))
+    unknown = ConsumerGroupDescribeDescribedGroup(
+        error_code=ErrorCode.GROUP_ID_NOT_FOUND,
+        group_id="g",
+        group_state="",
+        group_epoch=0,
+        assignment_epoch=0,
+        assignor_name="",
+        members=(),
+    )
+    answer = ConsumerGroupDescribeResponse(groups=(unknown,))
+    scripted.broker(1).on(ConsumerGroupDescribeRequest, answer)
     async with found(scripted) as cluster:
         assert (await describe_group(cluster, "g", timeout=10)).state == "Dead"
 
@@ -247,21 +264,55 @@ async def test_a_group_with_members_is_not_deleted(scripted: ScriptedCluster) ->
 async def test_a_static_member_is_evicted_by_its_instance_id(scripted: ScriptedCluster) -> None:
     row = MemberResponse(member_id="", group_instance_id="till-7")
     scripted.broker(1).on(LeaveGroupRequest, LeaveGroupResponse(members=(row,)))
+    leaver = Eviction(group_instance_id="till-7")
     async with found(scripted) as cluster:
-        await evict_static_member(cluster, "g", "till-7", reason="gone", timeout=10)
+        fates = await evict_members(cluster, "g", [leaver], reason="gone", timeout=10)
+    assert fates == (leaver,)
     (request,) = scripted.broker(1).requests(LeaveGroupRequest)
     member = request.members[0]
     assert (member.member_id, member.group_instance_id, member.reason) == ("", "till-7", "gone")
 
 
-async def test_evicting_a_stranger_is_an_error(scripted: ScriptedCluster) -> None:
-    row = MemberResponse(
-        member_id="", group_instance_id="x", error_code=ErrorCode.UNKNOWN_MEMBER_ID
+async def test_each_of_several_evicted_members_has_its_own_fate(scripted: ScriptedCluster) -> None:
+    unknown = ErrorCode.UNKNOWN_MEMBER_ID
+    rows = (
+        MemberResponse(member_id="m-1", group_instance_id=None),
+        MemberResponse(member_id="", group_instance_id="x", error_code=unknown),
     )
-    scripted.broker(1).on(LeaveGroupRequest, LeaveGroupResponse(members=(row,)))
+    scripted.broker(1).on(LeaveGroupRequest, LeaveGroupResponse(members=rows))
+    leavers = [Eviction(group_instance_id="x"), Eviction(member_id="m-1")]
     async with found(scripted) as cluster:
-        with pytest.raises(BrokerError, match="UNKNOWN_MEMBER_ID"):
-            await evict_static_member(cluster, "g", "x", reason="", timeout=10)
+        stranger, gone = await evict_members(cluster, "g", leavers, reason="", timeout=10)
+    assert gone.error is None
+    assert stranger.error is not None
+    assert (stranger.error.code, stranger.group_instance_id) == (unknown, "x")
+
+
+async def test_an_eviction_nobody_answered_for_is_not_taken_for_done(
+    scripted: ScriptedCluster,
+) -> None:
+    scripted.broker(1).on(LeaveGroupRequest, LeaveGroupResponse(members=()))
+    async with found(scripted) as cluster:
+        with pytest.raises(TimeoutError, match="0 rows for instance 'x'"):
+            await evict_members(
+                cluster, "g", [Eviction(group_instance_id="x")], reason="", timeout=10
+            )
+
+
+async def test_a_refused_partition_hides_no_other(scripted: ScriptedCluster) -> None:
+    good, bad = (
+        OffsetFetchResponsePartitions(
+            partition_index=number, committed_offset=7, metadata=None, error_code=code
+        )
+        for number, code in ((0, 0), (1, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+    )
+    topic = OffsetFetchResponseTopics(name="orders", partitions=(good, bad))
+    group = OffsetFetchResponseGroup(group_id="g", topics=(topic,))
+    scripted.broker(1).on(OffsetFetchRequest, OffsetFetchResponse(groups=(group,)))
+    async with found(scripted) as cluster:
+        asked = await ask_committed(cluster, "g", timeout=10)
+    assert asked.offsets == {TP: OffsetAndMetadata(7)}
+    assert isinstance(asked.errors[TopicPartition("orders", 1)], UnauthorizedError)
 
 
 def fetched(code: int = 0) -> OffsetFetchResponse:
