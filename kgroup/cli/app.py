@@ -5,26 +5,31 @@ Never: does anything itself: every verb calls a function that a test can call.
 """
 
 from collections.abc import Sequence
+from typing import Final
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 
-from kgroup.cli import audit, broker, demo
-from kgroup.errors import KGroupError
+from kgroup.cli import audit, broker, consume, demo, groups, lag, topics
+from kgroup.cli.verbs import verb, with_list
+from kgroup.errors import ArgumentError, KGroupError
 
 __all__ = ["run"]
+
+_WRONG_USE: Final = 2
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run one verb and return the exit code: 0, 1 after an error, 2 for a wrong use."""
     try:
-        _app()(args=list(arguments), prog_name="kgroup")
+        _app()(args=with_list(arguments), prog_name="kgroup")
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 1
     except (KGroupError, TimeoutError) as error:
-        Console(stderr=True).print(f"[bold red]error:[/] {escape(str(error))}", soft_wrap=True)
-        return 1
+        text = escape(str(error) or type(error).__name__)
+        Console(stderr=True).print(f"[bold red]error:[/] {text}", soft_wrap=True, highlight=False)
+        return _WRONG_USE if isinstance(error, ArgumentError) else 1
     return 0
 
 
@@ -38,8 +43,29 @@ def _app() -> typer.Typer:
     app.command("audit")(audit.verdict)
     app.callback()(_only_verbs)
     app.add_typer(broker.app, name="broker")
+    app.command("consume")(verb(consume.print_records))
+    app.command("lag")(verb(lag.lag))
+    app.add_typer(_groups(), name="groups")
+    app.add_typer(_topics(), name="topics")
+    return app
+
+
+def _groups() -> typer.Typer:
+    app = typer.Typer(help="Groups: list, show, evict members, delete.", add_completion=False)
+    app.command("list")(verb(groups.listing))
+    app.command("show")(verb(groups.show))
+    app.command("evict")(verb(groups.evict))
+    app.command("delete")(verb(groups.delete))
+    return app
+
+
+def _topics() -> typer.Typer:
+    app = typer.Typer(help="Topics: list, describe, create, delete.", add_completion=False)
+    app.command("list")(verb(topics.listing))
+    app.command("create")(verb(topics.create))
+    app.command("delete")(verb(topics.delete))
     return app
 
 
 def _only_verbs() -> None:
-    """Kafka consumer groups: a broker to try them on, a demo, an audit."""
+    """Kafka consumer groups: read topics, look at groups and lag, try them on a broker, audit."""

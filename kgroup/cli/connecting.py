@@ -1,0 +1,127 @@
+"""How a verb reaches its cluster: the options all of them share, and one connection for one verb.
+
+Decides: which broker is meant when none is named, and that a password never stands on a command
+line: it comes from a file or from KGROUP_SASL_PASSWORD.
+Never: asks the cluster anything.
+"""
+
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Final, TypeVar
+
+import anyio
+import typer
+
+from kgroup.cli.option_file import read_options
+from kgroup.config import ConsumerConfig
+from kgroup.net.cluster import Cluster
+from kgroup.net.ports import system_ports
+from kgroup.testing.kafka import broker as broker_of_this_machine
+
+__all__ = ["Common", "connected", "consumer_config", "default_bootstrap", "perform", "unwrapped"]
+
+T = TypeVar("T")
+
+_BOOTSTRAP: Final = "KGROUP_BOOTSTRAP"
+_PASSWORD: Final = "KGROUP_SASL_PASSWORD"  # noqa: S105 - the name of a variable
+_CLIENT_ID: Final = "kgroup-cli"
+_NOWHERE: Final = "localhost:9092"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Common:
+    """What every verb that asks a cluster takes.
+
+    Args:
+        bootstrap: `host:port`, several with commas between; None for the default.
+        config: file of options, None without one.
+        timeout: seconds a question may take.
+        as_json: whether programs read the answer.
+    """
+
+    bootstrap: Annotated[
+        str | None,
+        typer.Option(
+            help="Brokers, host:port[,host:port]. Default: the file of --config, else "
+            "KGROUP_BOOTSTRAP, else the running `kgroup broker up`, else localhost:9092."
+        ),
+    ] = None
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="File of options, security ones too: TOML if it ends in .toml, else lines of "
+            "`name = value`. A password may come from KGROUP_SASL_PASSWORD instead.",
+        ),
+    ] = None
+    timeout: Annotated[
+        float, typer.Option(min=0.1, help="Seconds a question to the cluster may take.")
+    ] = 10.0
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False
+
+
+def consumer_config(common: Common, environ: Mapping[str, str] = os.environ) -> ConsumerConfig:
+    """Return the options a verb works with: the command line before the file before the rest.
+
+    Raises:
+        ConfigError: an option cannot be used, or is not known.
+    """
+    options: dict[str, object] = {"client_id": _CLIENT_ID}
+    if common.config is not None:
+        options |= read_options(common.config)
+    if environ.get(_PASSWORD):
+        options["sasl_password"] = environ[_PASSWORD]
+    if common.bootstrap is not None:
+        options["bootstrap_servers"] = common.bootstrap
+    if "bootstrap_servers" not in options:
+        options["bootstrap_servers"] = default_bootstrap(environ)
+    options["bootstrap_timeout"] = common.timeout
+    return ConsumerConfig.of(options)
+
+
+def default_bootstrap(environ: Mapping[str, str]) -> str:
+    """Return the brokers meant when none are named."""
+    if environ.get(_BOOTSTRAP):
+        return environ[_BOOTSTRAP]
+    state = broker_of_this_machine.status(environ)
+    return state.bootstrap if state is not None and state.running else _NOWHERE
+
+
+@asynccontextmanager
+async def connected(config: ConsumerConfig) -> AsyncIterator[Cluster]:
+    """Have a cluster for one block.
+
+    Raises:
+        NoBrokerError: no broker answered within `bootstrap_timeout`.
+    """
+    cluster = Cluster(config.net(), config.ports or system_ports())
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(cluster.run)
+        await cluster.bootstrap(config.patience)
+        yield cluster
+        tasks.cancel_scope.cancel()
+
+
+def perform(common: Common, work: Callable[[Cluster], Awaitable[T]]) -> T:
+    """Connect, do a verb's work, and return its answer; its own error comes out as it is."""
+    config = consumer_config(common)
+
+    async def play() -> T:
+        async with connected(config) as cluster:
+            return await work(cluster)
+
+    return unwrapped(play)
+
+
+def unwrapped(play: Callable[[], Awaitable[T]]) -> T:
+    """Run an event loop, and let the error itself out of the task groups it went through."""
+    try:
+        return anyio.run(play)
+    except BaseExceptionGroup as group:
+        error: BaseException = group
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        raise error from group

@@ -1,0 +1,256 @@
+"""Reads topics for `kgroup consume`: where it begins, what is printed, and when it is over.
+
+Decides: the ends of a run are offsets found before it begins, so that it ends however much is
+written meanwhile. In a group `--from` is only about partitions without a commit, and what was
+printed is done, no more.
+Never: formats or writes a record itself.
+
+A partition is over when the next offset to be handed out is at its end: behind the last record
+there may be marks of transactions, which nobody sees.
+"""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from kgroup.cli.printing import Lines, Output, joined
+from kgroup.codes import ApiKey, ErrorCode
+from kgroup.config import ConsumerConfig
+from kgroup.consumer import Batch, Consumer
+from kgroup.errors import BrokerError, NotOwnedError
+from kgroup.net.admin import describe_topics
+from kgroup.net.cluster import Cluster
+from kgroup.net.log_offsets import OffsetSpec
+from kgroup.net.log_places import Place, find_places
+from kgroup.types import OwnershipChange, TopicPartition
+
+__all__ = ["Plan", "Wanted", "consume", "make_plan"]
+
+_NAP: Final = 0.25
+"""Seconds between two looks at whether it is over."""
+_KNOWN: Final = 0.01
+"""Seconds to wait for a position; one that is not known yet is asked for at the next look."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What is to be read.
+
+    Args:
+        topics: their names.
+        partitions: only these of each topic, None for all, those to come too.
+        start: where to begin; in a group only where nothing is committed.
+        stop: where to end, None to go on until cancelled.
+        max_records: most records, None for no bound.
+    """
+
+    topics: tuple[str, ...]
+    partitions: frozenset[int] | None = None
+    start: Place = OffsetSpec.LATEST
+    stop: Place | None = None
+    max_records: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Where each partition begins and ends.
+
+    Args:
+        starts: partition -> first offset.
+        stops: partition -> offset behind the last one; None to go on for ever.
+    """
+
+    starts: Mapping[TopicPartition, int]
+    stops: Mapping[TopicPartition, int] | None
+
+
+async def make_plan(
+    cluster: Cluster, wanted: Wanted, config: ConsumerConfig, *, timeout: float
+) -> Plan:
+    """Find out where to begin and to end.
+
+    Raises:
+        BrokerError: there is no such topic, the nearest name is told, or no such partition.
+        TimeoutError: no answer in time.
+    """
+    known = await describe_topics(cluster, wanted.topics, timeout=timeout)
+    found: list[TopicPartition] = []
+    for name, topic in known.items():
+        missing = (wanted.partitions or frozenset()) - topic.partitions.keys()
+        if missing:
+            text = f"{name} has partitions 0 to {len(topic.partitions) - 1}, not {min(missing)}"
+            raise BrokerError(ApiKey.METADATA.name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
+        numbers = topic.partitions if wanted.partitions is None else wanted.partitions
+        found += [TopicPartition(name, number) for number in sorted(numbers)]
+    isolation = config.fetching().isolation_level
+    starts, stops = [
+        None
+        if place is None
+        else await find_places(cluster, found, place, isolation=isolation, timeout=timeout)
+        for place in (wanted.start, wanted.stop)
+    ]
+    return Plan(starts or {}, stops)
+
+
+async def consume(
+    cluster: Cluster,
+    wanted: Wanted,
+    config: ConsumerConfig,
+    plan: Plan,
+    lines: Lines,
+    output: Output,
+) -> int:
+    """Read until it is over, and return how many records were printed.
+
+    Args:
+        cluster: tells of new partitions; running.
+        wanted: what to read.
+        config: of the consumer; with a group id it joins that group.
+        plan: where partitions begin and end.
+        lines: makes lines.
+        output: takes them.
+
+    Raises:
+        BrokenPipeError: nobody reads the output any more.
+        KGroupError: reading cannot go on.
+    """
+    arrival = _Arrival(plan.starts, config)
+    run = _Run(wanted, plan, lines, output)
+    if config.group_id is not None:
+        async with Consumer(*wanted.topics, config=config, listener=arrival) as consumer:
+            await run.read(consumer, arrival)
+        return run.printed
+    cluster.watch(frozenset(wanted.topics))
+    async with Consumer(config=config) as consumer:
+        by_hand = _ByHand(cluster, consumer, wanted, plan)
+        await run.read(consumer, by_hand)
+    return run.printed
+
+
+class _Arrival:
+    """A group's listener: partitions without a commit begin where `--from` says.
+
+    Args:
+        starts: partition -> first offset.
+        config: of the consumer.
+    """
+
+    def __init__(self, starts: Mapping[TopicPartition, int], config: ConsumerConfig) -> None:
+        self._starts = starts
+        self._config = config
+        self.settled = False
+
+    async def on_assigned(self, consumer: Consumer[Any, Any], change: OwnershipChange) -> None:
+        added = [claim.tp for claim in change.added if claim.tp in self._starts]
+        found = await consumer.committed(*added) if added else {}
+        for tp in added:
+            if found.get(tp) is None:
+                consumer.seek(tp, self._starts[tp])
+        self.settled = True
+
+    def look(self) -> None:
+        """Nothing to do: the group notices new partitions."""
+
+
+class _ByHand:
+    """Assigns all partitions, and those that come to be.
+
+    Args:
+        cluster: tells of them.
+        consumer: entered, has assigned nothing.
+        wanted: whether new ones are read.
+        plan: where the known ones begin.
+    """
+
+    def __init__(
+        self, cluster: Cluster, consumer: Consumer[Any, Any], wanted: Wanted, plan: Plan
+    ) -> None:
+        self._cluster = cluster
+        self._consumer = consumer
+        self._grows = wanted.partitions is None and plan.stops is None
+        self._topics = wanted.topics
+        self._assign(plan.starts)
+        self.settled = True
+
+    def look(self) -> None:
+        """Take partitions that are new; everything in them was written meanwhile."""
+        if not self._grows:
+            return
+        view = self._cluster.view
+        known = self._consumer.assignment()
+        new = {tp: 0 for name in self._topics for tp in view.partitions_of(name) if tp not in known}
+        if new:
+            self._assign(new)
+
+    def _assign(self, starts: Mapping[TopicPartition, int]) -> None:
+        self._consumer.assign([*self._consumer.assignment(), *starts])
+        for tp, offset in starts.items():
+            self._consumer.seek(tp, offset)
+
+
+@dataclass(slots=True)
+class _Run:
+    """One run, and how far it is.
+
+    Args:
+        wanted: what to read.
+        plan: where partitions end.
+        lines: makes lines.
+        output: takes them.
+    """
+
+    wanted: Wanted
+    plan: Plan
+    lines: Lines
+    output: Output
+    printed: int = 0
+    over: set[TopicPartition] = field(default_factory=set)
+
+    async def read(self, consumer: Consumer[Any, Any], source: _Arrival | _ByHand) -> None:
+        """Read and print until it is over."""
+        while not await self._is_over(consumer, settled=source.settled):
+            limit = None if self.wanted.max_records is None else self._left()
+            batches = await consumer.getmany(max_records=limit, timeout=_NAP)
+            for tp, batch in batches.items():
+                await self._print(consumer, tp, batch)
+            self.output.tick()
+            source.look()
+
+    def _left(self) -> int:
+        assert self.wanted.max_records is not None
+        return self.wanted.max_records - self.printed
+
+    async def _print(
+        self, consumer: Consumer[Any, Any], tp: TopicPartition, batch: Batch[Any, Any]
+    ) -> None:
+        stop = self._stop(tp)
+        records = [record for record in batch if stop is None or record.offset < stop]
+        if records:
+            await self.output.write(joined(self.lines, records), len(records))
+            self.printed += len(records)
+        if stop is None or batch.next_offset <= stop:
+            batch.done()
+            return
+        # More was handed out than is wanted: only what lies before the end is done.
+        batch.done(upto=stop)
+        with suppress(NotOwnedError):
+            consumer.seek(tp, stop)
+
+    def _stop(self, tp: TopicPartition) -> int | None:
+        # A partition that came to be after the plan was made has nothing before the end.
+        return None if self.plan.stops is None else self.plan.stops.get(tp, 0)
+
+    async def _is_over(self, consumer: Consumer[Any, Any], *, settled: bool) -> bool:
+        if self.wanted.max_records is not None and not self._left():
+            return True
+        if self.plan.stops is None or not settled:
+            return False
+        owned = consumer.assignment()
+        self.over &= owned
+        for tp in owned - self.over:
+            with suppress(TimeoutError, NotOwnedError):
+                if await consumer.position(tp, timeout=_KNOWN) >= (self._stop(tp) or 0):
+                    consumer.pause(tp)
+                    self.over.add(tp)
+        return self.over >= owned

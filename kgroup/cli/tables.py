@@ -1,0 +1,56 @@
+"""How answers look on a screen: plain tables, numbers to the right, no frames.
+
+Decides: that names are shown as they are, never read as markup, and that a pipe gets whole lines
+however narrow a screen would be.
+Never: decides what is shown.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Final, TypeAlias
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+__all__ = ["Cell", "make_table", "screen"]
+
+Cell: TypeAlias = str | int | float | Text | None
+"""What stands in a table; None is shown as a dash."""
+
+_PIPE_WIDTH: Final = 10_000
+"""Columns where there is no screen; a table takes only what it needs."""
+
+
+def screen(*, stderr: bool = False) -> Console:
+    """Return where a verb prints."""
+    console = Console(stderr=stderr, highlight=False, soft_wrap=True)
+    if not console.is_terminal:
+        console.width = _PIPE_WIDTH
+    return console
+
+
+def make_table(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Table:
+    """Return a table; a column whose first known cell is a number is set to the right."""
+    lines = [tuple(row) for row in rows]
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for index, name in enumerate(columns):
+        known = next((line[index] for line in lines if line[index] is not None), None)
+        number = isinstance(known, int | float)
+        table.add_column(Text(name), justify="right" if number else "left", no_wrap=True)
+    for line in lines:
+        table.add_row(*map(_shown, line))
+    return table
+
+
+def _shown(cell: Cell) -> Text:
+    match cell:
+        case None:
+            return Text("-", style="dim")
+        case Text():
+            return cell
+        case float():
+            return Text(f"{cell:g}")
+        case int():
+            return Text(str(cell))
+        case str():
+            return Text(cell)

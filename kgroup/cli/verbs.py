@@ -1,0 +1,68 @@
+"""How a verb's options become its command line.
+
+Decides: that options stand in frozen dataclasses, one field each, which verbs share; and that
+`list` may be left out: `kgroup topics orders`.
+Never: reads a value or does a verb's work.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, fields
+from inspect import Parameter, Signature, signature
+from types import MappingProxyType
+from typing import Final, cast, get_type_hints
+
+__all__ = ["verb", "with_list"]
+
+_HELP: Final = "--help"
+_VERBS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
+    {
+        "groups": frozenset({"list", "show", "evict", "delete"}),
+        "topics": frozenset({"list", "create", "delete"}),
+    }
+)
+"""What follows `groups` and `topics`; anything else belongs to `list`."""
+
+
+def with_list(words: Sequence[str]) -> list[str]:
+    """Return the words of a command line with `list` where it was left out."""
+    first, rest = list(words[:1]), list(words[1:])
+    verbs = _VERBS.get(first[0]) if first else None
+    if verbs is None or (rest and (rest[0] in verbs or rest[0] == _HELP)):
+        return [*first, *rest]
+    return [*first, "list", *rest]
+
+
+def verb(work: Callable[..., None]) -> Callable[..., None]:
+    """Return a command whose options are the fields of what a function takes.
+
+    Args:
+        work: each of its parameters is a dataclass with typer's annotations on its fields.
+    """
+    parameters = signature(work, eval_str=True).parameters.values()
+    taken = {each.name: cast("type", each.annotation) for each in parameters}
+    options = [option for kind in taken.values() for option in _options(kind)]
+
+    def command(**given: object) -> None:
+        work(**{name: kind(**_part(kind, given)) for name, kind in taken.items()})
+
+    command.__doc__ = work.__doc__
+    command.__annotations__ = {option.name: option.annotation for option in options}
+    command.__signature__ = Signature(options)  # type: ignore[attr-defined]  # typer reads it
+    return command
+
+
+def _options(kind: type) -> list[Parameter]:
+    hints = get_type_hints(kind, include_extras=True)
+    found = []
+    for field in fields(kind):
+        default = Parameter.empty if field.default is MISSING else field.default
+        found.append(
+            Parameter(
+                field.name, Parameter.KEYWORD_ONLY, default=default, annotation=hints[field.name]
+            )
+        )
+    return found
+
+
+def _part(kind: type, given: dict[str, object]) -> dict[str, object]:
+    return {field.name: given[field.name] for field in fields(kind)}
