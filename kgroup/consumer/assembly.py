@@ -27,6 +27,7 @@ from kgroup.consumer.positioning import Positioning
 from kgroup.consumer.pulses import Pulses
 from kgroup.consumer.reading import Reading
 from kgroup.consumer.standalone import StandaloneBackend
+from kgroup.consumer.topic_watch import TopicWatch
 from kgroup.consumer.wire_journal import WireJournal
 from kgroup.journal import NullSink, Sink
 from kgroup.net.cluster import Cluster
@@ -122,7 +123,7 @@ def assemble(
     group = None if config.group_id is None else coordination(config, cluster, sink)
     standalone = _standalone(config, cluster, sink)
     pulses = Pulses()
-    gate = Gate(group, standalone, pulses)
+    gate = Gate(group, standalone, pulses, TopicWatch(cluster, pulses))
     delivery = Delivery(OwnedPartitions(), Ledger(), gate, pulses, sink)
     committing = Committing(delivery, gate)
     positioning = Positioning(settings, cluster, delivery, pulses, sink)

@@ -58,9 +58,9 @@ class Flow:
         Raises:
             NotOwnedError: the partition is not owned, or no longer.
             KGroupError: why there is no position.
-            TimeoutError: none was found in time.
+            TimeoutError: none was found in time; it says why, as far as that is known.
         """
-        delivery = self._delivery
+        delivery, why = self._delivery, None
         with anyio.move_on_after(timeout):
             while True:
                 (owned,) = delivery.owned.require([tp])
@@ -70,9 +70,18 @@ class Flow:
                 if owned.error is not None:
                     raise owned.error
                 delivery.gate.check_failure()
+                why = self._why_not(tp)
                 with anyio.move_on_after(_LOOK_AGAIN):
                     await self._pulses.news.wait()
-        raise TimeoutError(f"{tp}: no position was found within {timeout:g} s")
+        told = f": {why}" if why else ""
+        raise TimeoutError(f"{tp}: no position was found within {timeout:g} s{told}")
+
+    def _why_not(self, tp: TopicPartition) -> str | None:
+        gate = self._delivery.gate
+        membership = gate.backend.membership
+        if membership.group_id is not None and membership.coordinator is None:
+            return gate.topics.why_not(tp) or "the coordinator of its group is not known"
+        return gate.topics.why_not(tp)
 
     def lag(self, tp: TopicPartition) -> int | None:
         """Return how many offsets are left to hand out, None before the first fetch."""

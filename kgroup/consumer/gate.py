@@ -13,6 +13,7 @@ from kgroup.consumer.backend import GroupBackend
 from kgroup.consumer.owned import Owned
 from kgroup.consumer.pulses import Pulses
 from kgroup.consumer.standalone import StandaloneBackend
+from kgroup.consumer.topic_watch import TopicWatch
 from kgroup.errors import ClosedError
 from kgroup.types import Claim
 
@@ -26,13 +27,19 @@ class Gate:
         group: the backend for subscriptions, None without a group id.
         standalone: the backend for assignments by hand.
         pulses: fired when an answer may have changed.
+        topics: knows which of the topics asked for are refused.
     """
 
     def __init__(
-        self, group: GroupBackend | None, standalone: StandaloneBackend, pulses: Pulses
+        self,
+        group: GroupBackend | None,
+        standalone: StandaloneBackend,
+        pulses: Pulses,
+        topics: TopicWatch,
     ) -> None:
         self.backend: GroupBackend = group or standalone
         """The one that serves what was asked for last."""
+        self.topics = topics
         self._group = group
         self._standalone = standalone
         self._pulses = pulses

@@ -75,14 +75,17 @@ class Reading:
 
         Raises:
             ClosedError: the consumer is closed.
-            KGroupError: a fatal error, a listener's, or the error of a partition asked for.
+            KGroupError: a fatal error, a listener's, or that of a partition or topic asked for.
         """
         self._sink.emit(Polled())
         await anyio.lowlevel.checkpoint()
         while True:
             self.note_poll()
             self._gate.check_read()
+            self._gate.topics.take_turn(wanted)
             owned = self.delivery.turn(wanted)
+            if owned is None:
+                self._gate.topics.check(wanted)
             if owned is not None and await self._admitted(owned):
                 return owned
             if owned is not None:

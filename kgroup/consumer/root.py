@@ -148,9 +148,10 @@ class Root:
         await self._parts.ownership.run(self._parts.group)
 
     async def _watch_metadata(self) -> None:
-        """Wake fetching when leaders change."""
+        """Wake fetching when leaders change, readers when a topic is refused."""
         view = self._parts.cluster.view
         while True:
+            self._parts.gate.topics.look()
             self._parts.pulses.work.fire()
             view = await self._parts.cluster.changed(view)
 
@@ -160,6 +161,7 @@ class Root:
         seen = backend.membership
         while True:
             self._parts.delivery.sweep()
+            self._parts.gate.topics.look()
             self._parts.pulses.news.fire()
             backend = self._parts.gate.backend
             with anyio.move_on_after(_LOOK_AGAIN):

@@ -83,13 +83,15 @@ class Subscribing:
         if wanted.partitions is not None:
             parts.gate.backend = parts.standalone
             self._settle(wanted.partitions)
-            return
-        assert parts.group is not None
-        parts.gate.backend = parts.group
-        parts.group.subscribe(wanted)
+        else:
+            assert parts.group is not None
+            parts.gate.backend = parts.group
+            parts.group.subscribe(wanted)
+        parts.gate.topics.ask(wanted)
 
     def drop(self, before: Subscription) -> None:
         """Give up what was asked for."""
+        self._parts.gate.topics.ask(None)
         if before.partitions is None:
             self._parts.gate.backend.subscribe(None)
         else:
