@@ -13,7 +13,7 @@ import anyio
 import pytest
 
 from kgroup.codes import ErrorCode
-from kgroup.testing.scripted import Lost
+from kgroup.testing.scripted import Answer, Delayed, Lost
 from kgroup.types import TopicPartition
 from kgroup.wire.messages import FetchRequest
 from tests.consumer.entered import Stage, by_hand
@@ -42,6 +42,15 @@ class Play:
         self.dice = random.Random(seed)
         self.read: dict[TopicPartition, list[int]] = defaultdict(list)
         self.assigned = set(TPS)
+        for broker in stage.shelf.brokers:
+            broker.on(FetchRequest, self.fetch)
+
+    def fetch(self, request: FetchRequest) -> Answer:
+        """Answer after a while, so that things happen while a Fetch is on its way."""
+        answer = self.stage.shelf.fetch(request)
+        if isinstance(answer, Delayed):
+            return answer
+        return Delayed(answer, self.dice.choice([0.0, 0.1, 0.4]))
 
     async def step(self) -> None:
         trouble = self.dice.choice(
