@@ -26,11 +26,11 @@ from kgroup.wire.consumer_protocol import (
     encode_subscription,
 )
 from kgroup.wire.messages import (
+    DescribeGroupsRequest,
     HeartbeatRequest,
     HeartbeatResponse,
     JoinGroupRequest,
     JoinGroupResponse,
-    JoinGroupResponseMember,
     LeaveGroupRequest,
     OffsetCommitRequest,
     OffsetFetchRequest,
@@ -39,7 +39,14 @@ from kgroup.wire.messages import (
 )
 from kgroup.wire.schema import Message, Request
 from tests.scripted_answers import join_refused, left, offsets_answer, refused
-from tests.scripted_members import Committed, GroupPhase, ScriptedMember, phantom_claims
+from tests.scripted_members import (
+    Committed,
+    GroupPhase,
+    ScriptedMember,
+    commits_of,
+    describe_answer,
+    members_listed,
+)
 
 __all__ = ["ScriptedGroup"]
 
@@ -77,6 +84,7 @@ class ScriptedGroup:
             LeaveGroupRequest: self._leave,
             OffsetCommitRequest: self._commit,
             OffsetFetchRequest: self._fetch,
+            DescribeGroupsRequest: self._describe,
         }
         for broker in cluster.brokers:
             for kind in self._rules:
@@ -187,12 +195,7 @@ class ScriptedGroup:
             return refused(code)(request)
         if request.member_id in self.members:
             self.members[request.member_id].heard_at = anyio.current_time()
-        for topic in request.topics:
-            for row in topic.partitions:
-                tp = TopicPartition(topic.name, row.partition_index)
-                text, epoch = row.committed_metadata, row.committed_leader_epoch
-                place = row.committed_offset, text, epoch
-                self.accepted.append(Committed(tp, *place, request.member_id, generation_id))
+        self.accepted.extend(commits_of(request))
         return refused(ErrorCode.NONE)(request)
 
     def _fetch(self, request: OffsetFetchRequest) -> Answer:
@@ -200,6 +203,9 @@ class ScriptedGroup:
             each.tp: (each.offset, each.metadata, each.leader_epoch) for each in self.accepted
         }
         return offsets_answer(request, latest)
+
+    def _describe(self, request: DescribeGroupsRequest) -> Answer:
+        return describe_answer(request, self.phase, self.protocol_name, self.members.values())
 
     def _leave(self, request: LeaveGroupRequest) -> Answer:
         codes = []
@@ -319,28 +325,16 @@ class ScriptedGroup:
     def _joined(self, member: ScriptedMember, *, skip: bool = False) -> JoinGroupResponse:
         assert self.protocol_name is not None
         leads = member.member_id == self.leader
-        listed = [
-            JoinGroupResponseMember(
-                member_id=each.member_id,
-                group_instance_id=each.instance_id,
-                metadata=self._metadata(each),
-            )
-            for each in self.members.values()
-        ]
+        listed = members_listed(self.members.values(), self.protocol_name, self.generation_id)
         return JoinGroupResponse(
             generation_id=self.generation_id,
             protocol_type="consumer",
             protocol_name=self.protocol_name,
             leader=self.leader or "",
             member_id=member.member_id,
-            members=tuple(listed) if leads else (),
+            members=listed if leads else (),
             skip_assignment=skip,
         )
-
-    def _metadata(self, member: ScriptedMember) -> bytes:
-        assert self.protocol_name is not None
-        blob = member.protocols[self.protocol_name]
-        return phantom_claims(member, blob, self.generation_id) if member.phantom else blob
 
     # -- sync and the end ------------------------------------------------------------------
 

@@ -97,6 +97,11 @@ class GroupBackend(Protocol):
         ...
 
     @property
+    def trouble(self) -> Exception | None:
+        """What is not permitted at present and every read must raise; it ends by itself."""
+        ...
+
+    @property
     def membership(self) -> Membership:
         """The present snapshot."""
         ...

@@ -122,6 +122,11 @@ class ClassicBackend:
         """What ended the membership for good, None while nothing did."""
         return self._conductor.failure
 
+    @property
+    def trouble(self) -> Exception | None:
+        """What the coordinator does not permit at present, None while it permits everything."""
+        return self._conductor.member.trouble
+
     # -- what is asked for -----------------------------------------------------------------
 
     def subscribe(self, subscription: Subscription | None) -> None:

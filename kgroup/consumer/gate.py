@@ -4,7 +4,8 @@ Decides: whether this consumer may hand out anything at all, and records of one 
 Never: remembers an answer: a lease ends by the clock, between any two records.
 
 A fatal error of background work shuts the gate for good and is what every reader raises. A
-listener that raised is reported once, by the next read.
+listener that raised is reported once, by the next read. What the group does not permit is raised
+by every read for as long as that lasts.
 """
 
 from collections import deque
@@ -104,6 +105,9 @@ class Gate:
         self.check_alive()
         if self._reports:
             raise self._reports.popleft()
+        trouble = self.backend.trouble
+        if trouble is not None:
+            raise trouble
 
     def passes(self, owned: Owned) -> bool:
         """Tell whether records of a claim may be handed out at this moment."""

@@ -5,6 +5,7 @@ Never: keeps an assignment; the next leader starts from what the members claim.
 KIPs: 429, 814 (a returning static leader only watches the group's topics), 881 (racks).
 """
 
+import logging
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
@@ -24,12 +25,16 @@ from kgroup.assignors import (
     verify,
 )
 from kgroup.consumer.interest import TopicInterest
+from kgroup.consumer.looking_back import assigned_counts
+from kgroup.errors import GroupError, KGroupError
 from kgroup.membership.events import AssignorDone, AssignorFailed, RunAssignor
 from kgroup.membership.settings import MembershipSettings
 from kgroup.net.cluster import Cluster, ClusterView
 from kgroup.types import RebalanceProtocol, TopicPartition
 
 __all__ = ["Leading", "partition_counts"]
+
+log = logging.getLogger(__name__)
 
 _THREAD_FROM = 20_000
 """Members x partitions above which the assignor leaves the loop, so that heartbeats go on."""
@@ -60,21 +65,40 @@ class Leading:
             return AssignorFailed(effect.ticket, error)
 
     async def _run(self, effect: RunAssignor) -> AssignorDone:
+        if effect.unasked:
+            return await self._watch(effect)
         protocol = common_protocol(self._settings.assignors)
-        joined = [
-            (each.member_id, each.group_instance_id, bytes(each.metadata))
-            for each in effect.members
-        ]
+        joined = _joined(effect)
         wanted = subscribed_topics(read_members(joined, protocol))
         view = await self._learn(wanted)
-        # A topic that is not there yet is watched too: it counts as having no partitions.
-        watched = dict.fromkeys(wanted, 0) | partition_counts(view, wanted)
-        if effect.unasked:
-            return AssignorDone(effect.ticket, (), watched)
         assignor = self._chosen(effect.protocol_name)
         group = describe_group(joined, _metadata(view, wanted), protocol)
+        for member in group.unreadable:
+            log.warning("group=%s gives nothing to %s", self._settings.group_id, member.unreadable)
         assignments = await self._compute(assignor, group, protocol)
-        return AssignorDone(effect.ticket, tuple(assignments.items()), watched)
+        return AssignorDone(effect.ticket, tuple(assignments.items()), _watched(view, wanted))
+
+    async def _watch(self, effect: RunAssignor) -> AssignorDone:
+        """Find out which topics a leader that came back has to watch, and from which counts on."""
+        counts: Mapping[str, int] | None = None
+        if effect.node_id is not None:
+            try:
+                counts = await assigned_counts(
+                    self._cluster,
+                    effect.node_id,
+                    self._settings.group_id,
+                    timeout=self._patience(),
+                )
+            except (KGroupError, TimeoutError) as error:
+                log.debug("group=%s cannot look back: %s", self._settings.group_id, error)
+        if counts is not None:
+            await self._learn(frozenset(counts))
+            return AssignorDone(effect.ticket, (), counts)
+        if not effect.members:
+            raise GroupError("the group's topics cannot be told")
+        protocol = common_protocol(self._settings.assignors)
+        wanted = subscribed_topics(read_members(_joined(effect), protocol))
+        return AssignorDone(effect.ticket, (), _watched(await self._learn(wanted), wanted))
 
     async def _learn(self, wanted: frozenset[str]) -> ClusterView:
         """Return a view with the group's topics, as far as the cluster can say in time.
@@ -106,6 +130,17 @@ class Leading:
 
     def _chosen(self, name: str) -> Assignor:
         return next(each for each in self._settings.assignors if each.name == name)
+
+
+def _joined(effect: RunAssignor) -> list[tuple[str, str | None, bytes]]:
+    return [
+        (each.member_id, each.group_instance_id, bytes(each.metadata)) for each in effect.members
+    ]
+
+
+def _watched(view: ClusterView, wanted: frozenset[str]) -> dict[str, int]:
+    """Count partitions; a topic that is not there yet is watched too, as having none."""
+    return dict.fromkeys(wanted, 0) | partition_counts(view, wanted)
 
 
 def partition_counts(view: ClusterView, topics: Iterable[str]) -> dict[str, int]:

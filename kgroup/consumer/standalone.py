@@ -164,6 +164,11 @@ class StandaloneBackend:
         raise IllegalStateError(f"nothing to rebalance ({reason}): partitions are assigned by hand")
 
     @property
+    def trouble(self) -> None:
+        """Nothing: what is refused is refused to the call that asked."""
+        return None
+
+    @property
     def membership(self) -> Membership:
         """The present snapshot."""
         state = MemberState.STABLE if self._claims else MemberState.UNSUBSCRIBED

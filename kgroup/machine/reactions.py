@@ -54,6 +54,9 @@ _COORDINATOR_MOVED = {
     _E.REQUEST_TIMED_OUT: _R.FIND_COORDINATOR,
 }
 
+# The right may be granted at any time, and taken away again, while the member goes on asking.
+_GROUP_CLOSED = {_E.GROUP_AUTHORIZATION_FAILED: _R.UNAUTHORIZED}
+
 _LEADER_MOVED = {
     _E.UNKNOWN_TOPIC_OR_PARTITION: _R.REFRESH,
     _E.LEADER_NOT_AVAILABLE: _R.REFRESH,
@@ -76,9 +79,10 @@ _ASKED_OF_A_LEADER = {
 }
 
 _CELLS: dict[ApiKey, dict[ErrorCode, Reaction]] = {
-    ApiKey.FIND_COORDINATOR: {},
+    ApiKey.FIND_COORDINATOR: {**_GROUP_CLOSED},
     ApiKey.JOIN_GROUP: {
         **_COORDINATOR_MOVED,
+        **_GROUP_CLOSED,
         _E.COORDINATOR_LOAD_IN_PROGRESS: _R.RETRY,
         _E.REBALANCE_IN_PROGRESS: _R.RETRY,
         _E.ILLEGAL_GENERATION: _R.DROP_GENERATION,
@@ -90,6 +94,7 @@ _CELLS: dict[ApiKey, dict[ErrorCode, Reaction]] = {
     },
     ApiKey.SYNC_GROUP: {
         **_COORDINATOR_MOVED,
+        **_GROUP_CLOSED,
         # The coordinator of 4.x says 14 where the older one said 27 while it loads.
         _E.COORDINATOR_LOAD_IN_PROGRESS: _R.REJOIN_LATER,
         _E.REBALANCE_IN_PROGRESS: _R.REJOIN,
@@ -100,6 +105,7 @@ _CELLS: dict[ApiKey, dict[ErrorCode, Reaction]] = {
     },
     ApiKey.HEARTBEAT: {
         **_COORDINATOR_MOVED,
+        **_GROUP_CLOSED,
         _E.COORDINATOR_LOAD_IN_PROGRESS: _R.RETRY,
         _E.REBALANCE_IN_PROGRESS: _R.REJOIN,
         _E.ILLEGAL_GENERATION: _R.DROP_GENERATION,
@@ -109,6 +115,8 @@ _CELLS: dict[ApiKey, dict[ErrorCode, Reaction]] = {
     },
     ApiKey.OFFSET_COMMIT: {
         **_COORDINATOR_MOVED,
+        **_GROUP_CLOSED,
+        _E.TOPIC_AUTHORIZATION_FAILED: _R.UNAUTHORIZED,
         _E.COORDINATOR_LOAD_IN_PROGRESS: _R.RETRY,
         _E.REBALANCE_IN_PROGRESS: _R.REJOIN,
         _E.ILLEGAL_GENERATION: _R.DROP_GENERATION,
@@ -121,11 +129,11 @@ _CELLS: dict[ApiKey, dict[ErrorCode, Reaction]] = {
     },
     ApiKey.OFFSET_FETCH: {
         **_COORDINATOR_MOVED,
+        **_GROUP_CLOSED,
         _E.COORDINATOR_LOAD_IN_PROGRESS: _R.RETRY,
         _E.UNSTABLE_OFFSET_COMMIT: _R.RETRY,
         _E.UNKNOWN_TOPIC_OR_PARTITION: _R.REFUSE,
         _E.TOPIC_AUTHORIZATION_FAILED: _R.UNAUTHORIZED,
-        _E.GROUP_AUTHORIZATION_FAILED: _R.UNAUTHORIZED,
     },
     # For whoever evicts a member. One that leaves by itself does not wait for a good answer.
     ApiKey.LEAVE_GROUP: {**_COORDINATOR_MOVED},

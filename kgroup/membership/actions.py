@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from kgroup.errors import FencedError, GroupError
+from kgroup.errors import GroupError, UnauthorizedError
 from kgroup.machine.claims import HoldingState, HoldingTrigger
 from kgroup.machine.tickets import Errand
 from kgroup.membership import requests
@@ -28,7 +28,7 @@ from kgroup.types import (
     TopicPartition,
 )
 
-__all__ = ["act", "leave_state", "tell_group"]
+__all__ = ["act", "leave_state", "owe_unheard", "tell_group"]
 
 
 def act(turn: Turn, action: Action) -> None:
@@ -142,10 +142,9 @@ def _enter_generation(turn: Turn) -> None:
         heartbeat_at=turn.now + member.settings.heartbeat_interval,
         round=replace(
             turn.member.round,
-            leader=joined.leader == joined.member_id,
+            leader=turn.leads,
             watched=None,
             watch=None,
-            attempts=0,
             failing_since=None,
         ),
     )
@@ -171,12 +170,16 @@ def _send_sync(turn: Turn) -> None:
     turn.send(ticket, request, member.settings.parked_timeout)
     watched = member.round.watched if done is None else done.watched
     turn.put_round(replace(member.round, ticket=ticket, watched=watched))
-    if turn.joined is not None and turn.joined.skip_assignment:
-        watch = turn.draw(Errand.RUN_ASSIGNOR)
-        turn.put_round(replace(turn.member.round, watch=watch))
-        turn.effects.append(
-            RunAssignor(watch, turn.joined.protocol_name or "", turn.joined.members, unasked=True)
-        )
+
+
+def _watch_topics(turn: Turn) -> None:
+    joined = turn.joined
+    assert joined is not None
+    watch = turn.draw(Errand.RUN_ASSIGNOR)
+    turn.put_round(replace(turn.member.round, watch=watch))
+    node_id = turn.member.coordinator.node_id
+    name = joined.protocol_name or ""
+    turn.effects.append(RunAssignor(watch, name, joined.members, unasked=True, node_id=node_id))
 
 
 def _adopt(turn: Turn) -> None:
@@ -197,25 +200,38 @@ def _adopt(turn: Turn) -> None:
             assigned=usable,
             told=turn.member.round.told | assigned,
             completed=member.round.completed + 1,
+            attempts=0,
+            unheard=_unheard(member, assigned),
         )
     )
     turn.call_listener(ChangeKind.ASSIGNED, added=added)
-    _compare_with_subscription(turn, assigned)
+    owe_unheard(turn)
     tell_group(turn)
 
 
-def _compare_with_subscription(turn: Turn, assigned: frozenset[TopicPartition]) -> None:
-    """Owe a round when a static member came back to an assignment without one of its topics.
+def _unheard(member: GroupMember, assigned: frozenset[TopicPartition]) -> frozenset[str]:
+    """Return the topics a static member came back with and was given nothing of.
 
     1. A static member restarts with one topic more; 2. it is given its old assignment at once,
     without a round; 3. the leader never hears of the topic. Whether the topic is new or only went
     to others cannot be told from here: one round in vain is the smaller harm.
     """
-    member = turn.member
-    covered = frozenset(tp.topic for tp in assigned)
-    known = frozenset(topic for topic in member.round.told_topics if member.counts.get(topic))
-    if member.round.returned and known - covered and member.wishes.enforced is None:
-        turn.put_wishes(replace(member.wishes, enforced=Cause.SUBSCRIBED.value))
+    if not member.round.returned:
+        return frozenset()
+    return member.round.told_topics - frozenset(tp.topic for tp in assigned)
+
+
+def owe_unheard(turn: Turn) -> bool:
+    """Owe a round as soon as a topic that the group has not heard of has partitions.
+
+    The JoinGroup of that round differs from the one before in the generation it names, so a
+    coordinator in Stable takes it for a change and begins a round, also from a follower.
+    """
+    if not turn.member.unheard():
+        return False
+    turn.put_round(replace(turn.member.round, unheard=frozenset()))
+    turn.put_wishes(replace(turn.member.wishes, enforced=Cause.SUBSCRIBED.value))
+    return True
 
 
 def _send_heartbeat(turn: Turn) -> None:
@@ -237,7 +253,12 @@ def _forget(turn: Turn, identity: Identity) -> None:
         turn.member,
         heartbeat=None,
         round=replace(
-            turn.member.round, leader=False, watched=None, watch=None, assigned=frozenset()
+            turn.member.round,
+            leader=False,
+            watched=None,
+            watch=None,
+            assigned=frozenset(),
+            unheard=frozenset(),
         ),
     )
 
@@ -274,19 +295,15 @@ def _send_leave(turn: Turn, *, awaited: bool) -> bool:
 
 
 def _raise(turn: Turn) -> None:
-    error = turn.error
-    if turn.member.state is MemberState.FENCED:
-        reason = "another member uses this group instance id"
-        turn.effects.append(Raise(FencedError(reason, generation=_last_generation(turn))))
-        return
-    if error is None:
-        error = GroupError("the coordinator refused this member")
-    turn.effects.append(Raise(error))
+    turn.effects.append(Raise(turn.error or GroupError("the coordinator refused this member")))
 
 
-def _last_generation(turn: Turn) -> Generation | None:
+def _complain(turn: Turn) -> None:
     error = turn.error
-    return error.generation if isinstance(error, GroupError) else None
+    assert isinstance(error, UnauthorizedError)
+    if turn.member.trouble is None:
+        turn.effects.append(Tell(Note.NOT_PERMITTED, str(error)))
+    turn.member = replace(turn.member, trouble=error)
 
 
 # -- which is which ------------------------------------------------------------------------
@@ -301,6 +318,10 @@ def _back_off(turn: Turn) -> None:
     attempts = turn.member.round.attempts + 1
     retry_at = turn.now + turn.backoff(attempts)
     turn.put_round(replace(turn.member.round, attempts=attempts, retry_at=retry_at))
+
+
+def _back_off_longest(turn: Turn) -> None:
+    turn.put_round(replace(turn.member.round, retry_at=turn.now + turn.longest_backoff()))
 
 
 def _keep_pace(turn: Turn) -> None:
@@ -322,6 +343,7 @@ _ARMS: Mapping[Action, Callable[[Turn], None]] = MappingProxyType(
         Action.ENTER_GENERATION: _enter_generation,
         Action.RUN_ASSIGNOR: _run_assignor,
         Action.SEND_SYNC: _send_sync,
+        Action.WATCH_TOPICS: _watch_topics,
         Action.ADOPT: _adopt,
         Action.SEND_HEARTBEAT: _send_heartbeat,
         Action.LOSE_ALL: _lose_all,
@@ -330,6 +352,8 @@ _ARMS: Mapping[Action, Callable[[Turn], None]] = MappingProxyType(
         ),
         Action.FORGET_MEMBER: lambda turn: _forget(turn, Identity()),
         Action.BACK_OFF: _back_off,
+        Action.BACK_OFF_LONGEST: _back_off_longest,
+        Action.COMPLAIN: _complain,
         Action.KEEP_PACE: _keep_pace,
         Action.SEND_FAREWELL: _send_farewell,
         Action.SEND_LEAVE: _leave,

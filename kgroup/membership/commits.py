@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kgroup.codes import ApiKey, error_name
+from kgroup.codes import ApiKey, ErrorCode, error_name
 from kgroup.machine.reactions import Reaction, reaction
 from kgroup.types import (
     CommitStatus,
@@ -35,6 +35,7 @@ _TELLING = (
     Reaction.DROP_GENERATION,
     Reaction.FIND_COORDINATOR,
     Reaction.REJOIN,
+    Reaction.UNAUTHORIZED,
 )
 """Reactions the membership must hear of, the gravest first."""
 
@@ -105,7 +106,8 @@ def read_commit(
             continue
         code = codes[tp]
         verdict = reaction(ApiKey.OFFSET_COMMIT, code)
-        signals.setdefault(verdict, code)
+        if code != ErrorCode.TOPIC_AUTHORIZATION_FAILED:  # that is the partition's own affair
+            signals.setdefault(verdict, code)
         if verdict is Reaction.SUCCEED:
             outcomes[tp] = PartitionOutcome(CommitStatus.COMMITTED, offset)
         elif verdict in _AGAIN:

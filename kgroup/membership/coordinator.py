@@ -40,6 +40,7 @@ class CoordinatorTrigger(Enum):
     NEEDED = "needed"
     FOUND = "found"
     NOT_FOUND = "not found"
+    NOT_PERMITTED = "not permitted"
     LOST = "lost"
     SEARCH_DUE = "search due"
 
@@ -51,6 +52,7 @@ class CoordinatorAction(Enum):
     TAKE_NODE = "keep the node"
     DROP_NODE = "forget the node and its connections"
     WAIT = "wait, longer each time"
+    WAIT_LONGEST = "wait as long as it ever waits"
     ANNOUNCE = "tell the round"
 
 
@@ -71,6 +73,13 @@ COORDINATOR_ROWS: Table[
         fan(_S.KNOWN, _T.NEEDED, do=(_A.ANNOUNCE,)),
         fan(_S.SEARCHING, _T.FOUND, to=_S.KNOWN, do=(_A.TAKE_NODE, _A.ANNOUNCE)),
         fan(_S.SEARCHING, _T.NOT_FOUND, to=_S.WAITING, do=(_A.WAIT,)),
+        fan(
+            _S.SEARCHING,
+            _T.NOT_PERMITTED,
+            to=_S.WAITING,
+            do=(_A.WAIT_LONGEST,),
+            why="the right may be granted; until then every read says what is missing",
+        ),
         fan(_S.KNOWN, _T.LOST, to=_S.WAITING, do=(_A.DROP_NODE, _A.WAIT)),
         fan(_S.WAITING, _T.SEARCH_DUE, to=_S.SEARCHING, do=(_A.SEND_FIND,)),
     )
@@ -78,7 +87,7 @@ COORDINATOR_ROWS: Table[
 
 POSSIBLE = {
     _S.UNKNOWN: frozenset({_T.NEEDED}),
-    _S.SEARCHING: frozenset({_T.NEEDED, _T.FOUND, _T.NOT_FOUND}),
+    _S.SEARCHING: frozenset({_T.NEEDED, _T.FOUND, _T.NOT_FOUND, _T.NOT_PERMITTED}),
     _S.WAITING: frozenset({_T.NEEDED, _T.SEARCH_DUE}),
     _S.KNOWN: frozenset({_T.NEEDED, _T.LOST}),
 }

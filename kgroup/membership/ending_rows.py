@@ -80,6 +80,16 @@ _LOST: Final[Rules] = (
     ),
 )
 
+_REFUSED_FOR_NOW: Final[Rules] = (
+    fan(
+        MEMBER,
+        _T.NOT_PERMITTED,
+        do=(_A.COMPLAIN,),
+        why="asked again by itself; without a confirmed session partitions are lost by the clock",
+    ),
+    fan(_S.RELEASING, _T.NOT_PERMITTED, why="on its way out of the group; nobody reads"),
+)
+
 _FATAL: Final[Rules] = (
     fan(
         MEMBER,
@@ -168,4 +178,4 @@ _HEARTBEATS: Final[Rules] = (
     ),
 )
 
-ENDING_ROWS: Final[Rules] = (*_LOST, *_FATAL, *_LEAVING, *_HEARTBEATS)
+ENDING_ROWS: Final[Rules] = (*_LOST, *_REFUSED_FOR_NOW, *_FATAL, *_LEAVING, *_HEARTBEATS)

@@ -278,13 +278,16 @@ class RunAssignor:
         ticket: what the result must carry.
         protocol_name: the assignor the coordinator chose.
         members: every member with its subscription, in the order of the answer.
-        unasked: a returning static leader: only the group's topics are to be watched (KIP-814).
+        unasked: a returning static leader: only the group's topics are to be watched, beginning
+            with what they were when the generation was made (KIP-814).
+        node_id: the coordinator, for the question about that; None when it is not known.
     """
 
     ticket: Ticket
     protocol_name: str
     members: tuple[JoinGroupResponseMember, ...]
     unasked: bool = False
+    node_id: int | None = None
 
 
 class Note(Enum):
@@ -297,6 +300,11 @@ class Note(Enum):
     JOIN_FAILING = (
         "the coordinator cannot complete the round; one member's subscription may be unreadable"
     )
+    JOIN_ABSURD = "the coordinator's answer to JoinGroup makes no sense; it joins again"
+    ASSIGNMENT_ABSURD = (
+        "the leader's assignment cannot be read; this member owns nothing, and joins"
+    )
+    NOT_PERMITTED = "the coordinator does not permit it; asked again until it does"
 
 
 @dataclass(frozen=True, slots=True)

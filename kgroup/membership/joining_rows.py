@@ -157,7 +157,7 @@ _ROUND: Final[Rules] = (
         _S.JOINING,
         _T.ELECTED_UNASKED,
         to=_S.SYNCING,
-        do=(_A.ENTER_GENERATION, _A.SEND_SYNC),
+        do=(_A.ENTER_GENERATION, _A.SEND_SYNC, _A.WATCH_TOPICS),
         why="KIP-814: a static leader came back; it leads but assigns nothing",
     ),
     fan(_S.JOINING, _T.JOINED, to=_S.SYNCING, do=(_A.ENTER_GENERATION, _A.SEND_SYNC)),
@@ -182,6 +182,13 @@ _ROUND: Final[Rules] = (
         to=_S.BACKING_OFF,
         do=(_A.LOSE_ALL, _A.BACK_OFF),
         why="owns nothing, joins again",
+    ),
+    fan(
+        (_S.JOINING, _S.SYNCING),
+        _T.ROUND_NOT_PERMITTED,
+        to=_S.BACKING_OFF,
+        do=(_A.COMPLAIN, _A.BACK_OFF_LONGEST),
+        why="the right to read the group may be granted; what is held ends by the clock",
     ),
     fan(_ROUNDS, _T.RETRY_LATER, to=_S.BACKING_OFF, do=(_A.BACK_OFF,)),
     fan(

@@ -147,6 +147,7 @@ _REPLIES: Mapping[Errand, frozenset[Trigger]] = MappingProxyType(
                 _T.RETRY_LATER,
                 _T.GENERATION_REFUSED,
                 _T.MEMBER_REFUSED,
+                _T.ROUND_NOT_PERMITTED,
             }
         ),
         Errand.RUN_ASSIGNOR: frozenset({_T.ASSIGNOR_DONE, _T.ASSIGNOR_FAILED, _T.RETRY_LATER}),
@@ -158,6 +159,7 @@ _REPLIES: Mapping[Errand, frozenset[Trigger]] = MappingProxyType(
                 _T.RETRY_LATER,
                 _T.GENERATION_REFUSED,
                 _T.MEMBER_REFUSED,
+                _T.ROUND_NOT_PERMITTED,
             }
         ),
         Errand.LEAVE_GROUP: frozenset({_T.LEAVE_ENDED}),

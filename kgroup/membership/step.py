@@ -15,7 +15,7 @@ from kgroup.machine.claims import HoldingState, HoldingTrigger
 from kgroup.machine.rows import Row
 from kgroup.machine.tickets import Errand
 from kgroup.membership import requests, translate
-from kgroup.membership.actions import act, leave_state, tell_group
+from kgroup.membership.actions import act, leave_state, owe_unheard, tell_group
 from kgroup.membership.coordinator import (
     COORDINATOR_ROWS,
     CoordinatorAction,
@@ -171,7 +171,8 @@ def _hear(turn: Turn, event: Event) -> Trigger | None:  # noqa: C901 - one arm p
         case MetadataChanged():
             turn.member = replace(turn.member, counts=event.counts)
             turn.cause = Cause.TOPICS_CHANGED
-            return Trigger.TOPICS_CHANGED if turn.member.recounted() else None
+            unheard = owe_unheard(turn)
+            return Trigger.TOPICS_CHANGED if unheard or turn.member.recounted() else None
         case Polled():
             turn.put_wishes(replace(turn.member.wishes, polled_at=turn.now))
             dormant = turn.member.state is MemberState.DORMANT
@@ -213,6 +214,7 @@ def _wish(
         case Unsubscribed():
             turn.cause = Cause.UNSUBSCRIBED
             turn.put_wishes(replace(wishes, topics=None, enforced=None))
+            turn.member = replace(turn.member, trouble=None)
             return Trigger.UNSUBSCRIBED
         case CloseRequested():
             turn.cause = Cause.CLOSING
@@ -303,6 +305,7 @@ _BY_REPLY = frozenset(
         Trigger.RETRY_LATER,
         Trigger.GENERATION_REFUSED,
         Trigger.MEMBER_REFUSED,
+        Trigger.ROUND_NOT_PERMITTED,
     }
 )
 
@@ -371,6 +374,9 @@ def _act_on_coordinator(turn: Turn, action: CoordinatorAction) -> None:
             turn.put_coordinator(
                 replace(coordinator, attempts=attempts, search_at=turn.now + pause)
             )
+        case CoordinatorAction.WAIT_LONGEST:
+            search_at = turn.now + turn.longest_backoff()
+            turn.put_coordinator(replace(coordinator, search_at=search_at))
         case CoordinatorAction.ANNOUNCE:
             turn.raised.append(Trigger.COORDINATOR_READY)
         case _:

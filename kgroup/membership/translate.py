@@ -7,15 +7,12 @@ Never: moves the state; the rows do.
 
 from dataclasses import replace
 
-from kgroup.codes import ApiKey, ErrorCode
+from kgroup.codes import ApiKey
 from kgroup.errors import (
     AssignmentError,
-    BrokerError,
     DecodeError,
-    FencedError,
     GroupError,
     LocalProtocolError,
-    UnauthorizedError,
     UnsupportedVersionError,
 )
 from kgroup.machine.reactions import Reaction, reaction
@@ -31,6 +28,7 @@ from kgroup.membership.events import (
     RequestFailed,
     Tell,
 )
+from kgroup.membership.refusals import fenced, not_permitted, refused
 from kgroup.membership.triggers import Trigger
 from kgroup.membership.turn import Turn
 from kgroup.types import Cause
@@ -40,6 +38,7 @@ from kgroup.wire.messages import HeartbeatResponse, JoinGroupResponse, SyncGroup
 __all__ = ["hear_answer", "hear_assignor", "hear_commit", "hear_coordinator", "hear_failure"]
 
 _PATIENCE_ROUNDS = 3
+_UUID_LENGTH = 36
 
 
 def hear_answer(turn: Turn, event: Answered) -> Trigger | None:
@@ -88,13 +87,20 @@ def hear_coordinator(turn: Turn, event: CoordinatorFound) -> Trigger | None:
         return None
     turn.put_coordinator(replace(coordinator, ticket=None, node_id=event.node_id))
     if event.code == 0 and event.node_id is not None:
+        _permitted(turn, ApiKey.FIND_COORDINATOR)
         turn.asked.append(CoordinatorTrigger.FOUND)
         return None
-    if reaction(ApiKey.FIND_COORDINATOR, event.code) is Reaction.RETRY:
-        turn.asked.append(CoordinatorTrigger.NOT_FOUND)
-        return None
-    turn.asked.append(CoordinatorTrigger.NOT_FOUND)
-    return _refused(turn, ApiKey.FIND_COORDINATOR, event.code)
+    match reaction(ApiKey.FIND_COORDINATOR, event.code):
+        case Reaction.RETRY:
+            turn.asked.append(CoordinatorTrigger.NOT_FOUND)
+            return None
+        case Reaction.UNAUTHORIZED:
+            turn.asked.append(CoordinatorTrigger.NOT_PERMITTED)
+            turn.error = not_permitted(turn.member.settings, ApiKey.FIND_COORDINATOR)
+            return Trigger.NOT_PERMITTED
+        case _:
+            turn.asked.append(CoordinatorTrigger.NOT_FOUND)
+            return _refused(turn, ApiKey.FIND_COORDINATOR, event.code)
 
 
 def hear_assignor(turn: Turn, event: AssignorDone | AssignorFailed) -> Trigger | None:
@@ -107,8 +113,8 @@ def hear_assignor(turn: Turn, event: AssignorDone | AssignorFailed) -> Trigger |
         # result is here before MetadataChanged: an unknown count is not a changed one.
         turn.member = replace(member, counts={**event.watched, **member.counts})
         if event.ticket == member.round.watch:
-            turn.put_round(replace(member.round, watch=None, watched=event.watched))
-            return None
+            turn.put_round(replace(turn.member.round, watch=None, watched=event.watched))
+            return _grown(turn)
         turn.assignor = event
         return Trigger.ASSIGNOR_DONE
     if event.ticket == member.round.watch:
@@ -167,6 +173,9 @@ def _signal(turn: Turn, verdict: Reaction, api: ApiKey, code: int) -> Trigger | 
             return _fenced(turn)
         case Reaction.FIND_COORDINATOR:
             return _coordinator_lost(turn)
+        case Reaction.UNAUTHORIZED:
+            turn.error = not_permitted(turn.member.settings, api)
+            return Trigger.NOT_PERMITTED
         case Reaction.REFUSE if api is ApiKey.HEARTBEAT:
             return _refused(turn, api, code)
         case _:
@@ -183,6 +192,7 @@ def _joined(turn: Turn, answer: JoinGroupResponse) -> Trigger | None:
         case Reaction.SUCCEED:
             return _entered(turn, answer)
         case Reaction.TAKE_MEMBER_ID if answer.member_id:
+            _permitted(turn, ApiKey.JOIN_GROUP)
             return Trigger.MEMBER_ID_GIVEN
         case Reaction.RETRY_BOUNDED:
             return _inexplicable(turn, answer.error_code)
@@ -191,21 +201,53 @@ def _joined(turn: Turn, answer: JoinGroupResponse) -> Trigger | None:
 
 
 def _entered(turn: Turn, answer: JoinGroupResponse) -> Trigger:
-    settings = turn.member.settings
+    absurdity = _absurdity(turn, answer)
+    if absurdity is not None:
+        turn.effects.append(Tell(Note.JOIN_ABSURD, absurdity))
+        return Trigger.RETRY_LATER
     ticket = turn.member.round.ticket
-    offered = {assignor.name for assignor in settings.assignors}
-    leads = answer.leader == answer.member_id
-    named = not leads or any(each.member_id == answer.member_id for each in answer.members)
-    if answer.generation_id < 0 or not answer.member_id or not named:
-        return Trigger.RETRY_LATER
-    if answer.protocol_name not in offered:
-        return Trigger.RETRY_LATER
     assert ticket is not None
     turn.put_lease(turn.member.lease.rejoined(ticket.sent_at))
     _served(turn)
-    if leads:
-        return Trigger.ELECTED_UNASKED if answer.skip_assignment else Trigger.ELECTED
-    return Trigger.JOINED
+    led = _led_before(turn, answer)
+    turn.leads = led or answer.leader == answer.member_id
+    if led or (turn.leads and answer.skip_assignment):
+        return Trigger.ELECTED_UNASKED
+    return Trigger.ELECTED if turn.leads else Trigger.JOINED
+
+
+def _absurdity(turn: Turn, answer: JoinGroupResponse) -> str | None:
+    """Say what is wrong with a JoinGroup answer without an error, None when it can be used.
+
+    A generation lower than the last one is in order: a coordinator that dies in the middle of a
+    round forgets it, and its successor gives the number out again.
+    """
+    offered = [assignor.name for assignor in turn.member.settings.assignors]
+    leads = answer.leader == answer.member_id
+    if answer.generation_id < 0:
+        return f"generation {answer.generation_id}"
+    if not answer.member_id:
+        return "no member id"
+    if leads and all(each.member_id != answer.member_id for each in answer.members):
+        return f"member {answer.member_id!r} leads and is not among the members"
+    if answer.protocol_name not in offered:
+        return f"assignor {answer.protocol_name!r}, offered were {offered}"
+    return None
+
+
+def _led_before(turn: Turn, answer: JoinGroupResponse) -> bool:
+    """Tell whether the leader that is named is this static member before its restart.
+
+    Below version 9 of JoinGroup a leader that comes back in Stable is told its own old id, and no
+    members: it must not assign, and goes on leading (KIP-814). The id of a static member is its
+    instance id, a hyphen, and a UUID.
+    """
+    instance_id = turn.member.settings.group_instance_id
+    if instance_id is None or not turn.member.round.returned:
+        return False
+    prefix, leader = f"{instance_id}-", answer.leader
+    named_alike = leader.startswith(prefix) and len(leader) == len(prefix) + _UUID_LENGTH
+    return named_alike and leader != answer.member_id
 
 
 def _synced(turn: Turn, answer: SyncGroupResponse) -> Trigger | None:
@@ -222,7 +264,12 @@ def _synced(turn: Turn, answer: SyncGroupResponse) -> Trigger | None:
         return Trigger.REJOIN_ASKED
     try:
         turn.assigned = frozenset(decode_assignment(answer.assignment).partitions)
-    except DecodeError:
+    except DecodeError as error:
+        turn.effects.append(Tell(Note.ASSIGNMENT_ABSURD, str(error)))
+        return Trigger.ASSIGNMENT_UNREADABLE
+    impossible = sorted(str(tp) for tp in turn.assigned if tp.partition < 0)
+    if impossible:
+        turn.effects.append(Tell(Note.ASSIGNMENT_ABSURD, ", ".join(impossible)))
         return Trigger.ASSIGNMENT_UNREADABLE
     turn.put_lease(member.lease.rejoined(ticket.sent_at))
     _served(turn)
@@ -244,6 +291,9 @@ def _refusal(turn: Turn, verdict: Reaction, api: ApiKey, code: int) -> Trigger |
             return Trigger.MEMBER_REFUSED
         case Reaction.FENCE:
             return _fenced(turn)
+        case Reaction.UNAUTHORIZED:
+            turn.error = not_permitted(turn.member.settings, api)
+            return Trigger.ROUND_NOT_PERMITTED
         case Reaction.REFUSE:
             return _refused(turn, api, code)
         case _:
@@ -270,6 +320,23 @@ def _served(turn: Turn) -> None:
     """Note that the coordinator answered as one: the next search need not wait long."""
     if turn.member.coordinator.attempts:
         turn.put_coordinator(replace(turn.member.coordinator, attempts=0))
+    if turn.member.trouble is not None:
+        turn.member = replace(turn.member, trouble=None)
+
+
+def _permitted(turn: Turn, api: ApiKey) -> None:
+    """Note that one question is permitted again; the others may not be."""
+    trouble = turn.member.trouble
+    if trouble is not None and trouble.api == api.name:
+        turn.member = replace(turn.member, trouble=None)
+
+
+def _grown(turn: Turn) -> Trigger | None:
+    """Have a round begun when the group's topics are not what they were when it was assigned."""
+    if not turn.member.recounted():
+        return None
+    turn.cause = Cause.TOPICS_CHANGED
+    return Trigger.TOPICS_CHANGED
 
 
 def _coordinator_lost(turn: Turn) -> Trigger | None:
@@ -291,15 +358,11 @@ def _search_failed(turn: Turn, error: Exception) -> Trigger | None:
 
 def _fenced(turn: Turn) -> Trigger:
     turn.cause = Cause.FENCED
-    turn.error = FencedError("fenced", generation=turn.member.identity.generation)
+    turn.error = fenced(turn.member.settings, turn.member.identity.generation)
     return Trigger.FENCED
 
 
 def _refused(turn: Turn, api: ApiKey, code: int) -> Trigger:
     turn.cause = Cause.FAILED
-    group_id = turn.member.settings.group_id
-    if code == ErrorCode.GROUP_AUTHORIZATION_FAILED:
-        turn.error = UnauthorizedError(api.name, code, [f"group {group_id!r}"])
-    else:
-        turn.error = BrokerError(api.name, code, f"group {group_id!r}")
+    turn.error = refused(turn.member.settings, api, code)
     return Trigger.REFUSED

@@ -38,12 +38,14 @@ class Trigger(Enum):
     GENERATION_REFUSED = "generation refused"
     MEMBER_REFUSED = "member refused"
     LEAVE_ENDED = "leave ended"
+    ROUND_NOT_PERMITTED = "the round is not permitted"
     REFUSED = "refused for good"
     FENCED = "fenced"
     # what heartbeats and commits tell beside the round
     REBALANCE_SIGNALLED = "rebalance signalled"
     GENERATION_STALE = "generation stale"
     EXPELLED = "expelled"
+    NOT_PERMITTED = "not permitted"
     # timers
     HEARTBEAT_DUE = "heartbeat due"
     LEASE_EXPIRED = "lease expired"
@@ -68,6 +70,7 @@ SIGNALS = frozenset(
         Trigger.REBALANCE_SIGNALLED,
         Trigger.GENERATION_STALE,
         Trigger.EXPELLED,
+        Trigger.NOT_PERMITTED,
         Trigger.FENCED,
         Trigger.REFUSED,
     }
@@ -102,12 +105,15 @@ class Action(Enum):
     ENTER_GENERATION = "enter the new generation"
     RUN_ASSIGNOR = "run the assignor"
     SEND_SYNC = "send SyncGroup"
+    WATCH_TOPICS = "look what the group's topics were when they were assigned"
     ADOPT = "adopt the assignment"
     SEND_HEARTBEAT = "send Heartbeat"
     LOSE_ALL = "call on_lost for everything held"
     FORGET_GENERATION = "forget the generation"
     FORGET_MEMBER = "forget the generation and the member id"
     BACK_OFF = "wait, longer each time"
+    BACK_OFF_LONGEST = "wait as long as it ever waits"
+    COMPLAIN = "have every read raise the error until the coordinator permits again"
     KEEP_PACE = "wait for the next JoinGroup's turn"
     SEND_FAREWELL = "send LeaveGroup, do not wait for the answer"
     SEND_LEAVE = "send LeaveGroup unless the member stays"

@@ -40,6 +40,7 @@ class Turn:
         asked: triggers the actions raised for the coordinator table, in order.
         fired: rows that fired.
         joined: the JoinGroup answer being applied.
+        leads: this member is the leader of the answer being applied.
         assigned: the decoded assignment being applied.
         assignor: the assignor's result being applied.
         error: the error being applied.
@@ -53,6 +54,7 @@ class Turn:
     asked: list[CoordinatorTrigger] = field(default_factory=list)
     fired: list[Row[MemberState, Trigger, Guard, Action]] = field(default_factory=list)
     joined: JoinGroupResponse | None = None
+    leads: bool = False
     assigned: frozenset[TopicPartition] = frozenset()
     assignor: AssignorDone | None = None
     error: Exception | None = None
@@ -118,6 +120,12 @@ class Turn:
 
     def backoff(self, attempts: int) -> float:
         """Return the pause after `attempts` failures in a row, spread by a fifth either way."""
-        settings = self.member.settings
-        pause = settings.retry_backoff * float(2 ** min(attempts - 1, 16))
-        return min(pause, settings.retry_backoff_max) * (0.8 + 0.4 * self.moment.chance)
+        pause = self.member.settings.retry_backoff * float(2 ** min(attempts - 1, 16))
+        return min(pause, self.member.settings.retry_backoff_max) * self._spread()
+
+    def longest_backoff(self) -> float:
+        """Return the pause that the others grow to, spread like them."""
+        return self.member.settings.retry_backoff_max * self._spread()
+
+    def _spread(self) -> float:
+        return 0.8 + 0.4 * self.moment.chance

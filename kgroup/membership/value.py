@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from kgroup.assignors import common_protocol
+from kgroup.errors import UnauthorizedError
 from kgroup.machine.claims import Holdings, HoldingState
 from kgroup.machine.lease import Lease
 from kgroup.machine.tickets import Ticket
@@ -85,6 +86,7 @@ class Round:
     Args:
         ticket: the awaited reply that moves the state.
         told_topics: topics of the latest JoinGroup.
+        unheard: topics of `told_topics` that the group may not know this member asks for.
         returned: the latest JoinGroup was a static member's without its id: it may be answered
             with an assignment older than its subscription (KIP-345).
         told: partitions the group believes this member owns.
@@ -103,6 +105,7 @@ class Round:
 
     ticket: Ticket | None = None
     told_topics: frozenset[str] = frozenset()
+    unheard: frozenset[str] = frozenset()
     returned: bool = False
     told: frozenset[TopicPartition] = frozenset()
     assigned: frozenset[TopicPartition] = frozenset()
@@ -120,7 +123,25 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class GroupMember:
-    """One member of a classic group at one moment."""
+    """One member of a classic group at one moment.
+
+    Args:
+        settings: told once.
+        lease: until when ownership can be proved.
+        state: place in the round.
+        identity: who the coordinator takes it for.
+        wishes: what the application asks for.
+        coordinator: what is known of it.
+        round: the one it is in, or was in last.
+        holdings: what it owns.
+        heartbeat: the awaited answer.
+        heartbeat_at: when the next one is due.
+        trouble: what the coordinator does not permit at present; every read raises it.
+        counts: topic -> partition count, as far as known.
+        changes: calls of the listener that have not returned.
+        next_ticket: serial of the next ticket.
+        next_change: serial of the next change.
+    """
 
     settings: MembershipSettings
     lease: Lease
@@ -132,6 +153,7 @@ class GroupMember:
     holdings: Holdings = field(default_factory=Holdings)
     heartbeat: Ticket | None = None
     heartbeat_at: float = 0.0
+    trouble: UnauthorizedError | None = None
     counts: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     changes: tuple[OwnershipChange, ...] = ()
     next_ticket: int = 1
@@ -186,6 +208,10 @@ class GroupMember:
         if watched is None:
             return False
         return any(self.counts.get(topic, 0) != count for topic, count in watched.items())
+
+    def unheard(self) -> frozenset[str]:
+        """Return topics with partitions that the group may not know this member asks for."""
+        return frozenset(topic for topic in self.round.unheard if self.counts.get(topic))
 
     def join_due_at(self) -> float:
         """Return the instant from which the next JoinGroup keeps the pace.

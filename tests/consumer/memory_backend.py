@@ -168,6 +168,10 @@ class MemoryBackend:
         self._news.fire()
 
     @property
+    def trouble(self) -> Exception | None:
+        return None
+
+    @property
     def membership(self) -> Membership:
         state = MemberState.STABLE if self.left is None else MemberState.LEFT
         return Membership(

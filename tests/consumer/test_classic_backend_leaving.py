@@ -263,7 +263,7 @@ async def fenced(on: Scene) -> Member:
 
 
 async def failed(on: Scene) -> Member:
-    on.group.errors[ApiKey.JOIN_GROUP] = ErrorCode.GROUP_AUTHORIZATION_FAILED
+    on.group.errors[ApiKey.JOIN_GROUP] = ErrorCode.INVALID_GROUP_ID
     return await on.member()
 
 

@@ -78,6 +78,7 @@ PULLS: dict[CoordinatorTrigger, Callable[[Driven], object]] = {
     T.NOT_FOUND: lambda member: member.on(
         RequestFailed(member.ticket(Errand.FIND_COORDINATOR), LOST)
     ),
+    T.NOT_PERMITTED: lambda member: member.found(ErrorCode.GROUP_AUTHORIZATION_FAILED),
     T.LOST: lose,
     T.SEARCH_DUE: lambda member: member.on(Tick(), after=2.0),
 }

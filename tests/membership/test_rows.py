@@ -243,14 +243,14 @@ def end_leave(member: Driven, row: MemberRow) -> None:
     member.left()
 
 
-def refuse(member: Driven) -> None:
-    """A heartbeat, or the search for the coordinator, is refused for good."""
+def refuse(member: Driven, code: ErrorCode) -> None:
+    """A heartbeat, or the search for the coordinator, is refused."""
     if member.state is S.FINDING:
         member.on(Tick(), after=0.5)
-        member.found(ErrorCode.GROUP_AUTHORIZATION_FAILED)
+        member.found(code)
         return
     past(member, member.member.heartbeat_at)
-    member.beat(ErrorCode.GROUP_AUTHORIZATION_FAILED)
+    member.beat(code)
 
 
 def expire_poll_in(member: Driven) -> None:
@@ -283,7 +283,7 @@ WAYS: dict[MemberState, Callable[[Driven], object]] = {
     S.LEAVING: leave,
     S.LEFT: finish,
     S.FENCED: lambda m: m.on(rejected(m, Reaction.FENCE)),
-    S.FAILED: lambda m: refuse_join(m, ErrorCode.GROUP_AUTHORIZATION_FAILED),
+    S.FAILED: lambda m: refuse_join(m, ErrorCode.INVALID_GROUP_ID),
 }
 
 REFUSALS = {
@@ -292,6 +292,7 @@ REFUSALS = {
     T.REJOIN_ASKED: ErrorCode.REBALANCE_IN_PROGRESS,
     T.GENERATION_REFUSED: ErrorCode.ILLEGAL_GENERATION,
     T.MEMBER_REFUSED: ErrorCode.UNKNOWN_MEMBER_ID,
+    T.ROUND_NOT_PERMITTED: ErrorCode.GROUP_AUTHORIZATION_FAILED,
 }
 
 SIGNALS = {
@@ -320,7 +321,8 @@ PULLS: dict[Trigger, Callable[[Driven, MemberRow], object]] = {
     T.SYNCED: lambda m, _: m.synced("t-0", "u-0"),
     T.ASSIGNMENT_UNREADABLE: lambda m, _: m.synced(data=b"\x00"),
     T.LEAVE_ENDED: end_leave,
-    T.REFUSED: lambda m, _: refuse(m),
+    T.REFUSED: lambda m, _: refuse(m, ErrorCode.INVALID_GROUP_ID),
+    T.NOT_PERMITTED: lambda m, _: refuse(m, ErrorCode.GROUP_AUTHORIZATION_FAILED),
     T.POLL_EXPIRED: lambda m, _: expire_poll_in(m),
     T.DRAIN_LIMIT: lambda m, _: drain_limit(m),
     T.CLOSE_LIMIT: close_limit,
