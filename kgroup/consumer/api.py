@@ -99,7 +99,9 @@ class Consumer(ReadingCalls[K, V], OffsetCalls, LogCalls, GroupCalls):
         subscription = to_topics(topics, None, None) if topics else None
         if subscription is not None:
             settings.membership()
-        super().__init__(settings, subscription, listener, Formats(key, value))
+        super().__init__(
+            settings, subscription, listener, Formats(key, value, settings.deserialize_errors)
+        )
 
     def coordinate_by(self, coordination: Coordination) -> Self:
         """Have the group coordinated by another backend than the classic one; before entering."""

@@ -23,6 +23,7 @@ from kgroup.consumer.listener import ListenerCalls
 from kgroup.consumer.logs import Logs
 from kgroup.consumer.owned import OwnedPartitions
 from kgroup.consumer.ownership import Ownership
+from kgroup.consumer.passed_over import PassedOver
 from kgroup.consumer.positioning import Positioning
 from kgroup.consumer.pulses import Pulses
 from kgroup.consumer.reading import Reading
@@ -124,7 +125,7 @@ def assemble(
     standalone = _standalone(config, cluster, sink)
     pulses = Pulses()
     gate = Gate(group, standalone, pulses, TopicWatch(cluster, pulses))
-    delivery = Delivery(OwnedPartitions(), Ledger(), gate, pulses, sink)
+    delivery = Delivery(OwnedPartitions(), Ledger(), gate, pulses, sink, PassedOver(ports.clock))
     committing = Committing(delivery, gate)
     positioning = Positioning(settings, cluster, delivery, pulses, sink)
     logs = Logs(cluster, settings)

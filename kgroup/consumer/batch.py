@@ -7,6 +7,7 @@ than it lives itself.
 """
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from types import TracebackType
 from typing import Generic, Self, TypeVar
 
@@ -15,8 +16,10 @@ import anyio
 from kgroup.consumer.chunk import Segment
 from kgroup.consumer.delivery import Delivery, Handful
 from kgroup.consumer.record import Formats, Record, raw
+from kgroup.errors import DeserializationError
 from kgroup.offsets.ledger import Lease
 from kgroup.types import Claim, Generation, TopicPartition
+from kgroup.wire.records import Row
 
 __all__ = ["Batch"]
 
@@ -37,7 +40,7 @@ class Batch(Generic[K, V]):
         orphaned: called when the batch is collected undone, None when somebody else remembers it.
     """
 
-    __slots__ = ("_delivery", "_first", "_formats", "_handful", "_orphaned")
+    __slots__ = ("_delivery", "_first", "_formats", "_handful", "_orphaned", "_read_to")
 
     def __init__(
         self,
@@ -50,7 +53,7 @@ class Batch(Generic[K, V]):
         self._formats = formats
         self._delivery = delivery
         self._orphaned = orphaned
-        self._first = handful.segments[0].first
+        self._first = self._read_to = handful.segments[0].first
 
     def __repr__(self) -> str:
         return f"<Batch {self.claim} {self.first}..{self.next_offset - 1}, {len(self)} records>"
@@ -84,7 +87,10 @@ class Batch(Generic[K, V]):
 
     @property
     def next_offset(self) -> int:
-        """Offset to commit when all is done; may lie beyond the last record by marks and holes."""
+        """Offset to commit when all is done; may lie beyond the last record by marks and holes.
+
+        After a `DeserializationError` that of the record that could not be read.
+        """
         return self._handful.lease.next_offset
 
     def __len__(self) -> int:
@@ -93,25 +99,63 @@ class Batch(Generic[K, V]):
     # -- the records -----------------------------------------------------------------------
 
     def __iter__(self) -> Iterator[Record[K, V]]:
-        """Yield the records, made one by one."""
-        tp, make = self.partition, self._formats.record
+        """Yield the records, made one by one; fewer than `len` when some are passed over.
+
+        Raises:
+            DeserializationError: at the record that was refused. The batch ends there: whatever
+                says that it is done means the records in front. Reading goes on with that record,
+                until a seek leaves it out.
+        """
+        claim, make = self.claim, self._formats.record
         for segment in self._handful.segments:
             kind, epoch = segment.timestamp_type, segment.leader_epoch
-            left = len(segment)
-            for row in segment.columns.rows(segment.start):
-                if not left:
-                    break
-                left -= 1
-                yield make(tp, row, kind, epoch)
+            for row in islice(segment.columns.rows(segment.start), len(segment)):
+                try:
+                    record = make(claim, row, kind, epoch)
+                except DeserializationError as error:
+                    self._refused(error, error.offset)
+                    continue
+                yield record
 
     def values(self) -> list[V]:
-        """Return all values; several times cheaper than making records."""
+        """Return all values; several times cheaper than making records.
+
+        Raises:
+            DeserializationError: a value was refused. You have none of them then, so the batch
+                ends before its first record; iterate to get those in front.
+        """
         found: list[bytes | None] = []
         for segment in self._handful.segments:
             found += segment.columns.values(segment.start)[: len(segment)]
         make = self._formats.value
-        # `raw` leaves bytes alone, so V is what is there already.
-        return found if make is raw else [make(value) for value in found]  # type: ignore[return-value]
+        if make is raw:
+            # `raw` leaves bytes alone, so V is what is there already.
+            return found  # type: ignore[return-value]
+        try:
+            return [make(value) for value in found]
+        except Exception:  # noqa: BLE001 - it is looked for, and raised, once more
+            return self._values_one_by_one()
+
+    def _values_one_by_one(self) -> list[V]:
+        rows: list[Row] = []
+        for segment in self._handful.segments:
+            rows += islice(segment.columns.rows(segment.start), len(segment))
+        made, errors = self._formats.values(self.claim, rows)
+        while errors:
+            self._refused(errors.pop(0), self._read_to)
+        return made
+
+    def _refused(self, error: DeserializationError, stopped_at: int) -> None:
+        """Pass over a record, or stop the batch and raise."""
+        if self._formats.skips:
+            self._delivery.passed_over.note(error)
+            return
+        self._read_to = max(self._read_to, stopped_at)
+        self._delivery.stop_at(self._handful.lease, self._read_to)
+        try:
+            raise error
+        finally:
+            del error  # it holds this frame, and so the batch and its lease
 
     def columns(self) -> tuple[Segment, ...]:
         """Return the records as columns, without copying anything."""

@@ -81,6 +81,7 @@ class Committing:
     # -- what to commit --------------------------------------------------------------------
 
     def _everything(self) -> dict[Claim, OffsetAndMetadata]:
+        self._delivery.sweep()
         for owned in self._delivery.owned:
             self._delivery.finish_all(owned.claim)
         return dict(self._ledger.uncommitted())

@@ -3,6 +3,11 @@
 Decides: whose turn it is; under which lease records leave; what the journal is told, and when.
 Never: awaits: between taking a record and returning it nothing can be cancelled. Never hands out
 past the gate, or more of a partition at once than one fetch brought.
+
+A batch makes its records while it is iterated, so one that cannot be deserialised shows after it
+was handed out. It stays in front: 1. the batch ends there (`stop_at`), in whatever thread it is
+iterated; 2. before anything is done, read, committed or said about the position, what was handed
+out behind that is taken back (`sweep`), as if by a seek; 3. the next read begins with that record.
 """
 
 from collections import deque
@@ -12,9 +17,11 @@ from dataclasses import dataclass
 from kgroup.consumer.chunk import Segment
 from kgroup.consumer.gate import Gate
 from kgroup.consumer.owned import Owned, OwnedPartitions
+from kgroup.consumer.passed_over import PassedOver
 from kgroup.consumer.pulses import Pulses
-from kgroup.journal import Delivered, Done, NullSink, Sink
+from kgroup.journal import Delivered, Done, NullSink, PositionMove, PositionMoved, Sink
 from kgroup.offsets.ledger import Lease, Ledger
+from kgroup.offsets.positions import Sought
 from kgroup.types import Claim, Generation, TopicPartition
 
 __all__ = ["Delivery", "Handful"]
@@ -46,6 +53,7 @@ class Delivery:
         gate: asked at each hand-out.
         pulses: fired when a buffer has room again, and when a batch was let go.
         sink: takes the journal's events.
+        passed_over: counts records that were left out.
     """
 
     def __init__(
@@ -55,15 +63,18 @@ class Delivery:
         gate: Gate,
         pulses: Pulses,
         sink: Sink,
+        passed_over: PassedOver,
     ) -> None:
         self.owned = owned
         self.ledger = ledger
         self.gate = gate
+        self.passed_over = passed_over
         self._sink = sink
         self._journals = not isinstance(sink, NullSink)
         self._pulses = pulses
         self._told: dict[Claim, int] = {}
         self._abandoned: deque[Lease] = deque()
+        self._stopped: deque[Lease] = deque()
         self._left: list[Lease] = []
         self._holders: dict[Lease, int] = {}
 
@@ -178,12 +189,14 @@ class Delivery:
 
     def done(self, lease: Lease, upto: int | None = None) -> None:
         """Count a lease, or its part below `upto`, as done."""
+        self.sweep()
         self.ledger.finish(lease, upto)
         self.tell_done(lease.claim)
         self._drained(lease.claim)
 
     def finish_all(self, claim: Claim, upto: int | None = None) -> None:
         """Count all of a claim that was handed out, below `upto`, as done."""
+        self.sweep()
         self.ledger.finish_all(claim, upto)
         self._left = [lease for lease in self._left if not lease.finished]
         self._drained(claim)
@@ -210,12 +223,20 @@ class Delivery:
         """Note a lease whose holder was collected; called from a destructor, acts later."""
         self._abandoned.append(lease)
 
+    def stop_at(self, lease: Lease, offset: int) -> None:
+        """End a lease at a record that cannot be read; see the module."""
+        if self.ledger.cut(lease, offset):
+            self._stopped.append(lease)
+
     def sweep(self) -> None:
-        """Take abandoned leases out of hand; the next read counts them as done.
+        """Take back what could not be read, and abandoned leases out of hand.
 
         A loop that is left by `break` drops its last batch without a word. That is no failure:
-        whoever goes on reading is through with it, whoever closes instead gets it again.
+        whoever goes on reading is through with it (the next read counts it as done), whoever
+        closes instead gets it again.
         """
+        while self._stopped:
+            self._take_back(self._stopped.popleft())
         while self._abandoned:
             lease = self._abandoned.popleft()
             if lease.in_hand:
@@ -245,6 +266,17 @@ class Delivery:
             self._told.pop(claim, None)
             self.ledger.end(claim)
         self._left = [lease for lease in self._left if lease.claim not in claims]
+
+    def _take_back(self, lease: Lease) -> None:
+        owned = self.owned.of(lease.claim)
+        if owned is None or not self.ledger.rewind(lease):
+            return
+        # No seek of the application's: one of those that is under way goes on.
+        owned.position = owned.position.after(Sought(lease.next_offset))
+        owned.forget_data()
+        self._sink.emit(PositionMoved(lease.claim, lease.next_offset, PositionMove.SEEK))
+        self._pulses.work.fire()
+        self._drained(lease.claim)
 
     def _drained(self, claim: Claim) -> None:
         if not self.ledger.in_hand(claim):

@@ -63,6 +63,7 @@ class Flow:
         delivery, why = self._delivery, None
         with anyio.move_on_after(timeout):
             while True:
+                delivery.sweep()
                 (owned,) = delivery.owned.require([tp])
                 handed = delivery.ledger.handed(owned.claim)
                 if handed is not None:

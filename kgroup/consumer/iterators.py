@@ -14,7 +14,7 @@ from kgroup.consumer.delivery import Delivery
 from kgroup.consumer.owned import Owned
 from kgroup.consumer.reading import Reading
 from kgroup.consumer.record import Formats, Record
-from kgroup.errors import ClosedError
+from kgroup.errors import ClosedError, DeserializationError
 from kgroup.offsets.ledger import Lease
 
 __all__ = ["BatchIterator", "RecordIterator"]
@@ -69,6 +69,7 @@ class BatchIterator(Generic[K, V]):
 
     def _finish(self) -> None:
         current, self._current = self._current, None
+        self._reading.delivery.sweep()
         if current is not None and current.in_hand:
             current.done()
 
@@ -106,24 +107,31 @@ class RecordIterator(Generic[K, V]):
         """Count the record before as done, and wait for the next.
 
         Raises:
+            DeserializationError: a deserialiser refused the record, which stays where it is.
             KGroupError: a fatal error, a listener's, or a partition's whose turn it is.
         """
-        owned = self._owned
         gate = self._delivery.gate
-        if owned is None or self._left <= 0 or not gate.passes(owned) or not self._again(owned):
-            self._finish()
-            self._reading.next_read(None)
-            try:
-                owned = await self._reading.ready(None, math.inf)
-            except ClosedError:
-                raise StopAsyncIteration from None
-            assert owned is not None
-            self._owned, self._left = owned, self._limit
-        self._reading.note_poll()
-        record = self._make(owned)
-        self._lease = self._delivery.take_one(owned, self._lease)
-        self._left -= 1
-        return record
+        while True:
+            owned = self._owned
+            if owned is None or self._left <= 0 or not gate.passes(owned) or not self._again(owned):
+                owned = await self._next_run()
+            self._reading.note_poll()
+            record = self._make(owned)
+            self._lease = self._delivery.take_one(owned, self._lease)
+            self._left -= 1
+            if record is not None:
+                return record
+
+    async def _next_run(self) -> Owned:
+        self._finish()
+        self._reading.next_read(None)
+        try:
+            owned = await self._reading.ready(None, math.inf)
+        except ClosedError:
+            raise StopAsyncIteration from None
+        assert owned is not None
+        self._owned, self._left = owned, self._limit
+        return owned
 
     def _again(self, owned: Owned) -> bool:
         """Tell whether the run goes on: the same claim, within what one fetch brought."""
@@ -136,11 +144,19 @@ class RecordIterator(Generic[K, V]):
         if lease is not None:
             self._delivery.drop(lease)
 
-    def _make(self, owned: Owned) -> Record[K, V]:
+    def _make(self, owned: Owned) -> Record[K, V] | None:
+        """Return the next record without taking it; None when it is passed over."""
         segment = owned.chunks[0].head()
         assert segment is not None
         kind, epoch = segment.timestamp_type, segment.leader_epoch
-        return self._formats.record(owned.tp, segment.peek(), kind, epoch)
+        try:
+            return self._formats.record(owned.claim, segment.peek(), kind, epoch)
+        except DeserializationError as error:
+            if not self._formats.skips:
+                self._finish()  # the next was asked for
+                raise
+            self._delivery.passed_over.note(error)
+            return None
 
     def _finish(self) -> None:
         lease, self._lease = self._lease, None

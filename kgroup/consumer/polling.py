@@ -8,9 +8,10 @@ from collections.abc import Collection
 from typing import Generic, TypeVar
 
 from kgroup.consumer.batch import Batch
+from kgroup.consumer.owned import Owned
 from kgroup.consumer.reading import Reading, Wanted
 from kgroup.consumer.record import Formats, Record
-from kgroup.errors import ArgumentError, ClosedError
+from kgroup.errors import ArgumentError, ClosedError, DeserializationError
 from kgroup.types import TopicPartition
 
 __all__ = ["Polling"]
@@ -38,16 +39,30 @@ class Polling(Generic[K, V]):
 
         Raises:
             TimeoutError: nothing came in time.
+            DeserializationError: a deserialiser refused the record, which stays where it is.
         """
         wanted = self._next_read(tps)
+        deadline = self._reading.deadline(timeout)
+        while (owned := await self._reading.ready(wanted, deadline)) is not None:
+            record = self._take(owned)
+            if record is not None:
+                return record
+        raise TimeoutError(f"no record within {timeout:g} s")
+
+    def _take(self, owned: Owned) -> Record[K, V] | None:
+        """Take the next record of a claim that is ready; None when it was passed over."""
         delivery = self._reading.delivery
-        owned = await self._reading.ready(wanted, self._reading.deadline(timeout))
-        if owned is None:
-            raise TimeoutError(f"no record within {timeout:g} s")
         segment = owned.chunks[0].head()
         assert segment is not None
         kind, epoch = segment.timestamp_type, segment.leader_epoch
-        record = self._formats.record(owned.tp, segment.peek(), kind, epoch)
+        try:
+            record = self._formats.record(owned.claim, segment.peek(), kind, epoch)
+        except DeserializationError as error:
+            if not self._formats.skips:
+                raise
+            delivery.passed_over.note(error)
+            delivery.done(delivery.take_one(owned, None))
+            return None
         self._reading.lend(delivery.take_one(owned, None))
         return record
 

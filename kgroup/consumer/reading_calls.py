@@ -61,6 +61,7 @@ class ReadingCalls(Life, Generic[K, V]):
 
         Raises:
             TimeoutError: nothing came in time.
+            DeserializationError: a deserialiser refused the record; it stays in front.
             ClosedError, NotOwnedError, KGroupError: see `getmany`.
         """
         return await self._polling().one(tps, timeout)
@@ -85,6 +86,11 @@ class ReadingCalls(Life, Generic[K, V]):
                 each time it is its turn, until a seek or a success ends it.
         """
         return await self._polling().many(tps, max_records, timeout)
+
+    @property
+    def passed_over(self) -> int:
+        """How many records were left out because a deserialiser refused them (policy "skip")."""
+        return 0 if self._parts is None else self._parts.delivery.passed_over.count
 
     def _polling(self) -> Polling[K, V]:
         limit = self._config.max_poll_records

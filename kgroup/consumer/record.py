@@ -1,15 +1,17 @@
 """One record as the application sees it, and how bytes become keys and values.
 
-Decides: the shape of a record; that a deserialiser's error names the record it failed on.
-Never: copies what is not asked for: a batch makes records only while it is iterated.
+Decides: the shape of a record; that a deserialiser's error names the record it failed on, and
+what such a record looks like when it is wanted all the same.
+Never: copies what is not asked for: a batch makes records only while it is iterated. Decides where
+reading goes on after an error; whoever asked for the record does.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, Generic, Literal, TypeVar
 
-from kgroup.errors import ArgumentError
-from kgroup.types import TopicPartition
+from kgroup.errors import ArgumentError, DeserializationError
+from kgroup.types import Claim, DeserializeErrorPolicy, TopicPartition
 from kgroup.wire.records import Headers, Row, TimestampType
 
 __all__ = ["Deserializer", "Formats", "Record", "raw"]
@@ -27,9 +29,17 @@ def raw(data: bytes | None) -> bytes | None:
     return data
 
 
+@dataclass(frozen=True, slots=True)
+class _Refused:
+    """Where a record is from that could not be deserialised."""
+
+    claim: Claim
+    error: DeserializationError
+
+
 @dataclass(slots=True)
 class Record(Generic[K, V]):
-    """One record; yours to keep and to change.
+    """One record; yours to keep and to change. It remembers the claim it was handed out under.
 
     Args:
         topic: name of the topic.
@@ -52,6 +62,19 @@ class Record(Generic[K, V]):
     value: V
     headers: Headers = ()
     leader_epoch: int | None = None
+    # One slot for what only a few ask for: a record is made for each that is read.
+    _origin: Claim | _Refused | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def claim(self) -> Claim | None:
+        """The period of ownership it was handed out in; None for one that you made."""
+        return self._origin.claim if isinstance(self._origin, _Refused) else self._origin
+
+    @property
+    def error(self) -> DeserializationError | None:
+        """Why its key or value, or both, are still bytes: only with `on_deserialize_error="raw"`,
+        and only on records that a deserialiser refused."""
+        return self._origin.error if isinstance(self._origin, _Refused) else None
 
     @property
     def tp(self) -> TopicPartition:
@@ -63,36 +86,111 @@ class Record(Generic[K, V]):
 class Formats(Generic[K, V]):
     """The two deserialisers of a consumer.
 
+    Args:
+        key: of keys.
+        value: of values.
+        policy: what becomes of a record that one of them refuses.
+
     Raises:
         ArgumentError: one of them cannot be called.
     """
 
     key: Deserializer[K]
     value: Deserializer[V]
+    policy: DeserializeErrorPolicy = DeserializeErrorPolicy.RAISE
 
     def __post_init__(self) -> None:
         for name, given in (("key", self.key), ("value", self.value)):
             if not callable(given):
                 raise ArgumentError(name, given, "a function of bytes, None for a null")
 
+    @property
+    def skips(self) -> bool:
+        """Whether records that are refused are passed over."""
+        return self.policy is DeserializeErrorPolicy.SKIP
+
     def record(
-        self, tp: TopicPartition, row: Row, kind: TimestampType, leader_epoch: int | None
+        self, claim: Claim, row: Row, kind: TimestampType, leader_epoch: int | None
     ) -> Record[K, V]:
-        """Make one record; an error of a deserialiser goes to the caller with a note."""
+        """Make one record.
+
+        Raises:
+            DeserializationError: a deserialiser refused it, and the policy is not RAW.
+        """
         offset, timestamp, key, value, headers = row
+        topic, partition = claim.tp
+        where: Literal["key", "value"] = "key"
         try:
-            made_key, made_value = self.key(key), self.value(value)
-        except Exception as error:
-            error.add_note(f"while deserialising the record at offset {offset} of {tp}")
-            raise
+            # A call that changes nothing costs as much as a slot of the record; then K or V is
+            # what is there already.
+            made_key = key if self.key is raw else self.key(key)
+            where = "value"
+            made_value = value if self.value is raw else self.value(value)
+        except Exception as cause:  # noqa: BLE001 - whatever it is, it is about this record
+            return self._refused(row, kind, leader_epoch, _refusal(claim, row, where, cause))
         return Record(
-            tp.topic,
-            tp.partition,
+            topic,
+            partition,
             offset,
             timestamp,
             kind,
-            made_key,
-            made_value,
+            made_key,  # type: ignore[arg-type]  # see above
+            made_value,  # type: ignore[arg-type]
             headers,
             leader_epoch,
+            claim,
         )
+
+    def values(self, claim: Claim, rows: list[Row]) -> tuple[list[V], list[DeserializationError]]:
+        """Make values one by one; what is refused is left out, told, or taken as it is (RAW)."""
+        made: list[V] = []
+        errors: list[DeserializationError] = []
+        for row in rows:
+            data = row[3]
+            try:
+                made.append(self.value(data))
+            except Exception as cause:  # noqa: BLE001 - as above
+                if self.policy is DeserializeErrorPolicy.RAW:
+                    made.append(data)  # type: ignore[arg-type]  # RAW promises bytes
+                else:
+                    errors.append(_refusal(claim, row, "value", cause).error)
+        return made, errors
+
+    def _refused(
+        self, row: Row, kind: TimestampType, leader_epoch: int | None, origin: _Refused
+    ) -> Record[K, V]:
+        """Return the record with what could not be deserialised left as it is, or raise."""
+        if self.policy is not DeserializeErrorPolicy.RAW:
+            try:
+                raise origin.error
+            finally:
+                # The error holds this frame: a cycle would keep the reader's lease out of reach.
+                del origin
+        offset, timestamp, key, value, headers = row
+        made: Record[Any, Any] = Record(
+            origin.error.tp.topic,
+            origin.error.tp.partition,
+            offset,
+            timestamp,
+            kind,
+            _or_raw(self.key, key),
+            _or_raw(self.value, value),
+            headers,
+            leader_epoch,
+            origin,
+        )
+        return made
+
+
+def _or_raw(make: Deserializer[T], data: bytes | None) -> T | bytes | None:
+    try:
+        return make(data)
+    except Exception:  # noqa: BLE001 - the record carries the first error already
+        return data
+
+
+def _refusal(claim: Claim, row: Row, where: Literal["key", "value"], cause: Exception) -> _Refused:
+    offset, _, key, value, _ = row
+    error = DeserializationError(claim.tp, offset, where, key=key, value=value)
+    error.__cause__ = cause
+    return _Refused(claim, error)

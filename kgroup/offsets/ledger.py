@@ -161,6 +161,34 @@ class Ledger:
         for lease in () if account is None else tuple(account.leases):
             self.finish(lease, upto)
 
+    def cut(self, lease: Lease, offset: int) -> bool:
+        """Shorten a lease: what it held from an offset on could not be used; `rewind` follows.
+
+        Returns:
+            Whether that was news. Not when a seek has made the lease meaningless.
+        """
+        if lease.void or lease.finished or offset >= lease.next_offset:
+            return False
+        lease.next_offset = max(offset, lease.done_to)
+        return True
+
+    def rewind(self, lease: Lease) -> bool:
+        """Go on behind a lease that was cut: the rest will be handed out again.
+
+        What was handed out after the lease says nothing about commits any more, as after a seek.
+
+        Returns:
+            Whether the position went back. Not when a seek has set it meanwhile.
+        """
+        account = self._accounts.get(lease.claim)
+        if account is None or lease.void or lease not in account.leases:
+            return False
+        while account.leases[-1] is not lease:
+            account.leases.pop().void = True
+        account.handed, account.handed_epoch = lease.next_offset, lease.leader_epoch
+        self.finish(lease, lease.done_to)
+        return True
+
     def in_hand(self, claim: Claim) -> bool:
         """Tell whether the application holds records of a claim."""
         return claim in self._in_hand

@@ -68,23 +68,6 @@ async def test_deserialisers_make_keys_and_values() -> None:
         assert (record.key, record.value) == (0, "b'0'")
 
 
-async def test_an_error_of_a_deserialiser_names_the_record_and_moves_nothing() -> None:
-    shelf = Shelf(t=1)
-    shelf.logs[A].append(b"1", b"x")
-
-    def number(data: bytes | None) -> int:
-        return int(data or b"")
-
-    async with Consumer(config=config_for(shelf), value=number) as consumer:
-        consumer.assign([A])
-        assert (await consumer.getone(timeout=1)).value == 1
-        for _ in range(2):
-            with pytest.raises(ValueError, match="invalid literal") as caught:
-                await consumer.getone(timeout=1)
-            assert "offset 1 of t-0" in caught.value.__notes__[0]
-        assert await consumer.position(A) == 1
-
-
 async def test_getmany_gives_no_more_of_a_partition_than_one_fetch_held() -> None:
     shelf = Shelf(t=1)
     shelf.fill(A, 30, per_batch=10)

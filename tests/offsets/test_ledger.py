@@ -162,9 +162,67 @@ def test_a_claim_that_is_over_has_no_account() -> None:
     assert not ledger.held()
 
 
-@given(
-    st.lists(st.tuples(st.sampled_from(["out", "done", "part", "drop", "skip"]), st.integers(0, 9)))
-)
+def test_a_lease_that_was_cut_is_done_up_to_there_and_the_rest_is_handed_out_again() -> None:
+    ledger = begun()
+    lease = ledger.hand_out(CLAIM, 10, None)
+    assert ledger.cut(lease, 4)
+    assert ledger.rewind(lease)
+    assert ledger.handed(CLAIM) == 4
+    ledger.finish(lease)
+    assert committable(ledger) == 4
+    assert not ledger.in_hand(CLAIM)
+
+
+def test_a_lease_cut_at_its_beginning_is_out_of_hand() -> None:
+    ledger = begun()
+    lease = ledger.hand_out(CLAIM, 10, None)
+    assert ledger.cut(lease, 0)
+    assert ledger.rewind(lease)
+    assert not ledger.in_hand(CLAIM)
+    assert committable(ledger) == 0
+
+
+def test_what_was_handed_out_behind_a_cut_says_nothing_about_commits() -> None:
+    ledger = begun()
+    lease = ledger.hand_out(CLAIM, 10, None)
+    later = ledger.hand_out(CLAIM, 20, None)
+    ledger.cut(lease, 4)
+    ledger.rewind(lease)
+    ledger.finish(later)
+    ledger.finish(lease)
+    assert committable(ledger) == 4
+
+
+def test_a_lease_is_cut_at_one_place_once() -> None:
+    ledger = begun()
+    lease = ledger.hand_out(CLAIM, 10, None)
+    assert ledger.cut(lease, 4)
+    assert not ledger.cut(lease, 4)
+
+
+def test_what_is_done_cannot_be_cut_off() -> None:
+    ledger = begun()
+    lease = ledger.hand_out(CLAIM, 10, None)
+    ledger.finish(lease, 6)
+    ledger.cut(lease, 4)
+    assert lease.next_offset == 6
+    ledger.finish(lease)
+    assert not ledger.cut(lease, 2)
+
+
+def test_a_seek_is_stronger_than_a_cut() -> None:
+    ledger = begun()
+    lease = ledger.hand_out(CLAIM, 10, None)
+    ledger.cut(lease, 4)
+    ledger.begin(CLAIM, 7)
+    assert not ledger.rewind(lease)
+    assert ledger.handed(CLAIM) == 7
+
+
+STEPS = ["out", "done", "part", "drop", "skip", "cut"]
+
+
+@given(st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 9))))
 def test_below_the_committable_offset_everything_handed_out_is_done(
     steps: list[tuple[str, int]],
 ) -> None:
@@ -182,6 +240,12 @@ def test_below_the_committable_offset_everything_handed_out_is_done(
         elif step == "skip":
             at += number
             ledger.skip(CLAIM, at)
+        elif step == "cut" and leases:
+            lease, first = leases[number % len(leases)]
+            if ledger.cut(lease, first + number) and ledger.rewind(lease):
+                at = lease.next_offset
+                undone = {offset for offset in undone if offset < at}
+                leases = [each for each in leases if not each[0].void]
         elif leases:
             lease, first = leases[number % len(leases)]
             upto = first + number if step == "part" else lease.next_offset
