@@ -15,6 +15,7 @@ from kgroup.types import CommitOutcome, Generation, TopicPartition
 __all__ = [
     "ArgumentError",
     "AssignmentError",
+    "AuthenticationError",
     "BrokerError",
     "ClosedError",
     "CommitFailedError",
@@ -28,12 +29,14 @@ __all__ = [
     "IllegalStateError",
     "KGroupError",
     "LocalProtocolError",
+    "LogTruncatedError",
     "MissingExtraError",
     "NoBrokerError",
     "NoOffsetError",
     "NotOwnedError",
     "OffsetOutOfRangeError",
     "ProtocolError",
+    "TlsError",
     "TransportError",
     "UnauthorizedError",
     "UnsupportedCodecError",
@@ -195,6 +198,13 @@ class ConnectionLostError(TransportError):
         self.reason = reason
 
 
+class TlsError(ConnectionLostError):
+    """No secure connection: one side did not trust, or not understand, the other.
+
+    Nothing but the handshake was sent. It may work later, once a certificate was renewed.
+    """
+
+
 class NoBrokerError(TransportError):
     """No broker could be reached.
 
@@ -206,8 +216,27 @@ class NoBrokerError(TransportError):
     def __init__(self, tried: Mapping[str, str], seconds: float) -> None:
         each = "; ".join(f"{address} ({why})" for address, why in tried.items()) or "no address"
         super().__init__(f"no broker reachable within {seconds:g} s: {each}")
-        self.tried = dict(tried)
+        self.tried: dict[str, str] = dict(tried)
         self.seconds = seconds
+
+
+class AuthenticationError(KGroupError):
+    """A broker does not accept who we say we are, or could not prove who it is (SASL).
+
+    Asking again with the same credentials would not help, and may lock an account, so it is not
+    done. No password, token or proof is ever part of it.
+
+    Args:
+        address: `host:port`.
+        mechanism: of SASL, such as "SCRAM-SHA-512".
+        reason: what the broker said, or what was wrong with its answer.
+    """
+
+    def __init__(self, address: str, mechanism: str, reason: str) -> None:
+        super().__init__(f"{address}: {mechanism}: {reason}")
+        self.address = address
+        self.mechanism = mechanism
+        self.reason = reason
 
 
 class BrokerError(KGroupError):
@@ -246,7 +275,7 @@ class UnauthorizedError(BrokerError):
 
     def __init__(self, api: str, code: int, resources: Sequence[str], message: str = "") -> None:
         super().__init__(api, code, message or ", ".join(resources))
-        self.resources = tuple(resources)
+        self.resources: tuple[str, ...] = tuple(resources)
 
 
 # -- group ---------------------------------------------------------------------------------
@@ -295,7 +324,7 @@ class NotOwnedError(KGroupError):
     def __init__(self, partitions: Sequence[TopicPartition], reason: str) -> None:
         names = ", ".join(str(tp) for tp in partitions)
         super().__init__(f"{names}: {reason}")
-        self.partitions = tuple(partitions)
+        self.partitions: tuple[TopicPartition, ...] = tuple(partitions)
 
 
 class CommitFailedError(KGroupError):
@@ -369,7 +398,7 @@ class NoOffsetError(KGroupError):
             f"{names}: no committed offset, and auto_offset_reset is 'none'; "
             "seek, or choose 'earliest' or 'latest'"
         )
-        self.partitions = tuple(partitions)
+        self.partitions: tuple[TopicPartition, ...] = tuple(partitions)
 
 
 class OffsetOutOfRangeError(KGroupError):
@@ -382,4 +411,30 @@ class OffsetOutOfRangeError(KGroupError):
     def __init__(self, positions: Mapping[TopicPartition, int]) -> None:
         names = ", ".join(f"{tp} at {offset}" for tp, offset in sorted(positions.items()))
         super().__init__(f"{names}: offset out of range, and auto_offset_reset is 'none'")
-        self.positions = dict(positions)
+        self.positions: dict[TopicPartition, int] = dict(positions)
+
+
+class LogTruncatedError(KGroupError):
+    """Records that were read are gone from the log, and the reset policy is `none` (KIP-320).
+
+    A leader was elected that never had them. What stands at their offsets now is something else.
+
+    Args:
+        tp: the partition.
+        position: the next offset to hand out.
+        leader_epoch: epoch of the record before it, None when not known.
+        diverged_at: first offset that is not what was read, None when the leader cannot tell.
+    """
+
+    def __init__(
+        self, tp: TopicPartition, position: int, leader_epoch: int | None, diverged_at: int | None
+    ) -> None:
+        where = "from an unknown offset on" if diverged_at is None else f"from {diverged_at} on"
+        super().__init__(
+            f"{tp} at {position}: the log was truncated, what was read {where} is no longer there, "
+            "and auto_offset_reset is 'none'; seek to go on"
+        )
+        self.tp = tp
+        self.position = position
+        self.leader_epoch = leader_epoch
+        self.diverged_at = diverged_at

@@ -14,6 +14,7 @@ from anyio.abc import TaskStatus
 
 from kgroup.codes import ApiKey
 from kgroup.errors import (
+    AuthenticationError,
     BrokerError,
     ClosedError,
     ConnectionLostError,
@@ -23,7 +24,7 @@ from kgroup.errors import (
 )
 from kgroup.machine.reactions import Reaction, reaction
 from kgroup.net.connection import Connection
-from kgroup.net.endpoint import Endpoint, Lane
+from kgroup.net.endpoint import Endpoint, Lane, rotated
 from kgroup.net.metadata import (
     EMPTY_VIEW,
     ClusterView,
@@ -63,7 +64,7 @@ class Cluster:
         self.settings = settings
         self.ports = ports
         self._trace: Trace = NoTrace() if trace is None else trace
-        self._pool = Pool(settings, ports, self._trace)
+        self._pool = Pool(settings, ports, self._trace, self._refused)
         self._plan = RefreshPlan(settings, ports.dice)
         self._view = EMPTY_VIEW
         self._watched: frozenset[str] | None = frozenset()
@@ -98,19 +99,21 @@ class Cluster:
             timeout: seconds.
 
         Raises:
-            NoBrokerError: no address answered; it says why, address by address.
+            NoBrokerError: no address answered; it says why, address by address. At once when
+                each of them refuses us or is not to be trusted: that does not change by waiting.
             ClosedError: `run` has ended.
         """
+        began = self.ports.clock()
+        first = [Endpoint(None, *pair).address for pair in self.settings.bootstrap]
+        self._pool.refusals.clear()
         with self._patience.of(timeout), anyio.move_on_after(timeout):
-            while not self._view.brokers:
+            while not self._view.brokers and not self._pool.refused_by_all(first):
                 self.invalidate()
                 await self._next_news()
         if not self._view.brokers:
-            untried = {
-                Endpoint(None, *pair).address: "its turn did not come"
-                for pair in self.settings.bootstrap
-            }
-            raise NoBrokerError({**untried, **self._trouble}, timeout)
+            why = {**dict.fromkeys(first, "its turn did not come"), **self._trouble}
+            seconds = min(timeout, max(0.1, round(self.ports.clock() - began, 1)))
+            raise NoBrokerError(why, seconds) from next(iter(self._pool.refusals.values()), None)
         return self._view
 
     # -- what is known ---------------------------------------------------------------------
@@ -172,7 +175,7 @@ class Cluster:
         if answer is None:
             raise NoBrokerError(self._trouble, timeout)
         found, _ = merge_metadata(EMPTY_VIEW, answer)
-        self._publish(merge_brokers(self._view, found))
+        self.publish(merge_brokers(self._view, found))
         return found
 
     def learn_node(self, node_id: int, host: str, port: int) -> None:
@@ -285,7 +288,7 @@ class Cluster:
         if not self._turn:
             self._turn = self.ports.dice.getrandbits(16)
         self._turn += 1
-        ordered = _rotated(known, self._turn) + _rotated(first, self._turn)
+        ordered = rotated(known, self._turn) + rotated(first, self._turn)
         return sorted(ordered, key=self._pool.resting)
 
     # -- metadata --------------------------------------------------------------------------
@@ -320,7 +323,7 @@ class Cluster:
             return
         for entry in rejected:
             self._trace.on_rejected(entry)
-        changed = self._publish(merged)
+        changed = self.publish(merged)
         self._answered = self._asked
         self._trouble.clear()
         lack = lacking(merged, self._watched)
@@ -364,8 +367,8 @@ class Cluster:
 
         return ask
 
-    def _publish(self, view: ClusterView) -> bool:
-        """Replace the view; tell whether that changed anything."""
+    def publish(self, view: ClusterView) -> bool:
+        """Replace the view by a newer one; tell whether that changed anything."""
         if view is self._view:
             return False
         self._view = view
@@ -375,17 +378,22 @@ class Cluster:
         return True
 
     async def _next_news(self) -> None:
-        if self._closed:
-            raise ClosedError("the cluster is closed")
+        self._check_running()
         await self._news.wait()
+        self._check_running()
+
+    def _check_running(self) -> None:
         if self._closed:
             raise ClosedError("the cluster is closed")
+        if self._pool.barred is not None:
+            raise self._pool.barred.with_traceback(None)
+
+    def _refused(self, error: AuthenticationError) -> None:
+        """Give up, once there is a cluster to be refused by; before, `bootstrap` tells it."""
+        if self._view.brokers:
+            self._pool.bar(error)
+            self._news.fire()
 
     def _told_trouble(self) -> str:
         each = "; ".join(f"{address} ({why})" for address, why in self._trouble.items())
         return f": {each}" if each else ""
-
-
-def _rotated(endpoints: list[Endpoint], turn: int) -> list[Endpoint]:
-    at = turn % len(endpoints) if endpoints else 0
-    return endpoints[at:] + endpoints[:at]

@@ -1,30 +1,33 @@
 """One socket to one broker: requests in flight, answered in order.
 
-Decides: correlation, versions of this connection, when it is dead. A caller who is cancelled or
-runs out of time ends its own wait only: what was written belongs to the connection, a late answer
-is matched and dropped. An answer nobody asked for, out of order or unreadable ends the connection
-with that error for everybody in flight: after it no byte can be trusted.
+Decides: correlation, versions of this connection, when it is authenticated, when it is dead. A
+caller who is cancelled or runs out of time ends its own wait only: what was written belongs to
+the connection, a late answer is matched and dropped. An answer nobody asked for, out of order or
+unreadable ends the connection with that error for everybody in flight: after it no byte can be
+trusted.
 Never: retries, reconnects, routes, or knows what a request means.
-KIPs: 35 and 511 (handshake), 219 (throttle).
+KIPs: 35 and 511 (handshake), 152 (SASL), 219 (throttle), 368 (sessions).
 
 Only the writer task writes, whole frames, so no cancelled caller can leave half a frame behind.
 """
 
-from collections import deque
+import math
+import ssl
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, TypeVar
 
 import anyio
 from anyio.abc import ByteStream
 
-from kgroup.codes import ApiKey
 from kgroup.errors import ClosedError, ConnectionLostError, DecodeError, KGroupError
 from kgroup.net.layouts import ceiling, fit, unify
+from kgroup.net.line import Line
 from kgroup.net.pending import Pending
 from kgroup.net.ports import Ports
-from kgroup.net.pulse import Pulse
+from kgroup.net.sasl import Login
 from kgroup.net.settings import NetSettings
-from kgroup.net.trace import ConnectionId, Exchange, Trace
+from kgroup.net.tls import dial_tls, tls_failure
+from kgroup.net.trace import ConnectionId, Exchange, Trace, without_tokens
 from kgroup.net.versions import BrokerVersions, next_handshake_version, throttle_of
 from kgroup.wire.frames import (
     FrameSplitter,
@@ -43,6 +46,9 @@ _RECEIVE: Final = 1024 * 1024
 """Bytes asked of the socket at once: large reads are what makes fetching fast."""
 
 _LAST_CORRELATION_ID: Final = 2**31 - 1
+
+_RENEW_AFTER: Final = (0.85, 0.95)
+"""Parts of a session's lifetime between which it is renewed, by chance; Java has the same."""
 
 
 class Connection:
@@ -71,16 +77,12 @@ class Connection:
         self._trace = trace
         self._scope = anyio.CancelScope()
         self._ready = anyio.Event()
-        self._work = Pulse()
-        self._queue: deque[Pending[Any]] = deque()
-        self._in_flight: deque[Pending[Any]] = deque()
+        self._line = Line(ports.clock, settings.connections_max_idle)
         self._next_id = 0
         self._versions = BrokerVersions()
         self._failure: KGroupError | None = None
         self._served = False
         self._healthy_end = False
-        self._throttled_until = 0.0
-        self._used_at = 0.0
 
     @property
     def failure(self) -> KGroupError | None:
@@ -127,6 +129,7 @@ class Connection:
             TimeoutError: no answer in time. It may still be carried out. When the time was at
                 least the request timeout of the settings, the connection is given up as dead.
             ConnectionLostError: the connection ended; it may have been carried out.
+            AuthenticationError: the broker did not accept us.
             DecodeError: the broker sent something unreadable; it may have been carried out.
             UnsupportedVersionError: the broker cannot be asked this; nothing was sent.
         """
@@ -134,8 +137,9 @@ class Connection:
         with anyio.move_on_after(timeout) as patience:
             await self.ready()
             version = self._versions.choose(type(request), at_most=ceiling(request))
-            pending = self._enqueue(fit(request, version), version, patience)
-            patience.deadline += max(0.0, self._throttled_until - self._ports.clock())
+            pending = self._pending(fit(request, version), version, patience)
+            self._line.add(pending)
+            patience.deadline += self._line.silence
             try:
                 await pending.wait()
             finally:
@@ -143,7 +147,7 @@ class Connection:
         if pending is not None and pending.settled:
             return unify(request, pending.exchange.version, pending.result())
         api = request.api_key.name
-        if pending in self._in_flight and timeout >= self._settings.request_timeout:
+        if pending in self._line and timeout >= self._settings.request_timeout:
             self._end(self._lost(f"no answer to {api} within {timeout:g} s"))
         what = "not connected" if pending is None else "no answer"
         raise TimeoutError(f"{api} to {self.identity.endpoint}: {what} within {timeout:g} s")
@@ -171,9 +175,13 @@ class Connection:
     async def _dial(self) -> ByteStream | None:
         endpoint = self.identity.endpoint
         limit = self._settings.connect_timeout
+        context = self._settings.security.tls
+        dial = self._ports.dial if context is None else dial_tls(self._ports.dial, context)
         with anyio.move_on_after(limit):
             try:
-                return await self._ports.dial(endpoint.host, endpoint.port)
+                return await dial(endpoint.host, endpoint.port)
+            except ConnectionLostError as error:
+                self._end(error)
             except OSError as error:
                 self._end(self._lost(_why(error)))
         self._end(self._lost(f"not connected within {limit:g} s"))
@@ -196,6 +204,10 @@ class Connection:
             await work(stream)
         except KGroupError as error:
             self._end(error)
+        except ssl.SSLError as error:
+            # With TLS 1.3 a broker refuses our certificate only after the handshake.
+            endpoint = self.identity.endpoint
+            self._end(tls_failure(error, endpoint.host, endpoint.port))
         except (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
             self._end(self._lost(_why(error)))
 
@@ -205,10 +217,9 @@ class Connection:
             return
         self._failure = error
         self._ended(self)
-        for pending in (*self._in_flight, *self._queue):
+        for pending in self._line:
             pending.fail(error)
-        self._in_flight.clear()
-        self._queue.clear()
+        self._line.clear()
         self._ready.set()
         self._scope.cancel()
         self._trace.on_close(self.identity, str(error))
@@ -217,12 +228,18 @@ class Connection:
 
     async def _shake_hands(self, _stream: ByteStream) -> None:
         limit = self._settings.connect_timeout
+        login, session = self._login(), None
         with anyio.move_on_after(limit) as patience:
             await self._agree_on_versions(patience)
+            if login is not None:
+                session = await self._authenticate(login, patience)
         if patience.cancelled_caught:
-            raise self._lost(f"no answer to {ApiKey.API_VERSIONS.name} within {limit:g} s")
+            what = "answer to API_VERSIONS" if login is None else f"end of {login.mechanism}"
+            raise self._lost(f"no {what} within {limit:g} s")
         self._trace.on_open(self.identity)
         self._ready.set()
+        if login is not None and session is not None:
+            await self._stay_authenticated(login, session)
 
     async def _agree_on_versions(self, patience: anyio.CancelScope) -> None:
         request = ApiVersionsRequest(
@@ -232,37 +249,72 @@ class Connection:
         spoken = ApiVersionsRequest.VERSIONS
         version: int | None = spoken.stop - 1
         while version is not None:
-            pending = self._enqueue(request, version, patience)
-            await pending.wait()
-            answer = pending.result()
+            answer = await self._ask_first(request, version, patience)
             self._versions = BrokerVersions.read(answer.api_keys)
             version = next_handshake_version(version, answer.error_code, self._versions, spoken)
 
+    # -- authentication --------------------------------------------------------------------
+
+    def _login(self) -> Login | None:
+        sasl = self._settings.security.sasl
+        address = self.identity.endpoint.address
+        return None if sasl is None else Login(sasl, address, self._ports.dice)
+
+    async def _authenticate(self, login: Login, patience: anyio.CancelScope) -> float | None:
+        """Say who we are; return the seconds the session lasts, None without an end."""
+
+        async def ask(request: Request[R]) -> R:
+            version = self._versions.choose(type(request))
+            return await self._ask_first(request, version, patience)
+
+        conversation = await login.prepare()
+        await self._line.hold()
+        session = await login.run(conversation, ask)
+        self._line.release()
+        return session
+
+    async def _stay_authenticated(self, login: Login, session: float) -> None:
+        """Renew the session before it ends, whenever something is to be written (KIP-368)."""
+        limit = self._settings.connect_timeout
+        lifetime: float | None = session
+        while lifetime is not None:
+            share = self._ports.dice.uniform(*_RENEW_AFTER)
+            self._line.begin_session(lifetime * share, lifetime)
+            await self._line.session_wears_out()
+            with anyio.move_on_after(limit) as patience:
+                lifetime = await self._authenticate(login, patience)
+            if patience.cancelled_caught:
+                raise self._lost(f"session not renewed by {login.mechanism} within {limit:g} s")
+        self._line.begin_session(math.inf, math.inf)
+
+    async def _ask_first(self, request: Request[R], version: int, patience: anyio.CancelScope) -> R:
+        """Ask something of our own, before whatever else waits to be written."""
+        pending = self._pending(request, version, patience)
+        self._line.add_first(pending)
+        await pending.wait()
+        return pending.result()
+
     # -- writing ---------------------------------------------------------------------------
 
-    def _enqueue(
+    def _pending(
         self, request: Request[R], version: int, patience: anyio.CancelScope
     ) -> Pending[R]:
         number = self._next_id
         frame = encode_request(request, version, number, self._settings.client_id)
         self._next_id = 0 if number == _LAST_CORRELATION_ID else number + 1
-        exchange = Exchange(self.identity, number, version, request)
-        pending: Pending[R] = Pending(exchange, frame, patience)
-        self._queue.append(pending)
-        self._work.fire()
-        return pending
+        exchange = Exchange(self.identity, number, version, without_tokens(request))
+        return Pending(exchange, frame, patience)
 
     def _walk_away(self, pending: Pending[Any]) -> None:
         """Note that nobody waits any more; what no byte was written of is taken back."""
         pending.awaited = False
-        if pending in self._queue:
-            self._queue.remove(pending)
+        self._line.take_back(pending)
 
     async def _write(self, stream: ByteStream) -> None:
         limit = self._settings.request_timeout
-        self._used_at = self._ports.clock()
-        while (pending := await self._next_to_write()) is not None:
-            self._used_at = self._ports.clock()
+        self._line.use()
+        while (pending := await self._line.next()) is not None:
+            self._line.use()
             self._trace.on_request(pending.exchange)
             with anyio.move_on_after(limit) as patience:
                 await stream.send(pending.frame)
@@ -270,29 +322,6 @@ class Connection:
                 raise self._lost(f"the broker took no bytes for {limit:g} s")
         idle = self._settings.connections_max_idle
         self.close(self._lost(f"closed after {idle:g} s without a request"))
-
-    async def _next_to_write(self) -> Pending[Any] | None:
-        """Wait for a request that may be written now; None when idle for too long.
-
-        The request counts as in flight from here, because its answer can overtake the end of
-        the write.
-        """
-        while True:
-            now = self._ports.clock()
-            pause = self._settings.connections_max_idle
-            if self._queue:
-                pause = self._throttled_until - now
-            elif not any(pending.awaited for pending in self._in_flight):
-                pause -= now - self._used_at
-            if pause <= 0:
-                break
-            with anyio.move_on_after(pause):
-                await self._work.wait()
-        if not self._queue:
-            return None
-        pending = self._queue.popleft()
-        self._in_flight.append(pending)
-        return pending
 
     # -- reading ---------------------------------------------------------------------------
 
@@ -302,40 +331,39 @@ class Connection:
             try:
                 data = await stream.receive(_RECEIVE)
             except anyio.EndOfStream:
-                where = " in the middle of an answer" if splitter.in_frame else ""
-                raise self._lost(f"the broker closed the connection{where}") from None
+                raise self._lost(self._how_it_ended(in_frame=splitter.in_frame)) from None
             for frame in splitter.feed(data):
                 self._take(frame)
 
     def _take(self, frame: memoryview) -> None:
         """Match one answer with the oldest request in flight."""
         number = response_correlation_id(frame)
-        if not self._in_flight:
+        pending = self._line.oldest
+        if pending is None:
             raise DecodeError("answer", f"correlation id {number}, but nothing was asked")
-        pending = self._in_flight[0]
         exchange = pending.exchange
         if number != exchange.correlation_id:
             reason = f"correlation id {number}, but {exchange.correlation_id} was to come next"
             raise DecodeError(f"answer to {exchange.api.name}", reason)
         _, answer = decode_response(type(exchange.request), exchange.version, frame)
-        self._in_flight.popleft()
-        self._used_at = self._ports.clock()
+        self._line.answered()
         self._served = self._served or self._ready.is_set()
-        self._trace.on_answer(exchange, answer)
-        self._keep_silent_for(throttle_of(exchange.request, exchange.version, answer))
+        self._trace.on_answer(exchange, without_tokens(answer))
+        self._line.keep_silent_for(throttle_of(exchange.request, exchange.version, answer))
         pending.answer(answer)
 
-    def _keep_silent_for(self, seconds: float) -> None:
-        """Write nothing until a throttle has passed, and give everybody that much more time."""
-        now = self._ports.clock()
-        longer = now + seconds - max(self._throttled_until, now)
-        if longer <= 0:
-            return
-        self._throttled_until = now + seconds
-        for pending in (*self._in_flight, *self._queue):
-            pending.patience.deadline += longer
-
     # -- words -----------------------------------------------------------------------------
+
+    def _how_it_ended(self, *, in_frame: bool) -> str:
+        """Say what the end of the stream may mean."""
+        ended = "the broker closed the connection"
+        if in_frame:
+            return f"{ended} in the middle of an answer"
+        unknown = self._settings.security.sasl is None and not self._served
+        if unknown and self._ready.is_set() and self._line.oldest is not None:
+            # What a SASL listener does to whoever asks without saying who asks.
+            return f"{ended} at the first request; does this listener want SASL?"
+        return ended
 
     def _lost(self, reason: str) -> ConnectionLostError:
         return ConnectionLostError(str(self.identity.endpoint), reason)

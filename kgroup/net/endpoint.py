@@ -7,7 +7,7 @@ Never: resolves a name or opens anything.
 from dataclasses import dataclass
 from enum import Enum
 
-__all__ = ["Endpoint", "Lane"]
+__all__ = ["Endpoint", "Lane", "rotated"]
 
 
 class Lane(Enum):
@@ -44,3 +44,9 @@ class Endpoint:
 
     def __str__(self) -> str:
         return self.address if self.node_id is None else f"node {self.node_id} at {self.address}"
+
+
+def rotated(endpoints: list[Endpoint], turn: int) -> list[Endpoint]:
+    """Return the same endpoints, another one first at each turn."""
+    at = turn % len(endpoints) if endpoints else 0
+    return endpoints[at:] + endpoints[:at]

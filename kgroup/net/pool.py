@@ -2,18 +2,20 @@
 
 Decides: when a broker may be dialled again. The pause after a failure belongs to the endpoint,
 not to the caller, so however many callers want a dead broker, it is left alone; it grows until a
-connection gets as far as answering a request.
+connection gets as far as answering a request. After `bar` nothing is dialled at all.
 Never: chooses a broker, retries a request, or keeps a connection that has ended.
 KIP-144 (growing reconnect backoff).
 """
 
+import logging
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
 
-from kgroup.errors import ClosedError, ConnectionLostError
+from kgroup.errors import AuthenticationError, ClosedError, ConnectionLostError, TlsError
 from kgroup.net.backoff import Backoff
 from kgroup.net.connection import Connection
 from kgroup.net.endpoint import Endpoint, Lane
@@ -21,7 +23,12 @@ from kgroup.net.ports import Ports
 from kgroup.net.settings import NetSettings
 from kgroup.net.trace import ConnectionId, Trace
 
-__all__ = ["Pool"]
+__all__ = ["Pool", "Refusal"]
+
+log = logging.getLogger(__name__)
+
+Refusal: TypeAlias = AuthenticationError | TlsError
+"""Why a connection that could be made could not be used: they do not take us, or we not them."""
 
 _CLOSED: Final = "the cluster is closed, or does not run yet"
 
@@ -41,9 +48,20 @@ class Pool:
         settings: bounds and patience.
         ports: the network, clock and dice.
         trace: hears what connections do.
+        refused: called when a broker does not accept who we are.
     """
 
-    def __init__(self, settings: NetSettings, ports: Ports, trace: Trace) -> None:
+    def __init__(
+        self,
+        settings: NetSettings,
+        ports: Ports,
+        trace: Trace,
+        refused: Callable[[AuthenticationError], None],
+    ) -> None:
+        self.refusals: dict[str, Refusal] = {}
+        """Address -> why it was of no use the last time; empty again where it was."""
+        self._refused = refused
+        self._barred: AuthenticationError | None = None
         self._settings = settings
         self._ports = ports
         self._trace = trace
@@ -67,6 +85,7 @@ class Pool:
 
         Raises:
             KGroupError: it could not be made; the endpoint now rests.
+            AuthenticationError: we were refused, here or elsewhere.
             ClosedError: the pool does not run.
         """
         connection = self._connections.get((endpoint, lane))
@@ -83,6 +102,19 @@ class Pool:
         rest = self._rests.get(endpoint)
         return 0.0 if rest is None else max(0.0, rest.until - self._ports.clock())
 
+    def refused_by_all(self, addresses: Iterable[str]) -> bool:
+        """Tell whether each of these addresses was of no use the last time."""
+        return all(address in self.refusals for address in addresses)
+
+    @property
+    def barred(self) -> AuthenticationError | None:
+        """Why nothing is dialled any more; None while brokers are."""
+        return self._barred
+
+    def bar(self, error: AuthenticationError) -> None:
+        """Dial nobody from now on: the same credentials would be refused again and again."""
+        self._barred = self._barred or error
+
     def drop(self, endpoint: Endpoint, lane: Lane, reason: str) -> None:
         """End a connection, if there is one; the next request gets a new one at once."""
         connection = self._connections.get((endpoint, lane))
@@ -92,6 +124,8 @@ class Pool:
     def _open(self, endpoint: Endpoint, lane: Lane) -> Connection:
         if self._tasks is None:
             raise ClosedError(_CLOSED)
+        if self._barred is not None:
+            raise self._barred.with_traceback(None)
         self._serial += 1
         identity = ConnectionId(self._serial, endpoint, lane)
         connection = Connection(identity, self._settings, self._ports, self._trace, self._ended)
@@ -109,8 +143,22 @@ class Pool:
             del self._connections[key]
         if connection.served:
             self._rests.pop(key[0], None)
+            self.refusals.pop(key[0].address, None)
+        self._note_refusal(connection)
         if not connection.ended_healthy:
             self._let_rest(key[0])
+
+    def _note_refusal(self, connection: Connection) -> None:
+        failure = connection.failure
+        if not isinstance(failure, AuthenticationError | TlsError):
+            return
+        address = connection.identity.endpoint.address
+        known = self.refusals.get(address)
+        self.refusals[address] = failure
+        if isinstance(failure, AuthenticationError):
+            self._refused(failure)
+        elif known is None or known.reason != failure.reason:
+            log.warning("no connection to %s: %s", connection.identity.endpoint, failure.reason)
 
     def _let_rest(self, endpoint: Endpoint) -> None:
         """Begin a pause, longer than the last.

@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 
 import anyio
 
-from kgroup.errors import ConnectionLostError, KGroupError
+from kgroup.errors import AuthenticationError, ConnectionLostError, KGroupError
 from kgroup.net.endpoint import Endpoint
 
 __all__ = ["Patience", "first_answer", "reason_of"]
@@ -52,7 +52,13 @@ class Patience:
 
 def reason_of(error: Exception) -> str:
     """Say why an attempt failed, without the address that stands beside it anyway."""
-    return error.reason if isinstance(error, ConnectionLostError) else str(error)
+    match error:
+        case ConnectionLostError():
+            return error.reason
+        case AuthenticationError():
+            return f"{error.mechanism}: {error.reason}"
+        case _:
+            return str(error)
 
 
 async def first_answer(

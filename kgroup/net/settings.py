@@ -1,14 +1,16 @@
 """What the network side is told once.
 
 Decides: the slice of the options that connections, the pool and the cluster read, with defaults.
-Never: validates what a user typed; `kgroup.config` does, before it fills this. Holds no secrets:
-    TLS and SASL come in through the `Dial` port.
+Never: validates what a user typed; `kgroup.config` does, before it fills this. Shows secrets: its
+repr holds none.
 KIPs: 144 (growing reconnect backoff), 511 (client software), 899 (re-bootstrap).
 """
 
 import re
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
+
+from kgroup.net.security import Security
 
 __all__ = ["NetSettings", "software_version"]
 
@@ -45,6 +47,7 @@ class NetSettings:
             the brokers' own limit (10 minutes by default).
         allow_auto_create_topics: whether asking for a topic may create it.
         max_frame_size: longest answer accepted, bytes.
+        security: TLS and SASL of every connection.
         software_name: told to brokers for their metrics (KIP-511).
         software_version: the same.
     """
@@ -63,5 +66,6 @@ class NetSettings:
     connections_max_idle: float = 540.0
     allow_auto_create_topics: bool = False
     max_frame_size: int = 100 * 1024 * 1024
+    security: Security = field(default_factory=Security)
     software_name: str = "kgroup"
     software_version: str = field(default_factory=software_version)

@@ -1,17 +1,38 @@
 """Where connections say what they do: one small port, so that journal and metrics can hook on.
 
-Decides: what is told: a connection opened and closed, a request about to be written, its answer.
+Decides: what is told: a connection opened and closed, a request about to be written, its answer;
+of an authentication only that it took place.
 Never: waits, fails or changes what is traced; a `Trace` that raises is a bug and ends the cluster.
 """
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from kgroup.codes import ApiKey
 from kgroup.net.endpoint import Endpoint, Lane
+from kgroup.wire.messages import SaslAuthenticateRequest, SaslAuthenticateResponse
 from kgroup.wire.schema import Message, Request
 
-__all__ = ["ConnectionId", "Exchange", "NoTrace", "Trace"]
+__all__ = ["ConnectionId", "Exchange", "NoTrace", "Trace", "without_tokens"]
+
+M = TypeVar("M", bound=Message)
+
+
+def without_tokens(message: M) -> M:
+    """Return a message as it may be told: passwords, tokens and proofs are taken out of it."""
+    told: Any = message
+    match message:
+        case SaslAuthenticateRequest():
+            told = SaslAuthenticateRequest(auth_bytes=b"")
+        case SaslAuthenticateResponse():
+            told = SaslAuthenticateResponse(
+                error_code=message.error_code,
+                auth_bytes=b"",
+                session_lifetime_ms=message.session_lifetime_ms,
+            )
+        case _:
+            pass
+    return told  # type: ignore[no-any-return]  # of the class that was given
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +58,7 @@ class Exchange:
         connection: where it is written.
         correlation_id: its number there.
         version: the version it is written in, and its answer read.
-        request: the message as its sender gave it.
+        request: the message as its sender gave it, but see `without_tokens`.
     """
 
     connection: ConnectionId

@@ -24,9 +24,22 @@ class SaslAuthenticateResponse(Message):
     auth_bytes: bytes = wire(Bytes)
     session_lifetime_ms: int = wire(Int64, since=1, default=0, ignorable=True)
 
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}(error_code={self.error_code}, "
+            f"session_lifetime_ms={self.session_lifetime_ms}, {_hidden(self.auth_bytes)})"
+        )
+
 
 @message(versions=_VERSIONS, flexible=2, api=ApiKey.SASL_AUTHENTICATE)
 class SaslAuthenticateRequest(Request[SaslAuthenticateResponse]):
-    """One token of the client; 2 flexible. Never log it."""
+    """One token of the client; 2 flexible. It is a secret: no repr shows it."""
 
     auth_bytes: bytes = wire(Bytes)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({_hidden(self.auth_bytes)})"
+
+
+def _hidden(token: bytes) -> str:
+    return f"auth_bytes=<{len(token)} bytes>"

@@ -1,0 +1,166 @@
+"""The requests of one connection: waiting to be written, and in flight.
+
+Decides: which request may be written next and when: not during a throttle, not while the
+connection is being authenticated, in order otherwise; and when a connection has been idle.
+Never: touches a socket, or knows what a request means.
+KIPs: 219 (throttle), 368 (a session that ends must be renewed before the next request).
+
+A session is renewed when something is to be written late in it, so an idle connection stays idle.
+While it is renewed nothing else is on the way: the broker would take any other request for a
+part of the authentication.
+"""
+
+import math
+from collections import deque
+from collections.abc import Iterator
+from typing import Any, Final
+
+import anyio
+
+from kgroup.net.pending import Pending
+from kgroup.net.ports import Clock
+from kgroup.net.pulse import Pulse
+
+__all__ = ["Line"]
+
+_NEVER: Final = math.inf
+
+
+class Line:
+    """Two queues and the rules between them.
+
+    Args:
+        clock: instants.
+        max_idle: seconds without a request after which the line has ended.
+    """
+
+    def __init__(self, clock: Clock, max_idle: float) -> None:
+        self._clock = clock
+        self._max_idle = max_idle
+        self._first: deque[Pending[Any]] = deque()
+        self._queue: deque[Pending[Any]] = deque()
+        self._in_flight: deque[Pending[Any]] = deque()
+        self._moved = Pulse()
+        self._throttled_until = 0.0
+        self._used_at = 0.0
+        self._held = False
+        self._renew_at = _NEVER
+        self._session_ends_at = _NEVER
+
+    def __iter__(self) -> Iterator[Pending[Any]]:
+        """Every request that is not settled, in order."""
+        return iter((*self._in_flight, *self._first, *self._queue))
+
+    def __contains__(self, pending: object) -> bool:
+        """Whether it has been handed to the writer and has no answer yet."""
+        return pending in self._in_flight
+
+    @property
+    def oldest(self) -> Pending[Any] | None:
+        """The request whose answer must come next."""
+        return self._in_flight[0] if self._in_flight else None
+
+    @property
+    def silence(self) -> float:
+        """Seconds for which the broker wants to hear nothing."""
+        return max(0.0, self._throttled_until - self._clock())
+
+    # -- requests --------------------------------------------------------------------------
+
+    def add(self, pending: Pending[Any]) -> None:
+        """Queue a request."""
+        self._queue.append(pending)
+        self._moved.fire()
+
+    def add_first(self, pending: Pending[Any]) -> None:
+        """Queue a request of the connection's own, before all others and throttles."""
+        self._first.append(pending)
+        self._moved.fire()
+
+    def take_back(self, pending: Pending[Any]) -> None:
+        """Forget a request of which no byte has been written."""
+        if pending in self._queue:
+            self._queue.remove(pending)
+
+    def use(self) -> None:
+        """Note that the connection was used."""
+        self._used_at = self._clock()
+
+    def answered(self) -> None:
+        """Note that the oldest request has its answer."""
+        self._in_flight.popleft()
+        self.use()
+        self._moved.fire()
+
+    def clear(self) -> None:
+        """Forget everything."""
+        for queue in (self._first, self._queue, self._in_flight):
+            queue.clear()
+
+    async def next(self) -> Pending[Any] | None:
+        """Wait for a request that may be written now; None when idle for too long.
+
+        The request counts as in flight from here, because its answer can overtake the end of
+        the write.
+        """
+        while (pause := self._pause()) > 0:
+            with anyio.move_on_after(pause):
+                await self._moved.wait()
+        if not self._first and not self._queue:
+            return None
+        pending = (self._first or self._queue).popleft()
+        self._in_flight.append(pending)
+        return pending
+
+    def _pause(self) -> float:
+        now = self._clock()
+        if self._first:
+            return 0.0
+        if self._queue:
+            held = self._held or now >= self._session_ends_at
+            return _NEVER if held else self._throttled_until - now
+        if any(pending.awaited for pending in self._in_flight):
+            return self._max_idle
+        return self._max_idle - (now - self._used_at)
+
+    def keep_silent_for(self, seconds: float) -> None:
+        """Write nothing until a throttle has passed, and give everybody that much more time."""
+        now = self._clock()
+        longer = now + seconds - max(self._throttled_until, now)
+        if longer <= 0:
+            return
+        self._throttled_until = now + seconds
+        for pending in self:
+            pending.patience.deadline += longer
+
+    # -- sessions --------------------------------------------------------------------------
+
+    def begin_session(self, renew_after: float, lifetime: float) -> None:
+        """Note how long the authentication holds.
+
+        Args:
+            renew_after: seconds after which it should be renewed.
+            lifetime: seconds after which the broker hangs up at the next request.
+        """
+        now = self._clock()
+        self._renew_at, self._session_ends_at = now + renew_after, now + lifetime
+
+    async def session_wears_out(self) -> None:
+        """Wait until something is to be written and the session should be renewed first."""
+        while not self._queue or self._clock() < self._renew_at:
+            if not self._queue:
+                await self._moved.wait()
+                continue
+            with anyio.move_on_after(self._renew_at - self._clock()):
+                await self._moved.wait()
+
+    async def hold(self) -> None:
+        """Have nothing written from now on; return when nothing is in flight."""
+        self._held = True
+        while self._in_flight:
+            await self._moved.wait()
+
+    def release(self) -> None:
+        """Let everybody go on."""
+        self._held = False
+        self._moved.fire()

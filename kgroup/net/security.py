@@ -1,0 +1,84 @@
+"""How a connection is secured: what the network side is told of TLS and SASL.
+
+Decides: the words (Kafka's own) and which of them mean TLS and which SASL.
+Never: reads a file, or shows a password or a token.
+KIPs: 12 (TLS and SASL), 84 (SCRAM), 255 (OAUTHBEARER).
+"""
+
+import ssl
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TypeAlias
+
+from kgroup.net.secret import Secret
+
+__all__ = ["Sasl", "SaslMechanism", "Security", "SecurityProtocol", "TokenSource"]
+
+TokenSource: TypeAlias = Callable[[], Awaitable[str] | str]
+"""Returns a bearer token that is valid now; asked once for each authentication."""
+
+
+class SecurityProtocol(Enum):
+    """What a listener of a broker speaks."""
+
+    PLAINTEXT = "PLAINTEXT"
+    SSL = "SSL"
+    SASL_PLAINTEXT = "SASL_PLAINTEXT"
+    SASL_SSL = "SASL_SSL"
+
+    @property
+    def has_tls(self) -> bool:
+        """Whether its bytes are encrypted."""
+        return self in (SecurityProtocol.SSL, SecurityProtocol.SASL_SSL)
+
+    @property
+    def has_sasl(self) -> bool:
+        """Whether a client says who it is by SASL."""
+        return self in (SecurityProtocol.SASL_PLAINTEXT, SecurityProtocol.SASL_SSL)
+
+
+class SaslMechanism(Enum):
+    """How a client proves who it is."""
+
+    PLAIN = "PLAIN"
+    SCRAM_SHA_256 = "SCRAM-SHA-256"
+    SCRAM_SHA_512 = "SCRAM-SHA-512"
+    OAUTHBEARER = "OAUTHBEARER"
+
+    @property
+    def has_password(self) -> bool:
+        """Whether it wants a user name and a password."""
+        return self is not SaslMechanism.OAUTHBEARER
+
+
+@dataclass(frozen=True, slots=True)
+class Sasl:
+    """Who we are, and how it is proved.
+
+    Args:
+        mechanism: which of the rest counts.
+        username: of PLAIN and SCRAM.
+        password: of PLAIN and SCRAM.
+        token: of OAUTHBEARER.
+        extensions: of OAUTHBEARER (KIP-342), name -> value.
+    """
+
+    mechanism: SaslMechanism
+    username: str = field(default="", repr=False)
+    password: Secret | None = field(default=None, repr=False)
+    token: TokenSource | None = field(default=None, repr=False)
+    extensions: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Security:
+    """What is done to a connection before anything else is said on it.
+
+    Args:
+        tls: the context of TLS, None for bytes in the clear.
+        sasl: None for nobody in particular.
+    """
+
+    tls: ssl.SSLContext | None = field(default=None, repr=False)
+    sasl: Sasl | None = None

@@ -1,0 +1,462 @@
+"""Authentication on a connection: each mechanism, each refusal, sessions that end, no leaks."""
+
+import base64
+import logging
+from collections.abc import Awaitable, Callable
+from itertools import pairwise
+from typing import Any
+
+import anyio
+import pytest
+
+from kgroup.codes import ErrorCode
+from kgroup.errors import AuthenticationError, ConnectionLostError, NoBrokerError
+from kgroup.net.endpoint import Lane
+from kgroup.net.secret import Secret
+from kgroup.net.security import Sasl, SaslMechanism, Security
+from kgroup.net.settings import NetSettings
+from kgroup.testing.scripted import Delayed, HungUp, ScriptedBroker
+from kgroup.testing.scripted_cluster import ScriptedCluster
+from kgroup.wire.messages import (
+    ApiVersionsRequest,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    SaslAuthenticateRequest,
+    SaslAuthenticateResponse,
+    SaslHandshakeRequest,
+    SaslHandshakeResponse,
+)
+from tests.net.scram_server import SaslServer
+from tests.net.stage import BEAT, Heard, connected, running
+
+PASSWORD = "open sesame"
+SCRAM = (SaslMechanism.SCRAM_SHA_256, SaslMechanism.SCRAM_SHA_512)
+WITH_PASSWORD = (SaslMechanism.PLAIN, *SCRAM)
+
+
+@pytest.fixture
+def broker() -> ScriptedBroker:
+    broker = ScriptedBroker()
+    broker.on(HeartbeatRequest, HeartbeatResponse())
+    return broker
+
+
+@pytest.fixture
+def server(broker: ScriptedBroker) -> SaslServer:
+    server = SaslServer(PASSWORD)
+    server.serve(broker)
+    return server
+
+
+def by_password(mechanism: SaslMechanism, password: str = PASSWORD) -> Security:
+    return Security(sasl=Sasl(mechanism, "ali=ba,ba", Secret(password)))
+
+
+def by_token(source: Callable[[], Awaitable[str] | str], **extensions: str) -> Security:
+    return Security(sasl=Sasl(SaslMechanism.OAUTHBEARER, token=source, extensions=extensions))
+
+
+def asked(broker: ScriptedBroker) -> list[type]:
+    return [type(entry.request) for entry in broker.seen]
+
+
+# -- who we are -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mechanism", WITH_PASSWORD)
+async def test_nothing_is_asked_before_the_broker_knows_who_asks(
+    broker: ScriptedBroker, server: SaslServer, mechanism: SaslMechanism
+) -> None:
+    async with connected(broker, security=by_password(mechanism)) as connection:
+        await connection.request(BEAT, 5)
+    turns = 2 if mechanism in SCRAM else 1
+    expected = [ApiVersionsRequest, SaslHandshakeRequest, *[SaslAuthenticateRequest] * turns]
+    assert asked(broker) == [*expected, HeartbeatRequest]
+    (handshake,) = broker.seen_of(SaslHandshakeRequest)
+    assert handshake.version == 1
+
+
+@pytest.mark.parametrize("mechanism", WITH_PASSWORD)
+async def test_a_wrong_password_is_refused_with_the_reason_of_the_broker(
+    broker: ScriptedBroker, server: SaslServer, mechanism: SaslMechanism
+) -> None:
+    async with connected(broker, security=by_password(mechanism, "close sesame")) as connection:
+        with pytest.raises(AuthenticationError) as caught:
+            await connection.request(BEAT, 5)
+    assert (caught.value.address, caught.value.mechanism) == ("broker-1:9092", mechanism.value)
+    assert "SASL_AUTHENTICATION_FAILED (58): Authentication failed" in caught.value.reason
+    assert HeartbeatRequest not in asked(broker)
+
+
+@pytest.mark.parametrize("mechanism", SCRAM)
+async def test_a_broker_that_does_not_know_the_password_is_not_believed(
+    broker: ScriptedBroker, server: SaslServer, mechanism: SaslMechanism
+) -> None:
+    server.wrong_signature = True
+    async with connected(broker, security=by_password(mechanism)) as connection:
+        with pytest.raises(AuthenticationError, match="does not know the password"):
+            await connection.request(BEAT, 5)
+
+
+async def test_a_broker_that_asks_for_too_few_iterations_gets_no_proof(
+    broker: ScriptedBroker, server: SaslServer
+) -> None:
+    server.iterations = 1
+    async with connected(broker, security=by_password(SCRAM[0])) as connection:
+        with pytest.raises(AuthenticationError, match="iterations '1'"):
+            await connection.request(BEAT, 5)
+    assert len(server.messages) == 1
+
+
+async def test_a_broker_that_skips_its_proof_is_not_believed(broker: ScriptedBroker) -> None:
+    broker.on(SaslHandshakeRequest, SaslHandshakeResponse(mechanisms=("SCRAM-SHA-256",)))
+    broker.on(SaslAuthenticateRequest, SaslAuthenticateResponse(auth_bytes=b""))
+    async with connected(broker, security=by_password(SCRAM[0])) as connection:
+        with pytest.raises(AuthenticationError, match="not 'r="):
+            await connection.request(BEAT, 5)
+
+
+async def test_a_token_is_asked_for_each_connection_and_told_with_its_extensions(
+    broker: ScriptedBroker, server: SaslServer
+) -> None:
+    tokens = iter(["one", "two"])
+    security = by_token(lambda: next(tokens), cluster="lkc-1")
+    for _ in range(2):
+        async with connected(broker, security=security) as connection:
+            await connection.request(BEAT, 5)
+    assert server.messages == [
+        b"n,,\x01auth=Bearer one\x01cluster=lkc-1\x01\x01",
+        b"n,,\x01auth=Bearer two\x01cluster=lkc-1\x01\x01",
+    ]
+
+
+async def test_a_token_may_take_a_while(broker: ScriptedBroker, server: SaslServer) -> None:
+    async def slow() -> str:
+        await anyio.sleep(3)
+        return "slow"
+
+    async with connected(broker, security=by_token(slow)) as connection:
+        await connection.request(BEAT, 5)
+        assert anyio.current_time() == pytest.approx(3)
+
+
+async def test_a_denied_token_is_told_in_the_words_of_the_broker(
+    broker: ScriptedBroker, server: SaslServer
+) -> None:
+    async with connected(broker, security=by_token(lambda: "denied")) as connection:
+        with pytest.raises(AuthenticationError, match="invalid_token"):
+            await connection.request(BEAT, 5)
+    assert server.messages[-1] == b"\x01"
+
+
+async def test_a_token_that_cannot_be_had_now_may_be_had_later(
+    broker: ScriptedBroker, server: SaslServer
+) -> None:
+    def unreachable() -> str:
+        raise OSError("the issuer with secret hunter2 does not answer")
+
+    async with connected(broker, security=by_token(unreachable)) as connection:
+        with pytest.raises(ConnectionLostError) as caught:
+            await connection.request(BEAT, 5)
+    assert caught.value.reason == "OAUTHBEARER: sasl_oauth_token raised OSError"
+    assert isinstance(caught.value.__cause__, OSError)
+
+
+@pytest.mark.parametrize("token", ["", "a b", "a\x01auth=Bearer b", "é", 7, None, "x" * 600_000])
+async def test_what_can_be_no_token_is_never_sent(
+    broker: ScriptedBroker, server: SaslServer, token: Any
+) -> None:
+    async with connected(broker, security=by_token(lambda: token)) as connection:
+        with pytest.raises(AuthenticationError, match=r"sasl_oauth_token returned .*RFC 6750"):
+            await connection.request(BEAT, 5)
+    assert server.messages == []
+
+
+# -- brokers that cannot ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("offered", "told"), [(("PLAIN", "GSSAPI"), "it offers PLAIN, GSSAPI"), ((), "none at all")]
+)
+async def test_a_mechanism_that_is_not_offered_is_told_with_those_that_are(
+    broker: ScriptedBroker, offered: tuple[str, ...], told: str
+) -> None:
+    code = ErrorCode.UNSUPPORTED_SASL_MECHANISM
+    broker.on(SaslHandshakeRequest, SaslHandshakeResponse(error_code=code, mechanisms=offered))
+    async with connected(broker, security=by_password(SCRAM[1])) as connection:
+        with pytest.raises(AuthenticationError, match=told):
+            await connection.request(BEAT, 5)
+
+
+async def test_a_listener_without_sasl_is_told_as_such(broker: ScriptedBroker) -> None:
+    answer = SaslHandshakeResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE, mechanisms=())
+    broker.on(SaslHandshakeRequest, answer)
+    async with connected(broker, security=by_password(SCRAM[1])) as connection:
+        with pytest.raises(AuthenticationError, match=r"expects no SASL here.*security_protocol"):
+            await connection.request(BEAT, 5)
+
+
+async def test_a_sasl_listener_is_suspected_behind_a_connection_that_ends_at_once(
+    broker: ScriptedBroker,
+) -> None:
+    broker.on(HeartbeatRequest, HungUp())
+    async with connected(broker) as connection:
+        with pytest.raises(ConnectionLostError, match="does this listener want SASL"):
+            await connection.request(BEAT, 5)
+
+
+async def test_a_connection_lost_during_the_authentication_is_no_refusal(
+    broker: ScriptedBroker, server: SaslServer
+) -> None:
+    broker.once(SaslAuthenticateRequest, HungUp())
+    async with connected(broker, security=by_password(SCRAM[0])) as connection:
+        with pytest.raises(ConnectionLostError, match="closed the connection"):
+            await connection.request(BEAT, 5)
+
+
+async def test_a_broker_that_goes_on_asking_is_left(broker: ScriptedBroker) -> None:
+    broker.on(SaslHandshakeRequest, SaslHandshakeResponse(mechanisms=()))
+    broker.on(SaslAuthenticateRequest, SaslAuthenticateResponse(auth_bytes=b"more"))
+    async with connected(broker, security=by_token(lambda: "t")) as connection:
+        with pytest.raises(AuthenticationError, match="goes on asking"):
+            await connection.request(BEAT, 5)
+
+
+async def test_an_authentication_without_an_end_is_given_up(
+    broker: ScriptedBroker, server: SaslServer
+) -> None:
+    broker.hold(SaslAuthenticateRequest)
+    security = by_password(SaslMechanism.PLAIN)
+    async with connected(broker, security=security, connect_timeout=10.0) as connection:
+        with pytest.raises(ConnectionLostError, match="no end of PLAIN within 10 s"):
+            await connection.request(BEAT, 60)
+
+
+# -- sessions (KIP-368) -----------------------------------------------------------------------
+
+
+def sessions(broker: ScriptedBroker) -> list[float]:
+    return [entry.at for entry in broker.seen_of(SaslHandshakeRequest)]
+
+
+async def test_a_session_is_renewed_late_in_it_on_the_same_connection(
+    broker: ScriptedBroker, server: SaslServer
+) -> None:
+    server.lifetime_ms = 10_000
+    async with connected(broker, security=by_password(SCRAM[0])) as connection:
+        for _ in range(300):
+            await connection.request(BEAT, 5)
+            await anyio.sleep(0.1)
+    began = sessions(broker)
+    gaps = [later - earlier for earlier, later in pairwise(began)]
+    assert len(began) == 4
+    assert all(8.5 <= gap <= 9.6 + 0.1 for gap in gaps)
+    assert {entry.connection for entry in broker.seen} == {1}
+
+
+async def test_an_idle_connection_is_not_kept_alive_by_its_session(
+    broker: ScriptedBroker, server: SaslServer
+) -> None:
+    server.lifetime_ms = 10_000
+    security = by_password(SCRAM[0])
+    async with connected(broker, security=security, connections_max_idle=60.0) as connection:
+        await connection.request(BEAT, 5)
+        await anyio.sleep(61)
+        assert connection.ended_healthy
+    assert len(sessions(broker)) == 1
+
+
+async def test_after_the_end_of_a_session_nothing_is_sent_before_it_is_renewed(
+    broker: ScriptedBroker, server: SaslServer
+) -> None:
+    server.lifetime_ms = 10_000
+    async with connected(broker, security=by_password(SaslMechanism.PLAIN)) as connection:
+        await connection.request(BEAT, 5)
+        await anyio.sleep(30)
+        await connection.request(BEAT, 5)
+    assert asked(broker)[-4:] == [
+        HeartbeatRequest, SaslHandshakeRequest, SaslAuthenticateRequest, HeartbeatRequest,
+    ]  # fmt: skip
+
+
+async def test_a_session_is_renewed_between_requests_and_their_answers(
+    broker: ScriptedBroker, server: SaslServer
+) -> None:
+    """The broker takes anything between the two questions of SASL for a part of it."""
+    server.lifetime_ms = 1_000
+    broker.on(HeartbeatRequest, lambda _: Delayed(HeartbeatResponse(), 0.03))
+    broker.on(SaslHandshakeRequest, lambda request: Delayed(server.handshake(request), 0.2))
+    link = connected(broker, security=by_password(SaslMechanism.PLAIN))
+    async with link as connection, anyio.create_task_group() as tasks:
+        for _ in range(200):
+            tasks.start_soon(connection.request, BEAT, 60)
+            await anyio.sleep(0.02)
+    kinds = asked(broker)
+    pairs = [kinds[at + 1] for at, kind in enumerate(kinds) if kind is SaslHandshakeRequest]
+    assert len(pairs) > 3
+    assert set(pairs) == {SaslAuthenticateRequest}
+    assert kinds.count(HeartbeatRequest) == 200
+
+
+async def test_a_parked_request_is_waited_for_before_a_session_is_renewed(
+    broker: ScriptedBroker, server: SaslServer
+) -> None:
+    server.lifetime_ms = 10_000
+    held = broker.hold(HeartbeatRequest)
+    link = connected(broker, security=by_password(SaslMechanism.PLAIN))
+    async with link as connection, anyio.create_task_group() as tasks:
+        tasks.start_soon(connection.request, BEAT, 300)
+        await anyio.sleep(100)
+        tasks.start_soon(connection.request, BEAT, 300)
+        await anyio.sleep(1)
+        held.release(HeartbeatResponse())
+    assert len(sessions(broker)) == 2
+    assert sessions(broker)[1] == pytest.approx(101)
+
+
+async def test_a_token_is_fetched_while_requests_go_on(
+    broker: ScriptedBroker, server: SaslServer
+) -> None:
+    async def slow() -> str:
+        await anyio.sleep(0.5)
+        return "t"
+
+    server.lifetime_ms = 20_000
+    async with connected(broker, security=by_token(slow)) as connection:
+        for _ in range(220):
+            began = anyio.current_time()
+            await connection.request(BEAT, 5)
+            if broker.seen_of(HeartbeatRequest)[1:]:
+                assert anyio.current_time() - began < 0.1
+            await anyio.sleep(0.1)
+    assert len(sessions(broker)) == 2
+
+
+async def test_a_credential_that_was_taken_away_ends_the_connection(
+    broker: ScriptedBroker, server: SaslServer
+) -> None:
+    server.lifetime_ms = 10_000
+    async with connected(broker, security=by_password(SCRAM[0])) as connection:
+        await connection.request(BEAT, 5)
+        server.password = "another"
+        await anyio.sleep(10)
+        with pytest.raises(AuthenticationError):
+            await connection.request(BEAT, 5)
+
+
+# -- a cluster --------------------------------------------------------------------------------
+
+
+def guarded_cluster() -> tuple[ScriptedCluster, SaslServer]:
+    cluster = ScriptedCluster(2)
+    server = SaslServer(PASSWORD)
+    for broker in cluster.brokers:
+        server.serve(broker)
+    return cluster, server
+
+
+async def test_a_cluster_that_refuses_us_everywhere_is_given_up_at_once() -> None:
+    cluster, _ = guarded_cluster()
+    wrong = by_password(SaslMechanism.PLAIN, "wrong")
+    async with running(cluster, security=wrong) as found:
+        with pytest.raises(NoBrokerError) as caught:
+            await found.bootstrap(30)
+    assert anyio.current_time() < 2
+    assert caught.value.tried.keys() == {broker.address for broker in cluster.brokers}
+    for reason in caught.value.tried.values():
+        assert reason.startswith("PLAIN: SASL_AUTHENTICATION_FAILED (58): ")
+    assert isinstance(caught.value.__cause__, AuthenticationError)
+    assert max(len(broker.dialled_at) for broker in cluster.brokers) == 1
+
+
+async def test_a_broker_that_is_only_down_keeps_the_others_refusal_waiting() -> None:
+    cluster, _ = guarded_cluster()
+    cluster.brokers[1].refuses = True
+    wrong = by_password(SaslMechanism.PLAIN, "wrong")
+    async with running(cluster, security=wrong) as found:
+        with pytest.raises(NoBrokerError, match=r"58.*refuses connections"):
+            await found.bootstrap(5)
+        assert anyio.current_time() == pytest.approx(5)
+
+
+async def test_a_refusal_later_is_told_to_whoever_watches_and_nobody_is_dialled_again() -> None:
+    cluster, server = guarded_cluster()
+    async with running(cluster, security=by_password(SaslMechanism.PLAIN)) as found:
+        view = await found.bootstrap(5)
+        server.password = "another"
+        for broker in cluster.brokers:
+            broker.hang_up()
+        found.invalidate()
+        with pytest.raises(AuthenticationError):
+            await found.changed(view)
+        dialled = sum(len(broker.dialled_at) for broker in cluster.brokers)
+        for _ in range(5):
+            with pytest.raises(AuthenticationError):
+                await found.send(1, BEAT, lane=Lane.HEARTBEAT, timeout=5)
+            await anyio.sleep(10)
+        assert sum(len(broker.dialled_at) for broker in cluster.brokers) == dialled
+
+
+# -- nothing leaks ----------------------------------------------------------------------------
+
+
+def forms(secret: str) -> set[str]:
+    raw = secret.encode()
+    return {secret, base64.b64encode(raw).decode(), raw.hex(), repr(raw)[2:-1]}
+
+
+@pytest.mark.parametrize("password", [PASSWORD, "wrong horse battery"])
+@pytest.mark.parametrize("mechanism", WITH_PASSWORD)
+async def test_no_trace_error_or_repr_holds_a_password_or_a_proof(
+    broker: ScriptedBroker,
+    server: SaslServer,
+    caplog: pytest.LogCaptureFixture,
+    mechanism: SaslMechanism,
+    password: str,
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    heard, told = Heard(), []
+    security = by_password(mechanism, password)
+    async with connected(broker, trace=heard, security=security) as connection:
+        try:
+            await connection.request(BEAT, 5)
+        except AuthenticationError as error:
+            told += [repr(error), str(error), repr(error.__cause__), repr(error.__context__)]
+        told += [repr(connection), repr(connection.failure), repr(security)]
+    told += [repr(NetSettings(bootstrap=(), security=security)), caplog.text]
+    told += map(repr, (heard.asked, heard.answered, heard.closed))
+    told += [repr(request) for request in broker.requests(SaslAuthenticateRequest)]
+    proofs = [message.rpartition(b",p=")[2].decode() for message in server.messages[1:]]
+    hidden = forms(password) | forms(PASSWORD) | {part for proof in proofs for part in forms(proof)}
+    assert len(heard.asked) >= 3
+    assert not [secret for secret in hidden for text in told if secret in text]
+
+
+async def test_no_trace_error_or_repr_holds_a_token(
+    broker: ScriptedBroker, server: SaslServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    heard, token = Heard(), "denied"
+    broker.on(
+        SaslAuthenticateRequest,
+        lambda request: SaslAuthenticateResponse(
+            error_code=ErrorCode.SASL_AUTHENTICATION_FAILED,
+            error_message=f"{request.auth_bytes!r} is not good",
+            auth_bytes=request.auth_bytes,
+        ),
+    )
+    async with connected(broker, trace=heard, security=by_token(lambda: token)) as connection:
+        with pytest.raises(AuthenticationError) as caught:
+            await connection.request(BEAT, 5)
+    told = [repr(caught.value), caplog.text, repr(heard.asked), repr(heard.answered)]
+    assert "is not good" in repr(caught.value)
+    assert not [secret for secret in forms(token) for text in told if secret in text]
+
+
+@pytest.mark.parametrize("text", ["hunter2", "it's", "päss"])
+def test_a_secret_shows_itself_only_when_asked(text: str) -> None:
+    secret = Secret(text)
+    assert text not in repr(secret) + str(secret) + f"{secret}"
+    assert (secret.reveal(), secret) == (text, Secret(text))
+    assert secret != Secret(text + "x")
+    assert text not in secret.removed_from(f"the password {text} is wrong")
