@@ -45,8 +45,8 @@ format: $(DEV_READY) ## rewrite the code in the house format, apply safe fixes
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-docs: $(DEV_READY) ## write the generated list of the public API anew
-	@$(BIN)/python -m tests.house.api
+docs: $(DEV_READY) ## write the generated pages of the documentation anew
+	@$(BIN)/python -m tests.house.docs
 
 # Hashes of every platform's files, and no trace of the index or the folders they came from.
 PIP_COMPILE := ../$(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \

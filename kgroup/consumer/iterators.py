@@ -79,7 +79,6 @@ class RecordIterator(Generic[K, V]):
 
     Args:
         reading: waits for records.
-        delivery: the counter.
         formats: deserialisers.
         limit: records of one partition before others get their turn, None for as many as there
             are in what one fetch brought.

@@ -1,0 +1,36 @@
+"""Every page that is written by machine: `python -m tests.house.docs` writes them all.
+
+Decides: which file each generated text goes to.
+Never: makes a text itself.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from tests.house import api, reference_pages
+from tests.pages import DOCS
+from tests.pages import PAGES as TABLES
+
+__all__ = ["PAGES", "write"]
+
+PAGES: Final[Mapping[Path, Callable[[], str]]] = MappingProxyType(
+    {
+        api.PAGE: api.render,
+        **{DOCS / name: page for name, page in TABLES.items()},
+        **{DOCS / "reference" / name: page for name, page in reference_pages.PAGES.items()},
+    }
+)
+"""File -> what writes it."""
+
+
+def write() -> None:
+    """Write every page that has changed."""
+    for path, page in PAGES.items():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write()

@@ -1,0 +1,254 @@
+"""The pages of `docs/reference`: which public name stands where.
+
+Decides: the order of pages and names, and Kafka's name of each option.
+Never: says what a name does; its docstring does.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import fields
+from enum import Enum
+from functools import cache, partial
+from types import MappingProxyType
+from typing import Final
+
+import griffe
+
+from kgroup.config import ConsumerConfig
+from tests.house.reference import (
+    Documented,
+    arguments,
+    calls,
+    cell,
+    describe,
+    found,
+    load,
+    table,
+)
+
+__all__ = ["KAFKA_NAMES", "PAGES", "source"]
+
+_HEAD: Final = """\
+# {title}
+
+This page is written by `make docs` out of the docstrings; a test compares the two.
+"""
+
+_CALLS: Final = (
+    ("Reading", "reading_calls.ReadingCalls"),
+    ("Its own offsets", "offset_calls.OffsetCalls"),
+    ("Logs and topics", "log_calls.LogCalls"),
+    ("The group", "group_calls.GroupCalls"),
+    ("Entering and closing", "life.Life"),
+)
+
+_RECORDS: Final = ("consumer.record.Record", "consumer.record.raw")
+_HANDED_OUT: Final = (
+    "consumer.batch.Batch",
+    "consumer.iterators.BatchIterator",
+    "consumer.iterators.RecordIterator",
+    "consumer.membership_stream.MembershipStream",
+)
+_COLUMNS: Final = (
+    "consumer.chunk.Segment",
+    "wire.records.columns.RecordColumns",
+    "wire.records.header.TimestampType",
+)
+_LISTENER: Final = (
+    "consumer.listener.Listener",
+    "consumer.listener.AssignedListener",
+    "consumer.listener.RevokedListener",
+    "consumer.listener.LostListener",
+    "types.OwnershipChange",
+    "types.ChangeKind",
+    "types.Cause",
+    "types.Claim",
+)
+
+_ASSIGNORS: Final = (
+    "assignors.api.Assignor",
+    "assignors.api.UserDataAssignor",
+    "assignors.group.GroupSubscription",
+    "assignors.group.Draft",
+    "assignors.member.Member",
+    "assignors.member.PartitionRacks",
+    "assignors.assignment.GroupAssignment",
+    "assignors.verify.verify",
+    "types.RebalanceProtocol",
+)
+_BUILT_IN: Final = (
+    "assignors.range.RangeAssignor",
+    "assignors.roundrobin.RoundRobinAssignor",
+    "assignors.sticky.StickyAssignor",
+    "assignors.cooperative_sticky.CooperativeStickyAssignor",
+)
+
+KAFKA_NAMES: Final[Mapping[str, str | None]] = MappingProxyType(
+    {
+        "bootstrap_servers": "bootstrap.servers",
+        "bootstrap_timeout": None,
+        "group_id": "group.id",
+        "group_instance_id": "group.instance.id",
+        "client_id": "client.id",
+        "client_rack": "client.rack",
+        "session_timeout": "session.timeout.ms",
+        "heartbeat_interval": "heartbeat.interval.ms",
+        "max_poll_interval": "max.poll.interval.ms",
+        "lease_margin": None,
+        "assignors": "partition.assignment.strategy",
+        "auto_offset_reset": "auto.offset.reset",
+        "enable_auto_commit": "enable.auto.commit",
+        "auto_commit_interval": "auto.commit.interval.ms",
+        "isolation_level": "isolation.level",
+        "on_deserialize_error": None,
+        "fetch_min_bytes": "fetch.min.bytes",
+        "fetch_max_bytes": "fetch.max.bytes",
+        "fetch_max_wait": "fetch.max.wait.ms",
+        "max_partition_fetch_bytes": "max.partition.fetch.bytes",
+        "prefetch_max_bytes": None,
+        "max_poll_records": "max.poll.records",
+        "request_timeout": "request.timeout.ms",
+        "retry_backoff": "retry.backoff.ms",
+        "retry_backoff_max": "retry.backoff.max.ms",
+        "reconnect_backoff": "reconnect.backoff.ms",
+        "reconnect_backoff_max": "reconnect.backoff.max.ms",
+        "connections_max_idle": "connections.max.idle.ms",
+        "metadata_max_age": "metadata.max.age.ms",
+        "allow_auto_create_topics": "allow.auto.create.topics",
+        "check_crcs": "check.crcs",
+        "exclude_internal_topics": "exclude.internal.topics",
+        "security_protocol": "security.protocol",
+        "ssl_context": None,
+        "ssl_cafile": "ssl.truststore.location",
+        "ssl_certfile": "ssl.keystore.location",
+        "ssl_keyfile": "ssl.keystore.location",
+        "ssl_password": "ssl.key.password",
+        "ssl_check_hostname": "ssl.endpoint.identification.algorithm",
+        "sasl_mechanism": "sasl.mechanism",
+        "sasl_username": "sasl.jaas.config",
+        "sasl_password": "sasl.jaas.config",
+        "sasl_oauth_token": "sasl.login.callback.handler.class",
+        "sasl_oauth_extensions": "sasl.jaas.config",
+        "journal": None,
+        "ports": None,
+    }
+)
+"""Option -> its name in Kafka's own consumer, None where Kafka has no such option."""
+
+
+@cache
+def source() -> griffe.Module:
+    """Return kgroup as griffe reads it, once."""
+    return load()
+
+
+def _named(path: str) -> Documented:
+    return found(source(), path)
+
+
+def _consumer() -> str:
+    blocks = [describe(_named("consumer.api.Consumer"), inherited=False)]
+    for title, path in _CALLS:
+        blocks += [f"## {title}", calls(_named(f"consumer.{path}"))]
+    return "\n\n".join(blocks)
+
+
+def _each(*paths: str, made: bool = True) -> str:
+    return "\n\n".join(describe(_named(path), made=made) for path in paths)
+
+
+def _batches() -> str:
+    return "\n\n".join(
+        (_each(*_RECORDS), _each(*_HANDED_OUT, made=False), _each(*_COLUMNS, made=False))
+    )
+
+
+def _all_of(module: str, *, without: Collection[str] = ()) -> str:
+    paths = [f"{module}.{name}" for name in source()[module].exports or ()]
+    return _each(*(path for path in paths if path not in without))
+
+
+def _errors() -> str:
+    """The tree first, then each error in alphabetical order."""
+    bases = {
+        name: [str(base) for base in error.bases]
+        for name, error in source()["errors"].members.items()
+        if isinstance(error, griffe.Class)
+    }
+    tree = "\n".join(_branch("KGroupError", bases, 0))
+    return f"```text\n{tree}\n```\n\n{_all_of('errors')}"
+
+
+def _branch(name: str, bases: Mapping[str, list[str]], depth: int) -> list[str]:
+    lines = [f"{'    ' * depth}{name}"]
+    for kind in sorted(kind for kind, above in bases.items() if above[:1] == [name]):
+        lines += _branch(kind, bases, depth + 1)
+    return lines
+
+
+def _options() -> str:
+    """One row per option: the spelling it takes, its default, what it is for, Kafka's name."""
+    config = _named("config.consumer_config.ConsumerConfig")
+    meanings = {each.name: each.description for each in arguments(config)}
+    spellings = {
+        name: option.annotation
+        for name, option in _named("config.options.ConsumerOptions").members.items()
+        if isinstance(option, griffe.Attribute)
+    }
+    rows = [
+        (
+            f"`{option.name}`",
+            f"`{cell(spellings[option.name])}`",
+            f"`{cell(_shown_value(option.default))}`",
+            cell(meanings[option.name]),
+            f"`{kafka}`" if (kafka := KAFKA_NAMES.get(option.name)) else "",
+        )
+        for option in fields(ConsumerConfig)
+    ]
+    heads = ("option", "type", "default", "meaning", "in Kafka's consumer")
+    lead = (
+        "Each is a keyword of `Consumer` and of `ConsumerConfig`. `Duration` is seconds as a float "
+        "or a `timedelta`; sizes are bytes."
+    )
+    there = "config.consumer_config.ConsumerConfig"
+    return f"{lead}\n\n{table(heads, rows)}\n\n{_each(f'{there}.of', f'{there}.doubts')}"
+
+
+def _shown_value(default: object) -> str:
+    if isinstance(default, Enum):
+        return repr(default.name.lower())
+    return repr(default)
+
+
+def _types() -> str:
+    return _all_of("types", without={*_LISTENER, *_ASSIGNORS})
+
+
+_CONTENTS: Final[Mapping[str, tuple[str, Callable[[], str]]]] = MappingProxyType(
+    {
+        "consumer.md": ("The consumer", _consumer),
+        "config.md": ("Options", _options),
+        "records.md": ("Records and batches", _batches),
+        "listener.md": ("The listener", partial(_each, *_LISTENER)),
+        "types.md": ("Types", _types),
+        "errors.md": ("Errors", _errors),
+        "assignors.md": ("Assignors", partial(_each, *_ASSIGNORS, *_BUILT_IN)),
+    }
+)
+
+
+def _page(title: str, body: Callable[[], str]) -> str:
+    return f"{_HEAD.format(title=title)}\n{body()}\n"
+
+
+def _index() -> str:
+    rows = "\n".join(f"- [{title}]({name})" for name, (title, _) in _CONTENTS.items())
+    return f"{_HEAD.format(title='Reference')}\n{rows}\n"
+
+
+PAGES: Final[Mapping[str, Callable[[], str]]] = MappingProxyType(
+    {
+        "README.md": _index,
+        **{name: partial(_page, title, body) for name, (title, body) in _CONTENTS.items()},
+    }
+)
+"""File below `docs/reference` -> what writes it."""
