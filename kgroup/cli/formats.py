@@ -7,15 +7,17 @@ Never: raises for any bytes.
 
 import base64
 import json
+import math
 import re
 from enum import StrEnum
-from typing import Any, Final, assert_never
+from typing import Any, Final, NoReturn, assert_never
 
 __all__ = ["Format", "as_line", "as_value"]
 
 _DEEPEST: Final = 200
 """Levels of JSON that are shown as JSON; what is deeper is shown as text."""
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+"""What moves a cursor, ends a line or turns the direction of writing."""
 
 
 class Format(StrEnum):
@@ -72,7 +74,7 @@ def _text(data: bytes) -> tuple[str, bool]:
 
 def _document(data: bytes) -> tuple[Any, bool]:
     try:
-        found = json.loads(data.decode("utf-8"), parse_constant=_refuse)
+        found = json.loads(data.decode("utf-8"), parse_constant=_refuse, parse_float=_finite)
     except (ValueError, RecursionError):
         return _text(data)[0], False
     # What can just be read may be too deep to be written again, some calls further down.
@@ -90,8 +92,13 @@ def _is_deep(document: object) -> bool:
     return bool(level)
 
 
-def _refuse(constant: str) -> None:
+def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no JSON")
+
+
+def _finite(number: str) -> float:
+    found = float(number)
+    return found if math.isfinite(found) else _refuse(number)
 
 
 def _escaped(found: re.Match[str]) -> str:

@@ -13,6 +13,7 @@ import typer
 
 from kgroup.cli.connecting import Common, perform
 from kgroup.cli.tables import Cell, make_table, screen
+from kgroup.codes import ErrorCode
 from kgroup.errors import ArgumentError
 from kgroup.net.cluster import Cluster
 from kgroup.net.group_admin import Eviction, delete_group, evict_members
@@ -25,7 +26,17 @@ from kgroup.net.group_description import (
 )
 from kgroup.types import TopicPartition
 
-__all__ = ["Delete", "Evict", "OneGroup", "delete", "evict", "evict_from", "listing", "show"]
+__all__ = [
+    "Delete",
+    "Evict",
+    "OneGroup",
+    "delete",
+    "evict",
+    "evict_from",
+    "listing",
+    "partitions_in_words",
+    "show",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +114,7 @@ def evict(asked: Evict, common: Common) -> None:
         print(json.dumps([_fate_json(fate) for fate in fates], indent=2))
     else:
         for fate in fates:
-            print(f"{fate}: removed" if fate.error is None else f"{fate}: {fate.error}")
+            print(f"{fate}: {_fate_text(asked.group, fate)}")
     if any(fate.error is not None for fate in fates):
         raise typer.Exit(1)
 
@@ -182,12 +193,14 @@ def _show_group(group: GroupDescription) -> None:
 
 
 def _member_row(member: GroupMember) -> tuple[Cell, ...]:
-    assigned = None if member.partitions is None else _by_topic(member.partitions) or "nothing"
+    assigned = (
+        None if member.partitions is None else partitions_in_words(member.partitions) or "nothing"
+    )
     host = member.client_host.removeprefix("/")
     return member.member_id, member.group_instance_id, member.client_id, host, assigned
 
 
-def _by_topic(partitions: Sequence[TopicPartition]) -> str:
+def partitions_in_words(partitions: Sequence[TopicPartition]) -> str:
     """Return partitions in few words: `orders 0-3 7, stock 1`."""
     numbers: dict[str, list[int]] = {}
     for tp in sorted(partitions):
@@ -234,6 +247,14 @@ def _member_json(member: GroupMember) -> dict[str, Any]:
         "topics": None if member.topics is None else list(member.topics),
         "assigned": partitions,
     }
+
+
+def _fate_text(group: str, fate: Eviction) -> str:
+    if fate.error is None:
+        return "removed"
+    if fate.error.code == ErrorCode.UNKNOWN_MEMBER_ID:
+        return f"no member of {group}"
+    return str(fate.error)
 
 
 def _fate_json(fate: Eviction) -> dict[str, Any]:

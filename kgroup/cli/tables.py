@@ -30,8 +30,13 @@ def screen(*, stderr: bool = False) -> Console:
 
 
 def make_table(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Table:
-    """Return a table; a column whose first known cell is a number is set to the right."""
+    """Return a table; a column whose first known cell is a number is set to the right.
+
+    A column for remarks, which has no name, is left out when nothing is remarked.
+    """
     lines = [tuple(row) for row in rows]
+    if columns[-1] == "" and not any(str(line[-1]) for line in lines):
+        columns, lines = columns[:-1], [line[:-1] for line in lines]
     table = Table(box=None, pad_edge=False, header_style="bold")
     for index, name in enumerate(columns):
         known = next((line[index] for line in lines if line[index] is not None), None)

@@ -1,0 +1,56 @@
+"""Which cluster a verb means, and who may say so."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kgroup.cli.connecting import Common, consumer_config
+from kgroup.config import ConsumerConfig
+
+
+@pytest.fixture
+def nowhere(tmp_path: Path) -> dict[str, str]:
+    """An environment in which no broker is known."""
+    return {"KGROUP_CACHE": str(tmp_path)}
+
+
+def servers(config: ConsumerConfig) -> tuple[str, ...]:
+    return tuple(config.bootstrap_servers)
+
+
+def test_without_a_word_it_is_the_usual_port_of_this_machine(nowhere: dict[str, str]) -> None:
+    assert servers(consumer_config(Common(), nowhere)) == ("localhost:9092",)
+
+
+def test_the_environment_goes_before_that(nowhere: dict[str, str]) -> None:
+    found = consumer_config(Common(), {**nowhere, "KGROUP_BOOTSTRAP": "given:1"})
+    assert servers(found) == ("given:1",)
+
+
+def test_a_file_goes_before_the_environment(tmp_path: Path, nowhere: dict[str, str]) -> None:
+    path = tmp_path / "client.properties"
+    path.write_text("bootstrap.servers=filed:2\n")
+    found = consumer_config(Common(config=path), {**nowhere, "KGROUP_BOOTSTRAP": "given:1"})
+    assert servers(found) == ("filed:2",)
+
+
+def test_the_command_line_goes_before_all(tmp_path: Path, nowhere: dict[str, str]) -> None:
+    path = tmp_path / "client.properties"
+    path.write_text("bootstrap.servers=filed:2\nclient.id=mine\n")
+    found = consumer_config(Common(config=path, bootstrap="typed:3", timeout=4.0), nowhere)
+    assert servers(found) == ("typed:3",)
+    assert (found.client_id, found.patience) == ("mine", 4.0)
+
+
+def test_a_broker_of_this_machine_counts_only_while_it_runs(nowhere: dict[str, str]) -> None:
+    process = {"node_id": 1, "pid": 2**22, "log": "x"}
+    state = {
+        "version": "4.3.1",
+        "brokers": 1,
+        "bootstrap": "127.0.0.1:5",
+        "folder": "gone",
+        "processes": [process],
+    }
+    Path(nowhere["KGROUP_CACHE"], "broker.json").write_text(json.dumps(state))
+    assert servers(consumer_config(Common(), nowhere)) == ("localhost:9092",)

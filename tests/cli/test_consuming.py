@@ -1,0 +1,221 @@
+"""What `kgroup consume` reads, from where, and when it is over."""
+
+from typing import Any
+
+import anyio
+import pytest
+
+from kgroup.cli.consume import Asked, wanted_of
+from kgroup.errors import ArgumentError, BrokerError
+from kgroup.net.log_offsets import OffsetSpec
+from kgroup.net.log_places import FromEnd, Offset, Time
+from kgroup.types import TopicPartition
+from kgroup.wire.messages import ListOffsetsRequest, ListOffsetsResponse
+from tests.cli.stage import T0, T1, Kept, grouped, read, shelf_with
+from tests.consumer.shelf import Shelf
+
+NOW = 1_800_000_000.0
+
+
+def numbers(*ranges: range) -> list[str]:
+    """Return the values of records at offsets, in any order."""
+    return sorted(str(offset) for each in ranges for offset in each)
+
+
+# -- what the options mean -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "start", "stop"),
+    [
+        ({}, OffsetSpec.LATEST, None),
+        ({"follow": False}, OffsetSpec.EARLIEST, OffsetSpec.LATEST),
+        ({"max_records": 3}, OffsetSpec.EARLIEST, None),
+        ({"start": "earliest"}, OffsetSpec.EARLIEST, None),
+        ({"start": "-5", "follow": False}, FromEnd(5), OffsetSpec.LATEST),
+        ({"until": "7"}, OffsetSpec.EARLIEST, Offset(7)),
+        ({"until": "7", "follow": False, "start": "2"}, Offset(2), Offset(7)),
+        ({"start": "10s"}, Time(1_799_999_990_000), None),
+    ],
+)
+def test_without_a_start_a_run_begins_where_it_will_print_something(
+    options: dict[str, Any], start: object, stop: object
+) -> None:
+    wanted = wanted_of(Asked(topics=["t"], **options), now=NOW)
+    assert (wanted.start, wanted.stop) == (start, stop)
+
+
+@pytest.mark.parametrize(
+    "options", [{"group": "g", "partitions": [1]}, {"until": "latest", "follow": True}]
+)
+def test_options_that_do_not_go_together_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(ArgumentError, match=r"beside it|has no end"):
+        wanted_of(Asked(topics=["t"], **options), now=NOW)
+
+
+# -- alone ---------------------------------------------------------------------------------
+
+
+async def test_a_run_that_does_not_follow_ends_where_the_logs_ended_when_it_began() -> None:
+    shelf, kept = shelf_with(25), Kept()
+    assert await read(shelf, kept, stop=OffsetSpec.LATEST) == 50
+    assert sorted(kept.lines) == numbers(range(25), range(25))
+
+
+async def test_what_is_written_meanwhile_is_not_waited_for() -> None:
+    shelf, kept = shelf_with(10), Kept()
+    plain = shelf.list_offsets
+
+    def growing(request: ListOffsetsRequest) -> ListOffsetsResponse:
+        answer = plain(request)
+        shelf.fill(T0, 10)
+        return answer
+
+    shelf.broker(1).on(ListOffsetsRequest, growing)
+    await read(shelf, kept, partitions=frozenset({0}), stop=Offset(5))
+    assert kept.lines == [str(n) for n in range(5)]
+
+
+async def test_a_run_over_empty_logs_ends_at_once() -> None:
+    assert await read(shelf_with(0), Kept(), stop=OffsetSpec.LATEST) == 0
+
+
+@pytest.mark.parametrize(
+    ("start", "stop", "expected"),
+    [
+        (FromEnd(3), OffsetSpec.LATEST, range(22, 25)),
+        (FromEnd(100), Offset(4), range(4)),
+        (Offset(10), Offset(12), range(10, 12)),
+        (Offset(3), FromEnd(20), range(3, 5)),
+        (Offset(20), Offset(10), range(0)),
+        (OffsetSpec.LATEST, OffsetSpec.LATEST, range(0)),
+    ],
+)
+async def test_a_run_goes_from_one_place_to_another(
+    start: object, stop: object, expected: range
+) -> None:
+    kept = Kept()
+    await read(shelf_with(25), kept, start=start, stop=stop)
+    assert sorted(kept.lines) == numbers(expected, expected)
+
+
+async def test_a_log_that_begins_late_is_read_from_its_beginning() -> None:
+    shelf, kept = shelf_with(25, partitions=1), Kept()
+    shelf.logs[T0].start = 20
+    await read(shelf, kept, start=Offset(3), stop=OffsetSpec.LATEST)
+    assert kept.lines == [str(n) for n in range(20, 25)]
+
+
+async def test_no_more_records_than_asked_for_are_printed() -> None:
+    kept = Kept()
+    assert await read(shelf_with(25), kept, max_records=7) == 7
+    assert len(kept.lines) == 7
+
+
+async def test_only_the_partitions_named_are_read() -> None:
+    shelf, kept = shelf_with(5), Kept()
+    await read(shelf, kept, partitions=frozenset({1}), stop=OffsetSpec.LATEST)
+    asked = {p.partition for f in shelf.fetches for topic in f.topics for p in topic.partitions}
+    assert (len(kept.lines), asked) == (5, {1})
+
+
+async def test_a_run_that_follows_prints_what_comes() -> None:
+    shelf, kept = shelf_with(2), Kept()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(lambda: read(shelf, kept))
+        await kept.has(4)
+        shelf.logs[T1].append(b"later")
+        await kept.has(5)
+        tasks.cancel_scope.cancel()
+    assert kept.lines[-1] == "later"
+
+
+async def test_a_run_that_follows_reads_new_partitions_from_their_beginning() -> None:
+    shelf, kept = shelf_with(1, partitions=1), Kept()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(lambda: read(shelf, kept))
+        await kept.has(1)
+        shelf.fill(T1, 3)
+        shelf.add_partitions("t", 1)
+        with anyio.fail_after(400):
+            while len(kept.lines) < 4:
+                await kept.came.wait()
+        tasks.cancel_scope.cancel()
+    assert kept.lines == ["0", "0", "1", "2"]
+
+
+async def test_an_unknown_topic_is_told_with_the_nearest_one() -> None:
+    shelf = Shelf(orders=1)
+    with pytest.raises(BaseExceptionGroup) as caught:
+        await read(shelf, Kept(), topics=("ordes",))
+    (error,) = caught.value.exceptions
+    assert isinstance(error, BrokerError)
+    assert "there is no topic 'ordes'; did you mean 'orders'?" in str(error)
+
+
+async def test_an_unknown_partition_is_told_with_those_there_are() -> None:
+    with pytest.raises(BaseExceptionGroup) as caught:
+        await read(shelf_with(1), Kept(), partitions=frozenset({0, 7}))
+    assert "t has partitions 0 to 1, not 7" in str(caught.value.exceptions[0])
+
+
+# -- in a group ----------------------------------------------------------------------------
+
+
+async def test_in_a_group_what_was_printed_is_committed() -> None:
+    shelf = shelf_with(25)
+    async with grouped(shelf) as group:
+        assert await read(shelf, Kept(), group="g", stop=OffsetSpec.LATEST) == 50
+    assert {tp: group.offset(tp) for tp in (T0, T1)} == {T0: 25, T1: 25}
+
+
+async def test_in_a_group_a_run_that_ends_early_commits_no_more_than_its_end() -> None:
+    shelf, kept = shelf_with(25), Kept()
+    async with grouped(shelf) as group:
+        await read(shelf, kept, group="g", stop=Offset(13))
+    assert sorted(kept.lines) == numbers(range(13), range(13))
+    assert {tp: group.offset(tp) for tp in (T0, T1)} == {T0: 13, T1: 13}
+
+
+async def test_in_a_group_so_many_records_are_committed_as_were_printed() -> None:
+    shelf, kept = shelf_with(25), Kept()
+    async with grouped(shelf) as group:
+        await read(shelf, kept, group="g", max_records=7)
+    committed = [group.offset(tp) or 0 for tp in (T0, T1)]
+    assert (len(kept.lines), sum(committed)) == (7, 7)
+
+
+async def test_in_a_group_a_second_run_goes_on_where_the_first_ended() -> None:
+    shelf, kept = shelf_with(10), Kept()
+    async with grouped(shelf):
+        await read(shelf, Kept(), group="g", stop=Offset(6))
+        await read(shelf, kept, group="g", start=Offset(2), stop=OffsetSpec.LATEST)
+    assert sorted(kept.lines) == numbers(range(6, 10), range(6, 10))
+
+
+async def test_in_a_group_the_start_is_for_partitions_without_a_commit() -> None:
+    shelf, kept = shelf_with(10), Kept()
+    async with grouped(shelf):
+        await read(shelf, kept, group="g", start=FromEnd(2), stop=OffsetSpec.LATEST)
+    assert sorted(kept.lines) == numbers(range(8, 10), range(8, 10))
+
+
+async def test_a_run_that_is_cancelled_commits_what_it_printed_and_leaves() -> None:
+    shelf, kept = shelf_with(10), Kept()
+    async with grouped(shelf) as group:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(lambda: read(shelf, kept, group="g"))
+            await kept.has(20)
+            tasks.cancel_scope.cancel()
+        assert {tp: group.offset(tp) for tp in (T0, T1)} == {T0: 10, T1: 10}
+        assert group.members == {}
+
+
+async def test_what_a_broken_pipe_swallowed_is_not_committed() -> None:
+    shelf, kept = shelf_with(10), Kept(breaks_after=10)
+    async with grouped(shelf) as group:
+        with pytest.raises(BaseExceptionGroup) as caught:
+            await read(shelf, kept, group="g")
+    assert caught.group_contains(BrokenPipeError)
+    committed = sum(group.offset(TopicPartition("t", n)) or 0 for n in range(2))
+    assert (len(kept.lines), committed) == (10, 10)
