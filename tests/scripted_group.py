@@ -250,7 +250,7 @@ class ScriptedGroup:
                 self.pending.add(member_id)
                 code = ErrorCode.MEMBER_ID_REQUIRED
                 return join_refused(code, member_id)
-            return self._restart(member_id, instance_id)
+            return self._restart(request, member_id, instance_id)
         if member_id in self.pending:
             self.pending.discard(member_id)
             return self._add(member_id, instance_id)
@@ -264,8 +264,13 @@ class ScriptedGroup:
         self.members[member_id] = member
         return member
 
-    def _restart(self, member_id: str, instance_id: str) -> ScriptedMember | Answer:
-        """S1, S2: a static member comes back under a new id, in Stable without a round."""
+    def _restart(
+        self, request: JoinGroupRequest, member_id: str, instance_id: str
+    ) -> ScriptedMember | Answer:
+        """S1, S2: a static member comes back under a new id, in Stable without a round.
+
+        The new subscription is kept; nobody is told of it before the next round.
+        """
         before = self._of_instance(instance_id)
         member = self._add(member_id, instance_id)
         if before is None:
@@ -281,6 +286,7 @@ class ScriptedGroup:
         member.session = before.session
         if self.phase is not GroupPhase.STABLE:
             return member
+        member.protocols = {each.name: each.metadata for each in request.protocols}
         return self._joined(member, skip=led)
 
     def _new_id(self) -> str:

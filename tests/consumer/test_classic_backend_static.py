@@ -1,0 +1,244 @@
+"""Static members (KIP-345, KIP-814) on a scripted group: coming back, leading, being replaced.
+
+`broker_facts.md` S: in Stable a coordinator answers one that comes back with the old generation and
+its old assignment, whatever it subscribes to now, and begins no round.
+"""
+
+import anyio
+
+from kgroup.codes import ErrorCode
+from kgroup.testing.scripted import Lost
+from kgroup.types import ChangeKind, Leave, MemberState, Subscription
+from kgroup.wire.messages import (
+    DescribeGroupsRequest,
+    HeartbeatRequest,
+    JoinGroupRequest,
+    LeaveGroupRequest,
+    OffsetCommitRequest,
+    SyncGroupRequest,
+)
+from tests.consumer.stage import (
+    HEARTBEAT,
+    SESSION,
+    Member,
+    Scene,
+    claims_of,
+    offset,
+    partitions,
+    scene,
+    settings,
+)
+from tests.contracts.application import until
+from tests.scripted_answers import refused
+
+METADATA_AGE = 400.0
+"""Longer than any member takes to notice new partitions."""
+
+
+def both(*topics: str) -> Subscription:
+    return Subscription(topics=frozenset(topics))
+
+
+async def twins(on: Scene, *topics: str) -> tuple[Member, Member]:
+    """A static leader `a` and a static follower `b`, both settled."""
+    wanted = both(*(topics or ("t",)))
+    leader = await on.joined(settings(group_instance_id="a"), subscription=wanted)
+    follower = await on.joined(settings(group_instance_id="b"), subscription=wanted)
+    await until(lambda: settled(on, leader, follower), 60.0, "both own their share")
+    return leader, follower
+
+
+def settled(on: Scene, *members: Member) -> bool:
+    """Tell whether all partitions of all topics are owned, each once, by these members."""
+    owned = [tp for member in members for tp in member.application.settled()]
+    return (
+        len(owned)
+        == len(set(owned))
+        == sum(len(topic.partitions) for topic in on.cluster.topics.values())
+    )
+
+
+async def ended(member: Member, mode: Leave = Leave.DEFAULT) -> None:
+    await member.backend.leave(mode, "restarting", timeout=5.0)
+    await member.ends()
+
+
+# -- the wire -----------------------------------------------------------------------------------
+
+
+async def test_every_request_of_a_static_member_carries_its_instance_id() -> None:
+    async with scene() as on:
+        member = await on.joined(settings(group_instance_id="a"))
+        on.group.rebalance()
+        await anyio.sleep(2 * HEARTBEAT)
+        assert (await member.backend.commit({member.claim(0): offset(5)})).ok
+        await ended(member, Leave.LEAVE)
+        named: dict[str, set[object]] = {}
+        for kind in (JoinGroupRequest, SyncGroupRequest, HeartbeatRequest, OffsetCommitRequest):
+            asked = [seen.request for seen in on.seen(kind)]
+            named[kind.__name__] = {getattr(each, "group_instance_id", None) for each in asked}
+        (leave,) = on.seen(LeaveGroupRequest)
+        assert isinstance(leave.request, LeaveGroupRequest)
+        named["LeaveGroupRequest"] = {row.group_instance_id for row in leave.request.members}
+        assert len(named) == 5
+        assert all(found == {"a"} for found in named.values()), named
+
+
+async def test_a_static_member_that_is_told_to_leave_is_gone_at_once_and_the_others_go_on() -> None:
+    async with scene() as on:
+        leader, follower = await twins(on)
+        await ended(follower, Leave.LEAVE)
+        assert {each.instance_id for each in on.group.members.values()} == {"a"}
+        await leader.owns(partitions(0, 1, 2, 3))
+
+
+# -- coming back --------------------------------------------------------------------------------
+
+
+async def test_a_restart_with_the_same_topics_begins_no_round_and_gives_the_same_partitions() -> (
+    None
+):
+    async with scene() as on:
+        leader, follower = await twins(on)
+        before, told = on.group.generation_id, len(leader.application.told)
+        held = claims_of(follower)
+        await ended(follower)
+        back = await on.joined(settings(group_instance_id="b"))
+        await anyio.sleep(3 * SESSION)
+        assert claims_of(back) == held
+        assert on.group.generation_id == before
+        assert len(leader.application.told) == told
+
+
+async def test_a_follower_that_comes_back_with_a_topic_more_is_given_its_share_of_it() -> None:
+    async with scene(u=4) as on:
+        leader = await on.joined(settings("roundrobin", group_instance_id="a"))
+        follower = await on.joined(settings("roundrobin", group_instance_id="b"))
+        before = on.group.generation_id
+        await ended(follower)
+        wanted = both("t", "u")
+        back = await on.joined(settings("roundrobin", group_instance_id="b"), subscription=wanted)
+        await until(lambda: settled(on, leader, back), 60.0, "the new topic is given")
+        assert partitions(0, 1, 2, 3, topic="u") <= claims_of(back)
+        assert on.group.generation_id == before + 1
+
+
+async def test_a_follower_that_comes_back_with_a_topic_less_gives_it_to_the_others() -> None:
+    async with scene(u=4) as on:
+        leader, follower = await twins(on, "t", "u")
+        await ended(follower)
+        back = await on.joined(settings(group_instance_id="b"))
+        await until(lambda: settled(on, leader, back), 60.0, "the topic is the leader's")
+        assert partitions(0, 1, 2, 3, topic="u") <= claims_of(leader)
+
+
+async def test_a_leader_that_comes_back_with_a_topic_more_is_given_it() -> None:
+    async with scene(u=4) as on:
+        leader = await on.joined(settings(group_instance_id="a"))
+        follower = await on.joined(settings(group_instance_id="b"))
+        await ended(leader)
+        back = await on.joined(settings(group_instance_id="a"), subscription=both("t", "u"))
+        await until(lambda: settled(on, back, follower), 60.0, "the new topic is given")
+        assert partitions(0, 1, 2, 3, topic="u") <= claims_of(back)
+
+
+async def test_a_new_topic_is_claimed_although_metadata_comes_after_the_old_assignment() -> None:
+    async with scene(u=4) as on:
+        leader = await on.joined(settings(group_instance_id="a"))
+        follower = await on.joined(settings(group_instance_id="b"))
+        await ended(follower)
+        on.cluster.delete_topic("u")
+        back = await on.joined(settings(group_instance_id="b"), subscription=both("t", "u"))
+        await anyio.sleep(HEARTBEAT)
+        assert back.backend.membership.state is MemberState.STABLE
+        on.cluster.add_topic("u", 4)
+        await until(lambda: settled(on, leader, back), METADATA_AGE, "the new topic is given")
+
+
+# -- a leader that comes back -------------------------------------------------------------------
+
+
+async def test_partitions_added_while_the_leader_was_away_are_given_in_one_round() -> None:
+    async with scene() as on:
+        leader, follower = await twins(on)
+        before = on.group.generation_id
+        await ended(leader)
+        on.cluster.add_partitions("t", 2)
+        back = await on.joined(settings(group_instance_id="a"))
+        await until(lambda: settled(on, back, follower), 60.0, "the new partitions are owned")
+        await anyio.sleep(2 * SESSION)
+        assert on.group.generation_id == before + 1
+        assert len(claims_of(back) | claims_of(follower)) == 6
+
+
+async def test_partitions_of_a_topic_that_only_others_read_are_noticed_too() -> None:
+    async with scene(u=1) as on:
+        on.group.add_phantom("other", "u")
+        leader = await on.joined(settings(group_instance_id="a"))
+        await ended(leader)
+        on.cluster.add_partitions("u", 1)
+        await on.joined(settings(group_instance_id="a"))
+        given = lambda: on.group.given("other") == partitions(0, 1, topic="u")  # noqa: E731
+        await until(given, 60.0, "the new partition is given")
+
+
+async def test_a_leader_that_comes_back_to_the_same_partitions_begins_no_round_and_watches() -> (
+    None
+):
+    async with scene() as on:
+        leader, follower = await twins(on)
+        before = on.group.generation_id
+        await ended(leader)
+        back = await on.joined(settings(group_instance_id="a"))
+        await anyio.sleep(2 * SESSION)
+        assert on.group.generation_id == before
+        assert back.backend.membership.leader
+        on.cluster.add_partitions("t", 2)
+        await until(lambda: settled(on, back, follower), METADATA_AGE, "the new ones are owned")
+
+
+async def test_a_leader_that_cannot_look_back_still_watches_from_now_on() -> None:
+    async with scene() as on:
+        leader, follower = await twins(on)
+        await ended(leader)
+        on.group.coordinator.on(DescribeGroupsRequest, Lost())
+        back = await on.joined(settings(group_instance_id="a"))
+        await anyio.sleep(2 * SESSION)
+        on.cluster.add_partitions("t", 2)
+        await until(lambda: settled(on, back, follower), METADATA_AGE, "the new ones are owned")
+
+
+async def test_a_leader_that_is_replaced_while_the_others_wait_leads_the_round() -> None:
+    async with scene() as on:
+        leader, follower = await twins(on)
+        # The leader hears of no round any more, and the follower waits for it.
+        on.group.coordinator.on(
+            HeartbeatRequest,
+            lambda request: (
+                refused(0)(request)
+                if getattr(request, "member_id", "") == leader.member_id
+                else on.group.answer(request)
+            ),
+        )
+        on.group.rebalance()
+        await follower.reaches(MemberState.JOINING)
+        leader.scope.cancel()
+        await leader.ends()
+        back = await on.joined(settings(group_instance_id="a"))
+        await until(lambda: settled(on, back, follower), 60.0, "the round is over")
+        assert back.backend.membership.leader
+        assert follower.application.of_kind(ChangeKind.LOST) == []
+
+
+async def test_a_restart_during_a_round_makes_the_old_process_stop() -> None:
+    """`broker_facts.md` S3: its parked JoinGroup is answered FENCED_INSTANCE_ID."""
+    async with scene() as on:
+        older, other = await twins(on)
+        on.group.pending.add("somebody who has not come yet")
+        on.group.rebalance()
+        await older.reaches(MemberState.JOINING)
+        younger = await on.member(settings(group_instance_id="a"))
+        await older.ends()
+        assert getattr(older.error, "code", None) == ErrorCode.FENCED_INSTANCE_ID
+        on.group.forget_pending()
+        await until(lambda: settled(on, younger, other), 60.0, "the round is over")
