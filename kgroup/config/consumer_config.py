@@ -6,6 +6,7 @@ Never: is handed down whole; a room reads its own slice. Holds no mutable state.
 KIPs: 62 (max_poll_interval is the rebalance timeout), 345 (group_instance_id), 735 (45 s session).
 """
 
+import ssl
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -15,10 +16,13 @@ from kgroup.assignors import BUILT_IN, Assignor, resolve
 from kgroup.config.options import Duration
 from kgroup.config.plugins import discover_assignors
 from kgroup.config.rules import check_names, normal
+from kgroup.config.security import check_security, doubts_about_security, security_of
 from kgroup.errors import ConfigError
 from kgroup.journal import Sink
 from kgroup.membership.settings import MembershipSettings
 from kgroup.net.ports import Ports
+from kgroup.net.secret import Secret
+from kgroup.net.security import SaslMechanism, SecurityProtocol, TokenSource
 from kgroup.net.settings import NetSettings
 from kgroup.offsets.reset import ResetPolicy
 from kgroup.types import DeserializeErrorPolicy, IsolationLevel
@@ -104,6 +108,20 @@ class ConsumerConfig:
         allow_auto_create_topics: whether asking for a topic may create it.
         check_crcs: whether checksums of record batches are verified.
         exclude_internal_topics: whether a pattern leaves out topics of the brokers.
+        security_protocol: what the brokers' listeners speak: "PLAINTEXT", "SSL" (TLS),
+            "SASL_PLAINTEXT" or "SASL_SSL" (SASL within TLS).
+        ssl_context: for TLS, made by yourself; without it one is made of the files.
+        ssl_cafile: PEM file of the authorities that are trusted, None for those of the system.
+        ssl_certfile: PEM file of our own certificate and its chain, None without one.
+        ssl_keyfile: PEM file of its key, None when that is in `ssl_certfile`.
+        ssl_password: of that key, None when it is not encrypted.
+        ssl_check_hostname: whether a broker's certificate must name the host that was dialled.
+        sasl_mechanism: "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512" or "OAUTHBEARER".
+        sasl_username: for PLAIN and SCRAM.
+        sasl_password: the same; shown nowhere.
+        sasl_oauth_token: for OAUTHBEARER: called for each authentication, on the event loop;
+            returns a token that is valid now, or awaits one.
+        sasl_oauth_extensions: told beside the token (KIP-342), name -> value.
         journal: where events are written: a path for lines of JSON, a sink, None for nowhere.
         ports: network, clocks and dice, None for the real ones; for tests in virtual time.
 
@@ -143,6 +161,18 @@ class ConsumerConfig:
     allow_auto_create_topics: bool = False
     check_crcs: bool = True
     exclude_internal_topics: bool = True
+    security_protocol: str | SecurityProtocol = SecurityProtocol.PLAINTEXT
+    ssl_context: ssl.SSLContext | None = field(default=None, repr=False)
+    ssl_cafile: str | Path | None = None
+    ssl_certfile: str | Path | None = None
+    ssl_keyfile: str | Path | None = None
+    ssl_password: str | Secret | None = field(default=None, repr=False)
+    ssl_check_hostname: bool = True
+    sasl_mechanism: str | SaslMechanism | None = None
+    sasl_username: str | None = None
+    sasl_password: str | Secret | None = field(default=None, repr=False)
+    sasl_oauth_token: TokenSource | None = field(default=None, repr=False)
+    sasl_oauth_extensions: Mapping[str, str] | None = field(default=None, repr=False, hash=False)
     journal: Sink | str | Path | None = field(default=None, repr=False)
     ports: Ports | None = field(default=None, repr=False)
 
@@ -153,6 +183,7 @@ class ConsumerConfig:
             object.__setattr__(self, option.name, value)
         if self.group_instance_id is not None and self.group_id is None:
             raise ConfigError("group_instance_id", self.group_instance_id, "a group_id beside it")
+        check_security(self)
         unknown = [name for name in self.assignors if isinstance(name, str)]
         resolve(self.assignors, _plug_ins(unknown))
 
@@ -193,7 +224,7 @@ class ConsumerConfig:
                 f"lease_margin ({margin:g} s) leaves less than one heartbeat_interval of "
                 f"session_timeout ({session:g} s): hardly a record can be handed out"
             )
-        return tuple(found)
+        return (*found, *doubts_about_security(self))
 
     @property
     def poll_interval(self) -> float:
@@ -218,7 +249,11 @@ class ConsumerConfig:
     # -- the slices ------------------------------------------------------------------------
 
     def net(self) -> NetSettings:
-        """Return what connections and the cluster read."""
+        """Return what connections and the cluster read; the files of TLS are read for it.
+
+        Raises:
+            ConfigError: a file cannot be used.
+        """
         return NetSettings(
             bootstrap=tuple(_host_and_port(each) for each in self.bootstrap_servers),
             client_id=self.client_id,
@@ -231,6 +266,7 @@ class ConsumerConfig:
             metadata_max_age=_seconds(self.metadata_max_age),
             connections_max_idle=_seconds(self.connections_max_idle),
             allow_auto_create_topics=self.allow_auto_create_topics,
+            security=security_of(self),
         )
 
     def membership(self) -> MembershipSettings:

@@ -4,7 +4,8 @@ Decides: which spellings of a value are taken; a test compares the names with `C
 Never: checks anything at run time; `rules` does.
 """
 
-from collections.abc import Sequence
+import ssl
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Literal, TypeAlias, TypedDict
@@ -13,6 +14,8 @@ from kgroup.assignors import Assignor
 from kgroup.journal import Sink
 from kgroup.net.ports import Ports
 from kgroup.offsets.reset import ResetPolicy
+from kgroup.net.secret import Secret
+from kgroup.net.security import SaslMechanism, SecurityProtocol, TokenSource
 from kgroup.types import DeserializeErrorPolicy, IsolationLevel
 
 __all__ = ["ConsumerOptions", "Duration"]
@@ -56,5 +59,19 @@ class ConsumerOptions(TypedDict, total=False):
     allow_auto_create_topics: bool
     check_crcs: bool
     exclude_internal_topics: bool
+    security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] | SecurityProtocol
+    ssl_context: ssl.SSLContext | None
+    ssl_cafile: str | Path | None
+    ssl_certfile: str | Path | None
+    ssl_keyfile: str | Path | None
+    ssl_password: str | Secret | None
+    ssl_check_hostname: bool
+    sasl_mechanism: (
+        Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"] | SaslMechanism | None
+    )
+    sasl_username: str | None
+    sasl_password: str | Secret | None
+    sasl_oauth_token: TokenSource | None
+    sasl_oauth_extensions: Mapping[str, str] | None
     journal: Sink | str | Path | None
     ports: Ports | None

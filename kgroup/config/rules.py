@@ -13,6 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, TypeVar
 
+from kgroup.config.security_rules import SECURITY_RULES
 from kgroup.errors import ConfigError
 from kgroup.net.ports import Ports
 from kgroup.offsets.reset import ResetPolicy
@@ -208,6 +209,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "exclude_internal_topics": _flag,
         "journal": _journal,
         "ports": _ports,
+        **SECURITY_RULES,
     }
 )
 """Option name -> its rule; the one list of options there is."""
