@@ -80,13 +80,22 @@ def _request(group_id: str, partitions: Sequence[TopicPartition]) -> OffsetFetch
 def _read(
     answer: OffsetFetchResponse, group_id: str
 ) -> dict[TopicPartition, OffsetAndMetadata | None] | None:
-    """Return what is known, None when all must be asked again; partitions to repeat are absent."""
+    """Return what is known, None when all must be asked again; partitions to repeat are absent.
+
+    Raises:
+        UnauthorizedError: the group, or some topics, are closed; it names all of them.
+        BrokerError: asking again would not help.
+    """
     group = next((each for each in answer.groups if each.group_id == group_id), None)
     if group is None or not _good(group.error_code, group_id):
         return None
     found: dict[TopicPartition, OffsetAndMetadata | None] = {}
+    closed: set[str] = set()
     for topic in group.topics:
         for each in topic.partitions:
+            if each.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+                closed.add(topic.name)
+                continue
             if not _good(each.error_code, topic.name):
                 continue
             epoch = None if each.committed_leader_epoch < 0 else each.committed_leader_epoch
@@ -96,6 +105,9 @@ def _read(
                 if each.committed_offset < 0
                 else OffsetAndMetadata(each.committed_offset, each.metadata or "", epoch)
             )
+    if closed:
+        code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        raise UnauthorizedError(ApiKey.OFFSET_FETCH.name, code, sorted(closed))
     return found
 
 
@@ -111,10 +123,6 @@ def _good(code: int, resource: str) -> bool:
         case Reaction.RETRY | Reaction.FIND_COORDINATOR:
             return False
         case _:
-            authorization = (
-                ErrorCode.GROUP_AUTHORIZATION_FAILED,
-                ErrorCode.TOPIC_AUTHORIZATION_FAILED,
-            )
-            if code in authorization:
-                raise UnauthorizedError(ApiKey.OFFSET_FETCH.name, code, [resource])
+            if code == ErrorCode.GROUP_AUTHORIZATION_FAILED:
+                raise UnauthorizedError(ApiKey.OFFSET_FETCH.name, code, [f"group {resource!r}"])
             raise BrokerError(ApiKey.OFFSET_FETCH.name, code, resource)

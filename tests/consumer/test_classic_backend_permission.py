@@ -1,0 +1,179 @@
+"""A consumer whose group, or one of whose topics, is closed to it for a while (architecture 5).
+
+Authorisation errors are no failures: every read raises them while they last, and success ends them.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import anyio
+import pytest
+
+from kgroup.codes import ApiKey, ErrorCode
+from kgroup.consumer import Consumer
+from kgroup.errors import CommitFailedError, UnauthorizedError
+from kgroup.types import Cause, ChangeKind, MemberState, OwnershipChange
+from kgroup.wire.messages import JoinGroupRequest
+from tests.consumer.entered import A, Bytes, config_for
+from tests.consumer.shelf import Shelf
+from tests.contracts.application import until
+from tests.scripted_group import ScriptedGroup
+
+CLOSED = ErrorCode.GROUP_AUTHORIZATION_FAILED
+SESSION, HEARTBEAT = 10.0, 3.0
+
+
+@dataclass
+class Scene:
+    shelf: Shelf
+    group: ScriptedGroup
+    consumer: Consumer[Bytes, Bytes]
+    changes: list[OwnershipChange]
+
+
+class Hears:
+    """A listener that keeps what it hears."""
+
+    def __init__(self) -> None:
+        self.changes: list[OwnershipChange] = []
+
+    def on_lost(self, _consumer: Consumer[Bytes, Bytes], change: OwnershipChange) -> None:
+        self.changes.append(change)
+
+
+@asynccontextmanager
+async def member(*closed: ApiKey, **topics: int) -> AsyncIterator[Scene]:
+    """Enter a consumer of `t` and others whose group is closed to it on some APIs."""
+    shelf = Shelf(**{"t": 1, **topics})
+    shelf.fill(A, 200)
+    group = ScriptedGroup(shelf)
+    close(shelf, group, *closed)
+    hears = Hears()
+    times = {"session_timeout": SESSION, "heartbeat_interval": HEARTBEAT}
+    config = config_for(shelf, enable_auto_commit=False, **times)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(group.run)
+        consumer = Consumer(*shelf.topics, config=config, listener=hears)
+        async with consumer:
+            yield Scene(shelf, group, consumer, hears.changes)
+        tasks.cancel_scope.cancel()
+
+
+def close(shelf: Shelf, group: ScriptedGroup, *apis: ApiKey) -> None:
+    shelf.coordinator_error = CLOSED if ApiKey.FIND_COORDINATOR in apis else 0
+    group.errors = dict.fromkeys(apis, CLOSED)
+
+
+async def refused(consumer: Consumer[Bytes, Bytes], within: float = 30.0) -> UnauthorizedError:
+    """Read until that is refused."""
+    with anyio.fail_after(within):
+        while True:
+            try:
+                await consumer.getone(timeout=1.0)
+            except UnauthorizedError as error:
+                return error
+            except TimeoutError:
+                pass
+            await anyio.sleep(0.5)  # there are records for 100 s
+
+
+async def reads_again(consumer: Consumer[Bytes, Bytes], within: float = 30.0) -> None:
+    with anyio.fail_after(within):
+        while True:
+            try:
+                await consumer.getone(timeout=1.0)
+            except (UnauthorizedError, TimeoutError):
+                await anyio.sleep(0.1)
+            else:
+                return
+
+
+JOINING = (
+    ApiKey.FIND_COORDINATOR,
+    ApiKey.JOIN_GROUP,
+    ApiKey.SYNC_GROUP,
+    ApiKey.OFFSET_FETCH,
+)
+
+
+@pytest.mark.parametrize("api", JOINING, ids=lambda api: api.name)
+async def test_every_read_of_a_closed_group_says_so_until_it_is_opened(api: ApiKey) -> None:
+    async with member(api) as on:
+        for _ in range(3):
+            error = await refused(on.consumer)
+            assert (error.api, error.code) == (api.name, CLOSED)
+            assert error.resources == ("group 'g'",)
+        assert on.consumer.failure is None
+        close(on.shelf, on.group)
+        await reads_again(on.consumer)
+        assert on.consumer.membership.state is MemberState.STABLE
+
+
+async def test_an_iterator_ends_with_the_error_and_a_new_one_reads_on() -> None:
+    async with member(ApiKey.JOIN_GROUP) as on:
+        with pytest.raises(UnauthorizedError, match="group 'g'"):
+            await anext(aiter(on.consumer))
+        close(on.shelf, on.group)
+        await anyio.sleep(2.0)
+        async for record in on.consumer:
+            assert record.offset == 0
+            break
+
+
+async def test_a_closed_group_is_asked_about_once_a_second_at_most() -> None:
+    async with member(ApiKey.JOIN_GROUP) as on:
+        await anyio.sleep(60.0)
+        asked = [seen for broker in on.shelf.brokers for seen in broker.seen_of(JoinGroupRequest)]
+        assert 30 <= len(asked) <= 80
+
+
+async def test_a_group_that_is_closed_under_a_member_costs_its_partitions_by_the_clock() -> None:
+    async with member() as on:
+        await reads_again(on.consumer)
+        closed_at = anyio.current_time()
+        close(on.shelf, on.group, *JOINING, ApiKey.HEARTBEAT)
+        error = await refused(on.consumer)
+        assert error.api == "HEARTBEAT"
+        assert on.consumer.owns(A), "nobody else can own it yet"
+        await until(lambda: on.changes, SESSION, "everything is lost")
+        assert anyio.current_time() - closed_at < SESSION
+        (change,) = on.changes
+        assert change.kind is ChangeKind.LOST
+        assert change.cause is Cause.SESSION_EXPIRED
+        await refused(on.consumer)
+        close(on.shelf, on.group)
+        await reads_again(on.consumer)
+
+
+async def test_a_group_that_is_closed_for_a_moment_costs_nothing() -> None:
+    async with member() as on:
+        await reads_again(on.consumer)
+        before = on.consumer.membership.generation
+        close(on.shelf, on.group, *JOINING, ApiKey.HEARTBEAT)
+        await refused(on.consumer)
+        close(on.shelf, on.group)
+        await reads_again(on.consumer)
+        assert on.changes == []
+        assert on.consumer.membership.generation == before
+
+
+async def test_a_commit_that_is_not_permitted_tells_its_caller_and_every_reader() -> None:
+    async with member() as on:
+        await reads_again(on.consumer)
+        close(on.shelf, on.group, ApiKey.OFFSET_COMMIT)
+        with pytest.raises(CommitFailedError, match="GROUP_AUTHORIZATION_FAILED"):
+            await on.consumer.commit()
+        error = await refused(on.consumer)
+        assert error.api == "OFFSET_COMMIT"
+        close(on.shelf, on.group)
+        await reads_again(on.consumer)
+        assert (await on.consumer.commit()).ok
+
+
+async def test_closing_a_consumer_of_a_closed_group_takes_no_time() -> None:
+    async with member(ApiKey.JOIN_GROUP) as on:
+        await refused(on.consumer)
+        before = anyio.current_time()
+        await on.consumer.close(timeout=5.0)
+        assert anyio.current_time() - before < 1.0
