@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Final, TypeVar
 
 import anyio
@@ -27,6 +28,7 @@ T = TypeVar("T")
 
 _BOOTSTRAP: Final = "KGROUP_BOOTSTRAP"
 _PASSWORD: Final = "KGROUP_SASL_PASSWORD"  # noqa: S105 - the name of a variable
+_NOTHING: Final[Mapping[str, object]] = MappingProxyType({})
 _CLIENT_ID: Final = "kgroup-cli"
 _NOWHERE: Final = "localhost:9092"
 
@@ -63,8 +65,20 @@ class Common:
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False
 
 
-def consumer_config(common: Common, environ: Mapping[str, str] = os.environ) -> ConsumerConfig:
+def consumer_config(
+    common: Common,
+    environ: Mapping[str, str] = os.environ,
+    *,
+    group_id: str | None = None,
+    more: Mapping[str, object] = _NOTHING,
+) -> ConsumerConfig:
     """Return the options a verb works with: the command line before the file before the rest.
+
+    Args:
+        common: options all verbs share.
+        environ: where the password, and brokers, may be named.
+        group_id: group the verb joins, None for none: a file does not make a verb join one.
+        more: the verb's own options.
 
     Raises:
         ConfigError: an option cannot be used, or is not known.
@@ -78,7 +92,9 @@ def consumer_config(common: Common, environ: Mapping[str, str] = os.environ) -> 
         options["bootstrap_servers"] = common.bootstrap
     if "bootstrap_servers" not in options:
         options["bootstrap_servers"] = default_bootstrap(environ)
-    options["bootstrap_timeout"] = common.timeout
+    options |= {"bootstrap_timeout": common.timeout, "group_id": group_id, **more}
+    if group_id is None:
+        options.pop("group_instance_id", None)
     return ConsumerConfig.of(options)
 
 

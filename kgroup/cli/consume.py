@@ -162,13 +162,11 @@ def wanted_of(asked: Asked, *, now: float) -> Wanted:
 
 def _config(asked: Asked, wanted: Wanted, common: Common) -> ConsumerConfig:
     """Return the consumer's options; the command line goes before the file."""
-    options: dict[str, object] = {
-        "group_id": asked.group,
-        "auto_offset_reset": "latest" if wanted.start is OffsetSpec.LATEST else "earliest",
-    }
+    latest = wanted.start is OffsetSpec.LATEST
+    options: dict[str, object] = {"auto_offset_reset": "latest" if latest else "earliest"}
     if asked.isolation is not None:
         options["isolation_level"] = asked.isolation.value
-    return ConsumerConfig.of(options, consumer_config(common))
+    return consumer_config(common, group_id=asked.group, more=options)
 
 
 @dataclass(slots=True)

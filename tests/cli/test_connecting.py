@@ -7,6 +7,7 @@ import pytest
 
 from kgroup.cli.connecting import Common, consumer_config
 from kgroup.config import ConsumerConfig
+from kgroup.types import IsolationLevel
 
 
 @pytest.fixture
@@ -54,3 +55,20 @@ def test_a_broker_of_this_machine_counts_only_while_it_runs(nowhere: dict[str, s
     }
     Path(nowhere["KGROUP_CACHE"], "broker.json").write_text(json.dumps(state))
     assert servers(consumer_config(Common(), nowhere)) == ("localhost:9092",)
+
+
+def test_a_file_makes_nobody_join_a_group(tmp_path: Path, nowhere: dict[str, str]) -> None:
+    path = tmp_path / "client.properties"
+    path.write_text("group.id=billing\ngroup.instance.id=till-7\n")
+    alone = consumer_config(Common(config=path), nowhere)
+    assert (alone.group_id, alone.group_instance_id) == (None, None)
+    member = consumer_config(Common(config=path), nowhere, group_id="audit")
+    assert (member.group_id, member.group_instance_id) == ("audit", "till-7")
+
+
+def test_options_of_the_verb_go_before_the_file(tmp_path: Path, nowhere: dict[str, str]) -> None:
+    path = tmp_path / "client.properties"
+    path.write_text("isolation.level=read_uncommitted\n")
+    more = {"isolation_level": "read_committed"}
+    found = consumer_config(Common(config=path), nowhere, more=more)
+    assert found.isolation_level is IsolationLevel.READ_COMMITTED
