@@ -1,0 +1,261 @@
+"""Group membership: whether each feature is there, and the tests that prove it."""
+
+from typing import Final
+
+from tests.house.surface_row import Answer, Row
+
+__all__ = ["GROUP"]
+
+_YES, _NO, _LATER = Answer.YES, Answer.NO, Answer.LATER
+
+GROUP: Final = (
+    Row(
+        "Eager rebalance",
+        _YES,
+        "with any assignor but `cooperative-sticky` alone",
+        (
+            (
+                "real/test_consumer.py",
+                "test_ten_thousand_records_survive_a_member_that_joins_and_one_that_leaves",
+            ),
+            ("real/test_mixed_groups.py", "test_aiokafka_and_kgroup_share_a_topic"),
+            (
+                "membership/test_rounds.py",
+                "test_an_eager_member_hands_everything_back_before_it_joins",
+            ),
+        ),
+    ),
+    Row(
+        "Cooperative rebalance (KIP-429)",
+        _YES,
+        'with `assignors=["cooperative-sticky"]`',
+        (
+            (
+                "real/test_consumer.py",
+                "test_nobody_waits_for_another_members_batch_but_for_its_partition",
+            ),
+            ("real/test_mixed_groups.py", "test_confluent_kafka_and_kgroup_share_a_topic"),
+            (
+                "membership/test_rounds.py",
+                "test_what_moves_is_drained_revoked_and_only_then_given_up_in_a_further_round",
+            ),
+        ),
+    ),
+    Row(
+        "Live switch from eager to cooperative, by two rolling restarts",
+        _LATER,
+        "members may list both assignors; the switch of a live group has no test yet",
+    ),
+    Row(
+        "Static membership (KIP-345)",
+        _YES,
+        "the instance id goes into every request; the older of two twins gets `FencedError`",
+        (
+            ("real/test_static_members.py", "test_a_restart_within_the_session_is_not_noticed"),
+            (
+                "real/test_static_members.py",
+                "test_the_older_of_two_twins_is_fenced_and_reads_nothing_more",
+            ),
+            ("membership/test_static.py", "test_every_request_of_a_member_carries_its_instance_id"),
+        ),
+    ),
+    Row(
+        "Removal of members by an operator",
+        _LATER,
+        "`kgroup groups evict GROUP --instance ID` is there; not tried on a real broker yet",
+        (
+            ("net/test_admin.py", "test_a_static_member_is_evicted_by_its_instance_id"),
+            (
+                "cli/test_groups_topics.py",
+                "test_members_are_evicted_by_instance_and_by_id_with_a_reason",
+            ),
+        ),
+    ),
+    Row(
+        "First join in two steps (KIP-394)",
+        _YES,
+        "",
+        (
+            ("real/test_versions.py", "test_two_members_join_consume_commit_hand_over_and_close"),
+            ("consumer/test_classic_backend_rounds.py", "test_a_first_join_takes_two_steps"),
+            ("membership/test_leaving.py", "test_a_member_that_is_only_pending_leaves_too"),
+        ),
+    ),
+    Row(
+        "Closing with or without leaving (KIP-1092)",
+        _YES,
+        "`close(leave=Leave.LEAVE | Leave.REMAIN)`; by default a static member remains",
+        (
+            ("real/test_static_members.py", "test_a_restart_within_the_session_is_not_noticed"),
+            (
+                "real/test_consumer.py",
+                "test_ten_thousand_records_survive_a_member_that_joins_and_one_that_leaves",
+            ),
+            (
+                "consumer/test_classic_backend_leaving.py",
+                "test_a_static_member_stays_unless_it_is_told_to_leave",
+            ),
+            (
+                "consumer/test_classic_backend_leaving.py",
+                "test_a_dynamic_member_that_remains_says_nothing",
+            ),
+        ),
+    ),
+    Row("KIP-848 protocol", _LATER, "another backend behind the same consumer; not written"),
+    Row("Share groups (KIP-932)", _NO, "a queue is another thing than a log; not planned"),
+    Row(
+        "Assignors built in",
+        _YES,
+        "`range`, `roundrobin`, `sticky`, `cooperative-sticky`",
+        (
+            ("real/test_mixed_groups.py", "test_aiokafka_and_kgroup_share_a_topic"),
+            (
+                "real/test_symptoms.py",
+                "test_two_sticky_groups_in_one_process_do_not_disturb_each_other",
+            ),
+            (
+                "assignors/test_vectors.py",
+                "test_a_scenario_is_assigned_as_java_assigns_it_or_better",
+            ),
+        ),
+    ),
+    Row(
+        "Generation in the user data of `sticky` (KIP-54, KIP-341)",
+        _YES,
+        "",
+        (
+            (
+                "real/test_symptoms.py",
+                "test_two_sticky_groups_in_one_process_do_not_disturb_each_other",
+            ),
+            ("assignors/test_defects.py", "test_4_the_generation_that_came_with_the_claim_counts"),
+        ),
+    ),
+    Row(
+        "Owned partitions and generation in the subscription (KIP-792)",
+        _YES,
+        "subscription version 3 is written, 0 to 3 are read",
+        (
+            ("real/test_mixed_groups.py", "test_confluent_kafka_and_kgroup_share_a_topic"),
+            ("assignors/test_defects.py", "test_two_claims_of_one_generation_void_each_other"),
+        ),
+    ),
+    Row(
+        "Rack-aware assignment (KIP-881)",
+        _YES,
+        "`client_rack`; `range`, `sticky` and `cooperative-sticky` heed it",
+        (
+            ("assignors/test_vectors.py", "test_the_rack_switch_is_where_java_has_it"),
+            ("net/test_metadata.py", "test_racks_of_replicas_come_from_their_brokers"),
+        ),
+        unreal="assignors see no broker; their results are compared with recorded ones of Java",
+    ),
+    Row(
+        "Assignors of one's own",
+        _YES,
+        "[one pure function](assignors.md), given by name (entry point) or as an instance",
+        (("assignors/test_plugin.py", "test_an_assignor_in_fifteen_lines_assigns_by_zone"),),
+        unreal="assignors see no broker; their bytes travel like those of the built-in ones",
+    ),
+    Row(
+        "Listener: revoked and lost are two things",
+        _YES,
+        "`on_revoked` while commits still work, `on_lost` when it is too late",
+        (
+            (
+                "real/test_commits.py",
+                "test_a_commit_made_while_revoked_is_where_the_next_owner_begins",
+            ),
+            (
+                "real/test_frozen_member.py",
+                "test_a_member_frozen_past_its_session_delivers_nothing_on_waking",
+            ),
+            ("consumer/test_ownership.py", "test_nothing_is_committed_after_lost"),
+        ),
+    ),
+    Row(
+        "Awaitable listener",
+        _YES,
+        "each callback is plain or async, for at most `max_poll_interval`",
+        (
+            (
+                "real/test_commits.py",
+                "test_a_commit_made_while_revoked_is_where_the_next_owner_begins",
+            ),
+            (
+                "consumer/test_ownership.py",
+                "test_a_listener_hears_plain_and_awaitable_what_comes_and_goes",
+            ),
+            (
+                "consumer/test_ownership.py",
+                "test_position_seek_pause_commit_and_close_work_inside_callbacks",
+            ),
+        ),
+    ),
+    Row(
+        "`max.poll.interval.ms` (KIP-62)",
+        _YES,
+        "`max_poll_interval`",
+        (
+            (
+                "real/test_consumer.py",
+                "test_a_member_that_does_not_poll_leaves_and_comes_back_by_reading",
+            ),
+            ("membership/test_leaving.py", "test_a_static_member_that_is_not_polled_falls_silent"),
+        ),
+    ),
+    Row(
+        "Heartbeats while joining and syncing",
+        _YES,
+        "on a connection of their own",
+        (
+            (
+                "real/test_consumer.py",
+                "test_nobody_waits_for_another_members_batch_but_for_its_partition",
+            ),
+            (
+                "consumer/test_classic_backend_rounds.py",
+                "test_heartbeats_go_on_on_a_connection_of_their_own_while_a_join_is_parked",
+            ),
+        ),
+    ),
+    Row(
+        "A round asked for by the application (KIP-568)",
+        _LATER,
+        "`enforce_rebalance(reason)` is there; not tried on a real broker yet",
+        (("consumer/test_ownership.py", "test_enforce_rebalance_reaches_the_group"),),
+    ),
+    Row(
+        "Reasons told to the coordinator (KIP-800)",
+        _YES,
+        "with each join and leave",
+        (
+            (
+                "consumer/test_classic_backend_rounds.py",
+                "test_a_round_that_is_asked_for_is_told_why",
+            ),
+            (
+                "consumer/test_classic_backend_leaving.py",
+                "test_a_dynamic_member_says_that_it_leaves_and_why",
+            ),
+        ),
+        unreal="a broker shows reasons in its own log only",
+    ),
+    Row(
+        "Group metadata for transactions (KIP-447)",
+        _YES,
+        "`group_metadata()`",
+        (
+            (
+                "real/test_logs.py",
+                "test_the_identity_for_transactions_is_the_generation_of_the_member",
+            ),
+        ),
+    ),
+    Row(
+        "Committed offsets wait for open transactions (`require_stable`)",
+        _LATER,
+        "always asked for; not tried on a real broker yet",
+        (("net/test_admin.py", "test_offsets_that_a_transaction_may_change_are_waited_for"),),
+    ),
+)

@@ -1,0 +1,67 @@
+"""The public surface names tests that exist, and knows the whole of aiokafka's consumer."""
+
+import inspect
+import re
+
+import pytest
+from aiokafka import AIOKafkaConsumer
+
+from kgroup import Consumer
+from kgroup.config import ConsumerConfig
+from tests.house.aiokafka_names import METHODS, OPTIONS
+from tests.house.nodes import all_nodes
+from tests.house.surface import SURFACE, node_ids
+from tests.house.surface_row import Answer, Row
+
+ROWS = [row for rows in SURFACE.values() for row in rows]
+PROVED = [row for row in ROWS if row.answer is Answer.YES]
+
+each_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.feature)
+each_proved = pytest.mark.parametrize("row", PROVED, ids=lambda row: row.feature)
+
+
+@each_row
+def test_every_test_that_is_named_exists(row: Row) -> None:
+    missing = [node for node in node_ids(row) if node not in all_nodes()]
+    assert not missing
+
+
+@each_proved
+def test_a_yes_is_proved_on_a_real_kafka_or_says_why_not(row: Row) -> None:
+    assert row.proofs
+    real = any(all_nodes()[node].real for node in node_ids(row))
+    assert real != bool(row.unreal)
+
+
+@each_row
+def test_what_is_not_there_says_why(row: Row) -> None:
+    assert row.note or row.answer is Answer.YES
+
+
+def test_every_parameter_of_aiokafka_has_an_answer() -> None:
+    given = [name for name in inspect.signature(AIOKafkaConsumer).parameters if name != "topics"]
+    assert sorted(OPTIONS) == sorted(given)
+
+
+def test_every_option_that_stands_for_one_of_aiokafka_exists() -> None:
+    known = inspect.signature(ConsumerConfig).parameters.keys() | {"key", "value"}
+    assert not [ours for ours, _ in OPTIONS.values() if ours and ours not in known]
+
+
+def test_every_call_of_aiokafka_has_an_answer() -> None:
+    public = {
+        name
+        for name, _ in inspect.getmembers(AIOKafkaConsumer, inspect.isfunction)
+        if not name.startswith("_")
+    }
+    assert {match[0] for call in METHODS if (match := re.match(r"\w+(?=\()", call))} == public
+
+
+def test_every_call_that_stands_for_one_of_aiokafka_exists_with_these_arguments() -> None:
+    wrong = []
+    for ours, _ in METHODS.values():
+        if match := re.fullmatch(r"(\w+)\((.*)\)", ours):
+            given = inspect.signature(getattr(Consumer, match[1])).parameters
+            named = [each.split("=")[0].lstrip("*") for each in match[2].split(", ") if each]
+            wrong += [f"{ours}: {name}" for name in named if name not in given]
+    assert not wrong
