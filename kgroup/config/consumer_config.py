@@ -6,6 +6,7 @@ Never: is handed down whole; a room reads its own slice. Holds no mutable state.
 KIPs: 62 (max_poll_interval is the rebalance timeout), 345 (group_instance_id), 735 (45 s session).
 """
 
+import os
 import ssl
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Final, cast
 
 from kgroup.assignors import BUILT_IN, Assignor, resolve
+from kgroup.config.instance_ids import doubts_about_instance_id
 from kgroup.config.options import Duration
 from kgroup.config.plugins import discover_assignors
 from kgroup.config.rules import check_names, normal
@@ -224,7 +226,8 @@ class ConsumerConfig:
                 f"lease_margin ({margin:g} s) leaves less than one heartbeat_interval of "
                 f"session_timeout ({session:g} s): hardly a record can be handed out"
             )
-        return (*found, *doubts_about_security(self))
+        about_id = doubts_about_instance_id(self.group_instance_id, os.getpid())
+        return (*found, *about_id, *doubts_about_security(self))
 
     @property
     def poll_interval(self) -> float:

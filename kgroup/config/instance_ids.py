@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
 
-__all__ = ["instance_id_doubt"]
+__all__ = ["doubts_about_instance_id"]
 
 _SAFE: Final = "[bcdfghjklmnpqrstvwxz2456789]"
 """The letters and digits Kubernetes makes names of: without vowels, 0, 1 and 3."""
@@ -54,23 +54,24 @@ _KINDS: Final[Mapping[str, Callable[[str], object]]] = MappingProxyType(
 )
 
 
-def instance_id_doubt(instance_id: str | None, pid: int) -> str | None:
-    """Return why an instance id probably is not the same after a restart, None without a doubt.
+def doubts_about_instance_id(instance_id: str | None, pid: int) -> tuple[str, ...]:
+    """Return why an instance id probably is not the same after a restart; nothing without a doubt.
 
     Args:
         instance_id: None for a dynamic member.
         pid: of this process.
     """
     if instance_id is None:
-        return None
+        return ()
     kind = next((name for name, looks in _KINDS.items() if looks(instance_id)), None)
     numbers = re.findall(r"\d+", instance_id)
     if kind is None and pid >= _LOW_PID and str(pid) in numbers:
         kind = "this process's id"
     if kind is None:
-        return None
-    return (
+        return ()
+    doubt = (
         f"group_instance_id ({instance_id!r}) holds what looks like {kind}, so a restart would "
         "change it: each one leaves a dead member behind, whose partitions nobody reads until its "
         "session ends. Take a name that stays, such as the ordinal of a StatefulSet, or none"
     )
+    return (doubt,)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from kgroup.config.instance_ids import instance_id_doubt
+from kgroup.config import ConsumerConfig
+from kgroup.config.instance_ids import doubts_about_instance_id
 
 PID = 31_337
 
@@ -49,8 +50,7 @@ STAYING = [
 
 @pytest.mark.parametrize(("instance_id", "kind"), CHANGING)
 def test_an_id_that_a_restart_would_change_is_doubted(instance_id: str, kind: str) -> None:
-    doubt = instance_id_doubt(instance_id, PID)
-    assert doubt is not None
+    (doubt,) = doubts_about_instance_id(instance_id, PID)
     assert repr(instance_id) in doubt
     assert kind in doubt
     assert "StatefulSet" in doubt
@@ -58,13 +58,20 @@ def test_an_id_that_a_restart_would_change_is_doubted(instance_id: str, kind: st
 
 @pytest.mark.parametrize("instance_id", STAYING)
 def test_an_id_that_stays_is_not_doubted(instance_id: str) -> None:
-    assert instance_id_doubt(instance_id, PID) is None
+    assert doubts_about_instance_id(instance_id, PID) == ()
 
 
 def test_a_dynamic_member_has_no_id_to_doubt() -> None:
-    assert instance_id_doubt(None, PID) is None
+    assert doubts_about_instance_id(None, PID) == ()
 
 
 def test_the_low_process_id_of_a_container_is_no_sign() -> None:
-    assert instance_id_doubt("app-1", 1) is None
-    assert instance_id_doubt("app-17", 17) is None
+    assert doubts_about_instance_id("app-1", 1) == ()
+    assert doubts_about_instance_id("app-17", 17) == ()
+
+
+def test_the_doubt_is_one_of_those_said_when_a_consumer_is_entered() -> None:
+    changing = ConsumerConfig(group_id="g", group_instance_id="app-6d4cf56db6-x7k2p")
+    (doubt,) = changing.doubts()
+    assert "'app-6d4cf56db6-x7k2p'" in doubt
+    assert ConsumerConfig(group_id="g", group_instance_id="app-0").doubts() == ()
