@@ -12,6 +12,7 @@ from anyio.abc import TaskStatus
 
 from kgroup.consumer.commits import CommitQueue
 from kgroup.consumer.conductor import Conductor
+from kgroup.consumer.coordinator_search import CoordinatorSearch
 from kgroup.consumer.interest import TopicInterest
 from kgroup.consumer.leading import partition_counts
 from kgroup.consumer.offset_reading import read_committed_offsets
@@ -29,6 +30,7 @@ from kgroup.membership.events import (
     Unsubscribed,
 )
 from kgroup.membership.settings import MembershipSettings
+from kgroup.membership.states import FACTS
 from kgroup.membership.value import GroupMember
 from kgroup.net.backoff import Backoff
 from kgroup.net.cluster import Cluster, ClusterView
@@ -79,6 +81,12 @@ class ClassicBackend:
             sink,
             timeout=settings.request_timeout,
             backoff=Backoff(settings.retry_backoff, settings.retry_backoff_max),
+        )
+        self._search = CoordinatorSearch(
+            cluster,
+            settings.group_id,
+            timeout=settings.request_timeout,
+            pause=settings.retry_backoff,
         )
         self._in_hand: set[Claim] = set()
         self._topics = SubscribedTopics(exclude_internal=exclude_internal_topics)
@@ -191,23 +199,31 @@ class ClassicBackend:
     ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
         """Return the committed positions; None where nothing is committed.
 
+        A member that looks for its coordinator knows best; one that does not, because it is in
+        no group now, has it looked for.
+
         Raises:
             BrokerError: the coordinator refused.
             TimeoutError: no coordinator answered in time.
         """
+        outside = self._search.asker()
+
+        async def coordinator() -> int:
+            while FACTS[self._conductor.member.state].seeks:
+                node_id = self._conductor.member.coordinator.node_id
+                if node_id is not None:
+                    return node_id
+                await self._conductor.moved()
+            return await outside()
+
         with anyio.fail_after(timeout):
             return await read_committed_offsets(
                 self._cluster,
                 self._settings.group_id,
                 tuple(sorted(partitions)),
-                self._coordinator,
+                coordinator,
                 pause=self._settings.retry_backoff,
             )
-
-    async def _coordinator(self) -> int:
-        while (node_id := self._conductor.member.coordinator.node_id) is None:
-            await self._conductor.moved()
-        return node_id
 
     # -- snapshots -------------------------------------------------------------------------
 

@@ -2,9 +2,11 @@
 
 Decides: when the answer known is given up: a broker that says it is not the coordinator, or does
 not answer.
-Never: is used by members; their machine looks for its coordinator itself.
+Never: is used by who is in the group; a member's machine looks for its coordinator itself.
 KIPs: 699.
 """
+
+from collections.abc import Awaitable, Callable
 
 import anyio
 
@@ -57,6 +59,19 @@ class CoordinatorSearch:
             if self._known is None:
                 await anyio.sleep(self._pause)
         return self._known
+
+    def asker(self) -> Callable[[], Awaitable[int]]:
+        """Return `find` for one question; being asked again says that the answer did not serve."""
+        asked = False
+
+        async def ask() -> int:
+            nonlocal asked
+            if asked:
+                self.forget()
+            asked = True
+            return await self.find()
+
+        return ask
 
     async def _ask(self) -> int | None:
         try:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from kgroup.consumer.committing import Offsets
 from kgroup.consumer.life import Life
+from kgroup.consumer.logs import check_partition
 from kgroup.net.log_offsets import OffsetSpec
 from kgroup.types import CommitOutcome, OffsetAndMetadata, TopicPartition
 
@@ -43,9 +44,12 @@ class OffsetCalls(Life):
             TimeoutError: no coordinator answered in time.
             BrokerError: the coordinator refused.
             ConfigError: there is no group_id.
+            ArgumentError: one of `tps` is no partition; nothing was asked.
         """
         self._config.membership()
         parts = self._entered(running=True)
+        for tp in tps:
+            check_partition(tp)
         asked = tps or tuple(parts.delivery.owned.partitions)
         limit = self._config.fetching().request_timeout if timeout is None else timeout
         return await parts.gate.backend.committed(asked, timeout=limit)

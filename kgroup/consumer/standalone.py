@@ -2,7 +2,7 @@
 
 Decides: that claims begin at `assign` and end when a later `assign` leaves the partition out;
 that commits go out without membership (generation -1, no member id), which a coordinator takes
-only while the group has no members.
+only while the group has no members; so they wait until this consumer's own member has left.
 Never: has a lease: nobody else is kept from reading the same partitions (exempt from G3 to G5).
 """
 
@@ -13,6 +13,7 @@ from typing import Final
 import anyio
 from anyio.abc import TaskStatus
 
+from kgroup.consumer.backend import GroupBackend
 from kgroup.consumer.coordinator_search import CoordinatorSearch
 from kgroup.consumer.offset_reading import read_committed_offsets
 from kgroup.consumer.standalone_commits import StandaloneCommits
@@ -69,6 +70,11 @@ class StandaloneBackend:
             self._commits = StandaloneCommits(
                 cluster, sink, group_id, self._search, timeout=timeout, pause=pause
             )
+
+    def follow(self, group: GroupBackend) -> None:
+        """Have commits wait until another backend of this consumer has left the same group."""
+        if self._commits is not None:
+            self._commits.after = group
 
     # -- ownership -------------------------------------------------------------------------
 
@@ -199,18 +205,13 @@ class StandaloneBackend:
         search, group_id = self._search, self._group_id
         if search is None or group_id is None:
             return dict.fromkeys(partitions)
-        asked = False
-
-        async def coordinator() -> int:
-            nonlocal asked
-            if asked:  # being asked again means that the one named before did not serve
-                search.forget()
-            asked = True
-            return await search.find()
-
         with anyio.fail_after(timeout):
             return await read_committed_offsets(
-                self._cluster, group_id, tuple(sorted(partitions)), coordinator, pause=self._pause
+                self._cluster,
+                group_id,
+                tuple(sorted(partitions)),
+                search.asker(),
+                pause=self._pause,
             )
 
     async def commit(self, offsets: Mapping[Claim, OffsetAndMetadata]) -> CommitOutcome:

@@ -11,6 +11,7 @@ from typing import Final
 
 import anyio
 
+from kgroup.consumer.backend import GroupBackend
 from kgroup.consumer.coordinator_search import CoordinatorSearch
 from kgroup.errors import BrokerError, KGroupError
 from kgroup.journal import CommitStage, CommitStep, Sink
@@ -20,6 +21,7 @@ from kgroup.types import (
     Claim,
     CommitOutcome,
     CommitStatus,
+    MemberState,
     OffsetAndMetadata,
     PartitionOutcome,
     TopicPartition,
@@ -32,6 +34,11 @@ _STAGE: Final = {
     CommitStatus.REFUSED: CommitStage.ERROR,
     CommitStatus.UNKNOWN: CommitStage.UNKNOWN,
 }
+
+_OUTSIDE: Final = frozenset(
+    {MemberState.UNSUBSCRIBED, MemberState.LEFT, MemberState.FENCED, MemberState.FAILED}
+)
+"""Where a member of this consumer is none of the coordinator's any more."""
 
 _Positions = dict[TopicPartition, OffsetAndMetadata]
 _Outcomes = dict[TopicPartition, PartitionOutcome]
@@ -67,6 +74,8 @@ class StandaloneCommits:
         self._pause = pause
         self._serials = count(1)
         self._turn = anyio.Lock()
+        self.after: GroupBackend | None = None
+        """A member of the same group in the same consumer, None without one."""
 
     async def commit(
         self,
@@ -85,6 +94,7 @@ class StandaloneCommits:
         outcomes: _Outcomes = {}
         try:
             async with self._turn:
+                await self._alone()
                 waiting, outcomes = _split(offsets, held)
                 outcomes |= await self._send(waiting)
         finally:
@@ -94,6 +104,19 @@ class StandaloneCommits:
                 found = outcomes.get(claim.tp, unknown)
                 self._tell(_STAGE[found.status], serial, claim, offset, found.code)
         return CommitOutcome(outcomes)
+
+    async def _alone(self) -> None:
+        """Wait until this consumer's own member is out of the group; others are not waited for.
+
+        1. The application unsubscribes, assigns by hand and commits at once. 2. LeaveGroup is on
+        its way, on another connection. 3. A coordinator that gets the commit first refuses it.
+        """
+        if self.after is None:
+            return
+        with anyio.move_on_after(self._timeout):
+            membership = self.after.membership
+            while membership.state not in _OUTSIDE:
+                membership = await self.after.membership_changed(membership)
 
     async def _send(self, waiting: _Positions) -> _Outcomes:
         """Send until every partition has an outcome or the time is over."""

@@ -82,6 +82,8 @@ class Subscribing:
         parts.gate.check_alive()
         if wanted.partitions is not None:
             parts.gate.backend = parts.standalone
+            # As at a read: whoever goes on elsewhere is through with what was read before.
+            parts.reading.next_read(None)
             self._settle(wanted.partitions)
         else:
             assert parts.group is not None

@@ -75,13 +75,13 @@ class RefreshPlan:
         self._until = max(now + self._pause(now, lack), self._not_before)
 
     def _pause(self, now: float, lack: Lack) -> float:
-        chase = self._chase.pause(self._dice)
         match lack:
             case Lack.NOTHING:
                 return self._age
             case Lack.LEADER:
-                return chase
+                return self._chase.pause(self._dice)
             case Lack.TOPIC:
+                chase = self._chase.pause(self._dice)
                 since = now if self._lacking_since is None else self._lacking_since
                 return min(max(chase, (now - since) * _SHARE_OF_WAIT), self._age)
             case _:
