@@ -15,7 +15,7 @@ from kgroup.errors import CorruptRecordError, DecodeError
 from kgroup.wire.messages import PartitionData
 from kgroup.wire.records import (
     AbortedTransactions,
-    BatchView,
+    LogBatch,
     RecordColumns,
     Row,
     TimestampType,
@@ -102,7 +102,7 @@ class Chunk:
     size: int
     leader_epoch: int | None = None
     error: DecodeError | None = None
-    views: deque[BatchView] = field(default_factory=deque)
+    views: deque[LogBatch] = field(default_factory=deque)
     _open: Segment | None = None
 
     def head(self) -> Segment | None:
@@ -174,6 +174,8 @@ def read_chunk(
         for view in iter_batches(records):
             if check_crcs:
                 view.verify()
+            else:
+                view.check_figures()
             if view.next_offset <= chunk.next_offset:
                 _refuse_backwards(view, chunk.next_offset, offset)
                 continue
@@ -186,7 +188,7 @@ def read_chunk(
     return chunk
 
 
-def _refuse_backwards(view: BatchView, expected: int, asked: int) -> None:
+def _refuse_backwards(view: LogBatch, expected: int, asked: int) -> None:
     """A batch before the offset asked for is normal, one before its neighbour is damage (N17)."""
     if expected > asked:
         raise CorruptRecordError(
@@ -209,5 +211,5 @@ class _visible:  # noqa: N801 - a function with memory
             else None
         )
 
-    def __call__(self, view: BatchView) -> bool:
+    def __call__(self, view: LogBatch) -> bool:
         return not view.is_control if self._aborted is None else self._aborted.admits(view)

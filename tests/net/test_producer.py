@@ -21,8 +21,9 @@ from kgroup.wire.messages import (
     ProduceResponse,
     TopicProduceResponse,
 )
-from kgroup.wire.records import BatchView, NewRecord, iter_batches
+from kgroup.wire.records import BatchView, NewRecord
 from tests.net.stage import running
+from tests.wire.records.golden import batches_of
 
 TP = TopicPartition("log", 0)
 ONE = [NewRecord(b"k", b"v")]
@@ -53,7 +54,7 @@ class Log:
         (topic,) = request.topic_data
         (data,) = topic.partition_data
         assert data.records is not None
-        self.batches.extend(iter_batches(data.records))
+        self.batches.extend(batches_of(data.records))
         offset = len(self.batches) if base_offset is None else base_offset
         row = PartitionProduceResponse(index=data.index, error_code=code, base_offset=offset)
         answered = TopicProduceResponse(

@@ -1,18 +1,19 @@
-"""Record batches of magic 2: read to columns, write for the internal producer.
+"""Record batches: magic 0 to 2 read to columns, magic 2 written for the internal producer.
 
 Decides: what the rest of kgroup may use of this package.
 Never: reads messages or frames; a batch begins where a Fetch answer's `records` begin.
 
-KIP-98 (batch format, transactions), KIP-101 (leader epochs).
+KIP-98 (magic 2, transactions), KIP-101 (leader epochs), KIP-31 and KIP-32 (magic 1).
 """
 
 from kgroup.wire.compression import MAX_OUTPUT, Codec
 from kgroup.wire.records.aborted import AbortedTransactions
-from kgroup.wire.records.batches import BatchView, iter_batches
+from kgroup.wire.records.batches import BatchView, LogBatch, iter_batches
 from kgroup.wire.records.columns import Headers, RecordColumns, Row
 from kgroup.wire.records.control import ControlRecord, ControlType, control_type
 from kgroup.wire.records.encode import NewRecord, encode_batch
 from kgroup.wire.records.header import BatchHeader, TimestampType
+from kgroup.wire.records.message_sets import MessageSetView
 
 __all__ = [
     "MAX_OUTPUT",
@@ -23,6 +24,8 @@ __all__ = [
     "ControlRecord",
     "ControlType",
     "Headers",
+    "LogBatch",
+    "MessageSetView",
     "NewRecord",
     "RecordColumns",
     "Row",

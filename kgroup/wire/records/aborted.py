@@ -13,7 +13,7 @@ answer: producer id, first offset. For each batch of a producer, in order of off
 from collections.abc import Iterable
 
 from kgroup.wire.compression import MAX_OUTPUT
-from kgroup.wire.records.batches import BatchView
+from kgroup.wire.records.batches import LogBatch
 from kgroup.wire.records.control import ControlType, control_type
 
 __all__ = ["AbortedTransactions"]
@@ -32,7 +32,7 @@ class AbortedTransactions:
         self._active: set[int] = set()
         self._max_output = max_output
 
-    def admits(self, batch: BatchView) -> bool:
+    def admits(self, batch: LogBatch) -> bool:
         """Tell whether the records of `batch` may be handed out.
 
         Control batches never may. A mark of a producer that has nothing aborted here is not even

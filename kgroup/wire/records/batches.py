@@ -5,12 +5,13 @@ figures (N17), magic and codec (N18).
 Never: decompresses a batch nobody asked the records of, or reads beyond the data: a batch that is
 cut off at the end is normal, the broker cuts by size and not by batch.
 
-KIP-98 (magic 2). Magic 0 and 1 begin with offset i64 and size i32 too, so one loop serves them all.
+KIP-98 (magic 2). Magic 0 and 1 begin with offset i64 and size i32 too, and have magic at the same
+place, so one loop serves them all, mixed as they come; `message_sets` reads them.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from crc32c import crc32c
 
@@ -19,17 +20,18 @@ from kgroup.wire.compression import MAX_OUTPUT, Codec, decompress
 from kgroup.wire.records import header as layout
 from kgroup.wire.records.columns import RecordColumns
 from kgroup.wire.records.header import BatchHeader, TimestampType, unpack_header
+from kgroup.wire.records.message_sets import SHORTEST, MessageSetView, read_messages
 from kgroup.wire.records.scan import scan
 
-__all__ = ["BatchView", "iter_batches"]
+__all__ = ["BatchView", "LogBatch", "iter_batches"]
 
 _MAGIC_AT: Final = 16
-_OLDEST_LENGTH: Final = 14  # magic 0: crc, magic, attributes, two null lengths
-_LENGTH: Final = layout.HEADER_SIZE - layout.LENGTH_TO
+_SHORTEST: Final = (*SHORTEST, layout.HEADER_SIZE - layout.LENGTH_TO)
+_SHORTEST_OF_ALL: Final = min(_SHORTEST)
 _MAX_OFFSET: Final = (1 << 63) - 1
 
 
-def iter_batches(data: bytes | memoryview) -> Iterator["BatchView"]:
+def iter_batches(data: bytes | memoryview) -> Iterator["LogBatch"]:
     """Yield every complete batch; nothing but lengths and magic has been checked.
 
     Args:
@@ -45,7 +47,7 @@ def iter_batches(data: bytes | memoryview) -> Iterator["BatchView"]:
         base_offset = int.from_bytes(view[at : at + 8], "big", signed=True)
         length = int.from_bytes(view[at + 8 : at + layout.LENGTH_TO], "big", signed=True)
         magic = view[at + _MAGIC_AT]
-        if length < (_LENGTH if magic == layout.MAGIC else _OLDEST_LENGTH):
+        if length < (_SHORTEST[magic] if magic <= layout.MAGIC else _SHORTEST_OF_ALL):
             raise CorruptRecordError(
                 f"the batch at offset {base_offset}",
                 f"it declares a length of {length} bytes, too few for magic {magic}",
@@ -55,19 +57,18 @@ def iter_batches(data: bytes | memoryview) -> Iterator["BatchView"]:
         start, at = at, at + layout.LENGTH_TO + length
         if at > end:
             return
-        if magic != layout.MAGIC:
-            raise _unsupported(base_offset, magic, start)
-        yield BatchView(unpack_header(view, start), view[start:at])
-
-
-def _unsupported(base_offset: int, magic: int, position: int) -> UnsupportedCodecError:
-    reason = f"magic {magic} is a format unknown to this release; a newer one may read it"
-    if magic in {0, 1}:
-        reason = (
-            f"magic {magic} is the format from before Kafka 0.11, which is not read yet; "
-            "seek past it, or copy the topic with Kafka's own tools, which write magic 2"
-        )
-    return UnsupportedCodecError(f"the batch at offset {base_offset}", reason, position=position)
+        if magic == layout.MAGIC:
+            yield BatchView(unpack_header(view, start), view[start:at])
+        elif magic < layout.MAGIC:
+            messages = read_messages(view, start, at)
+            at = start + messages.size
+            yield messages
+        else:
+            raise UnsupportedCodecError(
+                f"the batch at offset {base_offset}",
+                f"magic {magic} is a format unknown to this release; a newer one may read it",
+                position=start,
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,8 @@ class BatchView:
     """One complete batch inside an answer: its header's figures, and its records on demand.
 
     Before `verify` or `columns` has passed, any figure but `size` may be damaged: move a position
-    by `next_offset` of a skipped batch only after `verify`, which takes microseconds.
+    by `next_offset` of a skipped batch only after `verify`, which takes microseconds, or at least
+    after `check_figures`.
 
     Args:
         header: the figures as they stand on the wire.
@@ -184,7 +186,23 @@ class BatchView:
             raise self._corrupt(
                 f"its CRC-32C is {actual:#010x}, the header says {self.header.crc:#010x}"
             )
-        self._check_figures()
+        self.check_figures()
+
+    def check_figures(self) -> None:
+        """Check the header's figures against each other; the checksum is not looked at.
+
+        Raises:
+            CorruptRecordError: nothing in this batch may be used.
+        """
+        header = self.header
+        if header.base_offset < 0:
+            raise self._corrupt("offsets begin at 0")
+        if not 0 <= header.last_offset_delta < _MAX_OFFSET - header.base_offset:
+            raise self._corrupt(f"its last offset is {header.last_offset_delta} after its first")
+        if not 0 <= header.record_count <= header.last_offset_delta + 1:
+            raise self._corrupt(
+                f"{header.record_count} records cannot have {header.last_offset_delta + 1} offsets"
+            )
 
     def columns(self, *, check_crc: bool = True, max_output: int = MAX_OUTPUT) -> RecordColumns:
         """Decompress and find all records.
@@ -200,7 +218,7 @@ class BatchView:
         if check_crc:
             self.verify()
         else:
-            self._check_figures()
+            self.check_figures()
         body = self._body(max_output)
         header = self.header
         try:
@@ -224,20 +242,13 @@ class BatchView:
         except CorruptRecordError as error:
             raise self._corrupt(f"{error.what}: {error.reason}") from error
 
-    def _check_figures(self) -> None:
-        header = self.header
-        if header.base_offset < 0:
-            raise self._corrupt("offsets begin at 0")
-        if not 0 <= header.last_offset_delta < _MAX_OFFSET - header.base_offset:
-            raise self._corrupt(f"its last offset is {header.last_offset_delta} after its first")
-        if not 0 <= header.record_count <= header.last_offset_delta + 1:
-            raise self._corrupt(
-                f"{header.record_count} records cannot have {header.last_offset_delta + 1} offsets"
-            )
-
     def _corrupt(self, reason: str) -> CorruptRecordError:
         offset = self.header.base_offset
         return CorruptRecordError(f"the batch at offset {offset}", reason, base_offset=offset)
+
+
+LogBatch: TypeAlias = BatchView | MessageSetView
+"""A batch of any magic. What only `BatchView` has is not in the older formats."""
 
 
 def _absent_below_zero(figure: int) -> int | None:

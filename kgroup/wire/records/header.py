@@ -47,8 +47,12 @@ DELETE_HORIZON: Final = 1 << 6
 
 
 class TimestampType(Enum):
-    """Who set a record's timestamp: its producer, or the broker for the whole batch (KIP-32)."""
+    """Who set a record's timestamp: its producer, or the broker for the whole batch (KIP-32).
 
+    Records of magic 0, from before Kafka 0.10, have neither timestamp nor type.
+    """
+
+    NO_TIMESTAMP_TYPE = -1
     CREATE_TIME = 0
     LOG_APPEND_TIME = 1
 

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from kgroup.wire.records import Row
+from kgroup.wire.records import BatchView, Row, iter_batches
 from tests.vectors import load
 
-__all__ = ["batch_rows", "hex_bytes", "lines", "record_data"]
+__all__ = ["batch_rows", "batches_of", "hex_bytes", "lines", "record_data"]
 
 
 def lines(*names: str) -> list[dict[str, Any]]:
@@ -38,7 +38,16 @@ def batch_rows(batch: dict[str, Any]) -> list[Row]:
             record["timestamp"],
             hex_bytes(record["key"]),
             hex_bytes(record["value"]),
-            tuple((name, hex_bytes(value)) for name, value in record["headers"]),
+            tuple((name, hex_bytes(value)) for name, value in record.get("headers", ())),
         )
         for record in batch["records"]
     ]
+
+
+def batches_of(data: bytes | memoryview) -> list[BatchView]:
+    """Record data that is known to be of magic 2."""
+    found = []
+    for batch in iter_batches(data):
+        assert isinstance(batch, BatchView)
+        found.append(batch)
+    return found

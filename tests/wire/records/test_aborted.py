@@ -15,10 +15,9 @@ from kgroup.wire.records import (
     NewRecord,
     control_type,
     encode_batch,
-    iter_batches,
 )
 from kgroup.wire.records.encode import encode_record, seal
-from tests.wire.records.golden import lines, record_data
+from tests.wire.records.golden import batches_of, lines, record_data
 
 TRANSACTIONAL, CONTROL = 1 << 4, 1 << 5
 P1, P2 = 9001, 9002
@@ -36,7 +35,7 @@ def made(base_offset: int, producer_id: int, attributes: int, *keys: bytes | Non
         producer_id=producer_id,
         record_count=len(keys),
     )
-    (batch,) = iter_batches(seal(header, body))
+    (batch,) = batches_of(seal(header, body))
     return batch
 
 
@@ -63,7 +62,7 @@ def interleaved() -> dict[str, Any]:
 
 def test_interleaved_transactions_are_told_apart() -> None:
     line = interleaved()
-    batches = list(iter_batches(bytes.fromhex(line["hex"])))
+    batches = batches_of(bytes.fromhex(line["hex"]))
     aborted = [(each["producer_id"], each["first_offset"]) for each in line["aborted_transactions"]]
     for order in (aborted, aborted[::-1]):
         transactions = AbortedTransactions(order)
@@ -119,7 +118,7 @@ def test_idempotent_records_of_an_aborted_producer_are_no_part_of_its_transactio
 def test_an_abort_mark_that_cannot_be_read_is_not_guessed() -> None:
     damaged = bytearray(mark(0, P1, ABORT).data)
     damaged[-1] ^= 1
-    (batch,) = iter_batches(bytes(damaged))
+    (batch,) = batches_of(bytes(damaged))
     with pytest.raises(CorruptRecordError):
         AbortedTransactions([(P1, 0)]).admits(batch)
 
@@ -130,7 +129,7 @@ def test_the_bound_on_output_holds_for_marks_too() -> None:
     header = BatchHeader(
         attributes=TRANSACTIONAL | CONTROL | Codec.GZIP.value, producer_id=P1, record_count=1
     )
-    (batch,) = iter_batches(seal(header, plain))
+    (batch,) = batches_of(seal(header, plain))
     with pytest.raises(CorruptRecordError, match="1000 bytes"):
         AbortedTransactions([(P1, 0)], max_output=1000).admits(batch)
     assert not AbortedTransactions([(P1, 0)], max_output=len(body)).admits(batch)
@@ -145,6 +144,6 @@ def test_the_bound_on_output_holds_for_marks_too() -> None:
     ],
 )
 def test_marks_say_what_java_reads(name: str, expected: ControlType) -> None:
-    (batch,) = iter_batches(record_data(name, "control"))
+    (batch,) = batches_of(record_data(name, "control"))
     assert batch.is_control
     assert control_type(batch.columns()) == (0, expected)

@@ -15,16 +15,15 @@ from kgroup.wire.records import (
     iter_batches,
 )
 from kgroup.wire.records.encode import seal
-from tests.wire.records.golden import batch_rows, lines, record_data
+from tests.wire.records.golden import batch_rows, batches_of, lines, record_data
 
 GOLDEN = lines("v2", "control")
-LEGACY = lines("legacy")
 LENGTH_AT, MAGIC_AT, CRC_AT, ATTRIBUTES_AT = 8, 16, 17, 21
 
 
 def sealed(body: bytes = b"", **figures: int) -> BatchView:
     """A batch with a right checksum and whatever figures a test wants."""
-    (batch,) = iter_batches(seal(BatchHeader(**figures), body))
+    (batch,) = batches_of(seal(BatchHeader(**figures), body))
     return batch
 
 
@@ -60,7 +59,7 @@ def absent(golden: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("line", GOLDEN, ids=lambda line: line["name"])
 def test_every_golden_batch_reads_as_in_java(line: dict[str, Any]) -> None:
-    batches = list(iter_batches(bytes.fromhex(line["hex"])))
+    batches = batches_of(bytes.fromhex(line["hex"]))
     assert len(batches) == len(line["batches"])
     for batch, golden in zip(batches, line["batches"], strict=True):
         if "error" in golden:
@@ -83,26 +82,6 @@ def test_a_damaged_batch_is_refused_and_those_after_it_are_read(line: dict[str, 
             with pytest.raises(CorruptRecordError, match="CRC-32C") as caught:
                 attempt()
             assert caught.value.base_offset == golden["base_offset"]
-
-
-def test_magic_2_beside_older_formats_is_read() -> None:
-    read = 0
-    for line in LEGACY:
-        at = 0
-        data = bytes.fromhex(line["hex"])
-        for golden in line["batches"]:
-            if golden.get("magic") == 2:
-                (batch,) = iter_batches(data[at : at + golden["size"]])
-                assert list(batch.columns()) == batch_rows(golden)
-                read += 1
-            at += golden["size"]
-    assert read
-
-
-@pytest.mark.parametrize("magic", [0, 1])
-def test_older_formats_are_refused_by_name(magic: int) -> None:
-    with pytest.raises(UnsupportedCodecError, match=rf"offset \d+.* magic {magic} .* seek past it"):
-        list(iter_batches(record_data(f"magic{magic}_none", "legacy")))
 
 
 def test_a_magic_nobody_knows_is_refused_by_number() -> None:
@@ -152,7 +131,7 @@ def test_a_view_into_an_answer_reads_like_bytes() -> None:
 
 def test_columns_outlive_the_answer_they_came_in() -> None:
     answer = bytearray(record_data("mixed_none"))
-    (batch,) = iter_batches(memoryview(answer))
+    (batch,) = batches_of(memoryview(answer))
     columns = batch.columns()
     before = list(columns)
     answer[:] = bytes(len(answer))
@@ -168,7 +147,7 @@ def test_an_emptied_batch_moves_the_position_whatever_its_codec() -> None:
 def test_a_checksum_that_was_verified_is_not_asked_for_again() -> None:
     data = bytearray(record_data("one_none"))
     data[CRC_AT] ^= 1
-    (batch,) = iter_batches(bytes(data))
+    (batch,) = batches_of(bytes(data))
     assert len(batch.columns(check_crc=False)) == 1
     with pytest.raises(CorruptRecordError):
         batch.columns()
@@ -217,7 +196,7 @@ def test_an_offset_beyond_the_last_one_is_corrupt() -> None:
 
 
 def test_a_batch_that_inflates_too_far_is_corrupt_and_says_so() -> None:
-    (batch,) = iter_batches(encode_batch([NewRecord(None, bytes(100_000))], codec=Codec.ZSTD))
+    (batch,) = batches_of(encode_batch([NewRecord(None, bytes(100_000))], codec=Codec.ZSTD))
     with pytest.raises(CorruptRecordError, match=r"zstd.* 1000 bytes") as caught:
         batch.columns(max_output=1000)
     assert caught.value.base_offset == 0
@@ -225,6 +204,6 @@ def test_a_batch_that_inflates_too_far_is_corrupt_and_says_so() -> None:
 
 
 def test_absent_figures_are_none() -> None:
-    (batch,) = iter_batches(encode_batch([NewRecord(None, None)]))
+    (batch,) = batches_of(encode_batch([NewRecord(None, None)]))
     assert batch.producer_id is batch.producer_epoch is batch.base_sequence is None
     assert batch.leader_epoch is batch.max_timestamp is batch.delete_horizon is None

@@ -14,11 +14,10 @@ from kgroup.wire.records import (
     NewRecord,
     TimestampType,
     encode_batch,
-    iter_batches,
 )
 from kgroup.wire.records.encode import encode_record, seal
 from kgroup.wire.records.varints import pack_varint, read_varlong
-from tests.wire.records.golden import batch_rows, lines
+from tests.wire.records.golden import batch_rows, batches_of, lines
 
 UNCOMPRESSED = [
     line
@@ -34,7 +33,7 @@ def rebuilt(batch: dict[str, Any]) -> bytes:
     rows = batch_rows(batch)
     appended = batch["timestamp_type"] == "LogAppendTime"
     horizon = batch["delete_horizon_ms"]
-    (original,) = iter_batches(batch["bytes"])
+    (original,) = batches_of(batch["bytes"])
     base_timestamp = original.header.base_timestamp
     deltas = (
         [delta_of(batch["bytes"], index) for index in range(len(rows))]
@@ -144,7 +143,7 @@ def test_what_is_written_is_read_back(
         base_sequence=(1 << 31) - 1,
         transactional=transactional,
     )
-    (batch,) = iter_batches(written)
+    (batch,) = batches_of(written)
     assert (batch.size, batch.codec, batch.is_transactional) == (len(written), codec, transactional)
     assert (batch.producer_id, batch.producer_epoch) == (producer_id, 3)
     assert batch.base_sequence == (1 << 31) - 1
@@ -178,7 +177,7 @@ def test_a_figure_that_does_not_fit_is_not_written(figure: dict[str, int]) -> No
 
 def test_headers_keep_their_order_and_repetitions() -> None:
     headers: Headers = (("b", b"1"), ("a", None), ("b", b"2"), ("ö", b""))
-    (batch,) = iter_batches(encode_batch([NewRecord(b"k", b"v", headers)]))
+    (batch,) = batches_of(encode_batch([NewRecord(b"k", b"v", headers)]))
     assert batch.columns().headers(0) == headers
 
 
@@ -190,5 +189,5 @@ def test_a_timestamp_outside_of_its_field_is_not_written(times: list[int]) -> No
 
 def test_timestamps_may_be_further_apart_than_64_bits_hold() -> None:
     times = [-1, (1 << 63) - 1, 5]
-    (batch,) = iter_batches(encode_batch([NewRecord(None, None, (), time) for time in times]))
+    (batch,) = batches_of(encode_batch([NewRecord(None, None, (), time) for time in times]))
     assert batch.columns().timestamps == times

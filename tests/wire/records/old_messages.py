@@ -1,0 +1,46 @@
+"""Messages of magic 0 and 1 as some test wants them, right or wrong."""
+
+import gzip
+import struct
+import zlib
+
+__all__ = ["message", "message_set", "reseal", "wrapper"]
+
+LOG_APPEND_TIME = 1 << 3
+
+
+def message(
+    magic: int,
+    offset: int,
+    key: bytes | None = None,
+    value: bytes | None = b"v",
+    *,
+    timestamp: int = 1_000,
+    attributes: int = 0,
+) -> bytes:
+    """One message with a right checksum."""
+    body = struct.pack(">bb", magic, attributes)
+    if magic:
+        body += struct.pack(">q", timestamp)
+    for field in (key, value):
+        body += struct.pack(">i", -1) if field is None else struct.pack(">i", len(field)) + field
+    return struct.pack(">qiI", offset, len(body) + 4, zlib.crc32(body)) + body
+
+
+def message_set(magic: int, *offsets: int) -> bytes:
+    """Plain messages whose values are their offsets as they stand."""
+    return b"".join(message(magic, each, value=b"%d" % each) for each in offsets)
+
+
+def wrapper(
+    magic: int, offset: int, inside: bytes, *, attributes: int = 1, timestamp: int = 1_000
+) -> bytes:
+    """A message of messages compressed with gzip, unless the attributes say something else."""
+    packed = gzip.compress(inside, mtime=0)
+    return message(magic, offset, None, packed, attributes=attributes, timestamp=timestamp)
+
+
+def reseal(damaged: bytes) -> bytes:
+    """One message with its checksum and its size made right again."""
+    body = damaged[16:]
+    return struct.pack(">8siI", damaged[:8], len(body) + 4, zlib.crc32(body)) + body
