@@ -29,6 +29,7 @@ from kgroup.consumer.pulses import Pulses
 from kgroup.consumer.reading import Reading
 from kgroup.consumer.standalone import StandaloneBackend
 from kgroup.consumer.topic_watch import TopicWatch
+from kgroup.consumer.user_code import UserCode
 from kgroup.consumer.wire_journal import WireJournal
 from kgroup.journal import NullSink, Sink
 from kgroup.net.cluster import Cluster
@@ -126,13 +127,12 @@ def assemble(
     pulses = Pulses()
     gate = Gate(group, standalone, pulses, TopicWatch(cluster, pulses))
     delivery = Delivery(OwnedPartitions(), Ledger(), gate, pulses, sink, PassedOver(ports.clock))
-    committing = Committing(delivery, gate)
+    code = UserCode(config.poll_interval)
+    committing = Committing(delivery, gate, code, config.group_id)
     positioning = Positioning(settings, cluster, delivery, pulses, sink)
     logs = Logs(cluster, settings)
-    calls = ListenerCalls(consumer, sink, config.poll_interval)
-    commits = config.enable_auto_commit and config.group_id is not None
+    calls = ListenerCalls(consumer, sink, code)
     ownership = Ownership(delivery, gate, pulses, committing, calls, sink)
-    ownership.auto_commit = settings.request_timeout if commits else None
     return Parts(
         ports=ports,
         sink=sink,
@@ -143,16 +143,25 @@ def assemble(
         pulses=pulses,
         gate=gate,
         delivery=delivery,
-        reading=Reading(delivery, pulses, sink, ports.clock, config.poll_interval),
+        reading=Reading(delivery, pulses, sink, code, ports.clock, config.poll_interval),
         fetching=Fetching(settings, cluster, delivery.owned, pulses, sink),
         positioning=positioning,
         committing=committing,
-        auto_commit=AutoCommit(committing, config.commit_interval) if commits else None,
+        auto_commit=_auto_commit(config, committing, ownership),
         calls=calls,
         ownership=ownership,
         flow=Flow(delivery, positioning, pulses, logs, sink),
         logs=logs,
     )
+
+
+def _auto_commit(
+    config: ConsumerConfig, committing: Committing, ownership: Ownership
+) -> AutoCommit | None:
+    if not config.enable_auto_commit or config.group_id is None:
+        return None
+    ownership.auto_commit = config.fetching().request_timeout
+    return AutoCommit(committing, config.commit_interval)
 
 
 def _standalone(config: ConsumerConfig, cluster: Cluster, sink: Sink) -> StandaloneBackend:

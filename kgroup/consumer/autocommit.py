@@ -4,20 +4,12 @@ Decides: when; and that a commit that fails is said and tried again with the nex
 Never: covers what the newest read handed out: that is not done (the ledger knows).
 """
 
-import logging
-from typing import Final
-
 import anyio
 
+from kgroup.consumer.commit_failures import log_failures
 from kgroup.consumer.committing import Committing
-from kgroup.types import CommitOutcome
 
-__all__ = ["AutoCommit", "log_failures"]
-
-log = logging.getLogger(__name__)
-
-_NAMED: Final = 5
-"""Partitions a warning names."""
+__all__ = ["AutoCommit"]
 
 
 class AutoCommit:
@@ -38,28 +30,3 @@ class AutoCommit:
         while True:
             await anyio.sleep(self._interval)
             told = log_failures("auto-commit", await self._committing.commit_done(), told=told)
-
-
-def log_failures(
-    what: str, outcome: CommitOutcome, *, told: frozenset[str] = frozenset()
-) -> frozenset[str]:
-    """Warn of partitions that were not committed; they will be, or are somebody else's now.
-
-    Args:
-        what: which commit it was.
-        outcome: what became of it.
-        told: causes that were warned of before.
-
-    Returns:
-        The causes of this commit's failures.
-    """
-    causes: dict[str, list[str]] = {}
-    for tp, each in sorted(outcome.failed().items()):
-        causes.setdefault(f"{each.status.value}: {each.reason}", []).append(str(tp))
-    for cause, partitions in causes.items():
-        if cause in told:
-            continue
-        named = ", ".join(partitions[:_NAMED])
-        more = f" and {len(partitions) - _NAMED} more" if len(partitions) > _NAMED else ""
-        log.warning("%s partitions=%s%s %s", what, named, more, cause)
-    return frozenset(causes)

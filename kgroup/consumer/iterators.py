@@ -49,6 +49,7 @@ class BatchIterator(Generic[K, V]):
         Raises:
             KGroupError: a fatal error, a listener's, or a partition's whose turn it is.
         """
+        self._reading.check_caller()
         self._finish()
         delivery = self._reading.delivery
         self._reading.next_read(None)
@@ -122,6 +123,7 @@ class RecordIterator(Generic[K, V]):
                 return record
 
     async def _next_run(self) -> Owned:
+        self._reading.check_caller()
         self._finish()
         self._reading.next_read(None)
         try:

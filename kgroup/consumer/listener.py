@@ -7,16 +7,12 @@ is reported once, by the next read, and ownership changes all the same.
 KIPs: 429 (revoked and lost are two things).
 """
 
-import inspect
 import logging
-import math
-from collections.abc import Awaitable, Callable
-from contextvars import ContextVar
+from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 from weakref import ReferenceType
 
-import anyio
-
+from kgroup.consumer.user_code import UserCode
 from kgroup.errors import ArgumentError
 from kgroup.journal import CallbackStage, CallbackStep, Sink
 from kgroup.types import ChangeKind, OwnershipChange
@@ -34,9 +30,6 @@ __all__ = [
 ]
 
 log = logging.getLogger(__name__)
-
-_INSIDE: Final[ContextVar[object]] = ContextVar("kgroup_inside_listener", default=None)
-"""The `ListenerCalls` whose callback the present task, or the task it came from, is in."""
 
 
 class AssignedListener(Protocol):
@@ -99,22 +92,22 @@ class ListenerCalls:
     Args:
         consumer: passed to callbacks; not kept alive.
         sink: takes the journal's events.
-        limit: longest time a callback may take, seconds.
+        code: calls it, for at most the rebalance timeout.
     """
 
     def __init__(
-        self, consumer: "ReferenceType[Consumer[Any, Any]]", sink: Sink, limit: float
+        self, consumer: "ReferenceType[Consumer[Any, Any]]", sink: Sink, code: UserCode
     ) -> None:
         self._consumer = consumer
         self._sink = sink
-        self._limit = limit
+        self._code = code
         self.listener: Listener | None = None
         """Who is called; may be replaced at any time."""
 
     @property
     def inside(self) -> bool:
-        """Whether the present task is inside a callback, or came out of one."""
-        return _INSIDE.get() is self
+        """Whether the present task, or the task it came from, is in a call of the application."""
+        return self._code.inside
 
     async def call(self, change: OwnershipChange) -> Exception | None:
         """Tell the listener; return what it raised instead of raising it."""
@@ -122,42 +115,15 @@ class ListenerCalls:
         consumer = self._consumer()
         if callback is None or consumer is None:
             return None
-        token = _INSIDE.set(self)
         self._emit(change, CallbackStage.ENTER)
-        try:
-            error = await self._bounded(callback, consumer, change)
-        finally:
-            _INSIDE.reset(token)
+        name = f"{_METHOD[change.kind]} of the listener"
+        error = await self._code.call(name, callback, consumer, change)
         if error is None:
             self._emit(change, CallbackStage.EXIT)
             return None
-        log.error("%s of the listener failed: %r", _METHOD[change.kind], error)
+        log.error("%s failed: %r", name, error)
         self._emit(change, CallbackStage.RAISE, repr(error))
         return error
-
-    async def _bounded(
-        self,
-        callback: Callable[..., Awaitable[None] | None],
-        consumer: "Consumer[Any, Any]",
-        change: OwnershipChange,
-    ) -> Exception | None:
-        try:
-            with anyio.move_on_after(self._limit):
-                returned = callback(consumer, change)
-                if inspect.isawaitable(returned):
-                    await returned
-                return None
-        except Exception as error:  # noqa: BLE001 - whatever it is, ownership goes on changing
-            return error
-        except anyio.get_cancelled_exc_class():
-            # 1. The callback awaits a task of its own. 2. That task is cancelled. Nobody asked
-            # this task to stop: it counts as an exception of the callback. (A cancelled scope
-            # around this one has a deadline in the past.)
-            if anyio.current_effective_deadline() == -math.inf:
-                raise
-            return RuntimeError(f"{_METHOD[change.kind]} was cancelled from inside")
-        name = _METHOD[change.kind]
-        return TimeoutError(f"{name} of the listener did not return within {self._limit:g} s")
 
     def _emit(self, change: OwnershipChange, stage: CallbackStage, error: str = "") -> None:
         step = CallbackStep(kind=change.kind, stage=stage, serial=change.serial, error=error)

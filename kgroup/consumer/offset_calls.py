@@ -6,7 +6,7 @@ Never: holds logic of its own: each call is a few words to one part.
 
 from collections.abc import Mapping
 
-from kgroup.consumer.committing import Offsets
+from kgroup.consumer.committing import CommitCallback, Committable
 from kgroup.consumer.life import Life
 from kgroup.consumer.logs import check_partition
 from kgroup.net.log_offsets import OffsetSpec
@@ -18,18 +18,41 @@ __all__ = ["OffsetCalls"]
 class OffsetCalls(Life):
     """Where reading goes on, and what is committed."""
 
-    async def commit(self, offsets: Offsets | None = None) -> CommitOutcome:
+    async def commit(self, what: Committable = None) -> CommitOutcome:
         """Commit, and wait for the coordinator's answer.
 
+        Whoever is cancelled while waiting ends the wait only: what was asked for is committed all
+        the same.
+
         Args:
-            offsets: partition -> next offset to read; they count as done up to there. None for
-                everything handed out so far: it all counts as done.
+            what: a mapping of partitions to the next offset to read (alone, or with metadata of at
+                most 4,096 bytes); a record or a batch, which stands for itself and all before it;
+                or None for everything handed out so far. What is committed counts as done.
 
         Raises:
             CommitFailedError: its `outcome` tells each partition, the good ones too.
-            NotOwnedError, ArgumentError, IllegalStateError: nothing was sent.
+            NotOwnedError: a partition is not owned, or a record or batch is from an earlier period
+                of ownership; nothing was sent.
+            ArgumentError, IllegalStateError: nothing was sent.
         """
-        return await self._entered(running=True).committing.commit(offsets)
+        return await self._entered(running=True).committing.commit(what)
+
+    def commit_soon(self, what: Committable = None, callback: CommitCallback | None = None) -> None:
+        """Commit without waiting.
+
+        Commits of a partition are carried out in the order of calls, `commit` among them. A commit
+        that fails without a callback is logged.
+
+        Args:
+            what: as for `commit`.
+            callback: plain or awaitable; called once with the outcome, good or bad, in the order
+                of calls, one at a time, at the latest when the consumer closes. What it raises is
+                raised once, by the next read.
+
+        Raises:
+            NotOwnedError, ArgumentError, IllegalStateError: as `commit`; nothing is sent or called.
+        """
+        self._entered(running=True).committing.commit_soon(what, callback)
 
     async def committed(
         self, *tps: TopicPartition, timeout: float | None = None

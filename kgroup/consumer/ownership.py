@@ -11,8 +11,8 @@ from typing import assert_never
 
 import anyio
 
-from kgroup.consumer.autocommit import log_failures
 from kgroup.consumer.backend import GroupBackend
+from kgroup.consumer.commit_failures import log_failures
 from kgroup.consumer.committing import Committing
 from kgroup.consumer.delivery import Delivery
 from kgroup.consumer.gate import Gate
@@ -119,7 +119,7 @@ class Ownership:
             if self.auto_commit is not None:
                 outcome = await self._committing.commit_done(claims)
                 log_failures("commit before revocation", outcome)
-            await self._committing.landed()
+            await self._committing.landed(claims)
 
     def _forget(self, claims: tuple[Claim, ...]) -> None:
         self._owned.end(claims)

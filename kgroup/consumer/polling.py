@@ -92,6 +92,7 @@ class Polling(Generic[K, V]):
     def _next_read(self, tps: Collection[TopicPartition]) -> Wanted:
         delivery = self._reading.delivery
         delivery.gate.check_alive()
+        self._reading.check_caller()
         wanted = frozenset(tps) or None
         delivery.owned.require(wanted or ())
         self._reading.next_read(wanted)

@@ -16,6 +16,7 @@ import anyio.lowlevel
 from kgroup.consumer.delivery import Delivery
 from kgroup.consumer.owned import Owned
 from kgroup.consumer.pulses import Pulses
+from kgroup.consumer.user_code import UserCode
 from kgroup.journal import Polled, Sink
 from kgroup.net.ports import Clock
 from kgroup.offsets.ledger import Lease
@@ -38,6 +39,7 @@ class Reading:
         delivery: the counter.
         pulses: waited for.
         sink: takes the journal's events.
+        code: knows who is inside a listener.
         clock: monotonic seconds.
         poll_interval: the longest the application may go without reading, seconds.
     """
@@ -47,6 +49,7 @@ class Reading:
         delivery: Delivery,
         pulses: Pulses,
         sink: Sink,
+        code: UserCode,
         clock: Clock,
         poll_interval: float,
     ) -> None:
@@ -54,10 +57,19 @@ class Reading:
         self._gate = delivery.gate
         self._pulses = pulses
         self._sink = sink
+        self._code = code
         self._clock = clock
         self._pause = poll_interval / _POLLS_PER_INTERVAL
         self._told_at = -math.inf
         self._lent: dict[Claim, list[Lease]] = defaultdict(list)
+
+    def check_caller(self) -> None:
+        """Refuse a read that would wait for the listener it is made in.
+
+        Raises:
+            IllegalStateError: the present task is inside a listener, or a callback of a commit.
+        """
+        self._code.refuse_inside("records cannot be read")
 
     # -- polling ---------------------------------------------------------------------------
 

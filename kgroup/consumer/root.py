@@ -16,8 +16,8 @@ from anyio.abc import TaskGroup, TaskStatus
 
 from kgroup.config import ConsumerConfig
 from kgroup.consumer.assembly import Parts
-from kgroup.consumer.autocommit import log_failures
 from kgroup.consumer.backend import GroupBackend
+from kgroup.consumer.commit_failures import log_failures
 from kgroup.consumer.standalone import StandaloneBackend
 from kgroup.errors import ClosedError, KGroupError
 from kgroup.journal import MemberStarted, MemberStopped
@@ -119,7 +119,8 @@ class Root:
         if parts.group is not None:
             await tasks.start(self._coordinate, parts.group)
             tasks.start_soon(self._guard, self._settle_changes)
-        works = [parts.fetching.run, parts.positioning.run, self._watch_metadata]
+        works = [parts.committing.run, parts.fetching.run, parts.positioning.run]
+        works.append(self._watch_metadata)
         if parts.auto_commit is not None:
             works.append(parts.auto_commit.run)
         for work in (*works, self._watch_membership):
@@ -178,6 +179,7 @@ class Root:
                 await self._work_in_hand(request.task)
             self._take_back()
             await self._part(request)
+        await self._parts.committing.end(max(request.deadline - self._parts.ports.clock(), 0.0))
         self._tell_stop(request)
 
     async def _work_in_hand(self, asker: int) -> None:

@@ -2,10 +2,13 @@
 
 import gc
 import logging
+from dataclasses import replace
+from typing import Any
 
 import anyio
 import pytest
 
+from kgroup.consumer import Record
 from kgroup.errors import ArgumentError, CommitFailedError, IllegalStateError, NotOwnedError
 from kgroup.journal import Done
 from kgroup.types import CommitStatus, OffsetAndMetadata
@@ -175,7 +178,15 @@ async def test_a_commit_of_a_partition_not_owned_sends_nothing() -> None:
 
 @pytest.mark.parametrize(
     "offset",
-    [-1, True, None, "5", 1.5, (1,), (1, b"x"), (-1, "x"), OffsetAndMetadata(1, "x" * 4097)],
+    [
+        *(-1, True, None, "5", 1.5, 2**63, (1,), (1, b"x"), (1, None), (-1, "x"), (True, "x")),
+        OffsetAndMetadata(1, "x" * 4097),
+        OffsetAndMetadata(1, "\u00e9" * 2049),
+        OffsetAndMetadata(1, "\ud800"),
+        OffsetAndMetadata(1, "", -1),
+        OffsetAndMetadata(1, "", True),
+        OffsetAndMetadata(1, "", 2**31),
+    ],
 )
 async def test_an_offset_that_cannot_be_committed_is_refused(offset: object) -> None:
     async with entered(full(), enable_auto_commit=False) as stage:
@@ -183,6 +194,108 @@ async def test_an_offset_that_cannot_be_committed_is_refused(offset: object) -> 
         with pytest.raises(ArgumentError, match="t-0"):
             await stage.consumer.commit({A: offset})  # type: ignore[dict-item]
         assert not stage.group.commits
+
+
+async def test_metadata_of_4096_bytes_is_committed() -> None:
+    async with entered(full(), enable_auto_commit=False) as stage:
+        await stage.give(A)
+        assert (await stage.consumer.commit({A: OffsetAndMetadata(1, "x" * 4096)})).ok
+
+
+@pytest.mark.parametrize(
+    "what",
+    [{}, "t-0", 5, [(A, 1)], {"t": 1}, {("t", True): 1}, {("", 0): 1}, {(0, "t"): 1}],
+)
+async def test_what_is_no_commit_is_refused(what: Any) -> None:
+    async with entered(full(), enable_auto_commit=False) as stage:
+        await stage.give(A)
+        with pytest.raises(ArgumentError, match="what"):
+            await stage.consumer.commit(what)
+        assert not stage.group.commits
+
+
+# -- a record or a batch -----------------------------------------------------------------------
+
+
+async def test_a_record_commits_itself_and_all_before_it() -> None:
+    shelf = Shelf(t=2)
+    shelf.logs[A].append(b"0", b"1", b"2", epoch=7)
+    async with entered(shelf, enable_auto_commit=False) as stage:
+        await stage.give(A)
+        records = list((await stage.consumer.getmany(timeout=1))[A])
+        outcome = await stage.consumer.commit(records[1])
+        assert outcome.partitions[A].offset == (2, "", 7)
+        assert stage.group.offsets == {A: 2}
+
+
+async def test_a_batch_commits_its_end() -> None:
+    shelf = Shelf(t=2)
+    shelf.logs[A].append(b"0", b"1", epoch=3)
+    shelf.logs[A].append(b"2", b"3", epoch=4)
+    async with entered(shelf, enable_auto_commit=False) as stage:
+        await stage.give(A)
+        batch = (await stage.consumer.getmany(timeout=1))[A]
+        outcome = await stage.consumer.commit(batch)
+        assert outcome.partitions[A].offset == (4, "", 4)
+        assert not batch.in_hand
+
+
+@pytest.mark.parametrize("what", ["record", "batch"])
+async def test_what_was_handed_out_in_an_earlier_period_commits_nothing(what: str) -> None:
+    async with entered(full(), enable_auto_commit=False) as stage:
+        await stage.give(A)
+        batch = (await stage.consumer.getmany(max_records=5, timeout=1))[A]
+        record = next(iter(batch))
+        stage.group.lose()
+        await anyio.sleep(0.1)
+        await stage.give(A)
+        assert stage.consumer.owns(A)
+        with pytest.raises(NotOwnedError, match="period of ownership") as caught:
+            await stage.consumer.commit(record if what == "record" else batch)
+        assert caught.value.partitions == (A,)
+        with pytest.raises(NotOwnedError):
+            stage.consumer.commit_soon(record if what == "record" else batch)
+        assert not stage.group.commits
+
+
+async def test_a_record_of_a_claim_that_is_kept_over_rounds_can_be_committed() -> None:
+    async with entered(full(), enable_auto_commit=False) as stage:
+        await stage.give(A, B)
+        record = await stage.consumer.getone(A, timeout=1)
+        stage.group.take_away(B)
+        await anyio.sleep(0.1)
+        assert (await stage.consumer.commit(record)).ok
+        assert stage.group.offsets == {A: 1}
+
+
+async def test_a_record_made_by_hand_commits_nothing() -> None:
+    async with entered(full(), enable_auto_commit=False) as stage:
+        await stage.give(A)
+        found = await stage.consumer.getone(timeout=1)
+        made = Record("t", 0, 0, 0, found.timestamp_type, None, None)
+        with pytest.raises(ArgumentError, match="handed it out"):
+            await stage.consumer.commit(made)
+
+
+async def test_a_record_is_equal_and_looks_the_same_whatever_claim_it_is_from() -> None:
+    async with entered(full(), enable_auto_commit=False) as stage:
+        await stage.give(A)
+        found = await stage.consumer.getone(timeout=1)
+        assert found.claim == stage.group.claim(A)
+        other = replace(found, _origin=None)
+        assert other == found
+        assert repr(other) == repr(found)
+        assert "claim" not in repr(found)
+
+
+async def test_a_cancelled_commit_is_carried_out_all_the_same() -> None:
+    async with entered(full(), enable_auto_commit=False) as stage:
+        await stage.give(A)
+        stage.group.commit_seconds = 1.0
+        with anyio.move_on_after(0.5):
+            await stage.consumer.commit({A: 4})
+        await anyio.sleep(1)
+        assert stage.group.offsets == {A: 4}
 
 
 async def test_a_refused_partition_raises_with_every_outcome() -> None:

@@ -1,0 +1,114 @@
+"""Calling the application's own functions: listeners, and callbacks of commits.
+
+Decides: that each is called plain or awaitable, under no lock, for a limited time, and that what
+it raises comes back as a value.
+Never: lets such a function end the task that calls it: not by raising, not by cancelling it, not
+by never returning.
+"""
+
+import inspect
+import math
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Final
+
+import anyio
+import anyio.lowlevel
+
+from kgroup.errors import IllegalStateError
+
+__all__ = ["UserCode"]
+
+
+@dataclass(slots=True, eq=False)
+class _Call:
+    """One call.
+
+    Args:
+        owner: who calls.
+        name: of the function.
+        task: that calls; tasks started by the function have other ones.
+        over: whether it has returned. Such tasks may outlive the call and go on knowing it.
+    """
+
+    owner: "UserCode"
+    name: str
+    task: int
+    over: bool = False
+
+
+_CALL: Final[ContextVar[_Call | None]] = ContextVar("kgroup_call", default=None)
+"""The call that the present task, or the task it came from, is in."""
+
+
+class UserCode:
+    """Calls functions on behalf of one consumer.
+
+    Args:
+        limit: longest time one call may take, seconds.
+    """
+
+    def __init__(self, limit: float) -> None:
+        self._limit = limit
+
+    @property
+    def inside(self) -> bool:
+        """Whether the present task, or the task it came from, is in a call that is not over."""
+        call = _CALL.get()
+        return call is not None and call.owner is self and not call.over
+
+    def refuse_inside(self, what: str) -> None:
+        """Refuse what would wait for the very call it is made in.
+
+        Raises:
+            IllegalStateError: the present task is in a call.
+        """
+        call = _CALL.get()
+        if call is None or call.owner is not self or call.over:
+            return
+        if call.task == anyio.get_current_task().id:
+            raise IllegalStateError(
+                f"{what} inside {call.name}: nothing is handed out before it returns"
+            )
+
+    async def call(
+        self, name: str, function: Callable[..., Awaitable[None] | None], *args: object
+    ) -> Exception | None:
+        """Call a function; return what it raised instead of raising it.
+
+        Args:
+            name: of the function, for errors.
+            function: plain or awaitable.
+            args: what it is given.
+        """
+        call = _Call(self, name, anyio.get_current_task().id)
+        token = _CALL.set(call)
+        try:
+            return await self._bounded(name, function, *args)
+        finally:
+            call.over = True
+            _CALL.reset(token)
+
+    async def _bounded(
+        self, name: str, function: Callable[..., Awaitable[None] | None], *args: object
+    ) -> Exception | None:
+        try:
+            with anyio.move_on_after(self._limit):
+                returned = function(*args)
+                if inspect.isawaitable(returned):
+                    await returned
+                # What it did to this task comes out here, and not later somewhere else.
+                await anyio.lowlevel.checkpoint()
+                return None
+        except Exception as error:  # noqa: BLE001 - whatever it is, the caller goes on
+            return error
+        except anyio.get_cancelled_exc_class():
+            # 1. The function awaits a task of its own, or cancels the one it runs in. 2. The
+            # cancellation comes out here. Nobody asked this task to stop: it counts as an
+            # exception of the function. (A cancelled scope around this one has a deadline in
+            # the past.)
+            if anyio.current_effective_deadline() == -math.inf:
+                raise
+            return RuntimeError(f"{name} was cancelled from inside")
+        return TimeoutError(f"{name} did not return within {self._limit:g} s")
