@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from kgroup.wire.messages.api_versions import *
     from kgroup.wire.messages.consumer_group_describe import *
     from kgroup.wire.messages.consumer_group_heartbeat import *
+    from kgroup.wire.messages.create_acls import *
     from kgroup.wire.messages.create_partitions import *
     from kgroup.wire.messages.create_topics import *
+    from kgroup.wire.messages.delete_acls import *
     from kgroup.wire.messages.delete_groups import *
     from kgroup.wire.messages.delete_records import *
     from kgroup.wire.messages.delete_topics import *
@@ -63,6 +65,7 @@ _CONTENTS: Final = {
         "ConsumerGroupHeartbeatAssignment ConsumerGroupHeartbeatRequest "
         "ConsumerGroupHeartbeatResponse ConsumerGroupHeartbeatTopicPartitions"
     ),
+    "create_acls": "AclCreation AclCreationResult CreateAclsRequest CreateAclsResponse",
     "create_partitions": (
         "CreatePartitionsAssignment CreatePartitionsRequest CreatePartitionsResponse "
         "CreatePartitionsTopic CreatePartitionsTopicResult"
@@ -70,6 +73,10 @@ _CONTENTS: Final = {
     "create_topics": (
         "CreatableReplicaAssignment CreatableTopic CreatableTopicConfig CreatableTopicConfigs "
         "CreatableTopicResult CreateTopicsRequest CreateTopicsResponse"
+    ),
+    "delete_acls": (
+        "DeleteAclsFilter DeleteAclsFilterResult DeleteAclsMatchingAcl DeleteAclsRequest "
+        "DeleteAclsResponse"
     ),
     "delete_groups": "DeletableGroupResult DeleteGroupsRequest DeleteGroupsResponse",
     "delete_records": (
