@@ -120,8 +120,7 @@ def assemble(
     ports = config.ports or system_ports()
     settings = config.fetching()
     sink, file = _journal(config, ports)
-    trace = None if isinstance(sink, NullSink) else WireJournal(sink)
-    cluster = Cluster(config.net(), ports, trace)
+    cluster = Cluster(config.net(), ports, _trace(sink))
     group = None if config.group_id is None else coordination(config, cluster, sink)
     standalone = _standalone(config, cluster, sink)
     pulses = Pulses()
@@ -153,6 +152,10 @@ def assemble(
         flow=Flow(delivery, positioning, pulses, logs, sink),
         logs=logs,
     )
+
+
+def _trace(sink: Sink) -> WireJournal | None:
+    return None if isinstance(sink, NullSink) else WireJournal(sink)
 
 
 def _auto_commit(

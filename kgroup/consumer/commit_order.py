@@ -140,10 +140,7 @@ class CommitOrder:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._tell)
                 while True:
-                    if self._may_send():
-                        await self._send(tasks)
-                    else:
-                        await self._news.wait()
+                    await (self._send(tasks) if self._may_send() else self._news.wait())
         finally:
             await self._cut_off()
 

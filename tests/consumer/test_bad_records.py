@@ -6,7 +6,7 @@ https://github.com/aio-libs/aiokafka/issues/744, https://github.com/dpkp/kafka-p
 
 import gc
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -231,20 +231,24 @@ async def test_a_batch_that_failed_in_another_thread_goes_back_all_the_same() ->
         assert await it.consumer.position(A) == 1
 
 
-async def test_a_loop_left_by_the_error_is_collected_at_once_and_holds_up_no_handover() -> None:
+@pytest.fixture
+def no_collector() -> Iterator[None]:
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("no_collector")
+async def test_a_loop_left_by_the_error_is_gone_at_once_and_holds_up_no_handover() -> None:
     async with reading(shelf_with(b"0", b"x")) as it:
-        gc.disable()
         try:
-            try:
-                async for batch in it.consumer.batches():
-                    list(batch)
-            except DeserializationError:
-                del batch
-            it.group.take_away(A)
-            await anyio.sleep(2)
-            assert not it.consumer.owns(A)
-        finally:
-            gc.enable()
+            async for batch in it.consumer.batches():
+                list(batch)
+        except DeserializationError:
+            del batch
+        it.group.take_away(A)
+        await anyio.sleep(2)
+        assert not it.consumer.owns(A)
 
 
 async def test_a_seek_after_the_error_wins() -> None:
