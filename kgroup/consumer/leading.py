@@ -69,8 +69,10 @@ class Leading:
             return await self._watch(effect)
         protocol = common_protocol(self._settings.assignors)
         joined = _joined(effect)
-        wanted = subscribed_topics(read_members(joined, protocol))
-        view = await self._learn(wanted)
+        members = read_members(joined, protocol)
+        wanted = subscribed_topics(members)
+        owned = frozenset(tp.topic for member in members for tp in member.owned)
+        view = await self._learn(wanted, owned=owned & wanted)
         assignor = self._chosen(effect.protocol_name)
         group = describe_group(joined, _metadata(view, wanted), protocol)
         for member in group.unreadable:
@@ -100,16 +102,30 @@ class Leading:
         wanted = subscribed_topics(read_members(_joined(effect), protocol))
         return AssignorDone(effect.ticket, (), _watched(await self._learn(wanted), wanted))
 
-    async def _learn(self, wanted: frozenset[str]) -> ClusterView:
+    async def _learn(
+        self, wanted: frozenset[str], *, owned: frozenset[str] = frozenset()
+    ) -> ClusterView:
         """Return a view with the group's topics, as far as the cluster can say in time.
 
         A topic that stays unknown is left out now, and begins a round when it appears.
+
+        Args:
+            wanted: topics the group subscribes to.
+            owned: those of them that members own partitions of.
+
+        Raises:
+            TimeoutError: no broker can say anything about one that is owned. Leaving it out would
+                take it from its owners because of this leader's ignorance: another round, then.
         """
         self._interest.lead(wanted)
-        if wanted <= self._cluster.view.topics.keys():
-            return self._cluster.view
-        with suppress(TimeoutError):
-            await self._cluster.refresh(self._patience())
+        lacking = wanted - self._cluster.view.topics.keys()
+        lacking |= _vague(self._cluster.view, owned)
+        with anyio.move_on_after(self._patience()), suppress(TimeoutError):
+            while lacking:
+                lacking = _vague(await self._cluster.refresh(self._patience()), owned)
+        needed = sorted(lacking & owned)
+        if needed:
+            raise TimeoutError(f"no metadata of {', '.join(needed[:5])}, which members own")
         return self._cluster.view
 
     def _patience(self) -> float:
@@ -141,6 +157,12 @@ def _joined(effect: RunAssignor) -> list[tuple[str, str | None, bytes]]:
 def _watched(view: ClusterView, wanted: frozenset[str]) -> dict[str, int]:
     """Count partitions; a topic that is not there yet is watched too, as having none."""
     return dict.fromkeys(wanted, 0) | partition_counts(view, wanted)
+
+
+def _vague(view: ClusterView, topics: frozenset[str]) -> frozenset[str]:
+    """Return topics of which the brokers could not say for now which partitions they have."""
+    known = topics & view.topics.keys()
+    return frozenset(topic for topic in known if view.topics[topic].is_uncertain)
 
 
 def partition_counts(view: ClusterView, topics: Iterable[str]) -> dict[str, int]:

@@ -8,16 +8,19 @@ import anyio
 import pytest
 
 from kgroup.assignors import BUILT_IN, GroupAssignment, GroupSubscription
+from kgroup.codes import ErrorCode
 from kgroup.errors import AssignmentError
 from kgroup.testing.scripted import Delayed, Lost
-from kgroup.types import ChangeKind, MemberState, RebalanceProtocol
+from kgroup.types import ChangeKind, Leave, MemberState, RebalanceProtocol
 from kgroup.wire.messages import (
     HeartbeatRequest,
     LeaveGroupRequest,
     MetadataRequest,
+    MetadataResponse,
+    MetadataResponseTopic,
     SyncGroupRequest,
 )
-from tests.consumer.stage import HEARTBEAT, partitions, scene, settings
+from tests.consumer.stage import HEARTBEAT, Scene, partitions, scene, settings
 from tests.contracts.application import until
 
 
@@ -129,3 +132,46 @@ async def test_a_slow_answer_about_topics_is_waited_for() -> None:
         assert on.group.given("other") == partitions(0, 1, topic="u")
         await anyio.sleep(HEARTBEAT)
         assert len(on.seen(SyncGroupRequest)) == 2
+
+
+@pytest.mark.parametrize("outage", [Lost(), ErrorCode.LEADER_NOT_AVAILABLE])
+async def test_a_leader_without_metadata_takes_nothing_from_those_who_own_it(
+    outage: Lost | ErrorCode,
+) -> None:
+    """A phantom owns partitions of a topic that only it reads; then somebody else leads."""
+    async with scene(count=2, u=2) as on:
+        on.group.add_phantom("other", "u")
+        first = await on.joined()
+        owned = partitions(0, 1, topic="u")
+        await until(lambda: on.group.given("other") == owned, 60.0, "the other owns it")
+        second = await on.joined()
+        blind(on, outage)
+        on.group.leader = second.member_id
+        await first.backend.leave(Leave.LEAVE, "another one leads", timeout=5.0)
+        await anyio.sleep(100.0)
+        assert on.group.given("other") == owned
+        assert second.error is None
+        assert second.application.of_kind(ChangeKind.LOST) == []
+        on.group.coordinator.on(MetadataRequest, on.cluster.metadata)
+        on.cluster.topics["u"].error = 0
+        await second.owns(partitions(0, 1), within=60.0)
+        assert on.group.given("other") == owned
+
+
+def blind(on: Scene, outage: Lost | ErrorCode) -> None:
+    """Have the leader-to-be learn nothing about the other's topic."""
+    if isinstance(outage, Lost):
+        on.group.coordinator.on(MetadataRequest, outage)
+        return
+    known = on.cluster.metadata
+
+    def vague(request: MetadataRequest) -> MetadataResponse:
+        answer = known(request)
+        hidden = MetadataResponseTopic(name="u", error_code=outage, partitions=())
+        return MetadataResponse(
+            brokers=answer.brokers,
+            cluster_id=answer.cluster_id,
+            topics=tuple(hidden if row.name == "u" else row for row in answer.topics),
+        )
+
+    on.group.coordinator.on(MetadataRequest, vague)
