@@ -3,8 +3,23 @@
 import gzip
 import struct
 import zlib
+from typing import Any
 
-__all__ = ["message", "message_set", "reseal", "wrapper"]
+import pytest
+
+from kgroup.errors import CorruptRecordError
+from kgroup.wire.records import LogBatch, Row, iter_batches
+
+__all__ = [
+    "message",
+    "message_set",
+    "offsets_of",
+    "only",
+    "refusal",
+    "reseal",
+    "rows_of",
+    "wrapper",
+]
 
 LOG_APPEND_TIME = 1 << 3
 
@@ -44,3 +59,26 @@ def reseal(damaged: bytes) -> bytes:
     """One message with its checksum and its size made right again."""
     body = damaged[16:]
     return struct.pack(">8siI", damaged[:8], len(body) + 4, zlib.crc32(body)) + body
+
+
+def rows_of(data: bytes, **options: Any) -> list[Row]:
+    """Every record of some record data."""
+    return [row for batch in iter_batches(data) for row in batch.columns(**options)]
+
+
+def offsets_of(data: bytes) -> list[int]:
+    """The offset of every record of some record data."""
+    return [offset for offset, *_ in rows_of(data)]
+
+
+def only(data: bytes) -> LogBatch:
+    """Record data that is one batch."""
+    (batch,) = iter_batches(data)
+    return batch
+
+
+def refusal(data: bytes, **options: Any) -> CorruptRecordError:
+    """The error of reading data that is one batch."""
+    with pytest.raises(CorruptRecordError) as caught:
+        only(data).columns(**options)
+    return caught.value
