@@ -17,6 +17,7 @@ from kgroup.testing.scripted import Seen
 from kgroup.testing.scripted_cluster import ScriptedCluster
 from kgroup.testing.virtual_time import virtual_ports
 from kgroup.types import Claim, MemberState, OffsetAndMetadata, Subscription, TopicPartition
+from kgroup.wire.messages import JoinGroupRequest
 from kgroup.wire.schema import Request
 from tests.contracts.application import Application, Listener, no_listener, until
 from tests.scripted_group import ScriptedGroup
@@ -28,8 +29,12 @@ __all__ = [
     "TOPIC",
     "Member",
     "Scene",
+    "another_waits",
     "at",
     "claims_of",
+    "joins",
+    "next_round",
+    "offset",
     "partitions",
     "scene",
     "settings",
@@ -171,6 +176,24 @@ def at(seen: Seen) -> float:
 def claims_of(member: Member) -> frozenset[TopicPartition]:
     """Return what a member owns, settled or not."""
     return member.backend.membership.partitions
+
+
+def joins(on: Scene) -> list[JoinGroupRequest]:
+    found = [seen.request for seen in on.seen(JoinGroupRequest)]
+    return [each for each in found if isinstance(each, JoinGroupRequest)]
+
+
+async def next_round(member: Member) -> None:
+    before = member.backend.membership.rebalances
+    member.backend.enforce_rebalance("the test wants a round")
+    await until(lambda: member.backend.membership.rebalances > before, 30.0, "a round")
+
+
+async def another_waits(on: Scene, member: Member) -> None:
+    """Have a round begin that does not end, because somebody else does not come."""
+    on.group.pending.add("somebody who has not come yet")
+    on.group.rebalance()
+    await member.reaches(MemberState.JOINING)
 
 
 def offset(number: int) -> OffsetAndMetadata:
