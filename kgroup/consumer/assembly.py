@@ -122,7 +122,7 @@ def assemble(
     sink, file = _journal(config, ports)
     cluster = Cluster(config.net(), ports, _trace(sink))
     group = None if config.group_id is None else coordination(config, cluster, sink)
-    standalone = _standalone(config, cluster, sink)
+    standalone = _standalone(config, cluster, sink, group)
     pulses = Pulses()
     gate = Gate(group, standalone, pulses, TopicWatch(cluster, pulses))
     delivery = Delivery(OwnedPartitions(), Ledger(), gate, pulses, sink, PassedOver(ports.clock))
@@ -167,10 +167,15 @@ def _auto_commit(
     return AutoCommit(committing, config.commit_interval)
 
 
-def _standalone(config: ConsumerConfig, cluster: Cluster, sink: Sink) -> StandaloneBackend:
+def _standalone(
+    config: ConsumerConfig, cluster: Cluster, sink: Sink, group: GroupBackend | None
+) -> StandaloneBackend:
     settings = config.fetching()
     timeout, pause = settings.request_timeout, settings.retry_backoff
-    return StandaloneBackend(cluster, sink, config.group_id, timeout=timeout, pause=pause)
+    made = StandaloneBackend(cluster, sink, config.group_id, timeout=timeout, pause=pause)
+    if group is not None:
+        made.follow(group)
+    return made
 
 
 def _journal(config: ConsumerConfig, ports: Ports) -> "tuple[Sink, JournalFile | None]":

@@ -173,7 +173,9 @@ class MemoryBackend:
 
     @property
     def membership(self) -> Membership:
-        state = MemberState.STABLE if self.left is None else MemberState.LEFT
+        idle = self.subscription is None and not self._claims
+        state = MemberState.UNSUBSCRIBED if idle else MemberState.STABLE
+        state = state if self.left is None else MemberState.LEFT
         return Membership(
             group_id="g",
             state=state,

@@ -13,7 +13,9 @@ from kgroup.testing.scripted import Answer
 from kgroup.types import MemberState, TopicPartition
 from kgroup.wire.messages import (
     FindCoordinatorRequest,
+    LeaveGroupRequest,
     MetadataRequest,
+    OffsetCommitRequest,
 )
 from tests.consumer.entered import A, B, Bytes, config_for
 from tests.consumer.shelf import Shelf
@@ -95,6 +97,21 @@ async def test_what_is_no_partition_is_refused_before_anything_is_asked(given: o
 
 
 # -- from a group to partitions by hand, and back ------------------------------------------
+
+
+async def test_a_commit_by_hand_follows_the_leave_of_the_member_there_was() -> None:
+    shelf = ground(t=1)
+    async with consuming(shelf, "t", latency=0.2) as (consumer, group):
+        await consumer.getone(timeout=10.0)
+        consumer.unsubscribe()
+        consumer.assign([A])
+        assert (await consumer.commit({A: 7})).ok
+        assert group.offset(A) == 7
+    kinds = (LeaveGroupRequest, OffsetCommitRequest)
+    asked = [each.request for each in shelf.broker(1).seen if isinstance(each.request, kinds)]
+    assert isinstance(asked[-2], LeaveGroupRequest)
+    assert isinstance(asked[-1], OffsetCommitRequest)
+    assert asked[-1].member_id == ""
 
 
 async def test_a_group_can_be_joined_again_after_partitions_by_hand() -> None:
