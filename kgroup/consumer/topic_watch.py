@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from kgroup.codes import ApiKey, error_name, is_retriable
+from kgroup.codes import ApiKey, error_name
 from kgroup.consumer.pulses import Pulses
 from kgroup.consumer.topics import to_watch
 from kgroup.errors import BrokerError
@@ -82,7 +82,7 @@ class TopicWatch:
 
     def _take_in(self, view: ClusterView) -> None:
         names = to_watch(self._wanted) or frozenset()
-        refused = {name for name in names if _refuses(view.topics.get(name))}
+        refused = {name for name in names if name in view.topics and view.topics[name].is_refused}
         if refused != set(self._refused):
             self._refused = deque(sorted(refused))
             self._pulses.news.fire()
@@ -147,17 +147,13 @@ class TopicWatch:
         topic = view.topics.get(tp.topic)
         if topic is None:
             return "the brokers have not told of its topic yet"
-        if _refuses(topic):
+        if topic.is_refused:
             raise _refusal(tp.topic, topic)
         if topic.error and not topic.partitions:
             return _reason(topic)
         if tp.partition not in topic.partitions:
             return _count(topic)
         return "no reachable broker leads it" if view.leader(tp) is None else None
-
-
-def _refuses(topic: TopicInfo | None) -> bool:
-    return topic is not None and bool(topic.error) and not is_retriable(topic.error)
 
 
 def _refusal(name: str, topic: TopicInfo) -> BrokerError:

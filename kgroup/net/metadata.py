@@ -48,6 +48,9 @@ _NO_LEADER: Final = -1
 _NOT_THERE: Final = frozenset({Reaction.MISSING, Reaction.UNAUTHORIZED})
 """Reactions to a topic that is not there, or may not be seen: both may pass."""
 
+_REFUSED: Final = frozenset({Reaction.UNAUTHORIZED, Reaction.REFUSE})
+"""Reactions to a topic that is there for others, or can never be."""
+
 
 @dataclass(frozen=True, slots=True)
 class BrokerInfo:
@@ -105,6 +108,11 @@ class TopicInfo:
         """Whether the brokers could not say for now which partitions it has."""
         passing = reaction(ApiKey.METADATA, self.error) is Reaction.RETRY
         return passing and not self.partitions
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the brokers refuse it: to this client, or because no topic can be called so."""
+        return reaction(ApiKey.METADATA, self.error) in _REFUSED
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,9 +112,11 @@ def test_a_leader_that_no_broker_is_leads_nothing() -> None:
     assert merged(EMPTY_VIEW, topic(partition(leader=9))).leader(TP) is None
 
 
-def test_a_temporary_error_keeps_what_was_known() -> None:
-    view = merged(KNOWN, topic(error_code=ErrorCode.LEADER_NOT_AVAILABLE))
-    assert view.topics["t"].error == ErrorCode.LEADER_NOT_AVAILABLE
+@pytest.mark.parametrize("code", [ErrorCode.LEADER_NOT_AVAILABLE, ErrorCode.UNKNOWN_SERVER_ERROR])
+def test_an_error_that_says_nothing_about_the_topic_keeps_what_was_known(code: int) -> None:
+    view = merged(KNOWN, topic(error_code=code))
+    assert view.topics["t"].error == code
+    assert not view.topics["t"].is_refused
     assert view.leader(TP) == 2
 
 
