@@ -3,8 +3,9 @@
 Decides: which batches of an answer hold records to see, and how far the position moves over what
 nobody sees (marks, aborted transactions, what compaction removed).
 Never: decompresses before records are taken; merges two answers; hides damage: what is in front
-of a damaged batch is handed out, then its error takes its place.
-KIPs: 98 (transactions).
+of a damaged batch is handed out, then its error takes its place; moves by a figure that was not
+checked, or backwards.
+KIPs: 74 (an answer with bytes holds a whole batch), 98 (transactions).
 """
 
 from collections import deque
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 from kgroup.errors import CorruptRecordError, DecodeError
 from kgroup.wire.messages import PartitionData
 from kgroup.wire.records import (
+    MAX_OUTPUT,
     AbortedTransactions,
     LogBatch,
     RecordColumns,
@@ -91,10 +93,11 @@ class Chunk:
 
     Args:
         at: next offset to hand out; all before it is taken, or nobody sees it.
-        next_offset: offset after the answer, where the next fetch goes on.
+        next_offset: offset after the answer, or of the damage in it, where the next fetch goes on.
         size: bytes it came in, for the prefetch bound.
         leader_epoch: epoch of its last batch, None without one.
         error: what stands behind its last batch, None when nothing is wrong.
+        max_output: most bytes one batch may inflate to.
     """
 
     at: int
@@ -102,6 +105,7 @@ class Chunk:
     size: int
     leader_epoch: int | None = None
     error: DecodeError | None = None
+    max_output: int = MAX_OUTPUT
     views: deque[LogBatch] = field(default_factory=deque)
     _open: Segment | None = None
 
@@ -140,24 +144,29 @@ class Chunk:
             view = self.views.popleft()
             self.at = max(self.at, view.next_offset)
             self._open = None
-        if not self.views and self.error is None:
+        if not self.views:
             self.at = max(self.at, self.next_offset)
 
     def _open_next(self) -> None:
         view = self.views[0]
         try:
             # `read_chunk` has verified the checksum where that is wanted.
-            columns = view.columns(check_crc=False)
+            columns = view.columns(check_crc=False, max_output=self.max_output)
         except DecodeError as error:
             self.views.clear()
-            self.error = error
+            self.error, self.next_offset = error, self.at
             return
         kind, epoch = view.timestamp_type, view.leader_epoch
         self._open = Segment(columns, columns.index_of(self.at), len(columns), kind, epoch)
 
 
 def read_chunk(
-    data: PartitionData, offset: int, *, committed_only: bool, check_crcs: bool
+    data: PartitionData,
+    offset: int,
+    *,
+    committed_only: bool,
+    check_crcs: bool,
+    max_output: int = MAX_OUTPUT,
 ) -> Chunk:
     """Read one partition's part of a Fetch answer.
 
@@ -166,10 +175,12 @@ def read_chunk(
         offset: the first offset that was asked for; earlier records are no news.
         committed_only: whether aborted transactions are left out.
         check_crcs: whether checksums are verified.
+        max_output: most bytes one batch may inflate to.
     """
     records = data.records or b""
-    chunk = Chunk(at=offset, next_offset=offset, size=len(records))
-    admits = _visible(data, committed_only=committed_only)
+    chunk = Chunk(at=offset, next_offset=offset, size=len(records), max_output=max_output)
+    admits = _visible(data, max_output, committed_only=committed_only)
+    view = None
     try:
         for view in iter_batches(records):
             if check_crcs:
@@ -183,9 +194,20 @@ def read_chunk(
                 chunk.views.append(view)
             chunk.next_offset = view.next_offset
             chunk.leader_epoch = view.leader_epoch
+        if view is None and chunk.size:
+            raise _cut_short(chunk.size, offset)
     except DecodeError as error:
         chunk.error = error
     return chunk
+
+
+def _cut_short(size: int, asked: int) -> CorruptRecordError:
+    """Only the last batch of an answer may be cut off: a broker sends the first one whole (N16)."""
+    return CorruptRecordError(
+        f"the records from offset {asked} on",
+        f"{size} bytes came, fewer than the first batch says it has",
+        base_offset=asked,
+    )
 
 
 def _refuse_backwards(view: LogBatch, expected: int, asked: int) -> None:
@@ -203,10 +225,12 @@ class _visible:  # noqa: N801 - a function with memory
 
     __slots__ = ("_aborted",)
 
-    def __init__(self, data: PartitionData, *, committed_only: bool) -> None:
+    def __init__(self, data: PartitionData, max_output: int, *, committed_only: bool) -> None:
         listed = data.aborted_transactions or ()
         self._aborted = (
-            AbortedTransactions((each.producer_id, each.first_offset) for each in listed)
+            AbortedTransactions(
+                ((each.producer_id, each.first_offset) for each in listed), max_output=max_output
+            )
             if committed_only
             else None
         )
