@@ -7,7 +7,8 @@ older offset of a partition overtake a newer one.
 1. A caller submits offsets under claims and waits. 2. The worker takes everything submitted so
 far, the latest offset per partition, and sends it with the generation of that moment. 3. What the
 coordinator did not apply (a round is on, it moved) waits for the next request, while its claim
-holds. 4. Without an answer the outcome is unknown, and stays so.
+holds; what it does not know waits until metadata says whether it was deleted. 4. Without an answer
+the outcome is unknown, and stays so.
 A caller that is cancelled ends its own wait; what it submitted is committed all the same.
 """
 
@@ -38,6 +39,7 @@ __all__ = ["CommitQueue"]
 
 
 _STALE = ErrorCode.ILLEGAL_GENERATION
+_NOT_THERE = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 @dataclass(slots=True, eq=False)
@@ -189,6 +191,8 @@ class CommitQueue:
                     # claim may well go on in the next, and then the commit is asked again.
                     submission.refused[claim] = _refusal(offset, error_name(code), code)
                     again = True
+                    if code == _NOT_THERE:
+                        self._cluster.invalidate()
                 elif outcome is not None:
                     self._close(submission, claim, replace(outcome, offset=offset))
         if read.signal is not None:
@@ -208,6 +212,7 @@ class CommitQueue:
         for submission in self._waiting:
             for claim, offset in tuple(submission.open.items()):
                 self._refuse_ended(submission, claim)
+                self._refuse_gone(submission, claim)
                 if claim in submission.open and self._conductor.now >= submission.deadline:
                     reason = "the group was rebalancing, or had no coordinator, until the deadline"
                     self._refuse(submission, claim, _refusal(offset, reason))
@@ -217,6 +222,12 @@ class CommitQueue:
         if not self._conductor.member.owns(claim):
             reason = "the partition is not owned any more; its claim is over"
             self._refuse(submission, claim, _refusal(submission.open[claim], reason))
+
+    def _refuse_gone(self, submission: _Submission, claim: Claim) -> None:
+        """Refuse what was deleted: its revocation must not wait until the deadline for a commit."""
+        said = submission.refused.get(claim)
+        if said is not None and said.code == _NOT_THERE and self._cluster.view.is_gone(claim.tp):
+            self._close(submission, claim, said)
 
     def _refuse(self, submission: _Submission, claim: Claim, why: PartitionOutcome) -> None:
         """Close it as refused; what the coordinator has said about it says more."""

@@ -138,6 +138,14 @@ class ClusterView:
         topic = self.topics.get(tp.topic)
         return None if topic is None else topic.partitions.get(tp.partition)
 
+    def is_gone(self, tp: TopicPartition) -> bool:
+        """Tell whether the brokers said that there is no such partition."""
+        topic = self.topics.get(tp.topic)
+        if topic is None:
+            return self.asked is None
+        known = topic.partitions
+        return topic.is_gone or (bool(known) and tp.partition not in known)
+
     def leader(self, tp: TopicPartition) -> int | None:
         """Return the node id of a partition's leader; None while no reachable broker leads it."""
         known = self.partition(tp)

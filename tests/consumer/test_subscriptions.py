@@ -8,7 +8,7 @@ import pytest
 
 from kgroup.codes import ErrorCode
 from kgroup.consumer import Consumer
-from kgroup.errors import ArgumentError, UnauthorizedError
+from kgroup.errors import ArgumentError, CommitFailedError, UnauthorizedError
 from kgroup.testing.scripted import Answer
 from kgroup.types import MemberState, TopicPartition
 from kgroup.wire.messages import (
@@ -16,6 +16,9 @@ from kgroup.wire.messages import (
     LeaveGroupRequest,
     MetadataRequest,
     OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
 )
 from tests.consumer.entered import A, B, Bytes, config_for
 from tests.consumer.shelf import Shelf
@@ -197,3 +200,48 @@ async def read_or_refusal(consumer: Consumer[Bytes, Bytes]) -> str:
         return (await consumer.getone(timeout=10.0)).topic
     except UnauthorizedError as error:
         return f"refused: {', '.join(error.resources)}"
+
+
+# -- topics that are deleted ---------------------------------------------------------------
+
+
+def knows_topics(shelf: Shelf, group: ScriptedGroup) -> None:
+    """Have commits about topics that are not there refused, as brokers do."""
+
+    def commit(request: OffsetCommitRequest) -> OffsetCommitResponse:
+        missing = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        group.answer(request)
+        rows = tuple(
+            OffsetCommitResponseTopic(
+                name=topic.name,
+                partitions=tuple(
+                    OffsetCommitResponsePartition(
+                        partition_index=row.partition_index,
+                        error_code=0 if topic.name in shelf.topics else missing,
+                    )
+                    for row in topic.partitions
+                ),
+            )
+            for topic in request.topics
+        )
+        return OffsetCommitResponse(topics=rows)
+
+    shelf.broker(1).on(OffsetCommitRequest, commit)
+
+
+async def test_what_cannot_be_committed_of_a_deleted_topic_holds_nothing_up() -> None:
+    shelf = ground(t=1, u=1)
+    async with consuming(shelf, "t", "u", metadata_max_age=10.0) as (consumer, group):
+        knows_topics(shelf, group)
+        await owns(consumer, A, U)
+        for _ in range(3):
+            await consumer.getmany(timeout=1.0)
+        shelf.delete_topic("u")
+        before = anyio.current_time()
+        with pytest.raises(CommitFailedError) as caught:
+            await consumer.commit()
+        assert caught.value.outcome.failed().keys() == {U}
+        while consumer.assignment() != {A}:
+            await consumer.getmany(timeout=0.5)
+        assert anyio.current_time() - before < 20.0
+        assert group.offset(A) == 10

@@ -264,6 +264,16 @@ def test_a_topic_without_partitions_is_uncertain_only_while_the_brokers_cannot_s
     assert [view.topics["t"].is_gone for view in (late, gone, before)] == [False, True, False]
 
 
+def test_a_partition_is_gone_when_the_brokers_said_so_and_not_when_nobody_asked() -> None:
+    gone = merged(EMPTY_VIEW, topic(error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+    everything, _ = merge_metadata(EMPTY_VIEW, answer(), None)
+    vague = merged(EMPTY_VIEW, topic(error_code=ErrorCode.LEADER_NOT_AVAILABLE))
+    assert gone.is_gone(TP)
+    assert everything.is_gone(TP)
+    assert KNOWN.is_gone(TopicPartition("t", 2))
+    assert not any(view.is_gone(TP) for view in (EMPTY_VIEW, KNOWN, vague))
+
+
 def test_merging_brokers_keeps_the_topics() -> None:
     other = merged(EMPTY_VIEW, brokers=(broker(7),))
     view = merge_brokers(KNOWN, other)
