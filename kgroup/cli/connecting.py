@@ -86,7 +86,8 @@ def consumer_config(
     options: dict[str, object] = {"client_id": _CLIENT_ID}
     if common.config is not None:
         options |= read_options(common.config)
-    if environ.get(_PASSWORD):
+    # Only beside a name: the variable may be set for other programs of the same shell.
+    if environ.get(_PASSWORD) and "sasl_username" in options:
         options["sasl_password"] = environ[_PASSWORD]
     if common.bootstrap is not None:
         options["bootstrap_servers"] = common.bootstrap

@@ -7,6 +7,7 @@ import pytest
 
 from kgroup.cli.connecting import Common, consumer_config
 from kgroup.config import ConsumerConfig
+from kgroup.net.secret import Secret
 from kgroup.types import IsolationLevel
 
 
@@ -72,3 +73,23 @@ def test_options_of_the_verb_go_before_the_file(tmp_path: Path, nowhere: dict[st
     more = {"isolation_level": "read_committed"}
     found = consumer_config(Common(config=path), nowhere, more=more)
     assert found.isolation_level is IsolationLevel.READ_COMMITTED
+
+
+def test_a_password_comes_from_the_environment_and_is_shown_nowhere(
+    tmp_path: Path, nowhere: dict[str, str]
+) -> None:
+    path = tmp_path / "client.properties"
+    path.write_text(
+        "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=SCRAM-SHA-512\nsasl.username=ada\n"
+    )
+    environ = {**nowhere, "KGROUP_SASL_PASSWORD": "hunter2"}
+    found = consumer_config(Common(config=path), environ)
+    sasl = found.net().security.sasl
+    assert sasl is not None
+    assert (sasl.username, sasl.password) == ("ada", Secret("hunter2"))
+    assert "hunter2" not in repr(found) + repr(found.net())
+
+
+def test_a_password_without_a_name_beside_it_is_somebody_elses(nowhere: dict[str, str]) -> None:
+    found = consumer_config(Common(), {**nowhere, "KGROUP_SASL_PASSWORD": "hunter2"})
+    assert found.net().security.sasl is None
