@@ -10,6 +10,7 @@ import os
 import ssl
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Final, cast
 
@@ -26,7 +27,7 @@ from kgroup.net.ports import Ports
 from kgroup.net.secret import Secret
 from kgroup.net.security import SaslMechanism, SecurityProtocol, TokenSource
 from kgroup.net.settings import NetSettings
-from kgroup.offsets.reset import ResetPolicy
+from kgroup.offsets.reset import ResetPolicy, ResetRule
 from kgroup.types import DeserializeErrorPolicy, IsolationLevel
 
 __all__ = ["ConsumerConfig", "FetchSettings"]
@@ -51,6 +52,10 @@ class FetchSettings:
         request_timeout: for requests, on top of what they wait for by themselves.
         retry_backoff: first pause after a failure.
         retry_backoff_max: longest pause.
+        metadata_max_age: a replica that was named instead of a leader serves no longer than this.
+        client_rack: rack of this client; brokers name a replica in it (KIP-392), None for leaders.
+        new_partitions_from_start: whether a partition that was added after its topic was first
+            seen is read from its beginning when nothing is committed, whatever the policy.
     """
 
     min_bytes: int
@@ -59,11 +64,14 @@ class FetchSettings:
     partition_max_bytes: int
     prefetch_max_bytes: int
     isolation_level: IsolationLevel
-    reset_policy: ResetPolicy
+    reset_policy: ResetRule
     check_crcs: bool
     request_timeout: float
     retry_backoff: float
     retry_backoff_max: float
+    metadata_max_age: float
+    client_rack: str | None = None
+    new_partitions_from_start: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +95,9 @@ class ConsumerConfig:
         lease_margin: how long before the session can end the consumer stops handing out records.
         assignors: names or instances, in order of preference.
         auto_offset_reset: where to begin when nothing is committed or the log no longer holds the
-            position: "earliest", "latest", or "none" for an error. An error never resets.
+            position: "earliest", "latest", or "none" for an error; or a timedelta: the first
+            record that is no older (KIP-1106), which a text like "by_duration:PT1H30M" says too.
+            An error never resets.
         enable_auto_commit: whether positions that are done are committed by themselves.
         auto_commit_interval: how often.
         isolation_level: "read_uncommitted" or "read_committed" (KIP-98).
@@ -142,7 +152,7 @@ class ConsumerConfig:
     max_poll_interval: Duration = 300.0
     lease_margin: Duration = 0.5
     assignors: Sequence[str | Assignor] = ("range", "cooperative-sticky")
-    auto_offset_reset: str | ResetPolicy = ResetPolicy.LATEST
+    auto_offset_reset: str | timedelta | ResetRule = ResetPolicy.LATEST
     enable_auto_commit: bool = True
     auto_commit_interval: Duration = 5.0
     isolation_level: str | IsolationLevel = IsolationLevel.READ_UNCOMMITTED
@@ -304,11 +314,13 @@ class ConsumerConfig:
             partition_max_bytes=self.max_partition_fetch_bytes,
             prefetch_max_bytes=self.prefetch_max_bytes,
             isolation_level=cast("IsolationLevel", self.isolation_level),  # `normal` saw to it
-            reset_policy=cast("ResetPolicy", self.auto_offset_reset),  # `normal` saw to it
+            reset_policy=cast("ResetRule", self.auto_offset_reset),  # `normal` saw to it
             check_crcs=self.check_crcs,
             request_timeout=_seconds(self.request_timeout),
             retry_backoff=_seconds(self.retry_backoff),
             retry_backoff_max=_seconds(self.retry_backoff_max),
+            metadata_max_age=_seconds(self.metadata_max_age),
+            client_rack=self.client_rack,
         )
 
 

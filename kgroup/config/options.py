@@ -13,9 +13,9 @@ from typing import Literal, TypeAlias, TypedDict
 from kgroup.assignors import Assignor
 from kgroup.journal import Sink
 from kgroup.net.ports import Ports
-from kgroup.offsets.reset import ResetPolicy
 from kgroup.net.secret import Secret
 from kgroup.net.security import SaslMechanism, SecurityProtocol, TokenSource
+from kgroup.offsets.reset import ResetRule
 from kgroup.types import DeserializeErrorPolicy, IsolationLevel
 
 __all__ = ["ConsumerOptions", "Duration"]
@@ -38,7 +38,7 @@ class ConsumerOptions(TypedDict, total=False):
     max_poll_interval: Duration
     lease_margin: Duration
     assignors: Sequence[str | Assignor]
-    auto_offset_reset: Literal["earliest", "latest", "none"] | ResetPolicy
+    auto_offset_reset: Literal["earliest", "latest", "none"] | ResetRule | timedelta
     enable_auto_commit: bool
     auto_commit_interval: Duration
     isolation_level: Literal["read_uncommitted", "read_committed"] | IsolationLevel

@@ -13,10 +13,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, TypeVar
 
+from kgroup.config.durations import seconds_of
 from kgroup.config.security_rules import SECURITY_RULES
 from kgroup.errors import ConfigError
 from kgroup.net.ports import Ports
-from kgroup.offsets.reset import ResetPolicy
+from kgroup.offsets.reset import ResetPolicy, Since
 from kgroup.types import DeserializeErrorPolicy, IsolationLevel
 
 __all__ = ["RULES", "check_names", "normal"]
@@ -127,6 +128,28 @@ def _choice(kind: type[E]) -> Rule:
     return rule
 
 
+_RESET_WORDS: Final = _choice(ResetPolicy)
+_BY_DURATION: Final = "by_duration:"
+"""Kafka's own prefix of an age in ISO 8601's notation (KIP-1106)."""
+
+
+def _reset(name: str, value: object) -> object:
+    if isinstance(value, Since):
+        return value
+    if isinstance(value, timedelta):
+        return _since(name, value, value.total_seconds())
+    if isinstance(value, str) and value.startswith(_BY_DURATION):
+        return _since(name, value, seconds_of(value.removeprefix(_BY_DURATION)))
+    return _RESET_WORDS(name, value)
+
+
+def _since(name: str, value: object, seconds: float | None) -> Since:
+    if seconds is None or seconds < 0:
+        expected = "an age of at least 0: a timedelta, or a text like 'by_duration:PT1H30M'"
+        raise ConfigError(name, value, expected)
+    return Since(seconds)
+
+
 def _assignors(name: str, value: object) -> tuple[object, ...]:
     if isinstance(value, str) or not isinstance(value, list | tuple) or not value:
         raise ConfigError(name, value, "a list of names of assignors, or of instances")
@@ -186,7 +209,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "max_poll_interval": _POSITIVE,
         "lease_margin": _PAUSE,
         "assignors": _assignors,
-        "auto_offset_reset": _choice(ResetPolicy),
+        "auto_offset_reset": _reset,
         "enable_auto_commit": _flag,
         "auto_commit_interval": _POSITIVE,
         "isolation_level": _choice(IsolationLevel),

@@ -143,7 +143,7 @@ def assemble(
         gate=gate,
         delivery=delivery,
         reading=Reading(delivery, pulses, sink, code, ports.clock, config.poll_interval),
-        fetching=Fetching(settings, cluster, delivery.owned, pulses, sink),
+        fetching=Fetching(settings, cluster, delivery.owned, positioning, pulses, sink),
         positioning=positioning,
         committing=committing,
         auto_commit=_auto_commit(config, committing, ownership),

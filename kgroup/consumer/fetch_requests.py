@@ -2,10 +2,7 @@
 
 Decides: the order of partitions (a broker fills its answer in that order) and each one's share.
 Never: sends; believes a part of an answer that nobody asked for.
-KIPs: 227 (no sessions: id 0, epoch -1), 320 (leader epochs), 516 (topic ids).
-
-Two fields stay at their defaults on purpose. Without `rack_id` no broker sends us to a follower
-(KIP-392), without `last_fetched_epoch` none answers with a diverging epoch.
+KIPs: 227 (no sessions: id 0, epoch -1), 320 (leader epochs), 392 (racks), 516 (topic ids).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -35,11 +32,17 @@ class Asked:
         owned: whose.
         seek: number of the position.
         offset: first offset asked for.
+        leader_epoch: of the leader as it is known, None when it is not.
+        node_id: broker asked.
+        follower: whether that is a replica the leader named instead of itself.
     """
 
     owned: Owned
     seek: int
     offset: int
+    leader_epoch: int | None
+    node_id: int
+    follower: bool = False
 
 
 def fetch_request(
@@ -50,24 +53,24 @@ def fetch_request(
     max_wait: float,
     share: int,
 ) -> FetchRequest:
-    """Return the Fetch for some partitions of one leader, in the order given.
+    """Return the Fetch for some partitions of one broker, in the order given.
 
     Args:
         asked: at least one.
-        view: topic ids and leader epochs.
-        settings: bounds of the whole answer.
+        view: topic ids.
+        settings: bounds of the whole answer, and the rack of this client.
         max_wait: longest wait of the broker, seconds.
         share: most bytes of one partition.
     """
     rows: dict[str, list[FetchPartition]] = {}
     for each in asked:
-        known = view.partition(each.owned.tp)
-        epoch = None if known is None else known.leader_epoch
+        read = each.owned.position.leader_epoch
         rows.setdefault(each.owned.tp.topic, []).append(
             FetchPartition(
                 partition=each.owned.tp.partition,
-                current_leader_epoch=-1 if epoch is None else epoch,
+                current_leader_epoch=-1 if each.leader_epoch is None else each.leader_epoch,
                 fetch_offset=each.offset,
+                last_fetched_epoch=-1 if read is None else read,
                 partition_max_bytes=min(share, settings.partition_max_bytes),
             )
         )
@@ -80,6 +83,7 @@ def fetch_request(
             FetchTopic(topic=topic, topic_id=_topic_id(view, topic), partitions=tuple(partitions))
             for topic, partitions in rows.items()
         ),
+        rack_id=settings.client_rack or "",
     )
 
 

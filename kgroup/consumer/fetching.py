@@ -1,15 +1,14 @@
 """Fetching ahead: one Fetch in flight per broker, partitions in fair rotation.
 
-Decides: which partitions the next Fetch to a broker asks for, and what an answer changes.
-Never: fetches for a partition that is paused, full, not positioned or in error; lets one
-partition's stock hold up another's: each has its own equal share of the bytes held ready.
-Never keeps what came back under a claim that is over or a position that was moved:
-1. a Fetch is sent for a claim at an offset; 2. the claim ends, or the application seeks;
-3. the answer comes: its claim or its seek number is not the present one, it is dropped.
-KIPs: 98, 227, 320, 516.
+Decides: which partitions the next Fetch to a broker asks for: of a partition's leader, or of the
+replica the leader named, until that word is too old, the replica is gone, or it fails.
+Never: fetches for a partition that is paused, full, not positioned, not validated or in error;
+lets one partition's stock hold up another's: each has its own equal share of the bytes held ready.
+KIPs: 98, 227, 320, 392 (replicas close by).
 """
 
 import logging
+from collections.abc import Iterator
 from typing import Final
 
 import anyio
@@ -17,37 +16,27 @@ from anyio.abc import TaskGroup
 
 from kgroup.codes import ApiKey
 from kgroup.config import FetchSettings
-from kgroup.consumer.chunk import Chunk, read_chunk
-from kgroup.consumer.fetch_requests import Asked, answered, fetch_request
+from kgroup.consumer.fetch_answers import FetchAnswers
+from kgroup.consumer.fetch_requests import Asked, fetch_request
 from kgroup.consumer.owned import Owned, OwnedPartitions
+from kgroup.consumer.positioning import Positioning
 from kgroup.consumer.pulses import Pulses
-from kgroup.errors import (
-    BrokerError,
-    CorruptRecordError,
-    KGroupError,
-    OffsetOutOfRangeError,
-    ProtocolError,
-    TransportError,
-    UnauthorizedError,
-)
-from kgroup.journal import FetchAnswered, FetchIssued, Sink
-from kgroup.machine.reactions import Reaction, reaction
+from kgroup.errors import BrokerError, KGroupError, ProtocolError, TransportError
+from kgroup.journal import FetchIssued, Sink
 from kgroup.net.backoff import Backoff
 from kgroup.net.cluster import Cluster, Lane
-from kgroup.offsets.positions import PositionState, Received, ResetOwed
-from kgroup.offsets.reset import after_out_of_range
-from kgroup.types import IsolationLevel
-from kgroup.wire.messages import FetchRequest, FetchResponse, PartitionData
+from kgroup.offsets.positions import PositionState
 
 __all__ = ["Fetching"]
 
 log = logging.getLogger(__name__)
 
-_API: Final = ApiKey.FETCH
 _SHORT_WAIT: Final = 0.05
 """Longest wait of a broker when some of its partitions are left out because they are full: they
 must not wait for the quiet ones once they have room again."""
 _LOOK_AGAIN: Final = 1.0
+_LONGEST_WAIT: Final = 5.0
+"""Longest pause between two looks at a partition that nobody leads."""
 _MIN_SHARE: Final = 16 * 1024
 
 
@@ -58,6 +47,7 @@ class Fetching:
         settings: sizes and patience.
         cluster: connections, metadata, clock; not owned.
         owned: what is fetched for, and where it is kept.
+        positioning: knows topics and moves positions.
         pulses: waited for, and fired when something came.
         sink: takes the journal's events.
     """
@@ -67,17 +57,19 @@ class Fetching:
         settings: FetchSettings,
         cluster: Cluster,
         owned: OwnedPartitions,
+        positioning: Positioning,
         pulses: Pulses,
         sink: Sink,
     ) -> None:
         self._settings = settings
         self._cluster = cluster
         self._owned = owned
+        self._history = positioning.history
+        self._answers = FetchAnswers(settings, cluster, owned, positioning.jumps, sink)
         self._sink = sink
         self._pulses = pulses
         self._busy: set[int] = set()
         self._failures: dict[int, int] = {}
-        self._turn = 0
         self._fatal: KGroupError | None = None
 
     async def run(self) -> None:
@@ -98,28 +90,49 @@ class Fetching:
     # -- what to ask -----------------------------------------------------------------------
 
     def _start_due(self, tasks: TaskGroup) -> None:
-        now = self._cluster.ports.clock()
-        share = self._share()
+        self._history.look()
+        now, share = self._cluster.ports.clock(), self._share()
         by_node: dict[int, list[Owned]] = {}
         crowded: set[int] = set()
         for owned in self._owned:
+            owned.led_under(self._cluster.view.leader_epoch(owned.tp))
             if owned.paused or owned.position.state is not PositionState.FETCHING:
                 continue
-            leader = self._cluster.view.leader(owned.tp)
-            if leader is None:
+            source = self._source(owned, now)
+            if source is None:
                 self._seek_leader(owned, now)
             elif owned.buffered >= share:
-                crowded.add(leader)
-            elif owned.asks(now) and leader not in self._busy:
-                by_node.setdefault(leader, []).append(owned)
+                crowded.add(source)
+            elif owned.asks(now) and source not in self._busy:
+                by_node.setdefault(source, []).append(owned)
         for node_id, partitions in by_node.items():
             partitions.sort(key=lambda owned: owned.turn)
             self._busy.add(node_id)
             tasks.start_soon(self._serve, node_id, partitions, node_id in crowded)
 
+    def _source(self, owned: Owned, now: float) -> int | None:
+        """Return the broker to fetch from, None while there is none."""
+        view, replica = self._cluster.view, owned.replica
+        if replica is not None:
+            known = view.partition(owned.tp)
+            serves = known is not None and replica.node_id in known.replicas
+            gone = known is not None and replica.node_id in known.offline
+            if now < replica.until and serves and not gone and replica.node_id in view.brokers:
+                return replica.node_id
+            owned.replica = None
+        return view.leader(owned.tp)
+
     def _seek_leader(self, owned: Owned, now: float) -> None:
-        if owned.asks(now):
-            owned.put_off(now, self._settings.retry_backoff, self._settings.retry_backoff_max)
+        if not owned.asks(now):
+            return
+        settings = self._settings
+        why = "no broker that can be reached leads it"
+        owned.put_off(now, settings.retry_backoff, _LONGEST_WAIT, why)
+        known = self._cluster.view.partition(owned.tp)
+        topic = self._cluster.view.topics.get(owned.tp.topic)
+        waited_for = topic is not None and (topic.is_gone or topic.is_uncertain)
+        # What metadata itself lacks it chases by itself (`RefreshPlan`).
+        if not waited_for and (known is None or known.leader is not None):
             self._cluster.invalidate()
 
     def _share(self) -> int:
@@ -137,6 +150,7 @@ class Fetching:
         try:
             await self._fetch(node_id, partitions, crowded=crowded)
         except (TransportError, ProtocolError, TimeoutError) as error:
+            self._leave_replica(node_id, partitions)
             failures = self._failures[node_id] = self._failures.get(node_id, 0) + 1
             log.debug("fetch node=%d failed: %s", node_id, error)
             await anyio.sleep(self._pause(failures))
@@ -146,6 +160,12 @@ class Fetching:
             self._busy.discard(node_id)
             self._pulses.work.fire()
 
+    def _leave_replica(self, node_id: int, partitions: list[Owned]) -> None:
+        """Ask the leaders again: the replica they named does not answer."""
+        for owned in partitions:
+            if owned.replica is not None and owned.replica.node_id == node_id:
+                owned.replica = None
+
     def _pause(self, failures: int) -> float:
         settings = self._settings
         backoff = Backoff(settings.retry_backoff, settings.retry_backoff_max, failures=failures)
@@ -154,11 +174,9 @@ class Fetching:
     async def _fetch(self, node_id: int, partitions: list[Owned], *, crowded: bool) -> None:
         settings = self._settings
         max_wait = min(settings.max_wait, _SHORT_WAIT) if crowded else settings.max_wait
-        asked = [
-            Asked(owned, owned.position.seek, owned.position.offset)
-            for owned in partitions
-            if owned.position.offset is not None
-        ]
+        asked = list(self._questions(node_id, partitions))
+        if not asked:
+            return
         request = fetch_request(
             asked, self._cluster.view, settings, max_wait=max_wait, share=self._share()
         )
@@ -167,104 +185,18 @@ class Fetching:
         answer = await self._cluster.send(
             node_id, request, lane=Lane.FETCH, timeout=max_wait + settings.request_timeout
         )
-        self._take(asked, request, answer)
+        if self._answers.take(asked, request, answer):
+            self._pulses.news.fire()
         if answer.error_code:
             # Without a session nothing at the top concerns us: the broker cannot serve now.
-            raise TransportError(str(BrokerError(_API.name, answer.error_code)))
+            raise TransportError(str(BrokerError(ApiKey.FETCH.name, answer.error_code)))
         self._failures.pop(node_id, None)
 
-    # -- what came -------------------------------------------------------------------------
-
-    def _take(self, asked: list[Asked], request: FetchRequest, answer: FetchResponse) -> None:
-        arrived = False
-        for question, data in answered(asked, request, answer):
-            if self._still_asked(question):
-                self._settle(question, data)
-                arrived = True
-        if arrived:
-            self._pulses.news.fire()
-
-    def _still_asked(self, question: Asked) -> bool:
-        owned = question.owned
-        return (
-            self._owned.of(owned.claim) is owned
-            and owned.position.seek == question.seek
-            and owned.position.offset == question.offset
-        )
-
-    def _settle(self, question: Asked, data: PartitionData) -> None:
-        owned = question.owned
-        match reaction(_API, data.error_code):
-            case Reaction.SUCCEED:
-                self._keep(question, data)
-                return
-            case Reaction.REFRESH:
-                self._put_off(owned)
-                self._cluster.invalidate()
-            case Reaction.RETRY:
-                self._put_off(owned)
-            case Reaction.OUT_OF_RANGE:
-                self._out_of_range(question)
-            case Reaction.UNAUTHORIZED:
-                self._put_off(owned)
-                error = UnauthorizedError(_API.name, data.error_code, [owned.tp.topic])
-                owned.fail(error, blocked=False)
-            case Reaction.CORRUPT:
-                what = f"{owned.tp} at offset {question.offset}"
-                owned.fail(CorruptRecordError(what, "its leader says so"), blocked=True)
-            case _:
-                owned.fail(BrokerError(_API.name, data.error_code, str(owned.tp)), blocked=True)
-        self._tell(question, question.offset, data.error_code)
-
-    def _put_off(self, owned: Owned) -> None:
-        now = self._cluster.ports.clock()
-        owned.put_off(now, self._settings.retry_backoff, self._settings.retry_backoff_max)
-
-    def _out_of_range(self, question: Asked) -> None:
-        owned = question.owned
-        if owned.chunks:
-            # What was fetched before comes first; then the same question gets the same answer.
-            self._put_off(owned)
-            return
-        try:
-            end = after_out_of_range(self._settings.reset_policy, owned.tp, question.offset)
-        except OffsetOutOfRangeError as error:
-            owned.fail(error, blocked=True)
-            return
-        log.warning(
-            "partition=%s offset=%d out of range, reset to the %s of the log",
-            owned.tp,
-            question.offset,
-            end.value,
-        )
-        owned.position = owned.position.after(ResetOwed(question.seek, end))
-
-    def _keep(self, question: Asked, data: PartitionData) -> None:
-        owned = question.owned
-        chunk = read_chunk(
-            data,
-            question.offset,
-            committed_only=self._settings.isolation_level is IsolationLevel.READ_COMMITTED,
-            check_crcs=self._settings.check_crcs,
-        )
-        owned.succeeded()
-        owned.heard(data)
-        self._tell(question, chunk.next_offset, None)
-        if chunk.next_offset > question.offset or chunk.error is not None:
-            self._stock(question, chunk)
-        elif chunk.size:
-            # Bytes without a whole batch: asking again at once would only spin.
-            self._put_off(owned)
-
-    def _stock(self, question: Asked, chunk: Chunk) -> None:
-        owned = question.owned
-        self._turn += 1
-        owned.turn = self._turn
-        owned.chunks.append(chunk)
-        owned.blocked = chunk.error is not None
-        received = Received(question.seek, question.offset, chunk.next_offset, chunk.leader_epoch)
-        owned.position = owned.position.after(received)
-
-    def _tell(self, question: Asked, next_offset: int, error: int | None) -> None:
-        answer = FetchAnswered(question.owned.claim, question.offset, next_offset, error)
-        self._sink.emit(answer)
+    def _questions(self, node_id: int, partitions: list[Owned]) -> Iterator[Asked]:
+        view = self._cluster.view
+        for owned in partitions:
+            position, epoch = owned.position, view.leader_epoch(owned.tp)
+            if position.offset is None or position.state is not PositionState.FETCHING:
+                continue
+            follower = owned.replica is not None and owned.replica.node_id == node_id
+            yield Asked(owned, position.seek, position.offset, epoch, node_id, follower)

@@ -20,6 +20,7 @@ from kgroup.consumer.pulses import Pulses
 from kgroup.errors import ArgumentError
 from kgroup.journal import Paused, Resumed, Sink
 from kgroup.net.log_offsets import OffsetSpec
+from kgroup.offsets.positions import PositionState
 from kgroup.types import OffsetAndMetadata, TopicPartition
 
 __all__ = ["Flow"]
@@ -53,7 +54,7 @@ class Flow:
         self._sink = sink
 
     async def position(self, tp: TopicPartition, timeout: float) -> int:
-        """Return the next offset that is handed out, waiting until there is one.
+        """Return the next offset that is handed out, waiting until there is one that is good.
 
         Raises:
             NotOwnedError: the partition is not owned, or no longer.
@@ -66,23 +67,26 @@ class Flow:
                 delivery.sweep()
                 (owned,) = delivery.owned.require([tp])
                 handed = delivery.ledger.handed(owned.claim)
-                if handed is not None:
+                if handed is not None and owned.position.state is PositionState.FETCHING:
                     return handed
                 if owned.error is not None:
                     raise owned.error
                 delivery.gate.check_failure()
-                why = self._why_not(tp)
+                why = self._why_not(owned)
                 with anyio.move_on_after(_LOOK_AGAIN):
                     await self._pulses.news.wait()
         told = f": {why}" if why else ""
         raise TimeoutError(f"{tp}: no position was found within {timeout:g} s{told}")
 
-    def _why_not(self, tp: TopicPartition) -> str | None:
-        gate = self._delivery.gate
-        membership = gate.backend.membership
-        if membership.group_id is not None and membership.coordinator is None:
-            return gate.topics.why_not(tp) or "the coordinator of its group is not known"
-        return gate.topics.why_not(tp)
+    def _why_not(self, owned: Owned) -> str:
+        gate, state = self._delivery.gate, owned.position.state
+        missing = gate.topics.why_not(owned.tp)
+        if missing is not None:
+            return missing
+        why, membership = owned.trouble, gate.backend.membership
+        if why is None and membership.group_id is not None and membership.coordinator is None:
+            why = "the coordinator of its group is not known"
+        return state.value if why is None else f"{state.value}, {why}"
 
     def lag(self, tp: TopicPartition) -> int | None:
         """Return how many offsets are left to hand out, None before the first fetch."""
@@ -120,13 +124,17 @@ class Flow:
         found = await backend.committed([owned.tp for owned in asked], timeout=timeout)
         for owned, sought in asked.items():
             committed = found.get(owned.tp)
-            if committed is not None and self._unmoved(owned, sought):
+            if committed is not None and self._counts(owned) and self._unmoved(owned, sought):
                 self._positioning.seek(owned, committed.offset, committed.leader_epoch)
         return found
 
     def _asked(self, tps: Collection[TopicPartition]) -> dict[Owned, int]:
         owned = self._delivery.owned
         return {each: each.sought for each in owned.require(tps or owned.partitions)}
+
+    def _counts(self, owned: Owned) -> bool:
+        """Tell whether what is committed was committed for the present topic of the name."""
+        return not owned.renewed or self._delivery.ledger.has_committed(owned.claim)
 
     def _unmoved(self, owned: Owned, sought: int) -> bool:
         held = self._delivery.owned.of(owned.claim) is owned

@@ -11,11 +11,25 @@ from dataclasses import dataclass, field
 
 from kgroup.consumer.chunk import Chunk
 from kgroup.errors import NotOwnedError
-from kgroup.offsets.positions import Position
+from kgroup.journal import PositionMove
+from kgroup.offsets.positions import EpochChanged, Position
 from kgroup.types import Claim, TopicPartition
 from kgroup.wire.messages import PartitionData
 
-__all__ = ["Owned", "OwnedPartitions"]
+__all__ = ["Owned", "OwnedPartitions", "Replica"]
+
+
+@dataclass(frozen=True, slots=True)
+class Replica:
+    """A replica that its partition's leader named to fetch from (KIP-392).
+
+    Args:
+        node_id: the broker.
+        until: instant from which the leader is asked again.
+    """
+
+    node_id: int
+    until: float
 
 
 @dataclass(slots=True, eq=False)
@@ -34,6 +48,12 @@ class Owned:
         retry_at: instant before which nothing is asked.
         turn: number of its latest useful fetch; the lowest is asked first.
         sought: how often the application has set the position.
+        trouble: what the latest question that failed met, None after one that did not.
+        topic_id: of the topic the position belongs to, None while that is not known.
+        renewed: whether the topic was made anew since the claim began.
+        fresh: whether nothing is committed for it, and it has had no position yet.
+        move: what the journal is told of the position once it is found.
+        replica: whom to fetch from instead of the leader, None for the leader.
         high_watermark: end of the log, as the latest answer said; None before one.
         last_stable_offset: end of what transactions have decided; likewise.
         log_start_offset: first offset the log still holds; likewise.
@@ -50,6 +70,12 @@ class Owned:
     retry_at: float = 0.0
     turn: int = 0
     sought: int = 0
+    trouble: str | None = None
+    topic_id: bytes | None = None
+    renewed: bool = False
+    fresh: bool = False
+    move: PositionMove = PositionMove.RESET
+    replica: Replica | None = None
     high_watermark: int | None = None
     last_stable_offset: int | None = None
     log_start_offset: int | None = None
@@ -72,16 +98,29 @@ class Owned:
         """Set what reads raise, or clear it with None."""
         self.error, self.blocked = error, blocked
 
-    def put_off(self, now: float, pause: float, longest: float) -> None:
+    def put_off(self, now: float, pause: float, longest: float, why: str) -> None:
         """Ask later, after a pause that grows with the failures in a row."""
         self.retry_at = now + min(pause * 2.0 ** min(self.failures, 16), longest)
         self.failures += 1
+        self.trouble = why
 
     def succeeded(self) -> None:
         """Forget failures that were waited out."""
-        self.failures, self.retry_at = 0, 0.0
+        self.failures, self.retry_at, self.trouble = 0, 0.0, None
         if not self.blocked:
             self.error = None
+
+    def led_under(self, leader_epoch: int | None) -> None:
+        """Doubt the position when it is good under another leader only (KIP-320).
+
+        Whoever leads now is asked at once: what failed before was asked of another one.
+        """
+        if leader_epoch is None:
+            return
+        before = self.position
+        self.position = before.after(EpochChanged(before.seek, leader_epoch))
+        if self.position is not before:
+            self.failures, self.retry_at = 0, 0.0
 
     def heard(self, data: PartitionData) -> None:
         """Note where an answer says the log begins and ends; a broker that is silent says -1."""
@@ -94,7 +133,7 @@ class Owned:
         """Drop what is buffered and what was wrong: the position was set anew."""
         self.chunks.clear()
         self.fail(None, blocked=False)
-        self.failures, self.retry_at = 0, 0.0
+        self.failures, self.retry_at, self.trouble = 0, 0.0, None
 
 
 class OwnedPartitions:

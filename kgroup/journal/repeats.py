@@ -5,7 +5,8 @@ acknowledged commit before its claim, or in what a former owner was done with an
 Never: says whether that is allowed; the oracles of D5 and D6 and the audit do.
 
 A commit whose answer a killed process never logged lies above the last logged one, so it makes the
-bound more generous, never less. A claim whose position was moved by a seek repeats on purpose.
+bound more generous, never less. A claim whose position was moved by a seek repeats on purpose; one
+whose log lost records, or is another one, only repeats the numbers of offsets.
 """
 
 from collections.abc import Iterable
@@ -39,7 +40,7 @@ class Repeat:
         below: of these, below the last acknowledged commit before the claim; `inside` not counted.
         settled: of these, done by the claim before and given up by it without a failed commit;
             `inside` and `below` not counted.
-        sought: whether the application moved the claim's position.
+        sought: whether the application, or another log, moved the claim's position.
         floor: that last acknowledged commit, None without one.
         committed: the entry that acknowledged it, None without one.
         before: the claim before this one, None for the first.
@@ -97,7 +98,7 @@ class Repeats:
                 return self._deliver(entry, event)
             case Done(claim=claim, next_offset=offset):
                 self._put((entry.source, claim), replace(self._get(entry, claim), done=offset))
-            case PositionMoved(claim=claim, move=PositionMove.SEEK):
+            case PositionMoved(claim=claim, move=move) if move is not PositionMove.RESET:
                 self._put((entry.source, claim), replace(self._get(entry, claim), sought=True))
             case CommitStep(stage=CommitStage.OK, claim=claim, offset=offset):
                 self._accepted[claim.tp] = (offset, entry)

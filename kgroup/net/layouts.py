@@ -4,8 +4,8 @@ Decides: callers write every request in its newest layout (batches, topic ids be
 read every answer in it; this module moves the fields for a connection that speaks less. Topic ids
 of an answer come back with the names the request had beside them.
 Never: changes what is asked. Something an older version cannot say is an error, not a guess.
-KIPs: 345 (LeaveGroup in batches), 516 (topic ids), 699 (FindCoordinator in batches), 709
-(OffsetFetch of several groups).
+KIPs: 320 (leader epochs), 345 (LeaveGroup in batches), 516 (topic ids), 699 (FindCoordinator in
+batches), 709 (OffsetFetch of several groups).
 """
 
 from collections.abc import Iterable
@@ -16,7 +16,9 @@ from kgroup.errors import UnsupportedVersionError
 from kgroup.wire.messages import (
     Coordinator,
     DeleteTopicsRequest,
+    FetchPartition,
     FetchRequest,
+    FetchTopic,
     FindCoordinatorRequest,
     FindCoordinatorResponse,
     LeaveGroupRequest,
@@ -31,6 +33,7 @@ from kgroup.wire.messages import (
     OffsetFetchResponseGroup,
     OffsetFetchResponsePartitions,
     OffsetFetchResponseTopics,
+    OffsetForLeaderEpochRequest,
     ProduceRequest,
     ProduceResponse,
     TopicProduceResponse,
@@ -49,7 +52,11 @@ _DELETED_BY_NAME: Final = 5
 _FETCHED_BY_NAME: Final = 12
 _COMMITTED_BY_NAME: Final = 9
 _PRODUCED_BY_NAME: Final = 12
+_FETCHED_BLINDLY: Final = 11
 """Last version of the old layout of each API."""
+
+_EPOCHS_ASKED_BY_ANYBODY: Final = 3
+"""First version of OffsetForLeaderEpoch that needs no permission on the whole cluster."""
 
 
 def ceiling(request: Request[Any]) -> int | None:
@@ -100,8 +107,42 @@ def fit(request: Request[Any], version: int) -> Request[Any]:
         case DeleteTopicsRequest() if version <= _DELETED_BY_NAME and request.topics:
             names = tuple(topic.name for topic in request.topics if topic.name is not None)
             return DeleteTopicsRequest(topic_names=names, timeout_ms=request.timeout_ms)
+        case FetchRequest() if version <= _FETCHED_BLINDLY:
+            return _fit_fetch(request)
+        case OffsetForLeaderEpochRequest() if version < _EPOCHS_ASKED_BY_ANYBODY:
+            reason = (
+                f"version {version} is for brokers, a consumer needs {_EPOCHS_ASKED_BY_ANYBODY}"
+            )
+            raise UnsupportedVersionError(request.api_key.name, reason)
         case _:
             return request
+
+
+def _fit_fetch(request: FetchRequest) -> FetchRequest:
+    """Leave the epochs of what was read out: such brokers cannot compare them (KIP-320)."""
+    return FetchRequest(
+        max_wait_ms=request.max_wait_ms,
+        min_bytes=request.min_bytes,
+        max_bytes=request.max_bytes,
+        isolation_level=request.isolation_level,
+        session_id=request.session_id,
+        session_epoch=request.session_epoch,
+        topics=tuple(
+            FetchTopic(topic=topic.topic, partitions=tuple(map(_fit_partition, topic.partitions)))
+            for topic in request.topics
+        ),
+        forgotten_topics_data=request.forgotten_topics_data,
+        rack_id=request.rack_id,
+    )
+
+
+def _fit_partition(asked: FetchPartition) -> FetchPartition:
+    return FetchPartition(
+        partition=asked.partition,
+        current_leader_epoch=asked.current_leader_epoch,
+        fetch_offset=asked.fetch_offset,
+        partition_max_bytes=asked.partition_max_bytes,
+    )
 
 
 def _fit_offset_fetch(request: OffsetFetchRequest) -> OffsetFetchRequest:

@@ -24,11 +24,17 @@ from kgroup.wire.messages import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
     ListOffsetsRequest,
-    ListOffsetsResponse,
     ListOffsetsTopic,
 )
 
-__all__ = ["ListedOffset", "ListedOffsets", "OffsetSpec", "list_offsets"]
+__all__ = [
+    "LeaderSays",
+    "ListedOffset",
+    "ListedOffsets",
+    "OffsetSpec",
+    "ask_leader",
+    "list_offsets",
+]
 
 _CONSUMER: Final = -1
 """What a consumer sends as replica id."""
@@ -55,6 +61,19 @@ class ListedOffset:
     offset: int
     timestamp: int | None = None
     leader_epoch: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderSays:
+    """One leader's answer about one partition.
+
+    Args:
+        code: error code, 0 without one.
+        found: the place; None when there is none, or an error instead.
+    """
+
+    code: int
+    found: ListedOffset | None = None
 
 
 @dataclass(slots=True)
@@ -179,10 +198,15 @@ class _Search:
             self._failed(tp, code)
 
     async def _ask(self, node_id: int, partitions: list[TopicPartition]) -> None:
-        timeout = self._cluster.settings.request_timeout
+        assert self._view is not None
         try:
-            answer = await self._cluster.send(
-                node_id, self._request(partitions), lane=Lane.CONTROL, timeout=timeout
+            told = await ask_leader(
+                self._cluster,
+                node_id,
+                self._view,
+                {tp: self.open[tp] for tp in partitions},
+                isolation=self._isolation,
+                timeout=self._cluster.settings.request_timeout,
             )
         except (TransportError, DecodeError, TimeoutError) as error:
             for tp in partitions:
@@ -193,46 +217,17 @@ class _Search:
                 self._listed.errors[tp] = error
                 del self.open[tp]
             return
-        self._read(answer, partitions)
-
-    def _request(self, partitions: list[TopicPartition]) -> ListOffsetsRequest:
-        by_topic: dict[str, list[ListOffsetsPartition]] = {}
         for tp in partitions:
-            assert self._view is not None
-            known = self._view.partition(tp)
-            epoch = None if known is None else known.leader_epoch
-            at = self.open[tp]
-            row = ListOffsetsPartition(
-                partition_index=tp.partition,
-                current_leader_epoch=-1 if epoch is None else epoch,
-                timestamp=at.value if isinstance(at, OffsetSpec) else at,
-            )
-            by_topic.setdefault(tp.topic, []).append(row)
-        return ListOffsetsRequest(
-            replica_id=_CONSUMER,
-            isolation_level=self._isolation.value,
-            topics=tuple(
-                ListOffsetsTopic(name=name, partitions=tuple(rows))
-                for name, rows in by_topic.items()
-            ),
-        )
+            self._settle(tp, told.get(tp))
 
-    def _read(self, answer: ListOffsetsResponse, partitions: list[TopicPartition]) -> None:
-        rows: dict[TopicPartition, list[ListOffsetsPartitionResponse]] = {}
-        for topic in answer.topics:
-            for row in topic.partitions:
-                rows.setdefault(TopicPartition(topic.name, row.partition_index), []).append(row)
-        for tp in partitions:
-            match rows.get(tp, []):
-                case [row] if reaction(ApiKey.LIST_OFFSETS, row.error_code) is Reaction.NOTHING:
-                    self._found(tp, None)
-                case [row] if row.error_code:
-                    self._failed(tp, row.error_code)
-                case [row]:
-                    self._found(tp, _listed(row))
-                case several:
-                    reason = f"{len(several)} rows for {tp}"
-                    self._listed.errors[tp] = DecodeError("ListOffsets answer", reason)
+    def _settle(self, tp: TopicPartition, told: LeaderSays | None) -> None:
+        if told is None:
+            reason = f"not exactly one row for {tp}"
+            self._listed.errors[tp] = DecodeError("ListOffsets answer", reason)
+        elif told.code:
+            self._failed(tp, told.code)
+        else:
+            self._found(tp, told.found)
 
     def _found(self, tp: TopicPartition, offset: ListedOffset | None) -> None:
         self._listed.offsets[tp] = offset
@@ -245,12 +240,64 @@ class _Search:
             del self.open[tp]
 
 
-def _listed(row: ListOffsetsPartitionResponse) -> ListedOffset | None:
+async def ask_leader(
+    cluster: Cluster,
+    node_id: int,
+    view: ClusterView,
+    wanted: Mapping[TopicPartition, OffsetSpec | int],
+    *,
+    isolation: IsolationLevel,
+    timeout: float,
+) -> dict[TopicPartition, LeaderSays]:
+    """Ask one leader once; partitions its answer leaves out, or has twice, are absent (N13).
+
+    Args:
+        cluster: running.
+        node_id: whom to ask.
+        view: what says that it leads them, and under which epoch.
+        wanted: partition -> a named place, or a timestamp as for `list_offsets`.
+        isolation: with READ_COMMITTED the latest offset is the last stable one.
+        timeout: seconds.
+
+    Raises:
+        TimeoutError, TransportError, ProtocolError, UnsupportedError: as `Cluster.send`.
+    """
+    by_topic: dict[str, list[ListOffsetsPartition]] = {}
+    for tp, at in wanted.items():
+        epoch = view.leader_epoch(tp)
+        row = ListOffsetsPartition(
+            partition_index=tp.partition,
+            current_leader_epoch=-1 if epoch is None else epoch,
+            timestamp=at.value if isinstance(at, OffsetSpec) else at,
+        )
+        by_topic.setdefault(tp.topic, []).append(row)
+    request = ListOffsetsRequest(
+        replica_id=_CONSUMER,
+        isolation_level=isolation.value,
+        topics=tuple(
+            ListOffsetsTopic(name=name, partitions=tuple(rows)) for name, rows in by_topic.items()
+        ),
+        timeout_ms=round(timeout * 1000),
+    )
+    answer = await cluster.send(node_id, request, lane=Lane.CONTROL, timeout=timeout)
+    found: dict[TopicPartition, list[ListOffsetsPartitionResponse]] = {}
+    for topic in answer.topics:
+        for each in topic.partitions:
+            found.setdefault(TopicPartition(topic.name, each.partition_index), []).append(each)
+    return {tp: _said(found[tp][0]) for tp in wanted if len(found.get(tp, ())) == 1}
+
+
+def _said(row: ListOffsetsPartitionResponse) -> LeaderSays:
     """Read one answer; a negative offset means that there is no such record."""
-    if row.offset < 0:
-        return None
-    return ListedOffset(
-        offset=row.offset,
-        timestamp=row.timestamp if row.timestamp >= 0 else None,
-        leader_epoch=row.leader_epoch if row.leader_epoch >= 0 else None,
+    if reaction(ApiKey.LIST_OFFSETS, row.error_code) is Reaction.NOTHING:
+        return LeaderSays(ErrorCode.NONE)
+    if row.error_code or row.offset < 0:
+        return LeaderSays(row.error_code)
+    return LeaderSays(
+        ErrorCode.NONE,
+        ListedOffset(
+            offset=row.offset,
+            timestamp=row.timestamp if row.timestamp >= 0 else None,
+            leader_epoch=row.leader_epoch if row.leader_epoch >= 0 else None,
+        ),
     )

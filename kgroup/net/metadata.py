@@ -152,6 +152,11 @@ class ClusterView:
         leader = None if known is None else known.leader
         return leader if leader in self.brokers else None
 
+    def leader_epoch(self, tp: TopicPartition) -> int | None:
+        """Return the epoch of a partition's leadership; None when it is not known (KIP-320)."""
+        known = self.partition(tp)
+        return None if known is None else known.leader_epoch
+
     def partitions_of(self, topic: str) -> tuple[TopicPartition, ...]:
         """Return the partitions of a topic in order, none when it is not known."""
         known = self.topics.get(topic)

@@ -89,6 +89,16 @@ class Ledger:
                 lease.void = True
         self._accounts[claim] = _Account(offset, epoch, known, offset, epoch, not committed)
 
+    def renew(self, claim: Claim) -> None:
+        """Begin anew with a topic that was made anew: nothing of it is handed out or committed."""
+        self.begin(claim, 0)
+        self._accounts[claim].committed = None
+
+    def has_committed(self, claim: Claim) -> bool:
+        """Tell whether the coordinator is known to hold an offset of this claim's topic."""
+        account = self._accounts.get(claim)
+        return account is not None and account.committed is not None
+
     def end(self, claim: Claim) -> None:
         """Forget a claim that is over."""
         account = self._accounts.pop(claim, None)

@@ -12,13 +12,18 @@ KIPs: 320 (leader epochs, validation).
 Each position set by decree (reset, seek) gets a new seek number. Answers carry the number they
 were asked under, and an answer under another one changes nothing:
 1. a fetch is sent; 2. the application seeks; 3. the fetch is answered: not what was sought.
+
+A position that knows the epoch of the record before it is good under one leader, the one that
+gave it or confirmed it. Under any other leader epoch it must be confirmed before the next fetch:
+1. records up to 20 are read from a leader; 2. it dies, and an unclean election makes a replica
+leader that only has 10; 3. others write 10 more; 4. a fetch at 20 would find nothing wrong.
 """
 
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeAlias, assert_never
 
-from kgroup.offsets.reset import LogEnd
+from kgroup.offsets.reset import LogPlace
 from kgroup.types import Claim, OffsetAndMetadata
 
 __all__ = [
@@ -27,6 +32,7 @@ __all__ = [
     "Position",
     "PositionEvent",
     "PositionState",
+    "Recalled",
     "Received",
     "ResetFound",
     "ResetOwed",
@@ -59,15 +65,15 @@ class CommittedRead:
 
 @dataclass(frozen=True, slots=True)
 class ResetOwed:
-    """There is no usable position: it must be looked up at an end of the log.
+    """There is no usable position: it must be looked up in the log.
 
     Args:
         seek: number the answer that said so was asked under.
-        end: which end.
+        end: which end of the log, or which place in it.
     """
 
     seek: int
-    end: LogEnd
+    end: LogPlace
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,24 +84,33 @@ class ResetFound:
         seek: number the question was asked under.
         offset: the offset.
         leader_epoch: epoch of the record before it, None when not said.
+        checked: epoch of the leader that said so, None when not known.
     """
 
     seek: int
     offset: int
     leader_epoch: int | None = None
+    checked: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """The application chose a position; always heard.
+    """The application, or the end of what two logs share, set the position; always heard.
 
     Args:
         offset: the next to fetch.
         leader_epoch: epoch of the record before it, None when not known.
+        checked: epoch of the leader that said so, None when none did.
     """
 
     offset: int
     leader_epoch: int | None = None
+    checked: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """The position shall be what the group has committed; always heard."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,30 +122,44 @@ class Received:
         offset: first offset that was asked for.
         next_offset: where to go on, at least `offset`.
         leader_epoch: epoch of the last batch, None when there was none.
+        checked: epoch of the leader under which it was asked, None when not known.
     """
 
     seek: int
     offset: int
     next_offset: int
     leader_epoch: int | None = None
+    checked: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class EpochChanged:
-    """The partition has another leader: what was read may not be what its log holds (KIP-320)."""
+    """The partition is led under this epoch; news when the position is good under another.
+
+    Args:
+        seek: number of the position that was looked at.
+        leader_epoch: of the present leader (KIP-320).
+    """
 
     seek: int
+    leader_epoch: int
 
 
 @dataclass(frozen=True, slots=True)
 class Validated:
-    """The leader's log agrees with the position."""
+    """The leader's log agrees with the position, or nobody can tell.
+
+    Args:
+        seek: number the question was asked under.
+        checked: epoch of the leader that was asked.
+    """
 
     seek: int
+    checked: int
 
 
 PositionEvent: TypeAlias = (
-    CommittedRead | ResetOwed | ResetFound | Sought | Received | EpochChanged | Validated
+    CommittedRead | ResetOwed | ResetFound | Sought | Recalled | Received | EpochChanged | Validated
 )
 
 
@@ -144,7 +173,8 @@ class Position:
         offset: the next offset to fetch, None until the first is known.
         leader_epoch: epoch of the record before `offset`, None when not known.
         seek: number of the latest decree.
-        end: the end of the log that is looked up, None in other states.
+        end: the place in the log that is looked up, None in other states.
+        checked: leader epoch under which it is good, None when under none that is known.
     """
 
     claim: Claim
@@ -152,12 +182,15 @@ class Position:
     offset: int | None = None
     leader_epoch: int | None = None
     seek: int = 0
-    end: LogEnd | None = None
+    end: LogPlace | None = None
+    checked: int | None = None
 
     def after(self, event: PositionEvent) -> "Position":
         """Return the position after an event; itself when the event is too late to matter."""
         if isinstance(event, Sought):
-            return self._decreed(event.offset, event.leader_epoch)
+            return self._decreed(event)
+        if isinstance(event, Recalled):
+            return Position(self.claim, seek=self.seek + 1)
         if event.seek != self.seek:
             return self
         match event:
@@ -165,26 +198,27 @@ class Position:
                 return self._committed(committed)
             case ResetOwed(end=end):
                 return self._owed(end)
-            case ResetFound(offset=offset, leader_epoch=epoch):
+            case ResetFound():
                 awaited = self.state is PositionState.AWAITING_RESET
-                return self._decreed(offset, epoch) if awaited else self
+                return self._decreed(event) if awaited else self
             case Received():
                 return self._received(event)
-            case EpochChanged():
-                return self._moved(PositionState.FETCHING, PositionState.AWAITING_VALIDATION)
-            case Validated():
-                return self._moved(PositionState.AWAITING_VALIDATION, PositionState.FETCHING)
+            case EpochChanged(leader_epoch=leader_epoch):
+                return self._doubted(leader_epoch)
+            case Validated(checked=checked):
+                return self._validated(checked)
             case _:
                 assert_never(event)
 
-    def _decreed(self, offset: int, leader_epoch: int | None) -> "Position":
+    def _decreed(self, event: Sought | ResetFound) -> "Position":
         return replace(
             self,
             state=PositionState.FETCHING,
-            offset=offset,
-            leader_epoch=leader_epoch,
+            offset=event.offset,
+            leader_epoch=event.leader_epoch,
             seek=self.seek + 1,
             end=None,
+            checked=event.checked,
         )
 
     def _committed(self, committed: OffsetAndMetadata) -> "Position":
@@ -195,9 +229,10 @@ class Position:
             state=PositionState.FETCHING,
             offset=committed.offset,
             leader_epoch=committed.leader_epoch,
+            checked=None,
         )
 
-    def _owed(self, end: LogEnd) -> "Position":
+    def _owed(self, end: LogPlace) -> "Position":
         # The number rises at once: what is still in flight for the old position is void.
         return replace(
             self,
@@ -211,8 +246,20 @@ class Position:
             return self
         if event.next_offset <= event.offset:
             return self
-        epoch = self.leader_epoch if event.leader_epoch is None else event.leader_epoch
-        return replace(self, offset=event.next_offset, leader_epoch=epoch)
+        return replace(
+            self,
+            offset=event.next_offset,
+            leader_epoch=self.leader_epoch if event.leader_epoch is None else event.leader_epoch,
+            checked=self.checked if event.checked is None else event.checked,
+        )
 
-    def _moved(self, before: PositionState, after: PositionState) -> "Position":
-        return replace(self, state=after) if self.state is before else self
+    def _doubted(self, leader_epoch: int) -> "Position":
+        good = self.leader_epoch is None or self.checked == leader_epoch
+        if good or self.state is not PositionState.FETCHING:
+            return self
+        return replace(self, state=PositionState.AWAITING_VALIDATION)
+
+    def _validated(self, checked: int) -> "Position":
+        if self.state is not PositionState.AWAITING_VALIDATION:
+            return self
+        return replace(self, state=PositionState.FETCHING, checked=checked)

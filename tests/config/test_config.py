@@ -10,7 +10,7 @@ import pytest
 from kgroup.assignors import RangeAssignor
 from kgroup.config import ConsumerConfig, ConsumerOptions
 from kgroup.errors import ConfigError
-from kgroup.offsets.reset import ResetPolicy
+from kgroup.offsets.reset import ResetPolicy, Since
 from kgroup.types import IsolationLevel
 
 
@@ -48,6 +48,11 @@ def test_an_option_like_no_other_gets_no_hint() -> None:
         ("max_poll_interval", 1e9),
         ("enable_auto_commit", 1),
         ("auto_offset_reset", "newest"),
+        ("auto_offset_reset", timedelta(seconds=-1)),
+        ("auto_offset_reset", 3600),
+        ("auto_offset_reset", "by_duration:"),
+        ("auto_offset_reset", "by_duration:P1Y"),
+        ("auto_offset_reset", "by_duration:-PT1S"),
         ("isolation_level", 1),
         ("fetch_min_bytes", -1),
         ("fetch_max_bytes", 2**31),
@@ -92,6 +97,28 @@ def test_times_may_be_seconds_or_a_timedelta() -> None:
     config = ConsumerConfig(group_id="g", session_timeout=timedelta(minutes=1), fetch_max_wait=1)
     assert config.membership().session_timeout == 60.0
     assert config.fetching().max_wait == 1.0
+
+
+@pytest.mark.parametrize(
+    ("given", "age"),
+    [
+        (timedelta(hours=1), 3600.0),
+        (timedelta(), 0.0),
+        ("by_duration:PT1H30M", 5400.0),
+        ("by_duration:P2DT0.5S", 172_800.5),
+        (Since(7.0), 7.0),
+    ],
+)
+def test_a_reset_may_be_an_age(given: Any, age: float) -> None:
+    config = ConsumerConfig(group_id="g", auto_offset_reset=given)
+    assert config.fetching().reset_policy == Since(age)
+    assert ConsumerConfig.of({"client_id": "c"}, config).fetching().reset_policy == Since(age)
+
+
+@pytest.mark.parametrize("text", ["P", "PT", "P1DT", "1H", "PT1H ", "PT1H1H", "P1W", "", "PTS"])
+def test_what_is_no_length_of_time_is_refused(text: str) -> None:
+    with pytest.raises(ConfigError, match="by_duration"):
+        ConsumerConfig(auto_offset_reset=f"by_duration:{text}")
 
 
 @pytest.mark.parametrize(

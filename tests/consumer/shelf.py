@@ -14,6 +14,7 @@ from kgroup.testing.scripted_cluster import ScriptedCluster
 from kgroup.types import TopicPartition
 from kgroup.wire.messages import (
     FetchableTopicResponse,
+    FetchEpochEndOffset,
     FetchPartition,
     FetchRequest,
     FetchResponse,
@@ -31,6 +32,10 @@ from kgroup.wire.messages import (
     OffsetFetchResponseGroup,
     OffsetFetchResponsePartitions,
     OffsetFetchResponseTopics,
+    OffsetForLeaderEpochEndOffset,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderTopicResult,
     PartitionData,
 )
 from kgroup.wire.records import NewRecord, encode_batch
@@ -40,12 +45,17 @@ _BASE_OFFSET = struct.Struct(">q")
 
 @dataclass
 class Log:
-    """One partition: batches in order, and where it starts and ends."""
+    """One partition: batches in order, where it starts and ends, and what was written when.
+
+    `times` are (milliseconds, offset) in order; with `forgets_epochs` it knows no leader epoch.
+    """
 
     batches: list[tuple[int, int, bytes]] = field(default_factory=list)
     start: int = 0
     end: int = 0
     error: int = 0
+    times: list[tuple[int, int]] = field(default_factory=list)
+    forgets_epochs: bool = False
 
     def append(self, *values: bytes, epoch: int = 0) -> None:
         """Write one batch; keys say the offset."""
@@ -59,6 +69,26 @@ class Log:
         struct.pack_into(">i", stamped, 12, epoch)
         self.batches.append((self.end, self.end + count, bytes(stamped)))
         self.end += count
+
+    def truncate(self, offset: int) -> None:
+        """Lose everything from a batch's first offset on, as after an unclean election."""
+        self.batches = [batch for batch in self.batches if batch[0] < offset]
+        self.end = offset
+
+    def epoch_end(self, epoch: int, leader_epoch: int) -> tuple[int, int]:
+        """Return the largest epoch not above one, and where it ends; -1, -1 when nobody knows."""
+        epochs = [int.from_bytes(data[12:16], "big") for _, _, data in self.batches]
+        if self.forgets_epochs or epoch > leader_epoch:
+            return -1, -1
+        above = [
+            batch[0] for batch, known in zip(self.batches, epochs, strict=True) if known > epoch
+        ]
+        known = max((each for each in epochs if each <= epoch), default=epoch)
+        return known, min(above, default=self.end)
+
+    def at_time(self, timestamp: int) -> int:
+        """Return the first offset at or after a time, -1 when there is none."""
+        return next((offset for at, offset in self.times if at >= timestamp), -1)
 
     def read(self, offset: int, limit: int) -> bytes:
         """Return whole batches from the one that holds `offset`; the first even if too large."""
@@ -76,12 +106,14 @@ class Shelf(ScriptedCluster):
         super().__init__(brokers, topics=topics)
         self.logs: dict[TopicPartition, Log] = defaultdict(Log)
         self.committed: dict[TopicPartition, int] = {}
+        self.committed_epochs: dict[TopicPartition, int] = {}
         self.commit_error = 0
         for broker in self.brokers:
             broker.on(FetchRequest, self.fetch)
             broker.on(ListOffsetsRequest, self.list_offsets)
             broker.on(OffsetFetchRequest, self.offset_fetch)
             broker.on(OffsetCommitRequest, self.offset_commit)
+            broker.on(OffsetForLeaderEpochRequest, self.epoch_ends)
 
     def fill(self, tp: TopicPartition, count: int, *, per_batch: int = 10) -> None:
         """Write records whose values are their offsets."""
@@ -90,6 +122,16 @@ class Shelf(ScriptedCluster):
             last = min(first + per_batch, log.end + count)
             log.append(*(b"%d" % offset for offset in range(first, last)))
             count -= last - first
+
+    def recreate(self, topic: str, partitions: int) -> None:
+        """Delete a topic and make it anew, empty, under another id."""
+        self.add_topic(topic, partitions)
+        for tp in [each for each in self.logs if each.topic == topic]:
+            del self.logs[tp]
+
+    def epoch(self, tp: TopicPartition) -> int:
+        """Return the present leader's epoch."""
+        return self.topics[tp.topic].partitions[tp.partition].epoch
 
     @property
     def fetches(self) -> list[FetchRequest]:
@@ -124,8 +166,13 @@ class Shelf(ScriptedCluster):
         return answer if useful else Delayed(answer, request.max_wait_ms / 1000)
 
     def _read(self, tp: TopicPartition, asked: FetchPartition, left: int) -> PartitionData:
+        if tp.topic not in self.topics:
+            return _failed(tp, ErrorCode.UNKNOWN_TOPIC_ID)
         log = self.logs[tp]
-        code, records = log.error, b""
+        code, records = log.error or self._fenced(tp, asked.current_leader_epoch), b""
+        parted = None if code else self._parted(tp, asked)
+        if parted is not None:
+            return parted
         if not code and not log.start <= asked.fetch_offset <= log.end:
             code = ErrorCode.OFFSET_OUT_OF_RANGE
         if not code and left > 0:
@@ -138,13 +185,52 @@ class Shelf(ScriptedCluster):
             records=records,
         )
 
+    def _fenced(self, tp: TopicPartition, epoch: int) -> int:
+        if epoch < 0 or epoch == self.epoch(tp):
+            return 0
+        older = epoch < self.epoch(tp)
+        return ErrorCode.FENCED_LEADER_EPOCH if older else ErrorCode.UNKNOWN_LEADER_EPOCH
+
+    def _parted(self, tp: TopicPartition, asked: FetchPartition) -> PartitionData | None:
+        """Compare what was fetched last with the log, as brokers do when told (KIP-320)."""
+        if asked.last_fetched_epoch < 0:
+            return None
+        log = self.logs[tp]
+        epoch, end = log.epoch_end(asked.last_fetched_epoch, self.epoch(tp))
+        agrees = epoch == asked.last_fetched_epoch and end >= asked.fetch_offset
+        if agrees or not log.start <= asked.fetch_offset:
+            return None
+        code = 0 if end >= 0 else ErrorCode.OFFSET_OUT_OF_RANGE
+        return _failed(tp, code, FetchEpochEndOffset(epoch=epoch, end_offset=end))
+
+    def epoch_ends(self, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
+        topics = []
+        for topic in request.topics:
+            rows = []
+            for asked in topic.partitions:
+                tp = TopicPartition(topic.topic, asked.partition)
+                log = self.logs[tp]
+                code = log.error or self._fenced(tp, asked.current_leader_epoch)
+                epoch, end = log.epoch_end(asked.leader_epoch, self.epoch(tp))
+                rows.append(
+                    OffsetForLeaderEpochEndOffset(
+                        error_code=code,
+                        partition=asked.partition,
+                        leader_epoch=-1 if code else epoch,
+                        end_offset=-1 if code else end,
+                    )
+                )
+            topics.append(OffsetForLeaderTopicResult(topic=topic.topic, partitions=tuple(rows)))
+        return OffsetForLeaderEpochResponse(topics=tuple(topics))
+
     def list_offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
         topics = []
         for topic in request.topics:
             rows = []
             for asked in topic.partitions:
                 log = self.logs[TopicPartition(topic.name, asked.partition_index)]
-                offset = {-1: log.end, -2: log.start}[asked.timestamp]
+                ends = {-1: log.end, -2: log.start}
+                offset = ends.get(asked.timestamp, log.at_time(asked.timestamp))
                 rows.append(
                     ListOffsetsPartitionResponse(
                         partition_index=asked.partition_index,
@@ -163,6 +249,9 @@ class Shelf(ScriptedCluster):
                 OffsetFetchResponsePartitions(
                     partition_index=number,
                     committed_offset=self.committed.get(TopicPartition(topic.name, number), -1),
+                    committed_leader_epoch=self.committed_epochs.get(
+                        TopicPartition(topic.name, number), -1
+                    ),
                     metadata="",
                 )
                 for number in topic.partition_indexes
@@ -186,6 +275,19 @@ class Shelf(ScriptedCluster):
                 )
             topics.append(OffsetCommitResponseTopic(name=topic.name, partitions=tuple(rows)))
         return OffsetCommitResponse(topics=tuple(topics))
+
+
+def _failed(
+    tp: TopicPartition, code: int, diverging: FetchEpochEndOffset | None = None
+) -> PartitionData:
+    return PartitionData(
+        partition_index=tp.partition,
+        error_code=code,
+        high_watermark=-1,
+        diverging_epoch=diverging or FetchEpochEndOffset(),
+        aborted_transactions=None,
+        records=b"",
+    )
 
 
 def offsets_of(batches: Mapping[TopicPartition, object]) -> dict[TopicPartition, list[int]]:

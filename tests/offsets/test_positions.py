@@ -10,6 +10,7 @@ from kgroup.offsets.positions import (
     Position,
     PositionEvent,
     PositionState,
+    Recalled,
     Received,
     ResetFound,
     ResetOwed,
@@ -25,7 +26,7 @@ S = PositionState
 NEW = Position(CLAIM)
 RESETTING = NEW.after(ResetOwed(0, LogEnd.START))
 AT_TEN = NEW.after(CommittedRead(0, OffsetAndMetadata(10, leader_epoch=4)))
-CHECKING = AT_TEN.after(EpochChanged(0))
+CHECKING = AT_TEN.after(EpochChanged(0, 5))
 
 EVENTS: list[PositionEvent] = [
     CommittedRead(0, OffsetAndMetadata(3)),
@@ -33,8 +34,9 @@ EVENTS: list[PositionEvent] = [
     ResetFound(0, 3),
     Sought(3),
     Received(0, 10, 12),
-    EpochChanged(0),
-    Validated(0),
+    EpochChanged(0, 5),
+    Validated(0, 5),
+    Recalled(),
 ]
 
 
@@ -49,10 +51,13 @@ EVENTS: list[PositionEvent] = [
         (AT_TEN, Received(0, 10, 12), S.FETCHING, 12),
         (AT_TEN, ResetOwed(0, LogEnd.START), S.AWAITING_RESET, 10),
         (AT_TEN, Sought(3), S.FETCHING, 3),
-        (AT_TEN, EpochChanged(0), S.AWAITING_VALIDATION, 10),
-        (CHECKING, Validated(0), S.FETCHING, 10),
+        (AT_TEN, Recalled(), S.AWAITING_COMMITTED, None),
+        (AT_TEN, EpochChanged(0, 5), S.AWAITING_VALIDATION, 10),
+        (CHECKING, Validated(0, 5), S.FETCHING, 10),
         (CHECKING, ResetOwed(0, LogEnd.END), S.AWAITING_RESET, 10),
         (CHECKING, Sought(3), S.FETCHING, 3),
+        (CHECKING, Recalled(), S.AWAITING_COMMITTED, None),
+        (RESETTING, Recalled(), S.AWAITING_COMMITTED, None),
     ],
 )
 def test_an_event_moves_the_position(
@@ -67,16 +72,16 @@ def test_an_event_moves_the_position(
     [
         (NEW, ResetFound(0, 3)),
         (NEW, Received(0, 10, 12)),
-        (NEW, EpochChanged(0)),
-        (NEW, Validated(0)),
+        (NEW, EpochChanged(0, 5)),
+        (NEW, Validated(0, 5)),
         (RESETTING, CommittedRead(1, OffsetAndMetadata(3))),
         (RESETTING, Received(1, 10, 12)),
-        (RESETTING, EpochChanged(1)),
+        (RESETTING, EpochChanged(1, 5)),
         (AT_TEN, CommittedRead(0, OffsetAndMetadata(3))),
         (AT_TEN, ResetFound(0, 3)),
         (AT_TEN, Received(0, 9, 12)),
         (AT_TEN, Received(0, 10, 10)),
-        (AT_TEN, Validated(0)),
+        (AT_TEN, Validated(0, 5)),
         (CHECKING, Received(0, 10, 12)),
         (CHECKING, CommittedRead(0, OffsetAndMetadata(3))),
     ],
@@ -93,12 +98,36 @@ def test_an_answer_from_before_a_seek_changes_nothing(
     before: Position, event: PositionEvent
 ) -> None:
     sought = before.after(Sought(100))
-    assert isinstance(event, Sought) or sought.after(event) is sought
+    assert isinstance(event, Sought | Recalled) or sought.after(event) is sought
 
 
 def test_a_fetch_carries_the_epoch_of_its_last_batch_on() -> None:
     assert AT_TEN.after(Received(0, 10, 12, 6)).leader_epoch == 6
     assert AT_TEN.after(Received(0, 10, 12)).leader_epoch == 4
+
+
+@pytest.mark.parametrize(
+    "good",
+    [
+        CHECKING.after(Validated(0, 5)),
+        AT_TEN.after(Received(0, 10, 12, 4, checked=5)),
+        RESETTING.after(ResetFound(1, 3, 4, checked=5)),
+        AT_TEN.after(Sought(3, 4, checked=5)),
+    ],
+)
+def test_a_position_is_good_under_one_leader_epoch_only(good: Position) -> None:
+    assert good.state is S.FETCHING
+    assert good.after(EpochChanged(good.seek, 5)) is good
+    assert good.after(EpochChanged(good.seek, 6)).state is S.AWAITING_VALIDATION
+
+
+def test_a_position_that_was_read_as_committed_is_good_under_no_leader() -> None:
+    assert AT_TEN.after(EpochChanged(0, 4)).state is S.AWAITING_VALIDATION
+
+
+def test_a_position_without_an_epoch_cannot_be_validated() -> None:
+    sought = AT_TEN.after(Sought(3))
+    assert sought.after(EpochChanged(sought.seek, 6)) is sought
 
 
 @given(st.lists(st.sampled_from(EVENTS), max_size=12))

@@ -43,6 +43,8 @@ class PositionMove(Enum):
 
     RESET = "reset"
     SEEK = "seek"
+    TRUNCATED = "truncated"
+    RECREATED = "recreated"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +65,13 @@ class OffsetRead:
 
 @dataclass(frozen=True, slots=True)
 class PositionMoved:
-    """A position was set by the reset policy or by a seek.
+    """A position was set by the reset policy, by a seek, or because the log is another one.
 
     Args:
         claim: the period of ownership.
         offset: the next offset to fetch.
-        move: reset or seek.
+        move: by the policy; by a seek; to where the logs part, because the log lost records that
+            were read (KIP-320); to the beginning, because the topic was made anew (KIP-516).
     """
 
     KIND: ClassVar[str] = "position"
