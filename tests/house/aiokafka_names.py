@@ -132,7 +132,7 @@ def _text(name: str, value: object) -> str:
     if name == "client_id" and isinstance(value, str) and value.startswith("aiokafka-"):
         return "'aiokafka-' + version"
     if isinstance(value, Enum):
-        return repr(value.name.lower())
+        return repr(value.value if isinstance(value.value, str) else value.name.lower())
     if isinstance(value, tuple):
         return f"({', '.join(getattr(each, '__name__', repr(each)) for each in value)})"
     return repr(value)

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from tests.house import api, reference_pages, surface
+from tests.house import api, porting, reference_pages, surface
 from tests.pages import DOCS
 from tests.pages import PAGES as TABLES
 
@@ -18,6 +18,7 @@ __all__ = ["PAGES", "write"]
 PAGES: Final[Mapping[Path, Callable[[], str]]] = MappingProxyType(
     {
         api.PAGE: api.render,
+        porting.PAGE: porting.render,
         DOCS / "public-surface.md": surface.render,
         **{DOCS / name: page for name, page in TABLES.items()},
         **{DOCS / "reference" / name: page for name, page in reference_pages.PAGES.items()},

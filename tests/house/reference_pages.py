@@ -215,7 +215,7 @@ def _options() -> str:
 
 def _shown_value(default: object) -> str:
     if isinstance(default, Enum):
-        return repr(default.name.lower())
+        return repr(default.value if isinstance(default.value, str) else default.name.lower())
     return repr(default)
 
 

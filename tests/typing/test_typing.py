@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.house.api import exported
+from tests.house.porting import programs
 from tests.typing.checkers import ROOT, mypy, pyright, unfinished_types
 
 USES, WRONG = (Path(__file__).with_name(name) for name in ("uses.py", "wrong.py"))
@@ -35,6 +36,16 @@ def test_without_its_comments_every_wrong_use_is_an_error(checker: Checker, tmp_
     bare = tmp_path / "bare.py"
     bare.write_text(MARKED.sub("", text), encoding="utf-8")
     assert {int(error.split(":")[1]) for error in checker([bare])} == marked
+
+
+@both
+def test_the_programs_of_the_page_on_porting_are_taken(checker: Checker, tmp_path: Path) -> None:
+    files = []
+    for number, (_, after) in enumerate(programs().values()):
+        files.append(tmp_path / f"program_{number}.py")
+        files[-1].write_text(after, encoding="utf-8")
+    assert len(files) == 3
+    assert not checker(files)
 
 
 def test_the_package_says_that_it_is_typed() -> None:

@@ -4,6 +4,7 @@ Each `assert_type` says what a user's editor shows at that place.
 """
 
 import json
+import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -45,6 +46,7 @@ from kgroup.assignors import (
     GroupSubscription,
     RebalanceProtocol,
 )
+from kgroup.errors import DeserializationError
 
 Raw = bytes | None
 
@@ -97,6 +99,32 @@ def options_as_keywords(assignor: Assignor) -> None:
     Consumer("a", group_id="g", assignors=(assignor, BUILT_IN["range"], "roundrobin"))
     Consumer("a", group_id="g", max_poll_records=None, enable_auto_commit=False)
     Consumer("a", group_id="g", journal=Path("events.jsonl"))
+    Consumer("a", group_id="g", auto_offset_reset=timedelta(hours=1))
+    Consumer("a", group_id="g", value=to_order, on_deserialize_error="skip")
+
+
+def options_of_security(context: ssl.SSLContext) -> None:
+    Consumer("a", security_protocol="SSL", ssl_context=context)
+    Consumer("a", security_protocol="SSL", ssl_cafile=Path("ca.pem"), ssl_check_hostname=False)
+    Consumer(
+        "a",
+        security_protocol="SASL_SSL",
+        sasl_mechanism="SCRAM-SHA-512",
+        sasl_username="reader",
+        sasl_password="secret",
+    )
+
+    async def fetch_token() -> str:
+        return "token"
+
+    oauth = ConsumerConfig(
+        security_protocol="SASL_PLAINTEXT",
+        sasl_mechanism="OAUTHBEARER",
+        sasl_oauth_token=fetch_token,
+        sasl_oauth_extensions={"pool": "a"},
+    )
+    assert_type(Consumer("a", config=oauth), Consumer[Raw, Raw])
+    Consumer("a", sasl_mechanism="OAUTHBEARER", sasl_oauth_token=lambda: "token")
 
 
 def options_as_one_value() -> None:
@@ -139,6 +167,9 @@ async def records() -> None:
             assert_type(record.headers, tuple[tuple[str, bytes | None], ...])
             assert_type(record.leader_epoch, int | None)
             assert_type(record.tp, TopicPartition)
+            assert_type(record.claim, Claim | None)
+            assert_type(record.error, DeserializationError | None)
+            assert_type(await consumer.commit(record), CommitOutcome)
 
 
 async def many_and_one(consumer: Consumer[str | None, Order], tp: TopicPartition) -> None:
@@ -148,6 +179,8 @@ async def many_and_one(consumer: Consumer[str | None, Order], tp: TopicPartition
         assert_type((where, batch.values()), tuple[TopicPartition, list[Order]])
     assert_type(await consumer.getone(), Record[str | None, Order])
     assert_type(await consumer.getone(tp, timeout=1.0), Record[str | None, Order])
+    for batch in found.values():
+        assert_type(await consumer.commit(batch), CommitOutcome)
 
 
 # -- offsets -----------------------------------------------------------------------------------
@@ -162,6 +195,23 @@ async def commits(consumer: Consumer[Raw, Raw], tp: TopicPartition) -> None:
     assert_type(outcome.partitions, Mapping[TopicPartition, PartitionOutcome])
     found = await consumer.committed(tp)
     assert_type(found, Mapping[TopicPartition, OffsetAndMetadata | None])
+
+
+def tell(outcome: CommitOutcome) -> None:
+    assert_type(outcome.ok, bool)
+
+
+async def tell_later(outcome: CommitOutcome) -> None:
+    assert_type(outcome.failed(), dict[TopicPartition, PartitionOutcome])
+
+
+def commits_without_waiting(
+    consumer: Consumer[Raw, Order], batch: Batch[Raw, Order], record: Record[Raw, Order]
+) -> None:
+    consumer.commit_soon()
+    consumer.commit_soon(batch, tell)
+    consumer.commit_soon(record, callback=tell_later)
+    consumer.commit_soon({batch.partition: batch.next_offset}, lambda outcome: None)
 
 
 async def a_failed_commit_tells_each_partition(consumer: Consumer[Raw, Raw]) -> None:
@@ -231,6 +281,7 @@ async def the_group(consumer: Consumer[Raw, Raw], tp: TopicPartition) -> None:
     async for membership in consumer.membership_changes():
         assert_type(membership, Membership)
     consumer.enforce_rebalance("partitions are uneven")
+    consumer.close_soon(leave=Leave.LEAVE)
     await consumer.close(timeout=10.0, leave=Leave.REMAIN)
 
 

@@ -51,6 +51,18 @@ def a_time_as_text() -> None:
     Consumer("orders", session_timeout="10s")  # type: ignore[call-overload]  # pyright: ignore[reportArgumentType]
 
 
+def a_protocol_in_small_letters() -> None:
+    Consumer("orders", security_protocol="ssl")  # type: ignore[call-overload]  # pyright: ignore[reportArgumentType]
+
+
+def a_mechanism_that_is_not_there() -> None:
+    Consumer("orders", sasl_mechanism="GSSAPI")  # type: ignore[call-overload]  # pyright: ignore[reportArgumentType]
+
+
+def a_way_with_bad_records_nobody_knows() -> None:
+    Consumer("orders", on_deserialize_error="ignore")  # type: ignore[call-overload]  # pyright: ignore[reportArgumentType]
+
+
 def topics_in_a_list() -> None:
     Consumer(["orders"])  # type: ignore[call-overload]  # pyright: ignore[reportArgumentType]
 
@@ -115,6 +127,20 @@ async def a_commit_by_topic_name(consumer: Consumer[Raw, Raw]) -> None:
 
 async def a_commit_of_a_pair(consumer: Consumer[Raw, Raw], tp: TopicPartition) -> None:
     await consumer.commit({tp: (5, "metadata")})  # type: ignore[dict-item]  # pyright: ignore[reportArgumentType]
+
+
+async def a_commit_of_values(consumer: Consumer[Raw, int], batch: Batch[Raw, int]) -> None:
+    await consumer.commit(batch.values())  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+async def a_commit_in_the_background_that_is_awaited(consumer: Consumer[Raw, Raw]) -> None:
+    await consumer.commit_soon()  # type: ignore[func-returns-value, misc]  # pyright: ignore[reportGeneralTypeIssues]
+
+
+def a_callback_that_takes_offsets_and_an_error(consumer: Consumer[Raw, Raw]) -> None:
+    def told(offsets: dict[TopicPartition, int], error: Exception | None) -> None: ...
+
+    consumer.commit_soon(callback=told)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
 
 async def a_commit_that_is_not_awaited(consumer: Consumer[Raw, Raw]) -> CommitOutcome:
