@@ -22,7 +22,7 @@ from kgroup.net.cluster import Cluster
 from kgroup.net.group_lag import GroupLag, PartitionLag, group_lag
 from kgroup.types import TopicPartition
 
-__all__ = ["Asked", "Look", "lag", "lag_json", "lag_table", "watch"]
+__all__ = ["Asked", "Look", "Show", "lag", "lag_json", "lag_table", "watch"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
