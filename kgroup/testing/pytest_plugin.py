@@ -1,9 +1,10 @@
 """The pytest plugin of kgroup: real Kafka brokers as fixtures, and a list of which test used which.
 
 Decides: how long a broker lives. `kafka` is one node for the whole run (0.3 GB, idle between
-tests). `kafka_cluster` is three brokers and a controller for one module; tests may kill its nodes,
-and each test finds it whole again. Both may be up at once; where times are measured, keep such
-tests in a module of their own and away from others by `-k` or `-m`.
+tests), `kafka_secure` one with TLS, SASL and access rules. `kafka_cluster` is three brokers and a
+controller for one module; tests may kill its nodes, and each test finds it whole again. Several
+may be up at once; where times are measured, keep such tests in a module of their own and away
+from others by `-k` or `-m`.
 Never: imports the broker supply before a test asks for a broker, or hides that there is none: the
 test is skipped with a message that names the three ways to have one.
 """
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kgroup.errors import UnsupportedError
+from kgroup.errors import MissingExtraError, UnsupportedError
 
 if TYPE_CHECKING:
     from kgroup.testing.kafka import RealKafka
@@ -24,6 +25,7 @@ __all__ = [
     "kafka_391",
     "kafka_cluster",
     "kafka_cluster_of_module",
+    "kafka_secure",
     "pytest_configure",
     "pytest_runtest_call",
     "pytest_terminal_summary",
@@ -48,6 +50,15 @@ def kafka(request: pytest.FixtureRequest) -> "Iterator[RealKafka]":
 def kafka_391(request: pytest.FixtureRequest) -> "Iterator[RealKafka]":
     """One node of Kafka 3.9.1, the last version with the old group coordinator by default."""
     yield from _kafka(request, "3.9.1", brokers=1)
+
+
+@pytest.fixture(scope="session")
+def kafka_secure(request: pytest.FixtureRequest) -> "Iterator[RealKafka]":
+    """One node with TLS, SASL and access rules; its `access` says how to get in."""
+    from kgroup.testing.kafka import DEFAULT_VERSION  # noqa: PLC0415
+
+    version = getattr(request, "param", DEFAULT_VERSION)
+    yield from _kafka(request, version, brokers=1, secure=True)
 
 
 @pytest.fixture(scope="module")
@@ -92,12 +103,15 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             terminalreporter.write_line(f"  {count:4} {module}")
 
 
-def _kafka(request: pytest.FixtureRequest, version: str, *, brokers: int) -> "Iterator[RealKafka]":
+def _kafka(
+    request: pytest.FixtureRequest, version: str, *, brokers: int, secure: bool = False
+) -> "Iterator[RealKafka]":
     from kgroup.testing.kafka import RealKafka  # noqa: PLC0415
 
     try:
-        started = RealKafka.start(version, brokers, progress=_progress(request.config))
-    except UnsupportedError as error:
+        progress = _progress(request.config)
+        started = RealKafka.start(version, brokers, secure=secure, progress=progress)
+    except (UnsupportedError, MissingExtraError) as error:
         pytest.skip(str(error))
     with started:
         reason = _unfit(started, version, brokers)

@@ -10,14 +10,15 @@ import os
 import shutil
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from kgroup.errors import IllegalStateError
 from kgroup.testing.kafka.cache import cache_folder, locked
 from kgroup.testing.kafka.guardian import end_process, is_running
 from kgroup.testing.kafka.jars import DEFAULT_VERSION, Progress, check_version, silent
-from kgroup.testing.kafka.local import FOLDER_PREFIX, start_local
+from kgroup.testing.kafka.local import FOLDER_PREFIX, LocalKafka, start_local
+from kgroup.testing.kafka.secured import Certificates, SecureAccess
 from kgroup.testing.kafka.supply import find_program
 
 __all__ = ["BrokerProcess", "BrokerState", "down", "status", "up"]
@@ -50,6 +51,7 @@ class BrokerState:
         bootstrap: `host:port` of each, separated by commas.
         folder: where its data is; every process has it in its command line.
         processes: brokers, and the controller of a larger cluster.
+        listeners: secured listener -> `host:port` of each broker; empty when nothing is secured.
     """
 
     version: str
@@ -57,6 +59,14 @@ class BrokerState:
     bootstrap: str
     folder: str
     processes: tuple[BrokerProcess, ...]
+    listeners: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def access(self) -> SecureAccess | None:
+        """How to use its secured listeners, None without any."""
+        if not self.listeners:
+            return None
+        return SecureAccess(self.listeners, Certificates(Path(self.folder) / "certificates"))
 
     @property
     def running(self) -> tuple[BrokerProcess, ...]:
@@ -68,6 +78,7 @@ def up(
     version: str = DEFAULT_VERSION,
     brokers: int = 1,
     *,
+    secure: bool = False,
     environ: Mapping[str, str] = os.environ,
     progress: Progress = silent,
 ) -> BrokerState:
@@ -76,27 +87,33 @@ def up(
     Args:
         version: of Kafka.
         brokers: 1 or 3.
+        secure: whether there are listeners with TLS and SASL beside the open one.
         environ: where JAVA_HOME, PATH and the cache folder are read.
         progress: is told in words how far it is.
 
     Raises:
         IllegalStateError: another one is running.
         UnsupportedError: no broker can run as a process of this machine.
+        MissingExtraError: a secured one needs trustme.
     """
     check_version(version)
     cache = cache_folder(environ)
     with locked(cache / "broker.lock"):
         present = _read(cache)
         if present is not None and len(present.running) == len(present.processes):
-            if (present.version, present.brokers) == (version, brokers):
+            wanted = (version, brokers, secure)
+            if (present.version, present.brokers, bool(present.listeners)) == wanted:
                 return present
+            kind = "secured" if present.listeners else "open"
             raise IllegalStateError(
-                f"Kafka {present.version} with {present.brokers} broker(s) is running on "
+                f"Kafka {present.version} with {present.brokers} {kind} broker(s) is running on "
                 f"{present.bootstrap}; end it first: kgroup broker down"
             )
         if present is not None:
             _end(present)
-        return _start(cache, version, brokers, environ, progress)
+        program = find_program(version, environ=environ, progress=progress)
+        cluster = start_local(program, version, brokers, secure=secure, progress=progress)
+        return _remember(cache, cluster)
 
 
 def status(environ: Mapping[str, str] = os.environ) -> BrokerState | None:
@@ -115,16 +132,15 @@ def down(environ: Mapping[str, str] = os.environ) -> BrokerState | None:
         return present
 
 
-def _start(
-    cache: Path, version: str, brokers: int, environ: Mapping[str, str], progress: Progress
-) -> BrokerState:
-    program = find_program(version, environ=environ, progress=progress)
-    cluster = start_local(program, version, brokers, progress=progress)
+def _remember(cache: Path, cluster: LocalKafka) -> BrokerState:
     processes = tuple(
         BrokerProcess(node_id, pid, str(cluster.log_file(node_id)))
         for node_id, pid in cluster.pids.items()
     )
-    state = BrokerState(version, brokers, cluster.bootstrap, str(cluster.folder), processes)
+    listeners = {} if cluster.access is None else dict(cluster.access.addresses)
+    brokers = len(cluster.nodes)
+    folder = str(cluster.folder)
+    state = BrokerState(cluster.version, brokers, cluster.bootstrap, folder, processes, listeners)
     _write(cache, state)
     # Only now: until the state is written, nobody else could end it.
     cluster.release()

@@ -8,16 +8,18 @@ Sources: KIP-500 (KRaft), KIP-848 (group.consumer.*), KIP-932 (share.coordinator
 import secrets
 import socket
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 
 from kgroup.errors import ConfigError
+from kgroup.testing.kafka.secured import LISTENERS, Certificates, secure_properties
 
 __all__ = [
     "BROKER_COUNTS",
     "LOOPBACK",
     "ClusterPlan",
     "NodePlan",
+    "certificates_of",
     "free_ports",
     "new_cluster_id",
     "plan_cluster",
@@ -67,6 +69,7 @@ class NodePlan:
         internal_port: where the other brokers connect, None for a controller that is no broker.
         controller_port: where the quorum connects, None for a broker that is no controller.
         heap_mb: largest Java heap, megabytes.
+        secure_ports: secured listener -> where clients connect; empty when nothing is secured.
     """
 
     node_id: int
@@ -74,6 +77,7 @@ class NodePlan:
     internal_port: int | None
     controller_port: int | None
     heap_mb: int
+    secure_ports: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def is_broker(self) -> bool:
@@ -112,9 +116,22 @@ class ClusterPlan:
         """`host:port` of every broker, separated by commas."""
         return ",".join(f"{LOOPBACK}:{node.client_port}" for node in self.brokers)
 
+    @property
+    def is_secure(self) -> bool:
+        """Whether it has secured listeners beside the open one."""
+        return bool(self.brokers[0].secure_ports)
+
+    def addresses(self) -> dict[str, str]:
+        """Return listener -> `host:port` of every broker, separated by commas."""
+        found = {"PLAINTEXT": self.bootstrap}
+        for name in self.brokers[0].secure_ports:
+            ports = (node.secure_ports[name] for node in self.brokers)
+            found[name] = ",".join(f"{LOOPBACK}:{port}" for port in ports)
+        return found
+
 
 def plan_cluster(
-    version: str, brokers: int, *, settings: Mapping[str, str] | None = None
+    version: str, brokers: int, *, settings: Mapping[str, str] | None = None, secure: bool = False
 ) -> ClusterPlan:
     """Lay out a cluster on free ports.
 
@@ -123,6 +140,7 @@ def plan_cluster(
         brokers: 1 (broker and controller in one process) or 3 (and a controller of their own, so
             that the death of a broker does not disturb the quorum).
         settings: broker settings that win over kgroup's.
+        secure: whether there are listeners with TLS and SASL beside the open one.
 
     Raises:
         ConfigError: another number of brokers.
@@ -136,7 +154,13 @@ def plan_cluster(
         nodes = [NodePlan(_CONTROLLER_ID, None, None, next(ports), heap_mb=256)]
         for node_id in range(1, brokers + 1):
             nodes.append(NodePlan(node_id, next(ports), next(ports), None, heap_mb=384))
+    if secure:
+        nodes = [_secured(node, ports) if node.is_broker else node for node in nodes]
     return ClusterPlan(version, new_cluster_id(), tuple(nodes), dict(settings or {}))
+
+
+def _secured(node: NodePlan, ports: Iterator[int]) -> NodePlan:
+    return replace(node, secure_ports={name: next(ports) for name in LISTENERS})
 
 
 def new_cluster_id() -> str:
@@ -157,6 +181,15 @@ def free_ports() -> Iterator[int]:
             yield port
 
 
+def certificates_of(data: PurePath) -> Certificates:
+    """Return where the certificates of a node's cluster are.
+
+    Args:
+        data: folder of the node's log, `<cluster>/<node>/data`.
+    """
+    return Certificates(data.parent.parent / "certificates")
+
+
 def server_properties(plan: ClusterPlan, node: NodePlan, data: PurePath) -> str:
     """Render the `server.properties` of one node.
 
@@ -174,9 +207,7 @@ def server_properties(plan: ClusterPlan, node: NodePlan, data: PurePath) -> str:
         "node.id": str(node.node_id),
         "controller.quorum.voters": f"{controller.node_id}@{LOOPBACK}:{controller.controller_port}",
         "controller.listener.names": "CONTROLLER",
-        "listener.security.protocol.map": (
-            "CLIENT:PLAINTEXT,INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT"
-        ),
+        "listener.security.protocol.map": ",".join(_protocols(plan)),
         "listeners": ",".join(
             f"{name}://{LOOPBACK}:{port}" for name, port in _listeners(node) if port is not None
         ),
@@ -184,9 +215,11 @@ def server_properties(plan: ClusterPlan, node: NodePlan, data: PurePath) -> str:
     }
     if node.is_broker:
         lines["advertised.listeners"] = ",".join(
-            f"{name}://{LOOPBACK}:{port}" for name, port in _listeners(node)[:2]
+            f"{name}://{LOOPBACK}:{port}" for name, port in _listeners(node) if name != "CONTROLLER"
         )
         lines["inter.broker.listener.name"] = "INTERNAL"
+    if plan.is_secure:
+        lines |= secure_properties(certificates_of(data))
     lines |= plan.settings
     return "".join(f"{key}={value}\n" for key, value in sorted(lines.items()))
 
@@ -196,7 +229,16 @@ def _listeners(node: NodePlan) -> tuple[tuple[str, int | None], ...]:
         ("CLIENT", node.client_port),
         ("INTERNAL", node.internal_port),
         ("CONTROLLER", node.controller_port),
+        *node.secure_ports.items(),
     )
+
+
+def _protocols(plan: ClusterPlan) -> Iterator[str]:
+    for name in ("CLIENT", "INTERNAL", "CONTROLLER"):
+        yield f"{name}:PLAINTEXT"
+    if plan.is_secure:
+        for name, protocol in LISTENERS.items():
+            yield f"{name}:{protocol}"
 
 
 def _roles(node: NodePlan) -> Iterator[str]:

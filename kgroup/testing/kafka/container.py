@@ -22,6 +22,7 @@ from kgroup.testing.kafka.config import (
 )
 from kgroup.testing.kafka.jars import Progress, silent
 from kgroup.testing.kafka.ready import wait_ready
+from kgroup.testing.kafka.secured import SecureAccess
 
 __all__ = [
     "Container",
@@ -89,6 +90,11 @@ class ContainerKafka:
     def nodes(self) -> tuple[int, ...]:
         """Ids of the brokers."""
         return tuple(node.node_id for node in self.plan.brokers)
+
+    @property
+    def access(self) -> SecureAccess | None:
+        """Nothing: what is secured here is not known."""
+        return None
 
     def describe(self) -> str:
         """Say in words what it is."""

@@ -10,6 +10,7 @@ from typing import NoReturn
 from kgroup.errors import ConnectionLostError, NoBrokerError, UnsupportedError
 from kgroup.testing.kafka.probe import Probe
 from kgroup.testing.kafka.ready import parse_bootstrap
+from kgroup.testing.kafka.secured import SecureAccess
 from kgroup.wire.messages import MetadataRequest
 
 __all__ = ["GivenKafka", "find_given"]
@@ -31,6 +32,11 @@ class GivenKafka:
     def __init__(self, bootstrap: str, nodes: tuple[int, ...]) -> None:
         self.bootstrap = bootstrap
         self.nodes = nodes
+
+    @property
+    def access(self) -> SecureAccess | None:
+        """Nothing: what is secured here is not known."""
+        return None
 
     def describe(self) -> str:
         """Say in words what it is."""

@@ -12,11 +12,13 @@ from functools import partial
 from pathlib import Path
 
 from kgroup.errors import ConfigError
+from kgroup.testing.kafka.acls import Acl, AclResource, add_acls
 from kgroup.testing.kafka.config import LOOPBACK, ClusterPlan, plan_cluster
 from kgroup.testing.kafka.guardian import Guardian
 from kgroup.testing.kafka.jars import Progress, silent
 from kgroup.testing.kafka.node import KafkaStartError, Node, Program
 from kgroup.testing.kafka.ready import Address, wait_ready
+from kgroup.testing.kafka.secured import USERS, Certificates, SecureAccess, make_certificates
 
 __all__ = ["FOLDER_PREFIX", "LocalKafka", "start_local"]
 
@@ -75,6 +77,13 @@ class LocalKafka:
         java = self.program.java
         return f"Kafka {self.version}, {size}, local with {java}, {self.bootstrap}"
 
+    @property
+    def access(self) -> SecureAccess | None:
+        """How to use its secured listeners, None without any."""
+        if not self.plan.is_secure:
+            return None
+        return SecureAccess(self.plan.addresses(), Certificates(self.folder / "certificates"))
+
     def start(self, timeout: float = _START_TIMEOUT) -> None:
         """Start all nodes and return when they serve groups.
 
@@ -85,10 +94,14 @@ class LocalKafka:
         self._guardian.start()
         with ExitStack() as undo:
             undo.callback(self.close)
+            if self.plan.is_secure:
+                make_certificates(self.folder / "certificates")
             self._format()
             for node in self._nodes.values():
                 self._launch(node)
             self._wait_ready(timeout)
+            if self.plan.is_secure:
+                _allow_everything(self.plan.bootstrap)
             undo.pop_all()
 
     def kill(self, node_id: int) -> None:
@@ -167,6 +180,13 @@ class LocalKafka:
         return self._nodes[node_id]
 
 
+def _allow_everything(bootstrap: str) -> None:
+    """Let the first user do whatever a client can do, until a test denies it."""
+    user = next(iter(USERS))
+    names = {AclResource.TOPIC: "*", AclResource.GROUP: "*", AclResource.CLUSTER: "kafka-cluster"}
+    add_acls(bootstrap, *(Acl(user, resource, name) for resource, name in names.items()))
+
+
 def _check_alive(nodes: Sequence[Node]) -> None:
     for node in nodes:
         node.check_alive()
@@ -178,6 +198,7 @@ def start_local(
     brokers: int,
     *,
     settings: Mapping[str, str] | None = None,
+    secure: bool = False,
     progress: Progress = silent,
 ) -> LocalKafka:
     """Start a cluster on free ports.
@@ -187,6 +208,7 @@ def start_local(
         version: of Kafka; the program's jars are of it.
         brokers: 1 or 3.
         settings: broker settings that win over kgroup's.
+        secure: whether there are listeners with TLS and SASL beside the open one.
         progress: is told in words how far it is.
 
     Raises:
@@ -194,7 +216,7 @@ def start_local(
         TimeoutError: it takes too long.
     """
     for attempt in range(1, _ATTEMPTS + 1):
-        plan = plan_cluster(version, brokers, settings=settings)
+        plan = plan_cluster(version, brokers, settings=settings, secure=secure)
         folder = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX))
         cluster = LocalKafka(plan, folder, program)
         progress(f"Kafka {version}: starting {len(plan.nodes)} process(es) on {plan.bootstrap}")

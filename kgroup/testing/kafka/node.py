@@ -13,6 +13,7 @@ from pathlib import Path
 from kgroup.errors import KGroupError
 from kgroup.testing.kafka.config import ClusterPlan, NodePlan, server_properties
 from kgroup.testing.kafka.java import Java
+from kgroup.testing.kafka.secured import scram_users
 
 __all__ = ["QUICK_JVM", "KafkaStartError", "Node", "Program"]
 
@@ -106,7 +107,9 @@ class Node:
         self.folder.mkdir(parents=True)
         text = server_properties(self.cluster, self.plan, self.folder / "data")
         self._properties.write_text(text, encoding="utf-8")
-        options = ("--cluster-id", self.cluster.cluster_id, "--config", str(self._properties))
+        options = ["--cluster-id", self.cluster.cluster_id, "--config", str(self._properties)]
+        if self.cluster.is_secure:
+            options += scram_users()
         return self._run("kafka.tools.StorageTool", 128, "format", *options)
 
     def start(self) -> None:

@@ -25,6 +25,7 @@ from kgroup.testing.kafka.jars import (
 from kgroup.testing.kafka.java import MINIMUM_RELEASE, find_java
 from kgroup.testing.kafka.local import start_local
 from kgroup.testing.kafka.node import Program
+from kgroup.testing.kafka.secured import SecureAccess
 
 __all__ = ["BOOTSTRAP_VARIABLE", "RealKafka", "Supply", "find_program"]
 
@@ -49,6 +50,8 @@ class Supply(Protocol):
     def bootstrap(self) -> str: ...
     @property
     def nodes(self) -> tuple[int, ...]: ...
+    @property
+    def access(self) -> SecureAccess | None: ...
     def describe(self) -> str: ...
     def kill(self, node_id: int) -> None: ...
     def stop(self, node_id: int) -> None: ...
@@ -74,6 +77,7 @@ class RealKafka:
         brokers: int = 1,
         *,
         settings: Mapping[str, str] | None = None,
+        secure: bool = False,
         environ: Mapping[str, str] = os.environ,
         progress: Progress = silent,
     ) -> Self:
@@ -83,35 +87,58 @@ class RealKafka:
             version: of Kafka, one of `VERSIONS`; a given Kafka has the version it has.
             brokers: 1, or 3 with a controller of their own.
             settings: broker settings that win over kgroup's; a given Kafka keeps its own.
+            secure: whether there are listeners with TLS and SASL beside the open one; see
+                `access`. Only a process of this machine has them.
             environ: where KGROUP_BOOTSTRAP, JAVA_HOME, PATH and the cache folder are read.
             progress: is told in words how far it is.
 
         Raises:
             ConfigError: an unknown version, or another number of brokers.
             NoBrokerError: KGROUP_BOOTSTRAP names a Kafka that does not answer.
-            UnsupportedError: this machine has none of the three ways; the message names them.
+            UnsupportedError: this machine has none of the three ways, or for a secured one no
+                Java; the message names them.
+            MissingExtraError: a secured one needs trustme.
             KafkaStartError: a process of this machine ended by itself.
             TimeoutError: it does not get ready in time.
         """
         check_version(version)
         given = environ.get(BOOTSTRAP_VARIABLE)
+        if given and secure:
+            raise UnsupportedError(
+                f"a secured Kafka is started by kgroup; unset {BOOTSTRAP_VARIABLE} for it"
+            )
         if given:
             return cls(find_given(given))
         try:
             program = find_program(version, environ=environ, progress=progress)
         except UnsupportedError as error:
-            if not engine_runs(environ):
+            if secure or not engine_runs(environ):
                 raise UnsupportedError(
                     f"no real Kafka can be had here: {error}. One of three ways is needed:\n{_WAYS}"
                 ) from error
             container = start_container(version, brokers, settings=settings, progress=progress)
             return cls(container)
-        return cls(start_local(program, version, brokers, settings=settings, progress=progress))
+        return cls(
+            start_local(
+                program, version, brokers, settings=settings, secure=secure, progress=progress
+            )
+        )
 
     @property
     def bootstrap(self) -> str:
         """`host:port` of its brokers, separated by commas."""
         return self._supply.bootstrap
+
+    @property
+    def access(self) -> SecureAccess:
+        """How to use its secured listeners.
+
+        Raises:
+            UnsupportedError: it was not started with `secure`.
+        """
+        if self._supply.access is None:
+            raise UnsupportedError(f"{self.describe()}: it has no secured listeners")
+        return self._supply.access
 
     @property
     def version(self) -> str | None:
