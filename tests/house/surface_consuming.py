@@ -142,7 +142,17 @@ CONSUMING: Final = (
         "`batch.columns()` gives offsets, timestamps and bounds over one buffer; no Arrow yet",
         (("consumer/test_reading.py", "test_values_and_columns_are_the_same_records"),),
     ),
-    Row("Command line", _LATER, "not tried on a real broker yet"),
+    Row(
+        "Command line",
+        _YES,
+        "[`kgroup`](cli.md): consume, groups, lag, topics; each with `--json`",
+        (
+            ("real/test_cli.py", "test_records_are_printed_as_lines_of_json"),
+            ("real/test_cli.py", "test_a_group_is_listed_and_shown_with_its_member"),
+            ("real/test_cli.py", "test_lag_is_watched_while_a_group_reads"),
+            ("real/test_cli.py", "test_a_topic_is_made_listed_described_and_deleted"),
+        ),
+    ),
     Row(
         "A test double for users",
         _LATER,

@@ -56,19 +56,16 @@ GROUP: Final = (
                 "real/test_static_members.py",
                 "test_the_older_of_two_twins_is_fenced_and_reads_nothing_more",
             ),
-            ("membership/test_static.py", "test_every_request_of_a_member_carries_its_instance_id"),
+            ("real/test_symptoms_member.py", "test_26_every_request_carries_the_instance_id"),
         ),
     ),
     Row(
         "Removal of members by an operator",
-        _LATER,
-        "`kgroup groups evict GROUP --instance ID` is there; not tried on a real broker yet",
+        _YES,
+        "`kgroup groups evict GROUP --instance ID`",
         (
+            ("real/test_cli.py", "test_a_static_member_that_died_is_evicted"),
             ("net/test_admin.py", "test_a_static_member_is_evicted_by_its_instance_id"),
-            (
-                "cli/test_groups_topics.py",
-                "test_members_are_evicted_by_instance_and_by_id_with_a_reason",
-            ),
         ),
     ),
     Row(
@@ -76,7 +73,7 @@ GROUP: Final = (
         _YES,
         "",
         (
-            ("real/test_versions.py", "test_two_members_join_consume_commit_hand_over_and_close"),
+            ("real/test_symptoms_member.py", "test_a_member_id_is_assigned_once"),
             ("consumer/test_classic_backend_rounds.py", "test_a_first_join_takes_two_steps"),
             ("membership/test_leaving.py", "test_a_member_that_is_only_pending_leaves_too"),
         ),
@@ -86,18 +83,13 @@ GROUP: Final = (
         _YES,
         "`close(leave=Leave.LEAVE | Leave.REMAIN)`; by default a static member remains",
         (
-            ("real/test_static_members.py", "test_a_restart_within_the_session_is_not_noticed"),
             (
-                "real/test_consumer.py",
-                "test_ten_thousand_records_survive_a_member_that_joins_and_one_that_leaves",
+                "real/test_symptoms_member.py",
+                "test_26_a_static_member_leaves_by_its_instance_only_when_it_is_told_to",
             ),
             (
-                "consumer/test_classic_backend_leaving.py",
-                "test_a_static_member_stays_unless_it_is_told_to_leave",
-            ),
-            (
-                "consumer/test_classic_backend_leaving.py",
-                "test_a_dynamic_member_that_remains_says_nothing",
+                "real/test_symptoms_member.py",
+                "test_26_a_dynamic_member_that_remains_keeps_its_place_until_its_session_ends",
             ),
         ),
     ),
@@ -169,6 +161,10 @@ GROUP: Final = (
             (
                 "real/test_frozen_member.py",
                 "test_a_member_frozen_past_its_session_delivers_nothing_on_waking",
+            ),
+            (
+                "real/test_symptoms_member.py",
+                "test_23_what_moves_in_a_round_is_revoked_and_never_lost",
             ),
             ("consumer/test_ownership.py", "test_nothing_is_committed_after_lost"),
         ),
