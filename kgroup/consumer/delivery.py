@@ -15,6 +15,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from kgroup.consumer.chunk import Segment
+from kgroup.consumer.damage import stop
 from kgroup.consumer.gate import Gate
 from kgroup.consumer.owned import Owned, OwnedPartitions
 from kgroup.consumer.passed_over import PassedOver
@@ -175,7 +176,7 @@ class Delivery:
     def _exhausted(self, owned: Owned) -> None:
         chunk = owned.chunks.popleft()
         if chunk.error is not None:
-            owned.fail(chunk.error, blocked=True)
+            stop(owned, chunk)
         handed = self.ledger.handed(owned.claim)
         if handed is not None and chunk.at > handed:
             self.ledger.skip(owned.claim, chunk.at)
