@@ -7,6 +7,7 @@ dropped is collected.
 
 import logging
 import weakref
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -15,6 +16,7 @@ from anyio.abc import TaskGroup
 
 from kgroup.config import ConsumerConfig
 from kgroup.consumer.assembly import Coordination, Parts, assemble, classic
+from kgroup.consumer.closing import Closing
 from kgroup.consumer.listener import Listener, sound
 from kgroup.consumer.root import Root
 from kgroup.consumer.subscribing import Subscribing
@@ -53,6 +55,7 @@ class Life:
         self._parts: Parts | None = None
         self._root: Root | None = None
         self._tasks: TaskGroup | None = None
+        self._closing = Closing()
 
     async def __aenter__(self) -> Self:
         """Start everything and wait for a broker, at most `bootstrap_timeout`.
@@ -70,6 +73,7 @@ class Life:
         parts = assemble(self._config, self._coordination, whole)
         parts.calls.listener = self._listener
         root = Root(self._config, parts)
+        self._closing.enter()
         self._parts, self._root = parts, root
         self._tasks = tasks = anyio.create_task_group()
         await tasks.__aenter__()
@@ -106,9 +110,22 @@ class Life:
         """
         if self._root is None or self._parts is None:
             return
-        self._root.close_soon(timeout, leave)
+        self._root.close_soon(timeout, leave, task=anyio.get_current_task().id)
         if not self._parts.calls.inside:
             await self._root.closed()
+
+    def close_soon(self, *, timeout: float = 5.0, leave: Leave = Leave.DEFAULT) -> None:
+        """Have the consumer closed, without waiting: from any thread, or from a signal handler.
+
+        Readers end as they do after `close`, so a loop over records or batches is left, and the
+        `async with` around it waits for the rest. Does nothing before the consumer is entered.
+
+        Args:
+            timeout: seconds after which it is over, counted from when the loop hears of it.
+            leave: whether the group is told.
+        """
+        if self._root is not None:
+            self._closing.soon(partial(self._root.close_soon, timeout, leave))
 
     def _entered(self, *, running: bool = False) -> Parts:
         if self._parts is None or self._root is None:

@@ -41,12 +41,12 @@ class _Request:
     Args:
         deadline: instant by which it is over.
         leave: what the coordinator is told.
-        task: the task that asked; its own batch is not waited for.
+        task: the task that asked; its own batch is not waited for. None when no task did.
     """
 
     deadline: float
     leave: Leave
-    task: int
+    task: int | None
 
 
 class Root:
@@ -66,11 +66,17 @@ class Root:
 
     # -- from outside ----------------------------------------------------------------------
 
-    def close_soon(self, timeout: float, leave: Leave) -> None:
-        """Begin to close; the first request counts."""
+    def close_soon(self, timeout: float, leave: Leave, *, task: int | None = None) -> None:
+        """Begin to close; the first request counts.
+
+        Args:
+            timeout: seconds until it is over.
+            leave: what the coordinator is told.
+            task: the task that asks, None for none.
+        """
         if self._request is None:
             deadline = self._parts.ports.clock() + timeout
-            self._request = _Request(deadline, leave, anyio.get_current_task().id)
+            self._request = _Request(deadline, leave, task)
             self._parts.gate.close()
             self._requested.set()
 
@@ -182,7 +188,7 @@ class Root:
         await self._parts.committing.end(max(request.deadline - self._parts.ports.clock(), 0.0))
         self._tell_stop(request)
 
-    async def _work_in_hand(self, asker: int) -> None:
+    async def _work_in_hand(self, asker: int | None) -> None:
         while self._parts.delivery.at_work(asker):
             await self._parts.pulses.news.wait()
 

@@ -1,0 +1,101 @@
+"""`close_soon`: asked for from anywhere, carried out on the loop."""
+
+import threading
+from collections.abc import Callable
+
+import anyio
+import pytest
+
+from kgroup.consumer.closing import Closing
+from kgroup.errors import ClosedError
+from kgroup.types import Leave
+from tests.consumer.entered import A, Stage, entered, staged
+from tests.consumer.shelf import Shelf
+
+pytestmark = pytest.mark.anyio
+
+
+def full() -> Shelf:
+    shelf = Shelf(t=1)
+    shelf.fill(A, 50)
+    return shelf
+
+
+def in_a_thread(ask: Callable[[], None]) -> None:
+    """Ask, and see that asking did not wait for the loop: it stands still here."""
+    thread = threading.Thread(target=ask)
+    thread.start()
+    thread.join(timeout=5.0)
+    assert not thread.is_alive()
+
+
+async def ask_in_a_thread(stage: Stage) -> None:
+    in_a_thread(lambda: stage.consumer.close_soon(leave=Leave.REMAIN))
+    await anyio.sleep(0.1)
+
+
+async def test_another_thread_can_end_a_loop_and_the_batch_in_hand_is_waited_for() -> None:
+    async with entered(full(), max_poll_records=10) as stage:
+        await stage.give(A)
+        count = 0
+        async for batch in stage.consumer.batches():
+            async with batch:
+                count += len(batch)
+                await (ask_in_a_thread(stage) if count == 20 else anyio.sleep(0.1))
+        assert count == 20
+    assert stage.group.left is Leave.REMAIN
+    assert stage.group.offsets[A] == 20
+
+
+async def test_another_thread_can_wake_a_reader_that_waits() -> None:
+    async with entered(Shelf(t=1)) as stage, anyio.create_task_group() as tasks:
+
+        async def read() -> None:
+            with pytest.raises(ClosedError):
+                await stage.consumer.getone()
+
+        tasks.start_soon(read)
+        await anyio.sleep(1)
+        before = anyio.current_time()
+        in_a_thread(stage.consumer.close_soon)
+    assert anyio.current_time() - before < 1
+
+
+async def test_its_own_loop_may_ask_too_and_close_waits_for_the_rest() -> None:
+    async with entered(full()) as stage:
+        await stage.give(A)
+        stage.consumer.close_soon()
+        assert stage.consumer.owns(A)  # nothing happens at the call
+        await anyio.sleep(0.1)
+        await stage.consumer.close()
+        assert not stage.consumer.owns(A)
+
+
+async def test_the_first_wish_counts() -> None:
+    async with entered(full()) as stage:
+        await stage.give(A)
+        in_a_thread(lambda: stage.consumer.close_soon(leave=Leave.LEAVE))
+        in_a_thread(lambda: stage.consumer.close_soon(leave=Leave.REMAIN))
+        await anyio.sleep(1)
+    assert stage.group.left is Leave.LEAVE
+
+
+async def test_before_entering_and_after_the_end_it_does_nothing() -> None:
+    stage = staged(Shelf(t=1), "t")
+    stage.consumer.close_soon()
+    async with stage.consumer:
+        assert await stage.consumer.getmany() == {}
+    stage.consumer.close_soon()
+    in_a_thread(stage.consumer.close_soon)
+
+
+def test_a_wish_after_the_loop_is_over_does_nothing() -> None:
+    for backend in ("asyncio", "trio"):
+        closing, called = Closing(), []
+
+        async def enter(closing: Closing = closing) -> None:
+            closing.enter()
+
+        anyio.run(enter, backend=backend)
+        closing.soon(lambda: called.append("called"))  # noqa: B023 - it must not be called
+        assert called == []
