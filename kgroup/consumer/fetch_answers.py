@@ -11,6 +11,7 @@ KIPs: 98, 320 (truncation), 392 (replicas close by), 951 (new leaders named at o
 from kgroup.codes import ApiKey, error_name
 from kgroup.config import FetchSettings
 from kgroup.consumer.chunk import Chunk, read_chunk
+from kgroup.consumer.damage import asks_again
 from kgroup.consumer.fetch_requests import Asked, answered
 from kgroup.consumer.jumps import Jumps
 from kgroup.consumer.owned import Owned, OwnedPartitions, Replica
@@ -144,13 +145,16 @@ class FetchAnswers:
             committed_only=self._settings.isolation_level is IsolationLevel.READ_COMMITTED,
             check_crcs=self._settings.check_crcs,
         )
-        owned.succeeded()
+        if asks_again(owned, chunk, question.offset):
+            self._put_off(owned, "its records are damaged")
+        else:
+            owned.succeeded()
         self._tell(question, chunk.next_offset, None)
         if chunk.next_offset > question.offset or chunk.error is not None:
             self._stock(question, chunk)
-        elif chunk.size:
-            # Bytes without a whole batch: asking again at once would only spin.
-            self._put_off(owned, "its leader sends bytes without a whole batch")
+        elif chunk.size and not owned.refetches:
+            # Batches from before the position only: asking again at once would only spin.
+            self._put_off(owned, "its leader sends nothing but what was read")
 
     def _follow(self, question: Asked, node_id: int) -> None:
         """Fetch from the replica a leader names (KIP-392); a follower names none."""

@@ -46,6 +46,7 @@ class Owned:
         blocked: whether nothing more is asked for until a seek.
         failures: failed questions in a row.
         retry_at: instant before which nothing is asked.
+        refetches: how often damaged records at the position were asked for again.
         turn: number of its latest useful fetch; the lowest is asked first.
         sought: how often the application has set the position.
         trouble: what the latest question that failed met, None after one that did not.
@@ -68,6 +69,7 @@ class Owned:
     blocked: bool = False
     failures: int = 0
     retry_at: float = 0.0
+    refetches: int = 0
     turn: int = 0
     sought: int = 0
     trouble: str | None = None
@@ -134,6 +136,7 @@ class Owned:
         self.chunks.clear()
         self.fail(None, blocked=False)
         self.failures, self.retry_at, self.trouble = 0, 0.0, None
+        self.refetches = 0
 
 
 class OwnedPartitions:
