@@ -14,7 +14,7 @@ from typing import Final, assert_never
 import anyio
 from anyio.abc import TaskGroup
 
-from kgroup.codes import ApiKey, error_name
+from kgroup.codes import ApiKey, ErrorCode, error_name
 from kgroup.config import FetchSettings
 from kgroup.consumer.delivery import Delivery
 from kgroup.consumer.jumps import Jumps
@@ -36,7 +36,7 @@ from kgroup.net.cluster import Cluster
 from kgroup.net.log_offsets import LeaderSays, ListedOffset, OffsetSpec, ask_leader
 from kgroup.offsets.positions import CommittedRead, PositionState, ResetOwed
 from kgroup.offsets.reset import LogEnd, LogPlace, Since, after_no_commit
-from kgroup.types import OffsetAndMetadata
+from kgroup.types import OffsetAndMetadata, TopicPartition
 
 __all__ = ["Positioning"]
 
@@ -155,7 +155,8 @@ class Positioning:
                 [owned.tp for owned in waiting], timeout=self._settings.request_timeout
             )
         except BrokerError as error:
-            for owned in waiting:
+            # What a closed topic has nothing to do with is asked again at once, without it.
+            for owned in (each for each in waiting if _is_about(error, each.tp)):
                 self._put_off(owned, str(error))
                 owned.fail(error, blocked=False)
             self._tell()
@@ -301,3 +302,9 @@ class Positioning:
             owned.position = owned.position.after(ResetOwed(lookup.seek, LogEnd.END))
         else:
             self._put_off(owned, "its leader named no offset")
+
+
+def _is_about(error: BrokerError, tp: TopicPartition) -> bool:
+    """Tell whether a refusal to read committed offsets is about a partition."""
+    one_by_one = error.code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    return not (one_by_one and isinstance(error, UnauthorizedError)) or tp.topic in error.resources

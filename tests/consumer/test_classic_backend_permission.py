@@ -5,7 +5,7 @@ Authorisation errors are no failures: every read raises them while they last, an
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import anyio
 import pytest
@@ -13,11 +13,17 @@ import pytest
 from kgroup.codes import ApiKey, ErrorCode
 from kgroup.consumer import Consumer
 from kgroup.errors import CommitFailedError, UnauthorizedError
-from kgroup.types import Cause, ChangeKind, MemberState, OwnershipChange
-from kgroup.wire.messages import JoinGroupRequest
+from kgroup.types import Cause, ChangeKind, MemberState, OwnershipChange, TopicPartition
+from kgroup.wire.messages import (
+    JoinGroupRequest,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    OffsetFetchResponsePartitions,
+)
 from tests.consumer.entered import A, Bytes, config_for
 from tests.consumer.shelf import Shelf
 from tests.contracts.application import until
+from tests.scripted_answers import offsets_answer
 from tests.scripted_group import ScriptedGroup
 
 CLOSED = ErrorCode.GROUP_AUTHORIZATION_FAILED
@@ -177,3 +183,44 @@ async def test_closing_a_consumer_of_a_closed_group_takes_no_time() -> None:
         before = anyio.current_time()
         await on.consumer.close(timeout=5.0)
         assert anyio.current_time() - before < 1.0
+
+
+def closed_topic(request: OffsetFetchRequest, name: str) -> OffsetFetchResponse:
+    """Answer with nothing committed, and that one topic is closed."""
+    answer = offsets_answer(request, {})
+
+    def row(each: OffsetFetchResponsePartitions, topic: str) -> OffsetFetchResponsePartitions:
+        code = ErrorCode.TOPIC_AUTHORIZATION_FAILED if topic == name else 0
+        return replace(each, error_code=code)
+
+    return OffsetFetchResponse(
+        groups=tuple(
+            replace(
+                group,
+                topics=tuple(
+                    replace(each, partitions=tuple(row(p, each.name) for p in each.partitions))
+                    for each in group.topics
+                ),
+            )
+            for group in answer.groups
+        )
+    )
+
+
+async def test_a_closed_topic_hides_no_other_when_committed_offsets_are_read() -> None:
+    other = TopicPartition("u", 0)
+    async with member(u=1) as on:
+        on.shelf.fill(other, 3)
+        broker = on.group.coordinator
+        broker.on(OffsetFetchRequest, lambda request: closed_topic(request, "u"))
+        owns = on.consumer.owns
+        await until(lambda: owns(A) and owns(other), 30.0, "both are owned")
+        for offset in range(20):
+            assert (await on.consumer.getone(A, timeout=30.0)).offset == offset
+        for _ in range(2):
+            with pytest.raises(UnauthorizedError) as caught:
+                await on.consumer.getone(other, timeout=30.0)
+            assert caught.value.resources == ("u",)
+        broker.on(OffsetFetchRequest, on.group.answer)
+        await anyio.sleep(5.0)
+        assert (await on.consumer.getone(other, timeout=30.0)).offset == 0
