@@ -1,10 +1,13 @@
 """Where reading begins and goes on: committed, reset, sought, paused."""
 
+from datetime import timedelta
+
 import anyio
 import pytest
 
 from kgroup.errors import ArgumentError, NoOffsetError, NotOwnedError, OffsetOutOfRangeError
 from kgroup.journal import Delivered, OffsetRead, PositionMoved
+from kgroup.testing.virtual_time import WALL_AT_START
 from kgroup.types import TopicPartition
 from kgroup.wire.messages import ListOffsetsRequest, OffsetFetchRequest
 from tests.consumer.entered import A, B, by_hand, entered
@@ -34,6 +37,38 @@ async def test_without_a_committed_offset_the_policy_decides(policy: str, offset
         assert await stage.consumer.position(A) == offset
         (moved,) = stage.events(PositionMoved)
         assert moved.offset == offset
+
+
+async def test_a_reset_by_age_begins_at_the_first_record_that_is_no_older() -> None:
+    shelf = Shelf(t=2)
+    shelf.fill(A, 10)
+    shelf.fill(B, 10)
+    now = round(WALL_AT_START * 1000)
+    shelf.logs[A].times = [(now - 3_700_000, 0), (now - 3_500_000, 6)]
+    async with by_hand(shelf, A, B, auto_offset_reset=timedelta(hours=1)) as stage:
+        assert await stage.consumer.position(A) == 6
+        assert await stage.consumer.position(B) == 10, "nothing is that young: the end of the log"
+        (first, *_) = shelf.broker(1).seen_of(ListOffsetsRequest)
+        assert isinstance(first.request, ListOffsetsRequest)
+        asked = {row.timestamp for row in first.request.topics[0].partitions}
+        assert asked == {now - 3_600_000 + round(first.at * 1000)}
+
+
+async def test_a_reset_by_age_that_reaches_back_beyond_all_time_begins_at_the_start() -> None:
+    shelf = Shelf(t=1)
+    shelf.logs[A].times = [(0, 0)]
+    shelf.fill(A, 3)
+    async with by_hand(shelf, A, auto_offset_reset=timedelta(days=100_000)) as stage:
+        assert await stage.consumer.position(A) == 0
+
+
+async def test_out_of_range_resets_by_age_too() -> None:
+    shelf = Shelf(t=1)
+    shelf.fill(A, 10)
+    shelf.logs[A].times = [(round(WALL_AT_START * 1000), 8)]
+    async with by_hand(shelf, A, auto_offset_reset=timedelta(minutes=5)) as stage:
+        stage.consumer.seek(A, 99)
+        assert (await stage.consumer.getone(timeout=5)).offset == 8
 
 
 async def test_without_a_policy_every_read_raises_until_a_seek() -> None:
