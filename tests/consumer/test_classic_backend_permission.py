@@ -5,7 +5,7 @@ Authorisation errors are no failures: every read raises them while they last, an
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import anyio
 import pytest
@@ -18,12 +18,13 @@ from kgroup.wire.messages import (
     JoinGroupRequest,
     OffsetFetchRequest,
     OffsetFetchResponse,
+    OffsetFetchResponseGroup,
     OffsetFetchResponsePartitions,
+    OffsetFetchResponseTopics,
 )
 from tests.consumer.entered import A, Bytes, config_for
 from tests.consumer.shelf import Shelf
 from tests.contracts.application import until
-from tests.scripted_answers import offsets_answer
 from tests.scripted_group import ScriptedGroup
 
 CLOSED = ErrorCode.GROUP_AUTHORIZATION_FAILED
@@ -187,24 +188,24 @@ async def test_closing_a_consumer_of_a_closed_group_takes_no_time() -> None:
 
 def closed_topic(request: OffsetFetchRequest, name: str) -> OffsetFetchResponse:
     """Answer with nothing committed, and that one topic is closed."""
-    answer = offsets_answer(request, {})
 
-    def row(each: OffsetFetchResponsePartitions, topic: str) -> OffsetFetchResponsePartitions:
-        code = ErrorCode.TOPIC_AUTHORIZATION_FAILED if topic == name else 0
-        return replace(each, error_code=code)
-
-    return OffsetFetchResponse(
-        groups=tuple(
-            replace(
-                group,
-                topics=tuple(
-                    replace(each, partitions=tuple(row(p, each.name) for p in each.partitions))
-                    for each in group.topics
-                ),
-            )
-            for group in answer.groups
+    def row(topic: str, number: int) -> OffsetFetchResponsePartitions:
+        code = ErrorCode.TOPIC_AUTHORIZATION_FAILED if topic == name else ErrorCode.NONE
+        return OffsetFetchResponsePartitions(
+            partition_index=number, committed_offset=-1, metadata="", error_code=code
         )
+
+    (group,) = request.groups
+    topics = tuple(
+        OffsetFetchResponseTopics(
+            name=topic.name,
+            topic_id=topic.topic_id,
+            partitions=tuple(row(topic.name, number) for number in topic.partition_indexes),
+        )
+        for topic in group.topics or ()
     )
+    answered = OffsetFetchResponseGroup(group_id=group.group_id, topics=topics)
+    return OffsetFetchResponse(groups=(answered,))
 
 
 async def test_a_closed_topic_hides_no_other_when_committed_offsets_are_read() -> None:
