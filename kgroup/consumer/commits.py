@@ -191,10 +191,10 @@ class CommitQueue:
                     # claim may well go on in the next, and then the commit is asked again.
                     submission.refused[claim] = _refusal(offset, error_name(code), code)
                     again = True
-                    if code == _NOT_THERE:
-                        self._cluster.invalidate()
                 elif outcome is not None:
                     self._close(submission, claim, replace(outcome, offset=offset))
+        if _NOT_THERE in read.codes.values():
+            self._cluster.invalidate()
         if read.signal is not None:
             self._conductor.apply(CommitRejected(read.signal, generation, read.code))
         self._expire()

@@ -146,3 +146,13 @@ class Reading:
     def lend(self, lease: Lease) -> None:
         """Remember what is done at the next read."""
         self._lent[lease.claim].append(lease)
+
+    def let_go(self) -> None:
+        """Take what the reads before returned out of hand: everything is given up.
+
+        As after a loop that was left: it is done at the next read, or not at all.
+        """
+        while self._lent:
+            for lease in self._lent.popitem()[1]:
+                self.delivery.abandon(lease)
+        self.delivery.sweep()

@@ -94,6 +94,7 @@ class Subscribing:
     def drop(self, before: Subscription) -> None:
         """Give up what was asked for."""
         self._parts.gate.topics.ask(None)
+        self._parts.reading.let_go()
         if before.partitions is None:
             self._parts.gate.backend.subscribe(None)
         else:

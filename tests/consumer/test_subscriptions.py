@@ -117,6 +117,25 @@ async def test_a_commit_by_hand_follows_the_leave_of_the_member_there_was() -> N
     assert asked[-1].member_id == ""
 
 
+async def test_what_was_read_is_not_waited_for_once_everything_is_given_up() -> None:
+    async with consuming(ground(t=1), "t") as (consumer, group):
+        assert await consumer.getmany(timeout=10.0)
+        before = anyio.current_time()
+        consumer.unsubscribe()
+        await until(lambda: not group.members, 10.0, "it has left")
+        assert anyio.current_time() - before < 1.0
+        assert group.offset(A) in (None, 0)
+
+
+async def test_what_was_read_is_done_by_going_on_elsewhere() -> None:
+    async with consuming(ground(t=1, u=1), "t") as (consumer, group):
+        assert len((await consumer.getmany(timeout=10.0))[A]) == 10
+        consumer.unsubscribe()
+        consumer.assign([U])
+        await until(lambda: not group.members, 10.0, "it has left")
+        assert group.offset(A) == 10
+
+
 async def test_a_group_can_be_joined_again_after_partitions_by_hand() -> None:
     async with consuming(ground(t=1, u=1), "t") as (consumer, group):
         await owns(consumer, A)
