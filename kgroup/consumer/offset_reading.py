@@ -124,5 +124,5 @@ def _good(code: int, resource: str) -> bool:
             return False
         case _:
             if code == ErrorCode.GROUP_AUTHORIZATION_FAILED:
-                raise UnauthorizedError(ApiKey.OFFSET_FETCH.name, code, [f"group {resource!r}"])
+                raise UnauthorizedError(ApiKey.OFFSET_FETCH.name, code, [resource])
             raise BrokerError(ApiKey.OFFSET_FETCH.name, code, resource)

@@ -58,7 +58,9 @@ def not_permitted(settings: MembershipSettings, api: ApiKey) -> UnauthorizedErro
     group = f"group {settings.group_id!r}"
     right = "DESCRIBE" if api is ApiKey.FIND_COORDINATOR else "READ"
     text = f"{group}: this principal needs the right to {right} it; asked again until it has it"
-    return UnauthorizedError(api.name, ErrorCode.GROUP_AUTHORIZATION_FAILED, [group], text)
+    return UnauthorizedError(
+        api.name, ErrorCode.GROUP_AUTHORIZATION_FAILED, [settings.group_id], text
+    )
 
 
 def fenced(settings: MembershipSettings, generation: Generation | None) -> FencedError:

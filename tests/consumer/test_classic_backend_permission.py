@@ -110,7 +110,7 @@ async def test_every_read_of_a_closed_group_says_so_until_it_is_opened(api: ApiK
         for _ in range(3):
             error = await refused(on.consumer)
             assert (error.api, error.code) == (api.name, CLOSED)
-            assert error.resources == ("group 'g'",)
+            assert error.resources == ("g",)
         assert on.consumer.failure is None
         close(on.shelf, on.group)
         await reads_again(on.consumer)

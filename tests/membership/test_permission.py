@@ -83,7 +83,7 @@ def test_a_closed_group_is_trouble_and_no_end(api: str) -> None:
     assert isinstance(trouble, UnauthorizedError)
     assert (trouble.api, trouble.code) == (api, CLOSED)
     assert "group 'g'" in str(trouble)
-    assert trouble.resources == ("group 'g'",)
+    assert trouble.resources == ("g",)
     assert member.did(Raise) == []
     assert [each.note for each in member.did(Tell)] == [Note.NOT_PERMITTED]
 
