@@ -6,6 +6,7 @@ KIPs: 62, 345, 394, 429, 568, 800, 814.
 """
 
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 
 import anyio
 from anyio.abc import TaskStatus
@@ -17,6 +18,7 @@ from kgroup.consumer.interest import TopicInterest
 from kgroup.consumer.leading import partition_counts
 from kgroup.consumer.offset_reading import read_committed_offsets
 from kgroup.consumer.topics import SubscribedTopics, to_watch
+from kgroup.errors import AuthenticationError
 from kgroup.journal import Sink
 from kgroup.machine.claims import HoldingState
 from kgroup.membership.events import (
@@ -261,9 +263,11 @@ class ClassicBackend:
 
     async def _follow_metadata(self) -> None:
         view = self._cluster.view
-        while True:
-            self._resolve(view)
-            view = await self._cluster.changed(view)
+        # A refusal of our credentials is told by the cluster to its owner, who ends the member.
+        with suppress(AuthenticationError):
+            while True:
+                self._resolve(view)
+                view = await self._cluster.changed(view)
 
     def _resolve(self, view: ClusterView) -> None:
         # The subscription first: a leader whose pattern takes a new topic joins once, with it.
