@@ -39,9 +39,13 @@ CONSUMING: Final = (
     ),
     Row(
         "Subscription by pattern",
-        _LATER,
-        "`subscribe(pattern=, exclude=)`, matched here; not tried on a real broker yet",
+        _YES,
+        "`subscribe(pattern=, exclude=)`, matched here",
         (
+            (
+                "real/test_subscriptions.py",
+                "test_a_pattern_finds_new_topics_and_leaves_out_what_it_shall_not_take",
+            ),
             (
                 "consumer/test_classic_backend_topics.py",
                 "test_two_members_with_one_pattern_share_a_new_topic",

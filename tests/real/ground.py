@@ -146,16 +146,21 @@ def value_at(tp: TopicPartition, offset: int) -> bytes:
 
 
 async def lay_ground(
-    kafka: RealKafka, partitions: int, *, replicas: Sequence[Sequence[int]] | None = None
+    kafka: RealKafka,
+    partitions: int,
+    *,
+    topic: str | None = None,
+    replicas: Sequence[Sequence[int]] | None = None,
 ) -> Ground:
     """Make a topic.
 
     Args:
         kafka: the brokers.
         partitions: how many.
+        topic: its name, None for one that nobody has used.
         replicas: per partition the brokers that keep it, its leader first; None for their choice.
     """
-    topic = fresh("orders")
+    topic = topic or fresh("orders")
     if replicas is None:
         await anyio.to_thread.run_sync(create_topic, kafka.bootstrap, topic, partitions)
     else:
