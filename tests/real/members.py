@@ -13,15 +13,22 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import anyio
+import pytest
 from anyio.abc import TaskGroup, TaskStatus
 
 from kgroup import Batch, Consumer
 from kgroup.audit import Truth, Verdict, audit, render_verdict
 from kgroup.journal.oracles import at_least_once
-from kgroup.types import ChangeKind, OffsetAndMetadata, OwnershipChange, TopicPartition
+from kgroup.types import (
+    ChangeKind,
+    MemberState,
+    OffsetAndMetadata,
+    OwnershipChange,
+    TopicPartition,
+)
 from tests.real.ground import Ground, eventually, fresh, value_at
 
-__all__ = ["Group", "Member", "Read", "Work", "group_on", "read_on"]
+__all__ = ["BOTH", "ENDING", "Group", "Member", "Read", "Work", "group_on", "read_on"]
 
 SLACK = 0.25
 """Seconds forgiven to the lease: stamps of a busy machine are later than the decisions."""
@@ -35,6 +42,13 @@ FAST: dict[str, Any] = {
     "fetch_max_wait": 0.1,
     "assignors": ("cooperative-sticky",),
 }
+
+
+BOTH = pytest.mark.parametrize("kafka", ["4.3.1", "3.9.1"], indirect=True)
+"""For tests of what the two group coordinators may do differently."""
+
+ENDING = (ChangeKind.LOST, ChangeKind.REVOKED)
+"""The callbacks that take something away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +100,19 @@ class Member:
     def generation_id(self) -> int | None:
         generation = self.consumer.membership.generation
         return None if generation is None else generation.generation_id
+
+    @property
+    def member_id(self) -> str:
+        generation = self.consumer.membership.generation
+        assert generation is not None
+        return generation.member_id
+
+    def is_in(self, state: MemberState) -> bool:
+        return self.consumer.membership.state is state
+
+    def took(self, *kinds: ChangeKind) -> list[ChangeKind]:
+        """Return the kinds of those callbacks that took something away."""
+        return [each.kind for each in self.changes if each.kind in kinds and each.removed]
 
     def take(self, batch: Batch[Any, Any]) -> None:
         """Note every record of a batch, and that each is what was written at its place."""
@@ -214,6 +241,16 @@ class Group:
             told = [f"{m.label}: {m.consumer.membership} {m.failure}" for m in self.members]
             error.add_note("\n".join(told))
             raise
+
+    async def steady(self) -> None:
+        """Wait until nobody is in a round, or owes one."""
+
+        def is_so() -> bool:
+            return all(member.is_in(MemberState.STABLE) for member in self.members)
+
+        await eventually(is_so, "all are Stable")
+        await anyio.sleep(1.0)
+        await self.settled(*(len(member.owned) for member in self.members))
 
     async def all_read(self, *others: Reader) -> None:
         """Wait until everything that was written has been read by somebody."""

@@ -1,15 +1,22 @@
-"""Static members on a real broker (KIP-345): a restart nobody notices, and a twin that fences."""
+"""Static members on a real broker (KIP-345): a restart nobody notices, and a twin that fences.
+
+Among them symptom 26 of other clients: each docstring names the report and what is required.
+"""
 
 from pathlib import Path
 
 import anyio
 import pytest
 
+from kgroup import Leave
 from kgroup.audit import ProblemKind
+from kgroup.codes import ApiKey
 from kgroup.errors import FencedError
+from kgroup.journal import MemorySink, RequestSent
 from kgroup.testing.kafka import RealKafka
-from tests.real.ground import eventually, lay_ground
-from tests.real.members import group_on
+from kgroup.types import OffsetAndMetadata
+from tests.real.ground import describe, eventually, lay_ground
+from tests.real.members import BOTH, group_on
 
 pytestmark = pytest.mark.real
 
@@ -73,3 +80,135 @@ async def test_the_older_of_two_twins_is_fenced_and_reads_nothing_more(
     verdict = await group.judged()
     assert {problem.kind for problem in verdict.problems} <= {ProblemKind.TWO_OWNERS}
     assert verdict.total.lost == 0
+
+
+@BOTH
+async def test_26_a_restart_gives_the_same_partitions_and_an_impostor_fences_the_older(
+    kafka: RealKafka, tmp_path: Path
+) -> None:
+    """franz-go#931, #837: a static member was fenced, or had the wrong id, after a restart.
+
+    Required: a restart with the same instance id gives the same partitions without a rebalance;
+    an impostor makes the older one raise FencedError at its next read.
+    """
+    ground = await lay_ground(kafka, 4)
+    async with group_on(ground, tmp_path, session_timeout=10.0) as group:
+        one = await group.join("one-0", group_instance_id="one")
+        other = await group.join("other", group_instance_id="other")
+        await group.settled(2, 2)
+        await group.steady()
+        held, generation, changes = one.owned, other.generation_id, len(other.changes)
+        for number in range(1, 4):
+            await group.leave(one)
+            one = await group.join(f"one-{number}", group_instance_id="one")
+            await group.settled(2, 2)
+            assert one.owned == held
+        impostor = await group.join("impostor", group_instance_id="one")
+        await eventually(one.finished.is_set, "the older one raises", timeout=3)
+        assert isinstance(one.failure, FencedError)
+        assert "group_instance_id 'one'" in str(one.failure)
+        with pytest.raises(FencedError):
+            await one.consumer.getone(timeout=1.0)
+        await group.leave(one)
+        await group.settled(2, 2)
+        assert impostor.owned == held
+        assert other.generation_id == impostor.generation_id == generation
+        assert len(other.changes) == changes
+
+
+@BOTH
+async def test_26_a_restart_with_another_topic_is_given_its_partitions(
+    kafka: RealKafka, tmp_path: Path
+) -> None:
+    """franz-go#931, and brokers that answer a static member with its old assignment whatever it
+    subscribes to now. Required: the new subscription takes effect, by one more round."""
+    ground, more = await lay_ground(kafka, 4), await lay_ground(kafka, 2)
+    for restarted in ("leader", "follower"):
+        async with group_on(ground, tmp_path, session_timeout=10.0) as group:
+            first = await group.join(f"{restarted}-a", group_instance_id="a")
+            await group.settled(4)
+            second = await group.join(f"{restarted}-b", group_instance_id="b")
+            await group.settled(2, 2)
+            await group.steady()
+            goes = first if restarted == "leader" else second
+            instance = "a" if goes is first else "b"
+            await group.leave(goes)
+            back = await group.join(f"{restarted}-again", group_instance_id=instance)
+            back.consumer.subscribe(ground.topic, more.topic)
+            await eventually(lambda: more.all_partitions <= back.owned, "the topic is given")  # noqa: B023
+            await group.end()
+
+
+@BOTH
+async def test_26_partitions_added_while_the_leader_was_away_are_given(
+    kafka: RealKafka, tmp_path: Path
+) -> None:
+    """KIP-814: a static leader that comes back is not asked to assign. Required: partitions that
+    were added meanwhile are noticed by it, and given in one round."""
+    ground = await lay_ground(kafka, 2)
+    async with group_on(ground, tmp_path, session_timeout=15.0) as group:
+        leader = await group.join("leader", group_instance_id="a")
+        await group.settled(2)
+        await group.join("follower", group_instance_id="b")
+        await group.settled(1, 1)
+        await group.steady()
+        await group.leave(leader)
+        await ground.widen(4)
+        # Brokers hear of new partitions one after the other: begin when all know.
+        await anyio.sleep(0.5)
+        back = await group.join("leader-again", group_instance_id="a")
+        took = await eventually(
+            lambda: sum(len(m.owned) for m in group.members) == 4, "the new ones are owned"
+        )
+        await group.settled(2, 2)
+        assert back.consumer.membership.leader
+        assert took < 10.0, "the follower's metadata is 300 s old by then"
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("mode", "stays"), [(Leave.LEAVE, False), (Leave.DEFAULT, True), (Leave.REMAIN, True)]
+)
+async def test_26_a_static_member_leaves_by_its_instance_only_when_it_is_told_to(
+    kafka: RealKafka, tmp_path: Path, mode: Leave, stays: bool
+) -> None:
+    """franz-go#837. Required: close(leave=LEAVE) removes the instance, DEFAULT keeps its place."""
+    ground = await lay_ground(kafka, 2)
+    async with group_on(ground, tmp_path) as group:
+        member = await group.join("m1", group_instance_id="a")
+        await group.settled(2)
+        await member.consumer.close(leave=mode)
+        known = await anyio.to_thread.run_sync(describe, kafka, group.name)
+        assert [row.group_instance_id for row in known.members] == (["a"] if stays else [])
+
+
+async def test_26_a_dynamic_member_that_remains_keeps_its_place_until_its_session_ends(
+    kafka: RealKafka, tmp_path: Path
+) -> None:
+    """KIP-1092: what a consumer says when it closes is its application's choice."""
+    ground = await lay_ground(kafka, 2)
+    async with group_on(ground, tmp_path) as group:
+        member = await group.join("m1")
+        await group.settled(2)
+        await member.consumer.close(leave=Leave.REMAIN)
+        known = await anyio.to_thread.run_sync(describe, kafka, group.name)
+        assert len(known.members) == 1
+
+
+async def test_26_every_request_carries_the_instance_id(kafka: RealKafka, tmp_path: Path) -> None:
+    """franz-go#931. Required: no request can be taken for another member's."""
+    ground = await lay_ground(kafka, 2)
+    sink = MemorySink()
+    async with group_on(ground, tmp_path) as group:
+        member = await group.join("m1", group_instance_id="a", journal=sink)
+        await group.settled(2)
+        member.consumer.enforce_rebalance("the test wants a round")
+        await eventually(lambda: member.consumer.rebalances > 1, "a second round")
+        await member.consumer.commit({tp: OffsetAndMetadata(0) for tp in member.owned})
+        await anyio.sleep(1.0)
+    named: dict[int, set[str | None]] = {}
+    for event in sink.events:
+        if isinstance(event, RequestSent):
+            named.setdefault(event.api, set()).add(event.group_instance_id)
+    asked = (ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP, ApiKey.HEARTBEAT, ApiKey.OFFSET_COMMIT)
+    assert {api: named[api] for api in asked} == {api: {"a"} for api in asked}
