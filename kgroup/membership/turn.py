@@ -6,7 +6,7 @@ Never: outlives the step; what goes in and what comes out are frozen.
 
 from dataclasses import dataclass, field, replace
 
-from kgroup.machine.claims import Holdings
+from kgroup.machine.claims import Holdings, HoldingState
 from kgroup.machine.lease import Lease
 from kgroup.machine.rows import Row
 from kgroup.machine.tickets import Errand, Ticket
@@ -103,11 +103,13 @@ class Turn:
     ) -> None:
         """Queue one call of the listener; calls are made in the order they were queued."""
         member = self.member
-        new = frozenset(added)
+        # What is being revoked is not kept, whether this call says so or one before it.
+        stay = member.holdings.having(HoldingState.HELD, HoldingState.DRAINING)
+        gained = frozenset(added)
         change = OwnershipChange(
             kind=kind,
             added=added,
-            kept=tuple(claim for claim in member.holdings.claims if claim not in new),
+            kept=tuple(claim for claim in stay if claim not in gained),
             removed=removed,
             cause=self.cause,
             generation=member.identity.generation,
