@@ -14,6 +14,8 @@ from kgroup.testing.virtual_time import virtual_ports
 from kgroup.types import TopicPartition
 from tests.consumer.memory_backend import Makes, MemoryBackend
 from tests.consumer.shelf import Shelf
+from tests.contracts.application import until
+from tests.scripted_group import ScriptedGroup
 
 A, B, C = (TopicPartition("t", number) for number in range(3))
 
@@ -81,3 +83,39 @@ async def by_hand(shelf: Shelf, *tps: TopicPartition, **options: Any) -> AsyncIt
     async with stage.consumer:
         stage.consumer.assign(tps)
         yield stage
+
+
+@dataclass
+class Grouped:
+    """A member of a classic group on scripted brokers with logs, and the group."""
+
+    consumer: Consumer[Bytes, Bytes]
+    shelf: Shelf
+    group: ScriptedGroup
+    sink: MemorySink
+
+    async def owns(self, *tps: TopicPartition, within: float = 60.0) -> None:
+        """Wait until exactly these partitions are owned."""
+        await until(lambda: self.consumer.assignment() == set(tps), within, f"owns {tps}")
+
+
+GROUP: dict[str, Any] = {
+    "session_timeout": 10.0,
+    "heartbeat_interval": 1.0,
+    "max_poll_interval": 60.0,
+    "assignors": ("cooperative-sticky",),
+}
+
+
+@asynccontextmanager
+async def grouped(
+    shelf: Shelf, *, listener: Listener | None = None, latency: float = 0.01, **options: Any
+) -> AsyncIterator[Grouped]:
+    """Enter a member of a scripted group that has subscribed to `t`; it need not own anything."""
+    group, sink = ScriptedGroup(shelf, latency=latency), MemorySink()
+    config = config_for(shelf, journal=sink, **{**GROUP, **options})
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(group.run)
+        async with Consumer("t", config=config, listener=listener) as consumer:
+            yield Grouped(consumer, shelf, group, sink)
+        tasks.cancel_scope.cancel()

@@ -1,0 +1,240 @@
+"""Callbacks that are slow, raise or are cancelled; and lost, which is told when it is so only."""
+
+import asyncio
+from typing import Any
+
+import anyio
+import pytest
+
+from kgroup.codes import ApiKey, ErrorCode
+from kgroup.consumer import Consumer
+from kgroup.errors import CommitFailedError, NotOwnedError
+from kgroup.journal import CallbackStage, CallbackStep
+from kgroup.testing.virtual_time import virtual_backend
+from kgroup.types import Cause, ChangeKind, OwnershipChange
+from tests.consumer.entered import GROUP, A, B, Grouped, entered, grouped
+from tests.consumer.listening import Told, full, read_on, settle, tps
+
+pytestmark = pytest.mark.anyio
+
+# -- callbacks that go wrong -------------------------------------------------------------------
+
+
+async def stuck(consumer: Consumer[Any, Any], change: OwnershipChange) -> None:
+    await anyio.sleep_forever()
+
+
+async def poll_on(it: Grouped) -> None:
+    while True:
+        await it.consumer.getmany(timeout=1)
+
+
+async def poll_until_cut(it: Grouped) -> float:
+    """Go on polling until the callback that never returns is reported; return the seconds."""
+    began = anyio.current_time()
+    with pytest.raises(TimeoutError, match="on_revoked of the listener"):
+        await poll_on(it)
+    return anyio.current_time() - began
+
+
+async def test_a_slow_callback_is_cut_at_the_rebalance_timeout_and_others_are_not_touched() -> None:
+    """https://github.com/confluentinc/confluent-kafka-python/issues/939"""
+    told = Told(revoked=stuck)
+    async with grouped(full(), listener=told, enable_auto_commit=False) as it:
+        await settle(it)
+        it.group.add_phantom("other", "t")
+        assert 59 <= await poll_until_cut(it) <= 65
+        await it.consumer.getmany(timeout=5)
+        (revoked,) = tps(told.of(ChangeKind.REVOKED)[0].removed)
+        assert it.consumer.assignment() == {A, B} - {revoked}
+        assert len(told.of(ChangeKind.REVOKED)) == 1
+        assert told.of(ChangeKind.LOST) == []
+        await it.consumer.close(timeout=1.0)
+
+
+async def test_a_slow_callback_that_outlasts_its_round_costs_its_claims() -> None:
+    """https://github.com/confluentinc/confluent-kafka-python/issues/939
+
+    Eager: the group waits for this member, and goes on without it. What was told as revoked is
+    over, is told once, and its claims are not what comes back.
+    """
+    told = Told(revoked=stuck)
+    options: dict[str, Any] = {"assignors": ("range",), "enable_auto_commit": False}
+    async with grouped(full(), listener=told, **options) as it:
+        await settle(it)
+        before = set(it.consumer.membership.claims)
+        it.group.rebalance()
+        assert 59 <= await poll_until_cut(it) <= 65
+        while it.consumer.assignment() != {A, B}:
+            await it.consumer.getmany(timeout=1)
+        assert before.isdisjoint(it.consumer.membership.claims)
+        assert len(told.of(ChangeKind.REVOKED)) == 1
+        await it.consumer.close(timeout=1.0)
+
+
+@pytest.mark.parametrize("name", ["assigned", "revoked", "lost"])
+async def test_a_callback_that_raises_is_reported_once_and_ownership_goes_on(name: str) -> None:
+    async def fail(consumer: Consumer[Any, Any], change: OwnershipChange) -> None:
+        raise RuntimeError("mine")
+
+    async with entered(full(), listener=Told(**{name: fail})) as stage:
+        stage.group.give(A)
+        await anyio.sleep(0.1)
+        if name == "revoked":
+            stage.group.take_away(A)
+        if name == "lost":
+            stage.group.lose()
+        await anyio.sleep(0.1)
+        with pytest.raises(RuntimeError, match="mine"):
+            await stage.consumer.getmany(timeout=1)
+        stage.group.give(B)  # the next change is carried out
+        await anyio.sleep(0.1)
+        assert stage.consumer.owns(B)
+        raised = [each for each in stage.events(CallbackStep) if each.stage is CallbackStage.RAISE]
+        assert len(raised) == (2 if name == "assigned" else 1)
+
+
+@pytest.mark.parametrize("anyio_backend", [virtual_backend("asyncio")], ids=["asyncio"])
+@pytest.mark.parametrize("awaits", [False, True])
+async def test_a_callback_that_cancels_its_task_counts_as_one_that_raised(awaits: bool) -> None:
+    """On asyncio only: trio has no way to cancel a task but by its scopes."""
+
+    class Cancels:
+        def on_assigned(self, consumer: Consumer[Any, Any], change: OwnershipChange) -> Any:
+            task = asyncio.current_task()
+            assert task is not None
+            task.cancel()
+            return asyncio.sleep(1) if awaits else None
+
+    async with entered(full(), listener=Cancels()) as stage:
+        stage.group.give(A)
+        await anyio.sleep(0.1)
+        with pytest.raises(RuntimeError, match="cancelled from inside"):
+            await stage.consumer.getmany(timeout=1)
+        assert await stage.consumer.getmany(timeout=1) != {}
+        stage.group.take_away(A)
+        await stage.consumer.getmany(timeout=1)
+        await anyio.sleep(0.1)
+        assert not stage.consumer.owns(A)
+
+
+async def test_a_callback_whose_own_tasks_are_cancelled_goes_on() -> None:
+    done = []
+
+    async def cancelled(consumer: Consumer[Any, Any], change: OwnershipChange) -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(anyio.sleep_forever)
+            tasks.cancel_scope.cancel()
+        with anyio.move_on_after(0.5):
+            await anyio.sleep_forever()
+        done.append(change.kind)
+
+    async with entered(full(), listener=Told(assigned=cancelled, revoked=cancelled)) as stage:
+        stage.group.give(A)
+        assert await stage.consumer.getmany(timeout=2) != {}
+        stage.group.take_away(A)
+        await stage.consumer.getmany(timeout=2)
+        assert done == [ChangeKind.ASSIGNED, ChangeKind.REVOKED]
+
+
+# -- lost, and only when it is -----------------------------------------------------------------
+
+ENDINGS = {
+    "unknown member": ErrorCode.UNKNOWN_MEMBER_ID,
+    "another generation": ErrorCode.ILLEGAL_GENERATION,
+    "fenced": ErrorCode.FENCED_INSTANCE_ID,
+}
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("amid", [False, True], ids=["stable", "amid a round"])
+async def test_on_lost_is_called_when_the_broker_says_that_it_is_over(
+    ending: str, amid: bool
+) -> None:
+    """https://github.com/confluentinc/librdkafka/pull/5604"""
+    told = Told()
+    async with grouped(full(), listener=told, enable_auto_commit=False) as it:
+        await settle(it)
+        if amid:
+            it.group.rebalance()
+            await anyio.sleep(0.5)
+        told.changes.clear()
+        it.group.errors[ApiKey.HEARTBEAT] = ENDINGS[ending]
+        await anyio.sleep(5)
+        del it.group.errors[ApiKey.HEARTBEAT]
+        assert told.kinds[0] is ChangeKind.LOST
+        assert tps(told.changes[0].removed) == {A, B}
+        assert ChangeKind.REVOKED not in told.kinds
+
+
+@pytest.mark.parametrize("amid", [False, True], ids=["stable", "amid a round"])
+async def test_on_lost_is_called_before_a_session_ends_that_cannot_be_confirmed(
+    amid: bool,
+) -> None:
+    told = Told()
+    async with grouped(full(), listener=told, enable_auto_commit=False) as it:
+        await settle(it)
+        if amid:
+            it.group.rebalance()
+        told.changes.clear()
+        it.group.coordinator.go_down()
+        await anyio.sleep(GROUP["session_timeout"])
+        assert told.kinds == [ChangeKind.LOST]
+        assert told.changes[0].cause is Cause.SESSION_EXPIRED
+        it.group.coordinator.come_up()
+        await it.owns(A, B)
+
+
+@pytest.mark.parametrize("amid", [False, True], ids=["stable", "amid a round"])
+async def test_on_lost_is_called_when_nobody_polls_also_amid_a_round(amid: bool) -> None:
+    told = Told()
+    async with grouped(full(), listener=told, enable_auto_commit=False) as it:
+        await settle(it)
+        told.changes.clear()
+        if amid:
+            await anyio.sleep(GROUP["max_poll_interval"] - 10)
+            it.group.rebalance()
+        await anyio.sleep(GROUP["max_poll_interval"] + 10)
+        ended = [change for change in told.changes if change.removed]
+        assert [tps(change.removed) for change in ended] == [{A, B}]
+        assert [change.kind for change in ended] == [ChangeKind.LOST]
+        assert ended[0].cause is Cause.POLL_TIMEOUT
+        assert it.group.members == {}
+
+
+async def test_on_lost_is_never_called_when_the_group_was_asked_or_told() -> None:
+    told = Told()
+    async with grouped(full(), listener=told) as it, anyio.create_task_group() as tasks:
+        tasks.start_soon(read_on, it.consumer)
+        await settle(it)
+        it.group.add_phantom("other", "t")
+        await anyio.sleep(5)
+        it.group.evict("other")
+        await anyio.sleep(5)
+        it.consumer.unsubscribe()
+        await anyio.sleep(5)
+        it.consumer.subscribe("t")
+        await settle(it)
+        await it.consumer.close()
+        tasks.cancel_scope.cancel()
+    assert ChangeKind.LOST not in told.kinds
+    assert told.of(ChangeKind.REVOKED)
+
+
+async def test_nothing_can_be_committed_in_on_lost() -> None:
+    refused = []
+
+    async def commit(consumer: Consumer[Any, Any], change: OwnershipChange) -> None:
+        try:
+            await consumer.commit({claim.tp: 9 for claim in change.removed})
+        except (NotOwnedError, CommitFailedError) as error:
+            refused.append(error)
+
+    told = Told(lost=commit)
+    async with grouped(full(), listener=told, enable_auto_commit=False) as it:
+        await settle(it)
+        member_id = next(iter(it.group.members))
+        it.group.evict(member_id)
+        await anyio.sleep(5)
+        assert [type(error) for error in refused] == [NotOwnedError]
+        assert it.group.accepted == []
