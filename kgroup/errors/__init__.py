@@ -1,0 +1,79 @@
+"""Every error kgroup raises, in one hierarchy.
+
+Decides: what a caller can catch and which data an error carries.
+Never: how the client reacts to a broker's code; that is `kgroup.machine.reactions`.
+
+An error carries data, not only prose. Time-outs are Python's own `TimeoutError`.
+"""
+
+from kgroup.errors.brokers import (
+    AuthenticationError,
+    BrokerError,
+    ConnectionLostError,
+    NoBrokerError,
+    TlsError,
+    TransportError,
+    UnauthorizedError,
+)
+from kgroup.errors.group import (
+    AssignmentError,
+    CommitFailedError,
+    FencedError,
+    GroupError,
+    NotOwnedError,
+)
+from kgroup.errors.protocol import (
+    CorruptRecordError,
+    DecodeError,
+    LocalProtocolError,
+    ProtocolError,
+    UnsupportedCodecError,
+    UnsupportedVersionError,
+)
+from kgroup.errors.reading import (
+    DeserializationError,
+    LogTruncatedError,
+    NoOffsetError,
+    OffsetOutOfRangeError,
+)
+from kgroup.errors.usage import (
+    ArgumentError,
+    ClosedError,
+    ConfigError,
+    IllegalStateError,
+    KGroupError,
+    MissingExtraError,
+    UnsupportedError,
+)
+
+__all__ = [
+    "ArgumentError",
+    "AssignmentError",
+    "AuthenticationError",
+    "BrokerError",
+    "ClosedError",
+    "CommitFailedError",
+    "ConfigError",
+    "ConnectionLostError",
+    "CorruptRecordError",
+    "DecodeError",
+    "DeserializationError",
+    "FencedError",
+    "GroupError",
+    "IllegalStateError",
+    "KGroupError",
+    "LocalProtocolError",
+    "LogTruncatedError",
+    "MissingExtraError",
+    "NoBrokerError",
+    "NoOffsetError",
+    "NotOwnedError",
+    "OffsetOutOfRangeError",
+    "ProtocolError",
+    "TlsError",
+    "TransportError",
+    "UnauthorizedError",
+    "UnsupportedCodecError",
+    "UnsupportedError",
+    "UnsupportedVersionError",
+]

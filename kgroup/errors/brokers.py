@@ -1,0 +1,118 @@
+"""What the network and brokers refuse.
+
+Decides: which data names the broker, the request and the resource.
+Never: carries a credential.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from kgroup.codes import error_name, is_retriable
+from kgroup.errors.usage import KGroupError
+
+__all__ = [
+    "AuthenticationError",
+    "BrokerError",
+    "ConnectionLostError",
+    "NoBrokerError",
+    "TlsError",
+    "TransportError",
+    "UnauthorizedError",
+]
+
+
+class TransportError(KGroupError):
+    """The network did not do what was asked; the request may or may not have been carried out."""
+
+
+class ConnectionLostError(TransportError):
+    """A connection could not be made, or ended with requests in flight.
+
+    Args:
+        address: `host:port`.
+        reason: what the operating system or the peer said.
+    """
+
+    def __init__(self, address: str, reason: str) -> None:
+        super().__init__(f"{address}: {reason}")
+        self.address = address
+        self.reason = reason
+
+
+class TlsError(ConnectionLostError):
+    """No secure connection: one side did not trust, or not understand, the other.
+
+    Nothing but the handshake was sent. It may work later, once a certificate was renewed.
+    """
+
+
+class NoBrokerError(TransportError):
+    """No broker could be reached.
+
+    Args:
+        tried: address -> why it failed, in the order tried.
+        seconds: how long it was tried.
+    """
+
+    def __init__(self, tried: Mapping[str, str], seconds: float) -> None:
+        each = "; ".join(f"{address} ({why})" for address, why in tried.items()) or "no address"
+        super().__init__(f"no broker reachable within {seconds:g} s: {each}")
+        self.tried: dict[str, str] = dict(tried)
+        self.seconds = seconds
+
+
+class AuthenticationError(KGroupError):
+    """A broker does not accept who we say we are, or could not prove who it is (SASL).
+
+    Asking again with the same credentials would not help, and may lock an account, so it is not
+    done. No password, token or proof is ever part of it.
+
+    Args:
+        address: `host:port`.
+        mechanism: of SASL, such as "SCRAM-SHA-512".
+        reason: what the broker said, or what was wrong with its answer.
+    """
+
+    def __init__(self, address: str, mechanism: str, reason: str) -> None:
+        super().__init__(f"{address}: {mechanism}: {reason}")
+        self.address = address
+        self.mechanism = mechanism
+        self.reason = reason
+
+
+class BrokerError(KGroupError):
+    """A broker answered with an error code.
+
+    Args:
+        api: name of the API that was asked.
+        code: the error code; `name` and `retriable` follow from it.
+        message: the broker's own text, "" without one.
+    """
+
+    def __init__(self, api: str, code: int, message: str = "") -> None:
+        text = f": {message}" if message else ""
+        super().__init__(f"{api}: {error_name(code)} ({code}){text}")
+        self.api = api
+        self.code = code
+        self.message = message
+
+    @property
+    def name(self) -> str:
+        """Kafka's name of the code."""
+        return error_name(self.code)
+
+    @property
+    def retriable(self) -> bool:
+        """Whether the same request may succeed later."""
+        return is_retriable(self.code)
+
+
+class UnauthorizedError(BrokerError):
+    """The principal may not do this.
+
+    Args:
+        resources: topics, groups or other names the broker refused.
+    """
+
+    def __init__(self, api: str, code: int, resources: Sequence[str], message: str = "") -> None:
+        super().__init__(api, code, message or ", ".join(resources))
+        self.resources: tuple[str, ...] = tuple(resources)
