@@ -19,7 +19,7 @@ from kgroup.consumer.assembly import Parts
 from kgroup.consumer.backend import GroupBackend
 from kgroup.consumer.commit_failures import log_failures
 from kgroup.consumer.standalone import StandaloneBackend
-from kgroup.errors import ClosedError, KGroupError
+from kgroup.errors import ClosedError, IllegalStateError, KGroupError
 from kgroup.journal import MemberStarted, MemberStopped
 from kgroup.types import Leave, MemberState
 
@@ -120,7 +120,7 @@ class Root:
 
     async def _start(self, tasks: TaskGroup) -> None:
         parts = self._parts
-        await tasks.start(parts.cluster.run)
+        await tasks.start(self._connect)
         self._tell_start()
         if parts.group is not None:
             await tasks.start(self._coordinate, parts.group)
@@ -142,6 +142,16 @@ class Root:
         except KGroupError as error:
             log.error("the consumer cannot go on: %s", error)  # noqa: TRY400 - readers raise it
             self._parts.gate.fail(error)
+        self._must_close(getattr(work, "__qualname__", repr(work)))
+
+    def _must_close(self, work: str) -> None:
+        """Nothing ends by itself: readers would wait for ever, and nobody would know."""
+        if self._request is None:
+            self._parts.gate.fail(IllegalStateError(f"{work} has ended, without an error"))
+
+    async def _connect(self, *, task_status: TaskStatus[None]) -> None:
+        await self._parts.cluster.run(task_status=task_status)
+        self._must_close("the network")
 
     async def _coordinate(self, backend: GroupBackend, *, task_status: TaskStatus[None]) -> None:
         try:
@@ -149,6 +159,7 @@ class Root:
         except KGroupError as error:
             log.error("the membership has ended: %s", error)  # noqa: TRY400 - readers raise it
             self._parts.gate.fail(error)
+        self._must_close("the membership")
 
     async def _settle_changes(self) -> None:
         assert self._parts.group is not None
