@@ -43,8 +43,10 @@ def check_names(names: Mapping[str, object]) -> None:
     for name, value in names.items():
         if name not in RULES:
             nearest = get_close_matches(name, RULES, n=1)
+            # Never the value: it may be a password, behind a name with a slip of the pen.
+            kind = f"<{type(value).__name__}>"
             expected = "a known option name"
-            raise ConfigError(name, value, expected, nearest=nearest[0] if nearest else None)
+            raise ConfigError(name, kind, expected, nearest=nearest[0] if nearest else None)
 
 
 def normal(name: str, value: object) -> object:

@@ -253,3 +253,10 @@ def test_a_token_given_instead_of_a_function_is_refused_without_being_shown() ->
 def test_a_config_made_of_another_one_keeps_its_password() -> None:
     config = ConsumerConfig.of({"client_id": "till"}, base=ConsumerConfig.of(SCRAM))
     assert config.sasl_password == Secret(PASSWORD)
+
+
+def test_a_password_behind_a_mistyped_name_is_not_shown() -> None:
+    with pytest.raises(ConfigError, match="did you mean 'sasl_password'") as caught:
+        ConsumerConfig.of({"sasl_pasword": "hunter2-and-more"})
+    assert "hunter2" not in str(caught.value)
+    assert "hunter2" not in repr(caught.value.value)

@@ -169,9 +169,10 @@ def _all_of(module: str, *, without: Collection[str] = ()) -> str:
 
 def _errors() -> str:
     """The tree first, then each error in alphabetical order."""
+    named = {name: _named(f"errors.{name}") for name in source()["errors"].exports or ()}
     bases = {
-        name: [str(base) for base in error.bases]
-        for name, error in source()["errors"].members.items()
+        str(name): [str(base) for base in error.bases]
+        for name, error in named.items()
         if isinstance(error, griffe.Class)
     }
     tree = "\n".join(_branch("KGroupError", bases, 0))
