@@ -190,6 +190,9 @@ def certificates_of(data: PurePath) -> Certificates:
     return Certificates(data.parent.parent / "certificates")
 
 
+_REPLICA_SELECTOR = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+
+
 def server_properties(plan: ClusterPlan, node: NodePlan, data: PurePath) -> str:
     """Render the `server.properties` of one node.
 
@@ -218,6 +221,10 @@ def server_properties(plan: ClusterPlan, node: NodePlan, data: PurePath) -> str:
             f"{name}://{LOOPBACK}:{port}" for name, port in _listeners(node) if name != "CONTROLLER"
         )
         lines["inter.broker.listener.name"] = "INTERNAL"
+    if node.is_broker and brokers > 1:
+        # Each broker stands in a rack, and leaders name replicas close by (KIP-392).
+        lines["broker.rack"] = f"rack-{node.node_id}"
+        lines["replica.selector.class"] = _REPLICA_SELECTOR
     if plan.is_secure:
         lines |= secure_properties(certificates_of(data))
     lines |= plan.settings
