@@ -141,7 +141,8 @@ class Reading:
         for claim in tuple(self._lent):
             if wanted is None or claim.tp in wanted:
                 for lease in self._lent.pop(claim):
-                    self.delivery.done(lease)
+                    if lease.in_hand:  # else it was given back undone, or is done already
+                        self.delivery.done(lease)
 
     def lend(self, lease: Lease) -> None:
         """Remember what is done at the next read."""

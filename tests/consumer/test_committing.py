@@ -377,3 +377,16 @@ async def test_without_a_group_a_commit_is_refused() -> None:
         await stage.consumer.getone(timeout=1)
         with pytest.raises(IllegalStateError, match="group_id"):
             await stage.consumer.commit()
+
+
+async def test_what_getmany_returned_and_was_given_back_is_not_done_at_the_next_read() -> None:
+    shelf = Shelf(t=1)
+    shelf.fill(A, 10)
+    async with by_hand(shelf, A, auto_commit_interval=0.1, max_poll_records=4) as stage:
+        first = (await stage.consumer.getmany(timeout=1))[A]
+        first.done(upto=1)
+        first.release()
+        await stage.consumer.getmany(timeout=1)
+        await stage.consumer.getmany(timeout=1)
+        await anyio.sleep(1)
+        assert shelf.committed == {A: 1}
