@@ -40,15 +40,16 @@ def _nodes(path: Path) -> Iterator[Node]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     place = path.relative_to(_ROOT).as_posix()
     whole = any(_sets_mark(each) for each in tree.body)
-    for each in tree.body:
-        if isinstance(each, ast.ClassDef):
-            marked = whole or _marked(each)
-            for method in each.body:
-                if _is_test(method):
-                    name = f"{place}::{each.name}::{method.name}"
-                    yield Node(name, marked or _marked(method))
-        elif _is_test(each):
-            yield Node(f"{place}::{each.name}", whole or _marked(each))
+    for scope in (each for each in tree.body if isinstance(each, ast.ClassDef)):
+        marked = whole or _marked(scope)
+        yield from _tests(scope.body, f"{place}::{scope.name}", marked)
+    yield from _tests(tree.body, place, whole)
+
+
+def _tests(body: list[ast.stmt], place: str, marked: bool) -> Iterator[Node]:
+    for each in body:
+        if _is_test(each):
+            yield Node(f"{place}::{each.name}", marked or _marked(each))
 
 
 def _is_test(node: ast.stmt) -> TypeGuard[ast.FunctionDef | ast.AsyncFunctionDef]:

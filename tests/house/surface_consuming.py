@@ -9,11 +9,23 @@ __all__ = ["CONSUMING"]
 _YES, _NO, _LATER = Answer.YES, Answer.NO, Answer.LATER
 
 CONSUMING: Final = (
-    Row("Fetch from followers (KIP-392)", _LATER, "not tried on a real broker yet"),
+    Row(
+        "Fetch from followers (KIP-392)",
+        _YES,
+        "with `client_rack`",
+        (
+            ("real/test_fetching.py", "test_records_come_from_the_replica_in_the_readers_rack"),
+            (
+                "consumer/test_followers.py",
+                "test_a_replica_that_refuses_is_left_and_nothing_is_reset",
+            ),
+        ),
+    ),
     Row(
         "Incremental fetch sessions (KIP-227)",
         _NO,
         "each fetch names its partitions in full, so no session can be out of step",
+        (("consumer/test_reading.py", "test_a_fetch_takes_no_part_in_sessions"),),
     ),
     Row(
         "`read_committed`",
@@ -40,16 +52,13 @@ CONSUMING: Final = (
     Row(
         "Subscription by pattern",
         _YES,
-        "`subscribe(pattern=, exclude=)`, matched here",
+        "`subscribe(pattern=, exclude=)`, matched here against all topics",
         (
             (
                 "real/test_subscriptions.py",
                 "test_a_pattern_finds_new_topics_and_leaves_out_what_it_shall_not_take",
             ),
-            (
-                "consumer/test_classic_backend_topics.py",
-                "test_two_members_with_one_pattern_share_a_new_topic",
-            ),
+            ("real/test_subscriptions.py", "test_two_members_share_the_topics_a_pattern_takes"),
         ),
     ),
     Row(
@@ -60,16 +69,34 @@ CONSUMING: Final = (
     ),
     Row(
         "Leader epochs and truncated logs (KIP-320)",
-        _LATER,
-        "positions carry epochs and are checked; not tried on a real broker yet",
-        (("offsets/test_reset.py", "test_after_a_truncation_reading_goes_on_where_the_logs_part"),),
+        _YES,
+        "positions carry epochs; after a truncation reading goes on where the logs part",
+        (
+            (
+                "real/test_fetching.py",
+                "test_reading_goes_on_where_logs_part_after_an_unclean_election",
+            ),
+            (
+                "consumer/test_truncation.py",
+                "test_a_committed_offset_with_an_epoch_is_validated_before_it_is_fetched_from",
+            ),
+        ),
     ),
-    Row("New leaders named in errors (KIP-951)", _LATER, "not tried on a real broker yet"),
+    Row(
+        "New leaders named in errors (KIP-951)",
+        _LATER,
+        "they are asked at once; not tried on a real broker yet",
+        (("consumer/test_truncation.py", "test_a_leader_that_an_answer_names_is_asked_at_once"),),
+    ),
     Row(
         "SASL PLAIN, SCRAM, OAUTHBEARER",
-        _LATER,
-        "not tried on a real broker yet",
-        (("net/test_sasl_scram.py", "test_the_exchange_of_the_rfc_is_spoken_to_the_byte"),),
+        _YES,
+        "SCRAM-SHA-256 and -512, the server's signature checked; a token comes from a function",
+        (
+            ("real/test_security.py", "test_a_member_reads_and_commits_by_every_way_in"),
+            ("real/test_security.py", "test_a_wrong_password_is_told_at_once_and_asked_once"),
+            ("net/test_sasl_scram.py", "test_the_exchange_of_the_rfc_is_spoken_to_the_byte"),
+        ),
     ),
     Row("SASL GSSAPI", _NO, "needs a C library and a realm; use TLS or another mechanism"),
     Row(
@@ -79,12 +106,32 @@ CONSUMING: Final = (
     ),
     Row(
         "SASL renewed within a connection (KIP-368)",
-        _LATER,
-        "not tried on a real broker yet",
-        (("net/test_sasl.py", "test_a_session_is_renewed_late_in_it_on_the_same_connection"),),
+        _YES,
+        "",
+        (
+            (
+                "real/test_security.py",
+                "test_a_session_is_renewed_until_the_credential_is_taken_away",
+            ),
+            ("net/test_sasl.py", "test_a_session_is_renewed_late_in_it_on_the_same_connection"),
+        ),
     ),
-    Row("TLS, with a context of one's own", _LATER, "not tried on a real broker yet"),
-    Row("gzip, snappy, lz4, zstd", _LATER, "not tried on a real broker yet"),
+    Row(
+        "TLS, with a context of one's own",
+        _YES,
+        "`ssl_context`, or files; client certificates; host names are checked",
+        (
+            ("real/test_security.py", "test_a_member_reads_and_commits_by_every_way_in"),
+            ("real/test_security.py", "test_a_certificate_of_another_name_is_told_with_both"),
+            ("net/test_tls.py", "test_a_client_certificate_is_shown_to_who_wants_it"),
+        ),
+    ),
+    Row(
+        "gzip, snappy, lz4, zstd",
+        _YES,
+        "installed with kgroup",
+        (("real/test_promises.py", "test_every_codec_of_another_client_is_read"),),
+    ),
     Row(
         "Throttling heeded (KIP-219)",
         _YES,

@@ -43,8 +43,14 @@ GROUP: Final = (
     ),
     Row(
         "Live switch from eager to cooperative, by two rolling restarts",
-        _LATER,
-        "members may list both assignors; the switch of a live group has no test yet",
+        _YES,
+        "first with both assignors, then with `cooperative-sticky` alone",
+        (
+            (
+                "real/test_promises.py",
+                "test_a_live_group_goes_from_eager_to_cooperative_in_two_rolling_restarts",
+            ),
+        ),
     ),
     Row(
         "Static membership (KIP-345)",
@@ -56,7 +62,7 @@ GROUP: Final = (
                 "real/test_static_members.py",
                 "test_the_older_of_two_twins_is_fenced_and_reads_nothing_more",
             ),
-            ("real/test_symptoms_member.py", "test_26_every_request_carries_the_instance_id"),
+            ("real/test_static_members.py", "test_26_every_request_carries_the_instance_id"),
         ),
     ),
     Row(
@@ -73,7 +79,7 @@ GROUP: Final = (
         _YES,
         "",
         (
-            ("real/test_symptoms_member.py", "test_a_member_id_is_assigned_once"),
+            ("real/test_scenarios.py", "test_a_member_id_is_assigned_once"),
             ("consumer/test_classic_backend_rounds.py", "test_a_first_join_takes_two_steps"),
             ("membership/test_leaving.py", "test_a_member_that_is_only_pending_leaves_too"),
         ),
@@ -84,11 +90,11 @@ GROUP: Final = (
         "`close(leave=Leave.LEAVE | Leave.REMAIN)`; by default a static member remains",
         (
             (
-                "real/test_symptoms_member.py",
+                "real/test_static_members.py",
                 "test_26_a_static_member_leaves_by_its_instance_only_when_it_is_told_to",
             ),
             (
-                "real/test_symptoms_member.py",
+                "real/test_static_members.py",
                 "test_26_a_dynamic_member_that_remains_keeps_its_place_until_its_session_ends",
             ),
         ),
@@ -146,8 +152,10 @@ GROUP: Final = (
         "Assignors of one's own",
         _YES,
         "[one pure function](assignors.md), given by name (entry point) or as an instance",
-        (("assignors/test_plugin.py", "test_an_assignor_in_fifteen_lines_assigns_by_zone"),),
-        unreal="assignors see no broker; their bytes travel like those of the built-in ones",
+        (
+            ("real/test_promises.py", "test_an_assignor_of_ones_own_divides_a_group"),
+            ("assignors/test_plugin.py", "test_an_assignor_in_fifteen_lines_assigns_by_zone"),
+        ),
     ),
     Row(
         "Listener: revoked and lost are two things",
@@ -217,9 +225,12 @@ GROUP: Final = (
     ),
     Row(
         "A round asked for by the application (KIP-568)",
-        _LATER,
-        "`enforce_rebalance(reason)` is there; not tried on a real broker yet",
-        (("consumer/test_ownership.py", "test_enforce_rebalance_reaches_the_group"),),
+        _YES,
+        "`enforce_rebalance(reason)`",
+        (
+            ("real/test_promises.py", "test_a_round_the_application_asks_for_is_carried_out"),
+            ("consumer/test_ownership.py", "test_enforce_rebalance_reaches_the_group"),
+        ),
     ),
     Row(
         "Reasons told to the coordinator (KIP-800)",
@@ -250,8 +261,14 @@ GROUP: Final = (
     ),
     Row(
         "Committed offsets wait for open transactions (`require_stable`)",
-        _LATER,
-        "always asked for; not tried on a real broker yet",
-        (("net/test_admin.py", "test_offsets_that_a_transaction_may_change_are_waited_for"),),
+        _YES,
+        "always",
+        (
+            (
+                "real/test_promises.py",
+                "test_an_offset_that_an_open_transaction_commits_is_waited_for",
+            ),
+            ("net/test_admin.py", "test_offsets_that_a_transaction_may_change_are_waited_for"),
+        ),
     ),
 )

@@ -1,0 +1,148 @@
+"""Promises of the public surface that no other test makes good on a real Kafka."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ClassVar
+
+import anyio
+import confluent_kafka
+import pytest
+from confluent_kafka import Producer
+
+from kgroup import Cause, Consumer
+from kgroup.assignors import GroupAssignment, GroupSubscription, RebalanceProtocol
+from kgroup.testing.kafka import RealKafka
+from tests.real.ground import Ground, eventually, fresh, lay_ground, value_at
+from tests.real.members import Group, Member, group_on
+
+pytestmark = pytest.mark.real
+
+STEPS = (("range", "cooperative-sticky"), ("cooperative-sticky",))
+
+
+async def test_a_live_group_goes_from_eager_to_cooperative_in_two_rolling_restarts(
+    kafka: RealKafka, tmp_path: Path
+) -> None:
+    ground = await lay_ground(kafka, 6)
+    gone: list[Member] = []
+    async with group_on(ground, tmp_path, assignors=("range",)) as group:
+        for label in ("a0", "b0", "c0"):
+            await group.join(label)
+        await group.settled(2, 2, 2)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(ground.stream)
+            for step, assignors in enumerate(STEPS, 1):
+                gone += group.members
+                await restart_each(group, f"{step}", assignors)
+            tasks.cancel_scope.cancel()
+        assert {each.consumer.membership.assignor for each in group.members} == {STEPS[1][0]}
+        await ground.stored()
+        await group.all_read(*gone)
+        await group.end()
+    total = (await group.verdict()).total
+    assert (total.lost, total.out_of_order) == (0, 0)
+
+
+async def restart_each(group: Group, step: str, assignors: tuple[str, ...]) -> None:
+    """Replace the members one by one by such with other assignors; all read meanwhile."""
+    for old in tuple(group.members):
+        await group.leave(old)
+        new = await group.join(f"{old.label[0]}{step}", assignors=assignors)
+        await group.settled(2, 2, 2)
+        await reads_something(new)
+
+
+async def reads_something(member: Member) -> None:
+    await eventually(lambda: member.reads, f"{member.label} reads")
+
+
+async def test_a_round_the_application_asks_for_is_carried_out(
+    kafka: RealKafka, tmp_path: Path
+) -> None:
+    ground = await lay_ground(kafka, 4)
+    async with group_on(ground, tmp_path) as group:
+        first, second = await group.join("first"), await group.join("second")
+        await group.settled(2, 2)
+        await group.steady()
+        owned, before = (first.owned, second.owned), second.generation_id
+        first.consumer.enforce_rebalance("the test asks for it")
+        await eventually(lambda: second.generation_id != before, "both are in a new generation")
+        await group.settled(2, 2)
+        assert first.consumer.membership.cause is Cause.ENFORCED
+        assert (first.owned, second.owned) == owned
+
+
+@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
+async def test_every_codec_of_another_client_is_read(kafka: RealKafka, codec: str) -> None:
+    ground = await lay_ground(kafka, 1)
+    tp = ground.tp(0)
+    ground.producer = Producer(
+        {"bootstrap.servers": kafka.bootstrap, "compression.codec": codec, "linger.ms": 50}
+    )
+    await ground.fill(500)
+    got: list[bytes | None] = []
+    async with Consumer(bootstrap_servers=kafka.bootstrap, auto_offset_reset="earliest") as reader:
+        reader.assign([tp])
+        while len(got) < 500:
+            for batch in (await reader.getmany(timeout=5)).values():
+                got += batch.values()
+    assert got == [value_at(tp, offset) for offset in range(500)]
+
+
+@contextmanager
+def open_commit(ground: Ground, group: str, offset: int) -> Iterator[Producer]:
+    """Commit an offset for a group in a transaction that the block ends."""
+    address = {"bootstrap.servers": ground.kafka.bootstrap}
+    producer = Producer({**address, "transactional.id": fresh("txn")})
+    # Only its name of the group is used; it never joins.
+    named = confluent_kafka.Consumer({**address, "group.id": group})
+    producer.init_transactions()
+    producer.begin_transaction()
+    place = confluent_kafka.TopicPartition(ground.topic, 0, offset)
+    producer.send_offsets_to_transaction([place], named.consumer_group_metadata())
+    producer.flush()
+    yield producer
+    named.close()
+
+
+async def test_an_offset_that_an_open_transaction_commits_is_waited_for(kafka: RealKafka) -> None:
+    ground, group = await lay_ground(kafka, 1), fresh("group")
+    tp = ground.tp(0)
+    await ground.fill(5)
+    async with Consumer(
+        bootstrap_servers=kafka.bootstrap, group_id=group, auto_offset_reset="earliest"
+    ) as consumer:
+        consumer.assign([tp])
+        with open_commit(ground, group, 3) as producer:
+            with pytest.raises(TimeoutError):
+                await consumer.getone(timeout=1.5)
+            await anyio.to_thread.run_sync(producer.commit_transaction)
+            record = await consumer.getone(timeout=10)
+        assert record.offset == 3
+
+
+class Alone:
+    """Gives everything to the member that is sorted first."""
+
+    name: ClassVar[str] = "alone"
+    supported_protocols: ClassVar[tuple[RebalanceProtocol, ...]] = (RebalanceProtocol.EAGER,)
+
+    def assign(self, group: GroupSubscription) -> GroupAssignment:
+        draft = group.draft()
+        for partition in group.partitions:
+            draft.give(partition, to=group.subscribers(partition.topic)[0])
+        return draft.freeze()
+
+
+async def test_an_assignor_of_ones_own_divides_a_group(kafka: RealKafka, tmp_path: Path) -> None:
+    ground = await lay_ground(kafka, 3)
+    await ground.fill(5)
+    own: Any = Alone()
+    async with group_on(ground, tmp_path, assignors=(own,)) as group:
+        await group.join("first")
+        await group.join("second")
+        await group.settled(0, 3)
+        assert {each.consumer.membership.assignor for each in group.members} == {"alone"}
+        await group.all_read()
+        await group.end()
