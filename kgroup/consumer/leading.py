@@ -76,7 +76,13 @@ class Leading:
         assignor = self._chosen(effect.protocol_name)
         group = describe_group(joined, _metadata(view, wanted), protocol)
         for member in group.unreadable:
-            log.warning("group=%s gives nothing to %s", self._settings.group_id, member.unreadable)
+            log.warning(
+                "group=%s gives nothing to member=%r instance=%r: %s",
+                self._settings.group_id,
+                member.member_id,
+                member.group_instance_id,
+                member.unreadable,
+            )
         assignments = await self._compute(assignor, group, protocol)
         return AssignorDone(effect.ticket, tuple(assignments.items()), _watched(view, wanted))
 

@@ -10,17 +10,21 @@ import pytest
 from kgroup.assignors import BUILT_IN, GroupAssignment, GroupSubscription
 from kgroup.codes import ErrorCode
 from kgroup.errors import AssignmentError
-from kgroup.testing.scripted import Delayed, Lost
+from kgroup.testing.scripted import Answer, Delayed, Lost, Seen
 from kgroup.types import ChangeKind, Leave, MemberState, RebalanceProtocol
+from kgroup.wire.consumer_protocol import decode_assignment
 from kgroup.wire.messages import (
     HeartbeatRequest,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    JoinGroupResponseMember,
     LeaveGroupRequest,
     MetadataRequest,
     MetadataResponse,
     MetadataResponseTopic,
     SyncGroupRequest,
 )
-from tests.consumer.stage import HEARTBEAT, Scene, partitions, scene, settings
+from tests.consumer.stage import HEARTBEAT, Scene, claims_of, partitions, scene, settings
 from tests.contracts.application import until
 
 
@@ -175,3 +179,51 @@ def blind(on: Scene, outage: Lost | ErrorCode) -> None:
         )
 
     on.group.coordinator.on(MetadataRequest, vague)
+
+
+def with_garbage(on: Scene, request: JoinGroupRequest) -> Answer:
+    """Answer like the group, with one more member for the leader, whose bytes nobody can read."""
+    answer = on.group.answer(request)
+    if not isinstance(answer, JoinGroupResponse) or not answer.members:
+        return answer
+    bad = JoinGroupResponseMember(member_id="bad", group_instance_id="till", metadata=b"\xff")
+    return JoinGroupResponse(
+        generation_id=answer.generation_id,
+        protocol_type=answer.protocol_type,
+        protocol_name=answer.protocol_name,
+        leader=answer.leader,
+        member_id=answer.member_id,
+        members=(*answer.members, bad),
+    )
+
+
+def assigned(seen: Seen) -> dict[str, int]:
+    assert isinstance(seen.request, SyncGroupRequest)
+    return {
+        row.member_id: len(decode_assignment(row.assignment).partitions)
+        for row in seen.request.assignments
+    }
+
+
+async def test_an_eager_member_with_unreadable_bytes_is_given_nothing_and_is_reported(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with scene() as on:
+        on.group.coordinator.on(JoinGroupRequest, lambda request: with_garbage(on, request))
+        member = await on.joined(settings("range"))
+        assert claims_of(member) == partitions(0, 1, 2, 3)
+        assert assigned(on.seen(SyncGroupRequest)[-1]) == {member.member_id: 4, "bad": 0}
+        (told,) = [each for each in caplog.messages if "'bad'" in each]
+        assert "group=g" in told
+        assert "'till'" in told
+
+
+async def test_a_cooperative_member_with_unreadable_bytes_fails_the_round_by_name() -> None:
+    """What it holds is unknown, so nothing may be given to others."""
+    async with scene() as on:
+        on.group.coordinator.on(JoinGroupRequest, lambda request: with_garbage(on, request))
+        member = await on.member()
+        await member.ends()
+        assert isinstance(member.error, AssignmentError)
+        assert "'bad'" in str(member.error)
+        assert on.seen(SyncGroupRequest) == []
