@@ -81,6 +81,7 @@ class Connection:
         self._next_id = 0
         self._versions = BrokerVersions()
         self._failure: KGroupError | None = None
+        self._untaken: Pending[Any] | None = None
         self._served = False
         self._healthy_end = False
 
@@ -290,8 +291,12 @@ class Connection:
     async def _ask_first(self, request: Request[R], version: int, patience: anyio.CancelScope) -> R:
         """Ask something of our own, before whatever else waits to be written."""
         pending = self._pending(request, version, patience)
+        self._untaken = pending
         self._line.add_first(pending)
-        await pending.wait()
+        try:
+            await pending.wait()
+        finally:
+            self._untaken = None
         return pending.result()
 
     # -- writing ---------------------------------------------------------------------------
@@ -329,11 +334,25 @@ class Connection:
         splitter = FrameSplitter(self._settings.max_frame_size)
         while True:
             try:
-                data = await stream.receive(_RECEIVE)
+                data = await self._receive(stream)
             except anyio.EndOfStream:
                 raise self._lost(self._how_it_ended(in_frame=splitter.in_frame)) from None
             for frame in splitter.feed(data):
                 self._take(frame)
+
+    async def _receive(self, stream: ByteStream) -> bytes:
+        """Return the next bytes; the end is told when what came before it has been looked at.
+
+        1. A broker refuses our password, and closes. 2. Both arrive at once: the reader has
+        handed the answer over, and reads the end before the handshake has run. 3. Taken for a
+        lost connection, the refusal would be asked for again and again.
+        """
+        try:
+            return await stream.receive(_RECEIVE)
+        except (anyio.EndOfStream, anyio.BrokenResourceError, OSError):
+            while self._untaken is not None and self._untaken.settled:
+                await anyio.lowlevel.checkpoint()
+            raise
 
     def _take(self, frame: memoryview) -> None:
         """Match one answer with the oldest request in flight."""
@@ -359,7 +378,10 @@ class Connection:
         ended = "the broker closed the connection"
         if in_frame:
             return f"{ended} in the middle of an answer"
-        unknown = self._settings.security.sasl is None and not self._served
+        sasl = self._settings.security.sasl
+        if sasl is not None and not self._ready.is_set():
+            return f"{ended} while we authenticated by {sasl.mechanism.value}"
+        unknown = sasl is None and not self._served
         if unknown and self._ready.is_set() and self._line.oldest is not None:
             # What a SASL listener does to whoever asks without saying who asks.
             return f"{ended} at the first request; does this listener want SASL?"

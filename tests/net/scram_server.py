@@ -3,9 +3,12 @@
 import base64
 import hashlib
 import hmac
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from kgroup.codes import ErrorCode
+from kgroup.net.secret import Secret
+from kgroup.net.security import Sasl, SaslMechanism, Security
 from kgroup.testing.scripted import ScriptedBroker
 from kgroup.wire.messages import (
     SaslAuthenticateRequest,
@@ -14,10 +17,25 @@ from kgroup.wire.messages import (
     SaslHandshakeResponse,
 )
 
-__all__ = ["SaslServer"]
+__all__ = ["PASSWORD", "SCRAM", "WITH_PASSWORD", "SaslServer", "asked", "by_password", "by_token"]
 
 REFUSED = ErrorCode.SASL_AUTHENTICATION_FAILED
 SALT = b"salt of the earth"
+PASSWORD = "open sesame"
+SCRAM = (SaslMechanism.SCRAM_SHA_256, SaslMechanism.SCRAM_SHA_512)
+WITH_PASSWORD = (SaslMechanism.PLAIN, *SCRAM)
+
+
+def by_password(mechanism: SaslMechanism, password: str = PASSWORD) -> Security:
+    return Security(sasl=Sasl(mechanism, "ali=ba,ba", Secret(password)))
+
+
+def by_token(source: Callable[[], Awaitable[str] | str], **extensions: str) -> Security:
+    return Security(sasl=Sasl(SaslMechanism.OAUTHBEARER, token=source, extensions=extensions))
+
+
+def asked(broker: ScriptedBroker) -> list[type]:
+    return [type(entry.request) for entry in broker.seen]
 
 
 @dataclass
@@ -31,7 +49,7 @@ class SaslServer:
         wrong_signature: it cannot prove that it knows the password.
     """
 
-    password: str = "open sesame"
+    password: str = PASSWORD
     iterations: int = 4096
     lifetime_ms: int = 0
     wrong_signature: bool = False
