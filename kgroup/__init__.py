@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from kgroup.consumer.listener import Listener
     from kgroup.consumer.record import Record, raw
     from kgroup.errors import (
+        AuthenticationError,
         ClosedError,
         CommitFailedError,
         ConfigError,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "AuthenticationError",
     "Batch",
     "Cause",
     "ChangeKind",
