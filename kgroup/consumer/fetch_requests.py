@@ -7,6 +7,7 @@ KIPs: 227 (no sessions: id 0, epoch -1), 320 (leader epochs), 392 (racks), 516 (
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from kgroup.config import FetchSettings
 from kgroup.consumer.owned import Owned
@@ -22,6 +23,9 @@ from kgroup.wire.messages import (
 from kgroup.wire.vocabulary import ZERO_UUID
 
 __all__ = ["Asked", "answered", "fetch_request"]
+
+_AT_LEAST: Final = 1
+"""A broker sends the first batch of the first partition that has one, however large it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,7 @@ def fetch_request(
         view: topic ids.
         settings: bounds of the whole answer, and the rack of this client.
         max_wait: longest wait of the broker, seconds.
-        share: most bytes of one partition.
+        share: most bytes held ready of one partition; one batch more when it does not fit.
     """
     rows: dict[str, list[FetchPartition]] = {}
     for each in asked:
@@ -71,7 +75,9 @@ def fetch_request(
                 current_leader_epoch=-1 if each.leader_epoch is None else each.leader_epoch,
                 fetch_offset=each.offset,
                 last_fetched_epoch=-1 if read is None else read,
-                partition_max_bytes=min(share, settings.partition_max_bytes),
+                partition_max_bytes=min(
+                    max(share - each.owned.buffered, _AT_LEAST), settings.partition_max_bytes
+                ),
             )
         )
     return FetchRequest(

@@ -12,7 +12,7 @@ from kgroup.errors import (
     NotOwnedError,
     UnauthorizedError,
 )
-from kgroup.journal import Delivered
+from kgroup.journal import Delivered, FetchAnswered
 from kgroup.types import TopicPartition
 from kgroup.wire.messages import FetchRequest
 from tests.consumer.entered import A, B, C, by_hand, config_for, entered, staged
@@ -155,6 +155,33 @@ async def test_a_partition_served_last_is_asked_for_last() -> None:
             await stage.consumer.getmany(timeout=1)
         first = [request.topics[0].partitions[0].partition for request in shelf.fetches]
         assert {0, 1} == set(first[:2])
+        served = [event.claim.tp for event in stage.events(Delivered)]
+        assert abs(served.count(A) - served.count(B)) <= 1
+
+
+async def test_a_partition_without_end_leaves_room_for_one_with_little() -> None:
+    shelf = Shelf(t=3)
+    shelf.fill(A, 20_000, per_batch=500)
+    async with by_hand(shelf, A, B, C, fetch_max_bytes=1, max_poll_records=None) as stage:
+        await stage.consumer.getmany(timeout=1)
+        shelf.fill(B, 1)
+        shelf.fill(C, 1)
+        seen = [tp for _ in range(4) for tp in await stage.consumer.getmany(timeout=1)]
+        assert {B, C} <= set(seen)
+
+
+async def test_all_partitions_together_hold_no_more_ready_than_they_may() -> None:
+    shelf = Shelf(t=3)
+    size = 0
+    for tp in (A, B, C):
+        for _ in range(300):
+            shelf.logs[tp].append(b"x" * 1000)
+        size = len(shelf.logs[tp].batches[0][2])
+    async with by_hand(shelf, A, B, C, prefetch_max_bytes=150_000) as stage:
+        await anyio.sleep(10)
+        fetched = {event.claim.tp: event.next_offset for event in stage.events(FetchAnswered)}
+        held = sum(fetched.values()) * size
+        assert 150_000 - 3 * size <= held <= 150_000 + 3 * size
 
 
 async def test_one_fetch_is_in_flight_for_each_broker() -> None:
