@@ -104,6 +104,20 @@ class Jumps:
         where = _words(place)
         log.warning("partition=%s offset=%d out of range, reset to %s", owned.tp, offset, where)
         self._look_up(owned, place, PositionMove.RESET)
+        self._slow_down(owned)
+
+    def _slow_down(self, owned: Owned) -> None:
+        """Pause before a place is looked up again, when the last one found was none.
+
+        1. A leader names an offset that its log does not hold (N13), or that retention deletes at
+        once; 2. the fetch there is out of range; 3. the leader is asked, and names it again.
+        """
+        owned.failures = max(owned.resets - 1, 0)
+        if owned.resets:
+            settings, now = self._settings, self._cluster.ports.clock()
+            why = "its leader names an offset that is out of range"
+            owned.put_off(now, settings.retry_backoff, settings.retry_backoff_max, why)
+        owned.resets += 1
 
     def diverged(self, owned: Owned, end: EpochEnd, checked: int | None) -> None:
         """Go on where the logs part: the leader knows less of the epoch of what was read.

@@ -1,11 +1,12 @@
 """Reading committed offsets from the coordinator.
 
-Decides: what an OffsetFetch answer means: an offset, nothing committed, try again, or an error.
+Decides: what an OffsetFetch answer means: an offset, nothing committed, try again, or an error. An
+answer that leaves a partition out, or names it twice, is no answer about it (N13).
 Never: resets a position; an error is not "nothing committed".
 KIPs: 320 (leader epochs), 447 (unstable offsets), 709 (several groups in one request).
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import anyio
@@ -86,13 +87,16 @@ def _read(
         UnauthorizedError: the group, or some topics, are closed; it names all of them.
         BrokerError: asking again would not help.
     """
-    group = next((each for each in answer.groups if each.group_id == group_id), None)
-    if group is None or not _good(group.error_code, group_id):
+    groups = [each for each in answer.groups if each.group_id == group_id]
+    if len(groups) != 1 or not _good(groups[0].error_code, group_id):
         return None
     found: dict[TopicPartition, OffsetAndMetadata | None] = {}
     closed: set[str] = set()
-    for topic in group.topics:
+    times: Counter[TopicPartition] = Counter()
+    for topic in groups[0].topics:
         for each in topic.partitions:
+            tp = TopicPartition(topic.name, each.partition_index)
+            times[tp] += 1
             if each.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
                 closed.add(topic.name)
                 continue
@@ -100,7 +104,7 @@ def _read(
                 continue
             epoch = None if each.committed_leader_epoch < 0 else each.committed_leader_epoch
             # A negative offset is "nothing committed": brokers accept such commits.
-            found[TopicPartition(topic.name, each.partition_index)] = (
+            found[tp] = (
                 None
                 if each.committed_offset < 0
                 else OffsetAndMetadata(each.committed_offset, each.metadata or "", epoch)
@@ -108,7 +112,7 @@ def _read(
     if closed:
         code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
         raise UnauthorizedError(ApiKey.OFFSET_FETCH.name, code, sorted(closed))
-    return found
+    return {tp: offset for tp, offset in found.items() if times[tp] == 1}
 
 
 def _good(code: int, resource: str) -> bool:

@@ -47,6 +47,7 @@ class Owned:
         failures: failed questions in a row.
         retry_at: instant before which nothing is asked.
         refetches: how often damaged records at the position were asked for again.
+        resets: how often in a row its position was out of range; 0 after a good fetch.
         turn: number of its latest useful fetch; the lowest is asked first.
         sought: how often the application has set the position.
         trouble: what the latest question that failed met, None after one that did not.
@@ -70,6 +71,7 @@ class Owned:
     failures: int = 0
     retry_at: float = 0.0
     refetches: int = 0
+    resets: int = 0
     turn: int = 0
     sought: int = 0
     trouble: str | None = None
@@ -126,6 +128,7 @@ class Owned:
 
     def heard(self, data: PartitionData) -> None:
         """Note where an answer says the log begins and ends; a broker that is silent says -1."""
+        self.resets = 0
         self.high_watermark = data.high_watermark if data.high_watermark >= 0 else None
         stable = data.last_stable_offset
         self.last_stable_offset = stable if stable >= 0 else self.high_watermark
