@@ -113,7 +113,10 @@ CONSUMING: Final = (
                 "real/test_security.py",
                 "test_a_session_is_renewed_until_the_credential_is_taken_away",
             ),
-            ("net/test_sasl.py", "test_a_session_is_renewed_late_in_it_on_the_same_connection"),
+            (
+                "net/test_sasl_sessions.py",
+                "test_a_session_is_renewed_late_in_it_on_the_same_connection",
+            ),
         ),
     ),
     Row(
