@@ -138,11 +138,10 @@ class Reading:
     def next_read(self, wanted: Wanted) -> None:
         """Count what the reads before returned as done, as far as this one asks for it."""
         self.delivery.next_read(wanted)
-        for claim in tuple(self._lent):
-            if wanted is None or claim.tp in wanted:
-                for lease in self._lent.pop(claim):
-                    if lease.in_hand:  # else it was given back undone, or is done already
-                        self.delivery.done(lease)
+        asked = [claim for claim in self._lent if wanted is None or claim.tp in wanted]
+        for lease in [lease for claim in asked for lease in self._lent.pop(claim)]:
+            if lease.in_hand:  # else it was given back undone, or is done already
+                self.delivery.done(lease)
 
     def lend(self, lease: Lease) -> None:
         """Remember what is done at the next read."""
