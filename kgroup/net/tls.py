@@ -26,7 +26,10 @@ _HINTS: Final = {
         "the broker wants a client certificate (ssl_certfile, ssl_keyfile)"
     ),
     "TLSV1_ALERT_UNKNOWN_CA": "the broker does not trust the client certificate",
-    "SSLV3_ALERT_BAD_CERTIFICATE": "the broker does not accept the client certificate",
+    # What Java says to a client without a certificate, too.
+    "SSLV3_ALERT_BAD_CERTIFICATE": (
+        "the broker does not accept the client certificate, or misses one (ssl_certfile)"
+    ),
     "SSLV3_ALERT_CERTIFICATE_EXPIRED": "the client certificate has expired",
     "SSLV3_ALERT_CERTIFICATE_UNKNOWN": "the broker does not accept the client certificate",
     "SSLV3_ALERT_HANDSHAKE_FAILURE": "no common protocol version or cipher, or no certificate",

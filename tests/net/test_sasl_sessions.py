@@ -1,15 +1,21 @@
-"""Sessions that end (KIP-368), and what a refusal means to a whole cluster."""
+"""Sessions that end (KIP-368), and what refusals and certificates mean to a whole cluster."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from itertools import pairwise
 
 import anyio
 import pytest
+from anyio.abc import ByteStream
 
-from kgroup.errors import AuthenticationError, NoBrokerError
+from kgroup.errors import AuthenticationError, NoBrokerError, TlsError
+from kgroup.net.cluster import Cluster
 from kgroup.net.endpoint import Lane
 from kgroup.net.security import SaslMechanism
+from kgroup.net.settings import NetSettings
 from kgroup.testing.scripted import Delayed, ScriptedBroker
 from kgroup.testing.scripted_cluster import ScriptedCluster
+from kgroup.testing.virtual_time import virtual_ports
 from kgroup.wire.messages import (
     HeartbeatRequest,
     HeartbeatResponse,
@@ -204,3 +210,57 @@ async def test_a_refusal_later_is_told_to_whoever_watches_and_nobody_is_dialled_
                 await found.send(1, BEAT, lane=Lane.HEARTBEAT, timeout=5)
             await anyio.sleep(10)
         assert sum(len(broker.dialled_at) for broker in cluster.brokers) == dialled
+
+
+# -- certificates -----------------------------------------------------------------------------
+
+
+class Distrusted:
+    """A `Dial` to brokers whose certificates are not accepted, until they are renewed."""
+
+    def __init__(self, cluster: ScriptedCluster) -> None:
+        self.cluster = cluster
+        self.renewed = False
+        self.reason = "TLS: the certificate of 'broker-1' is not accepted: expired"
+
+    async def __call__(self, host: str, port: int) -> ByteStream:
+        if self.renewed:
+            return await self.cluster(host, port)
+        raise TlsError(f"{host}:{port}", self.reason)
+
+
+@asynccontextmanager
+async def dialling(dial: Distrusted) -> AsyncIterator[Cluster]:
+    settings = NetSettings(bootstrap=dial.cluster.bootstrap)
+    found = Cluster(settings, virtual_ports(dial))
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(found.run)
+        yield found
+        tasks.cancel_scope.cancel()
+
+
+async def test_certificates_that_nobody_accepts_are_told_at_once() -> None:
+    dial = Distrusted(ScriptedCluster(2))
+    async with dialling(dial) as found:
+        with pytest.raises(NoBrokerError, match="expired") as caught:
+            await found.bootstrap(30)
+    assert anyio.current_time() < 2
+    assert isinstance(caught.value.__cause__, TlsError)
+
+
+async def test_a_certificate_that_expired_is_warned_of_once_and_works_when_renewed(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    dial = Distrusted(ScriptedCluster(1))
+    dial.renewed = True
+    async with dialling(dial) as found:
+        await found.bootstrap(5)
+        dial.renewed = False
+        for broker in dial.cluster.brokers:
+            broker.hang_up()
+        found.invalidate()
+        await anyio.sleep(60)
+        (line,) = (record.getMessage() for record in caplog.records)
+        assert line.startswith("no connection to node 1 at broker-1:9092: TLS: the certificate")
+        dial.renewed = True
+        assert (await found.refresh(30)).brokers
