@@ -49,8 +49,10 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "ArgumentError",
     "AuthenticationError",
     "Batch",
+    "BrokerError",
     "Cause",
     "ChangeKind",
     "Claim",
@@ -63,6 +65,7 @@ __all__ = [
     "ConsumerConfig",
     "ConsumerOptions",
     "CorruptRecordError",
+    "DeserializationError",
     "FencedError",
     "Generation",
     "GroupError",
@@ -71,6 +74,7 @@ __all__ = [
     "KGroupError",
     "Leave",
     "Listener",
+    "LogTruncatedError",
     "MemberState",
     "Membership",
     "NoBrokerError",
