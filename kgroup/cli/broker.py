@@ -98,6 +98,7 @@ def _show_access(console: Console, access: SecureAccess) -> None:
     files = access.certificates
     console.print(f"ssl_cafile: {files.authority}")
     console.print(f"ssl_certfile, ssl_keyfile: {files.client}, {files.client_key}")
+    console.print(f"sasl_mechanism: {', '.join(MECHANISMS)}")
     for user, password in USERS.items():
         may = "may do everything" if user == next(iter(USERS)) else "may do nothing until granted"
         console.print(f"sasl_username {user}, sasl_password {password}: {may}")
@@ -114,7 +115,9 @@ def _needs(listener: str) -> str:
     if listener == "MUTUAL_TLS":
         parts.append("ssl_certfile, ssl_keyfile")
     if protocol.startswith("SASL"):
-        parts.append(f"sasl_mechanism={'|'.join(MECHANISMS)}")
+        parts.append("sasl_*")
+    if listener == "SSL":
+        return f"{', '.join(parts)}; may do everything"
     return ", ".join(parts)
 
 
