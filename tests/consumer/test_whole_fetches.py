@@ -15,7 +15,7 @@ import pytest
 from kgroup.codes import ErrorCode
 from kgroup.testing.scripted import Answer, Delayed, Lost
 from kgroup.types import TopicPartition
-from kgroup.wire.messages import FetchRequest
+from kgroup.wire.messages import FetchRequest, FetchResponse
 from tests.consumer.entered import Stage, by_hand
 from tests.consumer.shelf import Shelf
 
@@ -48,7 +48,7 @@ class Play:
     def fetch(self, request: FetchRequest) -> Answer:
         """Answer after a while, so that things happen while a Fetch is on its way."""
         answer = self.stage.shelf.fetch(request)
-        if isinstance(answer, Delayed):
+        if not isinstance(answer, FetchResponse):
             return answer
         return Delayed(answer, self.dice.choice([0.0, 0.1, 0.4]))
 
