@@ -72,7 +72,7 @@ READERS: list[Any] = [ByOne, ByMany, ByBatches, ByRecords]
 
 
 @pytest.mark.parametrize("kind", READERS)
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 async def test_200_cancelled_reads_lose_no_record_and_repeat_none(kind: Any, seed: int) -> None:
     dice = random.Random(seed)
     shelf = Shelf(t=2)
@@ -139,17 +139,16 @@ async def test_a_close_that_is_cancelled_closes_all_the_same(seed: int) -> None:
         assert it.group.offset(A) == 1
 
 
-async def test_a_body_that_is_cancelled_at_random_points_leaves_the_group() -> None:
-    dice = random.Random(5)
-    for _ in range(20):
-        shelf = Shelf(t=2)
-        shelf.fill(A, 20)
-        with anyio.move_on_after(0.2 * dice.random()):
-            async with grouped(shelf) as it:
-                async for _ in it.consumer.batches():
-                    await anyio.sleep(0.01)
-        assert it.group.members == {}
-        assert not any(broker.connections() for broker in shelf.brokers)
+@pytest.mark.parametrize("seed", range(10))
+async def test_a_body_that_is_cancelled_at_a_random_point_leaves_the_group(seed: int) -> None:
+    shelf = Shelf(t=2)
+    shelf.fill(A, 20)
+    with anyio.move_on_after(0.2 * random.Random(seed).random()):
+        async with grouped(shelf) as it:
+            async for _ in it.consumer.batches():
+                await anyio.sleep(0.01)
+    assert it.group.members == {}
+    assert not any(broker.connections() for broker in shelf.brokers)
 
 
 # -- symptom 5: what works in the background has ended -----------------------------------------

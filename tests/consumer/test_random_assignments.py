@@ -19,8 +19,9 @@ from tests.consumer.shelf import Shelf
 pytestmark = pytest.mark.anyio
 
 PARTITIONS = 8
-ASSIGNMENTS = 500
-"""By hand and by a group: a thousand in all, on each async backend."""
+FEW, MANY = 100, 400
+"""Assignments, in a hurry and else; by hand and by a group: a thousand in all, on each backend."""
+RUNS = [(1, FEW), pytest.param(2, MANY, marks=pytest.mark.slow)]
 
 ALL = [TopicPartition("t", number) for number in range(PARTITIONS)]
 
@@ -73,11 +74,11 @@ class Ground:
         self.next[tp] += 1
 
 
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
-async def test_partitions_assigned_by_hand_go_on_where_they_were(seed: int) -> None:
+@pytest.mark.parametrize(("seed", "count"), RUNS)
+async def test_partitions_assigned_by_hand_go_on_where_they_were(seed: int, count: int) -> None:
     ground = Ground(seed)
     async with by_hand(ground.shelf, fetch_max_wait=0.05, enable_auto_commit=False) as stage:
-        for _ in range(ASSIGNMENTS // 2):
+        for _ in range(count):
             chosen = ground.draw()
             stage.consumer.assign(chosen)
             assert stage.consumer.assignment() == set(chosen)
@@ -86,11 +87,13 @@ async def test_partitions_assigned_by_hand_go_on_where_they_were(seed: int) -> N
             assert (await stage.consumer.commit()).ok
 
 
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
-async def test_partitions_given_and_taken_by_a_group_go_on_where_they_were(seed: int) -> None:
+@pytest.mark.parametrize(("seed", "count"), RUNS)
+async def test_partitions_given_and_taken_by_a_group_go_on_where_they_were(
+    seed: int, count: int
+) -> None:
     ground = Ground(seed)
     async with entered(ground.shelf, fetch_max_wait=0.05) as stage:
-        for _ in range(ASSIGNMENTS // 2):
+        for _ in range(count):
             chosen, held = set(ground.draw()), stage.consumer.assignment()
             if ground.dice.random() < 0.1:
                 assert (await stage.consumer.commit()).ok  # else what is lost would come again
