@@ -229,6 +229,20 @@ async def test_a_full_partition_does_not_hold_up_a_quiet_one() -> None:
         assert (await stage.consumer.getone(B, timeout=1)).offset == 0
 
 
+async def test_a_partition_that_has_room_again_does_not_wait_for_a_quiet_one() -> None:
+    shelf = Shelf(t=2)
+    for _ in range(10):
+        shelf.logs[A].append(*[b"x" * 9_000] * 2)
+    async with by_hand(shelf, A, B, prefetch_max_bytes=1, fetch_max_wait=20.0) as stage:
+        await anyio.sleep(5)
+        before = anyio.current_time()
+        seen = 0
+        while seen < 20:
+            found = await stage.consumer.getmany(timeout=10)
+            seen += sum(len(batch) for batch in found.values())
+        assert anyio.current_time() - before < 2.0
+
+
 async def test_delivered_is_journaled_before_the_records_are_returned() -> None:
     shelf = Shelf(t=1)
     shelf.fill(A, 5)

@@ -218,6 +218,20 @@ async def test_a_broker_that_is_too_old_to_tell_is_not_asked() -> None:
         assert asked(shelf) == []
 
 
+async def test_nothing_is_fetched_from_a_new_leader_before_it_has_confirmed_the_position() -> None:
+    """Fetch before version 12 would find nothing wrong at an offset that others have filled."""
+    shelf = shelf_of(0, 0)
+    for broker in shelf.brokers:
+        broker.versions = {**broker.versions, ApiKey.FETCH: (4, 11)}
+    async with by_hand(shelf, A, fetch_max_wait=20.0, metadata_max_age=1.0) as stage:
+        await read_all(stage)
+        elect(shelf, 2, keep=10, write=30)
+        assert (await read_all(stage))[A] == list(range(10, 40))
+        kinds = (FetchRequest, OffsetForLeaderEpochRequest)
+        told = [e.request for e in shelf.broker(2).seen if isinstance(e.request, kinds)]
+        assert isinstance(told[0], OffsetForLeaderEpochRequest)
+
+
 async def test_a_seek_in_the_middle_of_a_validation_wins() -> None:
     shelf = shelf_of(0, 0)
     async with by_hand(shelf, A, **SOON) as stage:
