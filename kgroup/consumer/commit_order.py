@@ -22,7 +22,7 @@ from kgroup.consumer.backend import GroupBackend
 from kgroup.consumer.commit_failures import log_failures
 from kgroup.consumer.gate import Gate
 from kgroup.consumer.user_code import UserCode
-from kgroup.errors import KGroupError
+from kgroup.errors import ClosedError, KGroupError
 from kgroup.net.pulse import Pulse
 from kgroup.offsets.ledger import Ledger
 from kgroup.types import (
@@ -48,11 +48,13 @@ class Job:
 
     Args:
         bound: claim -> what to commit.
+        asked: claim -> the ledger's moment at which that was said.
         callback: told the outcome, None when nobody is.
         urgent: whether somebody waits for the answer.
     """
 
     bound: dict[Claim, OffsetAndMetadata]
+    asked: dict[Claim, int]
     callback: CommitCallback | None = None
     urgent: bool = False
     sent: bool = False
@@ -111,16 +113,22 @@ class CommitOrder:
         self._news = Pulse()
 
     def submit(self, job: Job) -> Job:
-        """Put a job at the end of the line; return it, or the one it became a part of."""
+        """Put a job at the end of the line; return it, or the one it became a part of.
+
+        Raises:
+            ClosedError: everybody has been told; nothing is sent or called any more. A callback
+                that asks again after each failure would be called for ever.
+        """
+        if self._ended:
+            raise ClosedError("the consumer is closed; nothing more is committed")
         last = self._line[-1] if self._line else None
         if last is not None and last.silent and job.silent:
             last.bound.update(job.bound)
+            last.asked.update(job.asked)
             return last
         self._line.append(job)
         self._untold.append(job)
         self._urgent += job.urgent
-        if self._ended:
-            self._give_up(job)
         self._news.fire()
         return job
 
@@ -197,10 +205,15 @@ class CommitOrder:
         finally:
             self._under_way -= 1
             self._news.fire()
+        newest = {claim.tp: claim for claim in sorted(bound, key=_serial)}
         for claim, offset in bound.items():
             found = outcome.partitions[claim.tp]
+            if newest[claim.tp] != claim:
+                # Lost and given back while it stood in line: the answer is about the new claim.
+                found = PartitionOutcome(CommitStatus.REFUSED, offset, None, "its claim is over")
             if found.status is CommitStatus.COMMITTED:
-                self._ledger.acknowledged(claim, offset.offset)
+                asked = max(job.asked.get(claim, 0) for job in lot)
+                self._ledger.acknowledged(claim, offset.offset, asked)
             for job in lot:
                 job.close(claim, found)
 
@@ -251,6 +264,10 @@ class CommitOrder:
             with anyio.CancelScope(shield=True) as scope:
                 scope.cancel()
                 await self._call_back(self._untold.popleft())
+
+
+def _serial(claim: Claim) -> int:
+    return claim.serial
 
 
 def _all(

@@ -115,7 +115,8 @@ class Committing:
     ) -> Job:
         for claim in bound:
             self._delivery.tell_done(claim)
-        return self._order.submit(Job(bound, callback, urgent))
+        asked = dict.fromkeys(bound, self._ledger.moment())
+        return self._order.submit(Job(bound, asked, callback, urgent))
 
     # -- what to commit --------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ when it was dropped undone, until a seek or an explicit commit speaks.
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import count
 
 from kgroup.types import Claim, OffsetAndMetadata
 
@@ -47,23 +48,42 @@ class Lease:
 
 @dataclass(slots=True)
 class _Account:
-    """One claim; `decreed` says that its position was set since the last commit."""
+    """One claim.
+
+    Args:
+        handed: first offset that is not handed out.
+        handed_epoch: leader epoch of what stands before it.
+        committed: what the coordinator holds, None while that is not known.
+        done: below this everything is done; leases stand behind it.
+        done_epoch: leader epoch of what stands before it.
+        decreed: moment at which the position was set anew, 0 when it is the first of the claim or
+            the coordinator's.
+        asked: moment at which the commit was asked for that `committed` is from, 0 without one.
+        leases: what is handed out and not done, in order.
+    """
 
     handed: int
     handed_epoch: int | None
     committed: int | None
     done: int
     done_epoch: int | None
-    decreed: bool
+    decreed: int
+    asked: int
     leases: deque[Lease] = field(default_factory=deque)
+
+    @property
+    def moved(self) -> bool:
+        """Whether the position was set since the newest commit that is answered was asked for."""
+        return self.decreed > self.asked
 
 
 class Ledger:
     """The accounts of one consumer."""
 
-    __slots__ = ("_accounts", "_in_hand")
+    __slots__ = ("_accounts", "_in_hand", "_moments")
 
     def __init__(self) -> None:
+        self._moments = count(1)
         self._accounts: dict[Claim, _Account] = {}
         self._in_hand: dict[Claim, set[Lease]] = {}
 
@@ -87,12 +107,17 @@ class Ledger:
         if old is not None:
             for lease in old.leases:
                 lease.void = True
-        self._accounts[claim] = _Account(offset, epoch, known, offset, epoch, not committed)
+        asked = 0 if old is None else old.asked
+        # The first position is nobody's word against a commit that was asked for before it.
+        decreed = 0 if committed or old is None else self.moment()
+        self._accounts[claim] = _Account(offset, epoch, known, offset, epoch, decreed, asked)
 
     def renew(self, claim: Claim) -> None:
         """Begin anew with a topic that was made anew: nothing of it is handed out or committed."""
         self.begin(claim, 0)
-        self._accounts[claim].committed = None
+        account = self._accounts[claim]
+        # Answers to commits that were asked for before are about its predecessor.
+        account.committed, account.asked = None, self.moment()
 
     def has_committed(self, claim: Claim) -> bool:
         """Tell whether the coordinator is known to hold an offset of this claim's topic."""
@@ -239,11 +264,25 @@ class Ledger:
             offset = self.committable(claim)
             if offset is None or offset.offset == account.committed:
                 continue
-            if account.committed is None or account.decreed or offset.offset > account.committed:
+            if account.committed is None or account.moved or offset.offset > account.committed:
                 yield claim, offset
 
-    def acknowledged(self, claim: Claim, offset: int) -> None:
-        """Note that the coordinator holds an offset."""
+    def moment(self) -> int:
+        """Return a number higher than all before: when a commit was asked for, by this order."""
+        return next(self._moments)
+
+    def acknowledged(self, claim: Claim, offset: int, asked: int) -> None:
+        """Note that the coordinator holds an offset.
+
+        1. A commit is on its way; 2. the application seeks back; 3. the answer comes. The seek is
+        the newer word: what is read after it is committed all the same.
+
+        Args:
+            claim: the period of ownership.
+            offset: the one that was committed.
+            asked: `moment` at which the commit was asked for; an answer to an older one than was
+                heard of before says nothing.
+        """
         account = self._accounts.get(claim)
-        if account is not None:
-            account.committed, account.decreed = offset, False
+        if account is not None and asked > account.asked:
+            account.committed, account.asked = offset, asked

@@ -312,6 +312,22 @@ async def test_closing_cuts_callbacks_that_wait_but_calls_each() -> None:
     assert called == ["stuck", "stuck", "stuck", "plain"]
 
 
+async def test_a_callback_that_asks_again_is_refused_in_the_end() -> None:
+    shelf, heard = full(), []
+    async with by_hand(shelf, A, **MANUAL) as stage:
+        await stage.consumer.getone(timeout=1)
+        shelf.broker(1).hold(OffsetCommitRequest)
+
+        def again(outcome: CommitOutcome) -> None:
+            heard.append(outcome)
+            with pytest.raises(ClosedError):
+                stage.consumer.commit_soon({A: 1}, again)
+
+        stage.consumer.commit_soon({A: 1}, again)
+        await stage.consumer.close(timeout=3.0)
+    assert len(heard) == 1
+
+
 async def test_a_waiting_commit_ends_when_the_consumer_does() -> None:
     shelf = full()
     async with by_hand(shelf, A, **MANUAL) as stage, anyio.create_task_group() as tasks:

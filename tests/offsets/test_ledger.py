@@ -92,13 +92,13 @@ def test_a_position_found_by_a_reset_is_worth_a_commit() -> None:
 def test_what_the_coordinator_acknowledged_is_not_committed_again() -> None:
     ledger = begun()
     ledger.finish(ledger.hand_out(CLAIM, 4, None))
-    ledger.acknowledged(CLAIM, 4)
+    ledger.acknowledged(CLAIM, 4, ledger.moment())
     assert not list(ledger.uncommitted())
 
 
 def test_a_commit_ahead_of_reading_is_not_taken_back() -> None:
     ledger = begun()
-    ledger.acknowledged(CLAIM, 9)
+    ledger.acknowledged(CLAIM, 9, ledger.moment())
     ledger.finish(ledger.hand_out(CLAIM, 4, None))
     assert not list(ledger.uncommitted())
     ledger.finish(ledger.hand_out(CLAIM, 12, None))
@@ -107,9 +107,43 @@ def test_a_commit_ahead_of_reading_is_not_taken_back() -> None:
 
 def test_a_position_that_was_set_back_is_worth_a_commit() -> None:
     ledger = begun()
-    ledger.acknowledged(CLAIM, 9)
+    ledger.acknowledged(CLAIM, 9, ledger.moment())
     ledger.begin(CLAIM, 3)
     assert [offset.offset for _, offset in ledger.uncommitted()] == [3]
+
+
+def test_a_position_set_back_after_a_commit_was_asked_for_is_worth_another() -> None:
+    ledger = begun()
+    asked = ledger.moment()
+    ledger.begin(CLAIM, 3)
+    ledger.acknowledged(CLAIM, 9, asked)
+    assert [offset.offset for _, offset in ledger.uncommitted()] == [3]
+
+
+def test_a_first_position_does_not_take_back_a_commit_asked_for_before_it() -> None:
+    ledger = Ledger()
+    asked = ledger.moment()
+    ledger.begin(CLAIM, 0)
+    ledger.acknowledged(CLAIM, 9, asked)
+    assert not list(ledger.uncommitted())
+
+
+def test_an_older_commit_that_is_answered_later_says_nothing() -> None:
+    ledger = begun()
+    older, newer = ledger.moment(), ledger.moment()
+    ledger.acknowledged(CLAIM, 9, newer)
+    ledger.acknowledged(CLAIM, 2, older)
+    ledger.finish(ledger.hand_out(CLAIM, 4, None))
+    assert not list(ledger.uncommitted())
+
+
+def test_an_answer_about_the_topic_before_it_was_made_anew_says_nothing() -> None:
+    ledger = begun()
+    asked = ledger.moment()
+    ledger.renew(CLAIM)
+    ledger.acknowledged(CLAIM, 9, asked)
+    assert not ledger.has_committed(CLAIM)
+    assert [offset.offset for _, offset in ledger.uncommitted()] == [0]
 
 
 def test_offsets_that_hold_nothing_move_the_position() -> None:
