@@ -196,7 +196,10 @@ class Fetching:
         view = self._cluster.view
         for owned in partitions:
             position, epoch = owned.position, view.leader_epoch(owned.tp)
-            if position.offset is None or position.state is not PositionState.FETCHING:
+            # Between choosing it and asking, a reader may have met damage and stopped it.
+            if owned.blocked or position.offset is None:
+                continue
+            if position.state is not PositionState.FETCHING:
                 continue
             follower = owned.replica is not None and owned.replica.node_id == node_id
             yield Asked(owned, position.seek, position.offset, epoch, node_id, follower)
