@@ -31,7 +31,8 @@ class Batch(Generic[K, V]):
     """Records of one partition, in order; made by a consumer.
 
     While a batch is in hand its partition is not given to another member, except when the
-    membership is lost or the time for it is over (`max_poll_interval`).
+    membership is lost, nobody reads for `max_poll_interval`, or half of that is over since the
+    group asked for the partition.
 
     Args:
         handful: what was handed out.
