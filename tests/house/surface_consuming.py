@@ -84,9 +84,15 @@ CONSUMING: Final = (
     ),
     Row(
         "New leaders named in errors (KIP-951)",
-        _LATER,
-        "they are asked at once; not tried on a real broker yet",
-        (("consumer/test_truncation.py", "test_a_leader_that_an_answer_names_is_asked_at_once"),),
+        _YES,
+        "they are asked at once, while metadata is on its way",
+        (
+            (
+                "real/test_leader_hints.py",
+                "test_a_leader_that_is_named_is_asked_without_waiting_for_metadata",
+            ),
+            ("consumer/test_truncation.py", "test_a_leader_that_an_answer_names_is_asked_at_once"),
+        ),
     ),
     Row(
         "SASL PLAIN, SCRAM, OAUTHBEARER",
