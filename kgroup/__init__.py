@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from kgroup.config import ConsumerConfig, ConsumerOptions
     from kgroup.consumer.api import Consumer
-    from kgroup.consumer.batch import Batch
     from kgroup.consumer.listener import Listener
-    from kgroup.consumer.record import Record, raw
+    from kgroup.consumer.reads.batch import Batch
+    from kgroup.consumer.reads.record import Record, raw
     from kgroup.errors import (
         AuthenticationError,
         ClosedError,
@@ -93,13 +93,13 @@ __all__ = [
 ]
 
 _ELSEWHERE = {
-    "Batch": "kgroup.consumer.batch",
+    "Batch": "kgroup.consumer.reads.batch",
     "Consumer": "kgroup.consumer.api",
     "ConsumerConfig": "kgroup.config",
     "ConsumerOptions": "kgroup.config",
     "Listener": "kgroup.consumer.listener",
-    "Record": "kgroup.consumer.record",
-    "raw": "kgroup.consumer.record",
+    "Record": "kgroup.consumer.reads.record",
+    "raw": "kgroup.consumer.reads.record",
 }
 """Name -> module, for those that are neither errors nor types."""
 

@@ -1,10 +1,10 @@
 """The consumer: a group's member, what it fetches, and what it hands to the application."""
 
 from kgroup.consumer.api import Consumer
-from kgroup.consumer.backend import GroupBackend
-from kgroup.consumer.batch import Batch
+from kgroup.consumer.coordination.backend import GroupBackend
 from kgroup.consumer.listener import AssignedListener, Listener, LostListener, RevokedListener
-from kgroup.consumer.record import Deserializer, Record, raw
+from kgroup.consumer.reads.batch import Batch
+from kgroup.consumer.reads.record import Deserializer, Record, raw
 
 __all__ = [
     "AssignedListener",

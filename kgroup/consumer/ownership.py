@@ -11,13 +11,13 @@ from typing import assert_never
 
 import anyio
 
-from kgroup.consumer.backend import GroupBackend
-from kgroup.consumer.commit_failures import log_failures
-from kgroup.consumer.committing import Committing
-from kgroup.consumer.delivery import Delivery
-from kgroup.consumer.gate import Gate
+from kgroup.consumer.commit.commit_failures import log_failures
+from kgroup.consumer.commit.committing import Committing
+from kgroup.consumer.coordination.backend import GroupBackend
 from kgroup.consumer.listener import ListenerCalls
-from kgroup.consumer.pulses import Pulses
+from kgroup.consumer.stock.delivery import Delivery
+from kgroup.consumer.stock.gate import Gate
+from kgroup.consumer.stock.pulses import Pulses
 from kgroup.journal import OwnershipStep, Phase, Sink
 from kgroup.types import ChangeKind, Claim, OwnershipChange
 

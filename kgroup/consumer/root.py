@@ -16,9 +16,9 @@ from anyio.abc import TaskGroup, TaskStatus
 
 from kgroup.config import ConsumerConfig
 from kgroup.consumer.assembly import Parts
-from kgroup.consumer.backend import GroupBackend
-from kgroup.consumer.commit_failures import log_failures
-from kgroup.consumer.standalone import StandaloneBackend
+from kgroup.consumer.commit.commit_failures import log_failures
+from kgroup.consumer.coordination.backend import GroupBackend
+from kgroup.consumer.coordination.standalone import StandaloneBackend
 from kgroup.errors import ClosedError, IllegalStateError, KGroupError
 from kgroup.journal import MemberStarted, MemberStopped
 from kgroup.types import Leave, MemberState

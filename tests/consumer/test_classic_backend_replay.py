@@ -7,7 +7,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from kgroup.consumer.classic import ClassicBackend
+from kgroup.consumer.coordination.classic import ClassicBackend
 from kgroup.journal import NullSink
 from kgroup.net.cluster import Cluster
 from kgroup.net.settings import NetSettings

@@ -7,7 +7,7 @@ from itertools import pairwise
 import anyio
 import pytest
 
-from kgroup.consumer.damage import REFETCHES
+from kgroup.consumer.stock.damage import REFETCHES
 from kgroup.errors import CorruptRecordError, UnsupportedCodecError
 from kgroup.journal import Delivered
 from kgroup.wire.messages import FetchRequest

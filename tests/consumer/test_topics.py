@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from kgroup.codes import ErrorCode
-from kgroup.consumer.topics import SubscribedTopics, to_watch
+from kgroup.consumer.coordination.topics import SubscribedTopics, to_watch
 from kgroup.net.metadata import EMPTY_VIEW, ClusterView, PartitionInfo, TopicInfo
 from kgroup.types import Subscription, TopicPartition
 

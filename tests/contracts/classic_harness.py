@@ -8,7 +8,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from kgroup.assignors import BUILT_IN
-from kgroup.consumer.classic import ClassicBackend
+from kgroup.consumer.coordination.classic import ClassicBackend
 from kgroup.journal import NullSink
 from kgroup.membership.settings import MembershipSettings
 from kgroup.net.cluster import Cluster

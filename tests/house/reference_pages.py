@@ -41,15 +41,15 @@ _CALLS: Final = (
     ("Entering and closing", "life.Life"),
 )
 
-_RECORDS: Final = ("consumer.record.Record", "consumer.record.raw")
+_RECORDS: Final = ("consumer.reads.record.Record", "consumer.reads.record.raw")
 _HANDED_OUT: Final = (
-    "consumer.batch.Batch",
-    "consumer.iterators.BatchIterator",
-    "consumer.iterators.RecordIterator",
-    "consumer.membership_stream.MembershipStream",
+    "consumer.reads.batch.Batch",
+    "consumer.reads.iterators.BatchIterator",
+    "consumer.reads.iterators.RecordIterator",
+    "consumer.calls.membership_stream.MembershipStream",
 )
 _COLUMNS: Final = (
-    "consumer.chunk.Segment",
+    "consumer.stock.chunk.Segment",
     "wire.records.columns.RecordColumns",
     "wire.records.header.TimestampType",
 )
@@ -148,7 +148,7 @@ def _named(path: str) -> Documented:
 def _consumer() -> str:
     blocks = [describe(_named("consumer.api.Consumer"), inherited=False)]
     for title, path in _CALLS:
-        blocks += [f"## {title}", calls(_named(f"consumer.{path}"))]
+        blocks += [f"## {title}", calls(_named(f"consumer.calls.{path}"))]
     return "\n\n".join(blocks)
 
 

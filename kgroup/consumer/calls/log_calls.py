@@ -1,0 +1,114 @@
+"""The consumer's calls about logs: where they begin and end, what was written when.
+
+Decides: names, defaults and order of these calls.
+Never: holds logic of its own: each call is a few words to one part.
+"""
+
+from kgroup.consumer.calls.life import Life
+from kgroup.consumer.fetch.logs import Times
+from kgroup.net.log_offsets import OffsetSpec
+from kgroup.types import OffsetAndTimestamp, TopicPartition
+
+__all__ = ["LogCalls"]
+
+
+class LogCalls(Life):
+    """What the logs hold. The awaited ones ask brokers, of any partition, owned or not."""
+
+    async def beginning_offsets(
+        self, *tps: TopicPartition, timeout: float | None = None
+    ) -> dict[TopicPartition, int]:
+        """Return the first offset each log still holds.
+
+        Args:
+            tps: any partitions; none for all that are owned.
+            timeout: seconds, None for `request_timeout`.
+
+        Raises:
+            BrokerError: a leader refused, or there is no such partition.
+            TimeoutError: a partition had no answer in time.
+        """
+        return await self._ends(tps, OffsetSpec.EARLIEST, timeout)
+
+    async def end_offsets(
+        self, *tps: TopicPartition, timeout: float | None = None
+    ) -> dict[TopicPartition, int]:
+        """Return the offset the next record of each log will get.
+
+        Under read_committed it is the first offset of the oldest open transaction, if there is
+        one (the last stable offset).
+
+        Args:
+            tps: any partitions; none for all that are owned.
+            timeout: seconds, None for `request_timeout`.
+
+        Raises:
+            BrokerError, TimeoutError: as `beginning_offsets`.
+        """
+        return await self._ends(tps, OffsetSpec.LATEST, timeout)
+
+    async def offsets_for_times(
+        self, times: Times, *, timeout: float | None = None
+    ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
+        """Return the first record at or after a time (KIP-79), None where there is none.
+
+        Args:
+            times: any partition -> milliseconds since the epoch, or a datetime with a zone.
+            timeout: seconds, None for `request_timeout`.
+
+        Raises:
+            ArgumentError: a time is negative or has no zone; nothing was asked.
+            BrokerError, TimeoutError: as `beginning_offsets`.
+        """
+        return await self._entered(running=True).logs.at_times(times, timeout)
+
+    async def topics(self, *, timeout: float | None = None) -> frozenset[str]:
+        """Return the name of every topic of the cluster that may be seen, internal ones too.
+
+        Raises:
+            NoBrokerError, BrokerError, TimeoutError: nobody could say.
+        """
+        return await self._entered(running=True).logs.topics(timeout)
+
+    def partitions_for_topic(self, topic: str) -> frozenset[int] | None:
+        """Return the partition numbers of a topic that is read, None while they are not known."""
+        return self._entered().logs.partitions_of(topic)
+
+    # -- what fetching heard last; asks nobody ---------------------------------------------
+
+    def highwater(self, tp: TopicPartition) -> int | None:
+        """Return the end of a log as its last fetch said, None before the first.
+
+        Raises:
+            NotOwnedError: the partition is not owned.
+        """
+        (owned,) = self._entered().delivery.owned.require([tp])
+        return owned.high_watermark
+
+    def last_stable_offset(self, tp: TopicPartition) -> int | None:
+        """Return the end of what is decided by transactions, as the last fetch said (KIP-98).
+
+        Raises:
+            NotOwnedError: the partition is not owned.
+        """
+        (owned,) = self._entered().delivery.owned.require([tp])
+        return owned.last_stable_offset
+
+    def lag(self, tp: TopicPartition) -> int | None:
+        """Return how many offsets lie between what was handed out and the end that can be read.
+
+        None before the first fetch. Offsets are counted, not records: marks of transactions and
+        holes left by compaction count too.
+
+        Raises:
+            NotOwnedError: the partition is not owned.
+        """
+        return self._entered().flow.lag(tp)
+
+    async def _ends(
+        self, tps: tuple[TopicPartition, ...], end: OffsetSpec, timeout: float | None
+    ) -> dict[TopicPartition, int]:
+        parts = self._entered(running=True)
+        asked = tps or tuple(parts.delivery.owned.partitions)
+        found = await parts.logs.ends(asked, end, timeout)
+        return {tp: listed.offset for tp, listed in found.items()}

@@ -1,0 +1,1 @@
+"""Commits: what to commit, in which order, and who is told."""

@@ -1,0 +1,278 @@
+"""The order of commits: as they were asked for, whoever asked, and who hears when.
+
+Decides: what goes to a backend together, and that answers are told in the order of calls.
+Never: lets a commit overtake an earlier one of the same partition; has a caller of `submit` wait.
+
+1. Whoever commits submits a job at once, at the end of the line. 2. The sender takes all of the
+line, the latest offset of each partition, and hands it to the backends: at once when somebody
+waits for an answer, else when the lot before it is answered, so that a commit after every record
+costs one request per round trip. 3. Answers close jobs. 4. The teller calls back, job by job, from
+the front of the line: one that is answered early waits for those before it.
+"""
+
+from collections import deque
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final, TypeAlias
+
+import anyio
+from anyio.abc import TaskGroup
+
+from kgroup.consumer.commit.commit_failures import log_failures
+from kgroup.consumer.coordination.backend import GroupBackend
+from kgroup.consumer.stock.gate import Gate
+from kgroup.consumer.user_code import UserCode
+from kgroup.errors import ClosedError, KGroupError
+from kgroup.net.pulse import Pulse
+from kgroup.offsets.ledger import Ledger
+from kgroup.types import (
+    Claim,
+    CommitOutcome,
+    CommitStatus,
+    OffsetAndMetadata,
+    PartitionOutcome,
+    TopicPartition,
+)
+
+__all__ = ["CommitCallback", "CommitOrder", "Job"]
+
+CommitCallback: TypeAlias = Callable[[CommitOutcome], Awaitable[None] | None]
+"""Told the outcome of one `commit_soon`, plain or awaitable."""
+
+_NAME: Final = "the callback of commit_soon"
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """One commit that was asked for.
+
+    Args:
+        bound: claim -> what to commit.
+        asked: claim -> the ledger's moment at which that was said.
+        callback: told the outcome, None when nobody is.
+        urgent: whether somebody waits for the answer.
+    """
+
+    bound: dict[Claim, OffsetAndMetadata]
+    asked: dict[Claim, int]
+    callback: CommitCallback | None = None
+    urgent: bool = False
+    sent: bool = False
+    _outcomes: dict[TopicPartition, PartitionOutcome] = field(default_factory=dict)
+    _closed: anyio.Event = field(default_factory=anyio.Event)
+
+    @property
+    def silent(self) -> bool:
+        """Whether nobody waits for it or is told: it may as well be part of the next."""
+        return not self.urgent and self.callback is None
+
+    @property
+    def outcome(self) -> CommitOutcome:
+        """What is known."""
+        return CommitOutcome(dict(self._outcomes))
+
+    def __post_init__(self) -> None:
+        if not self.bound:
+            self._closed.set()
+
+    async def answered(self) -> CommitOutcome:
+        """Wait for the outcome of every partition."""
+        await self._closed.wait()
+        return self.outcome
+
+    def close(self, claim: Claim, outcome: PartitionOutcome) -> None:
+        """Note the outcome of one partition; the first counts."""
+        if claim in self.bound:
+            told = replace(outcome, offset=self.bound[claim])
+            self._outcomes.setdefault(claim.tp, told)
+        if len(self._outcomes) == len(self.bound):
+            self._closed.set()
+
+
+class CommitOrder:
+    """The line of commits of one consumer.
+
+    Args:
+        gate: knows whose claim is whose, and takes reports of callbacks that failed.
+        ledger: hears what is committed.
+        code: calls back.
+    """
+
+    def __init__(self, gate: Gate, ledger: Ledger, code: UserCode) -> None:
+        self._gate = gate
+        self._ledger = ledger
+        self._code = code
+        self._line: deque[Job] = deque()
+        self._urgent = 0
+        self._under_way = 0
+        self._untold: deque[Job] = deque()
+        self._telling = anyio.CancelScope()
+        self._calling = False
+        self._warned: frozenset[str] = frozenset()
+        self._ended = False
+        self._news = Pulse()
+
+    def submit(self, job: Job) -> Job:
+        """Put a job at the end of the line; return it, or the one it became a part of.
+
+        Raises:
+            ClosedError: everybody has been told; nothing is sent or called any more. A callback
+                that asks again after each failure would be called for ever.
+        """
+        if self._ended:
+            raise ClosedError("the consumer is closed; nothing more is committed")
+        last = self._line[-1] if self._line else None
+        if last is not None and last.silent and job.silent:
+            last.bound.update(job.bound)
+            last.asked.update(job.asked)
+            return last
+        self._line.append(job)
+        self._untold.append(job)
+        self._urgent += job.urgent
+        self._news.fire()
+        return job
+
+    async def landed(self, claims: Collection[Claim] | None = None) -> None:
+        """Wait until what was submitted so far is answered; the caller bounds the time.
+
+        Args:
+            claims: as far as it is about these, None for all.
+        """
+        for job in tuple(self._untold):
+            if claims is None or not job.bound.keys().isdisjoint(claims):
+                await job.answered()
+
+    async def run(self) -> None:
+        """Send and tell, until cancelled."""
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._tell)
+                while True:
+                    await (self._send(tasks) if self._may_send() else self._news.wait())
+        finally:
+            await self._cut_off()
+
+    async def end(self, patience: float) -> None:
+        """Wait for answers and for callbacks, then do without.
+
+        Afterwards every callback was called, and nothing is sent any more.
+
+        Args:
+            patience: seconds to wait.
+        """
+        with anyio.move_on_after(patience):
+            while self._untold or self._calling:
+                await self._news.wait()
+        await self._cut_off()
+
+    # -- sending ---------------------------------------------------------------------------
+
+    def _may_send(self) -> bool:
+        return bool(self._line) and (not self._under_way or self._urgent > 0) and not self._ended
+
+    async def _send(self, tasks: TaskGroup) -> None:
+        """Hand everything in line to the backends, and see that they have it."""
+        lot = tuple(self._line)
+        self._line.clear()
+        self._urgent = 0
+        latest: dict[Claim, OffsetAndMetadata] = {}
+        for job in lot:
+            job.sent = True
+            latest.update(job.bound)
+        parts: dict[GroupBackend, dict[Claim, OffsetAndMetadata]] = {}
+        for claim, offset in latest.items():
+            parts.setdefault(self._gate.keeper(claim), {})[claim] = offset
+        for keeper, bound in parts.items():
+            # A backend queues what it is given in the order of calls. Of two tasks the one that
+            # was started later may run earlier, so wait until this one has made its call.
+            begun = anyio.Event()
+            self._under_way += 1
+            tasks.start_soon(self._commit_at, keeper, bound, lot, begun)
+            await begun.wait()
+
+    async def _commit_at(
+        self,
+        keeper: GroupBackend,
+        bound: Mapping[Claim, OffsetAndMetadata],
+        lot: tuple[Job, ...],
+        begun: anyio.Event,
+    ) -> None:
+        begun.set()
+        try:
+            outcome = await keeper.commit(bound)
+        except (KGroupError, TimeoutError) as error:
+            outcome = _all(bound, CommitStatus.UNKNOWN, str(error) or type(error).__name__)
+        finally:
+            self._under_way -= 1
+            self._news.fire()
+        newest = {claim.tp: claim for claim in sorted(bound, key=_serial)}
+        for claim, offset in bound.items():
+            found = outcome.partitions[claim.tp]
+            if newest[claim.tp] != claim:
+                # Lost and given back while it stood in line: the answer is about the new claim.
+                found = PartitionOutcome(CommitStatus.REFUSED, offset, None, "its claim is over")
+            if found.status is CommitStatus.COMMITTED:
+                asked = max(job.asked.get(claim, 0) for job in lot)
+                self._ledger.acknowledged(claim, offset.offset, asked)
+            for job in lot:
+                job.close(claim, found)
+
+    def _give_up(self, job: Job) -> None:
+        """Close what is open of a job."""
+        if job.sent:
+            status, reason = CommitStatus.UNKNOWN, "the consumer was closed before the answer came"
+        else:
+            status, reason = CommitStatus.REFUSED, "the consumer was closed before it was sent"
+        outcome = _all(job.bound, status, reason)
+        for claim in job.bound:
+            job.close(claim, outcome.partitions[claim.tp])
+
+    # -- telling ---------------------------------------------------------------------------
+
+    async def _tell(self) -> None:
+        with self._telling:
+            while True:
+                if self._untold:
+                    await self._untold[0].answered()
+                    await self._call_back(self._untold.popleft())
+                else:
+                    await self._news.wait()
+
+    async def _call_back(self, job: Job) -> None:
+        if job.callback is None:
+            if not job.urgent:
+                told = self._warned
+                self._warned = log_failures("commit_soon", job.outcome, told=told)
+            self._news.fire()
+            return
+        self._calling = True
+        try:
+            error = await self._code.call(_NAME, job.callback, job.outcome)
+            if error is not None:
+                self._gate.report(error)
+        finally:
+            self._calling = False
+            self._news.fire()
+
+    async def _cut_off(self) -> None:
+        """Tell the rest without waiting for anything: what waits is cut off where it waits."""
+        self._ended = True
+        self._telling.cancel()
+        for job in self._untold:
+            self._give_up(job)
+        while self._untold:
+            with anyio.CancelScope(shield=True) as scope:
+                scope.cancel()
+                await self._call_back(self._untold.popleft())
+
+
+def _serial(claim: Claim) -> int:
+    return claim.serial
+
+
+def _all(
+    bound: Mapping[Claim, OffsetAndMetadata], status: CommitStatus, reason: str
+) -> CommitOutcome:
+    return CommitOutcome(
+        {claim.tp: PartitionOutcome(status, each, None, reason) for claim, each in bound.items()}
+    )

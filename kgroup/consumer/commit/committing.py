@@ -1,0 +1,217 @@
+"""Commits: from what is done, or what the application says, to outcomes per partition.
+
+Decides: which claims and offsets go into a commit, and what is refused before anything is sent.
+Never: commits a partition that is not owned, or under another claim than the one held when the
+commit was asked for; a record or a batch under another claim than its own; tells a caller less
+than every partition's outcome.
+"""
+
+from collections.abc import Collection, Mapping
+from typing import Any, Final, TypeAlias
+
+from kgroup.consumer.commit.commit_order import CommitCallback, CommitOrder, Job
+from kgroup.consumer.reads.batch import Batch
+from kgroup.consumer.reads.record import Record
+from kgroup.consumer.stock.delivery import Delivery
+from kgroup.consumer.stock.gate import Gate
+from kgroup.consumer.user_code import UserCode
+from kgroup.errors import ArgumentError, CommitFailedError, IllegalStateError, NotOwnedError
+from kgroup.types import Claim, CommitOutcome, OffsetAndMetadata, TopicPartition
+
+__all__ = ["CommitCallback", "Committable", "Committing", "Offsets"]
+
+Offsets: TypeAlias = Mapping[TopicPartition, int | OffsetAndMetadata]
+"""Partition -> the next offset to read, alone or with metadata."""
+
+Committable: TypeAlias = Offsets | Record[Any, Any] | Batch[Any, Any] | None
+"""What can be committed: offsets, a record and all before it, a batch and all before it, or None
+for everything handed out."""
+
+_MAX_METADATA: Final = 4096
+"""Bytes a broker keeps by default (`offset.metadata.max.bytes`)."""
+_MAX_OFFSET: Final = 2**63 - 1
+_MAX_EPOCH: Final = 2**31 - 1
+
+
+class Committing:
+    """Commits of one consumer; `run` carries them out.
+
+    Args:
+        delivery: its ledger and its claims.
+        gate: knows the backends, and takes reports of callbacks that failed.
+        code: calls back.
+        group_id: whose offsets are committed, None for nobody's.
+    """
+
+    def __init__(
+        self, delivery: Delivery, gate: Gate, code: UserCode, group_id: str | None
+    ) -> None:
+        self._delivery = delivery
+        self._ledger = delivery.ledger
+        self._group_id = group_id
+        self._order = CommitOrder(gate, delivery.ledger, code)
+
+    async def run(self) -> None:
+        """Send what is submitted, and tell what became of it, until cancelled."""
+        await self._order.run()
+
+    async def end(self, patience: float) -> None:
+        """Wait for what is under way, at most so many seconds; then tell everybody who asked."""
+        await self._order.end(patience)
+
+    async def landed(self, claims: Collection[Claim] | None = None) -> None:
+        """Wait until what was submitted so far (about some claims) is answered.
+
+        The caller bounds the time.
+        """
+        await self._order.landed(claims)
+
+    async def commit(self, what: Committable) -> CommitOutcome:
+        """Commit, and wait for the answer; a caller that is cancelled ends its own wait only.
+
+        Raises:
+            ArgumentError, NotOwnedError, IllegalStateError: nothing was sent.
+            CommitFailedError: some partitions were refused, or their outcome is not known.
+        """
+        outcome = await self._submit(self._bound(what), urgent=True).answered()
+        if not outcome.ok:
+            raise CommitFailedError(outcome)
+        return outcome
+
+    def commit_soon(self, what: Committable, callback: CommitCallback | None) -> None:
+        """Commit, without waiting for anything.
+
+        Args:
+            what: see `Committable`; it counts as done.
+            callback: told the outcome once, in the order of calls, also when it failed.
+
+        Raises:
+            ArgumentError, NotOwnedError, IllegalStateError: nothing will be sent or called.
+        """
+        if callback is not None and not callable(callback):
+            raise ArgumentError("callback", callback, "a function of a CommitOutcome, or None")
+        self._submit(self._bound(what), callback=callback)
+
+    async def commit_done(self, claims: Collection[Claim] | None = None) -> CommitOutcome:
+        """Commit what is done and not committed yet.
+
+        Args:
+            claims: of these only, None for all.
+        """
+        self._delivery.sweep()
+        bound = {
+            claim: offset
+            for claim, offset in tuple(self._ledger.uncommitted())
+            if claims is None or claim in claims
+        }
+        return await self._submit(bound, urgent=True).answered()
+
+    def _submit(
+        self,
+        bound: dict[Claim, OffsetAndMetadata],
+        *,
+        callback: CommitCallback | None = None,
+        urgent: bool = False,
+    ) -> Job:
+        for claim in bound:
+            self._delivery.tell_done(claim)
+        asked = dict.fromkeys(bound, self._ledger.moment())
+        return self._order.submit(Job(bound, asked, callback, urgent))
+
+    # -- what to commit --------------------------------------------------------------------
+
+    def _bound(self, what: object) -> dict[Claim, OffsetAndMetadata]:
+        """Bind what is to be committed to claims that are held now; it counts as done."""
+        if self._group_id is None:
+            raise IllegalStateError("there is no group_id to commit offsets for")
+        self._delivery.sweep()
+        match what:
+            case None:
+                return self._everything()
+            case Record():
+                claim, at = _claim_of(what), _sound_offset(what.tp, what.offset).offset
+                bound = self._held(claim, OffsetAndMetadata(at + 1, "", what.leader_epoch))
+            case Batch():
+                end = OffsetAndMetadata(what.next_offset, "", _epoch_before(what))
+                bound = self._held(what.claim, end)
+            case Mapping():
+                bound = self._given(what)
+            case _:
+                expected = "a mapping of partitions to offsets, a Record, a Batch, or None"
+                raise ArgumentError("what", what, expected)
+        for claim, offset in bound.items():
+            self._delivery.finish_all(claim, offset.offset)
+        return bound
+
+    def _everything(self) -> dict[Claim, OffsetAndMetadata]:
+        for owned in self._delivery.owned:
+            self._delivery.finish_all(owned.claim)
+        return dict(self._ledger.uncommitted())
+
+    def _held(self, claim: Claim, offset: OffsetAndMetadata) -> dict[Claim, OffsetAndMetadata]:
+        if self._delivery.owned.of(claim) is None:
+            reason = "handed out in a period of ownership that is over; nothing was sent"
+            raise NotOwnedError([claim.tp], reason)
+        return {claim: offset}
+
+    def _given(self, offsets: Mapping[Any, object]) -> dict[Claim, OffsetAndMetadata]:
+        if not offsets:
+            expected = "at least one partition; None commits everything handed out"
+            raise ArgumentError("what", offsets, expected)
+        sound = {_sound_partition(tp): _sound_offset(tp, each) for tp, each in offsets.items()}
+        found = self._delivery.owned.require(sound)
+        return {owned.claim: sound[owned.tp] for owned in found}
+
+
+def _claim_of(record: Record[Any, Any]) -> Claim:
+    if record.claim is None:
+        raise ArgumentError("what", record, "a record as this consumer handed it out")
+    return record.claim
+
+
+def _epoch_before(batch: Batch[Any, Any]) -> int | None:
+    """Return the leader epoch of the last record in front of a batch's end (KIP-320)."""
+    end = batch.next_offset
+    epochs = (each.leader_epoch for each in reversed(batch.columns()) if each.first < end)
+    return next(epochs, None)
+
+
+def _sound_partition(tp: object) -> TopicPartition:
+    match tp:
+        case (str(topic), int(partition)) if topic and not isinstance(partition, bool):
+            return TopicPartition(topic, partition)
+        case _:
+            raise ArgumentError("what", tp, "a TopicPartition as key")
+
+
+def _sound_offset(tp: TopicPartition, given: object) -> OffsetAndMetadata:
+    offset, metadata, epoch = given, "", None
+    match given:
+        case OffsetAndMetadata():
+            offset, metadata, epoch = given
+        case (first, str(text)) | (first, str(text), _):
+            offset, metadata = first, text
+        case _:
+            pass
+    if not _whole(offset, _MAX_OFFSET) or not (epoch is None or _whole(epoch, _MAX_EPOCH)):
+        expected = f"an offset from 0 to {_MAX_OFFSET}, or OffsetAndMetadata"
+        raise ArgumentError(f"what[{tp}]", given, expected)
+    assert isinstance(offset, int)
+    return OffsetAndMetadata(offset, _sound_metadata(tp, metadata), epoch)
+
+
+def _sound_metadata(tp: TopicPartition, metadata: object) -> str:
+    try:
+        size = len(metadata.encode()) if isinstance(metadata, str) else None
+    except UnicodeEncodeError:  # half of a surrogate pair
+        size = None
+    if size is None or size > _MAX_METADATA:
+        given = type(metadata).__name__ if size is None else f"{size} bytes"
+        expected = f"text of at most {_MAX_METADATA} bytes as metadata, which is what brokers keep"
+        raise ArgumentError(f"what[{tp}]", given, expected)
+    assert isinstance(metadata, str)
+    return metadata
+
+
+def _whole(value: object, most: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= most

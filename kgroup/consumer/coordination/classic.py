@@ -1,0 +1,277 @@
+"""The classic backend: a group coordinated by JoinGroup, SyncGroup and Heartbeat.
+
+Decides: how the calls of `GroupBackend` become events of the membership machine.
+Never: holds state of the group; the machine does, and the conductor is its only writer.
+KIPs: 62, 345, 394, 429, 568, 800, 814.
+"""
+
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+
+import anyio
+from anyio.abc import TaskStatus
+
+from kgroup.consumer.coordination.commits import CommitQueue
+from kgroup.consumer.coordination.conductor import Conductor
+from kgroup.consumer.coordination.coordinator_search import CoordinatorSearch
+from kgroup.consumer.coordination.interest import TopicInterest
+from kgroup.consumer.coordination.leading import partition_counts
+from kgroup.consumer.coordination.offset_reading import read_committed_offsets
+from kgroup.consumer.coordination.topics import SubscribedTopics, to_watch
+from kgroup.errors import AuthenticationError
+from kgroup.journal import Sink
+from kgroup.machine.claims import HoldingState
+from kgroup.membership.events import (
+    CloseRequested,
+    Drained,
+    EnforceRebalance,
+    ListenerDone,
+    MetadataChanged,
+    Polled,
+    Subscribed,
+    Unsubscribed,
+)
+from kgroup.membership.settings import MembershipSettings
+from kgroup.membership.states import FACTS
+from kgroup.membership.value import GroupMember
+from kgroup.net.backoff import Backoff
+from kgroup.net.cluster import Cluster, ClusterView
+from kgroup.types import (
+    Claim,
+    CommitOutcome,
+    Leave,
+    Membership,
+    OffsetAndMetadata,
+    OwnershipChange,
+    Subscription,
+    TopicPartition,
+)
+
+__all__ = ["ClassicBackend"]
+
+_SHARE_FOR_RELEASE = 0.8
+"""Part of a close timeout in which listeners and batches are waited for; the rest is for
+LeaveGroup."""
+
+
+class ClassicBackend:
+    """One member of a classic group; implements `backend.GroupBackend`.
+
+    Args:
+        settings: of the member.
+        cluster: connections, clock and dice; not owned.
+        sink: takes the journal's events.
+        exclude_internal_topics: whether a pattern leaves out topics of the brokers.
+    """
+
+    def __init__(
+        self,
+        settings: MembershipSettings,
+        cluster: Cluster,
+        sink: Sink,
+        *,
+        exclude_internal_topics: bool = True,
+    ) -> None:
+        self._settings = settings
+        self._cluster = cluster
+        self._interest = TopicInterest(cluster)
+        self._conductor = Conductor(settings, cluster, self._interest, sink)
+        self._conductor.on_move = self._on_move
+        self._commits = CommitQueue(
+            self._conductor,
+            cluster,
+            sink,
+            timeout=settings.request_timeout,
+            backoff=Backoff(settings.retry_backoff, settings.retry_backoff_max),
+        )
+        self._search = CoordinatorSearch(
+            cluster,
+            settings.group_id,
+            timeout=settings.request_timeout,
+            pause=settings.retry_backoff,
+        )
+        self._in_hand: set[Claim] = set()
+        self._topics = SubscribedTopics(exclude_internal=exclude_internal_topics)
+        self._bridging = False
+
+    # -- life ------------------------------------------------------------------------------
+
+    async def run(self, *, task_status: TaskStatus[None]) -> None:
+        """Do the background work until the member has left.
+
+        Raises:
+            GroupError: the membership ended for good.
+            BrokerError: the coordinator refused for good.
+        """
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._follow_metadata)
+                tasks.start_soon(self._commits.run)
+                task_status.started()
+                await self._conductor.run()
+                tasks.cancel_scope.cancel()
+        finally:
+            self._commits.give_up("the member is not in the group any more")
+        if self._conductor.failure is not None:
+            raise self._conductor.failure
+
+    async def leave(self, mode: Leave, reason: str, *, timeout: float) -> None:
+        """Give everything up and leave; idempotent, bounded by `timeout`, shielded."""
+        if self._conductor.finished:
+            return
+        now = self._conductor.now
+        release_by = now + timeout * _SHARE_FOR_RELEASE
+        if self._conductor.member.wishes.closing is None:
+            self._conductor.apply(CloseRequested(mode, reason, release_by, now + timeout))
+        with anyio.move_on_after(timeout, shield=True):
+            while not self._conductor.finished:
+                await self._conductor.moved()
+
+    @property
+    def failure(self) -> Exception | None:
+        """What ended the membership for good, None while nothing did."""
+        return self._conductor.failure
+
+    @property
+    def trouble(self) -> Exception | None:
+        """What the coordinator does not permit at present, None while it permits everything."""
+        return self._conductor.member.trouble
+
+    # -- what is asked for -----------------------------------------------------------------
+
+    def subscribe(self, subscription: Subscription | None) -> None:
+        """Ask for topics or a pattern; None gives everything up."""
+        self._topics.ask(subscription)
+        if subscription is None:
+            self._conductor.apply(Unsubscribed())
+            return
+        if subscription.pattern is not None:
+            # All topics may be known already, but there may be new ones since.
+            self._cluster.invalidate()
+        self._interest.subscribe(to_watch(subscription))
+        self._resolve(self._cluster.view)
+
+    def enforce_rebalance(self, reason: str) -> None:
+        """Ask for a new round (KIP-568)."""
+        self._conductor.apply(EnforceRebalance(reason))
+
+    def note_poll(self) -> None:
+        """Say that the application has asked for records (KIP-62)."""
+        self._conductor.apply(Polled())
+
+    # -- ownership -------------------------------------------------------------------------
+
+    async def next_change(self) -> OwnershipChange:
+        """Wait for the next change; the same one until it is settled. Cancel-safe."""
+        while not self._conductor.member.changes:
+            await self._conductor.moved()
+        return self._conductor.member.changes[0]
+
+    def settled(self, change: OwnershipChange, *, failed: bool = False) -> None:
+        """Say that the listener has returned; one that raised changes ownership all the same."""
+        del failed
+        self._conductor.apply(ListenerDone(change.serial))
+
+    def taken(self, claim: Claim) -> None:
+        """Say that records of this claim are now in the application's hands."""
+        self._in_hand.add(claim)
+
+    def drained(self, claim: Claim) -> None:
+        """Say that no record of this claim is in the application's hands any more."""
+        self._in_hand.discard(claim)
+        self._on_move(self._conductor.member)
+
+    def may_deliver(self, claim: Claim) -> bool:
+        """Tell whether records may be handed out under this claim now."""
+        return self._conductor.member.may_deliver(claim, self._conductor.now)
+
+    async def admit(self, claim: Claim, until: int) -> bool:
+        """Classic groups are at-least-once: the gate alone decides."""
+        del until
+        return self.may_deliver(claim)
+
+    # -- offsets ---------------------------------------------------------------------------
+
+    async def commit(self, offsets: Mapping[Claim, OffsetAndMetadata]) -> CommitOutcome:
+        """Commit positions under their claims, in order of submission."""
+        return await self._commits.commit(offsets)
+
+    async def committed(
+        self, partitions: Collection[TopicPartition], *, timeout: float
+    ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
+        """Return the committed positions; None where nothing is committed.
+
+        A member that looks for its coordinator knows best; one that does not, because it is in
+        no group now, has it looked for.
+
+        Raises:
+            BrokerError: the coordinator refused.
+            TimeoutError: no coordinator answered in time.
+        """
+        outside = self._search.asker()
+
+        async def coordinator() -> int:
+            while FACTS[self._conductor.member.state].seeks:
+                node_id = self._conductor.member.coordinator.node_id
+                if node_id is not None:
+                    return node_id
+                await self._conductor.moved()
+            return await outside()
+
+        with anyio.fail_after(timeout):
+            return await read_committed_offsets(
+                self._cluster,
+                self._settings.group_id,
+                tuple(sorted(partitions)),
+                coordinator,
+                pause=self._settings.retry_backoff,
+            )
+
+    # -- snapshots -------------------------------------------------------------------------
+
+    @property
+    def membership(self) -> Membership:
+        """The present snapshot."""
+        return self._conductor.snapshot()
+
+    async def membership_changed(self, seen: Membership) -> Membership:
+        """Wait until the snapshot differs from `seen`."""
+        while (snapshot := self._conductor.snapshot()) == seen:
+            await self._conductor.moved()
+        return snapshot
+
+    # -- what follows a step ---------------------------------------------------------------
+
+    def _on_move(self, member: GroupMember) -> None:
+        """Tell the machine which draining claims nobody has a record of.
+
+        `apply` calls back into here; the flag keeps the calls from nesting.
+        """
+        if self._bridging:
+            return
+        self._in_hand &= member.holdings.states.keys()
+        draining = member.holdings.having(HoldingState.DRAINING)
+        empty = tuple(claim for claim in draining if claim not in self._in_hand)
+        ready = empty and (len(empty) == len(draining) or not member.eager)
+        if not ready:
+            return
+        self._bridging = True
+        try:
+            self._conductor.apply(Drained(empty))
+        finally:
+            self._bridging = False
+
+    async def _follow_metadata(self) -> None:
+        view = self._cluster.view
+        # A refusal of our credentials is told by the cluster to its owner, who ends the member.
+        with suppress(AuthenticationError):
+            while True:
+                self._resolve(view)
+                view = await self._cluster.changed(view)
+
+    def _resolve(self, view: ClusterView) -> None:
+        # The subscription first: a leader whose pattern takes a new topic joins once, with it.
+        topics = self._topics.among(view)
+        if topics is not None:
+            self._conductor.apply(Subscribed(topics))
+        self._conductor.apply(MetadataChanged(partition_counts(view, view.topics)))

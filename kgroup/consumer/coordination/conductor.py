@@ -1,0 +1,221 @@
+"""The conductor: the only writer of the membership machine.
+
+Decides: nothing about the group; it steps the machine, carries its effects out, and wakes it at
+its next deadline.
+Never: changes the machine's value other than through `step`; never awaits inside `apply`.
+
+`apply` may be called from anywhere on the consumer's loop: it steps at once, so whoever asks
+afterwards sees the new value; what the step wants done is done by the conductor's own task.
+"""
+
+import logging
+from collections.abc import Callable
+
+import anyio
+from anyio.abc import TaskGroup
+
+from kgroup.consumer.coordination.interest import TopicInterest
+from kgroup.consumer.coordination.leading import Leading
+from kgroup.consumer.coordination.trace import MemberTrace
+from kgroup.errors import BrokerError, KGroupError
+from kgroup.journal import Sink
+from kgroup.machine.tickets import Errand
+from kgroup.membership.events import (
+    Answered,
+    CallListener,
+    CoordinatorFound,
+    Disconnect,
+    Done,
+    Effect,
+    Event,
+    GroupResponse,
+    Moment,
+    Raise,
+    RequestFailed,
+    RunAssignor,
+    Send,
+    Tell,
+    Tick,
+)
+from kgroup.membership.settings import MembershipSettings
+from kgroup.membership.step import next_deadline, step
+from kgroup.membership.value import GroupMember
+from kgroup.net.cluster import Cluster, Lane
+from kgroup.net.coordinator import coordinator_of
+from kgroup.types import Membership
+from kgroup.wire.messages import FindCoordinatorRequest, FindCoordinatorResponse
+from kgroup.wire.schema import Request
+
+__all__ = ["Conductor"]
+
+log = logging.getLogger(__name__)
+
+_LONGEST_NAP = 1.0
+"""The machine's clock may count suspend where the loop's does not; look at least this often."""
+
+
+_FAREWELL = 1.0
+"""Seconds a failed member waits for its LeaveGroup to be sent."""
+
+
+class Conductor:
+    """Steps one member's machine.
+
+    Args:
+        settings: of the member.
+        cluster: connections; not owned. Time and chance are its ports'.
+        interest: told which topics the group has.
+        sink: takes the journal's events.
+    """
+
+    def __init__(
+        self, settings: MembershipSettings, cluster: Cluster, interest: TopicInterest, sink: Sink
+    ) -> None:
+        self._cluster = cluster
+        self._ports = cluster.ports
+        self._trace = MemberTrace(sink)
+        self._leading = Leading(cluster, interest, settings)
+        self._settings = settings
+        self._member: GroupMember | None = None
+        self._outbox: list[Effect] = []
+        self._moved: anyio.Event | None = None
+        self._finished = False
+        self.failure: Exception | None = None
+        """What ended the membership for good, None while nothing did."""
+        self.on_move: Callable[[GroupMember], None] | None = None
+        """Called after each step that changed the value; must not wait."""
+
+    @property
+    def member(self) -> GroupMember:
+        """The present value."""
+        if self._member is None:
+            self._member = GroupMember.new(self._settings, self._ports.clock())
+        return self._member
+
+    @property
+    def finished(self) -> bool:
+        """Whether the membership has ended and nothing more will come."""
+        return self._finished
+
+    @property
+    def now(self) -> float:
+        """The machine's instant."""
+        return self._ports.clock()
+
+    def snapshot(self) -> Membership:
+        """Return what the outside may know."""
+        return self.member.snapshot()
+
+    def apply(self, event: Event) -> None:
+        """Step the machine; effects are carried out by the conductor's task."""
+        before = self.member
+        chance = self._ports.dice.getrandbits(16) / 65536
+        result = step(before, event, Moment(self._ports.clock(), chance))
+        self._member = result.member
+        self._outbox.extend(result.effects)
+        self._trace.stepped(before, result)
+        for effect in result.effects:
+            self._note_end(effect)
+        if result.member is not before:
+            self._announce()
+
+    async def moved(self) -> None:
+        """Wait until the value may have changed."""
+        if self._moved is None:
+            self._moved = anyio.Event()
+        await self._moved.wait()
+
+    async def run(self) -> None:
+        """Carry effects out and wake the machine until the membership has ended or failed."""
+        async with anyio.create_task_group() as tasks:
+            while not self._finished and self.failure is None:
+                self._carry_out(tasks)
+                if not self._outbox:
+                    await self._nap()
+            self._carry_out(tasks)
+            # A farewell may be on its way; nothing else is worth waiting for.
+            patience = 0.0 if self._finished else _FAREWELL
+            tasks.cancel_scope.deadline = anyio.current_time() + patience
+
+    def _announce(self) -> None:
+        moved, self._moved = self._moved, None
+        if moved is not None:
+            moved.set()
+        if self.on_move is not None:
+            self.on_move(self.member)
+
+    def _note_end(self, effect: Effect) -> None:
+        match effect:
+            case Raise():
+                self.failure = effect.error
+            case Done():
+                self._finished = True
+            case _:
+                pass
+
+    async def _nap(self) -> None:
+        delay = min(next_deadline(self.member) - self._ports.clock(), _LONGEST_NAP)
+        if delay > 0 and not self._outbox:
+            with anyio.move_on_after(delay):
+                await self.moved()
+        if self._ports.clock() >= next_deadline(self.member):
+            self.apply(Tick())
+
+    # -- effects ---------------------------------------------------------------------------
+
+    def _carry_out(self, tasks: TaskGroup) -> None:
+        outbox, self._outbox = self._outbox, []
+        for effect in outbox:
+            match effect:
+                case Send():
+                    tasks.start_soon(self._send, effect)
+                case RunAssignor():
+                    tasks.start_soon(self._assign, effect)
+                case Disconnect():
+                    self._cluster.drop(effect.node_id, Lane.JOIN)
+                    if not effect.parked_only:
+                        self._cluster.drop(effect.node_id, Lane.HEARTBEAT)
+                case Tell():
+                    log.warning("%s: %s", effect.note.value, effect.detail)
+                case CallListener() | Raise() | Done():
+                    pass
+
+    async def _send(self, effect: Send) -> None:
+        try:
+            event = await self._ask(effect)
+        except TimeoutError as error:
+            if effect.node_id is not None:
+                self._cluster.drop(effect.node_id, _lane(effect))
+            event = RequestFailed(effect.ticket, error)
+        except KGroupError as error:
+            event = RequestFailed(effect.ticket, error)
+        self.apply(event)
+
+    async def _ask(self, effect: Send) -> Event:
+        request = effect.request
+        if isinstance(request, FindCoordinatorRequest):
+            found = await self._cluster.send_any(request, timeout=effect.timeout)
+            return self._found(effect, found)
+        assert effect.node_id is not None
+        asked: Request[GroupResponse] = request
+        answer = await self._cluster.send(
+            effect.node_id, asked, lane=_lane(effect), timeout=effect.timeout
+        )
+        return Answered(effect.ticket, answer)
+
+    def _found(self, effect: Send, answer: FindCoordinatorResponse) -> Event:
+        try:
+            found = coordinator_of(answer, self._settings.group_id)
+        except BrokerError as error:
+            return CoordinatorFound(effect.ticket, None, error.code)
+        self._cluster.learn_node(found.node_id, found.host, found.port)
+        return CoordinatorFound(effect.ticket, found.node_id)
+
+    async def _assign(self, effect: RunAssignor) -> None:
+        self.apply(await self._leading.run(effect))
+
+
+def _lane(effect: Send) -> Lane:
+    """Parked requests have a connection of their own: the broker answers one at a time."""
+    parked = effect.ticket.errand in (Errand.JOIN_GROUP, Errand.SYNC_GROUP)
+    return Lane.JOIN if parked else Lane.HEARTBEAT

@@ -1,0 +1,1 @@
+"""Where reading goes on, and getting records from there."""

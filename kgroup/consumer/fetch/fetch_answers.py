@@ -1,0 +1,195 @@
+"""What a Fetch answer changes, partition by partition.
+
+Decides: what is kept of an answer, and what each error code does to its partition.
+Never: keeps what came back under a claim that is over or a position that was moved:
+1. a Fetch is sent for a claim at an offset; 2. the claim ends, or the application seeks;
+3. the answer comes: its claim or its seek number is not the present one, it is dropped.
+Never resets a position because of what a follower says: it may lag behind, its leader is asked.
+KIPs: 98, 320 (truncation), 392 (replicas close by), 951 (new leaders named at once).
+"""
+
+from kgroup.codes import ApiKey, error_name
+from kgroup.config import FetchSettings
+from kgroup.consumer.fetch.fetch_requests import Asked, answered
+from kgroup.consumer.fetch.jumps import Jumps
+from kgroup.consumer.stock.chunk import Chunk, read_chunk
+from kgroup.consumer.stock.damage import asks_again
+from kgroup.consumer.stock.owned import Owned, OwnedPartitions, Replica
+from kgroup.errors import BrokerError, CorruptRecordError, UnauthorizedError
+from kgroup.journal import FetchAnswered, Sink
+from kgroup.machine.reactions import Reaction, reaction
+from kgroup.net.cluster import Cluster
+from kgroup.net.epoch_ends import EpochEnd
+from kgroup.net.leadership import Leadership, learn_leader, named_broker
+from kgroup.net.metadata import BrokerInfo
+from kgroup.offsets.positions import Received
+from kgroup.types import IsolationLevel
+from kgroup.wire.messages import FetchRequest, FetchResponse, PartitionData
+
+__all__ = ["FetchAnswers"]
+
+_API = ApiKey.FETCH
+
+
+class FetchAnswers:
+    """Takes answers in.
+
+    Args:
+        settings: isolation level and patience.
+        cluster: told of leaders that moved; not owned.
+        owned: where records are kept.
+        jumps: moves positions the log does not hold.
+        sink: takes the journal's events.
+    """
+
+    def __init__(
+        self,
+        settings: FetchSettings,
+        cluster: Cluster,
+        owned: OwnedPartitions,
+        jumps: Jumps,
+        sink: Sink,
+    ) -> None:
+        self._settings = settings
+        self._cluster = cluster
+        self._owned = owned
+        self._jumps = jumps
+        self._sink = sink
+        self._turn = 0
+
+    def take(self, asked: list[Asked], request: FetchRequest, answer: FetchResponse) -> bool:
+        """Take one answer in; tell whether any of it concerned what is owned now."""
+        arrived = False
+        brokers = {
+            row.node_id: named_broker(row.node_id, row.host, row.port, row.rack)
+            for row in answer.node_endpoints
+        }
+        for question, data in answered(asked, request, answer):
+            if self._still_asked(question):
+                self._settle(question, data, brokers.get(data.current_leader.leader_id))
+                arrived = True
+        return arrived
+
+    def _still_asked(self, question: Asked) -> bool:
+        owned = question.owned
+        return (
+            self._owned.of(owned.claim) is owned
+            and owned.position.seek == question.seek
+            and owned.position.offset == question.offset
+        )
+
+    def _settle(self, question: Asked, data: PartitionData, leader: BrokerInfo | None) -> None:
+        told = reaction(_API, data.error_code)
+        diverged = _diverged(data)
+        if told is Reaction.SUCCEED and diverged is None:
+            self._keep(question, data)
+            return
+        if question.follower:
+            # It lags behind, or follows no more; what its leader says counts.
+            question.owned.replica = None
+            self._put_off(
+                question.owned, f"node {question.node_id} lags behind, or follows no more"
+            )
+        elif diverged is not None:
+            self._jumps.diverged(question.owned, diverged, question.leader_epoch)
+        elif told is Reaction.REFRESH:
+            self._turn_to_leader(question, data, leader)
+        else:
+            self._fail(question, told, data.error_code)
+        self._tell(question, question.offset, data.error_code)
+
+    # -- what went wrong -------------------------------------------------------------------
+
+    def _turn_to_leader(
+        self, question: Asked, data: PartitionData, leader: BrokerInfo | None
+    ) -> None:
+        """Ask the leader the broker names, at once; without one ask for metadata first."""
+        named = data.current_leader
+        told = Leadership(named.leader_id, named.leader_epoch, leader)
+        if not learn_leader(self._cluster, question.owned.tp, told):
+            self._put_off(question.owned, _words(data.error_code))
+        self._cluster.invalidate()
+
+    def _fail(self, question: Asked, told: Reaction, code: int) -> None:
+        owned = question.owned
+        match told:
+            case Reaction.RETRY:
+                self._put_off(owned, _words(code))
+            case Reaction.OUT_OF_RANGE if owned.chunks:
+                # What was fetched before comes first; then the same question gets the same answer.
+                self._put_off(owned, _words(code))
+            case Reaction.OUT_OF_RANGE:
+                self._jumps.out_of_range(owned)
+            case Reaction.UNAUTHORIZED:
+                self._put_off(owned, _words(code))
+                owned.fail(UnauthorizedError(_API.name, code, [owned.tp.topic]), blocked=False)
+            case Reaction.CORRUPT:
+                what = f"{owned.tp} at offset {question.offset}"
+                owned.fail(CorruptRecordError(what, "its leader says so"), blocked=True)
+            case _:
+                owned.fail(BrokerError(_API.name, code, str(owned.tp)), blocked=True)
+
+    def _put_off(self, owned: Owned, why: str) -> None:
+        settings, now = self._settings, self._cluster.ports.clock()
+        owned.put_off(now, settings.retry_backoff, settings.retry_backoff_max, why)
+
+    # -- what came -------------------------------------------------------------------------
+
+    def _keep(self, question: Asked, data: PartitionData) -> None:
+        owned = question.owned
+        owned.heard(data)
+        self._follow(question, data.preferred_read_replica)
+        chunk = read_chunk(
+            data,
+            question.offset,
+            committed_only=self._settings.isolation_level is IsolationLevel.READ_COMMITTED,
+            check_crcs=self._settings.check_crcs,
+        )
+        if asks_again(owned, chunk, question.offset):
+            self._put_off(owned, "its records are damaged")
+        else:
+            owned.succeeded()
+        self._tell(question, chunk.next_offset, None)
+        if chunk.next_offset > question.offset or chunk.error is not None:
+            self._stock(question, chunk)
+        elif chunk.size and not owned.refetches:
+            # Batches from before the position only: asking again at once would only spin.
+            self._put_off(owned, "its leader sends nothing but what was read")
+
+    def _follow(self, question: Asked, node_id: int) -> None:
+        """Fetch from the replica a leader names (KIP-392); a follower names none."""
+        if node_id >= 0 and node_id != question.node_id:
+            until = self._cluster.ports.clock() + self._settings.metadata_max_age
+            question.owned.replica = Replica(node_id, until)
+
+    def _stock(self, question: Asked, chunk: Chunk) -> None:
+        owned = question.owned
+        self._turn += 1
+        owned.turn = self._turn
+        owned.chunks.append(chunk)
+        owned.blocked = chunk.error is not None
+        owned.position = owned.position.after(
+            Received(
+                question.seek,
+                question.offset,
+                chunk.next_offset,
+                chunk.leader_epoch,
+                question.leader_epoch,
+            )
+        )
+
+    def _tell(self, question: Asked, next_offset: int, error: int | None) -> None:
+        answer = FetchAnswered(question.owned.claim, question.offset, next_offset, error)
+        self._sink.emit(answer)
+
+
+def _words(code: int) -> str:
+    return f"{_API.name}: {error_name(code)}"
+
+
+def _diverged(data: PartitionData) -> EpochEnd | None:
+    """Return where the logs part, None when the broker found nothing wrong (KIP-320)."""
+    epoch, end = data.diverging_epoch.epoch, data.diverging_epoch.end_offset
+    if epoch < 0 and end < 0:
+        return None
+    return EpochEnd(epoch if epoch >= 0 else None, end if end >= 0 else None)

@@ -1,0 +1,211 @@
+"""Every move of a position that is not reading on: seek, reset, truncation, a topic made anew.
+
+Decides: what goes with such a move: what is buffered is dropped, what is in hand says nothing
+about commits any more, the journal and, unless the application asked for it, a person are told.
+Never: asks a broker. Never moves a position because of an error.
+
+Truncation (KIP-320): a leader was elected that lacks records which were read. With a reset policy
+reading goes on where the logs part, as Java's consumer does: not at an end of the log, for what
+stands before that offset was read and what stands after it was not. Without a policy every read
+raises LogTruncatedError until a seek. Records that were fetched ahead and not handed out are no
+loss: nobody has seen them, they are fetched anew without a word.
+
+A topic that was made anew (KIP-516) has none of the records that were read, so all it holds is
+unread: it is read from its beginning, whatever the policy, and nothing that was committed for its
+predecessor counts.
+"""
+
+import logging
+
+from kgroup.config import FetchSettings
+from kgroup.consumer.stock.delivery import Delivery
+from kgroup.consumer.stock.owned import Owned
+from kgroup.consumer.stock.pulses import Pulses
+from kgroup.errors import LogTruncatedError, OffsetOutOfRangeError
+from kgroup.journal import PositionMove, PositionMoved, Sink
+from kgroup.net.cluster import Cluster
+from kgroup.net.epoch_ends import EpochEnd
+from kgroup.net.log_offsets import ListedOffset
+from kgroup.offsets.positions import Recalled, ResetFound, ResetOwed, Sought
+from kgroup.offsets.reset import LogEnd, LogPlace, Since, after_out_of_range, after_truncation
+
+__all__ = ["Jumps"]
+
+log = logging.getLogger(__name__)
+
+
+class Jumps:
+    """Moves positions.
+
+    Args:
+        settings: reset policy.
+        cluster: its view says which leader a position is good under; not owned.
+        delivery: its claims and its ledger.
+        pulses: fired when something is to be asked, or a position is known.
+        sink: takes the journal's events.
+    """
+
+    def __init__(
+        self,
+        settings: FetchSettings,
+        cluster: Cluster,
+        delivery: Delivery,
+        pulses: Pulses,
+        sink: Sink,
+    ) -> None:
+        self._settings = settings
+        self._cluster = cluster
+        self._ledger = delivery.ledger
+        self._pulses = pulses
+        self._sink = sink
+
+    # -- asked for -------------------------------------------------------------------------
+
+    def seek(self, owned: Owned, offset: int, leader_epoch: int | None = None) -> None:
+        """Put a claim at an offset the application chose; with an epoch it is validated first."""
+        owned.sought += 1
+        self._put(owned, Sought(offset, leader_epoch), PositionMove.SEEK)
+        owned.led_under(self._cluster.view.leader_epoch(owned.tp))
+
+    def restart(self, owned: Owned, place: LogPlace) -> None:
+        """Have a claim go on at a place in its log that the application chose; it is looked up."""
+        owned.sought += 1
+        self._look_up(owned, place, PositionMove.SEEK)
+
+    def recall(self, owned: Owned) -> None:
+        """Have a claim go on at what the group has committed; it is asked for."""
+        owned.sought += 1
+        owned.forget_data()
+        owned.position = owned.position.after(Recalled())
+        self._pulses.work.fire()
+
+    # -- brought about ---------------------------------------------------------------------
+
+    def found(self, owned: Owned, seek: int, place: ListedOffset, checked: int | None) -> None:
+        """Put a claim at the place that was looked up for it.
+
+        Args:
+            owned: whose.
+            seek: number of the position when the question was asked.
+            place: what the leader said.
+            checked: the leader's epoch.
+        """
+        event = ResetFound(seek, place.offset, place.leader_epoch, checked)
+        self._put(owned, event, owned.move)
+
+    def out_of_range(self, owned: Owned) -> None:
+        """Go on by the policy: the leader's log does not hold the position."""
+        offset = owned.position.offset or 0
+        try:
+            place = after_out_of_range(self._settings.reset_policy, owned.tp, offset)
+        except OffsetOutOfRangeError as error:
+            owned.fail(error, blocked=True)
+            return
+        where = _words(place)
+        log.warning("partition=%s offset=%d out of range, reset to %s", owned.tp, offset, where)
+        self._look_up(owned, place, PositionMove.RESET)
+        self._slow_down(owned)
+
+    def _slow_down(self, owned: Owned) -> None:
+        """Pause before a place is looked up again, when the last one found was none.
+
+        1. A leader names an offset that its log does not hold (N13), or that retention deletes at
+        once; 2. the fetch there is out of range; 3. the leader is asked, and names it again.
+        """
+        owned.failures = max(owned.resets - 1, 0)
+        if owned.resets:
+            settings, now = self._settings, self._cluster.ports.clock()
+            why = "its leader names an offset that is out of range"
+            owned.put_off(now, settings.retry_backoff, settings.retry_backoff_max, why)
+        owned.resets += 1
+
+    def diverged(self, owned: Owned, end: EpochEnd, checked: int | None) -> None:
+        """Go on where the logs part: the leader knows less of the epoch of what was read.
+
+        Args:
+            owned: whose.
+            end: where the leader's log and what was read part, as far as it knows.
+            checked: the leader's epoch.
+        """
+        at, epoch = (end.end_offset, end.leader_epoch) if end.known else (None, None)
+        if at is not None and self._holds(owned, at, epoch, checked):
+            return
+        owned.chunks.clear()
+        position = self._ledger.handed(owned.claim) or 0
+        try:
+            place = after_truncation(
+                self._settings.reset_policy,
+                owned.tp,
+                position,
+                leader_epoch=owned.position.leader_epoch,
+                diverged_at=at,
+            )
+        except LogTruncatedError as error:
+            owned.fail(error, blocked=True)
+            return
+        where = f"offset {place}" if isinstance(place, int) else _words(place)
+        text = "partition=%s offset=%d: the log was truncated, records that were read are gone; %s"
+        log.warning(text, owned.tp, position, f"reading goes on at {where}")
+        if isinstance(place, int):
+            self._put(owned, Sought(place, epoch, checked), PositionMove.TRUNCATED)
+        else:
+            self._look_up(owned, place, PositionMove.TRUNCATED)
+
+    def _holds(self, owned: Owned, at: int, epoch: int | None, checked: int | None) -> bool:
+        """Go on when everything that was handed out stands before the offset where logs part.
+
+        An epoch without records leaves no trace in a log: 1. the end of a log is asked for, a
+        leader says 100, epoch 5; 2. another is elected before anything is written; 3. its log
+        knows epochs 4 and 6. Epoch 4 ends at 100 there, nothing is gone.
+        """
+        offset, handed = owned.position.offset, self._ledger.handed(owned.claim)
+        if offset is not None and at >= offset:
+            owned.position = owned.position.after(Sought(offset, epoch, checked))
+        elif handed is not None and at >= handed:
+            log.info("partition=%s truncated to %d behind what was handed out", owned.tp, at)
+            owned.chunks.clear()
+            owned.position = owned.position.after(Sought(handed, None, checked))
+        else:
+            return False
+        owned.succeeded()
+        self._tell()
+        return True
+
+    def recreated(self, owned: Owned) -> None:
+        """Go on at the beginning: the topic is another one of the same name."""
+        log.warning(
+            "partition=%s offset=%s: the topic was deleted and made anew, "
+            "it is read from its beginning",
+            owned.tp,
+            owned.position.offset,
+        )
+        owned.renewed = True
+        owned.high_watermark = owned.last_stable_offset = owned.log_start_offset = None
+        self._look_up(owned, LogEnd.START, PositionMove.RECREATED)
+        self._ledger.renew(owned.claim)
+
+    # -- both ------------------------------------------------------------------------------
+
+    def _put(self, owned: Owned, event: Sought | ResetFound, move: PositionMove) -> None:
+        owned.forget_data()
+        owned.fresh = False
+        owned.position = owned.position.after(event)
+        self._ledger.begin(owned.claim, event.offset, event.leader_epoch)
+        self._sink.emit(PositionMoved(owned.claim, event.offset, move))
+        self._tell()
+
+    def _look_up(self, owned: Owned, place: LogPlace, move: PositionMove) -> None:
+        owned.forget_data()
+        owned.move = move
+        owned.position = owned.position.after(ResetOwed(owned.position.seek, place))
+        self._tell()
+
+    def _tell(self) -> None:
+        self._pulses.work.fire()
+        self._pulses.news.fire()
+
+
+def _words(place: LogPlace) -> str:
+    if isinstance(place, Since):
+        return f"the first record of the last {place.age:g} s"
+    return f"the {place.value} of the log"

@@ -1,0 +1,200 @@
+"""A batch: neighbouring records of one partition, on lease to the application.
+
+Decides: the three ways to look at the records (one by one, values only, columns) and the ways to
+say that they are done: asking for the next batch, `done()`, or leaving `async with batch`.
+Never: counts a batch as done because it was collected; keeps the answer it came in alive longer
+than it lives itself.
+"""
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from types import TracebackType
+from typing import Generic, Self, TypeVar
+
+import anyio
+
+from kgroup.consumer.reads.record import Formats, Record, raw
+from kgroup.consumer.stock.chunk import Segment
+from kgroup.consumer.stock.delivery import Delivery, Handful
+from kgroup.errors import DeserializationError
+from kgroup.offsets.ledger import Lease
+from kgroup.types import Claim, Generation, TopicPartition
+from kgroup.wire.records import Row
+
+__all__ = ["Batch"]
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Batch(Generic[K, V]):
+    """Records of one partition, in order; made by a consumer.
+
+    While a batch is in hand its partition is not given to another member, except when the
+    membership is lost, nobody reads for `max_poll_interval`, or half of that is over since the
+    group asked for the partition.
+
+    Args:
+        handful: what was handed out.
+        formats: deserialisers.
+        delivery: where it goes back.
+        orphaned: called when the batch is collected undone, None when somebody else remembers it.
+    """
+
+    __slots__ = ("_delivery", "_first", "_formats", "_handful", "_orphaned", "_read_to")
+
+    def __init__(
+        self,
+        handful: Handful,
+        formats: Formats[K, V],
+        delivery: Delivery,
+        orphaned: Callable[[Lease], None] | None,
+    ) -> None:
+        self._handful = handful
+        self._formats = formats
+        self._delivery = delivery
+        self._orphaned = orphaned
+        self._first = self._read_to = handful.segments[0].first
+
+    def __repr__(self) -> str:
+        return f"<Batch {self.claim} {self.first}..{self.next_offset - 1}, {len(self)} records>"
+
+    def __del__(self) -> None:
+        lease = self._handful.lease
+        if self._orphaned is not None and lease.in_hand:
+            self._orphaned(lease)
+
+    # -- what it is ------------------------------------------------------------------------
+
+    @property
+    def partition(self) -> TopicPartition:
+        """Where the records are from."""
+        return self._handful.claim.tp
+
+    @property
+    def claim(self) -> Claim:
+        """The period of ownership they were handed out in."""
+        return self._handful.claim
+
+    @property
+    def token(self) -> Generation | None:
+        """The identity they were handed out under, None outside a group; it orders nothing."""
+        return self._handful.token
+
+    @property
+    def first(self) -> int:
+        """Offset of the first record."""
+        return self._first
+
+    @property
+    def next_offset(self) -> int:
+        """Offset to commit when all is done; may lie beyond the last record by marks and holes.
+
+        After a `DeserializationError` that of the record that could not be read.
+        """
+        return self._handful.lease.next_offset
+
+    def __len__(self) -> int:
+        return sum(map(len, self._handful.segments))
+
+    # -- the records -----------------------------------------------------------------------
+
+    def __iter__(self) -> Iterator[Record[K, V]]:
+        """Yield the records, made one by one; fewer than `len` when some are passed over.
+
+        Raises:
+            DeserializationError: at the record that was refused. The batch ends there: whatever
+                says that it is done means the records in front. Reading goes on with that record,
+                until a seek leaves it out.
+        """
+        claim, make = self.claim, self._formats.record
+        for segment in self._handful.segments:
+            kind, epoch = segment.timestamp_type, segment.leader_epoch
+            for row in islice(segment.columns.rows(segment.start), len(segment)):
+                try:
+                    record = make(claim, row, kind, epoch)
+                except DeserializationError as error:
+                    self._refused(error, error.offset)
+                    continue
+                yield record
+
+    def values(self) -> list[V]:
+        """Return all values; several times cheaper than making records.
+
+        Raises:
+            DeserializationError: a value was refused. You have none of them then, so the batch
+                ends before its first record; iterate to get those in front.
+        """
+        found: list[bytes | None] = []
+        for segment in self._handful.segments:
+            found += segment.columns.values(segment.start)[: len(segment)]
+        make = self._formats.value
+        if make is raw:
+            # `raw` leaves bytes alone, so V is what is there already.
+            return found  # type: ignore[return-value]
+        try:
+            return [make(value) for value in found]
+        except Exception:  # noqa: BLE001 - it is looked for, and raised, once more
+            return self._values_one_by_one()
+
+    def _values_one_by_one(self) -> list[V]:
+        rows: list[Row] = []
+        for segment in self._handful.segments:
+            rows += islice(segment.columns.rows(segment.start), len(segment))
+        made, errors = self._formats.values(self.claim, rows)
+        while errors:
+            self._refused(errors.pop(0), self._read_to)
+        return made
+
+    def _refused(self, error: DeserializationError, stopped_at: int) -> None:
+        """Pass over a record, or stop the batch and raise."""
+        if self._formats.skips:
+            self._delivery.passed_over.note(error)
+            return
+        self._read_to = max(self._read_to, stopped_at)
+        self._delivery.stop_at(self._handful.lease, self._read_to)
+        try:
+            raise error
+        finally:
+            del error  # it holds this frame, and so the batch and its lease
+
+    def columns(self) -> tuple[Segment, ...]:
+        """Return the records as columns, without copying anything."""
+        return self._handful.segments
+
+    # -- done ------------------------------------------------------------------------------
+
+    def done(self, upto: int | None = None) -> None:
+        """Say that the records are done, so that their offsets may be committed.
+
+        Args:
+            upto: first offset that is not done yet; None for all of the batch.
+        """
+        self._delivery.done(self._handful.lease, upto)
+
+    def release(self) -> None:
+        """Give the batch back as it is: what is not done stays so and will be read again by
+        whoever owns the partition next, or after a seek. Nothing behind it is committed by itself.
+        """
+        self._delivery.drop(self._handful.lease)
+
+    @property
+    def in_hand(self) -> bool:
+        """Whether it is still on lease: neither done nor given back."""
+        return self._handful.lease.in_hand
+
+    async def __aenter__(self) -> Self:
+        self._delivery.hold(self._handful.lease, anyio.get_current_task().id)
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._delivery.let_go(self._handful.lease)
+        if exc_type is None:
+            self.done()
+        else:
+            self.release()

@@ -1,0 +1,166 @@
+"""Reading for ever: batches, or records one by one.
+
+Decides: that asking for the next says the one before is done, and when iteration ends: when the
+consumer is closed. A fatal error is raised.
+Never: is an async generator: those keep a lease when a loop is left, and corrupt cancel scopes.
+One checkpoint per batch, none per record: a checkpoint costs more than a record.
+"""
+
+import math
+from typing import Generic, Self, TypeVar
+
+from kgroup.consumer.reads.batch import Batch
+from kgroup.consumer.reads.reading import Reading
+from kgroup.consumer.reads.record import Formats, Record
+from kgroup.consumer.stock.delivery import Delivery
+from kgroup.consumer.stock.owned import Owned
+from kgroup.errors import ClosedError, DeserializationError
+from kgroup.offsets.ledger import Lease
+
+__all__ = ["BatchIterator", "RecordIterator"]
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class BatchIterator(Generic[K, V]):
+    """`async for batch in consumer.batches()`.
+
+    Args:
+        reading: waits for records.
+        formats: deserialisers.
+        limit: most records of one batch, None for no bound.
+    """
+
+    __slots__ = ("_current", "_formats", "_limit", "_reading")
+
+    def __init__(self, reading: Reading, formats: Formats[K, V], limit: int | None) -> None:
+        self._reading = reading
+        self._formats = formats
+        self._limit = limit
+        self._current: Batch[K, V] | None = None
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Batch[K, V]:
+        """Count the batch before as done, and wait for the next.
+
+        Raises:
+            KGroupError: a fatal error, a listener's, or a partition's whose turn it is.
+        """
+        self._reading.check_caller()
+        self._finish()
+        delivery = self._reading.delivery
+        self._reading.next_read(None)
+        try:
+            owned = await self._reading.ready(None, math.inf)
+        except ClosedError:
+            raise StopAsyncIteration from None
+        assert owned is not None
+        handful = delivery.take(owned, self._limit)
+        self._current = Batch(handful, self._formats, delivery, delivery.abandon)
+        return self._current
+
+    async def aclose(self) -> None:
+        """Give the batch in hand back as it is; what is not done of it stays so."""
+        current, self._current = self._current, None
+        if current is not None:
+            current.release()
+
+    def _finish(self) -> None:
+        current, self._current = self._current, None
+        self._reading.delivery.sweep()
+        if current is not None and current.in_hand:
+            current.done()
+
+
+class RecordIterator(Generic[K, V]):
+    """`async for record in consumer`.
+
+    Args:
+        reading: waits for records.
+        formats: deserialisers.
+        limit: records of one partition before others get their turn, None for as many as there
+            are in what one fetch brought.
+    """
+
+    __slots__ = ("_delivery", "_formats", "_lease", "_left", "_limit", "_owned", "_reading")
+
+    def __init__(self, reading: Reading, formats: Formats[K, V], limit: int | None) -> None:
+        self._reading = reading
+        self._delivery: Delivery = reading.delivery
+        self._formats = formats
+        self._limit = math.inf if limit is None else limit
+        self._left: float = 0
+        self._owned: Owned | None = None
+        self._lease: Lease | None = None
+
+    def __aiter__(self) -> Self:
+        return self
+
+    def __del__(self) -> None:
+        if self._lease is not None and self._lease.in_hand:
+            self._delivery.abandon(self._lease)
+
+    async def __anext__(self) -> Record[K, V]:
+        """Count the record before as done, and wait for the next.
+
+        Raises:
+            DeserializationError: a deserialiser refused the record, which stays where it is.
+            KGroupError: a fatal error, a listener's, or a partition's whose turn it is.
+        """
+        gate = self._delivery.gate
+        while True:
+            owned = self._owned
+            if owned is None or self._left <= 0 or not gate.passes(owned) or not self._again(owned):
+                owned = await self._next_run()
+            self._reading.note_poll()
+            record = self._make(owned)
+            self._lease = self._delivery.take_one(owned, self._lease)
+            self._left -= 1
+            if record is not None:
+                return record
+
+    async def _next_run(self) -> Owned:
+        self._reading.check_caller()
+        self._finish()
+        self._reading.next_read(None)
+        try:
+            owned = await self._reading.ready(None, math.inf)
+        except ClosedError:
+            raise StopAsyncIteration from None
+        assert owned is not None
+        self._owned, self._left = owned, self._limit
+        return owned
+
+    def _again(self, owned: Owned) -> bool:
+        """Tell whether the run goes on: the same claim, within what one fetch brought."""
+        return bool(owned.chunks) and owned.chunks[0].head() is not None
+
+    async def aclose(self) -> None:
+        """Give the record in hand back as it is: it does not count as done."""
+        lease, self._lease = self._lease, None
+        self._owned = None
+        if lease is not None:
+            self._delivery.drop(lease)
+
+    def _make(self, owned: Owned) -> Record[K, V] | None:
+        """Return the next record without taking it; None when it is passed over."""
+        segment = owned.chunks[0].head()
+        assert segment is not None
+        kind, epoch = segment.timestamp_type, segment.leader_epoch
+        try:
+            return self._formats.record(owned.claim, segment.peek(), kind, epoch)
+        except DeserializationError as error:
+            if not self._formats.skips:
+                self._finish()  # the next was asked for
+                raise
+            self._delivery.passed_over.note(error)
+            return None
+
+    def _finish(self) -> None:
+        lease, self._lease = self._lease, None
+        self._owned = None
+        if lease is not None and lease.in_hand:
+            self._delivery.done(lease)

@@ -1,0 +1,99 @@
+"""Single reads: the next record, or what is there.
+
+Decides: what `getone` and `getmany` return, and that it is lent until the next read.
+Never: returns nothing while something may be handed out; loses what it took when cancelled.
+"""
+
+from collections.abc import Collection
+from typing import Generic, TypeVar
+
+from kgroup.consumer.reads.batch import Batch
+from kgroup.consumer.reads.reading import Reading, Wanted
+from kgroup.consumer.reads.record import Formats, Record
+from kgroup.consumer.stock.owned import Owned
+from kgroup.errors import ArgumentError, ClosedError, DeserializationError
+from kgroup.types import TopicPartition
+
+__all__ = ["Polling"]
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Polling(Generic[K, V]):
+    """Reads on behalf of `getone` and `getmany`.
+
+    Args:
+        reading: waits for records.
+        formats: deserialisers.
+        limit: most records of one `many` when the caller gives none; None for no bound.
+    """
+
+    def __init__(self, reading: Reading, formats: Formats[K, V], limit: int | None) -> None:
+        self._reading = reading
+        self._formats = formats
+        self._limit = limit
+
+    async def one(self, tps: Collection[TopicPartition], timeout: float | None) -> Record[K, V]:
+        """Return the next record.
+
+        Raises:
+            TimeoutError: nothing came in time.
+            DeserializationError: a deserialiser refused the record, which stays where it is.
+        """
+        wanted = self._next_read(tps)
+        deadline = self._reading.deadline(timeout)
+        while (owned := await self._reading.ready(wanted, deadline)) is not None:
+            record = self._take(owned)
+            if record is not None:
+                return record
+        raise TimeoutError(f"no record within {timeout:g} s")
+
+    def _take(self, owned: Owned) -> Record[K, V] | None:
+        """Take the next record of a claim that is ready; None when it was passed over."""
+        delivery = self._reading.delivery
+        segment = owned.chunks[0].head()
+        assert segment is not None
+        kind, epoch = segment.timestamp_type, segment.leader_epoch
+        try:
+            record = self._formats.record(owned.claim, segment.peek(), kind, epoch)
+        except DeserializationError as error:
+            if not self._formats.skips:
+                raise
+            delivery.passed_over.note(error)
+            delivery.done(delivery.take_one(owned, None))
+            return None
+        self._reading.lend(delivery.take_one(owned, None))
+        return record
+
+    async def many(
+        self, tps: Collection[TopicPartition], max_records: int | None, timeout: float
+    ) -> dict[TopicPartition, Batch[K, V]]:
+        """Return at most one batch of each partition, waiting only while there is nothing."""
+        if max_records is not None and max_records < 1:
+            raise ArgumentError("max_records", max_records, "at least 1, or None")
+        left = self._limit if max_records is None else max_records
+        wanted = self._next_read(tps)
+        delivery = self._reading.delivery
+        try:
+            ready = await self._reading.all_ready(wanted, self._reading.deadline(timeout))
+        except ClosedError:
+            return {}
+        found: dict[TopicPartition, Batch[K, V]] = {}
+        for owned in ready:
+            if left == 0:
+                break
+            handful = delivery.take(owned, left)
+            self._reading.lend(handful.lease)
+            batch = found[owned.tp] = Batch(handful, self._formats, delivery, None)
+            left = None if left is None else left - len(batch)
+        return found
+
+    def _next_read(self, tps: Collection[TopicPartition]) -> Wanted:
+        delivery = self._reading.delivery
+        delivery.gate.check_alive()
+        self._reading.check_caller()
+        wanted = frozenset(tps) or None
+        delivery.owned.require(wanted or ())
+        self._reading.next_read(wanted)
+        return wanted

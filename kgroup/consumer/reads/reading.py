@@ -1,0 +1,158 @@
+"""Waiting for records: what every kind of reader has in common.
+
+Decides: that asking is polling (KIP-62), how long one waits, and that what `getone` and `getmany`
+returned is done at the next read, of whatever kind, that is about the same partitions.
+Never: holds a record across an await.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Collection
+from typing import Final
+
+import anyio
+import anyio.lowlevel
+
+from kgroup.consumer.stock.delivery import Delivery
+from kgroup.consumer.stock.owned import Owned
+from kgroup.consumer.stock.pulses import Pulses
+from kgroup.consumer.user_code import UserCode
+from kgroup.journal import Polled, Sink
+from kgroup.net.ports import Clock
+from kgroup.offsets.ledger import Lease
+from kgroup.types import Claim, TopicPartition
+
+__all__ = ["Reading", "Wanted"]
+
+Wanted = Collection[TopicPartition] | None
+"""The partitions a read is about, None for all."""
+
+_POLLS_PER_INTERVAL: Final = 20
+"""How often a waiting reader says so within max_poll_interval, and a busy one at most."""
+_LONGEST_NAP: Final = 1.0
+
+
+class Reading:
+    """Waits for records on behalf of all readers of one consumer.
+
+    Args:
+        delivery: the counter.
+        pulses: waited for.
+        sink: takes the journal's events.
+        code: knows who is inside a listener.
+        clock: monotonic seconds.
+        poll_interval: the longest the application may go without reading, seconds.
+    """
+
+    def __init__(
+        self,
+        delivery: Delivery,
+        pulses: Pulses,
+        sink: Sink,
+        code: UserCode,
+        clock: Clock,
+        poll_interval: float,
+    ) -> None:
+        self.delivery = delivery
+        self._gate = delivery.gate
+        self._pulses = pulses
+        self._sink = sink
+        self._code = code
+        self._clock = clock
+        self._pause = poll_interval / _POLLS_PER_INTERVAL
+        self._told_at = -math.inf
+        self._lent: dict[Claim, list[Lease]] = defaultdict(list)
+
+    def check_caller(self) -> None:
+        """Refuse a read that would wait for the listener it is made in.
+
+        Raises:
+            IllegalStateError: the present task is inside a listener, or a callback of a commit.
+        """
+        self._code.refuse_inside("records cannot be read")
+
+    # -- polling ---------------------------------------------------------------------------
+
+    def note_poll(self) -> None:
+        """Say that the application reads; the group hears of it often enough, not each time."""
+        now = self._clock()
+        if now - self._told_at >= min(self._pause, 0.05):
+            self._told_at = now
+            self._gate.backend.note_poll()
+
+    async def ready(self, wanted: Wanted, deadline: float) -> Owned | None:
+        """Wait for a claim with a record to hand out; None when the deadline has passed.
+
+        Between its return and the hand-out there must be no await.
+
+        Raises:
+            ClosedError: the consumer is closed.
+            KGroupError: a fatal error, a listener's, or that of a partition or topic asked for.
+        """
+        self._sink.emit(Polled())
+        await anyio.lowlevel.checkpoint()
+        while True:
+            self.note_poll()
+            self._gate.check_read()
+            self._gate.topics.take_turn(wanted)
+            owned = self.delivery.turn(wanted)
+            if owned is None:
+                self._gate.topics.check(wanted)
+            if owned is not None and await self._admitted(owned):
+                return owned
+            if owned is not None:
+                await anyio.lowlevel.checkpoint()
+            left = deadline - self._clock()
+            if left <= 0:
+                return None
+            if owned is None:
+                with anyio.move_on_after(min(left, self._pause, _LONGEST_NAP)):
+                    await self._pulses.news.wait()
+
+    async def _admitted(self, owned: Owned) -> bool:
+        """Ask the backend; then look again, for it may have waited."""
+        keeper = self._gate.keeper(owned.claim)
+        if not await keeper.admit(owned.claim, owned.chunks[0].next_offset):
+            return False
+        return self._gate.passes(owned) and self.delivery.ready(owned)
+
+    async def all_ready(self, wanted: Wanted, deadline: float) -> list[Owned]:
+        """Wait like `ready`; return every claim that has records, in order of turns.
+
+        Raises:
+            ClosedError, KGroupError: as `ready`.
+        """
+        first = await self.ready(wanted, deadline)
+        found = [] if first is None else [first]
+        if first is not None:
+            others = self.delivery.also_ready(wanted, first)
+            found += [each for each in others if await self._admitted(each)]
+        return [each for each in found if self._gate.passes(each) and self.delivery.ready(each)]
+
+    def deadline(self, timeout: float | None) -> float:
+        """Return the instant a wait ends, infinity for None."""
+        return math.inf if timeout is None else self._clock() + timeout
+
+    # -- what getone and getmany lent ------------------------------------------------------
+
+    def next_read(self, wanted: Wanted) -> None:
+        """Count what the reads before returned as done, as far as this one asks for it."""
+        self.delivery.next_read(wanted)
+        asked = [claim for claim in self._lent if wanted is None or claim.tp in wanted]
+        for lease in [lease for claim in asked for lease in self._lent.pop(claim)]:
+            if lease.in_hand:  # else it was given back undone, or is done already
+                self.delivery.done(lease)
+
+    def lend(self, lease: Lease) -> None:
+        """Remember what is done at the next read."""
+        self._lent[lease.claim].append(lease)
+
+    def let_go(self) -> None:
+        """Take what the reads before returned out of hand: everything is given up.
+
+        As after a loop that was left: it is done at the next read, or not at all.
+        """
+        while self._lent:
+            for lease in self._lent.popitem()[1]:
+                self.delivery.abandon(lease)
+        self.delivery.sweep()

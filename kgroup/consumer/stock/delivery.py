@@ -1,0 +1,284 @@
+"""Handing records out, and hearing that they are done.
+
+Decides: whose turn it is; under which lease records leave; what the journal is told, and when.
+Never: awaits: between taking a record and returning it nothing can be cancelled. Never hands out
+past the gate, or more of a partition at once than one fetch brought.
+
+A batch makes its records while it is iterated, so one that cannot be deserialised shows after it
+was handed out. It stays in front: 1. the batch ends there (`stop_at`), in whatever thread it is
+iterated; 2. before anything is done, read, committed or said about the position, what was handed
+out behind that is taken back (`sweep`), as if by a seek; 3. the next read begins with that record.
+"""
+
+from collections import deque
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from kgroup.consumer.stock.chunk import Segment
+from kgroup.consumer.stock.damage import stop
+from kgroup.consumer.stock.gate import Gate
+from kgroup.consumer.stock.owned import Owned, OwnedPartitions
+from kgroup.consumer.stock.passed_over import PassedOver
+from kgroup.consumer.stock.pulses import Pulses
+from kgroup.journal import Delivered, Done, NullSink, PositionMove, PositionMoved, Sink
+from kgroup.offsets.ledger import Lease, Ledger
+from kgroup.offsets.positions import Sought
+from kgroup.types import Claim, Generation, TopicPartition
+
+__all__ = ["Delivery", "Handful"]
+
+
+@dataclass(frozen=True, slots=True)
+class Handful:
+    """Records that were just handed out.
+
+    Args:
+        claim: the period of ownership.
+        segments: the records, at least one.
+        lease: says when they are done.
+        token: the identity they were handed out under, None outside a group.
+    """
+
+    claim: Claim
+    segments: tuple[Segment, ...]
+    lease: Lease
+    token: Generation | None
+
+
+class Delivery:
+    """The counter where records change hands.
+
+    Args:
+        owned: what there is.
+        ledger: keeps the leases.
+        gate: asked at each hand-out.
+        pulses: fired when a buffer has room again, and when a batch was let go.
+        sink: takes the journal's events.
+        passed_over: counts records that were left out.
+    """
+
+    def __init__(
+        self,
+        owned: OwnedPartitions,
+        ledger: Ledger,
+        gate: Gate,
+        pulses: Pulses,
+        sink: Sink,
+        passed_over: PassedOver,
+    ) -> None:
+        self.owned = owned
+        self.ledger = ledger
+        self.gate = gate
+        self.passed_over = passed_over
+        self._sink = sink
+        self._journals = not isinstance(sink, NullSink)
+        self._pulses = pulses
+        self._told: dict[Claim, int] = {}
+        self._abandoned: deque[Lease] = deque()
+        self._stopped: deque[Lease] = deque()
+        self._left: list[Lease] = []
+        self._holders: dict[Lease, int] = {}
+
+    # -- out -------------------------------------------------------------------------------
+
+    def turn(self, wanted: Collection[TopicPartition] | None) -> Owned | None:
+        """Return the next claim with records to hand out, None when nothing is ready.
+
+        A partition with an error takes its turn like one with records, so that neither hides
+        the other.
+
+        Args:
+            wanted: the partitions a read is about, None for all.
+
+        Raises:
+            KGroupError: the error of the partition whose turn it is.
+        """
+        for owned in self.owned.turns():
+            if wanted is not None and owned.tp not in wanted:
+                continue
+            if not self.gate.passes(owned):
+                continue
+            if self.ready(owned):
+                return owned
+            if owned.error is not None:
+                raise owned.error
+        return None
+
+    def also_ready(self, wanted: Collection[TopicPartition] | None, first: Owned) -> list[Owned]:
+        """Return the claims after `first` with records, up to one with an error.
+
+        That one keeps its turn: the next read begins with it, and raises.
+        """
+        found: list[Owned] = []
+        for owned in self.owned.turns():
+            if owned is first:
+                continue
+            asked = wanted is None or owned.tp in wanted
+            if not asked or not self.gate.passes(owned):
+                continue
+            if self.ready(owned):
+                found.append(owned)
+            elif owned.error is not None:
+                self.owned.keep_turn()
+                break
+        return found
+
+    def ready(self, owned: Owned) -> bool:
+        """Tell whether a claim has a record to hand out; moves over what nobody sees."""
+        while owned.chunks:
+            chunk = owned.chunks[0]
+            if chunk.head() is not None:
+                return True
+            self._exhausted(owned)
+        return False
+
+    def take(self, owned: Owned, limit: int | None) -> Handful:
+        """Hand out records of a claim that is `ready`.
+
+        Args:
+            owned: whose.
+            limit: most records, None for all that one fetch brought.
+        """
+        chunk = owned.chunks[0]
+        segments = tuple(chunk.take(limit))
+        chunk.head()  # what nobody sees behind the last record belongs to this hand-out
+        epochs = {segment.leader_epoch for segment in segments}
+        epoch = epochs.pop() if len(epochs) == 1 else None
+        if self._journals:
+            self._tell_delivered(owned.claim, segments)
+        lease = self.ledger.hand_out(owned.claim, chunk.at, epoch)
+        keeper = self.gate.keeper(owned.claim)
+        keeper.taken(owned.claim)
+        return Handful(owned.claim, segments, lease, keeper.membership.generation)
+
+    def take_one(self, owned: Owned, lease: Lease | None) -> Lease:
+        """Hand out the record that `owned.chunks[0].head().peek()` shows.
+
+        Args:
+            owned: whose; it is `ready`.
+            lease: the one to go on with: its earlier records count as done. None for a new one.
+        """
+        chunk = owned.chunks[0]
+        segment = chunk.head()
+        assert segment is not None
+        offset, epoch = segment.first, segment.leader_epoch
+        if self._journals:
+            self._sink.emit(Delivered(owned.claim, offset, offset, 1))
+        chunk.advance()
+        if lease is not None and lease.leader_epoch == epoch and self.ledger.is_newest(lease):
+            self.ledger.extend(lease, offset + 1)
+            return lease
+        if lease is not None:
+            self.done(lease)
+        self.gate.keeper(owned.claim).taken(owned.claim)
+        return self.ledger.hand_out(owned.claim, offset + 1, epoch)
+
+    def _exhausted(self, owned: Owned) -> None:
+        chunk = owned.chunks.popleft()
+        if chunk.error is not None:
+            stop(owned, chunk)
+        handed = self.ledger.handed(owned.claim)
+        if handed is not None and chunk.at > handed:
+            self.ledger.skip(owned.claim, chunk.at)
+        self._pulses.work.fire()
+
+    def _tell_delivered(self, claim: Claim, segments: tuple[Segment, ...]) -> None:
+        first, last = segments[0].first, segments[-1].last
+        self._sink.emit(Delivered(claim, first, last, sum(map(len, segments))))
+
+    # -- back ------------------------------------------------------------------------------
+
+    def done(self, lease: Lease, upto: int | None = None) -> None:
+        """Count a lease, or its part below `upto`, as done."""
+        self.sweep()
+        self.ledger.finish(lease, upto)
+        self.tell_done(lease.claim)
+        self._drained(lease.claim)
+
+    def finish_all(self, claim: Claim, upto: int | None = None) -> None:
+        """Count all of a claim that was handed out, below `upto`, as done."""
+        self.sweep()
+        self.ledger.finish_all(claim, upto)
+        self._left = [lease for lease in self._left if not lease.finished]
+        self._drained(claim)
+
+    def drop(self, lease: Lease) -> None:
+        """Take a lease out of the application's hands; what is not done stays so."""
+        self.ledger.drop(lease)
+        self._drained(lease.claim)
+
+    def hold(self, lease: Lease, task: int) -> None:
+        """Note that a task is inside `async with batch`; closing waits for it."""
+        self._holders[lease] = task
+
+    def let_go(self, lease: Lease) -> None:
+        """Note that it has left."""
+        self._holders.pop(lease, None)
+        self._pulses.news.fire()
+
+    def at_work(self, besides: int | None) -> bool:
+        """Tell whether a task other than `besides` is inside `async with batch`."""
+        return any(task != besides for task in self._holders.values())
+
+    def abandon(self, lease: Lease) -> None:
+        """Note a lease whose holder was collected; called from a destructor, acts later."""
+        self._abandoned.append(lease)
+
+    def stop_at(self, lease: Lease, offset: int) -> None:
+        """End a lease at a record that cannot be read; see the module."""
+        if self.ledger.cut(lease, offset):
+            self._stopped.append(lease)
+
+    def sweep(self) -> None:
+        """Take back what could not be read, and abandoned leases out of hand.
+
+        A loop that is left by `break` drops its last batch without a word. That is no failure:
+        whoever goes on reading is through with it (the next read counts it as done), whoever
+        closes instead gets it again.
+        """
+        while self._stopped:
+            self._take_back(self._stopped.popleft())
+        while self._abandoned:
+            lease = self._abandoned.popleft()
+            if lease.in_hand:
+                self.drop(lease)
+                self._left.append(lease)
+
+    def next_read(self, wanted: Collection[TopicPartition] | None) -> None:
+        """Count what abandoned loops left behind as done: somebody reads on."""
+        self.sweep()
+        for lease in tuple(self._left):
+            if wanted is None or lease.claim.tp in wanted:
+                self._left.remove(lease)
+                self.done(lease)
+
+    def tell_done(self, claim: Claim) -> None:
+        """Journal how far a claim is done, when that is news."""
+        if not self._journals:
+            return
+        offset = self.ledger.committable(claim)
+        if offset is not None and offset.offset > self._told.get(claim, -1):
+            self._told[claim] = offset.offset
+            self._sink.emit(Done(claim, offset.offset))
+
+    def forget(self, claims: Collection[Claim]) -> None:
+        """Forget claims that are over, and their leases."""
+        for claim in claims:
+            self._told.pop(claim, None)
+            self.ledger.end(claim)
+        self._left = [lease for lease in self._left if lease.claim not in claims]
+
+    def _take_back(self, lease: Lease) -> None:
+        owned = self.owned.of(lease.claim)
+        if owned is None or not self.ledger.rewind(lease):
+            return
+        # No seek of the application's: one of those that is under way goes on.
+        owned.position = owned.position.after(Sought(lease.next_offset))
+        owned.forget_data()
+        self._sink.emit(PositionMoved(lease.claim, lease.next_offset, PositionMove.SEEK))
+        self._pulses.work.fire()
+        self._drained(lease.claim)
+
+    def _drained(self, claim: Claim) -> None:
+        if not self.ledger.in_hand(claim):
+            self.gate.keeper(claim).drained(claim)

@@ -1,0 +1,116 @@
+"""The gate: what is asked at each hand-out of records.
+
+Decides: whether this consumer may hand out anything at all, and records of one claim now.
+Never: remembers an answer: a lease ends by the clock, between any two records.
+
+A fatal error of background work shuts the gate for good and is what every reader raises. A
+listener that raised is reported once, by the next read. What the group does not permit is raised
+by every read for as long as that lasts.
+"""
+
+from collections import deque
+
+from kgroup.consumer.coordination.backend import GroupBackend
+from kgroup.consumer.coordination.standalone import StandaloneBackend
+from kgroup.consumer.stock.owned import Owned
+from kgroup.consumer.stock.pulses import Pulses
+from kgroup.consumer.stock.topic_watch import TopicWatch
+from kgroup.errors import ClosedError
+from kgroup.types import Claim
+
+__all__ = ["Gate"]
+
+
+class Gate:
+    """Says yes or no, from the latest state.
+
+    Args:
+        group: the backend for subscriptions, None without a group id.
+        standalone: the backend for assignments by hand.
+        pulses: fired when an answer may have changed.
+        topics: knows which of the topics asked for are refused.
+    """
+
+    def __init__(
+        self,
+        group: GroupBackend | None,
+        standalone: StandaloneBackend,
+        pulses: Pulses,
+        topics: TopicWatch,
+    ) -> None:
+        self.backend: GroupBackend = group or standalone
+        """The one that serves what was asked for last."""
+        self.topics = topics
+        self._group = group
+        self._standalone = standalone
+        self._pulses = pulses
+        self._failure: Exception | None = None
+        self._closed = False
+        self._reports: deque[Exception] = deque()
+
+    def keeper(self, claim: Claim) -> GroupBackend:
+        """Return the backend a claim is from, which need not be the one that serves now.
+
+        1. The application unsubscribes with records in hand, and assigns by hand at once. 2. The
+        group still waits for those records, and for the commit of what is done.
+        """
+        if self._group is None or self._standalone.minted(claim):
+            return self._standalone
+        return self._group
+
+    @property
+    def failure(self) -> Exception | None:
+        """The first fatal error, None while there is none."""
+        return self._failure
+
+    @property
+    def closed(self) -> bool:
+        """Whether the consumer is closing or closed."""
+        return self._closed
+
+    def fail(self, error: Exception) -> None:
+        """Shut the gate for good; the first error counts."""
+        if self._failure is None:
+            self._failure = error
+        self._pulses.news.fire()
+
+    def close(self) -> None:
+        """Shut the gate because the consumer closes."""
+        self._closed = True
+        self._pulses.news.fire()
+
+    def report(self, error: Exception) -> None:
+        """Have the next reader raise an error that shuts nothing."""
+        self._reports.append(error)
+        self._pulses.news.fire()
+
+    def check_failure(self) -> None:
+        """Raise the fatal error of background work, always the same one; nothing without."""
+        if self._failure is not None:
+            raise self._failure
+
+    def check_alive(self) -> None:
+        """Raise what ended the consumer's work.
+
+        Raises:
+            ClosedError: the consumer is closed.
+            KGroupError: the fatal error of background work, always the same one.
+        """
+        self.check_failure()
+        if self._closed:
+            raise ClosedError("the consumer is closed")
+
+    def check_read(self) -> None:
+        """Raise what a reader must hear before it gets anything; see `check_alive`."""
+        self.check_alive()
+        if self._reports:
+            raise self._reports.popleft()
+        trouble = self.backend.trouble
+        if trouble is not None:
+            raise trouble
+
+    def passes(self, owned: Owned) -> bool:
+        """Tell whether records of a claim may be handed out at this moment."""
+        if not owned.open or owned.paused or self._closed or self._failure is not None:
+            return False
+        return self.keeper(owned.claim).may_deliver(owned.claim)

@@ -1,0 +1,225 @@
+"""What a consumer owns right now, partition by partition.
+
+Decides: that everything kept about a partition hangs on its claim and goes with it: position,
+buffered answers, pause, error.
+Never: awaits; owns two claims of one partition.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from kgroup.consumer.stock.chunk import Chunk
+from kgroup.errors import NotOwnedError
+from kgroup.journal import PositionMove
+from kgroup.offsets.positions import EpochChanged, Position
+from kgroup.types import Claim, TopicPartition
+from kgroup.wire.messages import PartitionData
+
+__all__ = ["Owned", "OwnedPartitions", "Replica"]
+
+
+@dataclass(frozen=True, slots=True)
+class Replica:
+    """A replica that its partition's leader named to fetch from (KIP-392).
+
+    Args:
+        node_id: the broker.
+        until: instant from which the leader is asked again.
+    """
+
+    node_id: int
+    until: float
+
+
+@dataclass(slots=True, eq=False)
+class Owned:
+    """One claim and what is kept about it.
+
+    Args:
+        claim: the period of ownership.
+        position: where the next fetch begins.
+        open: whether the listener has returned, so that records may be handed out.
+        paused: whether the application holds it back.
+        chunks: fetched and not handed out yet, oldest first.
+        error: what every read of the partition raises, after what is buffered; None without.
+        blocked: whether nothing more is asked for until a seek.
+        failures: failed questions in a row.
+        retry_at: instant before which nothing is asked.
+        refetches: how often damaged records at the position were asked for again.
+        resets: how often in a row its position was out of range; 0 after a good fetch.
+        turn: number of its latest useful fetch; the lowest is asked first.
+        sought: how often the application has set the position.
+        trouble: what the latest question that failed met, None after one that did not.
+        topic_id: of the topic the position belongs to, None while that is not known.
+        renewed: whether the topic was made anew since the claim began.
+        fresh: whether nothing is committed for it, and it has had no position yet.
+        move: what the journal is told of the position once it is found.
+        replica: whom to fetch from instead of the leader, None for the leader.
+        high_watermark: end of the log, as the latest answer said; None before one.
+        last_stable_offset: end of what transactions have decided; likewise.
+        log_start_offset: first offset the log still holds; likewise.
+    """
+
+    claim: Claim
+    position: Position
+    open: bool = False
+    paused: bool = False
+    chunks: deque[Chunk] = field(default_factory=deque)
+    error: Exception | None = None
+    blocked: bool = False
+    failures: int = 0
+    retry_at: float = 0.0
+    refetches: int = 0
+    resets: int = 0
+    turn: int = 0
+    sought: int = 0
+    trouble: str | None = None
+    topic_id: bytes | None = None
+    renewed: bool = False
+    fresh: bool = False
+    move: PositionMove = PositionMove.RESET
+    replica: Replica | None = None
+    high_watermark: int | None = None
+    last_stable_offset: int | None = None
+    log_start_offset: int | None = None
+
+    @property
+    def tp(self) -> TopicPartition:
+        """The partition."""
+        return self.claim.tp
+
+    @property
+    def buffered(self) -> int:
+        """Bytes fetched and not handed out yet."""
+        return sum(chunk.size for chunk in self.chunks)
+
+    def asks(self, now: float) -> bool:
+        """Tell whether a question about it may be sent now."""
+        return not self.blocked and now >= self.retry_at
+
+    def fail(self, error: Exception | None, *, blocked: bool) -> None:
+        """Set what reads raise, or clear it with None."""
+        self.error, self.blocked = error, blocked
+
+    def put_off(self, now: float, pause: float, longest: float, why: str) -> None:
+        """Ask later, after a pause that grows with the failures in a row."""
+        self.retry_at = now + min(pause * 2.0 ** min(self.failures, 16), longest)
+        self.failures += 1
+        self.trouble = why
+
+    def succeeded(self) -> None:
+        """Forget failures that were waited out."""
+        self.failures, self.retry_at, self.trouble = 0, 0.0, None
+        if not self.blocked:
+            self.error = None
+
+    def led_under(self, leader_epoch: int | None) -> None:
+        """Doubt the position when it is good under another leader only (KIP-320).
+
+        Whoever leads now is asked at once: what failed before was asked of another one.
+        """
+        if leader_epoch is None:
+            return
+        before = self.position
+        self.position = before.after(EpochChanged(before.seek, leader_epoch))
+        if self.position is not before:
+            self.failures, self.retry_at = 0, 0.0
+
+    def heard(self, data: PartitionData) -> None:
+        """Note where an answer says the log begins and ends; a broker that is silent says -1."""
+        self.resets = 0
+        self.high_watermark = data.high_watermark if data.high_watermark >= 0 else None
+        stable = data.last_stable_offset
+        self.last_stable_offset = stable if stable >= 0 else self.high_watermark
+        self.log_start_offset = data.log_start_offset if data.log_start_offset >= 0 else None
+
+    def forget_data(self) -> None:
+        """Drop what is buffered and what was wrong: the position was set anew."""
+        self.chunks.clear()
+        self.fail(None, blocked=False)
+        self.failures, self.retry_at, self.trouble = 0, 0.0, None
+        self.refetches = 0
+
+
+class OwnedPartitions:
+    """Every claim of one consumer, with a rotation for fair hand-outs."""
+
+    __slots__ = ("_by_tp", "_rotation")
+
+    def __init__(self) -> None:
+        self._by_tp: dict[TopicPartition, Owned] = {}
+        self._rotation: deque[Owned] = deque()
+
+    def __iter__(self) -> Iterator[Owned]:
+        return iter(tuple(self._by_tp.values()))
+
+    def __len__(self) -> int:
+        return len(self._by_tp)
+
+    @property
+    def partitions(self) -> frozenset[TopicPartition]:
+        """Everything owned."""
+        return frozenset(self._by_tp)
+
+    def begin(self, claims: Iterable[Claim]) -> None:
+        """Take claims in; they are closed until `open`."""
+        for claim in claims:
+            self.end([owned.claim for owned in [self._by_tp.get(claim.tp)] if owned])
+            owned = Owned(claim, Position(claim))
+            self._by_tp[claim.tp] = owned
+            self._rotation.append(owned)
+
+    def open(self, claims: Iterable[Claim]) -> None:
+        """Let records of claims be handed out."""
+        for owned in self.held(claims):
+            owned.open = True
+
+    def shut(self, claims: Iterable[Claim]) -> None:
+        """Let no more records of claims be handed out; what is buffered is dropped."""
+        for owned in self.held(claims):
+            owned.open = False
+            owned.chunks.clear()
+
+    def end(self, claims: Iterable[Claim]) -> None:
+        """Forget claims that are over."""
+        for owned in self.held(claims):
+            del self._by_tp[owned.tp]
+            self._rotation.remove(owned)
+
+    def held(self, claims: Iterable[Claim]) -> tuple[Owned, ...]:
+        """Return those of the claims that are not over."""
+        found = (self.of(claim) for claim in tuple(claims))
+        return tuple(owned for owned in found if owned is not None)
+
+    def of(self, claim: Claim) -> Owned | None:
+        """Return what is kept under a claim, None when it is over."""
+        owned = self._by_tp.get(claim.tp)
+        return owned if owned is not None and owned.claim == claim else None
+
+    def find(self, tp: TopicPartition) -> Owned | None:
+        """Return what is kept about a partition, None when it is not owned."""
+        return self._by_tp.get(tp)
+
+    def require(self, partitions: Iterable[TopicPartition]) -> tuple[Owned, ...]:
+        """Return what is kept about partitions.
+
+        Raises:
+            NotOwnedError: some are not owned.
+        """
+        asked = tuple(partitions)
+        missing = [tp for tp in asked if tp not in self._by_tp]
+        if missing:
+            raise NotOwnedError(missing, "this consumer does not own it now")
+        return tuple(self._by_tp[tp] for tp in asked)
+
+    def keep_turn(self) -> None:
+        """Give the claim that had its turn just now the next one too."""
+        self._rotation.rotate(1)
+
+    def turns(self) -> Iterator[Owned]:
+        """Yield each claim once, first the one whose turn it is; it then goes to the end."""
+        for _ in range(len(self._rotation)):
+            owned = self._rotation[0]
+            self._rotation.rotate(-1)
+            yield owned
