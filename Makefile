@@ -32,7 +32,7 @@ test: $(DEV_READY) ## run all tests, on real brokers too; ARGS="-k name"
 	@$(BIN)/python -m pytest $(ARGS)
 
 test-fast: $(DEV_READY) ## run what needs no broker and no patience (under a minute); house rules are in lint
-	@$(BIN)/python -m pytest --ignore tests/house -m "not real and not docker and not slow" $(ARGS)
+	@$(BIN)/python -m pytest -n 2 --ignore tests/house -m "not real and not docker and not slow" $(ARGS)
 
 lint: $(DEV_READY) ## check format, rules, types, imports, sizes and the documented API
 	@$(BIN)/ruff format --check .
