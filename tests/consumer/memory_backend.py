@@ -45,6 +45,8 @@ class MemoryBackend:
         self.left: Leave | None = None
         self.commit_status = CommitStatus.COMMITTED
         self.commit_seconds = 0.0
+        self.admit_seconds = 0.0
+        self.admitted: list[tuple[TopicPartition, int]] = []
         self.rounds: list[str] = []
         self._claims: dict[TopicPartition, Claim] = {}
         self._draining: set[Claim] = set()
@@ -127,6 +129,9 @@ class MemoryBackend:
         return self.lease and held and not settling
 
     async def admit(self, claim: Claim, until: int) -> bool:
+        if self.admit_seconds:
+            await anyio.sleep(self.admit_seconds)
+        self.admitted.append((claim.tp, until))
         return self.may_deliver(claim)
 
     async def commit(self, offsets: Mapping[Claim, OffsetAndMetadata]) -> CommitOutcome:

@@ -13,6 +13,7 @@ from typing import Final
 import anyio
 import anyio.lowlevel
 
+from kgroup.consumer.stock.chunk import Chunk
 from kgroup.consumer.stock.delivery import Delivery
 from kgroup.consumer.stock.owned import Owned
 from kgroup.consumer.stock.pulses import Pulses
@@ -111,10 +112,20 @@ class Reading:
 
     async def _admitted(self, owned: Owned) -> bool:
         """Ask the backend; then look again, for it may have waited."""
-        keeper = self._gate.keeper(owned.claim)
-        if not await keeper.admit(owned.claim, owned.chunks[0].next_offset):
+        keeper, chunk = self._gate.keeper(owned.claim), owned.chunks[0]
+        if not await keeper.admit(owned.claim, chunk.next_offset):
             return False
-        return self._gate.passes(owned) and self.delivery.ready(owned)
+        return self._still_ready(owned, chunk)
+
+    def _still_ready(self, owned: Owned, chunk: Chunk) -> bool:
+        """Tell whether what was admitted is what would be handed out.
+
+        1. Records up to an offset are admitted; 2. somebody seeks, or another reader takes them;
+        3. what is in front now was not asked about.
+        """
+        if not self._gate.passes(owned) or not self.delivery.ready(owned):
+            return False
+        return owned.chunks[0] is chunk
 
     async def all_ready(self, wanted: Wanted, deadline: float) -> list[Owned]:
         """Wait like `ready`; return every claim that has records, in order of turns.
@@ -123,11 +134,16 @@ class Reading:
             ClosedError, KGroupError: as `ready`.
         """
         first = await self.ready(wanted, deadline)
-        found = [] if first is None else [first]
-        if first is not None:
-            others = self.delivery.also_ready(wanted, first)
-            found += [each for each in others if await self._admitted(each)]
-        return [each for each in found if self._gate.passes(each) and self.delivery.ready(each)]
+        if first is None:
+            return []
+        found = [(first, first.chunks[0])]
+        found += [
+            (each, each.chunks[0])
+            for each in self.delivery.also_ready(wanted, first)
+            # Asking about the one before may have taken time.
+            if self.delivery.ready(each) and await self._admitted(each)
+        ]
+        return [each for each, chunk in found if self._still_ready(each, chunk)]
 
     def deadline(self, timeout: float | None) -> float:
         """Return the instant a wait ends, infinity for None."""
