@@ -46,6 +46,26 @@ async def test_a_topic_made_anew_is_read_from_its_beginning(
     assert "t-0" in said[0]
 
 
+async def test_a_broker_that_has_not_heard_of_the_new_topic_starts_nothing_anew() -> None:
+    """1. Metadata shows the new topic; 2. a broker that lags behind tells of the former one."""
+    shelf = Shelf(t=1)
+    shelf.fill(A, 10)
+    former = shelf.topics["t"]
+    async with by_hand(shelf, A, **SOON) as stage:
+        assert len(offsets_of(await stage.consumer.getmany(timeout=1))[A]) == 10
+        shelf.recreate("t", 1)
+        shelf.fill(A, 7)
+        await anyio.sleep(3.0)
+        assert offsets_of(await stage.consumer.getmany(timeout=1)) == {A: list(range(7))}
+        present, shelf.topics["t"] = shelf.topics["t"], former
+        await anyio.sleep(3.0)
+        shelf.topics["t"] = present
+        shelf.fill(A, 3)
+        await anyio.sleep(3.0)
+        assert offsets_of(await stage.consumer.getmany(timeout=1)) == {A: [7, 8, 9]}
+        assert moves(stage) == [(0, PositionMove.RESET), (0, PositionMove.RECREATED)]
+
+
 async def test_the_position_of_a_former_topic_is_not_committed_for_the_new_one() -> None:
     shelf = Shelf(t=1)
     shelf.fill(A, 10)

@@ -8,6 +8,9 @@ KIPs: 516 (topic ids).
 A new partition is read from its beginning when nothing is committed, also under `latest`:
 1. the topic has three partitions; 2. a fourth is added; 3. records are written to it; 4. metadata
 shows it, the group gives it to somebody. What was written in 3 is no old record to pass over.
+
+An id that was replaced never comes back: 1. one broker tells of the new topic; 2. another, which
+has not heard yet, tells of the old one. The new one is not begun a second time for that.
 """
 
 from dataclasses import dataclass
@@ -44,6 +47,7 @@ class TopicHistory:
         self._jumps = jumps
         self._seen = EMPTY_VIEW
         self._first: dict[str, _First] = {}
+        self._former: set[bytes] = set()
 
     def look(self) -> None:
         """Take in the present view; called before anything is asked about a position."""
@@ -55,9 +59,10 @@ class TopicHistory:
             self._seen = view
         for owned in self._owned:
             topic_id = view.topic_id(owned.tp.topic)
-            if topic_id is None or topic_id == owned.topic_id:
+            if topic_id in (None, owned.topic_id) or topic_id in self._former:
                 continue
             if owned.topic_id is not None:
+                self._former.add(owned.topic_id)
                 self._jumps.recreated(owned)
             owned.topic_id = topic_id
 
