@@ -152,6 +152,13 @@ class ClusterView:
         leader = None if known is None else known.leader
         return leader if leader in self.brokers else None
 
+    def serves(self, tp: TopicPartition, node_id: int) -> bool:
+        """Tell whether a reachable broker holds a replica of a partition that is not down."""
+        known = self.partition(tp)
+        if known is None or node_id not in self.brokers:
+            return False
+        return node_id in known.replicas and node_id not in known.offline
+
     def leader_epoch(self, tp: TopicPartition) -> int | None:
         """Return the epoch of a partition's leadership; None when it is not known (KIP-320)."""
         known = self.partition(tp)

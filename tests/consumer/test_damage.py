@@ -3,6 +3,7 @@
 import struct
 import sys
 from itertools import pairwise
+from typing import Any
 
 import anyio
 import pytest
@@ -10,7 +11,13 @@ import pytest
 from kgroup.consumer.stock.damage import REFETCHES
 from kgroup.errors import CorruptRecordError, UnsupportedCodecError
 from kgroup.journal import Delivered
-from kgroup.wire.messages import FetchRequest
+from kgroup.testing.scripted import Delayed
+from kgroup.wire.messages import (
+    FetchableTopicResponse,
+    FetchRequest,
+    FetchResponse,
+    PartitionData,
+)
 from kgroup.wire.records import BatchHeader, Codec, NewRecord, encode_batch
 from kgroup.wire.records.encode import seal
 from tests.consumer.entered import A, B, Stage, by_hand, entered
@@ -65,6 +72,29 @@ def shelf_with(*values: bytes, partitions: int = 1) -> Shelf:
 
 
 # -- N15: bad CRC ------------------------------------------------------------------------------
+
+
+async def test_old_records_after_damage_are_not_asked_for_without_a_pause() -> None:
+    shelf = shelf_with(b"old", b"bad")
+    old, _ = shelf.logs[A].batches[0][2], damage(shelf.logs[A])
+
+    def stale(request: FetchRequest) -> Any:
+        """Send damage once, then what was read before; virtual time stands still in a storm."""
+        if len(shelf.fetches) == 1:
+            return shelf.fetch(request)
+        (topic,) = request.topics
+        data = PartitionData(
+            partition_index=A.partition, high_watermark=2, aborted_transactions=None, records=old
+        )
+        row = FetchableTopicResponse(topic_id=topic.topic_id, partitions=(data,))
+        answer = FetchResponse(responses=(row,))
+        return Delayed(answer, 1.0) if len(shelf.fetches) > 200 else answer
+
+    shelf.broker(1).on(FetchRequest, stale)
+    async with by_hand(shelf, A, auto_offset_reset="none") as stage:
+        stage.consumer.seek(A, 1)
+        await anyio.sleep(5.0)
+        assert 1 < len(asked_at(stage, 1)) < 100
 
 
 async def test_damage_is_asked_for_again_a_bounded_number_of_times_and_then_raised() -> None:

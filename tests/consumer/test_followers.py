@@ -8,6 +8,7 @@ import pytest
 
 from kgroup.codes import ErrorCode
 from kgroup.journal import FetchIssued, PositionMoved
+from kgroup.testing.scripted import Delayed
 from kgroup.wire.messages import (
     FetchableTopicResponse,
     FetchEpochEndOffset,
@@ -163,3 +164,21 @@ def by_partition(shelf: Shelf, request: FetchRequest) -> Any:
         return shelf.fetch(request)
     row = FetchableTopicResponse(topic_id=topic.topic_id, partitions=tuple(parts))
     return FetchResponse(responses=(row,))
+
+
+async def test_a_leader_that_names_a_broker_nobody_knows_is_not_asked_without_a_pause() -> None:
+    """A broker that has just come back is in its leader's mind before it is in metadata."""
+    shelf = shelf_of(5)
+    shelf.listed = {1}
+    shelf.broker(1).on(FetchRequest, lambda request: bounded(shelf, named(shelf, request)))
+    async with by_hand(shelf, A, **NEAR) as stage:
+        await anyio.sleep(10.0)
+        assert len(asked(stage)) < 30
+        shelf.listed = {1, 2}
+        assert len(offsets_of(await stage.consumer.getmany(timeout=5))[A]) == 5
+        assert asked(stage)[-1] == 2
+
+
+def bounded(shelf: Shelf, answer: FetchResponse) -> Any:
+    """Keep a storm from lasting for ever: virtual time stands still in it."""
+    return Delayed(answer, 1.0) if len(shelf.fetches) > 200 else answer

@@ -13,7 +13,7 @@ import pytest
 from kgroup.codes import ApiKey, ErrorCode
 from kgroup.errors import LogTruncatedError
 from kgroup.journal import PositionMove, PositionMoved
-from kgroup.testing.scripted import Rule
+from kgroup.testing.scripted import Delayed, Rule
 from kgroup.types import OffsetAndMetadata, TopicPartition
 from kgroup.wire.messages import (
     FetchableTopicResponse,
@@ -317,3 +317,50 @@ async def test_a_leader_without_an_address_is_looked_for() -> None:
             await stage.consumer.getone(timeout=3)
         shelf.listed = {1, 2}
         assert (await stage.consumer.getone(timeout=10)).offset == 0
+
+
+# -- answers that come at a bad moment ---------------------------------------------------------
+
+
+async def test_an_answer_that_comes_during_validation_is_not_kept_twice() -> None:
+    """1. A Fetch is on its way; 2. another leader is elected; 3. the former one answers."""
+    shelf = shelf_of(0)
+    async with by_hand(shelf, A, **SOON) as stage:
+        assert len((await read_all(stage))[A]) == 10
+        shelf.logs[A].append(*[b"new"] * 5)
+        shelf.broker(1).on(FetchRequest, lambda request: later(shelf.fetch(request), 3.0))
+        await anyio.sleep(0.5)
+        shelf.broker(2).on(
+            OffsetForLeaderEpochRequest, lambda request: later(shelf.epoch_ends(request), 6.0)
+        )
+        shelf.move_leader(A, 2)
+        await anyio.sleep(20.0)
+        assert (await read_all(stage))[A] == list(range(10, 15))
+        assert await stage.consumer.getmany(timeout=1) == {}
+
+
+def later(answer: Any, seconds: float) -> Delayed:
+    return Delayed(answer.message if isinstance(answer, Delayed) else answer, seconds)
+
+
+async def test_a_leader_older_than_what_was_read_is_not_asked_what_became_of_it() -> None:
+    """1. Another member reads under epoch 1 and commits; 2. we take over, and know epoch 0."""
+    shelf = shelf_of(0)
+    async with by_hand(shelf, A, auto_offset_reset="latest", **SOON) as stage:
+        await anyio.sleep(1.0)
+        stage.consumer.seek(A, OffsetAndMetadata(8, "", 1))
+        await anyio.sleep(3.0)
+        assert asked(shelf) == []
+        elect(shelf, 2, keep=10, write=2)
+        assert (await read_all(stage))[A] == [8, 9, 10, 11]
+        assert PositionMove.TRUNCATED not in [move for _, move in moves(stage)]
+
+
+async def test_an_epoch_that_no_leader_ever_had_is_waited_for_a_bounded_time() -> None:
+    shelf = shelf_of(0)
+    async with by_hand(shelf, A, **SOON) as stage:
+        await anyio.sleep(1.0)
+        stage.consumer.seek(A, OffsetAndMetadata(8, "", 99))
+        await anyio.sleep(60.0)
+        assert (await read_all(stage))[A] == list(range(10))
+        assert moves(stage)[-1] == (0, PositionMove.TRUNCATED)

@@ -4,6 +4,7 @@ Decides: what is kept of an answer, and what each error code does to its partiti
 Never: keeps what came back under a claim that is over or a position that was moved:
 1. a Fetch is sent for a claim at an offset; 2. the claim ends, or the application seeks;
 3. the answer comes: its claim or its seek number is not the present one, it is dropped.
+Nor while the position awaits its validation: it would be asked for again, and kept twice.
 Never resets a position because of what a follower says: it may lag behind, its leader is asked.
 KIPs: 98, 320 (truncation), 392 (replicas close by), 951 (new leaders named at once).
 """
@@ -22,7 +23,7 @@ from kgroup.net.cluster import Cluster
 from kgroup.net.epoch_ends import EpochEnd
 from kgroup.net.leadership import Leadership, learn_leader, named_broker
 from kgroup.net.metadata import BrokerInfo
-from kgroup.offsets.positions import Received
+from kgroup.offsets.positions import PositionState, Received
 from kgroup.types import IsolationLevel
 from kgroup.wire.messages import FetchRequest, FetchResponse, PartitionData
 
@@ -76,6 +77,7 @@ class FetchAnswers:
             self._owned.of(owned.claim) is owned
             and owned.position.seek == question.seek
             and owned.position.offset == question.offset
+            and owned.position.state is PositionState.FETCHING
         )
 
     def _settle(self, question: Asked, data: PartitionData, leader: BrokerInfo | None) -> None:
@@ -138,29 +140,39 @@ class FetchAnswers:
     def _keep(self, question: Asked, data: PartitionData) -> None:
         owned = question.owned
         owned.heard(data)
-        self._follow(question, data.preferred_read_replica)
         chunk = read_chunk(
             data,
             question.offset,
             committed_only=self._settings.isolation_level is IsolationLevel.READ_COMMITTED,
             check_crcs=self._settings.check_crcs,
         )
-        if asks_again(owned, chunk, question.offset):
+        again = asks_again(owned, chunk, question.offset)
+        if again:
             self._put_off(owned, "its records are damaged")
-        else:
+        elif self._follows(question, data.preferred_read_replica):
             owned.succeeded()
         self._tell(question, chunk.next_offset, None)
         if chunk.next_offset > question.offset or chunk.error is not None:
             self._stock(question, chunk)
-        elif chunk.size and not owned.refetches:
+        elif chunk.size and not again:
             # Batches from before the position only: asking again at once would only spin.
             self._put_off(owned, "its leader sends nothing but what was read")
 
-    def _follow(self, question: Asked, node_id: int) -> None:
-        """Fetch from the replica a leader names (KIP-392); a follower names none."""
-        if node_id >= 0 and node_id != question.node_id:
-            until = self._cluster.ports.clock() + self._settings.metadata_max_age
-            question.owned.replica = Replica(node_id, until)
+    def _follows(self, question: Asked, node_id: int) -> bool:
+        """Fetch from the replica a leader names (KIP-392); False when there is none to be asked.
+
+        1. A leader names a broker that metadata does not show; 2. the leader is asked instead;
+        3. it names that broker again, at once and without records. So metadata comes first.
+        """
+        if node_id < 0 or node_id == question.node_id:
+            return True
+        owned, now = question.owned, self._cluster.ports.clock()
+        if not self._cluster.view.serves(owned.tp, node_id):
+            self._put_off(owned, f"its leader names node {node_id}, which is no replica known")
+            self._cluster.invalidate()
+            return False
+        owned.replica = Replica(node_id, now + self._settings.metadata_max_age)
+        return True
 
     def _stock(self, question: Asked, chunk: Chunk) -> None:
         owned = question.owned

@@ -114,10 +114,7 @@ class Fetching:
         """Return the broker to fetch from, None while there is none."""
         view, replica = self._cluster.view, owned.replica
         if replica is not None:
-            known = view.partition(owned.tp)
-            serves = known is not None and replica.node_id in known.replicas
-            gone = known is not None and replica.node_id in known.offline
-            if now < replica.until and serves and not gone and replica.node_id in view.brokers:
+            if now < replica.until and view.serves(owned.tp, replica.node_id):
                 return replica.node_id
             owned.replica = None
         return view.leader(owned.tp)

@@ -10,6 +10,10 @@ as it always did there.
 write 10 more. 3. A fetch at 20 finds nothing wrong. So a position that knows the epoch of what
 stands before it is not fetched from under another leader epoch before this: the leader is asked
 where that epoch ends in its log. Not before the position: it agrees. Before: the logs part there.
+
+A leader of an epoch older than the one of what was read knows nothing of it, which looks like a
+truncation: 1. another member reads from leader 6, and commits; 2. we only know leader 5, who was
+cut off; 3. we take over. So metadata is asked until it shows a leader as new as what was read.
 """
 
 import logging
@@ -37,6 +41,9 @@ log = logging.getLogger(__name__)
 
 _API = ApiKey.OFFSET_FOR_LEADER_EPOCH
 _LOOK_AGAIN = 1.0
+_WAITS_FOR_LEADER = 15
+"""Questions for metadata before a leader is asked about an epoch newer than its own: with the
+default pauses longer than a cluster takes to notice a dead leader."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +113,10 @@ class Validating:
                 continue
             leader = view.leader(owned.tp)
             question = _question(owned, view.leader_epoch(owned.tp))
-            if leader is None or question is None:
+            if question is not None and _is_behind(question):
+                self._put_off(owned, "the leader that is known is older than what was read")
+                self._cluster.invalidate()
+            elif leader is None or question is None:
                 self._put_off(owned, "no leader is known that could confirm it")
             elif leader not in self._busy:
                 by_node.setdefault(leader, []).append(question)
@@ -176,6 +186,11 @@ class Validating:
     def _put_off(self, owned: Owned, why: str) -> None:
         settings, now = self._settings, self._cluster.ports.clock()
         owned.put_off(now, settings.retry_backoff, settings.retry_backoff_max, why)
+
+
+def _is_behind(question: _Question) -> bool:
+    """Tell whether a newer leader must be waited for; in the end the one that is known is asked."""
+    return question.leader_epoch < question.epoch and question.owned.failures < _WAITS_FOR_LEADER
 
 
 def _question(owned: Owned, leader_epoch: int | None) -> _Question | None:
