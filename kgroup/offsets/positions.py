@@ -32,7 +32,6 @@ __all__ = [
     "Position",
     "PositionEvent",
     "PositionState",
-    "Recalled",
     "Received",
     "ResetFound",
     "ResetOwed",
@@ -109,11 +108,6 @@ class Sought:
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled:
-    """The position shall be what the group has committed; always heard."""
-
-
-@dataclass(frozen=True, slots=True)
 class Received:
     """A fetch was answered up to an offset.
 
@@ -159,7 +153,7 @@ class Validated:
 
 
 PositionEvent: TypeAlias = (
-    CommittedRead | ResetOwed | ResetFound | Sought | Recalled | Received | EpochChanged | Validated
+    CommittedRead | ResetOwed | ResetFound | Sought | Received | EpochChanged | Validated
 )
 
 
@@ -189,8 +183,6 @@ class Position:
         """Return the position after an event; itself when the event is too late to matter."""
         if isinstance(event, Sought):
             return self._decreed(event)
-        if isinstance(event, Recalled):
-            return Position(self.claim, seek=self.seek + 1)
         if event.seek != self.seek:
             return self
         match event:

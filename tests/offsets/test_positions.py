@@ -10,7 +10,6 @@ from kgroup.offsets.positions import (
     Position,
     PositionEvent,
     PositionState,
-    Recalled,
     Received,
     ResetFound,
     ResetOwed,
@@ -36,7 +35,6 @@ EVENTS: list[PositionEvent] = [
     Received(0, 10, 12),
     EpochChanged(0, 5),
     Validated(0, 5),
-    Recalled(),
 ]
 
 
@@ -51,13 +49,10 @@ EVENTS: list[PositionEvent] = [
         (AT_TEN, Received(0, 10, 12), S.FETCHING, 12),
         (AT_TEN, ResetOwed(0, LogEnd.START), S.AWAITING_RESET, 10),
         (AT_TEN, Sought(3), S.FETCHING, 3),
-        (AT_TEN, Recalled(), S.AWAITING_COMMITTED, None),
         (AT_TEN, EpochChanged(0, 5), S.AWAITING_VALIDATION, 10),
         (CHECKING, Validated(0, 5), S.FETCHING, 10),
         (CHECKING, ResetOwed(0, LogEnd.END), S.AWAITING_RESET, 10),
         (CHECKING, Sought(3), S.FETCHING, 3),
-        (CHECKING, Recalled(), S.AWAITING_COMMITTED, None),
-        (RESETTING, Recalled(), S.AWAITING_COMMITTED, None),
     ],
 )
 def test_an_event_moves_the_position(
@@ -98,7 +93,7 @@ def test_an_answer_from_before_a_seek_changes_nothing(
     before: Position, event: PositionEvent
 ) -> None:
     sought = before.after(Sought(100))
-    assert isinstance(event, Sought | Recalled) or sought.after(event) is sought
+    assert isinstance(event, Sought) or sought.after(event) is sought
 
 
 def test_a_fetch_carries_the_epoch_of_its_last_batch_on() -> None:

@@ -26,7 +26,7 @@ from kgroup.journal import PositionMove, PositionMoved, Sink
 from kgroup.net.cluster import Cluster
 from kgroup.net.epoch_ends import EpochEnd
 from kgroup.net.log_offsets import ListedOffset
-from kgroup.offsets.positions import Recalled, ResetFound, ResetOwed, Sought
+from kgroup.offsets.positions import ResetFound, ResetOwed, Sought
 from kgroup.offsets.reset import LogEnd, LogPlace, Since, after_out_of_range, after_truncation
 
 __all__ = ["Jumps"]
@@ -66,18 +66,6 @@ class Jumps:
         owned.sought += 1
         self._put(owned, Sought(offset, leader_epoch), PositionMove.SEEK)
         owned.led_under(self._cluster.view.leader_epoch(owned.tp))
-
-    def restart(self, owned: Owned, place: LogPlace) -> None:
-        """Have a claim go on at a place in its log that the application chose; it is looked up."""
-        owned.sought += 1
-        self._look_up(owned, place, PositionMove.SEEK)
-
-    def recall(self, owned: Owned) -> None:
-        """Have a claim go on at what the group has committed; it is asked for."""
-        owned.sought += 1
-        owned.forget_data()
-        owned.position = owned.position.after(Recalled())
-        self._pulses.work.fire()
 
     # -- brought about ---------------------------------------------------------------------
 

@@ -112,14 +112,6 @@ class Positioning:
         """Put a claim at an offset the application chose; with an epoch it is validated first."""
         self.jumps.seek(owned, offset, leader_epoch)
 
-    def reset(self, owned: Owned, place: LogPlace) -> None:
-        """Have a claim go on at an end of its log, which is looked up in the background."""
-        self.jumps.restart(owned, place)
-
-    def recall(self, owned: Owned) -> None:
-        """Have a claim go on at what the group has committed, which is read in the background."""
-        self.jumps.recall(owned)
-
     def _waiting(self, state: PositionState) -> list[Owned]:
         now = self._cluster.ports.clock()
         return [each for each in self._owned if each.position.state is state and each.asks(now)]
