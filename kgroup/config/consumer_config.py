@@ -49,6 +49,7 @@ class FetchSettings:
         isolation_level: whether open and aborted transactions are seen.
         reset_policy: where to begin without a committed offset.
         check_crcs: whether checksums of batches are verified.
+        max_decompressed_bytes: most bytes one batch may inflate to.
         request_timeout: for requests, on top of what they wait for by themselves.
         retry_backoff: first pause after a failure.
         retry_backoff_max: longest pause.
@@ -66,6 +67,7 @@ class FetchSettings:
     isolation_level: IsolationLevel
     reset_policy: ResetRule
     check_crcs: bool
+    max_decompressed_bytes: int
     request_timeout: float
     retry_backoff: float
     retry_backoff_max: float
@@ -119,6 +121,8 @@ class ConsumerConfig:
         metadata_max_age: metadata is asked again when it is older.
         allow_auto_create_topics: whether asking for a topic may create it.
         check_crcs: whether checksums of record batches are verified.
+        max_decompressed_bytes: most bytes one record batch may inflate to; one that would be
+            larger is damage.
         exclude_internal_topics: whether a pattern leaves out topics of the brokers.
         security_protocol: what the brokers' listeners speak: "PLAINTEXT", "SSL" (TLS),
             "SASL_PLAINTEXT" or "SASL_SSL" (SASL within TLS).
@@ -172,6 +176,7 @@ class ConsumerConfig:
     metadata_max_age: Duration = 300.0
     allow_auto_create_topics: bool = False
     check_crcs: bool = True
+    max_decompressed_bytes: int = 64 * _MIB
     exclude_internal_topics: bool = True
     security_protocol: str | SecurityProtocol = SecurityProtocol.PLAINTEXT
     ssl_context: ssl.SSLContext | None = field(default=None, repr=False)
@@ -316,6 +321,7 @@ class ConsumerConfig:
             isolation_level=cast("IsolationLevel", self.isolation_level),  # `normal` saw to it
             reset_policy=cast("ResetRule", self.auto_offset_reset),  # `normal` saw to it
             check_crcs=self.check_crcs,
+            max_decompressed_bytes=self.max_decompressed_bytes,
             request_timeout=_seconds(self.request_timeout),
             retry_backoff=_seconds(self.retry_backoff),
             retry_backoff_max=_seconds(self.retry_backoff_max),

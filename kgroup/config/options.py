@@ -58,6 +58,7 @@ class ConsumerOptions(TypedDict, total=False):
     metadata_max_age: Duration
     allow_auto_create_topics: bool
     check_crcs: bool
+    max_decompressed_bytes: int
     exclude_internal_topics: bool
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] | SecurityProtocol
     ssl_context: ssl.SSLContext | None

@@ -333,3 +333,20 @@ async def test_records_of_every_age_are_read_as_one_log() -> None:
         assert batch.values()[-2:] == [b"7", b"8"]
         stage.consumer.seek(A, 6)
         assert offsets_of(await stage.consumer.getmany(timeout=1)) == {A: [6, 7, 8]}
+
+
+# -- N21: bombs --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("bound", "reads"), [(2**20, False), (2**21, True)])
+async def test_the_bound_of_what_a_batch_inflates_to_is_an_option(bound: int, reads: bool) -> None:
+    shelf = shelf_with(b"first")
+    large = [NewRecord(None, bytes(2**20 + 1))]
+    shelf.logs[A].put(encode_batch(large, codec=Codec.GZIP), 1)
+    async with by_hand(shelf, A, max_decompressed_bytes=bound) as stage:
+        assert (await stage.consumer.getone(timeout=1)).offset == 0
+        if reads:
+            assert (await stage.consumer.getone(timeout=1)).offset == 1
+            return
+        with pytest.raises(CorruptRecordError, match=str(bound)):
+            await stage.consumer.getone(timeout=PATIENCE)

@@ -115,6 +115,7 @@ KAFKA_NAMES: Final[Mapping[str, str | None]] = MappingProxyType(
         "metadata_max_age": "metadata.max.age.ms",
         "allow_auto_create_topics": "allow.auto.create.topics",
         "check_crcs": "check.crcs",
+        "max_decompressed_bytes": None,
         "exclude_internal_topics": "exclude.internal.topics",
         "security_protocol": "security.protocol",
         "ssl_context": None,

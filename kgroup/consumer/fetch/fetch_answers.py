@@ -145,6 +145,7 @@ class FetchAnswers:
             question.offset,
             committed_only=self._settings.isolation_level is IsolationLevel.READ_COMMITTED,
             check_crcs=self._settings.check_crcs,
+            max_output=self._settings.max_decompressed_bytes,
         )
         again = asks_again(owned, chunk, question.offset)
         if again:
