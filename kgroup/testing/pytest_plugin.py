@@ -1,16 +1,17 @@
 """The pytest plugin of kgroup: real Kafka brokers as fixtures, and a list of which test used which.
 
-Decides: how long a broker lives. `kafka` is one node for the whole run (0.3 GB, idle between
-tests), `kafka_secure` one with TLS, SASL and access rules. `kafka_cluster` is three brokers and a
-controller for one module; tests may kill its nodes, and each test finds it whole again. Several
-may be up at once; where times are measured, keep such tests in a module of their own and away
-from others by `-k` or `-m`.
+Decides: how long a broker lives. `kafka` is one node of each version asked for, for the whole run
+(0.3 GB, idle between tests), `kafka_secure` one with TLS, SASL and access rules. `kafka_cluster`
+is three brokers and a controller for one module; tests may kill its nodes, and each test finds it
+whole again. Several may be up at once; where times are measured, keep such tests in a module of
+their own and away from others by `-k` or `-m`.
 Never: imports the broker supply before a test asks for a broker, or hides that there is none: the
 test is skipped with a message that names the three ways to have one.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,10 +22,12 @@ if TYPE_CHECKING:
     from kgroup.testing.kafka import RealKafka
 
 __all__ = [
+    "KafkaNodes",
     "kafka",
     "kafka_391",
     "kafka_cluster",
     "kafka_cluster_of_module",
+    "kafka_nodes",
     "kafka_secure",
     "pytest_configure",
     "pytest_runtest_call",
@@ -35,7 +38,14 @@ _USED = pytest.StashKey[defaultdict[str, list[str]]]()
 
 
 @pytest.fixture(scope="session")
-def kafka(request: pytest.FixtureRequest) -> "Iterator[RealKafka]":
+def kafka_nodes(request: pytest.FixtureRequest) -> "Iterator[KafkaNodes]":
+    """Every single node of this run, each started when a test first asks for its like."""
+    with ExitStack() as stack:
+        yield KafkaNodes(request.config, stack)
+
+
+@pytest.fixture(scope="session")
+def kafka(request: pytest.FixtureRequest, kafka_nodes: "KafkaNodes") -> "RealKafka":
     """One real Kafka node for the whole run; parametrize it indirectly by version.
 
     Example:
@@ -43,22 +53,21 @@ def kafka(request: pytest.FixtureRequest) -> "Iterator[RealKafka]":
     """
     from kgroup.testing.kafka import DEFAULT_VERSION  # noqa: PLC0415
 
-    yield from _kafka(request, getattr(request, "param", DEFAULT_VERSION), brokers=1)
+    return kafka_nodes.get(getattr(request, "param", DEFAULT_VERSION))
 
 
 @pytest.fixture(scope="session")
-def kafka_391(request: pytest.FixtureRequest) -> "Iterator[RealKafka]":
+def kafka_391(kafka_nodes: "KafkaNodes") -> "RealKafka":
     """One node of Kafka 3.9.1, the last version with the old group coordinator by default."""
-    yield from _kafka(request, "3.9.1", brokers=1)
+    return kafka_nodes.get("3.9.1")
 
 
 @pytest.fixture(scope="session")
-def kafka_secure(request: pytest.FixtureRequest) -> "Iterator[RealKafka]":
+def kafka_secure(request: pytest.FixtureRequest, kafka_nodes: "KafkaNodes") -> "RealKafka":
     """One node with TLS, SASL and access rules; its `access` says how to get in."""
     from kgroup.testing.kafka import DEFAULT_VERSION  # noqa: PLC0415
 
-    version = getattr(request, "param", DEFAULT_VERSION)
-    yield from _kafka(request, version, brokers=1, secure=True)
+    return kafka_nodes.get(getattr(request, "param", DEFAULT_VERSION), secure=True)
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +75,9 @@ def kafka_cluster_of_module(request: pytest.FixtureRequest) -> "Iterator[RealKaf
     """Three brokers and a controller for one module; tests ask for `kafka_cluster`."""
     from kgroup.testing.kafka import DEFAULT_VERSION  # noqa: PLC0415
 
-    yield from _kafka(request, getattr(request, "param", DEFAULT_VERSION), brokers=3)
+    version = getattr(request, "param", DEFAULT_VERSION)
+    with _start(request.config, version, brokers=3) as started:
+        yield started
 
 
 @pytest.fixture
@@ -103,21 +114,44 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             terminalreporter.write_line(f"  {count:4} {module}")
 
 
-def _kafka(
-    request: pytest.FixtureRequest, version: str, *, brokers: int, secure: bool = False
-) -> "Iterator[RealKafka]":
+class KafkaNodes:
+    """The single nodes of one run; they live until its end, idle between tests.
+
+    Tests ask for versions in turns: starting a node each time would cost more than the tests.
+
+    Args:
+        config: of the run.
+        stack: ends them.
+    """
+
+    def __init__(self, config: pytest.Config, stack: ExitStack) -> None:
+        self._config = config
+        self._stack = stack
+        self._started: dict[tuple[str, bool], RealKafka] = {}
+
+    def get(self, version: str, *, secure: bool = False) -> "RealKafka":
+        """Return the node of a version, started if need be; skips the test when there is none."""
+        wanted = version, secure
+        if wanted not in self._started:
+            started = _start(self._config, version, brokers=1, secure=secure)
+            self._started[wanted] = self._stack.enter_context(started)
+        return self._started[wanted]
+
+
+def _start(
+    config: pytest.Config, version: str, *, brokers: int, secure: bool = False
+) -> "RealKafka":
     from kgroup.testing.kafka import RealKafka  # noqa: PLC0415
 
     try:
-        progress = _progress(request.config)
-        started = RealKafka.start(version, brokers, secure=secure, progress=progress)
-    except (UnsupportedError, MissingExtraError) as error:
+        started = RealKafka.start(version, brokers, progress=_progress(config), secure=secure)
+    except (MissingExtraError, UnsupportedError) as error:
         pytest.skip(str(error))
-    with started:
-        reason = _unfit(started, version, brokers)
-        if reason:
-            pytest.skip(reason)
-        yield started
+    reason = _unfit(started, version, brokers)
+    if reason:
+        started.close()
+        pytest.skip(reason)
+    return started
 
 
 def _unfit(kafka: "RealKafka", version: str, brokers: int) -> str | None:
