@@ -170,7 +170,10 @@ async def _describe_classic(
 async def _describe_newer(
     cluster: Cluster, node_id: int, names: tuple[str, ...]
 ) -> list[GroupDescription]:
-    """Ask in the words of KIP-848; a broker that has none knows no such group."""
+    """Ask in the words of KIP-848; a broker that has none knows no such group.
+
+    Kafka 3.9 has the words, and refuses each group with UNSUPPORTED_VERSION while they are off.
+    """
     request = ConsumerGroupDescribeRequest(group_ids=names, include_authorized_operations=False)
     try:
         answer = await ask_node(cluster, node_id, request)
@@ -222,7 +225,7 @@ def _classic_member(row: DescribedGroupMember, *, readable: bool) -> GroupMember
 
 
 def _newer(row: ConsumerGroupDescribeDescribedGroup, node_id: int) -> GroupDescription:
-    if row.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
+    if row.error_code in {ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSION}:
         return _dead(row.group_id, node_id)
     if row.error_code:
         api = ApiKey.CONSUMER_GROUP_DESCRIBE

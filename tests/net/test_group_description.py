@@ -186,6 +186,25 @@ async def test_a_broker_without_the_newer_protocol_knows_no_such_group(
         assert not (await describe_group(cluster, "new", timeout=10)).is_known
 
 
+async def test_a_broker_with_the_newer_protocol_switched_off_knows_no_such_group(
+    scripted: ScriptedCluster,
+) -> None:
+    """Kafka 3.9 answers so."""
+    row = ConsumerGroupDescribeDescribedGroup(
+        error_code=ErrorCode.UNSUPPORTED_VERSION,
+        group_id="nobody's",
+        group_state="",
+        group_epoch=0,
+        assignment_epoch=0,
+        assignor_name="",
+        members=(),
+    )
+    answer = ConsumerGroupDescribeResponse(groups=(row,))
+    scripted.broker(1).on(ConsumerGroupDescribeRequest, answer)
+    async with found(scripted) as cluster:
+        assert not (await describe_group(cluster, "nobody's", timeout=10)).is_known
+
+
 async def test_an_unknown_group_is_told_with_the_nearest_one(scripted: ScriptedCluster) -> None:
     async with found(scripted) as cluster:
         with pytest.raises(BrokerError, match="no group 'olt'; did you mean 'old'") as caught:
