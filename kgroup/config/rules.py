@@ -33,6 +33,30 @@ _MAX_BYTES: Final = 2**31 - 1
 _MAX_TEXT: Final = 2**15 - 1
 """A string's length travels in 16 bits."""
 
+_SECONDS: Final = " (times are in seconds)"
+_ELSEWHERE: Final[Mapping[str, str | None]] = MappingProxyType(
+    {
+        "api_version": None,
+        "consumer_timeout_ms": None,
+        "key_deserializer": "key",
+        "loop": None,
+        "partition_assignment_strategy": "assignors",
+        "rebalance_timeout_ms": "max_poll_interval",
+        "sasl_jaas_config": "sasl_username",
+        "sasl_kerberos_domain_name": None,
+        "sasl_kerberos_service_name": None,
+        "ssl_ca_location": "ssl_cafile",
+        "ssl_certificate_location": "ssl_certfile",
+        "ssl_endpoint_identification_algorithm": "ssl_check_hostname",
+        "ssl_key_location": "ssl_keyfile",
+        "ssl_key_password": "ssl_password",
+        "ssl_keystore_location": "ssl_certfile",
+        "ssl_truststore_location": "ssl_cafile",
+        "value_deserializer": "value",
+    }
+)
+"""Names other clients have -> ours, None for nothing like it, where likeness would mislead."""
+
 
 def check_names(names: Mapping[str, object]) -> None:
     """Refuse names that are no options.
@@ -42,11 +66,17 @@ def check_names(names: Mapping[str, object]) -> None:
     """
     for name, value in names.items():
         if name not in RULES:
-            nearest = get_close_matches(name, RULES, n=1)
             # Never the value: it may be a password, behind a name with a slip of the pen.
             kind = f"<{type(value).__name__}>"
-            expected = "a known option name"
-            raise ConfigError(name, kind, expected, nearest=nearest[0] if nearest else None)
+            expected = "a known option name" + _SECONDS * name.endswith("_ms")
+            raise ConfigError(name, kind, expected, nearest=_nearest(name))
+
+
+def _nearest(name: str) -> str | None:
+    if name in _ELSEWHERE:
+        return _ELSEWHERE[name]
+    stem = name.removesuffix("_ms")
+    return next(iter([stem] if stem in RULES else get_close_matches(name, RULES, n=1)), None)
 
 
 def normal(name: str, value: object) -> object:

@@ -24,6 +24,31 @@ def test_an_unknown_option_is_refused_with_the_nearest_known_one() -> None:
     assert (caught.value.option, caught.value.nearest) == ("groupid", "group_id")
 
 
+@pytest.mark.parametrize(
+    ("name", "ours"),
+    [
+        ("key_deserializer", "key"),
+        ("partition_assignment_strategy", "assignors"),
+        ("rebalance_timeout_ms", "max_poll_interval"),
+        ("retry_backoff_ms", "retry_backoff"),
+        ("ssl_truststore_location", "ssl_cafile"),
+        ("consumer_timeout_ms", None),
+        ("sasl_kerberos_service_name", None),
+    ],
+)
+def test_a_name_of_another_client_is_told_by_ours_and_never_by_one_that_only_looks_like_it(
+    name: str, ours: str | None
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        ConsumerConfig.of({name: 1})
+    assert caught.value.nearest == ours
+
+
+def test_whoever_says_milliseconds_is_told_of_seconds() -> None:
+    with pytest.raises(ConfigError, match=r"in seconds\); did you mean 'session_timeout'"):
+        ConsumerConfig.of({"session_timeout_ms": 10_000})
+
+
 def test_an_option_like_no_other_gets_no_hint() -> None:
     with pytest.raises(ConfigError) as caught:
         ConsumerConfig.of({"xyzzy": 1})
