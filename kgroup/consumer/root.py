@@ -140,9 +140,16 @@ class Root:
         except ClosedError:
             log.debug("%s ended: closed", work)
         except KGroupError as error:
-            log.error("the consumer cannot go on: %s", error)  # noqa: TRY400 - readers raise it
-            self._parts.gate.fail(error)
+            self._fail("the consumer cannot go on", error)
         self._must_close(getattr(work, "__qualname__", repr(work)))
+
+    def _fail(self, what: str, error: KGroupError) -> None:
+        """Shut the gate; only the first failure is told, the others follow from it."""
+        if self._parts.gate.failure is None:
+            log.error("%s: %s", what, error)
+        else:
+            log.debug("%s: %s", what, error)
+        self._parts.gate.fail(error)
 
     def _must_close(self, work: str) -> None:
         """Nothing ends by itself: readers would wait for ever, and nobody would know."""
@@ -157,8 +164,7 @@ class Root:
         try:
             await backend.run(task_status=task_status)
         except KGroupError as error:
-            log.error("the membership has ended: %s", error)  # noqa: TRY400 - readers raise it
-            self._parts.gate.fail(error)
+            self._fail("the membership has ended", error)
         self._must_close("the membership")
 
     async def _settle_changes(self) -> None:
