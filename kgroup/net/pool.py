@@ -67,6 +67,9 @@ class Pool:
         self._trace = trace
         self._connections: dict[tuple[Endpoint, Lane], Connection] = {}
         self._rests: dict[Endpoint, _Rest] = {}
+        self._told: dict[Endpoint, int] = {}
+        """Who was said to be out of reach -> the connection whose failure was told."""
+        self._began = False
         self._serial = 0
         self._tasks: TaskGroup | None = None
 
@@ -142,9 +145,13 @@ class Pool:
         if self._connections.get(key) is connection:
             del self._connections[key]
         if connection.served:
+            self._began = True
             self._rests.pop(key[0], None)
             self.refusals.pop(key[0].address, None)
+            if self._told.get(key[0], 0) < connection.identity.serial:
+                self._told.pop(key[0], None)
         self._note_refusal(connection)
+        self._note_unreachable(connection)
         if not connection.ended_healthy:
             self._let_rest(key[0])
 
@@ -157,8 +164,23 @@ class Pool:
         self.refusals[address] = failure
         if isinstance(failure, AuthenticationError):
             self._refused(failure)
-        elif known is None or known.reason != failure.reason:
+        elif self._in_use() and (known is None or known.reason != failure.reason):
             log.warning("no connection to %s: %s", connection.identity.endpoint, failure.reason)
+
+    def _note_unreachable(self, connection: Connection) -> None:
+        """Say once that a broker cannot be reached, until it has answered again."""
+        failure, endpoint = connection.failure, connection.identity.endpoint
+        if not isinstance(failure, ConnectionLostError) or isinstance(failure, TlsError):
+            return
+        ours = connection.served or connection.ended_healthy
+        if not ours and self._in_use() and endpoint not in self._told:
+            self._told[endpoint] = connection.identity.serial
+            log.warning("no connection to %s: %s; tried again", endpoint, failure.reason)
+
+    def _in_use(self) -> bool:
+        """Tell whether any broker ever answered; before that, `NoBrokerError` tells everything."""
+        self._began = self._began or any(each.served for each in self._connections.values())
+        return self._began
 
     def _let_rest(self, endpoint: Endpoint) -> None:
         """Begin a pause, longer than the last.

@@ -1,5 +1,6 @@
 """The coordinator moves, dies, falls silent and comes back; a member keeps what it can prove."""
 
+import logging
 from collections.abc import Callable
 from itertools import pairwise
 
@@ -92,6 +93,20 @@ async def test_a_dead_node_is_named_as_coordinator_for_a_while() -> None:
         on.cluster.coordinator = 2
         await until(lambda: on.cluster.broker(2).requests(HeartbeatRequest), 5.0, "the move")
         assert same(before, member.backend.membership)
+
+
+async def test_what_was_lost_is_warned_of_with_its_cause(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.WARNING, logger="kgroup.membership")
+    async with scene() as on:
+        member = await on.joined()
+        on.group.coordinator.go_down()
+        lost = lambda: member.application.of_kind(ChangeKind.LOST)  # noqa: E731
+        await until(lost, 2 * SESSION, "the member notices by itself")
+    (told,) = (each.message for each in caplog.records if each.name == "kgroup.membership")
+    partitions = "t-0, t-1, t-2, t-3"
+    assert told.endswith(f" lost partitions={partitions} cause={Cause.SESSION_EXPIRED.value}")
 
 
 async def test_a_coordinator_out_of_reach_costs_everything_before_the_session_ends() -> None:

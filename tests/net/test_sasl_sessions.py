@@ -264,3 +264,12 @@ async def test_a_certificate_that_expired_is_warned_of_once_and_works_when_renew
         assert line.startswith("no connection to node 1 at broker-1:9092: TLS: the certificate")
         dial.renewed = True
         assert (await found.refresh(30)).brokers
+
+
+async def test_before_anybody_answered_only_the_error_tells_what_was_wrong(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with dialling(Distrusted(ScriptedCluster(2))) as found:
+        with pytest.raises(NoBrokerError):
+            await found.bootstrap(30)
+    assert caplog.records == []

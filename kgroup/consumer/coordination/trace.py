@@ -7,9 +7,10 @@ Never: decides anything about the group.
 import logging
 
 from kgroup.journal import GenerationEntered, JoinIssued, Sink, StateChanged
-from kgroup.membership.events import Send
+from kgroup.membership.events import CallListener, Send
 from kgroup.membership.step import Step
 from kgroup.membership.value import GroupMember
+from kgroup.types import ChangeKind, OwnershipChange
 from kgroup.wire.messages import JoinGroupRequest
 
 __all__ = ["MemberTrace"]
@@ -40,6 +41,13 @@ class MemberTrace:
         for effect in result.effects:
             if isinstance(effect, Send) and isinstance(effect.request, JoinGroupRequest):
                 self._joining(after, cause.value if cause else "")
+            if isinstance(effect, CallListener) and effect.change.kind is ChangeKind.LOST:
+                self._lost(after, effect.change)
+
+    def _lost(self, member: GroupMember, change: OwnershipChange) -> None:
+        partitions = ", ".join(str(claim.tp) for claim in change.removed)
+        group = member.settings.group_id
+        log.warning("group=%s lost partitions=%s cause=%s", group, partitions, change.cause.value)
 
     def _entered(self, member: GroupMember) -> None:
         generation = member.identity.generation
