@@ -113,6 +113,13 @@ async def test_partitions_of_a_topic_are_known_without_asking_or_not_at_all() ->
         assert stage.consumer.partitions_for_topic("other") is None
 
 
+async def test_partitions_of_a_topic_that_is_not_read_are_known_once_topics_told_of_it() -> None:
+    async with by_hand(Shelf(t=3, other=2), A) as stage:
+        await stage.consumer.topics()
+        assert stage.consumer.partitions_for_topic("other") == frozenset({0, 1})
+        assert stage.consumer.partitions_for_topic("another") is None
+
+
 # -- what fetching heard last --------------------------------------------------------------
 
 

@@ -82,7 +82,10 @@ METHODS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "beginning_offsets(partitions)": ("beginning_offsets(*tps)", "partitions one by one"),
         "end_offsets(partitions)": ("end_offsets(*tps)", "partitions one by one"),
         "topics()": ("topics()", "a frozenset"),
-        "partitions_for_topic(topic)": ("partitions_for_topic(topic)", "a frozenset or None"),
+        "partitions_for_topic(topic)": (
+            "partitions_for_topic(topic)",
+            "a frozenset; None for a topic that is not read, until `topics()` told of it",
+        ),
         "subscribe(topics=(), pattern=None, listener=None)": (
             "subscribe(*topics, pattern=None, exclude=None, listener=None)",
             "topics one by one",

@@ -71,7 +71,10 @@ class LogCalls(Life):
         return await self._entered(running=True).logs.topics(timeout)
 
     def partitions_for_topic(self, topic: str) -> frozenset[int] | None:
-        """Return the partition numbers of a topic that is read, None while they are not known."""
+        """Return the partition numbers of a topic, None while they are not known.
+
+        Asks nobody: known are topics that are read, and those the last `topics()` told of.
+        """
         return self._entered().logs.partitions_of(topic)
 
     # -- what fetching heard last; asks nobody ---------------------------------------------

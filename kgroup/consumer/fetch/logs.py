@@ -12,6 +12,7 @@ from kgroup.config import FetchSettings
 from kgroup.errors import ArgumentError
 from kgroup.net.cluster import Cluster
 from kgroup.net.log_offsets import ListedOffset, OffsetSpec, list_offsets
+from kgroup.net.metadata import TopicInfo
 from kgroup.types import IsolationLevel, OffsetAndTimestamp, TopicPartition
 
 __all__ = ["Logs", "Times", "check_partition"]
@@ -31,6 +32,7 @@ class Logs:
     def __init__(self, cluster: Cluster, settings: FetchSettings) -> None:
         self._cluster = cluster
         self._settings = settings
+        self._told: Mapping[str, TopicInfo] = {}
 
     @property
     def committed_only(self) -> bool:
@@ -86,11 +88,12 @@ class Logs:
         """
         limit = self._settings.request_timeout if timeout is None else timeout
         view = await self._cluster.look_up(None, limit)
+        self._told = view.topics
         return frozenset(name for name, topic in view.topics.items() if not topic.error)
 
     def partitions_of(self, topic: str) -> frozenset[int] | None:
         """Return the partition numbers of a topic as far as they are known; asks nobody."""
-        known = self._cluster.view.topics.get(topic)
+        known = self._cluster.view.topics.get(topic) or self._told.get(topic)
         return None if known is None or not known.partitions else frozenset(known.partitions)
 
 
