@@ -114,5 +114,8 @@ class UnauthorizedError(BrokerError):
     """
 
     def __init__(self, api: str, code: int, resources: Sequence[str], message: str = "") -> None:
-        super().__init__(api, code, message or ", ".join(resources))
+        named = ", ".join(resources)
+        super().__init__(
+            api, code, f"{named}: {message}" if message and named else message or named
+        )
         self.resources: tuple[str, ...] = tuple(resources)
