@@ -5,13 +5,15 @@ Never: does anything itself: every verb calls a function that a test can call.
 """
 
 from collections.abc import Sequence
-from typing import Final
+from importlib.metadata import version
+from typing import Annotated, Final
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 
 from kgroup.cli import audit, broker, consume, demo, groups, lag, topics
+from kgroup.cli.printing import forget_output
 from kgroup.cli.verbs import verb, with_list
 from kgroup.errors import ArgumentError, KGroupError
 
@@ -27,10 +29,19 @@ def run(arguments: Sequence[str]) -> int:
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 1
     except (KGroupError, TimeoutError) as error:
-        text = escape(str(error) or type(error).__name__)
-        Console(stderr=True).print(f"[bold red]error:[/] {text}", soft_wrap=True, highlight=False)
+        _tell(error)
         return _WRONG_USE if isinstance(error, ArgumentError) else 1
+    except OSError as error:
+        # Nobody else raises it as it is: the disk behind standard output is full.
+        forget_output()
+        _tell(error)
+        return 1
     return 0
+
+
+def _tell(error: Exception) -> None:
+    text = escape(str(error) or type(error).__name__)
+    Console(stderr=True).print(f"[bold red]error:[/] {text}", soft_wrap=True, highlight=False)
 
 
 def _app() -> typer.Typer:
@@ -67,5 +78,18 @@ def _topics() -> typer.Typer:
     return app
 
 
-def _only_verbs() -> None:
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        print(f"kgroup {version('kgroup')}")
+        raise typer.Exit
+
+
+def _only_verbs(
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_tell_version, is_eager=True, help="Show the version and end."
+        ),
+    ] = False,
+) -> None:
     """Kafka consumer groups: read topics, look at groups and lag, try them on a broker, audit."""

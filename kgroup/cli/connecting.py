@@ -18,6 +18,7 @@ import typer
 
 from kgroup.cli.option_file import read_options
 from kgroup.config import ConsumerConfig
+from kgroup.errors import ConfigError
 from kgroup.net.cluster import Cluster
 from kgroup.net.ports import system_ports
 from kgroup.testing.kafka import broker as broker_of_this_machine
@@ -89,6 +90,8 @@ def consumer_config(
     # Only beside a name: the variable may be set for other programs of the same shell.
     if environ.get(_PASSWORD) and "sasl_username" in options:
         options["sasl_password"] = environ[_PASSWORD]
+    if "sasl_username" in options and "sasl_password" not in options:
+        raise ConfigError("sasl_password", None, f"a line in {common.config}, or {_PASSWORD}")
     if common.bootstrap is not None:
         options["bootstrap_servers"] = common.bootstrap
     if "bootstrap_servers" not in options:

@@ -5,7 +5,6 @@ exit code 130 after an orderly close, a reader that went away (`| head`) is no e
 Never: reads a record itself; `kgroup.cli.consuming` does.
 """
 
-import os
 import signal
 import sys
 import time
@@ -124,8 +123,6 @@ def print_records(asked: Asked, shown: Shown, common: Common) -> None:
     run = _Invocation(wanted, config, lines, StandardOutput(gauge), common.timeout)
     try:
         unwrapped(run.play)
-    except BrokenPipeError:
-        _forget_output()
     finally:
         if gauge is not None:
             gauge.end()
@@ -209,10 +206,3 @@ class _Invocation:
             tasks.start_soon(listen)
             yield
             tasks.cancel_scope.cancel()
-
-
-def _forget_output() -> None:
-    """Have the interpreter's last flush go nowhere: the reader of the pipe is gone."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)

@@ -174,7 +174,7 @@ def _show_listing(found: GroupListing) -> None:
         )
         for group in found.groups
     ]
-    screen().print(make_table(columns, rows) if rows else "no groups")
+    screen().print(make_table(columns, rows) if rows else "no groups that you may see")
 
 
 def _show_group(group: GroupDescription) -> None:

@@ -163,7 +163,7 @@ def _show_topics(facts: TopicFacts) -> None:
     if facts.bounds is not None:
         columns[-1:] = ["offsets", ""]
     rows = [_topic_row(name, topic, facts) for name, topic in facts.topics.items()]
-    screen().print(make_table(columns, rows) if rows else "no topics")
+    screen().print(make_table(columns, rows) if rows else "no topics that you may see")
 
 
 def _topic_row(name: str, topic: TopicInfo, facts: TopicFacts) -> list[Cell]:

@@ -1,15 +1,18 @@
 """How a verb's options become its command line.
 
 Decides: that options stand in frozen dataclasses, one field each, which verbs share; and that
-`list` may be left out: `kgroup topics orders`.
+`list` may be left out: `kgroup topics orders`; that a reader who has gone ends a verb in silence.
 Never: reads a value or does a verb's work.
 """
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from inspect import Parameter, Signature, signature
 from types import MappingProxyType
 from typing import Final, cast, get_type_hints
+
+from kgroup.cli.printing import forget_output
 
 __all__ = ["verb", "with_list"]
 
@@ -43,7 +46,12 @@ def verb(work: Callable[..., None]) -> Callable[..., None]:
     options = [option for kind in taken.values() for option in _options(kind)]
 
     def command(**given: object) -> None:
-        work(**{name: kind(**_part(kind, given)) for name, kind in taken.items()})
+        try:
+            work(**{name: kind(**_part(kind, given)) for name, kind in taken.items()})
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # Who reads the first lines only has what it wanted.
+            forget_output()
 
     command.__doc__ = work.__doc__
     command.__annotations__ = {option.name: option.annotation for option in options}

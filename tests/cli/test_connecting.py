@@ -7,6 +7,7 @@ import pytest
 
 from kgroup.cli.connecting import Common, consumer_config
 from kgroup.config import ConsumerConfig
+from kgroup.errors import ConfigError
 from kgroup.net.secret import Secret
 from kgroup.types import IsolationLevel
 
@@ -93,3 +94,12 @@ def test_a_password_comes_from_the_environment_and_is_shown_nowhere(
 def test_a_password_without_a_name_beside_it_is_somebody_elses(nowhere: dict[str, str]) -> None:
     found = consumer_config(Common(), {**nowhere, "KGROUP_SASL_PASSWORD": "hunter2"})
     assert found.net().security.sasl is None
+
+
+def test_a_password_that_is_missing_is_told_with_the_places_it_may_come_from(
+    tmp_path: Path, nowhere: dict[str, str]
+) -> None:
+    path = tmp_path / "client.properties"
+    path.write_text("sasl.mechanism=PLAIN\nsasl.username=ada\n")
+    with pytest.raises(ConfigError, match=r"client\.properties, or KGROUP_SASL_PASSWORD"):
+        consumer_config(Common(config=path), nowhere)

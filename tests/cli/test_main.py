@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,19 @@ sys.meta_path.insert(0, NotInstalled())
 from kgroup.cli import main
 
 sys.exit(main(sys.argv[1:]))
+"""
+
+PLENTY = """
+import sys
+from kgroup.cli import app, verbs
+from kgroup.cli.connecting import Common
+
+def plenty(common: Common) -> None:
+    for number in range(100_000):
+        print(number)
+
+app.lag.lag = plenty
+sys.exit(app.run(["lag"]))
 """
 
 
@@ -70,3 +84,26 @@ def test_an_error_is_one_line_and_exit_code_one(capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().err.strip() == (
         "error: option 'version': got '1.0.0', expected one of 4.3.1, 3.9.1"
     )
+
+
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"kgroup {version('kgroup')}\n"
+
+
+def run_into(target: str) -> "subprocess.CompletedProcess[str]":
+    """Print plenty into a file or a command of the shell; the exit code is that of the verb."""
+    shell = f'"$0" -c "$1" {target}; exit "${{PIPESTATUS[0]}}"'
+    words = ["bash", "-c", shell, sys.executable, PLENTY]
+    return subprocess.run(words, capture_output=True, text=True, check=False)
+
+
+def test_a_reader_of_the_first_line_ends_a_verb_in_silence() -> None:
+    done = run_into("| head -1")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "0\n", "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
+def test_a_full_disk_is_one_line_and_exit_code_one() -> None:
+    done = run_into("> /dev/full")
+    assert (done.returncode, done.stderr) == (1, "error: [Errno 28] No space left on device\n")
