@@ -91,7 +91,7 @@ class ConsumerConfig:
         client_rack: rack of this client; rack-aware assignors read it (KIP-881).
         session_timeout: the coordinator expels a member that is silent for longer; the broker
             bounds it (6 s to 30 min by default).
-        heartbeat_interval: between two heartbeats; at most a third of `session_timeout`.
+        heartbeat_interval: between two heartbeats; less than `session_timeout`, best a third of it.
         max_poll_interval: longest time between two reads by the application, and the longest a
             round waits for this member: the group's rebalance timeout (KIP-62).
         lease_margin: how long before the session can end the consumer stops handing out records.
@@ -200,6 +200,10 @@ class ConsumerConfig:
             object.__setattr__(self, option.name, value)
         if self.group_instance_id is not None and self.group_id is None:
             raise ConfigError("group_instance_id", self.group_instance_id, "a group_id beside it")
+        session, beat = _seconds(self.session_timeout), _seconds(self.heartbeat_interval)
+        if beat >= session:
+            expected = f"less than session_timeout ({session:g} s); a third of it is usual"
+            raise ConfigError("heartbeat_interval", beat, expected)
         check_security(self)
         unknown = [name for name in self.assignors if isinstance(name, str)]
         resolve(self.assignors, _plug_ins(unknown))

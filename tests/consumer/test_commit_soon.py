@@ -375,3 +375,17 @@ async def settle_while_others_commit(stage: Stage) -> None:
         await anyio.sleep(2)
         assert not stage.consumer.owns(A)
         tasks.cancel_scope.cancel()
+
+
+async def test_callbacks_that_fail_alike_are_reported_once() -> None:
+    def fails(_: CommitOutcome) -> None:
+        raise RuntimeError("the store is away")
+
+    async with entered(full(), **MANUAL) as stage:
+        await stage.give(A)
+        for offset in range(1, 6):
+            stage.consumer.commit_soon({A: offset}, fails)
+            await anyio.sleep(0.1)
+        with pytest.raises(RuntimeError, match="the store is away"):
+            await stage.consumer.getone(timeout=1)
+        await stage.consumer.getone(timeout=1)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from kgroup.consumer.calls.life import Life
 from kgroup.consumer.commit.committing import CommitCallback, Committable
 from kgroup.consumer.fetch.logs import check_partition
+from kgroup.errors import CommitFailedError
 from kgroup.net.log_offsets import OffsetSpec
 from kgroup.types import CommitOutcome, OffsetAndMetadata, TopicPartition
 
@@ -53,6 +54,22 @@ class OffsetCalls(Life):
             NotOwnedError, ArgumentError, IllegalStateError: as `commit`; nothing is sent or called.
         """
         self._entered(running=True).committing.commit_soon(what, callback)
+
+    async def commit_done(self) -> CommitOutcome:
+        """Commit what is done and not committed yet, and wait for the coordinator's answer.
+
+        Unlike `commit()` it counts nothing as done that is still in somebody's hands; it is what
+        auto-commit does, at a moment of your own choice, such as in `on_revoked`.
+
+        Raises:
+            CommitFailedError: its `outcome` tells each partition, the good ones too.
+            ConfigError: there is no group_id.
+        """
+        self._config.membership()
+        outcome = await self._entered(running=True).committing.commit_done()
+        if not outcome.ok:
+            raise CommitFailedError(outcome)
+        return outcome
 
     async def committed(
         self, *tps: TopicPartition, timeout: float | None = None

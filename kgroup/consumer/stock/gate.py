@@ -80,8 +80,10 @@ class Gate:
         self._pulses.news.fire()
 
     def report(self, error: Exception) -> None:
-        """Have the next reader raise an error that shuts nothing."""
-        self._reports.append(error)
+        """Have the next reader raise an error that shuts nothing; the same words only once."""
+        told = (type(error), str(error))
+        if all((type(each), str(each)) != told for each in self._reports):
+            self._reports.append(error)
         self._pulses.news.fire()
 
     def check_failure(self) -> None:

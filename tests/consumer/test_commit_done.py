@@ -1,0 +1,71 @@
+"""Committing by hand what is done, and nothing that is still in somebody's hands."""
+
+from typing import Any
+
+import anyio
+import pytest
+
+from kgroup.consumer import Consumer
+from kgroup.errors import CommitFailedError, ConfigError
+from kgroup.types import CommitStatus, OffsetAndMetadata, OwnershipChange
+from tests.consumer.entered import A, B, by_hand, entered
+from tests.consumer.test_commit_soon import full
+
+pytestmark = pytest.mark.anyio
+
+MANUAL: dict[str, Any] = {"enable_auto_commit": False}
+
+
+async def test_what_is_in_hand_is_not_committed() -> None:
+    async with entered(full(), max_poll_records=10, **MANUAL) as stage:
+        await stage.give(A)
+        batches = stage.consumer.batches()
+        await anext(batches)
+        second = await anext(batches)
+        outcome = await stage.consumer.commit_done()
+        assert outcome.partitions[A].offset == OffsetAndMetadata(10, "", 0)
+        second.done(upto=15)
+        await stage.consumer.commit_done()
+        assert stage.group.offsets[A] == 15
+
+
+async def test_nothing_done_is_nothing_sent() -> None:
+    async with entered(full(), **MANUAL) as stage:
+        await stage.give(A)
+        await stage.consumer.commit_done()
+        sent = len(stage.group.commits)
+        assert (await stage.consumer.commit_done()).partitions == {}
+        assert len(stage.group.commits) == sent
+
+
+async def test_a_listener_commits_what_is_done_of_all_and_not_what_another_task_holds() -> None:
+    class Saves:
+        async def on_revoked(self, consumer: Consumer[Any, Any], change: OwnershipChange) -> None:
+            await consumer.commit_done()
+
+    async with entered(full(), listener=Saves(), max_poll_records=10, **MANUAL) as stage:
+        await stage.give(A, B)
+        found = await stage.consumer.getmany(B, timeout=1)
+        found[B].done()
+        await stage.consumer.getmany(A, timeout=1)
+        stage.group.take_away(B)
+        await anyio.sleep(1)
+        assert stage.consumer.assignment() == {A}
+        assert stage.group.offsets[B] == 10
+        assert stage.group.offsets.get(A, 0) == 0
+
+
+async def test_a_refusal_is_raised_with_every_outcome() -> None:
+    async with entered(full(), **MANUAL) as stage:
+        await stage.give(A)
+        stage.group.commit_status = CommitStatus.REFUSED
+        (await stage.consumer.getmany(timeout=1))[A].done()
+        with pytest.raises(CommitFailedError) as caught:
+            await stage.consumer.commit_done()
+        assert caught.value.outcome.partitions[A].status is CommitStatus.REFUSED
+
+
+async def test_it_needs_a_group() -> None:
+    async with by_hand(full(), A, group_id=None) as stage:
+        with pytest.raises(ConfigError, match="group_id"):
+            await stage.consumer.commit_done()
