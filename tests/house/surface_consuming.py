@@ -42,6 +42,10 @@ CONSUMING: Final = (
         "",
         (
             ("real/test_logs.py", "test_a_consumer_seeks_to_both_ends_and_to_what_is_committed"),
+            (
+                "real/test_logs.py",
+                "test_a_paused_partition_waits_for_its_resume_and_the_others_go_on",
+            ),
             ("consumer/test_positions.py", "test_a_seek_counts_at_once_and_drops_what_was_fetched"),
             (
                 "consumer/test_positions.py",
@@ -131,6 +135,7 @@ CONSUMING: Final = (
         "`ssl_context`, or files; client certificates; host names are checked",
         (
             ("real/test_security.py", "test_a_member_reads_and_commits_by_every_way_in"),
+            ("real/test_security.py", "test_a_member_reads_by_a_context_of_its_own"),
             ("real/test_security.py", "test_a_certificate_of_another_name_is_told_with_both"),
             ("net/test_tls.py", "test_a_client_certificate_is_shown_to_who_wants_it"),
         ),

@@ -214,14 +214,11 @@ GROUP: Final = (
         "on a connection of their own",
         (
             (
-                "real/test_consumer.py",
-                "test_nobody_waits_for_another_members_batch_but_for_its_partition",
-            ),
-            (
                 "consumer/test_classic_backend_rounds.py",
                 "test_heartbeats_go_on_on_a_connection_of_their_own_while_a_join_is_parked",
             ),
         ),
+        unreal="a broker expels nobody whose join it has parked, so there they make no difference",
     ),
     Row(
         "A round asked for by the application (KIP-568)",
@@ -253,6 +250,10 @@ GROUP: Final = (
         _YES,
         "`group_metadata()`",
         (
+            (
+                "real/test_logs.py",
+                "test_a_transaction_commits_under_the_identity_of_the_member_and_no_other",
+            ),
             (
                 "real/test_logs.py",
                 "test_the_identity_for_transactions_is_the_generation_of_the_member",

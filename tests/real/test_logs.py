@@ -1,15 +1,18 @@
 """What a consumer can ask of a real broker's logs, and where it can go in them."""
 
+import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import anyio
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import KafkaException, Producer
+from confluent_kafka import TopicPartition as Row
 
-from kgroup import Consumer, OffsetAndMetadata, TopicPartition
+from kgroup import Consumer, Generation, OffsetAndMetadata, TopicPartition
 from kgroup.errors import BrokerError
 from kgroup.testing.kafka import RealKafka
 from tests.real.ground import Ground, committed, eventually, fresh, lay_ground
@@ -116,6 +119,59 @@ async def test_a_consumer_seeks_to_both_ends_and_to_what_is_committed(kafka: Rea
         assert await consumer.seek_to_beginning(second) == {second: 0}
         assert (await consumer.getone(second, timeout=5)).offset == 0
     assert committed(kafka, group) == {0: 2}
+
+
+async def test_a_paused_partition_waits_for_its_resume_and_the_others_go_on(
+    kafka: RealKafka,
+) -> None:
+    ground = await lay_ground(kafka, 2)
+    await ground.fill(5)
+    first, second = ground.tp(0), ground.tp(1)
+    async with reader(ground) as consumer:
+        consumer.assign([first, second])
+        assert (await consumer.getone(first, timeout=5)).offset == 0
+        consumer.pause(first)
+        got = [await consumer.getone(timeout=5) for _ in range(5)]
+        assert {record.tp for record in got} == {second}
+        with pytest.raises(TimeoutError):
+            await consumer.getone(timeout=1)
+        consumer.resume(first)
+        assert [(await consumer.getone(timeout=5)).offset for _ in range(4)] == [1, 2, 3, 4]
+
+
+async def test_a_transaction_commits_under_the_identity_of_the_member_and_no_other(
+    kafka: RealKafka,
+) -> None:
+    ground = await lay_ground(kafka, 1)
+    group, tp = fresh("fenced"), ground.tp(0)
+    async with reader(ground, group_id=group, enable_auto_commit=False) as consumer:
+        consumer.subscribe(ground.topic)
+        await eventually(lambda: consumer.owns(tp), "it owns all")
+        identity = consumer.group_metadata()
+        assert identity is not None
+        stale = replace(identity, generation_id=identity.generation_id + 1)
+        with transaction(ground, 1) as producer:
+            await commit_within(producer, tp, 7, identity)
+            await anyio.to_thread.run_sync(producer.commit_transaction)
+        with transaction(ground, 1) as producer:
+            with pytest.raises(KafkaException, match="generation"):
+                await commit_within(producer, tp, 9, stale)
+            await anyio.to_thread.run_sync(producer.abort_transaction)
+        found = (await consumer.committed(tp))[tp]
+    assert found is not None
+    assert found.offset == 7
+
+
+async def commit_within(
+    producer: Producer, tp: TopicPartition, offset: int, identity: Generation
+) -> None:
+    """Have a transaction commit an offset, fenced by an identity (KIP-447)."""
+    names = f"{identity.group_id}\0{identity.member_id}\0".encode()
+    # As librdkafka writes it down: generation, names, and that there is no instance id.
+    metadata = b"CGMDv2:" + struct.pack("=i", identity.generation_id) + names + b"\1"
+    row = Row(tp.topic, tp.partition, offset)
+    send = producer.send_offsets_to_transaction
+    await anyio.to_thread.run_sync(send, [row], metadata, 10)
 
 
 async def test_the_identity_for_transactions_is_the_generation_of_the_member(

@@ -2,6 +2,7 @@
 
 import base64
 import logging
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -95,6 +96,17 @@ async def test_a_member_reads_and_commits_by_every_way_in(
     ground = await lay_ground(kafka_secure, 1)
     await ground.fill(10)
     await read_all(ground, kafka_secure.access.options(listener, mechanism), 10)
+
+
+async def test_a_member_reads_by_a_context_of_its_own(kafka_secure: RealKafka) -> None:
+    ground = await lay_ground(kafka_secure, 1)
+    await ground.fill(10)
+    files = kafka_secure.access.certificates
+    context = ssl.create_default_context(cafile=files.authority)
+    context.load_cert_chain(files.client, files.client_key)
+    options = kafka_secure.access.options("MUTUAL_TLS")
+    bare = without(options, "ssl_cafile", "ssl_certfile", "ssl_keyfile")
+    await read_all(ground, {**bare, "ssl_context": context}, 10)
 
 
 @pytest.mark.parametrize(("listener", "mechanism"), WAYS)
