@@ -358,6 +358,24 @@ def test_a_batch_that_lost_its_last_records_moves_the_position_behind_them() -> 
     assert chunk.at == 10
 
 
+# -- memory ------------------------------------------------------------------------------------
+
+
+def test_a_small_part_of_an_answer_keeps_nothing_else_of_it() -> None:
+    part = Part(0).data
+    frame = bytearray(part + bytes(100_000))
+    data = PartitionData(
+        partition_index=0,
+        high_watermark=0,
+        records=memoryview(frame)[: len(part)],
+        aborted_transactions=None,
+    )
+    chunk = read_chunk(data, 0, committed_only=False, check_crcs=True)
+    del data
+    frame.clear()  # refused for as long as anybody looks at it
+    assert offsets(chunk) == [0]
+
+
 # -- N21: bombs --------------------------------------------------------------------------------
 
 
