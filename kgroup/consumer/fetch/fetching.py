@@ -95,20 +95,29 @@ class Fetching:
         by_node: dict[int, list[Owned]] = {}
         crowded: set[int] = set()
         for owned in self._owned:
-            owned.led_under(self._cluster.view.leader_epoch(owned.tp))
             if owned.paused or owned.position.state is not PositionState.FETCHING:
                 continue
             source = self._source(owned, now)
             if source is None:
                 self._seek_leader(owned, now)
-            elif owned.buffered >= share:
+            elif source in self._busy:
+                continue
+            elif owned.chunks and owned.buffered >= share:
                 crowded.add(source)
-            elif owned.asks(now) and source not in self._busy:
+            elif owned.asks(now) and self._is_good(owned):
                 by_node.setdefault(source, []).append(owned)
         for node_id, partitions in by_node.items():
             partitions.sort(key=lambda owned: owned.turn)
             self._busy.add(node_id)
             tasks.start_soon(self._serve, node_id, partitions, node_id in crowded)
+
+    def _is_good(self, owned: Owned) -> bool:
+        """Tell whether its leader is the one the position is good under; else it is validated."""
+        owned.led_under(self._cluster.view.leader_epoch(owned.tp))
+        if owned.position.state is PositionState.FETCHING:
+            return True
+        self._pulses.work.fire()
+        return False
 
     def _source(self, owned: Owned, now: float) -> int | None:
         """Return the broker to fetch from, None while there is none."""

@@ -48,10 +48,14 @@ class TopicHistory:
         self._seen = EMPTY_VIEW
         self._first: dict[str, _First] = {}
         self._former: set[bytes] = set()
+        self._compared = 0
 
     def look(self) -> None:
         """Take in the present view; called before anything is asked about a position."""
         view = self._cluster.view
+        if view is self._seen and self._compared == self._owned.begun:
+            return
+        self._compared = self._owned.begun
         if view is not self._seen:
             # An answer about all topics shows which ones an earlier one did not have.
             all_known = view.asked is None and self._seen.asked is None

@@ -32,6 +32,7 @@ from kgroup.errors import ProtocolError, TransportError, UnsupportedVersionError
 from kgroup.machine.reactions import Reaction, reaction
 from kgroup.net.cluster import Cluster
 from kgroup.net.epoch_ends import EpochEnd, ask_epoch_ends
+from kgroup.net.metadata import EMPTY_VIEW
 from kgroup.net.verdict import refusal
 from kgroup.offsets.positions import PositionState, Validated
 
@@ -84,6 +85,7 @@ class Validating:
         self._jumps = jumps
         self._pulses = pulses
         self._busy: set[int] = set()
+        self._seen = EMPTY_VIEW
 
     async def run(self) -> None:
         """Validate until cancelled."""
@@ -105,8 +107,10 @@ class Validating:
 
     def _start_due(self, tasks: TaskGroup) -> None:
         now, view = self._cluster.ports.clock(), self._cluster.view
-        for owned in self._owned:
-            owned.led_under(view.leader_epoch(owned.tp))
+        if view is not self._seen:
+            self._seen = view
+            for owned in self._owned:
+                owned.led_under(view.leader_epoch(owned.tp))
         by_node: dict[int, list[_Question]] = {}
         for owned in self._waiting():
             if not owned.asks(now):

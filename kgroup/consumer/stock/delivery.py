@@ -94,7 +94,7 @@ class Delivery:
             KGroupError: the error of the partition whose turn it is.
         """
         for owned in self.owned.turns():
-            if wanted is not None and owned.tp not in wanted:
+            if owned.is_idle or (wanted is not None and owned.tp not in wanted):
                 continue
             if not self.gate.passes(owned):
                 continue
@@ -111,7 +111,7 @@ class Delivery:
         """
         found: list[Owned] = []
         for owned in self.owned.turns():
-            if owned is first:
+            if owned is first or owned.is_idle:
                 continue
             asked = wanted is None or owned.tp in wanted
             if not asked or not self.gate.passes(owned):

@@ -94,6 +94,11 @@ class Owned:
         """Bytes fetched and not handed out yet."""
         return sum(chunk.size for chunk in self.chunks)
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether there is nothing of it to hand out or to raise; asked for each, at each read."""
+        return not self.chunks and self.error is None
+
     def asks(self, now: float) -> bool:
         """Tell whether a question about it may be sent now."""
         return not self.blocked and now >= self.retry_at
@@ -145,9 +150,11 @@ class Owned:
 class OwnedPartitions:
     """Every claim of one consumer, with a rotation for fair hand-outs."""
 
-    __slots__ = ("_by_tp", "_rotation")
+    __slots__ = ("_by_tp", "_rotation", "begun")
 
     def __init__(self) -> None:
+        self.begun: int = 0
+        """How many claims were ever taken in; another number means new ones."""
         self._by_tp: dict[TopicPartition, Owned] = {}
         self._rotation: deque[Owned] = deque()
 
@@ -168,6 +175,7 @@ class OwnedPartitions:
             self.end([owned.claim for owned in [self._by_tp.get(claim.tp)] if owned])
             owned = Owned(claim, Position(claim))
             self._by_tp[claim.tp] = owned
+            self.begun += 1
             self._rotation.append(owned)
 
     def open(self, claims: Iterable[Claim]) -> None:
