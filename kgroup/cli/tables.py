@@ -21,9 +21,15 @@ _PIPE_WIDTH: Final = 10_000
 """Columns where there is no screen; a table takes only what it needs."""
 
 
+class _Screen(Console):
+    def on_broken_pipe(self) -> None:
+        """Leave it to the verb, which ends in silence; rich itself would exit with 1."""
+        raise BrokenPipeError
+
+
 def screen(*, stderr: bool = False) -> Console:
     """Return where a verb prints."""
-    console = Console(stderr=stderr, highlight=False, soft_wrap=True)
+    console = _Screen(stderr=stderr, highlight=False, soft_wrap=True)
     if not console.is_terminal:
         console.width = _PIPE_WIDTH
     return console

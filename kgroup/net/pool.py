@@ -67,8 +67,8 @@ class Pool:
         self._trace = trace
         self._connections: dict[tuple[Endpoint, Lane], Connection] = {}
         self._rests: dict[Endpoint, _Rest] = {}
-        self._told: dict[Endpoint, int] = {}
-        """Who was said to be out of reach -> the connection whose failure was told."""
+        self._told: dict[str, int] = {}
+        """Address said to be out of reach -> the connection whose failure was told."""
         self._began = False
         self._serial = 0
         self._tasks: TaskGroup | None = None
@@ -148,8 +148,8 @@ class Pool:
             self._began = True
             self._rests.pop(key[0], None)
             self.refusals.pop(key[0].address, None)
-            if self._told.get(key[0], 0) < connection.identity.serial:
-                self._told.pop(key[0], None)
+            if self._told.get(key[0].address, 0) < connection.identity.serial:
+                self._told.pop(key[0].address, None)
         self._note_refusal(connection)
         self._note_unreachable(connection)
         if not connection.ended_healthy:
@@ -173,8 +173,8 @@ class Pool:
         if not isinstance(failure, ConnectionLostError) or isinstance(failure, TlsError):
             return
         ours = connection.served or connection.ended_healthy
-        if not ours and self._in_use() and endpoint not in self._told:
-            self._told[endpoint] = connection.identity.serial
+        if not ours and self._in_use() and endpoint.address not in self._told:
+            self._told[endpoint.address] = connection.identity.serial
             log.warning("no connection to %s: %s; tried again", endpoint, failure.reason)
 
     def _in_use(self) -> bool:

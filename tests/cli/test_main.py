@@ -31,10 +31,11 @@ PLENTY = """
 import sys
 from kgroup.cli import app, verbs
 from kgroup.cli.connecting import Common
+from kgroup.cli.tables import screen
 
 def plenty(common: Common) -> None:
-    for number in range(100_000):
-        print(number)
+    for number in range(20_000):
+        screen().print(number) if "rich" in sys.argv else print(number)
 
 app.lag.lag = plenty
 sys.exit(app.run(["lag"]))
@@ -91,15 +92,16 @@ def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"kgroup {version('kgroup')}\n"
 
 
-def run_into(target: str) -> "subprocess.CompletedProcess[str]":
+def run_into(target: str, way: str = "plain") -> "subprocess.CompletedProcess[str]":
     """Print plenty into a file or a command of the shell; the exit code is that of the verb."""
-    shell = f'"$0" -c "$1" {target}; exit "${{PIPESTATUS[0]}}"'
+    shell = f'"$0" -c "$1" {way} {target}; exit "${{PIPESTATUS[0]}}"'
     words = ["bash", "-c", shell, sys.executable, PLENTY]
     return subprocess.run(words, capture_output=True, text=True, check=False)
 
 
-def test_a_reader_of_the_first_line_ends_a_verb_in_silence() -> None:
-    done = run_into("| head -1")
+@pytest.mark.parametrize("way", ["plain", "rich"])
+def test_a_reader_of_the_first_line_ends_a_verb_in_silence(way: str) -> None:
+    done = run_into("| head -1", way)
     assert (done.returncode, done.stdout, done.stderr) == (0, "0\n", "")
 
 

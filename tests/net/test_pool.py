@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 
+import anyio
 import pytest
 
 from kgroup.errors import ConnectionLostError, NoBrokerError
@@ -41,6 +42,20 @@ async def test_a_broker_that_is_gone_is_warned_of_once_until_it_has_answered_aga
     told = [each.getMessage() for each in caplog.records]
     assert len(told) == 2
     assert all("node 2 at broker-2:9092" in line and "refuses connections" in line for line in told)
+
+
+async def test_a_broker_known_by_two_names_is_warned_of_once(
+    scripted: ScriptedCluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with running(scripted) as cluster:
+        await cluster.bootstrap(5)
+        for broker in scripted.brokers:
+            broker.go_down()
+        cluster.invalidate()
+        await anyio.sleep(60)
+    told = [each.getMessage() for each in caplog.records]
+    assert len(told) == 2
+    assert all(any(broker.address in line for line in told) for broker in scripted.brokers)
 
 
 async def test_before_anybody_answered_only_the_error_tells_who_is_gone(
