@@ -12,6 +12,7 @@ from kgroup.codes import ApiKey
 from kgroup.errors import BrokerError, DecodeError
 from kgroup.net.cluster import Cluster
 from kgroup.net.coordinator import ask_node, with_coordinator
+from kgroup.net.offset_answers import read_offset_fetch
 from kgroup.net.verdict import Verdict, refusal, verdict
 from kgroup.types import IsolationLevel, OffsetAndMetadata, TopicPartition
 from kgroup.wire.messages import (
@@ -23,7 +24,6 @@ from kgroup.wire.messages import (
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopics,
     OffsetFetchResponse,
-    OffsetFetchResponsePartitions,
 )
 from kgroup.wire.vocabulary import ZERO_UUID
 
@@ -195,7 +195,7 @@ async def ask_committed(
     async def attempt(node_id: int) -> CommittedOffsets:
         nonlocal last
         answer = await ask_node(cluster, node_id, request)
-        last = _read_offset_fetch(answer, group_id, partitions or ())
+        last = _read(answer, group_id, partitions or ())
         for error in last.errors.values():
             if verdict(ApiKey.OFFSET_FETCH, error.code) is not Verdict.REFUSED:
                 raise error
@@ -227,34 +227,26 @@ def _offsets_of(
     return OffsetFetchRequestGroup(group_id=group_id, topics=topics)
 
 
-def _read_offset_fetch(
+def _read(
     answer: OffsetFetchResponse, group_id: str, asked: Collection[TopicPartition]
 ) -> CommittedOffsets:
-    """Read positions; a negative offset means that nothing is committed.
+    """Read positions.
 
     Raises:
         BrokerError: the group is refused.
+        DecodeError: the answer is not about the group, or leaves out what was asked (N13).
     """
-    offsets: dict[TopicPartition, OffsetAndMetadata | None] = dict.fromkeys(asked)
+    told = read_offset_fetch(answer, group_id)
+    if told.code:
+        raise refusal(ApiKey.OFFSET_FETCH, told.code, (group_id,))
+    for tp in asked:
+        if tp not in told.partitions:
+            raise DecodeError("OffsetFetch answer", f"not exactly one row for {tp}")
+    offsets: dict[TopicPartition, OffsetAndMetadata | None] = {}
     errors: dict[TopicPartition, BrokerError] = {}
-    for group in answer.groups:
-        if group.error_code:
-            raise refusal(ApiKey.OFFSET_FETCH, group.error_code, (group_id,))
-        rows = ((topic.name, row) for topic in group.topics for row in topic.partitions)
-        for name, row in rows:
-            tp = TopicPartition(name, row.partition_index)
-            if row.error_code:
-                errors[tp] = refusal(ApiKey.OFFSET_FETCH, row.error_code, (group_id, str(tp)))
-                offsets.pop(tp, None)
-            else:
-                offsets[tp] = _position(row)
+    for tp, each in told.partitions.items():
+        if each.code:
+            errors[tp] = refusal(ApiKey.OFFSET_FETCH, each.code, (group_id, str(tp)))
+        else:
+            offsets[tp] = each.committed
     return CommittedOffsets(offsets, errors)
-
-
-def _position(row: OffsetFetchResponsePartitions) -> OffsetAndMetadata | None:
-    if row.committed_offset < 0:
-        return None
-    epoch = row.committed_leader_epoch
-    return OffsetAndMetadata(
-        row.committed_offset, row.metadata or "", epoch if epoch >= 0 else None
-    )

@@ -331,10 +331,20 @@ async def test_committed_offsets_are_none_where_nothing_is_committed(
     scripted: ScriptedCluster,
 ) -> None:
     scripted.broker(1).on(OffsetFetchRequest, fetched())
-    partitions = [TopicPartition("orders", n) for n in range(3)]
+    partitions = [TopicPartition("orders", n) for n in range(2)]
     async with found(scripted) as cluster:
         positions = await committed_offsets(cluster, "g", partitions, timeout=10)
-    assert positions == dict(zip(partitions, [OffsetAndMetadata(7), None, None], strict=True))
+    assert positions == dict(zip(partitions, [OffsetAndMetadata(7), None], strict=True))
+
+
+async def test_a_partition_that_an_answer_leaves_out_is_not_told_to_be_uncommitted(
+    scripted: ScriptedCluster,
+) -> None:
+    """N13."""
+    scripted.broker(1).on(OffsetFetchRequest, fetched())
+    async with found(scripted) as cluster:
+        with pytest.raises(TimeoutError, match="not exactly one row for orders-2"):
+            await committed_offsets(cluster, "g", [TopicPartition("orders", 2)], timeout=10)
 
 
 async def test_offsets_that_a_transaction_may_change_are_waited_for(

@@ -6,15 +6,16 @@ Never: resets a position; an error is not "nothing committed".
 KIPs: 320 (leader epochs), 447 (unstable offsets), 709 (several groups in one request).
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import anyio
 
 from kgroup.codes import ApiKey, ErrorCode
-from kgroup.errors import BrokerError, TransportError, UnauthorizedError
+from kgroup.errors import BrokerError, DecodeError, TransportError, UnauthorizedError
 from kgroup.machine.reactions import Reaction, reaction
 from kgroup.net.cluster import Cluster, Lane
+from kgroup.net.offset_answers import read_offset_fetch
 from kgroup.types import OffsetAndMetadata, TopicPartition
 from kgroup.wire.messages import (
     OffsetFetchRequest,
@@ -87,32 +88,19 @@ def _read(
         UnauthorizedError: the group, or some topics, are closed; it names all of them.
         BrokerError: asking again would not help.
     """
-    groups = [each for each in answer.groups if each.group_id == group_id]
-    if len(groups) != 1 or not _good(groups[0].error_code, group_id):
+    try:
+        told = read_offset_fetch(answer, group_id)
+    except DecodeError:
         return None
-    found: dict[TopicPartition, OffsetAndMetadata | None] = {}
-    closed: set[str] = set()
-    times: Counter[TopicPartition] = Counter()
-    for topic in groups[0].topics:
-        for each in topic.partitions:
-            tp = TopicPartition(topic.name, each.partition_index)
-            times[tp] += 1
-            if each.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
-                closed.add(topic.name)
-                continue
-            if not _good(each.error_code, topic.name):
-                continue
-            epoch = None if each.committed_leader_epoch < 0 else each.committed_leader_epoch
-            # A negative offset is "nothing committed": brokers accept such commits.
-            found[tp] = (
-                None
-                if each.committed_offset < 0
-                else OffsetAndMetadata(each.committed_offset, each.metadata or "", epoch)
-            )
+    if not _good(told.code, group_id):
+        return None
+    code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    closed = {tp.topic for tp, each in told.partitions.items() if each.code == code}
     if closed:
-        code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
         raise UnauthorizedError(ApiKey.OFFSET_FETCH.name, code, sorted(closed))
-    return {tp: offset for tp, offset in found.items() if times[tp] == 1}
+    return {
+        tp: each.committed for tp, each in told.partitions.items() if _good(each.code, tp.topic)
+    }
 
 
 def _good(code: int, resource: str) -> bool:
