@@ -118,6 +118,7 @@ def _send_join(turn: Turn) -> None:
             drain_until=None,
             returned=member.settings.group_instance_id is not None
             and member.identity.member_id is None,
+            introduced=True,
             paced_until=max(member.round.paced_until, turn.now) + member.settings.join_interval,
         )
     )
@@ -202,23 +203,39 @@ def _adopt(turn: Turn) -> None:
             completed=member.round.completed + 1,
             attempts=0,
             unheard=_unheard(member, assigned),
+            remembered=None,
         )
     )
     turn.call_listener(ChangeKind.ASSIGNED, added=added)
+    if _asks_anew(member):
+        _owe_told(turn)
     owe_unheard(turn)
     tell_group(turn)
 
 
+def _asks_anew(member: GroupMember) -> bool:
+    """Tell whether a static member came back with other topics than it was remembered with."""
+    before = member.round.remembered
+    told = member.round.told_topics
+    return member.round.returned and before is not None and before.topics != told
+
+
 def _unheard(member: GroupMember, assigned: frozenset[TopicPartition]) -> frozenset[str]:
-    """Return the topics a static member came back with and was given nothing of.
+    """Return the topics a static member came back with and the leader may not have heard of.
 
     1. A static member restarts with one topic more; 2. it is given its old assignment at once,
-    without a round; 3. the leader never hears of the topic. Whether the topic is new or only went
-    to others cannot be told from here: one round in vain is the smaller harm.
+    without a round; 3. the leader never hears of the topic. When nothing is remembered, nobody can
+    tell a topic that is new from one that went to others: one round in vain is the smaller harm.
+    When it is, a topic that nobody was given is suspect all the same: 4. that process dies before
+    its round; 5. the next one asks for the same topics, and the coordinator remembers them.
     """
     if not member.round.returned:
         return frozenset()
-    return member.round.told_topics - frozenset(tp.topic for tp in assigned)
+    before = member.round.remembered
+    heard = frozenset(tp.topic for tp in assigned)
+    if before is not None:
+        heard |= before.assigned
+    return member.round.told_topics - heard
 
 
 def owe_unheard(turn: Turn) -> bool:
@@ -229,9 +246,14 @@ def owe_unheard(turn: Turn) -> bool:
     """
     if not turn.member.unheard():
         return False
+    _owe_told(turn)
+    return True
+
+
+def _owe_told(turn: Turn) -> None:
+    """Owe the round in which the group is told all topics this member asks for."""
     turn.put_round(replace(turn.member.round, unheard=frozenset()))
     turn.put_wishes(replace(turn.member.wishes, enforced=Cause.SUBSCRIBED.value))
-    return True
 
 
 def _send_heartbeat(turn: Turn) -> None:
@@ -259,6 +281,7 @@ def _forget(turn: Turn, identity: Identity) -> None:
             watch=None,
             assigned=frozenset(),
             unheard=frozenset(),
+            remembered=None,
         ),
     )
 

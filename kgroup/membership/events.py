@@ -46,6 +46,7 @@ __all__ = [
     "Note",
     "Polled",
     "Raise",
+    "Remembered",
     "RequestFailed",
     "RunAssignor",
     "Send",
@@ -161,6 +162,19 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True)
+class Remembered:
+    """What a Stable group knew of a static member before this process joined (KIP-345).
+
+    Args:
+        topics: what the process before asked for.
+        assigned: topics of which somebody in the group, whoever it is, was assigned a partition.
+    """
+
+    topics: frozenset[str]
+    assigned: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class CoordinatorFound:
     """FindCoordinator was answered.
 
@@ -168,11 +182,13 @@ class CoordinatorFound:
         ticket: of the request.
         node_id: broker that coordinates the group, None with an error.
         code: the error code, 0 for none.
+        remembered: what the coordinator said when asked (`Send.recall`); None: nothing is known.
     """
 
     ticket: Ticket
     node_id: int | None
     code: int = 0
+    remembered: Remembered | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,12 +258,15 @@ class Send:
         request: the message.
         node_id: the coordinator, None for any broker.
         timeout: seconds from now.
+        recall: with FindCoordinator: ask the coordinator that is found what it remembers of this
+            static member, and report both at once. Without an answer soon, nothing is remembered.
     """
 
     ticket: Ticket
     request: GroupRequest
     node_id: int | None
     timeout: float
+    recall: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,14 @@ from kgroup.wire.messages import (
     SyncGroupRequestAssignment,
 )
 
-__all__ = ["find_coordinator", "heartbeat", "join_group", "leave_group", "sync_group"]
+__all__ = [
+    "PROTOCOL_TYPE",
+    "find_coordinator",
+    "heartbeat",
+    "join_group",
+    "leave_group",
+    "sync_group",
+]
 
 PROTOCOL_TYPE = "consumer"
 _GROUP_KEY = 0

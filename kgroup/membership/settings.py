@@ -10,6 +10,8 @@ from kgroup.assignors import Assignor
 
 __all__ = ["MembershipSettings"]
 
+_LONGEST_RECALL = 2.0
+
 
 @dataclass(frozen=True, slots=True)
 class MembershipSettings:
@@ -56,3 +58,8 @@ class MembershipSettings:
     def heartbeat_timeout(self) -> float:
         """Deadline of Heartbeat and FindCoordinator: a lost one must not cost the session."""
         return min(self.request_timeout, max(self.heartbeat_interval, self.session_timeout / 3))
+
+    @property
+    def recall_timeout(self) -> float:
+        """Deadline of the question that a static member's first JoinGroup waits for."""
+        return min(self.heartbeat_timeout, _LONGEST_RECALL)

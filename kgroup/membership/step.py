@@ -357,7 +357,8 @@ def _act_on_coordinator(turn: Turn, action: CoordinatorAction) -> None:
             ticket = turn.draw(Errand.FIND_COORDINATOR)
             timeout = turn.member.settings.heartbeat_timeout
             request = requests.find_coordinator(turn.member)
-            turn.effects.append(Send(ticket, request, None, timeout))
+            recall = turn.member.recalls()
+            turn.effects.append(Send(ticket, request, None, timeout, recall))
             turn.put_coordinator(replace(coordinator, ticket=ticket))
         case CoordinatorAction.TAKE_NODE:
             # The session may be close to its end: ask for a heartbeat at once.

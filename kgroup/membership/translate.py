@@ -31,7 +31,7 @@ from kgroup.membership.events import (
 from kgroup.membership.refusals import fenced, not_permitted, refused
 from kgroup.membership.triggers import Trigger
 from kgroup.membership.turn import Turn
-from kgroup.types import Cause
+from kgroup.types import Cause, MemberState
 from kgroup.wire.consumer_protocol import decode_assignment
 from kgroup.wire.messages import HeartbeatResponse, JoinGroupResponse, SyncGroupResponse
 
@@ -88,6 +88,9 @@ def hear_coordinator(turn: Turn, event: CoordinatorFound) -> Trigger | None:
     turn.put_coordinator(replace(coordinator, ticket=None, node_id=event.node_id))
     if event.code == 0 and event.node_id is not None:
         _permitted(turn, ApiKey.FIND_COORDINATOR)
+        # In any other state no JoinGroup follows at once, and what is remembered may change.
+        if event.remembered is not None and turn.member.state is MemberState.FINDING:
+            turn.put_round(replace(turn.member.round, remembered=event.remembered))
         turn.asked.append(CoordinatorTrigger.FOUND)
         return None
     match reaction(ApiKey.FIND_COORDINATOR, event.code):

@@ -15,6 +15,7 @@ from kgroup.machine.claims import Holdings, HoldingState
 from kgroup.machine.lease import Lease
 from kgroup.machine.tickets import Ticket
 from kgroup.membership.coordinator import Coordinator
+from kgroup.membership.events import Remembered
 from kgroup.membership.settings import MembershipSettings
 from kgroup.membership.states import FACTS
 from kgroup.types import (
@@ -89,6 +90,9 @@ class Round:
         unheard: topics of `told_topics` that the group may not know this member asks for.
         returned: the latest JoinGroup was a static member's without its id: it may be answered
             with an assignment older than its subscription (KIP-345).
+        introduced: a JoinGroup was sent: from now on the group may remember this process.
+        remembered: what the group knew of this static member before that, until an assignment is
+            adopted; None: not known.
         told: partitions the group believes this member owns.
         assigned: partitions of the adopted assignment.
         leader: this member leads.
@@ -107,6 +111,8 @@ class Round:
     told_topics: frozenset[str] = frozenset()
     unheard: frozenset[str] = frozenset()
     returned: bool = False
+    introduced: bool = False
+    remembered: Remembered | None = None
     told: frozenset[TopicPartition] = frozenset()
     assigned: frozenset[TopicPartition] = frozenset()
     leader: bool = False
@@ -208,6 +214,13 @@ class GroupMember:
         if watched is None:
             return False
         return any(self.counts.get(topic, 0) != count for topic, count in watched.items())
+
+    def recalls(self) -> bool:
+        """Tell whether the coordinator can still say what the process before this one asked for.
+
+        The first JoinGroup overwrites it, whether or not its answer arrives.
+        """
+        return self.settings.group_instance_id is not None and not self.round.introduced
 
     def unheard(self) -> frozenset[str]:
         """Return topics with partitions that the group may not know this member asks for."""

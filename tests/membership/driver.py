@@ -15,6 +15,7 @@ from kgroup.membership.events import (
     Event,
     ListenerDone,
     Moment,
+    Remembered,
     RunAssignor,
     Send,
     Subscribed,
@@ -123,9 +124,10 @@ class Driven:
 
     # -- answers ---------------------------------------------------------------------------
 
-    def found(self, code: int = 0) -> tuple[Effect, ...]:
+    def found(self, code: int = 0, remembered: Remembered | None = None) -> tuple[Effect, ...]:
         node = NODE if code == 0 else None
-        return self.on(CoordinatorFound(self.ticket(Errand.FIND_COORDINATOR), node, code))
+        ticket = self.ticket(Errand.FIND_COORDINATOR)
+        return self.on(CoordinatorFound(ticket, node, code, remembered))
 
     def joined(
         self, generation: int = 1, *, leader: str = "other", member_id: str = "m-1", code: int = 0

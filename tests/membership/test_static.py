@@ -5,7 +5,7 @@ from uuid import UUID
 import pytest
 
 from kgroup.codes import ErrorCode
-from kgroup.errors import FencedError
+from kgroup.errors import ConnectionLostError, FencedError
 from kgroup.machine.tickets import Errand
 from kgroup.membership.events import (
     Answered,
@@ -13,12 +13,17 @@ from kgroup.membership.events import (
     CloseRequested,
     MetadataChanged,
     Raise,
+    Remembered,
+    RequestFailed,
     RunAssignor,
+    Send,
     Tick,
+    Unsubscribed,
 )
 from kgroup.types import Leave, MemberState
 from kgroup.wire.consumer_protocol import decode_subscription
 from kgroup.wire.messages import (
+    FindCoordinatorRequest,
     HeartbeatRequest,
     JoinGroupRequest,
     LeaveGroupRequest,
@@ -29,13 +34,18 @@ from tests.membership.driver import HEARTBEAT, NODE, Driven, join_answer, partit
 UUID_TEXT = str(UUID(int=7))
 
 
-def static(counts: dict[str, int], *topics: str) -> Driven:
+def static(counts: dict[str, int], *topics: str, before: Remembered | None = None) -> Driven:
     """A static member without an id that awaits the answer to its JoinGroup."""
     member = Driven(settings(instance="i-1"))
     member.on(MetadataChanged(counts))
     member.subscribe(*topics)
-    member.found()
+    member.found(remembered=before)
     return member
+
+
+def known(*topics: str, assigned: str = "tu") -> Remembered:
+    """The process before asked for these topics; of each of `assigned` somebody owns something."""
+    return Remembered(frozenset(topics), frozenset(assigned))
 
 
 # -- coming back with other topics --------------------------------------------------------------
@@ -96,6 +106,122 @@ def test_a_dynamic_member_asks_for_no_round_because_it_was_given_nothing_of_a_to
     member.joined(1)
     member.synced("t-0")
     member.expect(MemberState.STABLE)
+
+
+# -- what the process before asked for ----------------------------------------------------------
+
+
+def recalls(member: Driven) -> list[bool]:
+    """Tell of each FindCoordinator whether it asks what the group remembers."""
+    return [
+        effect.recall
+        for effect in member.did(Send)
+        if isinstance(effect.request, FindCoordinatorRequest)
+    ]
+
+
+def test_what_the_process_before_asked_for_is_asked_until_the_first_join_and_never_again() -> None:
+    member = Driven(settings(instance="i-1"))
+    member.subscribe()
+    member.found(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    member.on(Tick(), after=5.0)
+    member.found()
+    member.on(RequestFailed(member.ticket(Errand.JOIN_GROUP), ConnectionLostError("h:1", "reset")))
+    member.on(Tick(), after=5.0)
+    assert recalls(member) == [True, True, False], "its own topics would be answered by now"
+
+
+def test_a_dynamic_member_has_no_process_before() -> None:
+    member = Driven()
+    member.subscribe()
+    assert recalls(member) == [False]
+
+
+def test_coming_back_with_the_same_topics_begins_no_round_although_one_went_to_others() -> None:
+    member = static({"t": 2, "u": 1}, "t", "u", before=known("t", "u"))
+    member.joined(7)
+    member.synced("t-0")
+    member.settle()
+    member.on(MetadataChanged({"t": 2, "u": 3}))
+    member.expect(MemberState.STABLE)
+    assert len(member.sent(JoinGroupRequest)) == 1
+
+
+def test_when_nothing_is_remembered_a_topic_that_went_to_others_has_the_group_told() -> None:
+    member = static({"t": 2, "u": 1}, "t", "u")
+    member.joined(7)
+    member.synced("t-0")
+    member.expect(MemberState.JOINING)
+
+
+@pytest.mark.parametrize("now", [("t", "u"), ("t", "u", "v"), ("t", "w"), ("u",)])
+def test_coming_back_with_other_topics_than_remembered_begins_one_round_at_once(
+    now: tuple[str, ...],
+) -> None:
+    """Also when what is new has no partitions yet: the leader has to watch for them."""
+    member = static({"t": 2, "u": 1}, *now, before=known("t"))
+    member.joined(7)
+    member.synced()
+    member.expect(MemberState.JOINING)
+    second = member.sent(JoinGroupRequest)[-1]
+    assert decode_subscription(second.protocols[0].metadata).topics == now
+    member.round(generation=8)
+    member.on(MetadataChanged({"t": 2, "u": 1, "v": 1, "w": 1}))
+    member.expect(MemberState.STABLE)
+
+
+def test_coming_back_with_a_topic_less_begins_a_round_although_nothing_of_it_was_owned() -> None:
+    member = static({"t": 2, "u": 1}, "t", before=known("t", "u"))
+    member.joined(7)
+    member.synced("t-0")
+    member.expect(MemberState.JOINING)
+
+
+def test_a_topic_that_is_remembered_and_that_nobody_was_given_has_the_group_told() -> None:
+    """1. The process before came back with a topic more, and died before its round; 2. this one
+    asks for the same; 3. the coordinator remembers it, the leader never heard of it."""
+    member = static({"t": 2, "u": 1}, "t", "u", before=known("t", "u", assigned="t"))
+    member.joined(7)
+    member.synced("t-0")
+    member.expect(MemberState.JOINING)
+    member.round("t-0", generation=8)
+    member.expect(MemberState.STABLE)
+
+
+def test_what_is_remembered_outlives_a_join_whose_answer_is_lost() -> None:
+    member = static({"t": 2, "u": 1}, "t", "u", before=known("t"))
+    member.on(RequestFailed(member.ticket(Errand.JOIN_GROUP), ConnectionLostError("h:1", "reset")))
+    member.on(Tick(), after=5.0)
+    member.found()
+    member.joined(7)
+    member.synced("t-0", "u-0")
+    member.expect(MemberState.JOINING)
+
+
+def test_what_was_remembered_counts_for_the_first_assignment_only() -> None:
+    member = static({"t": 2, "u": 1}, "t", "u", before=known("t", "u"))
+    member.joined(7)
+    member.synced("t-0")
+    member.settle()
+    member.beat(ErrorCode.UNKNOWN_MEMBER_ID)
+    member.settle()
+    member.joined(8, member_id="m-2")
+    member.synced("t-0")
+    assert member.member.round.completed == 2
+    member.expect(MemberState.JOINING)
+
+
+def test_what_is_remembered_is_dropped_by_a_member_that_does_not_join_now() -> None:
+    """By the time it subscribes again another process may have been the same member."""
+    member = Driven(settings(instance="i-1"))
+    member.on(MetadataChanged({"t": 2, "u": 1}))
+    member.subscribe("t", "u")
+    member.on(Unsubscribed())
+    member.found(remembered=known("t", "u"))
+    member.subscribe("t", "u")
+    member.joined(7)
+    member.synced("t-0")
+    member.expect(MemberState.JOINING)
 
 
 # -- a leader that comes back -------------------------------------------------------------------

@@ -16,6 +16,7 @@ from anyio.abc import TaskGroup
 
 from kgroup.consumer.coordination.interest import TopicInterest
 from kgroup.consumer.coordination.leading import Leading
+from kgroup.consumer.coordination.looking_back import remembered
 from kgroup.consumer.coordination.trace import MemberTrace
 from kgroup.errors import BrokerError, KGroupError
 from kgroup.journal import Sink
@@ -195,7 +196,7 @@ class Conductor:
         request = effect.request
         if isinstance(request, FindCoordinatorRequest):
             found = await self._cluster.send_any(request, timeout=effect.timeout)
-            return self._found(effect, found)
+            return await self._found(effect, found)
         assert effect.node_id is not None
         asked: Request[GroupResponse] = request
         answer = await self._cluster.send(
@@ -203,13 +204,16 @@ class Conductor:
         )
         return Answered(effect.ticket, answer)
 
-    def _found(self, effect: Send, answer: FindCoordinatorResponse) -> Event:
+    async def _found(self, effect: Send, answer: FindCoordinatorResponse) -> Event:
         try:
             found = coordinator_of(answer, self._settings.group_id)
         except BrokerError as error:
             return CoordinatorFound(effect.ticket, None, error.code)
         self._cluster.learn_node(found.node_id, found.host, found.port)
-        return CoordinatorFound(effect.ticket, found.node_id)
+        before = None
+        if effect.recall:
+            before = await remembered(self._cluster, found.node_id, self._settings)
+        return CoordinatorFound(effect.ticket, found.node_id, remembered=before)
 
     async def _assign(self, effect: RunAssignor) -> None:
         self.apply(await self._leading.run(effect))

@@ -1,6 +1,7 @@
 """What the group's present generation was made from, as far as its coordinator still knows.
 
-Decides: which topics the members ask for, and how many partitions of each were assigned.
+Decides: which topics the members ask for, and how many partitions of each were assigned; what the
+process before this one asked for.
 Never: assigns; judges whether that is still right. A round that is on answers by itself.
 KIPs: 345, 814 (a static leader that comes back in Stable is not asked to assign).
 
@@ -8,18 +9,26 @@ KIPs: 345, 814 (a static leader that comes back in Stable is not asked to assign
 session; the generation stands, nobody is asked to assign. 4. The cluster's counts are the new ones
 already, so they say nothing. What was assigned does: the members' assignments are kept by the
 coordinator until the next round.
+
+A static member's subscription is kept until its next JoinGroup, so it must be asked for before.
 """
 
+import logging
 from collections import Counter
 from collections.abc import Mapping
 
 from kgroup.codes import ApiKey
-from kgroup.errors import BrokerError, DecodeError
+from kgroup.errors import BrokerError, DecodeError, KGroupError
+from kgroup.membership.events import Remembered
+from kgroup.membership.requests import PROTOCOL_TYPE
+from kgroup.membership.settings import MembershipSettings
 from kgroup.net.cluster import Cluster, Lane
 from kgroup.wire.consumer_protocol import decode_assignment, decode_subscription
-from kgroup.wire.messages import DescribeGroupsDescribedGroup, DescribeGroupsRequest
+from kgroup.wire.messages import DescribedGroupMember, DescribeGroupsRequest
 
-__all__ = ["assigned_counts"]
+__all__ = ["assigned_counts", "remembered"]
+
+log = logging.getLogger(__name__)
 
 _STABLE = "Stable"
 
@@ -42,6 +51,43 @@ async def assigned_counts(
         BrokerError, DecodeError: the coordinator, or what it keeps, says nothing of use.
         TransportError, TimeoutError: see `Cluster.send`.
     """
+    members = await _standing(cluster, node_id, group_id, timeout=timeout)
+    if members is None:
+        return None
+    assigned = _assigned(members)
+    wanted = {topic for each in members for topic in _asked(each)}
+    return {topic: assigned[topic] for topic in wanted}
+
+
+async def remembered(
+    cluster: Cluster, node_id: int, settings: MembershipSettings
+) -> Remembered | None:
+    """Return what the group knows of a static member whose process has not joined yet.
+
+    Args:
+        cluster: connections.
+        node_id: the coordinator.
+        settings: of the member; they bound the time.
+
+    Returns:
+        None when that cannot be told, for whatever reason: the group may be closed to us, have no
+        such member, or be in a round.
+    """
+    group_id, timeout = settings.group_id, settings.recall_timeout
+    try:
+        members = await _standing(cluster, node_id, group_id, timeout=timeout) or ()
+        for each in members:
+            if each.group_instance_id == settings.group_instance_id:
+                return Remembered(_asked(each), frozenset(_assigned(members)))
+    except (KGroupError, TimeoutError) as error:
+        log.debug("group=%s cannot look back: %s", group_id, error)
+    return None
+
+
+async def _standing(
+    cluster: Cluster, node_id: int, group_id: str, *, timeout: float
+) -> tuple[DescribedGroupMember, ...] | None:
+    """Return the members of a generation that stands, None when none does."""
     request = DescribeGroupsRequest(groups=(group_id,))
     answer = await cluster.send(node_id, request, lane=Lane.CONTROL, timeout=timeout)
     described = next((each for each in answer.groups if each.group_id == group_id), None)
@@ -49,14 +95,17 @@ async def assigned_counts(
         raise DecodeError("DescribeGroups answer", f"nothing about group {group_id!r}")
     if described.error_code:
         raise BrokerError(ApiKey.DESCRIBE_GROUPS.name, described.error_code, group_id)
-    return _counts(described) if described.group_state == _STABLE else None
+    stands = described.group_state == _STABLE and described.protocol_type == PROTOCOL_TYPE
+    return described.members if stands else None
 
 
-def _counts(described: DescribeGroupsDescribedGroup) -> dict[str, int]:
-    assigned: Counter[str] = Counter()
-    wanted: set[str] = set()
-    for member in described.members:
-        wanted.update(decode_subscription(member.member_metadata).topics)
-        given = decode_assignment(member.member_assignment).partitions
-        assigned.update(tp.topic for tp in set(given))
-    return {topic: assigned[topic] for topic in wanted}
+def _asked(member: DescribedGroupMember) -> frozenset[str]:
+    return frozenset(decode_subscription(member.member_metadata).topics)
+
+
+def _assigned(members: tuple[DescribedGroupMember, ...]) -> Counter[str]:
+    """Count the partitions assigned of each topic."""
+    found: Counter[str] = Counter()
+    for member in members:
+        found.update(tp.topic for tp in set(decode_assignment(member.member_assignment).partitions))
+    return found
