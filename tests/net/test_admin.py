@@ -175,6 +175,20 @@ async def test_a_refused_topic_says_why_and_is_not_asked_for_again(
     assert len(scripted.broker(1).requests(CreateTopicsRequest)) == 1
 
 
+async def test_a_refusal_names_the_topic_beside_the_brokers_words(
+    scripted: ScriptedCluster,
+) -> None:
+    row = CreatableTopicResult(
+        name="new",
+        error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+        error_message="Authorization failed.",
+    )
+    scripted.broker(1).on(CreateTopicsRequest, CreateTopicsResponse(topics=(row,)))
+    async with found(scripted) as cluster:
+        with pytest.raises(UnauthorizedError, match=r"new: Authorization failed\.$"):
+            await create_topics(cluster, [NewTopic("new")], timeout=10)
+
+
 async def test_creating_without_end_stops_at_the_deadline(scripted: ScriptedCluster) -> None:
     scripted.broker(1).on(CreateTopicsRequest, creating(scripted, ErrorCode.NOT_CONTROLLER))
     async with found(scripted) as cluster:
