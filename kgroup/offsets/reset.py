@@ -46,11 +46,18 @@ class LogEnd(Enum):
 class Since:
     """The first record that is no older than this; the end of the log when none is that young.
 
+    1. A leader says that no record is that young; 2. one is written; 3. the end of the log, asked
+    for now, is behind it. So the end comes first, and then the question is asked once more.
+
     Args:
         age: seconds before the question is asked, at least 0.
+        none_yet: whether no record was that young when it was asked first.
+        end: where the log ended after that, None while that is not known.
     """
 
     age: float
+    none_yet: bool = False
+    end: int | None = None
 
 
 ResetRule: TypeAlias = ResetPolicy | Since

@@ -9,7 +9,7 @@ from kgroup.errors import ArgumentError, NoOffsetError, NotOwnedError, OffsetOut
 from kgroup.journal import Delivered, OffsetRead, PositionMoved
 from kgroup.testing.virtual_time import WALL_AT_START
 from kgroup.types import TopicPartition
-from kgroup.wire.messages import ListOffsetsRequest, OffsetFetchRequest
+from kgroup.wire.messages import ListOffsetsRequest, ListOffsetsResponse, OffsetFetchRequest
 from tests.consumer.entered import A, B, by_hand, entered
 from tests.consumer.shelf import Shelf, offsets_of
 
@@ -52,6 +52,24 @@ async def test_a_reset_by_age_begins_at_the_first_record_that_is_no_older() -> N
         assert isinstance(first.request, ListOffsetsRequest)
         asked = {row.timestamp for row in first.request.topics[0].partitions}
         assert asked == {now - 3_600_000 + round(first.at * 1000)}
+
+
+async def test_a_reset_by_age_passes_over_nothing_that_is_written_meanwhile() -> None:
+    """1. No record is that young; 2. some are written; 3. the end of the log is behind them."""
+    shelf = Shelf(t=1)
+    shelf.fill(A, 5)
+    node = shelf.broker(1)
+
+    def answer(request: ListOffsetsRequest) -> ListOffsetsResponse:
+        told = shelf.list_offsets(request)
+        if len(node.requests(ListOffsetsRequest)) == 1:
+            shelf.logs[A].times.append((round(WALL_AT_START * 1000), 5))
+            shelf.fill(A, 3)
+        return told
+
+    node.on(ListOffsetsRequest, answer)
+    async with by_hand(shelf, A, auto_offset_reset=timedelta(hours=1)) as stage:
+        assert offsets_of(await stage.consumer.getmany(timeout=5)) == {A: [5, 6, 7]}
 
 
 async def test_a_reset_by_age_that_reaches_back_beyond_all_time_begins_at_the_start() -> None:

@@ -8,7 +8,7 @@ KIPs: 79, 516 (topic ids), 1106 (reset by duration).
 """
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
 import anyio
@@ -255,6 +255,8 @@ class Positioning:
             # Its topic may have become known after the question for committed offsets.
             place = LogEnd.START
         match place:
+            case Since(none_yet=True, end=None):
+                return OffsetSpec.LATEST
             case Since(age=age):
                 return max(round((self._cluster.ports.wall() - age) * 1000), 0)
             case LogEnd.START:
@@ -287,13 +289,20 @@ class Positioning:
 
     def _place(self, lookup: _Lookup, found: ListedOffset | None) -> None:
         owned = lookup.owned
-        if found is not None:
-            self.jumps.found(owned, lookup.seek, found, lookup.leader_epoch)
-        elif isinstance(owned.position.end, Since):
-            # No record is that young: what comes next is (KIP-1106).
-            owned.position = owned.position.after(ResetOwed(lookup.seek, LogEnd.END))
-        else:
-            self._put_off(owned, "its leader named no offset")
+        match owned.position.end, found:
+            case Since(none_yet=True, end=None) as since, ListedOffset(offset=end):
+                since = replace(since, end=end)
+                owned.position = owned.position.after(ResetOwed(lookup.seek, since))
+            case Since(none_yet=False) as since, None:
+                since = replace(since, none_yet=True)
+                owned.position = owned.position.after(ResetOwed(lookup.seek, since))
+            case Since(end=int(end)), None:
+                # No record is that young: what comes next is (KIP-1106).
+                self.jumps.found(owned, lookup.seek, ListedOffset(end), lookup.leader_epoch)
+            case _, ListedOffset():
+                self.jumps.found(owned, lookup.seek, found, lookup.leader_epoch)
+            case _:
+                self._put_off(owned, "its leader named no offset")
 
 
 def _is_about(error: BrokerError, tp: TopicPartition) -> bool:
