@@ -203,7 +203,6 @@ def _adopt(turn: Turn) -> None:
             completed=member.round.completed + 1,
             attempts=0,
             unheard=_unheard(member, assigned),
-            remembered=None,
         )
     )
     turn.call_listener(ChangeKind.ASSIGNED, added=added)

@@ -91,8 +91,8 @@ class Round:
         returned: the latest JoinGroup was a static member's without its id: it may be answered
             with an assignment older than its subscription (KIP-345).
         introduced: a JoinGroup was sent: from now on the group may remember this process.
-        remembered: what the group knew of this static member before that, until an assignment is
-            adopted; None: not known.
+        remembered: what the group knew of this static member before that; None: not known, or
+            of a member id that is over.
         told: partitions the group believes this member owns.
         assigned: partitions of the adopted assignment.
         leader: this member leads.

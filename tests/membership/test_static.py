@@ -198,7 +198,7 @@ def test_what_is_remembered_outlives_a_join_whose_answer_is_lost() -> None:
     member.expect(MemberState.JOINING)
 
 
-def test_what_was_remembered_counts_for_the_first_assignment_only() -> None:
+def test_what_was_remembered_means_nothing_after_the_member_id_is_lost() -> None:
     member = static({"t": 2, "u": 1}, "t", "u", before=known("t", "u"))
     member.joined(7)
     member.synced("t-0")

@@ -1,0 +1,184 @@
+"""What a group remembers of a static member's process before this one (KIP-345).
+
+In Stable a coordinator answers a restart with the old assignment and tells the leader nothing, so a
+changed subscription takes a round that is asked for; an unchanged one must not cost any.
+"""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import anyio
+import pytest
+
+from kgroup.codes import ErrorCode
+from kgroup.testing.scripted import Answer, HungUp, Lost, Rule
+from kgroup.types import Leave
+from kgroup.wire.messages import (
+    DescribedGroupMember,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+    JoinGroupRequest,
+    SyncGroupRequest,
+)
+from kgroup.wire.schema import Message
+from tests.consumer.stage import (
+    SESSION,
+    Member,
+    Scene,
+    claims_of,
+    next_round,
+    partitions,
+    scene,
+    settings,
+)
+from tests.consumer.twins import METADATA_AGE, both, ended, settled, twins
+from tests.contracts.application import until
+
+M = TypeVar("M", bound=Message)
+
+
+async def without_u(on: Scene) -> tuple[Member, Member]:
+    """Two static members that read `t` and `u`; the first one owns nothing of `u`."""
+    one, two = await twins(on, "t", "u")
+    await anyio.sleep(2 * SESSION)
+    owns_u = bool(claims_of(one) & partitions(0, topic="u"))
+    return (two, one) if owns_u else (one, two)
+
+
+async def come_back(on: Scene, member: Member, *topics: str) -> Member:
+    """Restart a member, perhaps with other topics, and let it settle."""
+    generation = member.backend.membership.generation
+    assert generation is not None
+    again = settings(group_instance_id=generation.group_instance_id)
+    await ended(member)
+    back = await on.joined(again, subscription=both(*topics))
+    await anyio.sleep(2 * SESSION)
+    return back
+
+
+async def test_restarts_with_a_topic_that_went_to_others_begin_no_round() -> None:
+    async with scene(count=2, u=1) as on:
+        bare, other = await without_u(on)
+        before, told, held = on.group.generation_id, len(other.application.told), claims_of(bare)
+        for _ in range(3):
+            bare = await come_back(on, bare, "t", "u")
+            assert claims_of(bare) == held
+        assert on.group.generation_id == before
+        assert len(other.application.told) == told
+
+
+@pytest.mark.parametrize("topics", [("t",), ("t", "v"), ("t", "u", "v")])
+async def test_a_restart_with_other_topics_begins_one_round_with_them(
+    topics: tuple[str, ...],
+) -> None:
+    async with scene(count=2, u=1) as on:
+        bare, other = await without_u(on)
+        on.cluster.add_topic("v", 2)
+        before = on.group.generation_id
+        back = await come_back(on, bare, *topics)
+        assert on.group.generation_id == before + 1
+        # Whoever leads knows who asks for what, so what the other one had goes where it should.
+        await ended(other, Leave.LEAVE)
+        await anyio.sleep(2 * SESSION)
+        assert {tp.topic for tp in claims_of(back)} == set(topics)
+
+
+async def test_a_topic_that_is_not_there_yet_is_told_at_once_and_given_when_it_is_there() -> None:
+    """By the second restart it is remembered; the leader must have heard of it by then."""
+    async with scene(count=2, u=1) as on:
+        bare, other = await without_u(on)
+        before = on.group.generation_id
+        back = await come_back(on, bare, "t", "u", "v")
+        back = await come_back(on, back, "t", "u", "v")
+        assert on.group.generation_id == before + 1
+        on.cluster.add_topic("v", 2)
+        await until(lambda: settled(on, back, other), METADATA_AGE, "the new topic is given")
+
+
+async def test_a_process_that_dies_before_its_round_leaves_no_topic_unread() -> None:
+    async with scene(count=2, u=1) as on:
+        bare, other = await without_u(on)
+        on.cluster.add_topic("v", 2)
+        generation = bare.backend.membership.generation
+        assert generation is not None
+        again = settings(group_instance_id=generation.group_instance_id)
+        await ended(bare)
+        before, sync = on.group.generation_id, on.group.coordinator.hold(SyncGroupRequest)
+        dies = await on.member(again, subscription=both("t", "u", "v"))
+        await until(lambda: sync.asked is not None, 5.0, "it is in the group again")
+        dies.scope.cancel()
+        await dies.ends()
+        assert on.group.generation_id == before
+        back = await on.joined(again, subscription=both("t", "u", "v"))
+        await until(lambda: settled(on, back, other), 60.0, "the new topic is given")
+
+
+def saying(on: Scene, **said: object) -> Rule:
+    """Return the rule that describes the group with something about it changed."""
+
+    def rule(request: DescribeGroupsRequest) -> Answer:
+        answer = on.group.answer(request)
+        assert isinstance(answer, DescribeGroupsResponse)
+        return DescribeGroupsResponse(groups=tuple(but(each, **said) for each in answer.groups))
+
+    return rule
+
+
+def but(message: M, **fields: object) -> M:
+    """Return the message with some fields changed."""
+    kept = {name: getattr(message, name) for name in message.FIELDS}
+    return type(message)(**(kept | fields))
+
+
+UNREADABLE = tuple(
+    DescribedGroupMember(
+        member_id=instance_id,
+        group_instance_id=instance_id,
+        client_id="",
+        client_host="",
+        member_metadata=b"?",
+        member_assignment=b"",
+    )
+    for instance_id in ("a", "b")
+)
+
+UNKNOWN: dict[str, Callable[[Scene], Rule]] = {
+    "no answer": lambda _: Lost(),
+    "no connection": lambda _: HungUp(),
+    "not permitted": lambda on: saying(on, error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED),
+    "a round is on": lambda on: saying(on, group_state="CompletingRebalance"),
+    "no consumers": lambda on: saying(on, protocol_type="connect"),
+    "not a member": lambda on: saying(on, members=()),
+    "no sense": lambda on: saying(on, members=UNREADABLE),
+}
+
+
+@pytest.mark.parametrize("reason", UNKNOWN)
+async def test_when_nothing_is_remembered_one_round_settles_what_may_be_new(reason: str) -> None:
+    async with scene(count=2, u=1) as on:
+        bare, other = await without_u(on)
+        before = on.group.generation_id
+        on.group.coordinator.on(DescribeGroupsRequest, UNKNOWN[reason](on))
+        back = await come_back(on, bare, "t", "u")
+        assert on.group.generation_id == before + 1
+        assert settled(on, back, other)
+
+
+async def test_a_coordinator_that_does_not_say_holds_the_first_join_up_for_two_seconds() -> None:
+    async with scene() as on:
+        on.group.coordinator.on(DescribeGroupsRequest, Lost())
+        await on.joined(settings(group_instance_id="a"))
+        (asked,) = on.seen(DescribeGroupsRequest)
+        assert on.seen(JoinGroupRequest)[0].at - asked.at == pytest.approx(2.0)
+
+
+async def test_a_process_asks_once_and_a_dynamic_member_never() -> None:
+    async with scene() as on:
+        await on.joined()
+        assert on.seen(DescribeGroupsRequest) == []
+        member = await on.joined(settings(group_instance_id="a"))
+        await next_round(member)
+        on.cluster.coordinator = 1
+        on.group.coordinator.hang_up()
+        await next_round(member)
+        assert len(on.seen(DescribeGroupsRequest)) == 1
