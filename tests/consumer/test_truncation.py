@@ -319,6 +319,16 @@ async def test_a_leader_without_an_address_is_looked_for() -> None:
         assert (await stage.consumer.getone(timeout=10)).offset == 0
 
 
+async def test_what_was_only_fetched_ahead_is_no_loss_up_to_what_was_handed_out() -> None:
+    shelf = shelf_of(0, 0)
+    async with by_hand(shelf, A, auto_offset_reset="none", **SOON) as stage:
+        stage.consumer.seek(A, 0)
+        await anyio.sleep(1.0)
+        assert len((await stage.consumer.getmany(max_records=10, timeout=1))[A]) == 10
+        elect(shelf, 2, keep=10, write=5)
+        assert (await read_all(stage))[A] == list(range(10, 15))
+
+
 # -- answers that come at a bad moment ---------------------------------------------------------
 
 

@@ -172,7 +172,7 @@ class Positioning:
         offset = None if committed is None else committed.offset
         self._sink.emit(OffsetRead(owned.claim, offset, number))
         owned.succeeded()
-        if committed is not None and not self._outlived(owned):
+        if committed is not None:
             owned.position = before.after(CommittedRead(seek, committed))
             owned.led_under(self._cluster.view.leader_epoch(owned.tp))
             self._ledger.begin(
@@ -180,10 +180,6 @@ class Positioning:
             )
             return
         self._begin(owned, seek)
-
-    def _outlived(self, owned: Owned) -> bool:
-        """Tell whether what is committed was committed for a topic that is no more."""
-        return owned.renewed and not self._ledger.has_committed(owned.claim)
 
     def _begin(self, owned: Owned, seek: int) -> None:
         """Begin where nothing is committed."""
