@@ -5,7 +5,13 @@ from datetime import timedelta
 import anyio
 import pytest
 
-from kgroup.errors import ArgumentError, NoOffsetError, NotOwnedError, OffsetOutOfRangeError
+from kgroup.errors import (
+    ArgumentError,
+    AuthenticationError,
+    NoOffsetError,
+    NotOwnedError,
+    OffsetOutOfRangeError,
+)
 from kgroup.journal import Delivered, OffsetRead, PositionMoved
 from kgroup.testing.virtual_time import WALL_AT_START
 from kgroup.types import TopicPartition
@@ -263,3 +269,18 @@ async def test_without_a_group_nothing_is_read_or_committed() -> None:
         assert (await stage.consumer.getone(timeout=1)).offset == 0
     assert not shelf.committed
     assert not shelf.broker(1).requests(OffsetFetchRequest)
+
+
+async def test_being_refused_while_committed_offsets_are_read_is_a_failure_and_no_bug(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def refuse(*_: object, **__: object) -> None:
+        raise AuthenticationError("broker-1:9092", "PLAIN", "no such user")
+
+    shelf = Shelf(t=1)
+    async with entered(shelf) as stage:
+        monkeypatch.setattr(stage.group, "committed", refuse)
+        stage.group.give(A)
+        with pytest.raises(AuthenticationError):
+            await stage.consumer.getone(timeout=5)
+        assert isinstance(stage.consumer.failure, AuthenticationError)

@@ -133,7 +133,7 @@ class Positioning:
     # -- committed offsets -----------------------------------------------------------------
 
     async def _follow_committed(self) -> None:
-        while True:
+        while self._fatal is None:
             waiting = self._waiting(PositionState.AWAITING_COMMITTED)
             if waiting:
                 await self._read_committed(waiting)
@@ -157,6 +157,10 @@ class Positioning:
             log.debug("committed offsets could not be read: %s", error)
             for owned in waiting:
                 self._put_off(owned, f"committed offsets could not be read: {error}")
+            return
+        except KGroupError as error:
+            self._fatal = error
+            self._tell()
             return
         for owned, seek in asked:
             if self._owned.of(owned.claim) is owned and owned.tp in found:

@@ -28,7 +28,7 @@ from kgroup.consumer.fetch.jumps import Jumps
 from kgroup.consumer.fetch.topic_history import TopicHistory
 from kgroup.consumer.stock.owned import Owned, OwnedPartitions
 from kgroup.consumer.stock.pulses import Pulses
-from kgroup.errors import ProtocolError, TransportError, UnsupportedVersionError
+from kgroup.errors import KGroupError, UnsupportedVersionError
 from kgroup.machine.reactions import Reaction, reaction
 from kgroup.net.cluster import Cluster
 from kgroup.net.epoch_ends import EpochEnd, ask_epoch_ends
@@ -142,7 +142,8 @@ class Validating:
             log.debug("positions are not validated by node=%d: %s", node_id, error)
             for each in questions:
                 self._good(each)
-        except (TransportError, ProtocolError, TimeoutError) as error:
+        except (KGroupError, TimeoutError) as error:
+            # What is fatal in it meets the next fetch as well, and is told by that.
             for each in questions:
                 self._put_off(each.owned, f"node {node_id} did not confirm it: {error}")
         else:
