@@ -6,7 +6,7 @@ Never: looks behind the public API.
 """
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -198,14 +198,22 @@ class Group:
         }
         return {**FAST, **fixed, **self._options}
 
-    async def join(self, label: str, work: Work = read_on, **options: Any) -> Member:
+    async def join(
+        self, label: str, work: Work = read_on, *, topics: Sequence[str] = (), **options: Any
+    ) -> Member:
         """Enter a member and set it to work; returns before it owns anything.
 
         A fatal error of its consumer is kept in `failure`, anything else ends the test.
+
+        Args:
+            label: its name in logs.
+            work: what it does with its consumer.
+            topics: what it subscribes to, none for the ground's.
+            options: on top of the group's.
         """
         member = Member(label)
         told = {**self.options(label), "journal": self._folder / f"{label}.jsonl", **options}
-        member.consumer = Consumer(self.ground.topic, listener=member, **told)
+        member.consumer = Consumer(*(topics or (self.ground.topic,)), listener=member, **told)
         await self._tasks.start(self._live, member, work)
         self.members.append(member)
         return member

@@ -15,7 +15,7 @@ from kgroup.errors import FencedError
 from kgroup.journal import MemorySink, RequestSent
 from kgroup.testing.kafka import RealKafka
 from kgroup.types import OffsetAndMetadata
-from tests.real.ground import describe, eventually, lay_ground
+from tests.real.ground import describe, eventually, fresh, lay_ground
 from tests.real.members import BOTH, group_on
 
 pytestmark = pytest.mark.real
@@ -137,6 +137,74 @@ async def test_26_a_restart_with_another_topic_is_given_its_partitions(
             back.consumer.subscribe(ground.topic, more.topic)
             await eventually(lambda: more.all_partitions <= back.owned, "the topic is given")  # noqa: B023
             await group.end()
+
+
+@BOTH
+async def test_26_restarts_with_a_topic_that_went_to_others_begin_no_round(
+    kafka: RealKafka, tmp_path: Path
+) -> None:
+    """franz-go#931. Required: a round is forced by topics that changed, not by a topic of which
+    this member happens to own nothing."""
+    ground, small = await lay_ground(kafka, 2), await lay_ground(kafka, 1)
+    topics, partitions = (ground.topic, small.topic), ground.all_partitions | small.all_partitions
+    async with group_on(ground, tmp_path, session_timeout=10.0) as group:
+        one = await group.join("a", group_instance_id="a", topics=topics)
+        await eventually(lambda: one.owned == partitions, "the first owns everything")
+        two = await group.join("b", group_instance_id="b", topics=topics)
+        shared = lambda: two.owned and one.owned ^ two.owned == partitions  # noqa: E731
+        await eventually(shared, "the two share everything")
+        await anyio.sleep(1.0)
+        bare, other = (two, one) if two.owned.isdisjoint(small.all_partitions) else (one, two)
+        instance, held = bare.label, bare.owned
+        generation, told = other.generation_id, len(other.changes)
+        for number in range(3):
+            await group.leave(bare)
+            bare = await group.join(
+                f"{instance}-{number}", group_instance_id=instance, topics=topics
+            )
+            await eventually(lambda: bare.owned == held, "it has its partitions back")  # noqa: B023
+            await anyio.sleep(1.0)
+            assert bare.generation_id == other.generation_id == generation
+        assert len(other.changes) == told
+
+
+@BOTH
+@pytest.mark.parametrize("change", ["less", "another", "not yet there"])
+async def test_26_a_restart_with_other_topics_takes_effect_by_one_round(
+    kafka: RealKafka, tmp_path: Path, change: str
+) -> None:
+    """franz-go#931. Required: the leader hears of every change, also of one that moves nothing."""
+    ground, small = await lay_ground(kafka, 2), await lay_ground(kafka, 1)
+    later = fresh("orders")
+    topics = {
+        "less": (ground.topic,),
+        "another": (ground.topic, (await lay_ground(kafka, 1)).topic),
+        "not yet there": (ground.topic, small.topic, later),
+    }[change]
+    async with group_on(ground, tmp_path, session_timeout=10.0, metadata_max_age=1.0) as group:
+        before = (ground.topic, small.topic)
+        other = await group.join("a", group_instance_id="a", topics=before)
+        await eventually(lambda: len(other.owned) == 3, "the first owns everything")
+        back = await group.join("b", group_instance_id="b", topics=before)
+        await eventually(lambda: len(other.owned) + len(back.owned) == 3, "they share")
+        await eventually(lambda: back.owned and back.told, "the second owns something")
+        await anyio.sleep(1.0)
+        generation = other.generation_id
+        assert generation is not None
+        await group.leave(back)
+        back = await group.join("b-again", group_instance_id="b", topics=topics)
+        await eventually(lambda: other.generation_id == generation + 1, "the leader hears of it")
+        await anyio.sleep(1.0)
+        assert other.generation_id == back.generation_id == generation + 1
+        assert {tp.topic for tp in back.owned} <= set(topics)
+        if change == "not yet there":
+            await lay_ground(kafka, 1, topic=later)
+            took = await eventually(
+                lambda: later in {tp.topic for tp in back.owned}, "the topic is given"
+            )
+            assert took < 10.0
+        elif change == "another":
+            assert set(topics) == {tp.topic for tp in back.owned}
 
 
 @BOTH
