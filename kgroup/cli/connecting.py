@@ -23,7 +23,15 @@ from kgroup.net.cluster import Cluster
 from kgroup.net.ports import system_ports
 from kgroup.testing.kafka import broker as broker_of_this_machine
 
-__all__ = ["Common", "connected", "consumer_config", "default_bootstrap", "perform", "unwrapped"]
+__all__ = [
+    "Common",
+    "connected",
+    "consumer_config",
+    "default_bootstrap",
+    "options_of_file",
+    "perform",
+    "unwrapped",
+]
 
 T = TypeVar("T")
 
@@ -84,9 +92,7 @@ def consumer_config(
     Raises:
         ConfigError: an option cannot be used, or is not known.
     """
-    options: dict[str, object] = {"client_id": _CLIENT_ID}
-    if common.config is not None:
-        options |= read_options(common.config)
+    options = {"client_id": _CLIENT_ID, **options_of_file(common)}
     # Only beside a name: the variable may be set for other programs of the same shell.
     if environ.get(_PASSWORD) and "sasl_username" in options:
         options["sasl_password"] = environ[_PASSWORD]
@@ -100,6 +106,15 @@ def consumer_config(
     if group_id is None:
         options.pop("group_instance_id", None)
     return ConsumerConfig.of(options)
+
+
+def options_of_file(common: Common) -> dict[str, object]:
+    """Return the options of the file of --config; none without one.
+
+    Raises:
+        ConfigError: see `read_options`.
+    """
+    return {} if common.config is None else read_options(common.config)
 
 
 def default_bootstrap(environ: Mapping[str, str]) -> str:

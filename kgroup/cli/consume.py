@@ -17,17 +17,34 @@ from typing import Annotated, Final
 import anyio
 import typer
 
-from kgroup.cli.connecting import Common, connected, consumer_config, unwrapped
-from kgroup.cli.consuming import Wanted, consume, make_plan
+from kgroup.cli.connecting import (
+    Common,
+    connected,
+    consumer_config,
+    options_of_file,
+    unwrapped,
+)
+from kgroup.cli.consuming import Plan, Wanted, consume, make_plan
 from kgroup.cli.formats import Format
-from kgroup.cli.places import PLACE_FORMS, read_place
+from kgroup.cli.places import PLACE_FORMS, lies_before, read_place
 from kgroup.cli.printing import Gauge, Lines, StandardOutput
+from kgroup.cli.verbs import one_of
 from kgroup.config import ConsumerConfig
 from kgroup.errors import ArgumentError
 from kgroup.net.log_offsets import OffsetSpec
+from kgroup.net.log_places import Place
 
-__all__ = ["Asked", "Isolation", "Shown", "print_records", "wanted_of"]
+__all__ = [
+    "Asked",
+    "Isolation",
+    "Shown",
+    "nothing_between",
+    "print_records",
+    "wanted_by",
+    "wanted_of",
+]
 
+_RESET: Final = "auto_offset_reset"
 _SIGNALLED: Final = 128
 """What a shell adds to the number of a signal."""
 
@@ -68,7 +85,8 @@ class Asked:
             "--from",
             metavar="PLACE",
             help=f"Where to begin: {PLACE_FORMS}. In a group only where nothing is committed. "
-            "Default: latest, or earliest when the run has an end.",
+            "Default: latest, or earliest when the run has an end; in a group auto_offset_reset "
+            "of the file, if it has one.",
         ),
     ] = None
     until: Annotated[
@@ -84,7 +102,8 @@ class Asked:
         ),
     ] = None
     isolation: Annotated[
-        Isolation | None, typer.Option(help="Which records of transactions are seen.")
+        Isolation | None,
+        typer.Option(parser=one_of(Isolation), help="Which records of transactions are seen."),
     ] = None
 
 
@@ -99,8 +118,12 @@ class Shown:
         values_only: whether nothing but values is shown.
     """
 
-    key: Annotated[Format, typer.Option("--key-format", help="What keys are.")] = Format.UTF8
-    value: Annotated[Format, typer.Option("--value-format", help="What values are.")] = Format.UTF8
+    key: Annotated[
+        Format, typer.Option("--key-format", parser=one_of(Format), help="What keys are.")
+    ] = Format.UTF8
+    value: Annotated[
+        Format, typer.Option("--value-format", parser=one_of(Format), help="What values are.")
+    ] = Format.UTF8
     headers: Annotated[bool, typer.Option("--headers", help="Show headers.")] = False
     values_only: Annotated[bool, typer.Option("--values-only", help="Only the values.")] = False
 
@@ -110,8 +133,7 @@ def print_records(asked: Asked, shown: Shown, common: Common) -> None:
 
     Values that are not what they are taken for are shown all the same.
     """
-    wanted = wanted_of(asked, now=time.time())
-    config = _config(asked, wanted, common)
+    wanted, config = wanted_by(asked, common, now=time.time())
     lines = Lines(
         key=shown.key,
         value=shown.value,
@@ -120,7 +142,7 @@ def print_records(asked: Asked, shown: Shown, common: Common) -> None:
         values_only=shown.values_only,
     )
     gauge = Gauge(sys.stderr, time.monotonic) if sys.stderr.isatty() else None
-    run = _Invocation(wanted, config, lines, StandardOutput(gauge), common.timeout)
+    run = _Invocation(asked, wanted, config, lines, StandardOutput(gauge), common.timeout)
     try:
         unwrapped(run.play)
     finally:
@@ -130,12 +152,37 @@ def print_records(asked: Asked, shown: Shown, common: Common) -> None:
         raise typer.Exit(_SIGNALLED + run.signalled)
 
 
-def wanted_of(asked: Asked, *, now: float) -> Wanted:
+def wanted_by(asked: Asked, common: Common, *, now: float) -> tuple[Wanted, ConsumerConfig]:
+    """Return what the options and the file mean together, and the consumer's options.
+
+    What the command line says goes before the file.
+
+    Args:
+        asked: the verb's own options.
+        common: tells which file.
+        now: seconds since the epoch.
+
+    Raises:
+        ArgumentError: see `wanted_of`.
+        ConfigError: an option of the file cannot be used.
+    """
+    reset_is_told = _RESET in options_of_file(common)
+    wanted = wanted_of(asked, now=now, reset_is_told=reset_is_told)
+    options: dict[str, object] = {}
+    if asked.start is not None or not reset_is_told:
+        options[_RESET] = "latest" if wanted.start is OffsetSpec.LATEST else "earliest"
+    if asked.isolation is not None:
+        options["isolation_level"] = asked.isolation.value
+    return wanted, consumer_config(common, group_id=asked.group, more=options)
+
+
+def wanted_of(asked: Asked, *, now: float, reset_is_told: bool = False) -> Wanted:
     """Return what the options mean together.
 
     Args:
         asked: the options.
         now: seconds since the epoch.
+        reset_is_told: whether the file has an `auto_offset_reset`, which a group heeds.
 
     Raises:
         ArgumentError: they do not go together, or a place has none of the forms.
@@ -145,25 +192,46 @@ def wanted_of(asked: Asked, *, now: float) -> Wanted:
     if asked.until is not None and asked.follow:
         raise ArgumentError("--follow", True, "no --until: a run that follows has no end")
     follows = asked.until is None and asked.follow is not False
-    default = OffsetSpec.LATEST if follows and asked.max_records is None else OffsetSpec.EARLIEST
-    start = default if asked.start is None else read_place("--from", asked.start, now=now)
+    start: Place | None
+    if asked.start is not None:
+        start = read_place("--from", asked.start, now=now)
+    elif asked.group is not None and reset_is_told:
+        start = None
+    else:
+        latest = follows and asked.max_records is None
+        start = OffsetSpec.LATEST if latest else OffsetSpec.EARLIEST
     stop = None if follows else OffsetSpec.LATEST
-    return Wanted(
-        topics=tuple(dict.fromkeys(asked.topics)),
-        partitions=frozenset(asked.partitions) if asked.partitions else None,
-        start=start,
-        stop=stop if asked.until is None else read_place("--until", asked.until, now=now),
-        max_records=asked.max_records,
+    return _sound(
+        asked,
+        Wanted(
+            topics=tuple(dict.fromkeys(asked.topics)),
+            partitions=frozenset(asked.partitions) if asked.partitions else None,
+            start=start,
+            stop=stop if asked.until is None else read_place("--until", asked.until, now=now),
+            max_records=asked.max_records,
+        ),
     )
 
 
-def _config(asked: Asked, wanted: Wanted, common: Common) -> ConsumerConfig:
-    """Return the consumer's options; the command line goes before the file."""
-    latest = wanted.start is OffsetSpec.LATEST
-    options: dict[str, object] = {"auto_offset_reset": "latest" if latest else "earliest"}
-    if asked.isolation is not None:
-        options["isolation_level"] = asked.isolation.value
-    return consumer_config(common, group_id=asked.group, more=options)
+def _sound(asked: Asked, wanted: Wanted) -> Wanted:
+    """Refuse an end before the beginning; a group may have commits before both."""
+    start, stop = wanted.start, wanted.stop
+    if asked.group is None and start is not None and stop is not None and lies_before(stop, start):
+        raise ArgumentError("--until", asked.until, f"a place behind --from {asked.start}")
+    return wanted
+
+
+def nothing_between(asked: Asked, plan: Plan) -> str | None:
+    """Return what is said when the places leave nothing to read, None when they do.
+
+    Two places need not show it before the logs were asked. Nothing is said when nobody named one,
+    nor in a group, whose commits tell where it begins.
+    """
+    named = asked.start is not None or asked.until is not None
+    if not named or asked.group is not None or not plan.is_empty:
+        return None
+    start, until = asked.start or "earliest", asked.until or "latest"
+    return f"nothing lies between --from {start} and --until {until} in any partition"
 
 
 @dataclass(slots=True)
@@ -171,13 +239,15 @@ class _Invocation:
     """One call of the verb.
 
     Args:
-        wanted: what to read.
+        asked: the words.
+        wanted: what they mean.
         config: of the consumer.
         lines: makes lines.
         output: takes them.
         timeout: seconds each question may take.
     """
 
+    asked: Asked
     wanted: Wanted
     config: ConsumerConfig
     lines: Lines
@@ -189,6 +259,9 @@ class _Invocation:
         """Read until it is over, or until a signal comes."""
         async with self._until_signalled(), connected(self.config) as cluster:
             plan = await make_plan(cluster, self.wanted, self.config, timeout=self.timeout)
+            note = nothing_between(self.asked, plan)
+            if note is not None:
+                print(note, file=sys.stderr)
             await consume(cluster, self.wanted, self.config, plan, self.lines, self.output)
 
     @asynccontextmanager

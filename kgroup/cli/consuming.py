@@ -40,14 +40,15 @@ class Wanted:
     Args:
         topics: their names.
         partitions: only these of each topic, None for all, those to come too.
-        start: where to begin; in a group only where nothing is committed.
+        start: where to begin; in a group only where nothing is committed, and None leaves that
+            to `auto_offset_reset`.
         stop: where to end, None to go on until cancelled.
         max_records: most records, None for no bound.
     """
 
     topics: tuple[str, ...]
     partitions: frozenset[int] | None = None
-    start: Place = OffsetSpec.LATEST
+    start: Place | None = OffsetSpec.LATEST
     stop: Place | None = None
     max_records: int | None = None
 
@@ -57,12 +58,19 @@ class Plan:
     """Where each partition begins and ends.
 
     Args:
-        starts: partition -> first offset.
+        starts: partition -> first offset; empty where `auto_offset_reset` says it.
         stops: partition -> offset behind the last one; None to go on for ever.
     """
 
     starts: Mapping[TopicPartition, int]
     stops: Mapping[TopicPartition, int] | None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing lies between the beginning and the end of any partition."""
+        if self.stops is None or not self.starts:
+            return False
+        return all(begin >= self.stops[tp] for tp, begin in self.starts.items())
 
 
 async def make_plan(

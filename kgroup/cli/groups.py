@@ -13,8 +13,9 @@ import typer
 
 from kgroup.cli.connecting import Common, perform
 from kgroup.cli.tables import Cell, make_table, screen
+from kgroup.cli.verbs import ask_first
 from kgroup.codes import ErrorCode
-from kgroup.errors import ArgumentError
+from kgroup.errors import BrokerError
 from kgroup.net.cluster import Cluster
 from kgroup.net.group_admin import Eviction, delete_group, evict_members
 from kgroup.net.group_description import (
@@ -31,6 +32,7 @@ __all__ = [
     "Evict",
     "OneGroup",
     "delete",
+    "delete_empty",
     "evict",
     "evict_from",
     "listing",
@@ -109,6 +111,8 @@ def show(asked: OneGroup, common: Common) -> None:
 
 def evict(asked: Evict, common: Common) -> None:
     """Remove members, so that nobody waits for their sessions; exit code 1 when one stays."""
+    if not asked.instances and not asked.members:
+        raise typer.BadParameter("--instance or --member is needed: which member is to go?")
     fates = perform(common, lambda cluster: evict_from(cluster, asked, timeout=common.timeout))
     if common.as_json:
         print(json.dumps([_fate_json(fate) for fate in fates], indent=2))
@@ -123,14 +127,11 @@ async def evict_from(cluster: Cluster, asked: Evict, *, timeout: float) -> tuple
     """Remove the members that are named, and say what became of each.
 
     Raises:
-        ArgumentError: nobody is named.
         BrokerError: there is no such group, or refused as a whole.
         TimeoutError: no answer in time; they may be removed.
     """
     leavers = [Eviction(group_instance_id=name) for name in dict.fromkeys(asked.instances or ())]
     leavers += [Eviction(member_id=name) for name in dict.fromkeys(asked.members or ())]
-    if not leavers:
-        raise ArgumentError("--instance", None, "a member to remove: --instance ID or --member ID")
     await describe_known_group(cluster, asked.group, timeout=timeout)
     return await evict_members(cluster, asked.group, leavers, reason=asked.reason, timeout=timeout)
 
@@ -144,17 +145,31 @@ def delete(asked: Delete, common: Common) -> None:
 
     async def carry_out(cluster: Cluster) -> None:
         for name in asked.groups:
-            await delete_group(cluster, name, timeout=common.timeout)
+            await delete_empty(cluster, name, timeout=common.timeout)
             if not common.as_json:
                 print(f"deleted group {name}")
 
     perform(common, check)
     if not asked.yes:
-        names = ", ".join(asked.groups)
-        typer.confirm(f"Delete {names} and all committed offsets?", abort=True, err=True)
+        ask_first(f"Delete {', '.join(asked.groups)} and all committed offsets?")
     perform(common, carry_out)
     if common.as_json:
         print(json.dumps({"deleted": asked.groups}))
+
+
+async def delete_empty(cluster: Cluster, group: str, *, timeout: float) -> None:
+    """Delete a group; one that has members is left alone, and the way out is told.
+
+    Raises:
+        BrokerError, TimeoutError: see `delete_group`.
+    """
+    try:
+        await delete_group(cluster, group, timeout=timeout)
+    except BrokerError as error:
+        if error.code != ErrorCode.NON_EMPTY_GROUP:
+            raise
+        text = f"{group} has members: end them, or remove them with `kgroup groups evict {group}`"
+        raise BrokerError(error.api, error.code, text) from None
 
 
 # -- what is shown -------------------------------------------------------------------------

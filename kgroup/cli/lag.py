@@ -18,6 +18,8 @@ from rich.text import Text
 
 from kgroup.cli.connecting import Common, perform
 from kgroup.cli.tables import Cell, make_table, screen
+from kgroup.codes import ErrorCode
+from kgroup.errors import BrokerError
 from kgroup.net.cluster import Cluster
 from kgroup.net.group_lag import GroupLag, PartitionLag, group_lag
 from kgroup.types import TopicPartition
@@ -103,13 +105,15 @@ def _shower(asked: Asked, common: Common, stack: ExitStack) -> Show:
 async def watch(cluster: Cluster, asked: Asked, show: Show, *, timeout: float) -> None:
     """Look and show: once, or again and again until cancelled.
 
-    While watching, a look that fails is passed over as long as an earlier one worked.
+    While watching, a look that fails is passed over as long as an earlier one worked, and a group
+    that is not there is waited for, which is said once.
 
     Raises:
         BrokerError, TimeoutError: see `group_lag`.
     """
     clock: Callable[[], float] = cluster.ports.clock
     look: Look | None = None
+    waiting = False
     while True:
         began = clock()
         try:
@@ -118,7 +122,15 @@ async def watch(cluster: Cluster, asked: Asked, show: Show, *, timeout: float) -
         except TimeoutError:
             if look is None or not asked.watch:
                 raise
+        except BrokerError as error:
+            if error.code != ErrorCode.GROUP_ID_NOT_FOUND or not asked.watch:
+                raise
+            look = None
+            if not waiting:
+                screen(stderr=True).print(f"{error.message}; waiting for it", markup=False)
+            waiting = True
         else:
+            waiting = False
             previous = None if look is None else Look(look.found, look.at)
             look = Look(found, clock(), previous)
             show(look)

@@ -1,6 +1,7 @@
 """Places in logs as they are typed: `--from` and `--until`.
 
-Decides: the forms, and that a time lies in the past.
+Decides: the forms, that a time lies in the past, and which of two places lies before the other
+in whatever log.
 Never: asks a broker; `kgroup.net.log_places` does.
 """
 
@@ -12,12 +13,15 @@ from kgroup.errors import ArgumentError
 from kgroup.net.log_offsets import OffsetSpec
 from kgroup.net.log_places import FromEnd, Offset, Place, Time
 
-__all__ = ["PLACE_FORMS", "read_place"]
+__all__ = ["PLACE_FORMS", "lies_before", "read_place"]
 
-PLACE_FORMS: Final = "earliest, latest, an offset, -N, a time (2026-08-01T12:00Z) or an age (15m)"
+PLACE_FORMS: Final = (
+    "earliest, latest, an offset, -N (offsets before the end), a time (2026-08-01T12:00Z) or an "
+    "age (15m)"
+)
 
 _EXPECTED: Final = (
-    "earliest, latest, an offset such as 42, -N for N records before the end, a time in the past "
+    "earliest, latest, an offset such as 42, -N for N offsets before the end, a time in the past "
     "such as 2026-08-01T12:00 (local) or 2026-08-01T12:00Z, or an age such as 90s, 15m, 2h, 7d"
 )
 _SECONDS: Final = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
@@ -42,6 +46,19 @@ def read_place(option: str, text: str, *, now: float) -> Place:
     if place is None or (isinstance(place, Time) and not 0 <= place.timestamp <= now * 1000):
         raise ArgumentError(option, text, _EXPECTED)
     return place
+
+
+def lies_before(place: Place, other: Place) -> bool:
+    """Tell whether a place lies before another in every log, as far as the words alone say it."""
+    match place, other:
+        case Offset(offset), Offset(of_other):
+            return offset < of_other
+        case Time(timestamp), Time(of_other):
+            return timestamp < of_other
+        case FromEnd(count), FromEnd(of_other):
+            return count > of_other
+        case _:
+            return False
 
 
 def _named(typed: str) -> Place | None:

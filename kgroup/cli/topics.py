@@ -13,6 +13,7 @@ import typer
 
 from kgroup.cli.connecting import Common, perform
 from kgroup.cli.tables import Cell, make_table, screen
+from kgroup.cli.verbs import ask_first
 from kgroup.errors import ArgumentError
 from kgroup.net.admin import NewTopic, create_topics, delete_topics, describe_topics
 from kgroup.net.cluster import Cluster
@@ -147,7 +148,7 @@ def delete(asked: Delete, common: Common) -> None:
     names = asked.names
     perform(common, lambda cluster: describe_topics(cluster, names, timeout=common.timeout))
     if not asked.yes:
-        typer.confirm(f"Delete {', '.join(names)} and all records?", abort=True, err=True)
+        ask_first(f"Delete {', '.join(names)} and all records?")
     perform(common, lambda cluster: delete_topics(cluster, names, timeout=common.timeout))
     if common.as_json:
         print(json.dumps({"deleted": names}))

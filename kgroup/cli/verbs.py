@@ -1,20 +1,27 @@
 """How a verb's options become its command line.
 
 Decides: that options stand in frozen dataclasses, one field each, which verbs share; and that
-`list` may be left out: `kgroup topics orders`; that a reader who has gone ends a verb in silence.
+`list` may be left out: `kgroup topics orders`; that a reader who has gone ends a verb in silence;
+that nothing is undone by nobody's yes.
 Never: reads a value or does a verb's work.
 """
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields
+from enum import StrEnum
 from inspect import Parameter, Signature, signature
 from types import MappingProxyType
-from typing import Final, cast, get_type_hints
+from typing import Final, TypeVar, cast, get_type_hints
+
+import typer
 
 from kgroup.cli.printing import forget_output
+from kgroup.errors import IllegalStateError
 
-__all__ = ["verb", "with_list"]
+__all__ = ["ask_first", "one_of", "verb", "with_list"]
+
+E = TypeVar("E", bound=StrEnum)
 
 _HELP: Final = "--help"
 _VERBS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
@@ -33,6 +40,36 @@ def with_list(words: Sequence[str]) -> list[str]:
     if verbs is None or (rest and (rest[0] in verbs or rest[0] == _HELP)):
         return [*first, *rest]
     return [*first, "list", *rest]
+
+
+def one_of(kind: type[E]) -> Callable[[str], E]:
+    """Return a reader of an option's value that names all values there are when it is none."""
+
+    def read(text: str) -> E:
+        try:
+            return kind(text)
+        except ValueError:
+            known = ", ".join(kind)
+            raise typer.BadParameter(f"{text!r} is none of {known}") from None
+
+    read.__name__ = kind.__name__
+    return read
+
+
+def ask_first(question: str) -> None:
+    """Go on when somebody says yes.
+
+    Raises:
+        typer.Abort: somebody at a terminal does not.
+        IllegalStateError: there is no terminal, and no yes comes from where there would be one.
+    """
+    try:
+        typer.confirm(question, abort=True, err=True)
+    except typer.Abort:
+        if sys.stdin.isatty():
+            raise
+        print(file=sys.stderr)
+        raise IllegalStateError("nothing was done: nobody said yes; --yes does not ask") from None
 
 
 def verb(work: Callable[..., None]) -> Callable[..., None]:

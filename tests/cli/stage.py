@@ -76,10 +76,17 @@ async def on(shelf: Shelf) -> AsyncIterator[Cluster]:
         yield cluster
 
 
-async def read(shelf: Shelf, output: Kept, *, group: str | None = None, **wanted: Any) -> int:
+async def read(
+    shelf: Shelf,
+    output: Kept,
+    *,
+    group: str | None = None,
+    reset: str = "earliest",
+    **wanted: Any,
+) -> int:
     """Consume `t` as the verb does; values only."""
     asked = Wanted(**{"topics": ("t",), "start": OffsetSpec.EARLIEST, **wanted})
-    config = config_for(shelf, group_id=group, auto_offset_reset="earliest")
+    config = config_for(shelf, group_id=group, auto_offset_reset=reset)
     lines = Lines(key=Format.UTF8, values_only=True)
     async with connected(config) as cluster:
         plan = await make_plan(cluster, asked, config, timeout=10)

@@ -1,14 +1,18 @@
 """What `kgroup consume` reads, from where, and when it is over."""
 
+from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 
-from kgroup.cli.consume import Asked, wanted_of
-from kgroup.errors import ArgumentError, BrokerError
+from kgroup.cli.connecting import Common
+from kgroup.cli.consume import Asked, nothing_between, wanted_by, wanted_of
+from kgroup.cli.consuming import Plan
+from kgroup.errors import ArgumentError, BrokerError, NoOffsetError
 from kgroup.net.log_offsets import OffsetSpec
 from kgroup.net.log_places import FromEnd, Offset, Time
+from kgroup.offsets.reset import ResetPolicy
 from kgroup.types import TopicPartition
 from kgroup.wire.messages import ListOffsetsRequest, ListOffsetsResponse
 from tests.cli.stage import T0, T1, Kept, grouped, read, shelf_with
@@ -51,6 +55,64 @@ def test_without_a_start_a_run_begins_where_it_will_print_something(
 def test_options_that_do_not_go_together_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(ArgumentError, match=r"beside it|has no end"):
         wanted_of(Asked(topics=["t"], **options), now=NOW)
+
+
+@pytest.mark.parametrize(
+    ("start", "until"), [("20", "10"), ("1h", "2h"), ("-5", "-6"), ("1h", "2026-08-01T12:00Z")]
+)
+def test_an_end_before_the_beginning_is_refused_where_the_words_say_it(
+    start: str, until: str
+) -> None:
+    with pytest.raises(ArgumentError, match=f"--until: got '{until}', .* behind --from {start}"):
+        wanted_of(Asked(topics=["t"], start=start, until=until), now=NOW)
+
+
+@pytest.mark.parametrize(
+    ("start", "until"), [("10", "10"), ("10", "-5"), ("1h", "3"), ("latest", "earliest")]
+)
+def test_places_that_the_logs_must_tell_apart_are_taken(start: str, until: str) -> None:
+    assert wanted_of(Asked(topics=["t"], start=start, until=until), now=NOW).stop is not None
+
+
+def test_a_group_may_have_commits_before_both_places() -> None:
+    assert wanted_of(Asked(topics=["t"], group="g", start="20", until="10"), now=NOW).stop
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"start": "latest", "until": "5"}, "between --from latest and --until 5"),
+        ({"until": "2h"}, "between --from earliest and --until 2h"),
+        ({"start": "5m", "follow": False}, "between --from 5m and --until latest"),
+        ({"follow": False}, None),
+        ({"start": "latest", "until": "5", "group": "g"}, None),
+    ],
+)
+def test_nothing_between_two_places_is_said(options: dict[str, Any], said: str | None) -> None:
+    empty = Plan({T0: 5, T1: 0}, {T0: 5, T1: 0})
+    note = nothing_between(Asked(topics=["t"], **options), empty)
+    assert note is None if said is None else said in (note or "")
+    assert nothing_between(Asked(topics=["t"], **options), Plan({T0: 4}, {T0: 5})) is None
+    assert nothing_between(Asked(topics=["t"], **options), Plan({T0: 4}, None)) is None
+
+
+@pytest.mark.parametrize(
+    ("options", "start", "reset"),
+    [
+        ({"group": "g"}, None, ResetPolicy.NONE),
+        ({"group": "g", "start": "earliest"}, OffsetSpec.EARLIEST, ResetPolicy.EARLIEST),
+        ({"group": "g", "start": "latest"}, OffsetSpec.LATEST, ResetPolicy.LATEST),
+        ({}, OffsetSpec.LATEST, ResetPolicy.NONE),
+    ],
+)
+def test_a_file_says_where_a_group_begins_unless_the_command_line_does(
+    options: dict[str, Any], start: object, reset: ResetPolicy, tmp_path: Path
+) -> None:
+    path = tmp_path / "client.properties"
+    path.write_text("auto.offset.reset=none\nbootstrap.servers=b:1\n")
+    common = Common(config=path)
+    wanted, config = wanted_by(Asked(topics=["t"], **options), common, now=NOW)
+    assert (wanted.start, config.fetching().reset_policy) == (start, reset)
 
 
 # -- alone ---------------------------------------------------------------------------------
@@ -198,6 +260,17 @@ async def test_in_a_group_the_start_is_for_partitions_without_a_commit() -> None
     async with grouped(shelf):
         await read(shelf, kept, group="g", start=FromEnd(2), stop=OffsetSpec.LATEST)
     assert sorted(kept.lines) == numbers(range(8, 10), range(8, 10))
+
+
+async def test_in_a_group_the_policy_of_the_file_is_for_partitions_without_a_commit() -> None:
+    shelf, kept = shelf_with(10), Kept()
+    async with grouped(shelf) as group:
+        with pytest.raises(BaseExceptionGroup) as caught:
+            await read(shelf, Kept(), group="g", reset="none", start=None)
+        await read(shelf, kept, group="g", start=None, stop=OffsetSpec.LATEST)
+        assert {tp: group.offset(tp) for tp in (T0, T1)} == {T0: 10, T1: 10}
+    assert caught.group_contains(NoOffsetError)
+    assert sorted(kept.lines) == numbers(range(10), range(10))
 
 
 async def test_a_run_that_is_cancelled_commits_what_it_printed_and_leaves() -> None:

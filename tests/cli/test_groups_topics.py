@@ -1,14 +1,24 @@
 """What `kgroup groups` and `kgroup topics` ask for, and what they show."""
 
+import io
+
 import pytest
 
-from kgroup.cli.groups import Evict, evict_from, partitions_in_words
+from kgroup.cli.groups import Evict, delete_empty, evict_from, partitions_in_words
 from kgroup.cli.topics import Listing, look
+from kgroup.cli.verbs import ask_first
 from kgroup.codes import ErrorCode
-from kgroup.errors import ArgumentError, BrokerError
+from kgroup.errors import BrokerError, IllegalStateError
 from kgroup.net.log_places import Bounds
 from kgroup.types import TopicPartition
-from kgroup.wire.messages import LeaveGroupRequest, LeaveGroupResponse, MemberResponse
+from kgroup.wire.messages import (
+    DeletableGroupResult,
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    MemberResponse,
+)
 from tests.cli.stage import T0, T1, on, shelf_with
 from tests.cli.test_lag import shelf_of_group
 
@@ -34,10 +44,27 @@ async def test_members_are_evicted_by_instance_and_by_id_with_a_reason() -> None
     assert {each.reason for each in request.members} == {"moved"}
 
 
-async def test_evicting_nobody_is_a_wrong_use() -> None:
-    async with on(shelf_of_group()) as cluster:
-        with pytest.raises(ArgumentError, match="--instance ID or --member ID"):
-            await evict_from(cluster, Evict(group="g"), timeout=10)
+async def test_a_group_with_members_is_not_deleted_and_the_way_out_is_told() -> None:
+    shelf = shelf_of_group()
+    row = DeletableGroupResult(group_id="g", error_code=ErrorCode.NON_EMPTY_GROUP)
+    shelf.broker(1).on(DeleteGroupsRequest, DeleteGroupsResponse(results=(row,)))
+    async with on(shelf) as cluster:
+        with pytest.raises(
+            BrokerError, match=r"NON_EMPTY_GROUP.*`kgroup groups evict g`"
+        ) as caught:
+            await delete_empty(cluster, "g", timeout=10)
+    assert caught.value.code == ErrorCode.NON_EMPTY_GROUP
+
+
+@pytest.mark.parametrize("said", ["", "n\n"])
+def test_without_a_terminal_and_a_yes_nothing_is_done_and_the_option_is_named(
+    said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(said))
+    with pytest.raises(IllegalStateError, match="--yes"):
+        ask_first("Delete t and all records?")
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+    ask_first("Delete t and all records?")
 
 
 def test_partitions_are_told_in_few_words() -> None:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import anyio
 import pytest
 from rich.console import Console
 
@@ -13,10 +14,15 @@ from kgroup.net.group_lag import GroupLag, PartitionLag, group_lag
 from kgroup.types import OffsetAndMetadata, TopicPartition
 from kgroup.wire.consumer_protocol import MemberAssignment, encode_assignment
 from kgroup.wire.messages import (
+    ConsumerGroupDescribeDescribedGroup,
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
     DescribedGroupMember,
     DescribeGroupsDescribedGroup,
     DescribeGroupsRequest,
     DescribeGroupsResponse,
+    ListGroupsRequest,
+    ListGroupsResponse,
     OffsetFetchRequest,
     OffsetFetchResponse,
     OffsetFetchResponseGroup,
@@ -30,6 +36,12 @@ from tests.consumer.shelf import Shelf
 def shelf_of_group(owned: tuple[TopicPartition, ...] = (T0, T1)) -> Shelf:
     """Return brokers with 10 records a partition and a group whose one member owns some."""
     shelf = shelf_with(10)
+    found_on(shelf, owned)
+    return shelf
+
+
+def found_on(shelf: Shelf, owned: tuple[TopicPartition, ...] = (T0, T1)) -> None:
+    """Have the coordinator know the group."""
     member = DescribedGroupMember(
         member_id="m",
         group_instance_id="till-7",
@@ -47,7 +59,6 @@ def shelf_of_group(owned: tuple[TopicPartition, ...] = (T0, T1)) -> Shelf:
     )
     shelf.broker(1).on(DescribeGroupsRequest, DescribeGroupsResponse(groups=(row,)))
     committed(shelf, t={0: (4, 0)})
-    return shelf
 
 
 def committed(shelf: Shelf, **topics: dict[int, tuple[int, int]]) -> None:
@@ -161,6 +172,69 @@ async def test_watching_tells_how_fast_things_change() -> None:
     assert looks[0].rates(T0) is None
     assert [look.rates(T0) for look in looks[1:]] == [pytest.approx((5.0, 2.0))] * 2
     assert looks[2].rates(T1) is None
+
+
+def take_away(shelf: Shelf) -> None:
+    """Have the coordinator know no group."""
+    missing = ErrorCode.GROUP_ID_NOT_FOUND
+    dead = DescribeGroupsDescribedGroup(
+        error_code=missing,
+        group_id="g",
+        group_state="Dead",
+        protocol_type="",
+        protocol_data="",
+        members=(),
+    )
+    row = ConsumerGroupDescribeDescribedGroup(
+        error_code=missing,
+        group_id="g",
+        group_state="",
+        group_epoch=0,
+        assignment_epoch=0,
+        assignor_name="",
+        members=(),
+    )
+    broker = shelf.broker(1)
+    broker.on(DescribeGroupsRequest, DescribeGroupsResponse(groups=(dead,)))
+    broker.on(ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse(groups=(row,)))
+    broker.on(ListGroupsRequest, ListGroupsResponse(groups=()))
+
+
+async def test_watching_waits_for_a_group_that_is_not_there_and_says_so_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    shelf = shelf_with(10)
+    looks: list[Look] = []
+    take_away(shelf)
+
+    def show(look: Look) -> None:
+        looks.append(look)
+        if len(looks) == 2:
+            raise Enough
+        take_away(shelf)
+
+    async def come_twice() -> None:
+        for _ in range(2):
+            await anyio.sleep(7)
+            found_on(shelf)
+
+    async with on(shelf) as cluster, anyio.create_task_group() as tasks:
+        tasks.start_soon(come_twice)
+        with pytest.raises(Enough):
+            await watch(cluster, Asked(group="g", watch=True, interval=2.0), show, timeout=10)
+    assert [look.before for look in looks] == [None, None]
+    told = capsys.readouterr().err.splitlines()
+    assert told == ["there is no group 'g'; waiting for it"] * 2
+
+
+async def test_a_look_without_watching_waits_for_no_group() -> None:
+    shelf = shelf_with(10)
+    take_away(shelf)
+    looks: list[Look] = []
+    async with on(shelf) as cluster:
+        with pytest.raises(BrokerError, match="there is no group 'g'"):
+            await watch(cluster, Asked(group="g"), looks.append, timeout=10)
+    assert looks == []
 
 
 # -- what is shown -------------------------------------------------------------------------

@@ -31,6 +31,7 @@ def test_list_may_be_left_out(words: list[str], meant: list[str]) -> None:
         ["consume"],
         ["consume", "orders", "--value-format", "xml"],
         ["consume", "orders", "--from", "tomorrow"],
+        ["consume", "orders", "--from", "20", "--until", "10"],
         ["consume", "orders", "--group", "g", "--partition", "1"],
         ["consume", "orders", "--until", "latest", "--follow"],
         ["consume", "orders", "--max-records", "0"],
@@ -39,6 +40,7 @@ def test_list_may_be_left_out(words: list[str], meant: list[str]) -> None:
         ["groups", "sho", "g"],
         ["groups", "show"],
         ["groups", "evict"],
+        ["groups", "evict", "g"],
         ["topics", "create"],
         ["topics", "create", "t", "--partitions", "0"],
         ["topics", "create", "t", "--set", "retention.ms"],
@@ -73,3 +75,20 @@ def test_every_verb_takes_the_common_options(
     assert all(option in told for option in ("--bootstrap", "--config", "--timeout", "--json"))
     assert "--sasl" not in told
     assert "--password" not in told
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["consume", "t", "--value-format", "avro"], "raw, utf8, json, hex, base64"),
+        (["consume", "t", "--isolation", "none"], "read_uncommitted, read_committed"),
+        (["groups", "evict", "g"], "--instance or --member is needed"),
+    ],
+)
+def test_a_wrong_use_names_what_is_right(
+    words: list[str], named: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*words, "--bootstrap", "127.0.0.1:1", "--timeout", "0.1"]) == 2
+    told = " ".join(capsys.readouterr().err.replace("\u2502", " ").split())
+    assert named in told
+    assert "Value error" not in told
