@@ -152,7 +152,7 @@ class MemoryBackend:
         return CommitOutcome(outcomes)
 
     async def committed(
-        self, partitions: Collection[TopicPartition], *, timeout: float
+        self, partitions: Collection[TopicPartition], *, timeout: float, whole: bool = True
     ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
         return {
             tp: OffsetAndMetadata(self.offsets[tp]) if tp in self.offsets else None

@@ -83,9 +83,13 @@ class GroupBackend(Protocol):
         ...
 
     async def committed(
-        self, partitions: Collection[TopicPartition], *, timeout: float
+        self, partitions: Collection[TopicPartition], *, timeout: float, whole: bool = True
     ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
-        """Return the committed positions; None where nothing is committed."""
+        """Return the committed positions; None where nothing is committed.
+
+        Unless it is to be `whole`, partitions about which nothing can be said yet are left out,
+        so that nobody waits for the transaction of another.
+        """
         ...
 
     def enforce_rebalance(self, reason: str) -> None:

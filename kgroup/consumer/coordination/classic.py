@@ -197,7 +197,7 @@ class ClassicBackend:
         return await self._commits.commit(offsets)
 
     async def committed(
-        self, partitions: Collection[TopicPartition], *, timeout: float
+        self, partitions: Collection[TopicPartition], *, timeout: float, whole: bool = True
     ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
         """Return the committed positions; None where nothing is committed.
 
@@ -225,6 +225,7 @@ class ClassicBackend:
                 tuple(sorted(partitions)),
                 coordinator,
                 pause=self._settings.retry_backoff,
+                whole=whole,
             )
 
     # -- snapshots -------------------------------------------------------------------------

@@ -36,8 +36,9 @@ async def read_committed_offsets(
     coordinator: Callable[[], Awaitable[int]],
     *,
     pause: float,
+    whole: bool,
 ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
-    """Ask until every partition has an answer; the caller bounds the time.
+    """Ask until the coordinator answers; the caller bounds the time.
 
     Args:
         cluster: connections.
@@ -45,6 +46,8 @@ async def read_committed_offsets(
         partitions: what to ask for.
         coordinator: waits for the coordinator's node id.
         pause: seconds between two tries.
+        whole: whether to ask again while some partitions have no answer, such as those of an open
+            transaction; otherwise they are left out.
 
     Raises:
         UnauthorizedError, BrokerError: the coordinator refused for good.
@@ -62,8 +65,8 @@ async def read_committed_offsets(
             await anyio.sleep(pause)
             continue
         found = _read(answer, group_id)
-        if found is not None and all(tp in found for tp in partitions):
-            return {tp: found[tp] for tp in partitions}
+        if found is not None and not (whole and any(tp not in found for tp in partitions)):
+            return {tp: found[tp] for tp in partitions if tp in found}
         await anyio.sleep(pause)
 
 

@@ -194,7 +194,7 @@ class StandaloneBackend:
     # -- offsets ---------------------------------------------------------------------------
 
     async def committed(
-        self, partitions: Collection[TopicPartition], *, timeout: float
+        self, partitions: Collection[TopicPartition], *, timeout: float, whole: bool = True
     ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
         """Return the group's committed positions; None everywhere without a group.
 
@@ -212,6 +212,7 @@ class StandaloneBackend:
                 tuple(sorted(partitions)),
                 search.asker(),
                 pause=self._pause,
+                whole=whole,
             )
 
     async def commit(self, offsets: Mapping[Claim, OffsetAndMetadata]) -> CommitOutcome:

@@ -144,7 +144,9 @@ class Positioning:
         asked = [(owned, owned.position.seek) for owned in waiting]
         try:
             found = await self._gate.backend.committed(
-                [owned.tp for owned in waiting], timeout=self._settings.request_timeout
+                [owned.tp for owned in waiting],
+                timeout=self._settings.request_timeout,
+                whole=False,
             )
         except BrokerError as error:
             # What a closed topic has nothing to do with is asked again at once, without it.
@@ -163,7 +165,9 @@ class Positioning:
             self._tell()
             return
         for owned, seek in asked:
-            if self._owned.of(owned.claim) is owned and owned.tp in found:
+            if owned.tp not in found:
+                self._put_off(owned, "the coordinator has no stable offset of it yet")
+            elif self._owned.of(owned.claim) is owned:
                 self._committed(owned, seek, found[owned.tp])
         self._tell()
 
