@@ -146,7 +146,7 @@ def assemble(
         fetching=Fetching(settings, cluster, delivery.owned, positioning, pulses, sink),
         positioning=positioning,
         committing=committing,
-        auto_commit=_auto_commit(config, committing, ownership),
+        auto_commit=_auto_commit(config, committing, gate, ownership),
         calls=calls,
         ownership=ownership,
         flow=Flow(delivery, positioning, pulses, logs, sink),
@@ -159,12 +159,12 @@ def _trace(sink: Sink) -> WireJournal | None:
 
 
 def _auto_commit(
-    config: ConsumerConfig, committing: Committing, ownership: Ownership
+    config: ConsumerConfig, committing: Committing, gate: Gate, ownership: Ownership
 ) -> AutoCommit | None:
     if not config.enable_auto_commit or config.group_id is None:
         return None
     ownership.auto_commit = config.fetching().request_timeout
-    return AutoCommit(committing, config.commit_interval)
+    return AutoCommit(committing, gate, config.commit_interval)
 
 
 def _standalone(

@@ -118,7 +118,8 @@ class Ownership:
         with limit:
             if self.auto_commit is not None:
                 outcome = await self._committing.commit_done(claims)
-                log_failures("commit before revocation", outcome)
+                if self._gate.failure is None:
+                    log_failures("commit before revocation", outcome)
             await self._committing.landed(claims)
 
     def _forget(self, claims: tuple[Claim, ...]) -> None:

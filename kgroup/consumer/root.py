@@ -228,7 +228,9 @@ class Root:
     async def _unassign(self) -> None:
         parts = self._parts
         if parts.ownership.auto_commit is not None:
-            log_failures("commit at close", await parts.committing.commit_done())
+            outcome = await parts.committing.commit_done()
+            if parts.gate.failure is None:
+                log_failures("commit at close", outcome)
         await parts.committing.landed()
         for change in parts.standalone.assign(()):
             parts.ownership.settle_now(change)

@@ -1,13 +1,15 @@
 """Committing what is done, every now and then.
 
 Decides: when; and that a commit that fails is said and tried again with the next one.
-Never: covers what the newest read handed out: that is not done (the ledger knows).
+Never: covers what the newest read handed out: that is not done (the ledger knows). Goes on, or
+says anything, once the consumer cannot go on: the reason was told.
 """
 
 import anyio
 
 from kgroup.consumer.commit.commit_failures import log_failures
 from kgroup.consumer.commit.committing import Committing
+from kgroup.consumer.stock.gate import Gate
 
 __all__ = ["AutoCommit"]
 
@@ -17,16 +19,25 @@ class AutoCommit:
 
     Args:
         committing: knows what is done.
+        gate: knows whether the consumer can go on.
         interval: seconds between two commits.
     """
 
-    def __init__(self, committing: Committing, interval: float) -> None:
+    def __init__(self, committing: Committing, gate: Gate, interval: float) -> None:
         self._committing = committing
+        self._gate = gate
         self._interval = interval
 
     async def run(self) -> None:
-        """Commit until cancelled; a cause of failure is told once, until commits succeed again."""
+        """Commit until cancelled, or until the consumer cannot go on.
+
+        A cause of failure is told once, until commits succeed again.
+        """
         told: frozenset[str] = frozenset()
         while True:
             await anyio.sleep(self._interval)
-            told = log_failures("auto-commit", await self._committing.commit_done(), told=told)
+            if self._gate.failure is not None:
+                return
+            outcome = await self._committing.commit_held()
+            if self._gate.failure is None:
+                told = log_failures("auto-commit", outcome, told=told)

@@ -49,6 +49,7 @@ class Committing:
         self._delivery = delivery
         self._ledger = delivery.ledger
         self._group_id = group_id
+        self._gate = gate
         self._order = CommitOrder(gate, delivery.ledger, code)
 
     async def run(self) -> None:
@@ -98,13 +99,31 @@ class Committing:
         Args:
             claims: of these only, None for all.
         """
+        return await self._submit(self._done(claims), urgent=True).answered()
+
+    async def commit_held(self) -> CommitOutcome:
+        """Commit what is done; tell nothing about claims that ended meanwhile without a commit.
+
+        Their end is told where they ended, and nobody can commit under them any more.
+        """
+        bound = self._done(None)
+        outcome = await self._submit(bound, urgent=True).answered()
+        failed = outcome.failed()
+        over = {claim.tp for claim in bound if claim.tp in failed and self._is_over(claim)}
+        kept = {tp: each for tp, each in outcome.partitions.items() if tp not in over}
+        return CommitOutcome(kept)
+
+    def _done(self, claims: Collection[Claim] | None) -> dict[Claim, OffsetAndMetadata]:
         self._delivery.sweep()
-        bound = {
+        return {
             claim: offset
             for claim, offset in tuple(self._ledger.uncommitted())
             if claims is None or claim in claims
         }
-        return await self._submit(bound, urgent=True).answered()
+
+    def _is_over(self, claim: Claim) -> bool:
+        """Ask the keeper: what is owned here follows it when the loss is carried out."""
+        return claim not in self._gate.keeper(claim).membership.claims
 
     def _submit(
         self,
