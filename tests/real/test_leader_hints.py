@@ -23,6 +23,7 @@ async def test_a_leader_that_is_named_is_asked_without_waiting_for_metadata(
 ) -> None:
     preferred, other = kafka_cluster.nodes[:2]
     ground = await lay_ground(kafka_cluster, 1, replicas=[[preferred, other]])
+    beside = await lay_ground(kafka_cluster, 1, replicas=[[preferred]])
     await ground.fill(5)
     await away_from(ground, preferred)
     sink = MemorySink()
@@ -35,6 +36,8 @@ async def test_a_leader_that_is_named_is_asked_without_waiting_for_metadata(
         consumer.assign([ground.tp(0)])
         for offset in range(5):
             assert (await consumer.getone(timeout=20)).offset == offset
+        # So that there is a connection to the next leader, and the order tells the cause.
+        await consumer.end_offsets(beside.tp(0))
         began = len(sink.events)
         await anyio.to_thread.run_sync(elect_preferred, ground)
         ground.write(1)
