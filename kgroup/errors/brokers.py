@@ -46,18 +46,21 @@ class TlsError(ConnectionLostError):
 
 
 class NoBrokerError(TransportError):
-    """No broker could be reached.
+    """No broker could be reached, or used.
 
     Args:
         tried: address -> why it failed, in the order tried.
         seconds: how long it was tried.
+        refused: whether each of them refused us, or is not to be trusted: no matter of time.
     """
 
-    def __init__(self, tried: Mapping[str, str], seconds: float) -> None:
+    def __init__(self, tried: Mapping[str, str], seconds: float, *, refused: bool = False) -> None:
         each = "; ".join(f"{address} ({why})" for address, why in tried.items()) or "no address"
-        super().__init__(f"no broker reachable within {seconds:g} s: {each}")
+        what = "no broker can be used" if refused else f"no broker reachable within {seconds:g} s"
+        super().__init__(f"{what}: {each}")
         self.tried: dict[str, str] = dict(tried)
         self.seconds = seconds
+        self.refused = refused
 
 
 class AuthenticationError(KGroupError):

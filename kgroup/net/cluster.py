@@ -113,7 +113,8 @@ class Cluster:
         if not self._view.brokers:
             why = {**dict.fromkeys(first, "its turn did not come"), **self._trouble}
             seconds = min(timeout, max(0.1, round(self.ports.clock() - began, 1)))
-            raise NoBrokerError(why, seconds) from next(iter(self._pool.refusals.values()), None)
+            error = NoBrokerError(why, seconds, refused=self._pool.refused_by_all(first))
+            raise error from next(iter(self._pool.refusals.values()), None)
         return self._view
 
     # -- what is known ---------------------------------------------------------------------
@@ -350,8 +351,7 @@ class Cluster:
         if found is None:
             return None
         endpoint, answer = found
-        told = reaction(ApiKey.METADATA, answer.error_code)
-        self._only_bootstrap = told is Reaction.REBOOTSTRAP
+        self._only_bootstrap = reaction(ApiKey.METADATA, answer.error_code) is Reaction.REBOOTSTRAP
         if self._only_bootstrap:
             self._learned.clear()
         if answer.error_code:

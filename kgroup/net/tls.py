@@ -36,6 +36,9 @@ _HINTS: Final = {
 }
 """OpenSSL's word -> what to look at."""
 
+_UNTRUSTED: Final = frozenset({2, 18, 19, 20, 21})
+"""OpenSSL's numbers for certificates of authorities that are not known here."""
+
 
 @dataclass(frozen=True, slots=True)
 class TlsFiles:
@@ -139,7 +142,9 @@ def tls_failure(error: ssl.SSLError, host: str, port: int) -> TlsError:
 
 def _why(error: ssl.SSLError, host: str) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
-        return f"the certificate of {host!r} is not accepted: {error.verify_message}"
+        untrusted = error.verify_code in _UNTRUSTED
+        way_out = "; ssl_cafile names the authorities that are trusted" if untrusted else ""
+        return f"the certificate of {host!r} is not accepted: {error.verify_message}{way_out}"
     word = error.reason or _said(error)
     hint = _HINTS.get(word)
     return f"{hint} ({word})" if hint else word

@@ -180,6 +180,7 @@ async def test_a_cluster_that_refuses_us_everywhere_is_given_up_at_once() -> Non
     assert caught.value.tried.keys() == {broker.address for broker in cluster.brokers}
     for reason in caught.value.tried.values():
         assert reason.startswith("PLAIN: SASL_AUTHENTICATION_FAILED (58): ")
+    assert str(caught.value).startswith("no broker can be used: broker-")
     assert isinstance(caught.value.__cause__, AuthenticationError)
     assert max(len(broker.dialled_at) for broker in cluster.brokers) == 1
 
@@ -189,7 +190,7 @@ async def test_a_broker_that_is_only_down_keeps_the_others_refusal_waiting() -> 
     cluster.brokers[1].refuses = True
     wrong = by_password(SaslMechanism.PLAIN, "wrong")
     async with running(cluster, security=wrong) as found:
-        with pytest.raises(NoBrokerError, match=r"58.*refuses connections"):
+        with pytest.raises(NoBrokerError, match=r"within 5 s: .*58.*refuses connections"):
             await found.bootstrap(5)
         assert anyio.current_time() == pytest.approx(5)
 

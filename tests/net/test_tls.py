@@ -111,14 +111,16 @@ async def test_an_unknown_authority_is_not_trusted_and_told_with_the_host(
     assert caught.value.address == f"{HOST}:9093"
     reason = f"TLS: the certificate of {HOST!r} is not accepted: unable to get local issuer"
     assert caught.value.reason.startswith(reason)
+    assert caught.value.reason.endswith("; ssl_cafile names the authorities that are trusted")
 
 
 async def test_another_name_is_not_accepted_and_both_are_told(
     authority: trustme.CA, trusting: ssl.SSLContext
 ) -> None:
     async with listening(server_context(authority, "somebody.example")) as dial:
-        with pytest.raises(TlsError, match=f"Hostname mismatch.*{HOST}"):
+        with pytest.raises(TlsError, match=f"Hostname mismatch.*{HOST}") as caught:
             await said(dial, trusting)
+    assert "ssl_cafile" not in caught.value.reason
 
 
 async def test_another_name_is_accepted_when_names_are_not_compared(
