@@ -5,10 +5,11 @@ Never: imports a room, validates against a broker, reads a clock.
 KIPs: 62 (rebalance timeout), 320 (leader epochs), 345 (static members), 429 (cooperative).
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 __all__ = [
     "Cause",
@@ -30,6 +31,9 @@ __all__ = [
     "Subscription",
     "TopicPartition",
 ]
+
+_NAMED: Final = 5
+"""Partitions of a commit that its `repr` names."""
 
 
 class TopicPartition(NamedTuple):
@@ -285,6 +289,16 @@ class CommitOutcome:
     """What became of a commit, partition by partition; one bad partition never hides the others."""
 
     partitions: Mapping[TopicPartition, PartitionOutcome] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        """Return how many there are of each kind, and some that were not committed, with why."""
+        kinds = Counter(outcome.status for outcome in self.partitions.values())
+        counts = ", ".join(f"{kinds[kind]} {kind.value}" for kind in CommitStatus if kinds[kind])
+        failed = sorted(self.failed().items())
+        named = [f"{tp} {each.status.value} ({each.reason})" for tp, each in failed[:_NAMED]]
+        named += [f"{len(failed) - _NAMED} more"] if len(failed) > _NAMED else []
+        told = f": {'; '.join(named)}" if named else ""
+        return f"CommitOutcome({counts or 'nothing'}{told})"
 
     @property
     def ok(self) -> bool:

@@ -80,6 +80,15 @@ class Root:
             self._parts.gate.close()
             self._requested.set()
 
+    @property
+    def end(self) -> str | None:
+        """How far its end is: failed, closing or closed; None while it goes on."""
+        if self._ended.is_set():
+            return "closed"
+        if self._request is not None:
+            return "closing"
+        return None if self._parts.gate.failure is None else "failed"
+
     def check_running(self) -> None:
         """Raise when everything has ended; while closing, listeners may still commit.
 

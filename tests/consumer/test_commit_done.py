@@ -7,7 +7,14 @@ import pytest
 
 from kgroup.consumer import Consumer
 from kgroup.errors import CommitFailedError, ConfigError
-from kgroup.types import CommitStatus, OffsetAndMetadata, OwnershipChange
+from kgroup.types import (
+    CommitOutcome,
+    CommitStatus,
+    OffsetAndMetadata,
+    OwnershipChange,
+    PartitionOutcome,
+    TopicPartition,
+)
 from tests.consumer.entered import A, B, by_hand, entered
 from tests.consumer.test_commit_soon import full
 
@@ -63,6 +70,19 @@ async def test_a_refusal_is_raised_with_every_outcome() -> None:
         with pytest.raises(CommitFailedError) as caught:
             await stage.consumer.commit_done()
         assert caught.value.outcome.partitions[A].status is CommitStatus.REFUSED
+
+
+def test_an_outcome_is_shown_by_its_counts_and_by_what_failed() -> None:
+    good = PartitionOutcome(CommitStatus.COMMITTED, OffsetAndMetadata(5))
+    bad = PartitionOutcome(CommitStatus.REFUSED, OffsetAndMetadata(5), 22, "ILLEGAL_GENERATION")
+    rest = {TopicPartition("t", number): good for number in range(2, 500)}
+    assert repr(CommitOutcome({A: good, **rest})) == "CommitOutcome(499 committed)"
+    told = repr(CommitOutcome({A: good, B: bad, **rest}))
+    assert told == ("CommitOutcome(499 committed, 1 refused: t-1 refused (ILLEGAL_GENERATION))")
+    assert repr(CommitOutcome()) == "CommitOutcome(nothing)"
+    many = repr(CommitOutcome(dict.fromkeys(rest, bad)))
+    assert many.count("ILLEGAL_GENERATION") == 5
+    assert many.endswith("; 493 more)")
 
 
 async def test_it_needs_a_group() -> None:

@@ -13,6 +13,7 @@ from kgroup.errors import (
     AuthenticationError,
     ClosedError,
     ConfigError,
+    GroupError,
     IllegalStateError,
     NoBrokerError,
 )
@@ -242,6 +243,23 @@ class Misspelt:
 async def test_what_could_never_be_called_is_refused(argument: str, given: Any) -> None:
     with pytest.raises(ArgumentError, match=argument):
         Consumer("t", group_id="g", **{argument: given})
+
+
+async def test_a_consumer_is_shown_in_a_few_words_at_every_time_of_its_life() -> None:
+    stage = staged(full(), "t", client_id="till")
+    who = "<Consumer group_id='g' client_id='till' state="
+    shown = [repr(stage.consumer)]
+    async with stage.consumer:
+        await stage.give(A, B)
+        shown.append(repr(stage.consumer))
+        stage.group.fail(GroupError("the test ends it"))
+        await anyio.sleep(0.1)
+        shown.append(repr(stage.consumer))
+    shown.append(repr(stage.consumer))
+    assert shown[0] == f"{who}not entered>"
+    assert shown[1] == f"{who}stable partitions=2>"
+    assert shown[2].startswith(f"{who}failed ")
+    assert shown[3] == f"{who}closed partitions=0>"
 
 
 async def test_options_are_set_on_top_of_a_config() -> None:

@@ -57,6 +57,16 @@ class Life:
         self._tasks: TaskGroup | None = None
         self._closing = Closing()
 
+    def __repr__(self) -> str:
+        """Return who it is and how it stands; never an option that is secret."""
+        config, name = self._config, type(self).__name__
+        who = f"{name} group_id={config.group_id!r} client_id={config.client_id!r}"
+        if self._parts is None or self._root is None:
+            return f"<{who} state=not entered>"
+        membership = self._parts.gate.backend.membership
+        state = self._root.end or membership.state.value
+        return f"<{who} state={state} partitions={len(membership.claims)}>"
+
     async def __aenter__(self) -> Self:
         """Start everything and wait for a broker, at most `bootstrap_timeout`.
 
