@@ -267,4 +267,7 @@ class Root:
         told = request.leave is Leave.LEAVE or (request.leave is Leave.DEFAULT and not static)
         left = group is not None and group.membership.state is MemberState.LEFT and told
         reason = "closed" if failure is None else str(failure)
+        if isinstance(self._parts.gate.backend, StandaloneBackend):
+            client, group_id = self._config.client_id, self._config.group_id
+            log.info("group=%s client=%s closed reason=%s", group_id, client, reason)
         self._parts.sink.emit(MemberStopped(reason, left=left, mode=request.leave))

@@ -7,6 +7,7 @@ naming a killed coordinator for seconds.
 KIP-699 (FindCoordinator in batches).
 """
 
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
@@ -14,6 +15,7 @@ from typing import TypeVar
 from kgroup.codes import ApiKey
 from kgroup.errors import DecodeError
 from kgroup.net.cluster import Cluster, Lane
+from kgroup.net.endpoint import Endpoint
 from kgroup.net.insist import insist
 from kgroup.net.metadata import address_fault
 from kgroup.net.verdict import refusal
@@ -28,6 +30,8 @@ __all__ = [
     "find_coordinator_request",
     "with_coordinator",
 ]
+
+log = logging.getLogger(__name__)
 
 R = TypeVar("R", bound=Message)
 T = TypeVar("T")
@@ -69,6 +73,8 @@ def coordinator_of(answer: FindCoordinatorResponse, group_id: str) -> Coordinato
     fault = address_fault(found.host, found.port)
     if fault is not None or found.node_id < 0:
         raise DecodeError("FindCoordinator answer", fault or f"node {found.node_id}")
+    address = Endpoint(found.node_id, found.host, found.port).address
+    log.debug("group=%s coordinator found node=%d address=%s", group_id, found.node_id, address)
     return found
 
 

@@ -9,17 +9,25 @@ KIP-144 (growing reconnect backoff).
 
 import logging
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
 
-from kgroup.errors import AuthenticationError, ClosedError, ConnectionLostError, TlsError
+from kgroup.errors import (
+    AuthenticationError,
+    ClosedError,
+    ConnectionLostError,
+    KGroupError,
+    TlsError,
+)
 from kgroup.net.backoff import Backoff
 from kgroup.net.connection import Connection
 from kgroup.net.endpoint import Endpoint, Lane
 from kgroup.net.ports import Ports
+from kgroup.net.race import reason_of
 from kgroup.net.settings import NetSettings
 from kgroup.net.trace import ConnectionId, Trace
 
@@ -134,6 +142,8 @@ class Pool:
         connection = Connection(identity, self._settings, self._ports, self._trace, self._ended)
         self._connections[endpoint, lane] = connection
         self._tasks.start_soon(connection.run)
+        if log.isEnabledFor(logging.DEBUG):
+            self._tasks.start_soon(_tell_opened, connection)
         return connection
 
     def _ended(self, connection: Connection) -> None:
@@ -141,6 +151,7 @@ class Pool:
 
         This happens before its callers wake: one that asks again at once must find the pause.
         """
+        _tell_closed(connection)
         key = connection.identity.endpoint, connection.identity.lane
         if self._connections.get(key) is connection:
             del self._connections[key]
@@ -194,3 +205,21 @@ class Pool:
         backoff = (Backoff(initial, maximum) if rest is None else rest.backoff).failed()
         until = self._ports.clock() + backoff.pause(self._ports.dice)
         self._rests[endpoint] = _Rest(backoff, until)
+
+
+async def _tell_opened(connection: Connection) -> None:
+    """Say that the handshake is done; nothing when it comes to nothing: the end is told."""
+    with suppress(KGroupError):
+        await connection.ready()
+        who, apis = connection.identity, len(connection.versions.ranges)
+        text = "connection=%d opened node=%s address=%s lane=%s apis=%d"
+        endpoint = who.endpoint
+        log.debug(text, who.serial, endpoint.node_id, endpoint.address, who.lane.value, apis)
+
+
+def _tell_closed(connection: Connection) -> None:
+    who, failure = connection.identity, connection.failure
+    reason = "" if failure is None else reason_of(failure)
+    text = "connection=%d closed node=%s address=%s lane=%s reason=%s"
+    endpoint = who.endpoint
+    log.debug(text, who.serial, endpoint.node_id, endpoint.address, who.lane.value, reason)

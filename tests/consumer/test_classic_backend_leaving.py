@@ -1,5 +1,6 @@
 """The end of a membership: left, fenced, or closed with every broker dead, in any state."""
 
+import logging
 from collections.abc import Awaitable, Callable
 
 import anyio
@@ -26,7 +27,7 @@ from kgroup.wire.messages import (
     OffsetCommitRequest,
     SyncGroupRequest,
 )
-from tests.consumer.stage import Member, Scene, partitions, scene, settings
+from tests.consumer.stage import Member, Scene, another_waits, partitions, scene, settings
 from tests.contracts.application import until
 from tests.scripted_answers import refused
 from tests.scripted_members import GroupPhase
@@ -65,6 +66,62 @@ async def test_a_static_member_stays_unless_it_is_told_to_leave(mode: Leave, lef
         assert len(leavers(on)) == left
         assert member.backend.membership.state is S.LEFT
         assert member.application.told[-1].change.kind is ChangeKind.REVOKED
+
+
+@pytest.mark.parametrize(
+    ("instance", "mode", "told"),
+    [
+        (None, Leave.DEFAULT, True),
+        (None, Leave.REMAIN, False),
+        ("i", Leave.DEFAULT, False),
+        ("i", Leave.LEAVE, True),
+    ],
+)
+async def test_one_line_says_that_a_member_has_left_and_whether_the_group_was_told(
+    instance: str | None, mode: Leave, told: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with scene() as on:
+        member = await on.joined(settings(group_instance_id=instance))
+        name = member.member_id
+        caplog.set_level(logging.INFO, logger="kgroup")
+        await member.backend.leave(mode, "maintenance", timeout=5.0)
+    (line,) = (each.getMessage() for each in caplog.records)
+    assert line == f"group=g member={name} left told={told} reason=maintenance"
+
+
+async def test_a_member_that_goes_while_it_joins_has_told_nobody(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with scene() as on:
+        member = await on.joined()
+        await another_waits(on, member)
+        caplog.set_level(logging.INFO, logger="kgroup")
+        await member.backend.leave(Leave.REMAIN, "maintenance", timeout=5.0)
+    (line,) = (each.getMessage() for each in caplog.records)
+    assert line.endswith("left told=False reason=maintenance")
+
+
+async def test_one_line_says_that_a_member_has_unsubscribed(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with scene() as on:
+        member = await on.joined()
+        name = member.member_id
+        caplog.set_level(logging.INFO, logger="kgroup")
+        member.backend.subscribe(None)
+        await member.reaches(S.UNSUBSCRIBED)
+    (line,) = (each.getMessage() for each in caplog.records)
+    assert line == f"group=g member={name} left told=True reason=the application unsubscribed"
+
+
+async def test_a_coordinator_that_was_found_is_told_for_who_looks_closely(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.DEBUG, logger="kgroup.net.coordinator")
+    async with scene() as on:
+        await on.joined()
+    (line,) = (each.getMessage() for each in caplog.records)
+    assert line == "group=g coordinator found node=1 address=broker-1:9092"
 
 
 async def test_a_dynamic_member_that_remains_says_nothing() -> None:

@@ -262,6 +262,17 @@ async def test_a_consumer_is_shown_in_a_few_words_at_every_time_of_its_life() ->
     assert shown[3] == f"{who}closed partitions=0>"
 
 
+async def test_one_line_says_that_a_consumer_without_membership_was_closed(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO, logger="kgroup")
+    async with by_hand(full(), A, group_id=None, client_id="till"):
+        pass
+    assert [each.getMessage() for each in caplog.records] == [
+        "group=None client=till closed reason=closed"
+    ]
+
+
 async def test_options_are_set_on_top_of_a_config() -> None:
     consumer = Consumer(config=ConsumerConfig(group_id="g"), max_poll_records=3)
     assert consumer.subscription() is None

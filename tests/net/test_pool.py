@@ -1,5 +1,6 @@
 """What is said about a broker that cannot be reached."""
 
+import logging
 from contextlib import suppress
 
 import anyio
@@ -67,3 +68,41 @@ async def test_before_anybody_answered_only_the_error_tells_who_is_gone(
         with pytest.raises(NoBrokerError, match="refuses connections"):
             await cluster.bootstrap(5)
     assert caplog.records == []
+
+
+async def test_a_connection_is_told_when_it_is_opened_and_when_and_why_it_is_closed(
+    scripted: ScriptedCluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, logger="kgroup.net.pool")
+    async with running(scripted) as cluster:
+        await cluster.bootstrap(5)
+        caplog.clear()
+        await beat(cluster)
+        await beat(cluster)
+        opened = [each.getMessage() for each in caplog.records]
+        caplog.clear()
+        cluster.drop(2, Lane.FETCH)
+        (closed,) = (each.getMessage() for each in caplog.records)
+    apis = len(scripted.broker(2).versions)
+    places = [
+        f"opened node=2 address=broker-2:9092 lane={lane.value} apis={apis}" for lane in LANES
+    ]
+    assert [line.partition(" ")[2] for line in opened] == places
+    reason = "reason=the connection was dropped by its user"
+    assert closed.endswith(f"closed node=2 address=broker-2:9092 lane=fetch {reason}")
+
+
+async def test_a_connection_that_never_opened_is_told_as_closed_with_the_reason(
+    scripted: ScriptedCluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with running(scripted) as cluster:
+        await cluster.bootstrap(5)
+        caplog.set_level(logging.DEBUG, logger="kgroup.net.pool")
+        scripted.broker(2).go_down()
+        await anyio.sleep(0.1)
+        caplog.clear()
+        await beat(cluster)
+        told = [each.getMessage() for each in caplog.records if each.levelno == logging.DEBUG]
+    told = [line for line in told if "node=2" in line]
+    assert told
+    assert all(" closed " in line and "refuses connections" in line for line in told)

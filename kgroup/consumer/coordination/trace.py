@@ -10,7 +10,7 @@ from kgroup.journal import GenerationEntered, JoinIssued, Sink, StateChanged
 from kgroup.membership.events import CallListener, Send
 from kgroup.membership.step import Step
 from kgroup.membership.value import GroupMember
-from kgroup.types import ChangeKind, OwnershipChange
+from kgroup.types import ChangeKind, MemberState, OwnershipChange
 from kgroup.wire.messages import JoinGroupRequest
 
 __all__ = ["MemberTrace"]
@@ -34,6 +34,8 @@ class MemberTrace:
         cause = after.round.cause
         for row in result.rows:
             log.debug("group=%s row=%s to=%s", after.settings.group_id, row, row.to.name)
+            if row.at is MemberState.LEAVING and row.to is not row.at:
+                self._left(before, after)
             if row.to is not row.at:
                 self._sink.emit(StateChanged(row.at, row.to, row.on.value))
         if after.identity.synced and after.round.completed != before.round.completed:
@@ -43,6 +45,14 @@ class MemberTrace:
                 self._joining(after, cause.value if cause else "")
             if isinstance(effect, CallListener) and effect.change.kind is ChangeKind.LOST:
                 self._lost(after, effect.change)
+
+    def _left(self, before: GroupMember, after: GroupMember) -> None:
+        """Tell that it is out of the group; `told`: whether the coordinator was asked to let go."""
+        told = before.state is MemberState.LEAVING and before.round.ticket is not None
+        group, member = before.settings.group_id, before.identity.member_id
+        closing = after.wishes.closing
+        reason = after.release_cause().value if closing is None else closing.reason
+        log.info("group=%s member=%s left told=%s reason=%s", group, member, told, reason)
 
     def _lost(self, member: GroupMember, change: OwnershipChange) -> None:
         partitions = ", ".join(str(claim.tp) for claim in change.removed)
