@@ -14,15 +14,19 @@ if TYPE_CHECKING:
     from kgroup.consumer.reads.batch import Batch
     from kgroup.consumer.reads.record import Record, raw
     from kgroup.errors import (
+        ArgumentError,
         AuthenticationError,
+        BrokerError,
         ClosedError,
         CommitFailedError,
         ConfigError,
         CorruptRecordError,
+        DeserializationError,
         FencedError,
         GroupError,
         IllegalStateError,
         KGroupError,
+        LogTruncatedError,
         NoBrokerError,
         NoOffsetError,
         NotOwnedError,
