@@ -65,6 +65,10 @@ async def test_a_dead_coordinator_costs_no_rebalance_and_stops_no_partition_led_
 async def test_a_group_goes_on_when_all_its_brokers_come_back(
     kafka_cluster: RealKafka, tmp_path: Path
 ) -> None:
+    """aiokafka#703: no recovery after the whole cluster was down.
+
+    Required: with the brokers back on the same addresses reading resumes, without a restart.
+    """
     ground = await lay_ground(kafka_cluster, 6)
     async with group_on(ground, tmp_path, session_timeout=40.0) as group:
         await group.join("m1")

@@ -283,7 +283,11 @@ def all_at_once(kafka: RealKafka, coordinator: int) -> None:
 async def test_a_pattern_goes_on_after_its_brokers_were_away(
     kafka_cluster: RealKafka, bounce: Bounce
 ) -> None:
-    """Nobody has to ask: STABLE again, nothing given up for want of metadata, reading resumes."""
+    """aiokafka#1154 (PR#1156): a consumer stays idle after a broker restart, and shows nothing.
+
+    aiokafka#703: no recovery after the whole cluster was down. Required: membership is public and
+    STABLE again, nothing is given up for want of metadata, and reading resumes by itself.
+    """
     name, group = fresh("bounced"), fresh("group")
     ground = await make(kafka_cluster, f"{name}-a", 3)
     coordinator = await anyio.to_thread.run_sync(coordinator_of, kafka_cluster, group)
