@@ -128,10 +128,13 @@ class Locked:
     async def read(self, member: Member) -> None:
         with suppress(ClosedError):
             while True:
-                async with self.lock:
-                    for batch in (await member.consumer.getmany(timeout=0.1)).values():
-                        member.take(batch)
+                await self._turn(member)
                 await anyio.sleep(0.01)
+
+    async def _turn(self, member: Member) -> None:
+        async with self.lock:
+            for batch in (await member.consumer.getmany(timeout=0.1)).values():
+                member.take(batch)
 
     async def on_revoking(self, change: OwnershipChange) -> None:
         async with self.lock:
