@@ -5,12 +5,11 @@ import logging
 import anyio
 import pytest
 
-from kgroup.errors import AuthenticationError, GroupError
+from kgroup.errors import GroupError
 from kgroup.types import CommitStatus
-from tests.consumer.entered import A, B, Stage, by_hand, entered
-from tests.consumer.shelf import Shelf
+from tests.consumer.entered import A, B, Stage, entered
+from tests.consumer.refused import refused_in_the_middle
 from tests.consumer.test_committing import full
-from tests.net.scram_server import PASSWORD, SaslServer
 
 pytestmark = pytest.mark.anyio
 
@@ -53,18 +52,7 @@ async def test_a_commit_that_a_fatal_failure_overtakes_is_not_warned_of(
 async def test_refused_credentials_are_told_once_and_no_commit_of_ours_repeats_them(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    shelf, server = Shelf(t=1), SaslServer(PASSWORD)
-    for broker in shelf.brokers:
-        server.serve(broker)
-    who = {"sasl_username": "ada", "sasl_password": PASSWORD, "sasl_mechanism": "SCRAM-SHA-256"}
-    async with by_hand(shelf, A, security_protocol="SASL_PLAINTEXT", **who) as stage:
-        await stage.consumer.position(A)
-        server.password = "another"
-        for broker in shelf.brokers:
-            broker.hang_up()
-        with pytest.raises(AuthenticationError):
-            await stage.consumer.getone(timeout=60)
-        await anyio.sleep(60)
+    await refused_in_the_middle()
     assert warnings(caplog) == []
 
 

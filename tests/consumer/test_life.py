@@ -10,7 +10,6 @@ from kgroup.config import ConsumerConfig
 from kgroup.consumer import Consumer
 from kgroup.errors import (
     ArgumentError,
-    AuthenticationError,
     ClosedError,
     ConfigError,
     GroupError,
@@ -20,8 +19,8 @@ from kgroup.errors import (
 from kgroup.journal import MemberStarted, MemberStopped
 from kgroup.types import Leave, OwnershipChange, Subscription
 from tests.consumer.entered import A, B, by_hand, entered, staged
+from tests.consumer.refused import refused_in_the_middle
 from tests.consumer.shelf import Shelf
-from tests.net.scram_server import PASSWORD, SaslServer
 
 pytestmark = pytest.mark.anyio
 
@@ -283,17 +282,6 @@ async def test_options_are_set_on_top_of_a_config() -> None:
 async def test_a_refusal_that_ends_several_tasks_is_told_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    shelf, server = Shelf(t=1), SaslServer(PASSWORD)
-    for broker in shelf.brokers:
-        server.serve(broker)
-    who = {"sasl_username": "ada", "sasl_password": PASSWORD, "sasl_mechanism": "SCRAM-SHA-256"}
-    async with by_hand(shelf, A, security_protocol="SASL_PLAINTEXT", **who) as stage:
-        await stage.consumer.position(A)
-        server.password = "another"
-        for broker in shelf.brokers:
-            broker.hang_up()
-        with pytest.raises(AuthenticationError):
-            await stage.consumer.getone(timeout=60)
-        await anyio.sleep(60)
+    await refused_in_the_middle()
     (told,) = (each.getMessage() for each in caplog.records if each.levelno == logging.ERROR)
     assert told.startswith("the consumer cannot go on: ")

@@ -16,7 +16,6 @@ from kgroup.testing.scripted import Cut, HungUp, ScriptedBroker
 from kgroup.wire.messages import (
     ApiVersionsRequest,
     HeartbeatRequest,
-    HeartbeatResponse,
     SaslAuthenticateRequest,
     SaslAuthenticateResponse,
     SaslHandshakeRequest,
@@ -32,21 +31,6 @@ from tests.net.scram_server import (
     by_token,
 )
 from tests.net.stage import BEAT, Heard, connected
-
-
-@pytest.fixture
-def broker() -> ScriptedBroker:
-    broker = ScriptedBroker()
-    broker.on(HeartbeatRequest, HeartbeatResponse())
-    return broker
-
-
-@pytest.fixture
-def server(broker: ScriptedBroker) -> SaslServer:
-    server = SaslServer(PASSWORD)
-    server.serve(broker)
-    return server
-
 
 # -- who we are -------------------------------------------------------------------------------
 

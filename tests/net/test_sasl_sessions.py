@@ -32,21 +32,6 @@ from tests.net.scram_server import (
 )
 from tests.net.stage import BEAT, connected, running
 
-
-@pytest.fixture
-def broker() -> ScriptedBroker:
-    broker = ScriptedBroker()
-    broker.on(HeartbeatRequest, HeartbeatResponse())
-    return broker
-
-
-@pytest.fixture
-def server(broker: ScriptedBroker) -> SaslServer:
-    server = SaslServer(PASSWORD)
-    server.serve(broker)
-    return server
-
-
 # -- sessions (KIP-368) -----------------------------------------------------------------------
 
 
