@@ -10,6 +10,8 @@ from kgroup.assignors import BUILT_IN, GroupSubscription, RebalanceProtocol, ver
 from kgroup.assignors.claims import cooperative_claim, settle
 from tests.assignors.groups import after, every_assignment, groups, target
 
+pytestmark = pytest.mark.slow
+
 ASSIGNORS = list(BUILT_IN.values())
 COOPERATIVE = BUILT_IN["cooperative-sticky"]
 BOTH_STICKY = [BUILT_IN["sticky"], COOPERATIVE]

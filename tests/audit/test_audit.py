@@ -81,14 +81,14 @@ def test_random_good_runs_are_clean(seed: int, steps: int):
     assert verdict.problems == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mutation", MUTATIONS)
 @settings(deadline=None)
 @given(st.integers(0, 2**32), st.integers(0, 60))
 def test_one_mutation_of_a_random_good_run_is_found(mutation: Mutation, seed: int, steps: int):
     random = Random(seed)
     entries = RandomRun(random).go(steps)
-    broken = mutation(entries, random)
-    verdict = audit_entries(broken, truth(entries))
+    verdict = audit_entries(mutation(entries, random), truth(entries))
     assert MUTATIONS[mutation] in kinds(verdict)
     assert all(problem.lines for problem in verdict.problems)
 

@@ -19,6 +19,8 @@ from kgroup.wire.schema import Message, Request
 from tests.consumer.stage import HEARTBEAT, TOPIC, Member, Scene, partitions, scene
 from tests.contracts.application import until
 
+pytestmark = pytest.mark.slow
+
 EVERYTHING = partitions(0, 1)
 Kind = type[Request[Any]]
 

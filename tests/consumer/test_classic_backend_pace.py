@@ -14,6 +14,8 @@ from kgroup.types import OffsetAndMetadata
 from kgroup.wire.messages import HeartbeatRequest, HeartbeatResponse, JoinGroupRequest
 from tests.consumer.stage import Member, Scene, scene, settings
 
+pytestmark = pytest.mark.slow
+
 SECONDS = 6.0
 MOST = 20.0
 UNHEARD_OF = 9999
