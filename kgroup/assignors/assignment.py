@@ -5,7 +5,7 @@ Never: checks itself; `Draft.freeze` and `verify` do.
 KIPs: 429 (what still has an owner is given only in the next round).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -22,13 +22,21 @@ class GroupAssignment:
     Args:
         partitions: member id -> its partitions; a member that is missing gets nothing.
         withheld: partition -> the member that gets it once its present owner has handed it
-            back; nobody has it in this round.
+            back, None while nobody shall have it; nobody has it in this round.
+        user_data: member id -> bytes that travel with its partitions. The member sends them
+            back in its next subscription, unless the assignor encodes user data of its own.
+        rejoin_after: seconds after which the leader begins another round by itself, None for
+            never; what is withheld for a time is given then.
     """
 
-    partitions: Mapping[str, tuple[TopicPartition, ...]]
-    withheld: Mapping[TopicPartition, str] = field(default_factory=lambda: MappingProxyType({}))
+    partitions: Mapping[str, Sequence[TopicPartition]]
+    withheld: Mapping[TopicPartition, str | None] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
+    user_data: Mapping[str, bytes] = field(default_factory=lambda: MappingProxyType({}))
+    rejoin_after: float | None = None
 
-    def of(self, member_id: str) -> tuple[TopicPartition, ...]:
+    def of(self, member_id: str) -> Sequence[TopicPartition]:
         """Return what one member gets, empty when it is not mentioned."""
         return self.partitions.get(member_id, ())
 
@@ -41,7 +49,7 @@ def withhold(target: Mapping[str, Iterable[TopicPartition]], holdings: Holdings)
         holdings: who holds what now.
     """
     given: dict[str, tuple[TopicPartition, ...]] = {}
-    withheld: dict[TopicPartition, str] = {}
+    withheld: dict[TopicPartition, str | None] = {}
     for member_id, partitions in target.items():
         free: list[TopicPartition] = []
         for tp in partitions:

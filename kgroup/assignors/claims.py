@@ -12,7 +12,7 @@ generation 6. 3. A wakes and joins, claiming t-0 of generation 5; B claims it of
 The newer claim stands. With equal generations nothing can be told, and neither claim stands.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kgroup.assignors.member import Member, TopicsMetadata
@@ -34,7 +34,7 @@ class MemberClaim:
         generation_id: the generation it was given them in, None when not told.
     """
 
-    partitions: tuple[TopicPartition, ...] = ()
+    partitions: Sequence[TopicPartition] = ()
     generation_id: int | None = None
 
 

@@ -30,6 +30,8 @@ class GroupSubscription:
         members: in any order; kept sorted, static members first (see `member_order`).
         topics: metadata of at least the subscribed topics; kept are those that somebody
             subscribes to and that have partitions, sorted by name.
+        now: seconds since the epoch by the leader's clock when the round began. Another leader's
+            clock may differ, so compare it with times of minutes, not of seconds.
 
     Raises:
         AssignmentError: two members have one member id.
@@ -37,6 +39,7 @@ class GroupSubscription:
 
     members: tuple[Member, ...]
     topics: TopicsMetadata
+    now: float = 0.0
     partitions: tuple[TopicPartition, ...] = field(init=False, repr=False, compare=False)
     _by_topic: Mapping[str, tuple[TopicPartition, ...]] = field(
         init=False, repr=False, compare=False

@@ -94,7 +94,11 @@ def encode_group_assignment(
     left out no bytes at all, which some clients cannot read.
     """
     return {
-        member.member_id: encode_assignment(MemberAssignment(assignment.of(member.member_id)))
+        member.member_id: encode_assignment(
+            MemberAssignment(
+                assignment.of(member.member_id), assignment.user_data.get(member.member_id)
+            )
+        )
         for member in group.members
     }
 

@@ -5,7 +5,7 @@ Never: reads bytes; see `leader`.
 KIPs: 345 (static members come first), 881 (racks).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kgroup.types import TopicPartition
@@ -42,7 +42,8 @@ class Member:
         rack: where it runs, None when not told (KIP-881).
         owned: partitions it says it holds, unchecked; empty for an eager member.
         generation_id: the generation it was given them in, None when not told.
-        user_data: bytes its assignor put there, None without.
+        user_data: bytes its assignor put there, or those that the leader's assignor gave it last
+            (`GroupAssignment.user_data`); None without.
         version: version of its subscription.
         unreadable: why its subscription could not be read, None when it could; such a member
             subscribes to nothing.
@@ -52,7 +53,7 @@ class Member:
     topics: frozenset[str]
     group_instance_id: str | None = None
     rack: str | None = None
-    owned: tuple[TopicPartition, ...] = ()
+    owned: Sequence[TopicPartition] = ()
     generation_id: int | None = None
     user_data: bytes | None = None
     version: int = 3

@@ -17,6 +17,7 @@ from kgroup.errors.brokers import (
 )
 from kgroup.errors.group import (
     AssignmentError,
+    AssignorError,
     CommitFailedError,
     FencedError,
     GroupError,
@@ -49,6 +50,7 @@ from kgroup.errors.usage import (
 __all__ = [
     "ArgumentError",
     "AssignmentError",
+    "AssignorError",
     "AuthenticationError",
     "BrokerError",
     "ClosedError",

@@ -10,7 +10,14 @@ from kgroup.codes import error_name
 from kgroup.errors.usage import KGroupError
 from kgroup.types import CommitOutcome, Generation, TopicPartition
 
-__all__ = ["AssignmentError", "CommitFailedError", "FencedError", "GroupError", "NotOwnedError"]
+__all__ = [
+    "AssignmentError",
+    "AssignorError",
+    "CommitFailedError",
+    "FencedError",
+    "GroupError",
+    "NotOwnedError",
+]
 
 
 class GroupError(KGroupError):
@@ -43,7 +50,24 @@ class FencedError(GroupError):
 
 
 class AssignmentError(GroupError):
-    """An assignor's result, or a member's subscription, cannot be used; nothing was sent."""
+    """The partitions of a group cannot be divided; nothing was sent, and the round is tried again.
+
+    Raised by itself for what members or the coordinator did; see `AssignorError` for the rest.
+    """
+
+
+class AssignorError(AssignmentError):
+    """An assignor raised, or returned what cannot be sent; nothing was sent.
+
+    Args:
+        assignor: its name.
+        offences: what is wrong, the first few of each kind; never empty.
+    """
+
+    def __init__(self, assignor: str, offences: Sequence[str]) -> None:
+        super().__init__(f"assignor {assignor!r} {'; '.join(offences)}")
+        self.assignor = assignor
+        self.offences: tuple[str, ...] = tuple(offences)
 
 
 class NotOwnedError(KGroupError):

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 
 from kgroup.errors import DecodeError, LocalProtocolError
 from kgroup.types import TopicPartition
+from kgroup.wire.partition_runs import PartitionRuns
 
 __all__ = ["ClassicReader", "ClassicWriter", "utf16_order"]
 
@@ -85,16 +86,15 @@ class ClassicReader:
             raise self._error(f"an array of {count} elements, with {self.left} bytes left")
         return count
 
-    def partitions(self) -> list[TopicPartition]:
+    def partitions(self) -> PartitionRuns:
         """Read rows of partitions by topic; order and repetitions stay as they are."""
-        found: list[TopicPartition] = []
+        found: list[tuple[str, tuple[int, ...]]] = []
         for _ in range(self.count(SMALLEST_ROW)):
             topic = self.string()
             count = self.count(INT32.size)
             start = self._take(count * INT32.size, "partitions")
-            numbers = struct.unpack_from(f">{count}i", self._data, start)
-            found.extend(TopicPartition(topic, number) for number in numbers)
-        return found
+            found.append((topic, struct.unpack_from(f">{count}i", self._data, start)))
+        return PartitionRuns(found)
 
     def _take(self, size: int, what: str) -> int:
         start = self._at

@@ -17,7 +17,7 @@ A broker that cannot read topics and user data of one member wedges the whole gr
 leaves here that has not been written field by field from checked values.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from kgroup.errors import DecodeError, UnsupportedVersionError
@@ -54,7 +54,7 @@ class MemberSubscription:
     """
 
     topics: tuple[str, ...]
-    owned: tuple[TopicPartition, ...] = ()
+    owned: Sequence[TopicPartition] = ()
     generation_id: int | None = None
     rack: str | None = None
     user_data: bytes | None = None
@@ -70,7 +70,7 @@ class MemberAssignment:
         user_data: bytes of the assignor's own, None without.
     """
 
-    partitions: tuple[TopicPartition, ...] = ()
+    partitions: Sequence[TopicPartition] = ()
     user_data: bytes | None = None
 
 
@@ -117,7 +117,7 @@ def decode_subscription(data: bytes) -> MemberSubscription:
     user_data = reader.nullable_bytes()
     if version == 1 and not reader.left:
         version = 0
-    owned = tuple(reader.partitions()) if version >= 1 else ()
+    owned = reader.partitions() if version >= 1 else ()
     generation_id = reader.int32() if version >= 2 else -1
     rack = reader.nullable_string() if version >= 3 else None
     return MemberSubscription(

@@ -12,7 +12,7 @@ KIPs: 54 (sticky, v0), 341 (v1 adds the generation), 429 (cooperative).
 Bytes that follow are ignored in every form, as Java does.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from kgroup.types import TopicPartition
@@ -39,7 +39,7 @@ class StickyUserData:
         generation_id: the generation it held them in, None when not told.
     """
 
-    partitions: tuple[TopicPartition, ...]
+    partitions: Sequence[TopicPartition]
     generation_id: int | None
 
 
@@ -65,7 +65,7 @@ def decode_sticky_user_data(data: bytes) -> StickyUserData:
         DecodeError: neither form fits.
     """
     reader = ClassicReader(STICKY, data)
-    partitions = tuple(reader.partitions())
+    partitions = reader.partitions()
     generation_id = reader.int32() if reader.left >= INT32.size else -1
     return StickyUserData(partitions, generation_id if generation_id >= 0 else None)
 
