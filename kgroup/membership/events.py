@@ -154,11 +154,33 @@ class CommitRejected:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupInUse:
+    """What the coordinator says of a group that has no assignor in common with this member.
+
+    Args:
+        protocol_type: what kind of members it has, "consumer" for consumers.
+        assignor: the one in use, None between two generations.
+        client_ids: one per member, sorted.
+    """
+
+    protocol_type: str
+    assignor: str | None
+    client_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Answered:
-    """A group request was answered."""
+    """A group request was answered.
+
+    Args:
+        ticket: of the request.
+        response: the answer.
+        in_use: with a JoinGroup that the group's members forbid: who they are; None: not known.
+    """
 
     ticket: Ticket
     response: GroupResponse
+    in_use: GroupInUse | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,21 +5,30 @@ Never: which code does that; `kgroup.machine.reactions` and the rows do.
 KIPs: 345 (instance ids), 389 (group.max.size).
 """
 
+from collections.abc import Sequence
+
 from kgroup.codes import ApiKey, ErrorCode
 from kgroup.errors import BrokerError, FencedError, UnauthorizedError
+from kgroup.membership.events import GroupInUse
+from kgroup.membership.requests import PROTOCOL_TYPE
 from kgroup.membership.settings import MembershipSettings
 from kgroup.types import Generation
 
 __all__ = ["fenced", "not_permitted", "refused"]
 
+_SHOWN = 5
 
-def refused(settings: MembershipSettings, api: ApiKey, code: int) -> BrokerError:
+
+def refused(
+    settings: MembershipSettings, api: ApiKey, code: int, in_use: GroupInUse | None = None
+) -> BrokerError:
     """Return the error for a code that ends the membership.
 
     Args:
         settings: of the member.
         api: what was asked.
         code: the coordinator's error code.
+        in_use: the group that has no assignor in common with this member, None: not known.
     """
     group = f"group {settings.group_id!r}"
     match code:
@@ -31,17 +40,48 @@ def refused(settings: MembershipSettings, api: ApiKey, code: int) -> BrokerError
                 "the session of a dead one to end, or raise group.max.size"
             )
         case ErrorCode.INCONSISTENT_GROUP_PROTOCOL:
-            offered = ", ".join(repr(each.name) for each in settings.assignors)
-            text = (
-                f"its members have no assignor in common with this one, which offers {offered}; "
-                "set assignors so that one name is in every member's list. A group of another "
-                "type (Connect, Streams) cannot be joined at all: take another group_id"
-            )
+            text = _nothing_in_common(settings, in_use)
         case ErrorCode.INVALID_GROUP_ID:
             text = "the broker takes no such group_id"
         case _:
             return BrokerError(api.name, code, group)
     return BrokerError(api.name, code, f"{group}: {text}")
+
+
+def _nothing_in_common(settings: MembershipSettings, in_use: GroupInUse | None) -> str:
+    """Say which assignors do not meet, as far as it can be known.
+
+    A coordinator tells the assignor in use, and not what else the members would take.
+    """
+    offered = [each.name for each in settings.assignors]
+    lacking = f"its members have no assignor in common with this one, which offers {offered}"
+    if in_use is None:
+        return (
+            f"{lacking}; set assignors so that one name is in every member's list. A group of "
+            "another type (Connect, Streams) cannot be joined at all: take another group_id"
+        )
+    if in_use.protocol_type != PROTOCOL_TYPE:
+        return (
+            f"it is a group of type {in_use.protocol_type!r}, which no consumer can join; take "
+            "another group_id"
+        )
+    members = _listed(in_use.client_ids)
+    if in_use.assignor is None or in_use.assignor in offered:
+        return f"{lacking}: {members}; set assignors so that one name is in every member's list"
+    both = [*offered, in_use.assignor]
+    return (
+        f"{lacking}; {in_use.assignor!r} is in use by {members}. Add it to this one's assignors. "
+        f"To change over a running group, restart its members one by one with {both}, and when all "
+        f"have been, one by one with {offered}"
+    )
+
+
+def _listed(client_ids: Sequence[str]) -> str:
+    """Name a group's members by what their owners called them."""
+    names = sorted(set(client_ids))
+    more = ", ..." if len(names) > _SHOWN else ""
+    noun = "member" if len(client_ids) == 1 else "members"
+    return f"{len(client_ids)} {noun} (client ids: {', '.join(names[:_SHOWN])}{more})"
 
 
 def _session_timeout(settings: MembershipSettings) -> str:

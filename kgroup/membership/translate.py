@@ -51,6 +51,7 @@ def hear_answer(turn: Turn, event: Answered) -> Trigger | None:
         return _heartbeat(turn, event.response.error_code, ticket.sent_at)
     if ticket != member.round.ticket:
         return None
+    turn.in_use = event.in_use
     match event.response:
         case JoinGroupResponse():
             return _joined(turn, event.response)
@@ -367,5 +368,5 @@ def _fenced(turn: Turn) -> Trigger:
 
 def _refused(turn: Turn, api: ApiKey, code: int) -> Trigger:
     turn.cause = Cause.FAILED
-    turn.error = refused(turn.member.settings, api, code)
+    turn.error = refused(turn.member.settings, api, code, turn.in_use)
     return Trigger.REFUSED

@@ -15,6 +15,7 @@ from kgroup.membership.events import (
     AssignorDone,
     CallListener,
     Effect,
+    GroupInUse,
     GroupRequest,
     Moment,
     Send,
@@ -44,6 +45,7 @@ class Turn:
         assigned: the decoded assignment being applied.
         assignor: the assignor's result being applied.
         error: the error being applied.
+        in_use: the group that the answer being applied keeps this member out of.
     """
 
     member: GroupMember
@@ -58,6 +60,7 @@ class Turn:
     assigned: frozenset[TopicPartition] = frozenset()
     assignor: AssignorDone | None = None
     error: Exception | None = None
+    in_use: GroupInUse | None = None
 
     @property
     def now(self) -> float:

@@ -14,9 +14,10 @@ from collections.abc import Callable
 import anyio
 from anyio.abc import TaskGroup
 
+from kgroup.codes import ErrorCode
 from kgroup.consumer.coordination.interest import TopicInterest
 from kgroup.consumer.coordination.leading import Leading
-from kgroup.consumer.coordination.looking_back import remembered
+from kgroup.consumer.coordination.looking_back import in_use, remembered
 from kgroup.consumer.coordination.trace import MemberTrace
 from kgroup.errors import BrokerError, KGroupError
 from kgroup.journal import Sink
@@ -44,7 +45,7 @@ from kgroup.membership.value import GroupMember
 from kgroup.net.cluster import Cluster, Lane
 from kgroup.net.coordinator import coordinator_of
 from kgroup.types import Membership
-from kgroup.wire.messages import FindCoordinatorRequest, FindCoordinatorResponse
+from kgroup.wire.messages import FindCoordinatorRequest, FindCoordinatorResponse, JoinGroupResponse
 from kgroup.wire.schema import Request
 
 __all__ = ["Conductor"]
@@ -202,6 +203,10 @@ class Conductor:
         answer = await self._cluster.send(
             effect.node_id, asked, lane=_lane(effect), timeout=effect.timeout
         )
+        keeps_out = answer.error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+        if keeps_out and isinstance(answer, JoinGroupResponse):
+            who = await in_use(self._cluster, effect.node_id, self._settings)
+            return Answered(effect.ticket, answer, who)
         return Answered(effect.ticket, answer)
 
     async def _found(self, effect: Send, answer: FindCoordinatorResponse) -> Event:

@@ -19,14 +19,18 @@ from collections.abc import Mapping
 
 from kgroup.codes import ApiKey
 from kgroup.errors import BrokerError, DecodeError, KGroupError
-from kgroup.membership.events import Remembered
+from kgroup.membership.events import GroupInUse, Remembered
 from kgroup.membership.requests import PROTOCOL_TYPE
 from kgroup.membership.settings import MembershipSettings
 from kgroup.net.cluster import Cluster, Lane
 from kgroup.wire.consumer_protocol import decode_assignment, decode_subscription
-from kgroup.wire.messages import DescribedGroupMember, DescribeGroupsRequest
+from kgroup.wire.messages import (
+    DescribedGroupMember,
+    DescribeGroupsDescribedGroup,
+    DescribeGroupsRequest,
+)
 
-__all__ = ["assigned_counts", "remembered"]
+__all__ = ["assigned_counts", "in_use", "remembered"]
 
 log = logging.getLogger(__name__)
 
@@ -84,10 +88,41 @@ async def remembered(
     return None
 
 
+async def in_use(cluster: Cluster, node_id: int, settings: MembershipSettings) -> GroupInUse | None:
+    """Return who is in a group that has no assignor in common with this member.
+
+    Args:
+        cluster: connections.
+        node_id: the coordinator.
+        settings: of the member; they bound the time.
+
+    Returns:
+        None when that cannot be told, for whatever reason: the error is told without it.
+    """
+    group_id, timeout = settings.group_id, settings.recall_timeout
+    try:
+        found = await _described(cluster, node_id, group_id, timeout=timeout)
+    except (KGroupError, TimeoutError) as error:
+        log.debug("group=%s cannot be described: %s", group_id, error)
+        return None
+    if not found.members:
+        return None
+    names = tuple(sorted(each.client_id for each in found.members))
+    return GroupInUse(found.protocol_type, found.protocol_data or None, names)
+
+
 async def _standing(
     cluster: Cluster, node_id: int, group_id: str, *, timeout: float
 ) -> tuple[DescribedGroupMember, ...] | None:
     """Return the members of a generation that stands, None when none does."""
+    described = await _described(cluster, node_id, group_id, timeout=timeout)
+    stands = described.group_state == _STABLE and described.protocol_type == PROTOCOL_TYPE
+    return described.members if stands else None
+
+
+async def _described(
+    cluster: Cluster, node_id: int, group_id: str, *, timeout: float
+) -> DescribeGroupsDescribedGroup:
     request = DescribeGroupsRequest(groups=(group_id,))
     answer = await cluster.send(node_id, request, lane=Lane.CONTROL, timeout=timeout)
     described = next((each for each in answer.groups if each.group_id == group_id), None)
@@ -95,8 +130,7 @@ async def _standing(
         raise DecodeError("DescribeGroups answer", f"nothing about group {group_id!r}")
     if described.error_code:
         raise BrokerError(ApiKey.DESCRIBE_GROUPS.name, described.error_code, group_id)
-    stands = described.group_state == _STABLE and described.protocol_type == PROTOCOL_TYPE
-    return described.members if stands else None
+    return described
 
 
 def _asked(member: DescribedGroupMember) -> frozenset[str]:
