@@ -3,7 +3,8 @@
 from kgroup.assignors.api import Assignor, UserDataAssignor
 from kgroup.assignors.assignment import GroupAssignment
 from kgroup.assignors.cooperative_sticky import CooperativeStickyAssignor
-from kgroup.assignors.group import Draft, GroupSubscription
+from kgroup.assignors.draft import Draft
+from kgroup.assignors.group import Audience, GroupSubscription
 from kgroup.assignors.leader import (
     JoinedMember,
     describe_group,
@@ -12,25 +13,30 @@ from kgroup.assignors.leader import (
     subscribed_topics,
 )
 from kgroup.assignors.member import Member, PartitionRacks, TopicsMetadata
+from kgroup.assignors.numbering import Numbered, PartitionNumbering
 from kgroup.assignors.range import RangeAssignor
 from kgroup.assignors.rebalance_protocol import common_protocol
 from kgroup.assignors.registry import BUILT_IN, resolve
 from kgroup.assignors.roundrobin import RoundRobinAssignor
 from kgroup.assignors.sticky import StickyAssignor
 from kgroup.assignors.verify import verify
-from kgroup.errors import AssignmentError
+from kgroup.errors import AssignmentError, AssignorError
 from kgroup.types import RebalanceProtocol
 
 __all__ = [
     "BUILT_IN",
     "AssignmentError",
     "Assignor",
+    "AssignorError",
+    "Audience",
     "CooperativeStickyAssignor",
     "Draft",
     "GroupAssignment",
     "GroupSubscription",
     "JoinedMember",
     "Member",
+    "Numbered",
+    "PartitionNumbering",
     "PartitionRacks",
     "RangeAssignor",
     "RebalanceProtocol",

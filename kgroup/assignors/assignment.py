@@ -5,14 +5,16 @@ Never: checks itself; `Draft.freeze` and `verify` do.
 KIPs: 429 (what still has an owner is given only in the next round).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from array import array
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from kgroup.assignors.claims import Holdings
+from kgroup.assignors.numbering import PartitionNumbering
 from kgroup.types import TopicPartition
 
-__all__ = ["GroupAssignment", "withhold"]
+__all__ = ["GroupAssignment", "assigned", "withhold"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +22,7 @@ class GroupAssignment:
     """What every member gets.
 
     Args:
-        partitions: member id -> its partitions; a member that is missing gets nothing.
+        partitions: member id -> its partitions, for every member, also for one that gets none.
         withheld: partition -> the member that gets it once its present owner has handed it
             back, None while nobody shall have it; nobody has it in this round.
         user_data: member id -> bytes that travel with its partitions. The member sends them
@@ -41,21 +43,39 @@ class GroupAssignment:
         return self.partitions.get(member_id, ())
 
 
-def withhold(target: Mapping[str, Iterable[TopicPartition]], holdings: Holdings) -> GroupAssignment:
+def withhold(
+    target: Mapping[str, Sequence[int]], holdings: Holdings, partitions: PartitionNumbering
+) -> GroupAssignment:
     """Take from a target whatever another member has to hand back first.
 
     Args:
-        target: member id -> the partitions it shall have in the end.
+        target: every member's id -> the partitions it shall have in the end, as indices.
         holdings: who holds what now.
+        partitions: what the indices mean.
     """
-    given: dict[str, tuple[TopicPartition, ...]] = {}
+    if not holdings.disputed and not any(holdings.held.values()):
+        return assigned(target, partitions)
+    nobody = len(target)
+    owner = array("i", [nobody]) * len(partitions)
+    for place, member_id in enumerate(target):
+        for index in holdings.held.get(member_id, ()):
+            owner[index] = place
+    for index in holdings.disputed:
+        owner[index] = -1
+    given: dict[str, Sequence[TopicPartition]] = {}
     withheld: dict[TopicPartition, str | None] = {}
-    for member_id, partitions in target.items():
-        free: list[TopicPartition] = []
-        for tp in partitions:
-            if holdings.may_have(tp, member_id):
-                free.append(tp)
-            else:
-                withheld[tp] = member_id
-        given[member_id] = tuple(free)
+    for place, (member_id, indices) in enumerate(target.items()):
+        waiting = [index for index in indices if owner[index] not in (place, nobody)]
+        withheld.update((partitions[index], member_id) for index in waiting)
+        gone = set(waiting)
+        free = [index for index in indices if index not in gone] if gone else indices
+        given[member_id] = partitions.select(free)
     return GroupAssignment(MappingProxyType(given), MappingProxyType(withheld))
+
+
+def assigned(
+    target: Mapping[str, Sequence[int]], partitions: PartitionNumbering
+) -> GroupAssignment:
+    """Turn a target in indices into an assignment, withholding nothing."""
+    given = {member_id: partitions.select(indices) for member_id, indices in target.items()}
+    return GroupAssignment(MappingProxyType(given))

@@ -12,10 +12,11 @@ generation 6. 3. A wakes and joins, claiming t-0 of generation 5; B claims it of
 The newer claim stands. With equal generations nothing can be told, and neither claim stands.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from kgroup.assignors.member import Member, TopicsMetadata
+from kgroup.assignors.member import Member
+from kgroup.assignors.numbering import PartitionNumbering
 from kgroup.errors import DecodeError
 from kgroup.types import TopicPartition
 from kgroup.wire.user_data import decode_cooperative_user_data, decode_sticky_user_data
@@ -40,21 +41,16 @@ class MemberClaim:
 
 @dataclass(frozen=True, slots=True)
 class Holdings:
-    """The claims of a group, settled.
+    """The claims of a group, settled; partitions are given by their place in the group's order.
 
     Args:
-        owner: partition -> the member with the newest claim.
-        disputed: partition -> the members that claim it in the same, newest generation.
+        held: member id -> what it holds: its claims that stand, each partition once.
+        disputed: partition -> the members that claim it in the same, newest generation; nobody
+            holds it.
     """
 
-    owner: Mapping[TopicPartition, str]
-    disputed: Mapping[TopicPartition, frozenset[str]]
-
-    def may_have(self, partition: TopicPartition, member_id: str) -> bool:
-        """Whether nobody else has to hand the partition back before this member may have it."""
-        if partition in self.disputed:
-            return False
-        return self.owner.get(partition, member_id) == member_id
+    held: Mapping[str, list[int]]
+    disputed: Mapping[int, frozenset[str]]
 
 
 def stated_claim(member: Member) -> MemberClaim:
@@ -92,29 +88,41 @@ def cooperative_claim(member: Member) -> MemberClaim:
     return MemberClaim(member.owned, generation_id)
 
 
-def settle(claims: Mapping[str, MemberClaim], topics: TopicsMetadata) -> Holdings:
+def settle(claims: Mapping[str, MemberClaim], partitions: PartitionNumbering) -> Holdings:
     """Decide whose claims stand.
 
     Args:
         claims: member id -> its claim; the order does not matter.
-        topics: what exists; other claims are ignored.
+        partitions: what exists; other claims are ignored.
     """
-    owner: dict[TopicPartition, str] = {}
-    newest: dict[TopicPartition, int] = {}
-    disputed: dict[TopicPartition, set[str]] = {}
-    for member_id, claim in claims.items():
+    held = {who: partitions.indices_of(claim.partitions) for who, claim in claims.items()}
+    contested = _claimed_twice(held.values(), len(partitions))
+    if not contested:
+        return Holdings(held, {})
+    newest: dict[int, tuple[int, set[str]]] = {}
+    for who, claim in claims.items():
         generation = NO_GENERATION if claim.generation_id is None else claim.generation_id
-        for tp in claim.partitions:
-            known = topics.get(tp.topic)
-            if known is None or tp.partition not in known:
-                continue
-            rival = newest.get(tp)
-            if rival is None or generation > rival:
-                owner[tp] = member_id
-                newest[tp] = generation
-                disputed.pop(tp, None)
-            elif generation == rival and owner[tp] != member_id:
-                disputed.setdefault(tp, {owner[tp]}).add(member_id)
-    for tp in disputed:
-        del owner[tp]
-    return Holdings(owner, {tp: frozenset(members) for tp, members in disputed.items()})
+        for index in contested.intersection(held[who]):
+            known, claimants = newest.get(index, (generation, set()))
+            if generation > known:
+                newest[index] = generation, {who}
+            elif generation == known:
+                newest[index] = known, claimants | {who}
+    for who, indices in held.items():
+        if not contested.isdisjoint(indices):
+            won = [at for at in contested.intersection(indices) if newest[at][1] == {who}]
+            held[who] = sorted({*won, *(at for at in indices if at not in contested)})
+    disputed = {at: frozenset(who) for at, (_, who) in sorted(newest.items()) if len(who) > 1}
+    return Holdings(held, disputed)
+
+
+def _claimed_twice(claimed: Iterable[Sequence[int]], count: int) -> set[int]:
+    """Return what is claimed more than once, by several members or by one."""
+    seen = bytearray(count)
+    twice: set[int] = set()
+    for indices in claimed:
+        for index in indices:
+            if seen[index]:
+                twice.add(index)
+            seen[index] = 1
+    return twice

@@ -1,4 +1,4 @@
-"""The group as an assignor sees it, and the draft on which it writes its answer.
+"""The group as an assignor sees it.
 
 Decides: which partitions are there to give, who may have them, and in which order both are
 listed, so that equal groups give equal assignments on every leader.
@@ -6,20 +6,32 @@ Never: depends on the order in which members or topics were described.
 KIPs: 54, 345, 429, 881.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from kgroup.assignors.assignment import GroupAssignment, withhold
-from kgroup.assignors.claims import settle, stated_claim
+from kgroup.assignors.draft import Draft
 from kgroup.assignors.member import Member, PartitionRacks, TopicsMetadata, member_order
+from kgroup.assignors.numbering import Numbered, PartitionNumbering
 from kgroup.errors import AssignmentError
-from kgroup.types import RebalanceProtocol, TopicPartition
-from kgroup.wire.classic_bytes import utf16_order
+from kgroup.types import TopicPartition
 
-__all__ = ["Draft", "GroupSubscription"]
+__all__ = ["Audience", "GroupSubscription"]
 
 UNKNOWN = PartitionRacks()
+
+
+@dataclass(frozen=True, slots=True)
+class Audience:
+    """Topics that the same members subscribe to.
+
+    Args:
+        members: the subscribers, in the order of the group.
+        topics: their names, in order.
+    """
+
+    members: tuple[Member, ...]
+    topics: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +45,11 @@ class GroupSubscription:
         now: seconds since the epoch by the leader's clock when the round began. Another leader's
             clock may differ, so compare it with times of minutes, not of seconds.
 
+    Attributes:
+        partitions: everything there is to give, in order; a sequence that also knows the place
+            of each partition.
+        audiences: the topics by who subscribes to them, in the order of their first topics.
+
     Raises:
         AssignmentError: two members have one member id.
     """
@@ -40,35 +57,25 @@ class GroupSubscription:
     members: tuple[Member, ...]
     topics: TopicsMetadata
     now: float = 0.0
-    partitions: tuple[TopicPartition, ...] = field(init=False, repr=False, compare=False)
-    _by_topic: Mapping[str, tuple[TopicPartition, ...]] = field(
-        init=False, repr=False, compare=False
-    )
+    partitions: PartitionNumbering = field(init=False, repr=False, compare=False)
+    audiences: tuple[Audience, ...] = field(init=False, repr=False, compare=False)
     _subscribers: Mapping[str, tuple[Member, ...]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         members = tuple(sorted(self.members, key=member_order))
-        if len({member.member_id for member in members}) != len(members):
-            ids = [member.member_id for member in members]
-            twice = sorted({member_id for member_id in ids if ids.count(member_id) > 1})
-            raise AssignmentError(f"the coordinator listed a member id twice: {twice}")
-        subscribers: dict[str, list[Member]] = {}
-        for member in members:
-            for topic in member.topics:
-                if self.topics.get(topic):
-                    subscribers.setdefault(topic, []).append(member)
-        names = sorted(subscribers, key=utf16_order)
-        topics = {name: self.topics[name] for name in names}
-        by_topic = {
-            name: tuple(TopicPartition(name, number) for number in sorted(numbers))
-            for name, numbers in topics.items()
-        }
+        _refuse_twins(members)
+        subscribers = _subscribers(members, self.topics)
+        partitions = PartitionNumbering({topic: self.topics[topic] for topic in subscribers})
         fix = object.__setattr__  # a frozen value may be completed only while it is made
         fix(self, "members", members)
-        fix(self, "topics", MappingProxyType(topics))
-        fix(self, "partitions", tuple(tp for tps in by_topic.values() for tp in tps))
-        fix(self, "_by_topic", by_topic)
-        fix(self, "_subscribers", {name: tuple(subscribers[name]) for name in names})
+        fix(
+            self,
+            "topics",
+            MappingProxyType({name: self.topics[name] for name in partitions.topics}),
+        )
+        fix(self, "partitions", partitions)
+        fix(self, "audiences", _audiences(partitions.topics, subscribers))
+        fix(self, "_subscribers", subscribers)
 
     @property
     def subscribed_topics(self) -> frozenset[str]:
@@ -80,9 +87,9 @@ class GroupSubscription:
         """Members whose subscription could not be read; they get nothing."""
         return tuple(member for member in self.members if member.unreadable is not None)
 
-    def partitions_of(self, topic: str) -> tuple[TopicPartition, ...]:
+    def partitions_of(self, topic: str) -> Numbered:
         """Return the partitions of a topic by number, empty when there is nothing to give."""
-        return self._by_topic.get(topic, ())
+        return self.partitions.select(self.partitions.span(topic))
 
     def subscribers(self, topic: str) -> tuple[Member, ...]:
         """Return who may have the topic's partitions: static members first, then by id."""
@@ -90,7 +97,7 @@ class GroupSubscription:
 
     def has(self, partition: TopicPartition) -> bool:
         """Whether the partition exists and somebody subscribes to its topic."""
-        return partition.partition in self.topics.get(partition.topic, ())
+        return partition in self.partitions
 
     def rack_of(self, partition: TopicPartition) -> str | None:
         """Return the rack of the partition's leader, None when not known."""
@@ -100,75 +107,63 @@ class GroupSubscription:
         """Return the racks of all replicas of the partition, empty when not known."""
         return self._racks(partition).replicas
 
-    def draft(self) -> "Draft":
+    def replica_racks(self) -> list[frozenset[str]]:
+        """Return the racks of all replicas, by a partition's place in `partitions`."""
+        return [
+            self.topics[topic][number].replicas
+            for topic, numbers in zip(self.partitions.topics, self.partitions.numbers, strict=True)
+            for number in numbers
+        ]
+
+    def draft(self) -> Draft:
         """Return an empty assignment to write on."""
-        return Draft(self)
+        return Draft(self.members, self.partitions)
 
     def _racks(self, partition: TopicPartition) -> PartitionRacks:
         return self.topics.get(partition.topic, {}).get(partition.partition, UNKNOWN)
 
 
-class Draft:
-    """An assignment being made; refuses at once what cannot be part of it.
+def _refuse_twins(members: Sequence[Member]) -> None:
+    ids = [member.member_id for member in members]
+    if len(set(ids)) != len(ids):
+        twice = sorted({member_id for member_id in ids if ids.count(member_id) > 1})
+        raise AssignmentError(f"the coordinator listed a member id twice: {twice}")
 
-    Args:
-        group: whom and what it is about.
+
+def _subscribers(
+    members: Sequence[Member], topics: TopicsMetadata
+) -> dict[str, tuple[Member, ...]]:
+    """Return topic -> its subscribers; topics with the same subscribers share one tuple.
+
+    Members with equal subscriptions are looked at once, so that a group of thousands with
+    hundreds of topics each costs as much as its distinct subscriptions.
     """
+    places: dict[frozenset[str], list[int]] = {}
+    for place, member in enumerate(members):
+        places.setdefault(member.topics, []).append(place)
+    alike = list(places.values())
+    wanting: dict[str, list[int]] = {}
+    for kind, names in enumerate(places):
+        for topic in names:
+            wanting.setdefault(topic, []).append(kind)
+    shared: dict[tuple[int, ...], tuple[Member, ...]] = {}
+    found: dict[str, tuple[Member, ...]] = {}
+    for topic, kinds in wanting.items():
+        if not topics.get(topic):
+            continue
+        key = tuple(kinds)
+        if key not in shared:
+            together = sorted(place for kind in kinds for place in alike[kind])
+            shared[key] = tuple(members[place] for place in together)
+        found[topic] = shared[key]
+    return found
 
-    def __init__(self, group: GroupSubscription) -> None:
-        self._group = group
-        self._given: dict[str, list[TopicPartition]] = {m.member_id: [] for m in group.members}
-        self._owner: dict[TopicPartition, Member] = {}
 
-    def give(self, partition: TopicPartition, *, to: Member) -> None:
-        """Give a partition to a member.
-
-        Raises:
-            AssignmentError: it does not exist, has been given, or the member does not subscribe
-                to its topic or is not in the group.
-        """
-        if not self._group.has(partition):
-            raise AssignmentError(f"{partition} is not a partition of a subscribed topic")
-        if to.member_id not in self._given:
-            raise AssignmentError(f"{partition} given to {to.member_id!r}, who is not a member")
-        if partition.topic not in to.topics:
-            raise AssignmentError(
-                f"{partition} given to {to.member_id!r}, which does not subscribe to its topic"
-            )
-        earlier = self._owner.get(partition)
-        if earlier is not None:
-            raise AssignmentError(
-                f"{partition} given to {to.member_id!r}, but {earlier.member_id!r} has it already"
-            )
-        self._owner[partition] = to
-        self._given[to.member_id].append(partition)
-
-    def load(self, member: Member) -> int:
-        """Return how many partitions the member has been given so far."""
-        return len(self._given[member.member_id])
-
-    def owner(self, partition: TopicPartition) -> Member | None:
-        """Return who has been given the partition, None while nobody has."""
-        return self._owner.get(partition)
-
-    def freeze(self, protocol: RebalanceProtocol = RebalanceProtocol.EAGER) -> GroupAssignment:
-        """Return the finished assignment.
-
-        Args:
-            protocol: with COOPERATIVE, what another member still holds is withheld until that
-                member has handed it back; the draft itself has to be complete either way.
-
-        Raises:
-            AssignmentError: some partition was given to nobody.
-        """
-        missing = [tp for tp in self._group.partitions if tp not in self._owner]
-        if missing:
-            shown = ", ".join(str(tp) for tp in missing[:5])
-            raise AssignmentError(f"{len(missing)} partitions were given to nobody: {shown}")
-        target = {member_id: tuple(tps) for member_id, tps in self._given.items()}
-        match protocol:
-            case RebalanceProtocol.EAGER:
-                return GroupAssignment(MappingProxyType(target))
-            case RebalanceProtocol.COOPERATIVE:
-                claims = {m.member_id: stated_claim(m) for m in self._group.members}
-                return withhold(target, settle(claims, self._group.topics))
+def _audiences(
+    topics: Iterable[str], subscribers: Mapping[str, tuple[Member, ...]]
+) -> tuple[Audience, ...]:
+    found: dict[int, tuple[tuple[Member, ...], list[str]]] = {}
+    for topic in topics:  # equal subscribers are one tuple, so its identity tells them apart
+        members = subscribers[topic]
+        found.setdefault(id(members), (members, []))[1].append(topic)
+    return tuple(Audience(members, tuple(names)) for members, names in found.values())

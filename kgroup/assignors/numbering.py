@@ -18,6 +18,8 @@ from kgroup.wire.partition_runs import PartitionRuns
 
 __all__ = ["Numbered", "PartitionNumbering"]
 
+NOWHERE = (0, 0)  # start and count of a topic that is not there
+
 
 class PartitionNumbering(Sequence[TopicPartition]):
     """The partitions of some topics in order; the place in that order is a partition's index.
@@ -31,7 +33,7 @@ class PartitionNumbering(Sequence[TopicPartition]):
         numbers: per topic, its partition numbers in order.
     """
 
-    __slots__ = ("_places", "_rank", "numbers", "starts", "topics")
+    __slots__ = ("_bounds", "_places", "_rank", "numbers", "starts", "topics")
 
     def __init__(self, counts: Mapping[str, Iterable[int]]) -> None:
         ordered = {topic: _in_order(counts[topic]) for topic in sorted(counts, key=utf16_order)}
@@ -42,6 +44,10 @@ class PartitionNumbering(Sequence[TopicPartition]):
             starts.append(starts[-1] + len(found))
         self.starts: tuple[int, ...] = tuple(starts)
         self._rank = {topic: rank for rank, topic in enumerate(self.topics)}
+        self._bounds = {
+            topic: (start, len(found))
+            for topic, start, found in zip(self.topics, starts, self.numbers, strict=False)
+        }
         self._places = {  # only of topics whose numbers have gaps
             topic: {number: place for place, number in enumerate(found)}
             for topic, found in zip(self.topics, self.numbers, strict=True)
@@ -61,20 +67,27 @@ class PartitionNumbering(Sequence[TopicPartition]):
         """Return the indices of those partitions that are here, in the order given."""
         if isinstance(partitions, Numbered) and partitions.numbering is self:
             return list(partitions.indices)
-        bounds = {
-            topic: (self.starts[rank], self.starts[rank + 1] - self.starts[rank])
-            for topic, rank in self._rank.items()
-        }
         if self._places:
             return [at for tp in partitions if (at := self._index(tp)) is not None]
         if isinstance(partitions, PartitionRuns):
-            return _indices_of_runs(partitions, bounds)
-        nowhere = (0, 0)
+            return _indices_of_runs(partitions, self._bounds)
+        bounds, nowhere = self._bounds, NOWHERE
         return [
-            start_count[0] + number
+            span[0] + number
             for topic, number in partitions
-            if 0 <= number < (start_count := bounds.get(topic, nowhere))[1]
+            if 0 <= number < (span := bounds.get(topic, nowhere))[1]
         ]
+
+    def topics_of(self, indices: Sequence[int]) -> set[str]:
+        """Return the topics that some partitions are of; fast when the indices are in order."""
+        found: set[str] = set()
+        begin, end = 0, 0
+        for index in indices:
+            if not begin <= index < end:
+                rank = bisect_right(self.starts, index) - 1
+                begin, end = self.starts[rank], self.starts[rank + 1]
+                found.add(self.topics[rank])
+        return found
 
     def partition_numbers(self) -> "array[int]":
         """Return, per index, the number of that partition in its topic."""
@@ -106,7 +119,9 @@ class PartitionNumbering(Sequence[TopicPartition]):
             yield from map(TopicPartition, repeat(topic), numbers)
 
     def __contains__(self, tp: object) -> bool:
-        return isinstance(tp, tuple) and len(tp) == 2 and self._index(TopicPartition(*tp)) is not None
+        return (
+            isinstance(tp, tuple) and len(tp) == 2 and self._index(TopicPartition(*tp)) is not None
+        )
 
     @overload
     def __getitem__(self, index: int) -> TopicPartition: ...
@@ -125,10 +140,11 @@ class PartitionNumbering(Sequence[TopicPartition]):
         Raises:
             ValueError: it is not here.
         """
-        at = self._index(TopicPartition(*value)) if isinstance(value, tuple) else None
-        if at is None or at not in range(len(self))[start:stop]:
-            raise ValueError(f"{value} is not among these partitions")
-        return at
+        if isinstance(value, tuple) and len(value) == 2:
+            at = self._index(TopicPartition(*value))
+            if at is not None and at in range(len(self))[start:stop]:
+                return at
+        raise ValueError(f"{value} is not among these partitions")
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, PartitionNumbering):
@@ -212,12 +228,10 @@ def _in_order(numbers: Iterable[int]) -> Sequence[int]:
     return tuple(found)
 
 
-def _indices_of_runs(
-    partitions: PartitionRuns, bounds: Mapping[str, tuple[int, int]]
-) -> list[int]:
+def _indices_of_runs(partitions: PartitionRuns, bounds: Mapping[str, tuple[int, int]]) -> list[int]:
     indices: list[int] = []
     for topic, numbers in partitions.runs():
-        start, count = bounds.get(topic, (0, 0))
+        start, count = bounds.get(topic, NOWHERE)
         if len(numbers) == 1:
             if 0 <= numbers[0] < count:
                 indices.append(start + numbers[0])

@@ -1,42 +1,58 @@
-"""Round-robin: partitions in order, members in turn.
+"""Round-robin: all partitions in order, dealt to the members in turn.
 
-Decides: which subscriber is next.
+Decides: whose turn it is.
 Never: looks at racks or at what members held.
+
+Partitions of topics with the same subscribers are dealt in one go: with k subscribers each gets
+every k-th of them, which is a range.
 """
 
 from bisect import bisect_left
-from types import MappingProxyType
+from itertools import chain, groupby
 from typing import ClassVar
 
-from kgroup.assignors.assignment import GroupAssignment
+from kgroup.assignors.assignment import GroupAssignment, assigned
 from kgroup.assignors.group import GroupSubscription
-from kgroup.types import RebalanceProtocol, TopicPartition
+from kgroup.assignors.member import Member
+from kgroup.types import RebalanceProtocol
 
 __all__ = ["RoundRobinAssignor"]
 
 
 class RoundRobinAssignor:
-    """Deal the partitions of all topics out in turn, skipping who does not subscribe."""
+    """Deal out partitions in a circle, passing over members that do not subscribe."""
 
     name: ClassVar[str] = "roundrobin"
     supported_protocols: ClassVar[tuple[RebalanceProtocol, ...]] = (RebalanceProtocol.EAGER,)
 
     def assign(self, group: GroupSubscription) -> GroupAssignment:
-        """Divide the partitions.
+        """Divide the partitions."""
+        place = {member.member_id: at for at, member in enumerate(group.members)}
+        hands: list[list[range]] = [[] for _ in group.members]
+        turn = 0
+        for subscribers, stretch in _stretches(group):
+            able = [place[member.member_id] for member in subscribers]
+            first = bisect_left(able, turn)
+            for dealt, index in enumerate(stretch[: len(able)]):
+                hands[able[(first + dealt) % len(able)]].append(
+                    range(index, stretch.stop, len(able))
+                )
+            turn = able[(first + len(stretch) - 1) % len(able)] + 1
+        target = {
+            member.member_id: hand[0] if len(hand) == 1 else list(chain.from_iterable(hand))
+            for member, hand in zip(group.members, hands, strict=True)
+        }
+        return assigned(target, group.partitions)
 
-        A pointer goes round all members; for each partition it moves to the next subscriber.
-        """
-        place = {member.member_id: index for index, member in enumerate(group.members)}
-        given: dict[str, list[TopicPartition]] = {member_id: [] for member_id in place}
-        pointer = 0
-        for topic in group.topics:
-            able = group.subscribers(topic)
-            places = [place[member.member_id] for member in able]
-            turn = bisect_left(places, pointer)
-            for tp in group.partitions_of(topic):
-                turn %= len(able)
-                given[able[turn].member_id].append(tp)
-                pointer = places[turn] + 1
-                turn += 1
-            pointer %= len(group.members)
-        return GroupAssignment(MappingProxyType({m: tuple(tps) for m, tps in given.items()}))
+
+def _stretches(group: GroupSubscription) -> list[tuple[tuple[Member, ...], range]]:
+    """Return (subscribers, indices) of neighbouring topics that the same members subscribe to."""
+    span = group.partitions.span
+    found: list[tuple[tuple[Member, ...], range]] = []
+    for _, alike in groupby(
+        group.partitions.topics, key=lambda topic: id(group.subscribers(topic))
+    ):
+        topics = list(alike)
+        whole = range(span(topics[0]).start, span(topics[-1]).stop)
+        found.append((group.subscribers(topics[0]), whole))
+    return found

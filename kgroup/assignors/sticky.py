@@ -6,10 +6,9 @@ KIPs: 54, 341.
 """
 
 from collections.abc import Sequence
-from types import MappingProxyType
 from typing import ClassVar
 
-from kgroup.assignors.assignment import GroupAssignment
+from kgroup.assignors.assignment import GroupAssignment, assigned
 from kgroup.assignors.claims import settle, sticky_claim
 from kgroup.assignors.group import GroupSubscription
 from kgroup.assignors.sticky_target import plan_sticky
@@ -29,8 +28,8 @@ class StickyAssignor:
     def assign(self, group: GroupSubscription) -> GroupAssignment:
         """Divide the partitions."""
         claims = {member.member_id: sticky_claim(member) for member in group.members}
-        target = plan_sticky(group, settle(claims, group.topics))
-        return GroupAssignment(MappingProxyType(target))
+        target = plan_sticky(group, settle(claims, group.partitions))
+        return assigned(target, group.partitions)
 
     def encode_user_data(
         self, owned: Sequence[TopicPartition], generation_id: int | None

@@ -22,8 +22,8 @@ __all__ = ["plan_unequal"]
 
 def plan_unequal(
     group: GroupSubscription, holdings: Holdings, walk: Sequence[Member]
-) -> dict[str, list[TopicPartition]]:
-    """Return member id -> its partitions.
+) -> dict[str, list[int]]:
+    """Return member id -> indices of its partitions, in order.
 
     Args:
         group: partitions, subscribers and racks.
@@ -49,7 +49,8 @@ def plan_unequal(
         dealing = _Dealing(group, walk, flow.held[index], racks=racks)
         for member, tps in dealing.deal(group.partitions_of(topic), owned[index]).items():
             given[member].extend(tps)
-    return {member.member_id: given[index] for index, member in enumerate(walk)}
+    indices_of = group.partitions.indices_of
+    return {m.member_id: sorted(indices_of(given[index])) for index, m in enumerate(walk)}
 
 
 def _owned_by_topic(
@@ -60,10 +61,11 @@ def _owned_by_topic(
         topic: {member.member_id for member in group.subscribers(topic)} for topic in group.topics
     }
     rows: list[dict[int, list[TopicPartition]]] = []
+    owners = {group.partitions[at]: who for who, held in holdings.held.items() for at in held}
     for topic in group.topics:
         row: dict[int, list[TopicPartition]] = {}
         for tp in group.partitions_of(topic):
-            owner = holdings.owner.get(tp)
+            owner = owners.get(tp)
             if owner in able[topic]:
                 row.setdefault(place[owner], []).append(tp)
         rows.append(dict(sorted(row.items())))

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kgroup.assignors import GroupAssignment, GroupSubscription, Member, PartitionRacks
-from kgroup.assignors.claims import cooperative_claim, settle, sticky_claim
+from kgroup.assignors.claims import cooperative_claim, sticky_claim
 from kgroup.types import TopicPartition
 
 Line = dict[str, Any]
@@ -46,18 +46,33 @@ def target(assignment: GroupAssignment) -> dict[str, set[TopicPartition]]:
     """What everybody has in the end: with what is withheld in this round."""
     ends = as_sets(assignment.partitions)
     for tp, member_id in assignment.withheld.items():
+        assert member_id is not None
         ends[member_id].add(tp)
     return ends
 
 
 def owners(line: Line) -> dict[TopicPartition, str]:
-    """Who owns what, as the vectors count moves: the newest claimant that still subscribes."""
+    """Who owns what, as the vectors count moves: the newest claimant, if it still subscribes.
+
+    Written from the vectors' README, not from the product: only the reading of claims is shared.
+    """
     described = group(line)
     claim = sticky_claim if line["assignor"] == "sticky" else cooperative_claim
-    claims = {m.member_id: claim(m) for m in described.members}
+    generations: dict[TopicPartition, dict[str, int]] = {}
+    for each in described.members:
+        said = claim(each)
+        for tp in said.partitions:
+            generation = -1 if said.generation_id is None else said.generation_id
+            generations.setdefault(tp, {})[each.member_id] = generation
     topics = {m.member_id: m.topics for m in described.members}
-    settled = settle(claims, described.topics)
-    return {tp: who for tp, who in settled.owner.items() if tp.topic in topics[who]}
+    found = {}
+    for tp, by_member in generations.items():
+        newest = max(by_member.values())
+        claimants = [who for who, generation in by_member.items() if generation == newest]
+        exists = any(row["partition"] == tp.partition for row in line["topics"].get(tp.topic, ()))
+        if exists and len(claimants) == 1 and tp.topic in topics[claimants[0]]:
+            found[tp] = claimants[0]
+    return found
 
 
 def score(assignment: GroupAssignment) -> int:

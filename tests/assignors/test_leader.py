@@ -14,7 +14,7 @@ from kgroup.assignors import (
     subscribed_topics,
     verify,
 )
-from kgroup.errors import AssignmentError
+from kgroup.errors import AssignmentError, AssignorError
 from kgroup.wire.consumer_protocol import (
     MemberSubscription,
     decode_assignment,
@@ -101,25 +101,68 @@ def two_members(**owned):
     ("given", "message"),
     [
         ({"c": "t-0 t-1 u-0"}, "'mine' named 'c', who is not a member"),
-        ({"a": "t-0 t-1 u-0 t-2"}, "gave what does not exist t-2"),
+        ({"a": "t-0 t-1 u-0"}, "'mine' has no entry, not even an empty one, for 'b'"),
+        ({"a": "t-0 t-1 u-0 t-2", "b": ""}, "gave what does not exist t-2"),
         ({"a": "t-0 u-0", "b": "t-0 t-1"}, "gave more than once t-0"),
         ({"a": "t-0 t-0 u-0", "b": "t-1"}, "gave more than once t-0"),
         ({"a": "t-0 t-1", "b": "u-0"}, "gave 'b' what it does not subscribe to u-0"),
         ({"a": "t-0", "b": "t-1"}, "gave to nobody, and did not list as withheld, u-0"),
+        (
+            {"a": "t-0 t-0 x-1", "b": "u-0"},
+            "exist x-1; gave 'b' .* to u-0; gave more than once t-0; gave to nobody, .* t-1",
+        ),
     ],
 )
 @pytest.mark.parametrize("protocol", [EAGER, COOPERATIVE])
 def test_an_assignment_that_is_not_whole_is_not_sent(given, message, protocol):
     assignment = GroupAssignment({who: tps(names) for who, names in given.items()})
-    with pytest.raises(AssignmentError, match=message):
+    with pytest.raises(AssignorError, match=message) as refused:
         verify(two_members(), assignment, assignor="mine", protocol=protocol)
+    assert refused.value.assignor == "mine"
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"withheld": {tp("u-0"): "z"}}, "named 'z', who is not a member"),
+        ({"withheld": {tp("u-7"): None}}, "gave what does not exist u-7"),
+        ({"withheld": {tp("t-0"): None}}, "gave more than once t-0"),
+        ({"user_data": {"z": b""}}, "named 'z', who is not a member"),
+        ({"user_data": {"a": "text"}}, "user data for 'a' that is not bytes: 'text'"),
+        ({"rejoin_after": 0}, "wants to rejoin after 0, not a positive number"),
+        ({"rejoin_after": float("nan")}, "wants to rejoin after nan"),
+        ({"rejoin_after": "soon"}, "wants to rejoin after 'soon'"),
+    ],
+)
+def test_what_travels_with_an_assignment_is_checked_too(fields, message):
+    assignment = GroupAssignment({"a": tps("t-0 u-0"), "b": tps("t-1")}, **fields)
+    with pytest.raises(AssignorError, match=message):
+        verify(two_members(), assignment, assignor="mine", protocol=EAGER)
+
+
+def test_what_an_assignor_returns_must_be_an_assignment():
+    with pytest.raises(AssignorError, match="'mine' returned None, not a GroupAssignment"):
+        verify(two_members(), None, assignor="mine", protocol=EAGER)  # type: ignore[arg-type]
+
+
+def test_only_the_first_offences_of_a_kind_are_told():
+    assignment = GroupAssignment({"a": tps("x-0 x-1 x-2 x-3 x-4 x-5 x-6"), "b": ()})
+    with pytest.raises(AssignorError, match="exist x-0, x-1, x-2, x-3, x-4 and 2 more; gave"):
+        verify(two_members(), assignment, assignor="mine", protocol=EAGER)
+
+
+def test_what_nobody_shall_have_for_now_counts_as_dealt_with():
+    assignment = GroupAssignment({"a": tps("t-0 u-0"), "b": ()}, {tp("t-1"): None})
+    verify(two_members(a="t-0 t-1"), assignment, assignor="mine", protocol=COOPERATIVE)
 
 
 WHOLE = GroupAssignment({"a": tps("t-0 u-0"), "b": tps("t-1")})
 
 
 def test_a_cooperative_assignment_that_hands_over_too_early_is_not_sent():
-    with pytest.raises(AssignmentError, match="gave t-1 to 'b' while 'a' still holds it"):
+    with pytest.raises(
+        AssignorError, match="gave t-1 to 'b' while 'a' holds it; it has to withhold"
+    ):
         verify(two_members(a="t-0 t-1"), WHOLE, assignor="mine", protocol=COOPERATIVE)
 
 
@@ -130,8 +173,19 @@ def test_a_claim_of_an_older_generation_holds_nothing_back_from_the_newer_one():
 
 def test_an_older_claim_does_not_entitle_to_what_the_newer_one_holds():
     described = two_members(a="t-1", b="t-1", b_generation=4)
-    with pytest.raises(AssignmentError, match="while 'a' still holds it"):
+    with pytest.raises(AssignmentError, match="while 'a' holds it"):
         verify(described, WHOLE, assignor="mine", protocol=COOPERATIVE)
+
+
+def test_of_two_claims_in_one_generation_neither_entitles_to_a_partition():
+    described = two_members(a="t-1", b="t-1")
+    with pytest.raises(AssignorError, match="t-1 to 'b' while 'a' holds it"):
+        verify(described, WHOLE, assignor="mine", protocol=COOPERATIVE)
+
+
+def test_a_claim_without_a_generation_may_be_the_newest():
+    described = two_members(a="t-1", b="t-1", b_generation=None)
+    verify(described, WHOLE, assignor="mine", protocol=COOPERATIVE)
 
 
 def test_an_eager_assignment_may_hand_over_at_once():
@@ -139,7 +193,7 @@ def test_an_eager_assignment_may_hand_over_at_once():
 
 
 def test_a_withheld_partition_counts_as_dealt_with():
-    assignment = GroupAssignment({"a": tps("t-0 u-0")}, {tp("t-1"): "b"})
+    assignment = GroupAssignment({"a": tps("t-0 u-0"), "b": ()}, {tp("t-1"): "b"})
     verify(two_members(a="t-0 t-1"), assignment, assignor="mine", protocol=COOPERATIVE)
 
 

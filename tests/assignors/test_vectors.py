@@ -8,8 +8,8 @@ is near to nobody stays with its owner.
 
 import pytest
 
-from kgroup.assignors import BUILT_IN, GroupAssignment, RebalanceProtocol, read_members, verify
-from kgroup.assignors.assignment import withhold
+from kgroup.assignors import BUILT_IN, RebalanceProtocol, read_members, verify
+from kgroup.assignors.assignment import assigned, withhold
 from kgroup.assignors.claims import cooperative_claim, settle, sticky_claim
 from kgroup.assignors.member import member_order
 from kgroup.assignors.racks import racks_matter
@@ -32,9 +32,11 @@ def assign_in_listed_order(line):
     walk = [members[fields["member_id"]] for fields in line["members"]]
     cooperative = line["assignor"] == "cooperative-sticky"
     claim = cooperative_claim if cooperative else sticky_claim
-    holdings = settle({who: claim(member) for who, member in members.items()}, group.topics)
+    holdings = settle({who: claim(member) for who, member in members.items()}, group.partitions)
     target = plan_sticky(group, holdings, walk)
-    return withhold(target, holdings) if cooperative else GroupAssignment(target)
+    if cooperative:
+        return withhold(target, holdings, group.partitions)
+    return assigned(target, group.partitions)
 
 
 def check_no_worse(line, assignment):
