@@ -6,14 +6,49 @@ to the member and travels in its subscription.
 KIPs: 54, 429.
 """
 
-from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from collections.abc import Iterable
+from typing import Protocol, Self, runtime_checkable
 
 from kgroup.assignors.assignment import GroupAssignment
 from kgroup.assignors.group import GroupSubscription
 from kgroup.types import RebalanceProtocol, TopicPartition
 
-__all__ = ["Assignor", "UserDataAssignor"]
+__all__ = ["USER_DATA_LIMIT", "Assignor", "LastAssignment", "UserDataAssignor"]
+
+USER_DATA_LIMIT = 1_048_576
+"""Bytes of user data that one member may send or be given. A coordinator keeps what all members
+said in one record, and by default brokers take no record larger than this."""
+
+
+class LastAssignment(tuple[TopicPartition, ...]):  # noqa: SLOT001 - a tuple has no room for slots
+    """What a member held last: its partitions, and the bytes that came with them.
+
+    Args:
+        partitions: what it held, in order; nothing after a loss.
+        user_data: what the leader's assignor of the same name gave this member with its last
+            assignment (`GroupAssignment.user_data`); None without. It outlives a loss, so it may
+            be older than what other members have.
+
+    Equal to the tuple of its partitions.
+    """
+
+    _user_data: bytes | None
+
+    def __new__(
+        cls, partitions: Iterable[TopicPartition] = (), user_data: bytes | None = None
+    ) -> Self:
+        """Return the partitions as a tuple that also knows the user data."""
+        made = super().__new__(cls, partitions)
+        made._user_data = user_data
+        return made
+
+    @property
+    def user_data(self) -> bytes | None:
+        """The bytes that came with the last assignment, None without."""
+        return self._user_data
+
+    def __repr__(self) -> str:
+        return f"LastAssignment({tuple(self)!r}, user_data={self._user_data!r})"
 
 
 @runtime_checkable
@@ -44,15 +79,22 @@ class Assignor(Protocol):
 
 @runtime_checkable
 class UserDataAssignor(Assignor, Protocol):
-    """An assignor whose members send user data with their subscription."""
+    """An assignor whose members make the user data that they send with their subscription.
 
-    def encode_user_data(
-        self, owned: Sequence[TopicPartition], generation_id: int | None
-    ) -> bytes | None:
-        """Return the bytes this member sends, None for none.
+    Members of any other assignor send back what came with their last assignment, byte for byte.
+    """
+
+    def encode_user_data(self, owned: LastAssignment, generation_id: int | None) -> bytes | None:
+        """Return the bytes this member sends, None for none; called before every JoinGroup.
+
+        Equal arguments must give equal bytes: a coordinator takes other bytes for a change and
+        begins a round. If it raises, or returns anything but at most `USER_DATA_LIMIT` bytes,
+        the membership ends with an `AssignorError` before anything is sent.
 
         Args:
-            owned: what it held last, also when it has handed that back in order to rejoin.
-            generation_id: the generation it held that in, None before the first assignment.
+            owned: what the member held last, also when it has handed that back in order to
+                rejoin; `owned.user_data` is what came with it.
+            generation_id: the generation it was given that in, None before the first assignment
+                and after a loss.
         """
         ...
