@@ -1,13 +1,15 @@
 """From the description of a group to its assignment: built-in assignors and the plug-in API."""
 
-from kgroup.assignors.api import Assignor, UserDataAssignor
+from kgroup.assignors.api import USER_DATA_LIMIT, Assignor, LastAssignment, UserDataAssignor
 from kgroup.assignors.assignment import GroupAssignment
 from kgroup.assignors.cooperative_sticky import CooperativeStickyAssignor
 from kgroup.assignors.draft import Draft
 from kgroup.assignors.group import Audience, GroupSubscription
 from kgroup.assignors.leader import (
     JoinedMember,
+    SentAssignment,
     describe_group,
+    divide,
     encode_group_assignment,
     read_members,
     subscribed_topics,
@@ -16,7 +18,7 @@ from kgroup.assignors.member import Member, PartitionRacks, TopicsMetadata
 from kgroup.assignors.numbering import Numbered, PartitionNumbering
 from kgroup.assignors.range import RangeAssignor
 from kgroup.assignors.rebalance_protocol import common_protocol
-from kgroup.assignors.registry import BUILT_IN, resolve
+from kgroup.assignors.registry import BUILT_IN, AssignorChoice, FoundAssignor, resolve
 from kgroup.assignors.roundrobin import RoundRobinAssignor
 from kgroup.assignors.sticky import StickyAssignor
 from kgroup.assignors.verify import verify
@@ -25,15 +27,19 @@ from kgroup.types import RebalanceProtocol
 
 __all__ = [
     "BUILT_IN",
+    "USER_DATA_LIMIT",
     "AssignmentError",
     "Assignor",
+    "AssignorChoice",
     "AssignorError",
     "Audience",
     "CooperativeStickyAssignor",
     "Draft",
+    "FoundAssignor",
     "GroupAssignment",
     "GroupSubscription",
     "JoinedMember",
+    "LastAssignment",
     "Member",
     "Numbered",
     "PartitionNumbering",
@@ -41,11 +47,13 @@ __all__ = [
     "RangeAssignor",
     "RebalanceProtocol",
     "RoundRobinAssignor",
+    "SentAssignment",
     "StickyAssignor",
     "TopicsMetadata",
     "UserDataAssignor",
     "common_protocol",
     "describe_group",
+    "divide",
     "encode_group_assignment",
     "read_members",
     "resolve",

@@ -14,10 +14,10 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final, cast
 
-from kgroup.assignors import BUILT_IN, Assignor, resolve
+from kgroup.assignors import Assignor, AssignorChoice, resolve
 from kgroup.config.instance_ids import doubts_about_instance_id
 from kgroup.config.options import Duration
-from kgroup.config.plugins import discover_assignors
+from kgroup.config.plugins import plug_ins
 from kgroup.config.rules import check_names, normal
 from kgroup.config.security import check_security, doubts_about_security, security_of
 from kgroup.errors import ConfigError
@@ -95,7 +95,8 @@ class ConsumerConfig:
         max_poll_interval: longest time between two reads by the application, and the longest a
             round waits for this member: the group's rebalance timeout (KIP-62).
         lease_margin: how long before the session can end the consumer stops handing out records.
-        assignors: names or instances, in order of preference.
+        assignors: names, instances, or assignors of aiokafka or kafka-python, in order of
+            preference.
         auto_offset_reset: where to begin when nothing is committed or the log no longer holds the
             position: "earliest", "latest", or "none" for an error; or a timedelta: the first
             record that is no older (KIP-1106), which a text like "by_duration:PT1H30M" says too.
@@ -155,7 +156,7 @@ class ConsumerConfig:
     heartbeat_interval: Duration = 3.0
     max_poll_interval: Duration = 300.0
     lease_margin: Duration = 0.5
-    assignors: Sequence[str | Assignor] = ("range", "cooperative-sticky")
+    assignors: Sequence[AssignorChoice] = ("range", "cooperative-sticky")
     auto_offset_reset: str | timedelta | ResetRule = ResetPolicy.LATEST
     enable_auto_commit: bool = True
     auto_commit_interval: Duration = 5.0
@@ -205,8 +206,7 @@ class ConsumerConfig:
             expected = f"less than session_timeout ({session:g} s); a third of it is usual"
             raise ConfigError("heartbeat_interval", beat, expected)
         check_security(self)
-        unknown = [name for name in self.assignors if isinstance(name, str)]
-        resolve(self.assignors, _plug_ins(unknown))
+        _resolved(self.assignors)
 
     @staticmethod
     def of(options: Mapping[str, object], base: "ConsumerConfig | None" = None) -> "ConsumerConfig":
@@ -299,11 +299,10 @@ class ConsumerConfig:
         """
         if self.group_id is None:
             raise ConfigError("group_id", None, "the name of a group, to subscribe with")
-        names = [each for each in self.assignors if isinstance(each, str)]
         return MembershipSettings(
             group_id=self.group_id,
             group_instance_id=self.group_instance_id,
-            assignors=resolve(self.assignors, _plug_ins(names)),
+            assignors=_resolved(self.assignors),
             session_timeout=_seconds(self.session_timeout),
             heartbeat_interval=_seconds(self.heartbeat_interval),
             rebalance_timeout=_seconds(self.max_poll_interval),
@@ -344,6 +343,5 @@ def _host_and_port(address: str) -> tuple[str, int]:
     return host.removeprefix("[").removesuffix("]"), int(port)
 
 
-def _plug_ins(names: Sequence[str]) -> Mapping[str, Assignor]:
-    """Look for plug-ins only when a name is not built in: it reads every installed package."""
-    return {} if all(name in BUILT_IN for name in names) else discover_assignors()
+def _resolved(chosen: Sequence[AssignorChoice]) -> tuple[Assignor, ...]:
+    return resolve(chosen, plug_ins([each for each in chosen if isinstance(each, str)]))

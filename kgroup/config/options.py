@@ -10,7 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Literal, TypeAlias, TypedDict
 
-from kgroup.assignors import Assignor
+from kgroup.assignors import AssignorChoice
 from kgroup.journal import Sink
 from kgroup.net.ports import Ports
 from kgroup.net.secret import Secret
@@ -37,7 +37,7 @@ class ConsumerOptions(TypedDict, total=False):
     heartbeat_interval: Duration
     max_poll_interval: Duration
     lease_margin: Duration
-    assignors: Sequence[str | Assignor]
+    assignors: Sequence[AssignorChoice]
     auto_offset_reset: Literal["earliest", "latest", "none"] | ResetRule | timedelta
     enable_auto_commit: bool
     auto_commit_interval: Duration

@@ -1,39 +1,83 @@
 """Assignors that other distributions install.
 
-Decides: where plug-ins are looked for: the entry point group `kgroup.assignors`. An entry point
-names an assignor instance, or a class or function without arguments that makes one.
-Never: keeps what it found; the caller does.
+Decides: where plug-ins are looked for: the entry point group `kgroup.assignors`; and what an
+entry point may name: an assignor, a class or a function without arguments that makes one, or an
+assignor of aiokafka or kafka-python.
+Never: keeps what it found; imports a plug-in that nobody asks for; lets a broken one fail anybody
+who does not ask for it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Final
+from typing import Final
 
-from kgroup.assignors import Assignor
-from kgroup.errors import ConfigError
+from kgroup.assignors import Assignor, FoundAssignor
+from kgroup.assignors.peers import is_peer_assignor
+from kgroup.assignors.registry import as_assignor, fault_of, found_with
 
-__all__ = ["ENTRY_POINTS", "discover_assignors"]
+__all__ = ["ENTRY_POINTS", "found_assignors", "plug_ins"]
 
 ENTRY_POINTS: Final = "kgroup.assignors"
 
 
-def discover_assignors() -> Mapping[str, Assignor]:
-    """Return the installed assignors by the names of their entry points.
+def found_assignors() -> tuple[FoundAssignor, ...]:
+    """Return every assignor that can be chosen by name, built in and installed, each loaded.
 
-    Raises:
-        ConfigError: one cannot be loaded; the message says which distribution brings it.
+    What cannot be loaded, or has another one's name, is listed with its problem.
     """
-    return {found.name: _load(found) for found in entry_points(group=ENTRY_POINTS)}
+    return found_with(_load(each) for each in _offered())
 
 
-def _load(found: EntryPoint) -> Assignor:
-    origin = "an unknown distribution" if found.dist is None else found.dist.name
+def plug_ins(names: Collection[str]) -> tuple[FoundAssignor, ...]:
+    """Return the installed plug-ins, loading only those of these names.
+
+    Args:
+        names: what is asked for. If one of them is neither built in nor installed, everything is
+            loaded, so that the error about it can tell what does not work.
+    """
+    offered = _offered()
+    known = {each.name for each in found_with(map(_unloaded, offered))}
+    wanted = names if known.issuperset(names) else known
+    return tuple(_load(each) if each.name in wanted else _unloaded(each) for each in offered)
+
+
+def _offered() -> list[EntryPoint]:
+    """Return the entry points in an order that does not depend on the search path."""
+    unique = {
+        (each.name, each.value, _origin(each)): each for each in entry_points(group=ENTRY_POINTS)
+    }
+    return [unique[key] for key in sorted(unique)]
+
+
+def _origin(offered: EntryPoint) -> str:
+    if offered.dist is None:
+        return "an unknown distribution"
+    return f"{offered.dist.name} {offered.dist.version}"
+
+
+def _unloaded(offered: EntryPoint) -> FoundAssignor:
+    return FoundAssignor(offered.name, _origin(offered))
+
+
+def _load(offered: EntryPoint) -> FoundAssignor:
+    origin = _origin(offered)
     try:
-        loaded: Any = found.load()
-        # What else could be wrong with its shape, `kgroup.assignors.resolve` says.
-        assignor: Assignor = loaded() if isinstance(loaded, type) else loaded
-    except Exception as error:  # whatever a plug-in raises, the user must hear which one it is
-        raise ConfigError(
-            "assignors", found.name, f"an entry point of {origin} that loads ({error!r})"
-        ) from error
-    return assignor
+        made = _make(offered.load())
+        fault = fault_of(made)
+    except Exception as error:  # noqa: BLE001 - whatever a plug-in raises is told to who asks for it
+        problem = f"cannot be loaded from {offered.value}: {type(error).__name__}: {error}"
+        return FoundAssignor(offered.name, origin, problem=problem)
+    if fault is not None or not isinstance(made, Assignor):
+        problem = f"is no assignor: what {offered.value} gives {fault}"
+        return FoundAssignor(offered.name, origin, problem=problem)
+    if made.name != offered.name:
+        problem = f"calls itself {made.name!r}, and its entry point {offered.name!r}"
+        return FoundAssignor(offered.name, origin, problem=problem)
+    return FoundAssignor(offered.name, origin, made)
+
+
+def _make(loaded: object) -> object:
+    if is_peer_assignor(loaded):
+        return as_assignor(loaded)
+    makes_one = isinstance(loaded, type) or not hasattr(loaded, "assign")
+    return as_assignor(loaded()) if makes_one and callable(loaded) else loaded

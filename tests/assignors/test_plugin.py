@@ -11,15 +11,15 @@ from kgroup.assignors import (
     Assignor,
     GroupAssignment,
     GroupSubscription,
+    LastAssignment,
     Member,
     PartitionRacks,
     RebalanceProtocol,
     UserDataAssignor,
-    common_protocol,
     resolve,
     verify,
 )
-from kgroup.errors import AssignmentError, ConfigError
+from kgroup.errors import AssignmentError
 from tests.assignors.groups import group, member, tp, tps
 
 
@@ -117,57 +117,6 @@ def test_an_incomplete_draft_cannot_be_frozen():
         draft.freeze()
 
 
-# -- names
-
-
-def test_names_and_instances_resolve_in_the_order_of_preference():
-    chosen = resolve(["cooperative-sticky", ZONE, "extra"], {"extra": CooperativeZoneAssignor()})
-    assert [each.name for each in chosen] == ["cooperative-sticky", "zone", "cooperative-zone"]
-
-
-@pytest.mark.parametrize(
-    ("chosen", "message"),
-    [
-        (["stiky"], "'cooperative-sticky', 'range', 'roundrobin', 'sticky', 'zone'; did you mean"),
-        (["range", "range"], "each name only once"),
-        ([], "a list of 'cooperative-sticky'"),
-        ("range", "a list of"),
-        ([ZoneAssignor], "an instance with name"),
-        ([object()], "an instance with name"),
-    ],
-)
-def test_a_choice_that_cannot_be_used_is_refused_with_the_known_names(chosen, message):
-    with pytest.raises(ConfigError, match=message):
-        resolve(chosen, {"zone": ZONE})
-
-
-def test_a_plug_in_cannot_take_the_name_of_a_built_in_assignor():
-    with pytest.raises(ConfigError, match="not also the name of a built-in"):
-        resolve(["range"], {"range": ZONE})
-
-
-def test_the_built_in_assignors_cannot_be_changed():
-    with pytest.raises(TypeError):
-        BUILT_IN["range"] = ZONE  # type: ignore[index]  # what is being tested
-
-
-@pytest.mark.parametrize(
-    ("names", "expected"),
-    [
-        (["cooperative-sticky"], RebalanceProtocol.COOPERATIVE),
-        (["cooperative-sticky", "range"], RebalanceProtocol.EAGER),
-        (["sticky"], RebalanceProtocol.EAGER),
-    ],
-)
-def test_the_protocol_is_the_highest_that_all_assignors_support(names, expected):
-    assert common_protocol(resolve(names)) is expected
-
-
-def test_assignors_without_a_common_protocol_are_refused():
-    with pytest.raises(ConfigError, match="a rebalance protocol in common"):
-        common_protocol([ZONE, CooperativeZoneAssignor()])
-
-
 # -- the page for authors
 
 
@@ -182,4 +131,4 @@ def test_the_examples_of_the_page_for_authors_work():
     assert not isinstance(zone, UserDataAssignor)
     described = GroupSubscription((member("a", rack="east"), member("b", rack="west")), ZONES)
     assert zone.assign(described) == ZONE.assign(described)
-    assert with_memory.encode_user_data((), 1) == b"\x00\x00\x00\x01"
+    assert with_memory.encode_user_data(LastAssignment(), 1) == b"\x00\x00\x00\x01"
