@@ -173,6 +173,8 @@ class Cause(Enum):
     ASSIGNED = "the leader assigned it"
     TOPICS_CHANGED = "topics or their partition counts changed"
     ENFORCED = "the application asked for a rebalance"
+    REJOIN_DUE = "the assignor asked for another round after a time"
+    ASSIGNMENT_FAILED = "the leader could not assign the round before"
     CLOSING = "the consumer is closing"
     UNSUBSCRIBED = "the application unsubscribed"
     POLL_TIMEOUT = "the application did not poll within max_poll_interval"
@@ -240,6 +242,9 @@ class Membership:
         rebalances: completed rounds since the consumer was entered.
         cause: why the latest rebalance began, None before the first.
         coordinator: node id of the group coordinator, None while it is not known.
+        trouble: what keeps it from its work and is tried again: an `AssignmentError` while it
+            leads and cannot assign, an `UnauthorizedError` while the group is closed to it; None
+            without.
     """
 
     group_id: str | None
@@ -252,6 +257,7 @@ class Membership:
     rebalances: int = 0
     cause: Cause | None = None
     coordinator: int | None = None
+    trouble: Exception | None = None
 
     @property
     def partitions(self) -> frozenset[TopicPartition]:
