@@ -12,7 +12,7 @@ generation 6. 3. A wakes and joins, claiming t-0 of generation 5; B claims it of
 The newer claim stands. With equal generations nothing can be told, and neither claim stands.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kgroup.assignors.member import Member
@@ -88,20 +88,30 @@ def cooperative_claim(member: Member) -> MemberClaim:
     return MemberClaim(member.owned, generation_id)
 
 
-def settle(claims: Mapping[str, MemberClaim], partitions: PartitionNumbering) -> Holdings:
+def settle(
+    members: Iterable[Member],
+    claim: Callable[[Member], MemberClaim],
+    partitions: PartitionNumbering,
+) -> Holdings:
     """Decide whose claims stand.
 
     Args:
-        claims: member id -> its claim; the order does not matter.
+        members: of the group, each once; the order does not matter.
+        claim: reads what one of them says it holds; kept no longer than it takes to count it.
         partitions: what exists; other claims are ignored.
     """
-    held = {who: partitions.indices_of(claim.partitions) for who, claim in claims.items()}
+    held: dict[str, list[int]] = {}
+    generations: dict[str, int] = {}
+    for member in members:
+        said = claim(member)
+        told = said.generation_id
+        held[member.member_id] = partitions.indices_of(said.partitions)
+        generations[member.member_id] = NO_GENERATION if told is None else told
     contested = _claimed_twice(held.values(), len(partitions))
     if not contested:
         return Holdings(held, {})
     newest: dict[int, tuple[int, set[str]]] = {}
-    for who, claim in claims.items():
-        generation = NO_GENERATION if claim.generation_id is None else claim.generation_id
+    for who, generation in generations.items():
         for index in contested.intersection(held[who]):
             known, claimants = newest.get(index, (generation, set()))
             if generation > known:

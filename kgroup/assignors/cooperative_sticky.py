@@ -33,8 +33,7 @@ class CooperativeStickyAssignor:
 
     def assign(self, group: GroupSubscription) -> GroupAssignment:
         """Divide the partitions, withholding what another member holds."""
-        claims = {member.member_id: cooperative_claim(member) for member in group.members}
-        holdings = settle(claims, group.partitions)
+        holdings = settle(group.members, cooperative_claim, group.partitions)
         return withhold(plan_sticky(group, holdings), holdings, group.partitions)
 
     def encode_user_data(

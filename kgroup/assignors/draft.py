@@ -99,8 +99,8 @@ class Draft:
         }
         if protocol is RebalanceProtocol.COOPERATIVE:
             indices = {who: self._partitions.indices_of(tps) for who, tps in given.items()}
-            claims = {m.member_id: stated_claim(m) for m in self._members}
-            first = withhold(indices, settle(claims, self._partitions), self._partitions)
+            holdings = settle(self._members, stated_claim, self._partitions)
+            first = withhold(indices, holdings, self._partitions)
             given, withheld = first.partitions, withheld | dict(first.withheld)
         return GroupAssignment(
             MappingProxyType(dict(given)),

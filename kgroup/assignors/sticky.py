@@ -27,8 +27,8 @@ class StickyAssignor:
 
     def assign(self, group: GroupSubscription) -> GroupAssignment:
         """Divide the partitions."""
-        claims = {member.member_id: sticky_claim(member) for member in group.members}
-        target = plan_sticky(group, settle(claims, group.partitions))
+        holdings = settle(group.members, sticky_claim, group.partitions)
+        target = plan_sticky(group, holdings)
         return assigned(target, group.partitions)
 
     def encode_user_data(

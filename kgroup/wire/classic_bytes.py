@@ -9,11 +9,11 @@ raises anything but `DecodeError` while reading and `LocalProtocolError` while w
 """
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from kgroup.errors import DecodeError, LocalProtocolError
 from kgroup.types import TopicPartition
-from kgroup.wire.partition_runs import PartitionRuns
+from kgroup.wire.partition_runs import PartitionRuns, runs_of
 
 __all__ = ["ClassicReader", "ClassicWriter", "utf16_order"]
 
@@ -86,15 +86,60 @@ class ClassicReader:
             raise self._error(f"an array of {count} elements, with {self.left} bytes left")
         return count
 
+    def strings(self) -> list[str]:
+        """Read an array of strings that must not be null."""
+        count = self.count(SMALLEST_STRING)
+        data, at, end = self._data, self._at, len(self._data)
+        found: list[str] = []
+        for _ in range(count):
+            length = INT16.unpack_from(data, at)[0] if at + INT16.size <= end else -1
+            stop = at + INT16.size + length
+            if length < 0 or stop > end:
+                self._at = at
+                found.append(self.string())  # says what is wrong
+                continue
+            found.append(str(data[at + INT16.size : stop], "utf-8", "replace"))
+            at = stop
+        self._at = at
+        return found
+
     def partitions(self) -> PartitionRuns:
-        """Read rows of partitions by topic; order and repetitions stay as they are."""
+        """Read rows of partitions by topic; order and repetitions stay as they are.
+
+        A leader reads a million rows, so a whole row is read at once here; one that does not fit
+        is read again field by field, which says what is wrong with it.
+        """
+        rows = self.count(SMALLEST_ROW)
+        data, at, end = self._data, self._at, len(self._data)
         found: list[tuple[str, tuple[int, ...]]] = []
-        for _ in range(self.count(SMALLEST_ROW)):
-            topic = self.string()
-            count = self.count(INT32.size)
-            start = self._take(count * INT32.size, "partitions")
-            found.append((topic, struct.unpack_from(f">{count}i", self._data, start)))
+        for _ in range(rows):
+            length = INT16.unpack_from(data, at)[0] if at + INT16.size <= end else -1
+            stop = at + INT16.size + max(0, length)
+            count = INT32.unpack_from(data, stop)[0] if stop + INT32.size <= end else -1
+            numbers_at = stop + INT32.size
+            numbers_end = numbers_at + count * INT32.size
+            if length < 0 or count < 0 or numbers_end > end:
+                self._at = at
+                raise self._bad_row()
+            topic = str(data[at + INT16.size : stop], "utf-8", "replace")
+            numbers = (
+                INT32.unpack_from(data, numbers_at)
+                if count == 1
+                else struct.unpack_from(f">{count}i", data, numbers_at)
+            )
+            found.append((topic, numbers))
+            at = numbers_end
+        self._at = at
         return PartitionRuns(found)
+
+    def _bad_row(self) -> DecodeError:
+        """Return the error of the row that begins here."""
+        try:
+            self.string()
+            self._take(self.count(INT32.size) * INT32.size, "partitions")
+        except DecodeError as error:
+            return error
+        return self._error("a row that cannot be read")
 
     def _take(self, size: int, what: str) -> int:
         start = self._at
@@ -152,15 +197,14 @@ class ClassicWriter:
 
     def partitions(self, partitions: Iterable[TopicPartition]) -> None:
         """Write rows by topic: topics by first appearance, partitions in the order given."""
-        rows: dict[str, list[int]] = {}
-        for topic, partition in partitions:
-            rows.setdefault(topic, []).append(partition)
+        rows: dict[str, Sequence[int]] = {}
+        for topic, numbers in runs_of(partitions):
+            rows[topic] = [*rows[topic], *numbers] if topic in rows else numbers
         self.int32(len(rows))
         for topic, numbers in rows.items():
             self.string(topic)
-            self.int32(len(numbers))
             try:
-                self._parts.append(struct.pack(f">{len(numbers)}i", *numbers))
+                self._parts.append(struct.pack(f">{len(numbers) + 1}i", len(numbers), *numbers))
             except struct.error as error:
                 raise LocalProtocolError(
                     f"{self._what}: partitions of {topic!r} are not 32-bit numbers: {error}"

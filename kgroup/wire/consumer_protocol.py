@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 from kgroup.errors import DecodeError, UnsupportedVersionError
 from kgroup.types import TopicPartition
-from kgroup.wire.classic_bytes import SMALLEST_STRING, ClassicReader, ClassicWriter, utf16_order
+from kgroup.wire.classic_bytes import ClassicReader, ClassicWriter, utf16_order
 
 __all__ = [
     "NEWEST_VERSION",
@@ -113,7 +113,7 @@ def decode_subscription(data: bytes) -> MemberSubscription:
     """
     reader = ClassicReader(SUBSCRIPTION, data)
     version = _read_version(SUBSCRIPTION, reader)
-    topics = tuple(reader.string() for _ in range(reader.count(SMALLEST_STRING)))
+    topics = tuple(reader.strings())
     user_data = reader.nullable_bytes()
     if version == 1 and not reader.left:
         version = 0

@@ -5,15 +5,34 @@ Never: makes `TopicPartition`s before somebody walks over them: the leader of a 
 a million claimed partitions, and needs only their numbers.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, repeat
-from typing import overload
+from typing import Protocol, overload, runtime_checkable
 
 from kgroup.types import TopicPartition
 
-__all__ = ["PartitionRuns"]
+__all__ = ["PartitionRuns", "runs_of"]
 
 Run = tuple[str, tuple[int, ...]]
+
+
+@runtime_checkable
+class HasRuns(Protocol):
+    """A sequence of partitions that knows its stretches of one topic."""
+
+    def runs(self) -> Iterable[tuple[str, Sequence[int]]]:
+        """Return (topic, partition numbers) for each stretch of one topic."""
+        ...
+
+
+def runs_of(partitions: Iterable[TopicPartition]) -> Iterable[tuple[str, Sequence[int]]]:
+    """Return (topic, partition numbers): by stretch where that is known, else by topic."""
+    if isinstance(partitions, HasRuns):
+        return partitions.runs()
+    rows: dict[str, list[int]] = {}
+    for topic, number in partitions:
+        rows.setdefault(topic, []).append(number)
+    return rows.items()
 
 
 class PartitionRuns(Sequence[TopicPartition]):

@@ -49,8 +49,7 @@ def test_with_equal_subscriptions_sizes_differ_by_at_most_one(assignor, describe
 
 
 def owners_of(described):
-    claims = {member.member_id: cooperative_claim(member) for member in described.members}
-    held = settle(claims, described.partitions).held
+    held = settle(described.members, cooperative_claim, described.partitions).held
     return {described.partitions[at]: who for who, indices in held.items() for at in indices}
 
 
@@ -89,8 +88,7 @@ def test_no_assignment_is_better_balanced_and_none_as_balanced_moves_less(descri
 @settings(max_examples=50)
 def test_nothing_is_handed_over_while_anybody_else_may_hold_it(described):
     assignment = COOPERATIVE.assign(described)
-    claims = {member.member_id: cooperative_claim(member) for member in described.members}
-    holdings = settle(claims, described.partitions)
+    holdings = settle(described.members, cooperative_claim, described.partitions)
     disputed = {described.partitions[index] for index in holdings.disputed}
     owners = owners_of(described)
     for who, partitions in assignment.partitions.items():

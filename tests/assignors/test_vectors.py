@@ -32,7 +32,7 @@ def assign_in_listed_order(line):
     walk = [members[fields["member_id"]] for fields in line["members"]]
     cooperative = line["assignor"] == "cooperative-sticky"
     claim = cooperative_claim if cooperative else sticky_claim
-    holdings = settle({who: claim(member) for who, member in members.items()}, group.partitions)
+    holdings = settle(group.members, claim, group.partitions)
     target = plan_sticky(group, holdings, walk)
     if cooperative:
         return withhold(target, holdings, group.partitions)

@@ -247,3 +247,21 @@ def test_a_version_we_do_not_know_is_not_written(version):
 def test_what_does_not_fit_its_field_is_not_written(subscription):
     with pytest.raises(LocalProtocolError, match="consumer protocol subscription"):
         encode_subscription(subscription)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("ffff" + "00000000", "null where null is not allowed"),
+        ("8000" + "00000000", "null where null is not allowed"),
+        ("7fff" + "74" + "000000", "string of 32767 bytes, with 4 bytes left"),
+        ("0001" + "74" + "ffffffff", "an array of -1 elements"),
+        ("0001" + "74" + "7fffffff", "an array of 2147483647 elements, with 0 bytes left"),
+        ("0001" + "74" + "00000002" + "00000001", "an array of 2 elements, with 4 bytes left"),
+        ("0001" + "74" + "000000", "int32 of 4 bytes, with 3 bytes left"),
+    ],
+)
+def test_a_row_of_partitions_that_does_not_fit_says_what_is_wrong(row, message):
+    blob = bytes.fromhex("0001" + "00000000" + "ffffffff" + "00000001" + row)
+    with pytest.raises(DecodeError, match=message):
+        decode_subscription(blob)
