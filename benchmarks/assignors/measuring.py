@@ -1,0 +1,226 @@
+"""One measurement after another, the clients in turns.
+
+Decides: how often each client runs, what is kept, and what is skipped after one was stopped.
+Never: keeps the time of a result that was not judged.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from benchmarks.assignors.judging import Event, Figures, Result, WrongAssignmentError, judge
+from benchmarks.assignors.scenarios import Scenario
+from benchmarks.assignors.workers import FailedError, StoppedError, Worker
+
+__all__ = ["EVENTS", "Cell", "Contest", "Plan"]
+
+EVENTS = ("fresh", "one leaves")
+WARMING = 20
+"""Runs to warm up a client that compiles as it runs, at most."""
+PATIENCE = 1.0
+"""Seconds; the first run of another client is kept when it takes longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How much is measured.
+
+    Args:
+        limit: seconds after which a client is stopped.
+        rounds: repetitions that are kept, at most.
+        budget: seconds for all repetitions of one measurement of one client.
+        warm: seconds for which a client that compiles as it runs (Java) is warmed up before each
+            measurement, at least once and at most 20 times. Others are warmed up once, or not
+            at all when that takes longer than a second.
+        traced: seconds that an assignment may take for its memory to be measured; kgroup's is
+            in any case.
+    """
+
+    limit: float = 60.0
+    rounds: int = 5
+    budget: float = 5.0
+    warm: float = 2.0
+    traced: float = 0.5
+
+
+@dataclass(slots=True)
+class Cell:
+    """One measurement of one client.
+
+    Args:
+        status: measured, stopped, skipped, failed, wrong or absent.
+        note: why, when it is not measured.
+        samples: seconds of (read, assign, encode), one row per repetition.
+        figures: of the result.
+        sent: bytes of all members' assignments.
+        memory: peak bytes of `assign`, and `to_bytes` with encoding; empty when not measured.
+    """
+
+    scenario: str
+    event: str
+    assignor: str
+    client: str
+    status: str = "measured"
+    note: str = ""
+    samples: list[tuple[float, float, float]] = field(default_factory=list)
+    figures: Figures | None = None
+    sent: int | None = None
+    memory: dict[str, int] = field(default_factory=dict)
+
+    def document(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        return asdict(self)
+
+
+class Contest:
+    """Takes all clients through a scenario.
+
+    Args:
+        workers: the clients.
+        plan: how much is measured.
+        say: is told how far it is.
+    """
+
+    def __init__(self, workers: Sequence[Worker], plan: Plan, say: Callable[[str], None]) -> None:
+        self._workers = workers
+        self._plan = plan
+        self._say = say
+        self._stopped: list[tuple[str, str, Scenario]] = []
+        self._loaded: dict[str, tuple[str, int]] = {}
+        self._last: dict[tuple[str, str], Result] = {}
+
+    def run(self, scenario: Scenario, assignors: Sequence[str]) -> Iterator[Cell]:
+        """Measure all assignors after both events."""
+        self._last.clear()
+        for assignor in assignors:
+            for name in EVENTS:
+                self._say(f"{scenario.name}, {name}, {assignor}")
+                turns = [self._turn(scenario, name, assignor, worker) for worker in self._workers]
+                self._measure([turn for turn in turns if turn.cell.status == "measured"])
+                yield from (turn.cell for turn in turns)
+
+    def _turn(self, scenario: Scenario, name: str, assignor: str, worker: Worker) -> "_Turn":
+        """Return a client's part; its status says when it has none."""
+        cell = Cell(scenario.name, name, assignor, worker.client)
+        known = self._last.get((worker.client, assignor))
+        event = Event()
+        if assignor not in worker.ask("hello")["assignors"]:
+            cell.status, cell.note = "absent", "has no such assignor"
+        elif self._is_beyond(scenario, assignor, worker.client):
+            cell.status, cell.note = "skipped", "was stopped in a smaller group"
+        elif name == "one leaves" and known is None:
+            cell.status, cell.note = "skipped", "has no result to go on from"
+        elif name == "one leaves" and known is not None:
+            event = Event(known.given, scenario.leaver)
+        return _Turn(scenario, event, worker, cell)
+
+    def _is_beyond(self, scenario: Scenario, assignor: str, client: str) -> bool:
+        """Whether the client has been stopped in a group that was smaller, or as large."""
+        return any(
+            (client, assignor) == (other, of)
+            and group.work <= scenario.work
+            and (group.is_equal or not scenario.is_equal)  # unequal ones say nothing of equal ones
+            for other, of, group in self._stopped
+        )
+
+    def _measure(self, turns: Sequence["_Turn"]) -> None:
+        for turn in turns:
+            self._attempt(turn, self._begin)
+        for _ in range(self._plan.rounds):
+            for turn in turns:
+                if turn.may_go_on(self._plan):
+                    self._attempt(turn, self._repeat)
+        for turn in turns:
+            if turn.cell.status == "measured":
+                self._attempt(turn, self._trace)
+
+    def _attempt(self, turn: "_Turn", step: Callable[["_Turn"], None]) -> None:
+        cell = turn.cell
+        try:
+            step(turn)
+            return
+        except StoppedError as error:
+            cell.status, cell.note = "stopped", str(error)
+            self._stopped.append((cell.client, cell.assignor, turn.scenario))
+        except FailedError as error:
+            cell.status, cell.note = "failed", str(error)
+        except WrongAssignmentError as error:
+            cell.status, cell.note = "wrong", str(error)
+        cell.samples.clear()  # what failed once was no measurement
+        self._say(f"  {cell.client} {cell.status}: {cell.note}")
+
+    def _begin(self, turn: "_Turn") -> None:
+        worker, cell = turn.worker, turn.cell
+        worker.ask("hello")  # a process that was ended begins anew, and knows nothing
+        if self._loaded.get(worker.client) != (cell.scenario, worker.life):
+            worker.ask("load", scenario=turn.scenario.document())
+            self._loaded[worker.client] = (cell.scenario, worker.life)
+        event = turn.event
+        worker.ask("begin", assignor=cell.assignor, previous=event.previous, leaver=event.leaver)
+        self._warm_up(turn)
+        assert turn.result is not None
+        if event.previous is None:
+            self._last[worker.client, cell.assignor] = turn.result
+
+    def _warm_up(self, turn: "_Turn") -> None:
+        began = time.perf_counter()
+        if not turn.worker.compiles:
+            sample = turn.run(self._plan.limit)
+            if sum(sample) > PATIENCE:
+                turn.keep(sample)
+            return
+        for _ in range(WARMING):
+            turn.run(self._plan.limit)
+            if time.perf_counter() - began > self._plan.warm:
+                break
+
+    def _repeat(self, turn: "_Turn") -> None:
+        turn.keep(turn.run(self._plan.limit))
+
+    def _trace(self, turn: "_Turn") -> None:
+        fast = min(assign for _, assign, _ in turn.cell.samples) <= self._plan.traced
+        if turn.worker.client == "kgroup" or (turn.worker.client != "Java" and fast):
+            turn.cell.memory = turn.worker.ask("memory")
+
+
+class _Turn:
+    """One client's part of a measurement."""
+
+    def __init__(self, scenario: Scenario, event: Event, worker: Worker, cell: Cell) -> None:
+        self.scenario = scenario
+        self.event = event
+        self.worker = worker
+        self.cell = cell
+        self.result: Result | None = None
+        self._digest: int | None = None
+        self._spent = 0.0
+
+    def may_go_on(self, plan: Plan) -> bool:
+        """Whether another repetition is worth its time."""
+        if self.cell.status != "measured" or len(self.cell.samples) >= plan.rounds:
+            return False
+        return not self.cell.samples or self._spent < plan.budget
+
+    def keep(self, sample: tuple[float, float, float]) -> None:
+        """Take a repetition into the result."""
+        self._spent += sum(sample)
+        self.cell.samples.append(sample)
+
+    def run(self, limit: float) -> tuple[float, float, float]:
+        """Run once; judge the result unless its bytes are those of one already judged."""
+        read = self.worker.ask("read")["seconds"]
+        assign = self.worker.ask("assign", limit)["seconds"]
+        written = self.worker.ask("encode")
+        if written["digest"] != self._digest:
+            self._judge()
+            self._digest, self.cell.sent = written["digest"], written["bytes"]
+        return read, assign, written["seconds"]
+
+    def _judge(self) -> None:
+        answer = self.worker.ask("result")
+        held = answer["withheld"]
+        result = Result(answer["given"], None if held is None else dict(map(tuple, held)))
+        cooperative = self.cell.assignor == "cooperative-sticky"
+        figures = judge(self.scenario, self.event, result, cooperative=cooperative)
+        self.result, self.cell.figures = result, figures
