@@ -9,7 +9,7 @@ raises anything but `DecodeError` while reading and `LocalProtocolError` while w
 """
 
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from kgroup.errors import DecodeError, LocalProtocolError
 from kgroup.types import TopicPartition
@@ -96,8 +96,7 @@ class ClassicReader:
             stop = at + INT16.size + length
             if length < 0 or stop > end:
                 self._at = at
-                found.append(self.string())  # says what is wrong
-                continue
+                raise self._refusal(self.string)
             found.append(str(data[at + INT16.size : stop], "utf-8", "replace"))
             at = stop
         self._at = at
@@ -120,7 +119,7 @@ class ClassicReader:
             numbers_end = numbers_at + count * INT32.size
             if length < 0 or count < 0 or numbers_end > end:
                 self._at = at
-                raise self._bad_row()
+                raise self._refusal(self._slow_row)
             topic = str(data[at + INT16.size : stop], "utf-8", "replace")
             numbers = (
                 INT32.unpack_from(data, numbers_at)
@@ -132,14 +131,17 @@ class ClassicReader:
         self._at = at
         return PartitionRuns(found)
 
-    def _bad_row(self) -> DecodeError:
-        """Return the error of the row that begins here."""
+    def _slow_row(self) -> None:
+        self.string()
+        self._take(self.count(INT32.size) * INT32.size, "partitions")
+
+    def _refusal(self, read: Callable[[], object]) -> DecodeError:
+        """Return the error that reading field by field ends with."""
         try:
-            self.string()
-            self._take(self.count(INT32.size) * INT32.size, "partitions")
+            read()
         except DecodeError as error:
             return error
-        return self._error("a row that cannot be read")
+        return self._error("a field that cannot be read")
 
     def _take(self, size: int, what: str) -> int:
         start = self._at
