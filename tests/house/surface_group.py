@@ -47,8 +47,16 @@ GROUP: Final = (
         "first with both assignors, then with `cooperative-sticky` alone",
         (
             (
-                "real/test_promises.py",
-                "test_a_live_group_goes_from_eager_to_cooperative_in_two_rolling_restarts",
+                "real/test_migration.py",
+                "test_a_group_goes_from_eager_to_cooperative_while_records_flow",
+            ),
+            (
+                "real/test_migration.py",
+                "test_static_members_change_over_with_a_single_round",
+            ),
+            (
+                "real/test_migration.py",
+                "test_a_newcomer_without_a_common_assignor_is_told_and_nothing_else_happens",
             ),
         ),
     ),

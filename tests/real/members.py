@@ -28,7 +28,7 @@ from kgroup.types import (
 )
 from tests.real.ground import Ground, eventually, fresh, value_at
 
-__all__ = ["BOTH", "ENDING", "Group", "Member", "Read", "Work", "group_on", "read_on"]
+__all__ = ["BOTH", "CROSSED", "ENDING", "Group", "Member", "Read", "Work", "group_on", "read_on"]
 
 SLACK = 0.25
 """Seconds forgiven to the lease: stamps of a busy machine are later than the decisions."""
@@ -46,6 +46,11 @@ FAST: dict[str, Any] = {
 
 BOTH = pytest.mark.parametrize("kafka", ["4.3.1", "3.9.1"], indirect=True)
 """For tests of what the two group coordinators may do differently."""
+
+CROSSED = pytest.mark.parametrize(
+    ("kafka", "anyio_backend"), [("4.3.1", "asyncio"), ("3.9.1", "trio")], indirect=["kafka"]
+)
+"""For such tests that take seconds: each coordinator once, and each async backend once."""
 
 ENDING = (ChangeKind.LOST, ChangeKind.REVOKED)
 """The callbacks that take something away."""

@@ -1,7 +1,8 @@
-"""A raw member of a group that holds rounds up: it joins, and then does nothing any more.
+"""A raw member of a group: it says what a test has it say, and holds rounds up or follows them.
 
-Decides: that it asks for no topic, so that nothing is ever moved to or from it.
-Never: heartbeats. Its session is long; a test has it leave, or lets the group go.
+Decides: that it asks for no topic unless told otherwise, so that nothing is moved to or from it.
+Never: heartbeats, except in `follow`. Its session is long; a test has it leave, or lets the group
+go.
 """
 
 from collections.abc import Callable
@@ -22,6 +23,7 @@ from kgroup.wire.consumer_protocol import (
     encode_subscription,
 )
 from kgroup.wire.messages import (
+    HeartbeatRequest,
     JoinGroupRequest,
     JoinGroupRequestProtocol,
     JoinGroupResponse,
@@ -29,6 +31,7 @@ from kgroup.wire.messages import (
     MemberIdentity,
     SyncGroupRequest,
     SyncGroupRequestAssignment,
+    SyncGroupResponse,
 )
 
 __all__ = ["Straggler", "evict"]
@@ -37,6 +40,8 @@ T = TypeVar("T")
 
 _PATIENCE = 15.0
 _SESSION = _ROUND = 20.0
+_BEAT = 0.1
+_NOTHING = encode_subscription(MemberSubscription(topics=()))
 
 
 class Straggler:
@@ -46,15 +51,24 @@ class Straggler:
         kafka: one node.
         group: name of the group.
         assignor: what it offers.
+        says: the bytes of its subscription, readable or not.
     """
 
-    def __init__(self, kafka: RealKafka, group: str, assignor: str = "cooperative-sticky") -> None:
+    def __init__(
+        self,
+        kafka: RealKafka,
+        group: str,
+        assignor: str = "cooperative-sticky",
+        says: bytes = _NOTHING,
+    ) -> None:
         self._address = parse_bootstrap(kafka.bootstrap)[0]
         self._group = group
         self._assignor = assignor
+        self._says = says
         self._probe = Probe(self._address, timeout=_PATIENCE)
         self.member_id = ""
         self.joined: JoinGroupResponse
+        self.given: bytes | None = None
 
     async def __aenter__(self) -> Self:
         await self._do(self._probe.__enter__)
@@ -87,14 +101,25 @@ class Straggler:
     async def sync(self) -> None:
         """Sync; as leader with nothing for anybody."""
         answer = await self._do(self._sync)
-        assert answer == 0, answer
+        assert answer.error_code == 0, answer
+        self.given = answer.assignment
+
+    async def follow(self) -> None:
+        """Take part in every round, and heartbeat in between, until cancelled."""
+        while True:
+            await self.join()
+            answer = await self._do(self._sync)
+            while answer.error_code == 0:
+                self.given = answer.assignment
+                if await self._do(self._beat):
+                    break
+                await anyio.sleep(_BEAT)
 
     async def leave(self) -> None:
         """Leave the group; no matter whether it is still in it."""
         await self._do(partial(evict, self._address, self._group, self.member_id))
 
     def _join(self) -> JoinGroupResponse:
-        metadata = encode_subscription(MemberSubscription(topics=()))
         return self._probe.ask(
             JoinGroupRequest(
                 group_id=self._group,
@@ -102,11 +127,19 @@ class Straggler:
                 rebalance_timeout_ms=round(_ROUND * 1000),
                 member_id=self.member_id,
                 protocol_type="consumer",
-                protocols=(JoinGroupRequestProtocol(name=self._assignor, metadata=metadata),),
+                protocols=(JoinGroupRequestProtocol(name=self._assignor, metadata=self._says),),
             )
         )
 
-    def _sync(self) -> int:
+    def _beat(self) -> int:
+        request = HeartbeatRequest(
+            group_id=self._group,
+            generation_id=self.joined.generation_id,
+            member_id=self.member_id,
+        )
+        return self._probe.ask(request).error_code
+
+    def _sync(self) -> SyncGroupResponse:
         nothing = encode_assignment(MemberAssignment(()))
         rows = (
             SyncGroupRequestAssignment(member_id=each.member_id, assignment=nothing)
@@ -120,7 +153,7 @@ class Straggler:
             protocol_name=self.joined.protocol_name,
             assignments=tuple(rows),
         )
-        return self._probe.ask(request).error_code
+        return self._probe.ask(request)
 
     async def _do(self, work: Callable[[], T]) -> T:
         return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)

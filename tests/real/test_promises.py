@@ -14,47 +14,9 @@ from kgroup import Cause, Consumer
 from kgroup.assignors import GroupAssignment, GroupSubscription, RebalanceProtocol
 from kgroup.testing.kafka import RealKafka
 from tests.real.ground import Ground, eventually, fresh, lay_ground, value_at
-from tests.real.members import Group, Member, group_on
+from tests.real.members import group_on
 
 pytestmark = pytest.mark.real
-
-STEPS = (("range", "cooperative-sticky"), ("cooperative-sticky",))
-
-
-async def test_a_live_group_goes_from_eager_to_cooperative_in_two_rolling_restarts(
-    kafka: RealKafka, tmp_path: Path
-) -> None:
-    ground = await lay_ground(kafka, 6)
-    gone: list[Member] = []
-    async with group_on(ground, tmp_path, assignors=("range",)) as group:
-        for label in ("a0", "b0", "c0"):
-            await group.join(label)
-        await group.settled(2, 2, 2)
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(ground.stream)
-            for step, assignors in enumerate(STEPS, 1):
-                gone += group.members
-                await restart_each(group, f"{step}", assignors)
-            tasks.cancel_scope.cancel()
-        assert {each.consumer.membership.assignor for each in group.members} == {STEPS[1][0]}
-        await ground.stored()
-        await group.all_read(*gone)
-        await group.end()
-    total = (await group.verdict()).total
-    assert (total.lost, total.out_of_order) == (0, 0)
-
-
-async def restart_each(group: Group, step: str, assignors: tuple[str, ...]) -> None:
-    """Replace the members one by one by such with other assignors; all read meanwhile."""
-    for old in tuple(group.members):
-        await group.leave(old)
-        new = await group.join(f"{old.label[0]}{step}", assignors=assignors)
-        await group.settled(2, 2, 2)
-        await reads_something(new)
-
-
-async def reads_something(member: Member) -> None:
-    await eventually(lambda: member.reads, f"{member.label} reads")
 
 
 async def test_a_round_the_application_asks_for_is_carried_out(

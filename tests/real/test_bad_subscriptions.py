@@ -1,0 +1,186 @@
+"""Members whose subscription is no subscription, in groups that kgroup leads, on real brokers.
+
+A coordinator looks only at the topics and the user data of what a member says of itself, and
+passes most nonsense on to the leader. What it cannot read itself stops the group there, until the
+member that said it is gone.
+"""
+
+import logging
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+import anyio
+import pytest
+
+from kgroup.testing.kafka import RealKafka
+from kgroup.types import MemberState, TopicPartition
+from kgroup.wire.consumer_protocol import (
+    MemberSubscription,
+    decode_assignment,
+    encode_subscription,
+)
+from tests.real.ground import Ground, eventually, lay_ground
+from tests.real.members import Group, group_on
+from tests.real.straggler import Straggler
+
+pytestmark = pytest.mark.real
+
+COOPERATIVE = "cooperative-sticky"
+ONE_TOPIC: Final = b"\x00\x00\x00\x01"
+
+NONSENSE: Mapping[str, bytes] = MappingProxyType(
+    {
+        "nothing at all": b"",
+        "cut in the version": b"\x00",
+        "cut in a length": b"\x00\x03\x00\x00",
+        "negative version": b"\xff\xff" + ONE_TOPIC + b"\x00\x01t" + b"\xff" * 4,
+        "owns a negative number": b"\x00\x01" + b"\x00" * 4 + b"\xff" * 4 + b"\xff\xff\xff\x00",
+        "owns more than is said": b"\x00\x01" + b"\x00" * 4 + b"\xff" * 4 + b"\x00\x00\x00\x09",
+    }
+)
+"""Bytes that a coordinator passes on, and nobody can read."""
+
+NO_TEXT = b"\x00\x00" + ONE_TOPIC + b"\x00\x02\xc3\x28" + b"\xff" * 4
+"""Asks for a topic whose name is no text; there is none of whatever name is read from it."""
+
+UNREADABLE_TO_BROKERS = b"\x00\x03\x00\x00\x00\x05"
+"""Says five topics and ends: the coordinator cannot complete the round."""
+
+
+@asynccontextmanager
+async def followed(*raw: Straggler) -> AsyncIterator[None]:
+    """Have raw members take part for one block; they leave at its end."""
+    async with AsyncExitStack() as stack, anyio.create_task_group() as tasks:
+        for each in raw:
+            await stack.enter_async_context(each)
+            tasks.start_soon(each.follow)
+        yield
+        tasks.cancel_scope.cancel()
+
+
+async def all_have_been_given(*raw: Straggler) -> None:
+    await eventually(lambda: all(each.given is not None for each in raw), "all are given bytes")
+
+
+async def test_an_eager_group_gives_nothing_to_who_cannot_be_read_and_goes_on(
+    kafka: RealKafka, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The members that can be read own everything, and the leader names each that cannot."""
+    says = (*NONSENSE.values(), NO_TEXT)
+    ground = await lay_ground(kafka, 4)
+    async with group_on(ground, tmp_path, assignors=("range",)) as group:
+        await group.join("leader")
+        await group.settled(4)
+        await group.join("follower")
+        await group.settled(2, 2)
+        raw = [Straggler(kafka, group.name, "range", each) for each in says]
+        with caplog.at_level(logging.WARNING, "kgroup"):
+            async with followed(*raw):
+                await all_have_been_given(*raw)
+                await group.steady()
+                await ground.fill(10)
+                await group.all_read()
+        assert {decode_assignment(each.given or b"").partitions for each in raw} == {()}
+        told = caplog.text
+        assert [each.member_id in told for each in raw] == [*[True] * len(NONSENSE), False]
+        await group.settled(2, 2)
+        await group.end()
+    total = (await group.verdict()).total
+    assert (total.lost, total.out_of_order) == (0, 0)
+
+
+async def test_a_subscription_of_a_later_version_is_read_as_far_as_it_is_known(
+    kafka: RealKafka, tmp_path: Path
+) -> None:
+    """Versions only append: what is behind the known fields is somebody else's."""
+    ground = await lay_ground(kafka, 4)
+    async with group_on(ground, tmp_path) as group:
+        await group.join("leader")
+        await group.settled(4)
+        known = encode_subscription(MemberSubscription(topics=(ground.topic,)))
+        later = Straggler(kafka, group.name, COOPERATIVE, b"\x00\x09" + known[2:] + b"later")
+        async with followed(later):
+            await eventually(lambda: all_share(group, later), "each owns its half")
+        await group.settled(4)
+
+
+def claims_on_everything(ground: Ground, generation: int | None) -> bytes:
+    """Say that one holds every partition, and some that are none."""
+    invented = (ground.tp(99), ground.tp(2**31 - 1), TopicPartition("no-such-topic", 0))
+    owned = (*sorted(ground.all_partitions), *invented)
+    said = MemberSubscription(topics=(ground.topic,), owned=owned, generation_id=generation)
+    return encode_subscription(said)
+
+
+@pytest.mark.parametrize(("generation", "anyio_backend"), [(None, "asyncio"), (1, "trio")])
+async def test_a_member_that_claims_what_it_never_owned_is_given_its_part(
+    kafka: RealKafka, tmp_path: Path, generation: int | None
+) -> None:
+    """A claim without a generation, or of an old one, goes unheard where others claim."""
+    ground = await lay_ground(kafka, 6)
+    async with group_on(ground, tmp_path) as group:
+        await group.join("leader")
+        await group.settled(6)
+        await group.join("follower")
+        await group.settled(3, 3)
+        liar = Straggler(kafka, group.name, COOPERATIVE, claims_on_everything(ground, generation))
+        async with followed(liar):
+            await eventually(lambda: all_share(group, liar), "each has its third")
+        await group.settled(3, 3)
+        await group.end()
+    assert (await group.judged()).total.two_owners == 0
+
+
+async def test_a_claim_of_a_generation_to_come_holds_partitions_back_until_its_member_is_gone(
+    kafka: RealKafka, tmp_path: Path
+) -> None:
+    """Who says that it holds everything, newer than anybody, may hold it: nobody else gets it."""
+    ground = await lay_ground(kafka, 4)
+    async with group_on(ground, tmp_path) as group:
+        await group.join("leader")
+        await group.settled(4)
+        liar = Straggler(kafka, group.name, COOPERATIVE, claims_on_everything(ground, 2**31 - 1))
+        async with followed(liar):
+            await all_have_been_given(liar)
+            await eventually(lambda: not group.members[0].owned, "what is claimed is revoked")
+            assert len(decode_assignment(liar.given or b"").partitions) == 2
+        await group.settled(4)
+        await group.end()
+    assert (await group.judged()).total.two_owners == 0
+
+
+def all_share(group: Group, *raw: Straggler) -> bool:
+    """Tell whether raw members and the others own each partition once, and as many each."""
+    parts = [frozenset(decode_assignment(each.given or b"").partitions) for each in raw]
+    parts += [member.owned for member in group.members]
+    owned = [tp for part in parts for tp in part]
+    return sorted(owned) == sorted(group.ground.all_partitions) and {
+        len(part) for part in parts
+    } == {len(owned) // len(parts)}
+
+
+async def test_a_round_that_the_coordinator_cannot_complete_is_told_and_outlived(
+    kafka: RealKafka, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """One member's bytes stop the coordinator; a cooperative member reads on, and joins again
+    until that member is gone."""
+    ground = await lay_ground(kafka, 4)
+    async with group_on(ground, tmp_path) as group:
+        member = await group.join("m1")
+        await group.settled(4)
+        before = frozenset(member.consumer.membership.claims)
+        bad = Straggler(kafka, group.name, COOPERATIVE, UNREADABLE_TO_BROKERS)
+        with caplog.at_level(logging.WARNING, "kgroup"), anyio.CancelScope() as joining:
+            async with bad, anyio.create_task_group() as tasks:
+                tasks.start_soon(bad.join)
+                await eventually(lambda: "cannot complete the round" in caplog.text, "it is told")
+                await ground.fill(10)
+                await group.all_read()
+                tasks.cancel_scope.cancel()
+        assert not joining.cancelled_caught
+        await eventually(lambda: member.is_in(MemberState.STABLE), "the group goes on")
+        assert frozenset(member.consumer.membership.claims) == before
+        await group.end()
