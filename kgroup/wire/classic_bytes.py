@@ -110,25 +110,28 @@ class ClassicReader:
         """
         rows = self.count(SMALLEST_ROW)
         data, at, end = self._data, self._at, len(self._data)
+        int16_at, int32_at = INT16.unpack_from, INT32.unpack_from
         found: list[tuple[str, tuple[int, ...]]] = []
-        for _ in range(rows):
-            length = INT16.unpack_from(data, at)[0] if at + INT16.size <= end else -1
-            stop = at + INT16.size + max(0, length)
-            count = INT32.unpack_from(data, stop)[0] if stop + INT32.size <= end else -1
-            numbers_at = stop + INT32.size
-            numbers_end = numbers_at + count * INT32.size
-            if length < 0 or count < 0 or numbers_end > end:
-                self._at = at
-                raise self._refusal(self._slow_row)
-            topic = str(data[at + INT16.size : stop], "utf-8", "replace")
-            numbers = (
-                INT32.unpack_from(data, numbers_at)
-                if count == 1
-                else struct.unpack_from(f">{count}i", data, numbers_at)
-            )
-            found.append((topic, numbers))
-            at = numbers_end
+        try:
+            for _ in range(rows):
+                name_at = at + INT16.size
+                name_end = name_at + int16_at(data, at)[0]
+                count = int32_at(data, name_end)[0]
+                if name_end < name_at or not 0 <= count * INT32.size <= end - name_end:
+                    break
+                numbers_at = name_end + INT32.size
+                numbers = (
+                    int32_at(data, numbers_at)
+                    if count == 1
+                    else struct.unpack_from(f">{count}i", data, numbers_at)
+                )
+                found.append((str(data[name_at:name_end], "utf-8", "replace"), numbers))
+                at = numbers_at + count * INT32.size
+        except struct.error:
+            pass  # cut off within a field
         self._at = at
+        if len(found) < rows:
+            raise self._refusal(self._slow_row)
         return PartitionRuns(found)
 
     def _slow_row(self) -> None:
