@@ -9,6 +9,11 @@ from collections.abc import Generator
 from typing import Any
 
 import pytest
+from hypothesis import settings
+
+# Two busy cores are no reason for a test to fail.
+settings.register_profile("kgroup", deadline=None)
+settings.load_profile("kgroup")
 
 REQUIRE_REAL = bool(os.environ.get("KGROUP_REQUIRE_REAL"))
 

@@ -15,8 +15,13 @@ HERE = Path(__file__).parent
 
 def load(name: str) -> list[dict[str, Any]]:
     """Return all lines of one vector file, decoded."""
+    return list(stream(name))
+
+
+def stream(name: str) -> Iterator[dict[str, Any]]:
+    """Yield the lines of one vector file, decoded one by one."""
     with gzip.open(HERE / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines]
+        yield from map(json.loads, lines)
 
 
 def names(folder: str) -> Iterator[str]:
