@@ -1,0 +1,47 @@
+"""A group that is only described: what each assignor would do to it, event by event.
+
+scenario = Scenario({"orders": SimulatedTopic(8)}, events=(Join(), Join()))
+for outcome in play(scenario, BUILT_IN["range"]):
+    print(in_words(outcome.event), outcome.moves, outcome.balance)
+"""
+
+from kgroup.assignors.simulator.documents import read_events, read_scenario
+from kgroup.assignors.simulator.events import (
+    Event,
+    Grow,
+    Join,
+    Leave,
+    Restart,
+    Subscribe,
+    Wait,
+    in_words,
+)
+from kgroup.assignors.simulator.examples import EXAMPLES
+from kgroup.assignors.simulator.measures import Balance, RackMatches
+from kgroup.assignors.simulator.playing import Optimum, Outcome, play
+from kgroup.assignors.simulator.scenario import Scenario, SimulatedMember, SimulatedTopic
+from kgroup.assignors.simulator.writing import outcome_document, scenario_document
+
+__all__ = [
+    "EXAMPLES",
+    "Balance",
+    "Event",
+    "Grow",
+    "Join",
+    "Leave",
+    "Optimum",
+    "Outcome",
+    "RackMatches",
+    "Restart",
+    "Scenario",
+    "SimulatedMember",
+    "SimulatedTopic",
+    "Subscribe",
+    "Wait",
+    "in_words",
+    "outcome_document",
+    "play",
+    "read_events",
+    "read_scenario",
+    "scenario_document",
+]
