@@ -7,7 +7,7 @@ KIPs: 518 (states), 848 (ConsumerGroupDescribe), 1043 (an unknown group is an er
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
 from typing import Final, TypeVar
@@ -70,6 +70,8 @@ class GroupMember:
         topics: names it subscribes to, None when that cannot be told (a pattern of KIP-848, a
             classic group that is not Stable, bytes nobody can read).
         partitions: what it is assigned, None when that cannot be told.
+        rack: where it runs, None when that is not told (KIP-881).
+        user_data: what the assignor sent along with the assignment, None without.
     """
 
     member_id: str
@@ -78,6 +80,8 @@ class GroupMember:
     client_host: str
     topics: tuple[str, ...] | None = None
     partitions: tuple[TopicPartition, ...] | None = None
+    rack: str | None = None
+    user_data: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,17 +215,18 @@ def _classic(row: DescribeGroupsDescribedGroup, node_id: int) -> GroupDescriptio
 
 
 def _classic_member(row: DescribedGroupMember, *, readable: bool) -> GroupMember:
-    topics, partitions = None, None
+    member = GroupMember(row.member_id, row.group_instance_id, row.client_id, row.client_host)
     try:
         if readable and row.member_metadata:
-            topics = tuple(sorted(set(decode_subscription(row.member_metadata).topics)))
+            said = decode_subscription(row.member_metadata)
+            member = replace(member, topics=tuple(sorted(set(said.topics))), rack=said.rack)
         if readable and row.member_assignment:
-            partitions = tuple(sorted(decode_assignment(row.member_assignment).partitions))
+            given = decode_assignment(row.member_assignment)
+            partitions = tuple(sorted(given.partitions))
+            member = replace(member, partitions=partitions, user_data=given.user_data)
     except DecodeError:
-        partitions = None  # somebody else's bytes: the member is shown without them
-    return GroupMember(
-        row.member_id, row.group_instance_id, row.client_id, row.client_host, topics, partitions
-    )
+        pass  # somebody else's bytes: the member is shown without them
+    return member
 
 
 def _newer(row: ConsumerGroupDescribeDescribedGroup, node_id: int) -> GroupDescription:
@@ -238,6 +243,7 @@ def _newer(row: ConsumerGroupDescribeDescribedGroup, node_id: int) -> GroupDescr
             client_host=member.client_host,
             topics=tuple(sorted(member.subscribed_topic_names)) or None,
             partitions=_assigned(member.assignment),
+            rack=member.rack_id or None,
         )
         for member in row.members
     )
