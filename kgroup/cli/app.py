@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from kgroup.cli import audit, broker, consume, demo, groups, lag, topics
+from kgroup.cli import assignors, audit, broker, consume, demo, groups, lag, topics
 from kgroup.cli.printing import forget_output
 from kgroup.cli.verbs import verb, with_list
 from kgroup.errors import ArgumentError, KGroupError
@@ -58,6 +58,7 @@ def _app() -> typer.Typer:
     app.command("lag")(verb(lag.lag))
     app.add_typer(_groups(), name="groups")
     app.add_typer(_topics(), name="topics")
+    app.add_typer(_assignors(), name="assignors")
     return app
 
 
@@ -75,6 +76,13 @@ def _topics() -> typer.Typer:
     app.command("list")(verb(topics.listing))
     app.command("create")(verb(topics.create))
     app.command("delete")(verb(topics.delete))
+    return app
+
+
+def _assignors() -> typer.Typer:
+    app = typer.Typer(help="Assignors: list, simulate what they do.", add_completion=False)
+    app.command("list")(verb(assignors.listing))
+    app.command("simulate")(verb(assignors.simulate))
     return app
 
 

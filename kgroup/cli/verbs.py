@@ -28,9 +28,10 @@ _VERBS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     {
         "groups": frozenset({"list", "show", "evict", "delete"}),
         "topics": frozenset({"list", "create", "delete"}),
+        "assignors": frozenset({"list", "simulate", "check"}),
     }
 )
-"""What follows `groups` and `topics`; anything else belongs to `list`."""
+"""What follows `groups`, `topics` and `assignors`; anything else belongs to `list`."""
 
 
 def with_list(words: Sequence[str]) -> list[str]:

@@ -1,0 +1,165 @@
+"""How a simulation looks: one table in which the assignors stand beside each other at each event.
+
+Decides: what a person sees of each outcome, and the document that programs get.
+Never: plays anything.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from kgroup.assignors import RebalanceProtocol
+from kgroup.assignors.simulator import (
+    Outcome,
+    Scenario,
+    in_words,
+    outcome_document,
+    scenario_document,
+)
+from kgroup.cli.groups import partitions_in_words
+from kgroup.cli.tables import Cell, make_table
+
+__all__ = ["OPTIMUM", "Run", "Shown", "simulation_json", "simulation_tables"]
+
+OPTIMUM: Final = "optimum"
+"""What the row is called that is not an assignor's, but the least moves at the best balance."""
+
+_LEGEND: Final = (
+    "spread: fewest-most partitions of a member; moves: partitions taken from who stays;\n"
+    "stopped: partitions taken from who stays, be it for a round; racks: nearby/possible"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A scenario as one assignor played it.
+
+    Args:
+        label: what the assignor is called.
+        protocol: what the members followed.
+        outcomes: at the beginning and after each event, as far as it came.
+        error: why it ended early, None when it did not.
+    """
+
+    label: str
+    protocol: RebalanceProtocol
+    outcomes: tuple[Outcome, ...]
+    error: Exception | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What is shown.
+
+    Args:
+        owners: whether it is said who owns what.
+        time: whether it is said how long the assignors took.
+    """
+
+    owners: bool = False
+    time: bool = True
+
+
+def simulation_tables(scenario: Scenario, runs: Sequence[Run], shown: Shown) -> Group:
+    """Return what a person sees."""
+    columns = ["event", "assignor", "spread", "deviation", "moves", "stopped", "racks", "rounds"]
+    columns += ["time"] if shown.time else []
+    racks = any(outcome.racks for run in runs for outcome in run.outcomes)
+    rows = list(_rows(runs, shown))
+    if not racks:
+        at = columns.index("racks")
+        columns.pop(at)
+        rows = [(*row[:at], *row[at + 1 :]) for row in rows]
+    parts: list[RenderableType] = [
+        Text(_title(scenario), style="bold"),
+        make_table([*columns, ""], rows),
+    ]
+    if shown.owners:
+        heads = ("event", "assignor", "member", "owns")
+        parts += [Text(), make_table(heads, _owner_rows(runs))]
+    return Group(*parts, Text(_LEGEND, style="dim"))
+
+
+def simulation_json(scenario: Scenario, runs: Sequence[Run], shown: Shown) -> dict[str, Any]:
+    """Return what programs get: the scenario as it can be read again, and the runs."""
+    return {**scenario_document(scenario), "runs": [_run_json(run, shown) for run in runs]}
+
+
+def _title(scenario: Scenario) -> str:
+    partitions = sum(topic.partitions for topic in scenario.topics.values())
+    counts = {
+        "member": len(scenario.members),
+        "topic": len(scenario.topics),
+        "partition": partitions,
+        "event": len(scenario.events),
+    }
+    return ", ".join(f"{n} {noun}{'' if n == 1 else 's'}" for noun, n in counts.items())
+
+
+def _rows(runs: Sequence[Run], shown: Shown) -> Iterator[tuple[Cell, ...]]:
+    for at in range(max(_length(run) for run in runs)):
+        told: str | None = None
+        for run in runs:
+            if at < len(run.outcomes):
+                outcome = run.outcomes[at]
+                event = in_words(outcome.event)
+                yield (event if event != told else "", *_cells(run, outcome, shown), "")
+                told = event
+            elif at == len(run.outcomes) and run.error is not None:
+                blank = ("",) * (7 if shown.time else 6)
+                yield ("", run.label, *blank, Text(str(run.error), style="red"))
+
+
+def _length(run: Run) -> int:
+    return len(run.outcomes) + (run.error is not None)
+
+
+def _cells(run: Run, outcome: Outcome, shown: Shown) -> tuple[Cell, ...]:
+    even, racks = outcome.balance, outcome.racks
+    own = run.label != OPTIMUM
+    cells: tuple[Cell, ...] = (
+        run.label,
+        f"{even.fewest}-{even.most}",
+        round(even.deviation, 2),
+        outcome.moves,
+        outcome.stopped if own else None,
+        None if racks is None else f"{racks.matched}/{racks.possible}",
+        outcome.rounds if own else None,
+    )
+    return (*cells, _time(outcome.seconds) if own else None) if shown.time else cells
+
+
+def _time(seconds: float | None) -> str | None:
+    if seconds is None:
+        return None
+    return f"{seconds * 1000:.2f} ms" if seconds < 1 else f"{seconds:.2f} s"
+
+
+def _owner_rows(runs: Sequence[Run]) -> Iterator[tuple[Cell, ...]]:
+    for at in range(max(len(run.outcomes) for run in runs)):
+        for run in runs:
+            if at >= len(run.outcomes):
+                continue
+            outcome = run.outcomes[at]
+            for place, (member_id, owned) in enumerate(sorted(outcome.owned.items())):
+                head = (in_words(outcome.event), run.label) if place == 0 else ("", "")
+                yield (*head, member_id, partitions_in_words(owned) or "nothing")
+
+
+def _run_json(run: Run, shown: Shown) -> dict[str, Any]:
+    outcomes = [outcome_document(each, with_owners=shown.owners) for each in run.outcomes]
+    hidden = {"rounds", "stopped", "seconds"} if run.label == OPTIMUM else set[str]()
+    hidden |= set() if shown.time else {"seconds"}
+    return {
+        "assignor": run.label,
+        "protocol": run.protocol.value,
+        "outcomes": [_without(each, hidden) for each in outcomes],
+        "error": None if run.error is None else str(run.error),
+    }
+
+
+def _without(document: Mapping[str, object], names: set[str]) -> dict[str, object]:
+    return {name: value for name, value in document.items() if name not in names}
