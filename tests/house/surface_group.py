@@ -35,6 +35,7 @@ GROUP: Final = (
                 "test_nobody_waits_for_another_members_batch_but_for_its_partition",
             ),
             ("real/test_mixed_groups.py", "test_confluent_kafka_and_kgroup_share_a_topic"),
+            ("real/test_mixed_groups.py", "test_a_java_client_and_two_of_ours_share_a_topic"),
             (
                 "membership/test_rounds.py",
                 "test_what_moves_is_drained_revoked_and_only_then_given_up_in_a_further_round",

@@ -1,10 +1,11 @@
-"""Members of other libraries, as they come: aiokafka and librdkafka.
+"""Members of other libraries, as they come: aiokafka, kafka-python and librdkafka.
 
 Decides: how each is driven (a task, a thread) so that a test can see what it owns and has read.
 Never: helps them; what they do in a group is theirs.
 """
 
 import threading
+import warnings
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -12,18 +13,24 @@ import anyio
 from aiokafka import AIOKafkaConsumer
 from aiokafka.coordinator.assignors.range import RangePartitionAssignor
 from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
+from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 from anyio.abc import TaskStatus
 from confluent_kafka import Consumer, Message
 
 from kgroup.types import TopicPartition
 from tests.real.ground import Ground
 
-__all__ = ["AiokafkaPeer", "ConfluentPeer", "Peer"]
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # kafka-python reads its schemas in a deprecated way
+    from kafka import KafkaConsumer
+
+__all__ = ["AiokafkaPeer", "ConfluentPeer", "KafkaPythonPeer", "Peer"]
 
 _NAP = 0.1
 _ASSIGNORS = {
     "range": RangePartitionAssignor,
     "roundrobin": RoundRobinPartitionAssignor,
+    "sticky": StickyPartitionAssignor,
 }
 
 
@@ -43,7 +50,7 @@ class AiokafkaPeer:
     Args:
         ground: what it reads.
         group: its group.
-        assignor: "range" or "roundrobin".
+        assignor: "range", "roundrobin" or "sticky".
     """
 
     def __init__(self, ground: Ground, group: str, assignor: str) -> None:
@@ -143,3 +150,54 @@ class ConfluentPeer:
             assert partition is not None
             assert offset is not None
             self.seen.append((TopicPartition(topic, partition), offset))
+
+
+class KafkaPythonPeer:
+    """A kafka-python consumer in a thread of its own.
+
+    Args:
+        ground: what it reads.
+        group: its group.
+        assignor: a class of kafka-python's.
+    """
+
+    def __init__(self, ground: Ground, group: str, assignor: type) -> None:
+        self.owned: frozenset[TopicPartition] = frozenset()
+        self.seen: list[tuple[TopicPartition, int]] = []
+        self._ground = ground
+        self._options: dict[str, Any] = {
+            "bootstrap_servers": ground.kafka.bootstrap,
+            "group_id": group,
+            "partition_assignment_strategy": [assignor],
+            "auto_offset_reset": "earliest",
+            "session_timeout_ms": 6000,
+            "heartbeat_interval_ms": 300,
+            "fetch_max_wait_ms": 100,
+        }
+        self._stopping = threading.Event()
+
+    async def run(self, *, task_status: TaskStatus[None]) -> None:
+        """Read until stopped."""
+        task_status.started()
+        try:
+            await anyio.to_thread.run_sync(self._read, abandon_on_cancel=True)
+        finally:
+            self._stopping.set()
+
+    def stop(self) -> None:
+        """Have it leave; `run` returns when it has."""
+        self._stopping.set()
+
+    def _read(self) -> None:
+        consumer = KafkaConsumer(**self._options)
+        try:
+            consumer.subscribe([self._ground.topic])
+            while not self._stopping.is_set():
+                found = consumer.poll(timeout_ms=int(_NAP * 1000))
+                self.seen += [
+                    (TopicPartition(*tp), r.offset) for tp, rows in found.items() for r in rows
+                ]
+                self.owned = frozenset(TopicPartition(*tp) for tp in consumer.assignment())
+        finally:
+            self.owned = frozenset()
+            consumer.close()

@@ -1,0 +1,109 @@
+"""A member of Java's client: the console consumer of the broker's own jars, in a process.
+
+Decides: what is read from its output: a record's value, which names its place, and what its
+coordinator logs of its assignment.
+Never: helps it; what it does in a group is its own.
+"""
+
+import re
+import subprocess
+from functools import partial
+
+import anyio
+import pytest
+from anyio.abc import TaskStatus
+
+from kgroup.errors import UnsupportedError
+from kgroup.testing.kafka.supply import find_program
+from kgroup.types import TopicPartition
+from tests.real.ground import Ground
+
+__all__ = ["JavaPeer"]
+
+_MAIN = "org.apache.kafka.tools.consumer.ConsoleConsumer"
+_VERSION = "4.3.1"
+_HEAP_MB = 128
+_CLASSES = {
+    "range": "RangeAssignor",
+    "roundrobin": "RoundRobinAssignor",
+    "sticky": "StickyAssignor",
+    "cooperative-sticky": "CooperativeStickyAssignor",
+}
+_RECORD = re.compile(r"^(\S+)-(\d+)@(\d+)$")
+_ASSIGNED = re.compile(r"Adding newly assigned partitions: \[(.*)\]$")
+_GONE = re.compile(r"(?:Revoke previously assigned|Lost previously assigned) partitions \[(.*)\]$")
+
+
+class JavaPeer:
+    """A Java consumer in a process of its own; skips the test where there is no Java.
+
+    Args:
+        ground: what it reads.
+        group: its group.
+        assignors: names of Java's, in order of preference.
+    """
+
+    def __init__(self, ground: Ground, group: str, *assignors: str) -> None:
+        self.owned: frozenset[TopicPartition] = frozenset()
+        self.seen: list[tuple[TopicPartition, int]] = []
+        self.said: list[str] = []
+        classes = (f"org.apache.kafka.clients.consumer.{_CLASSES[each]}" for each in assignors)
+        settings = {
+            "partition.assignment.strategy": ",".join(classes),
+            "session.timeout.ms": "6000",
+            "heartbeat.interval.ms": "300",
+            "fetch.max.wait.ms": "100",
+            "client.id": "java",
+        }
+        words = ["--bootstrap-server", ground.kafka.bootstrap, "--topic", ground.topic]
+        words += ["--group", group, "--from-beginning"]
+        for name, value in settings.items():
+            words += ["--consumer-property", f"{name}={value}"]
+        self._command = _java(*words)
+        self._process: subprocess.Popen[str] | None = None
+
+    async def run(self, *, task_status: TaskStatus[None]) -> None:
+        """Read until stopped."""
+        start = partial(subprocess.Popen[str], text=True, stderr=subprocess.STDOUT)
+        with start(self._command, stdout=subprocess.PIPE) as process:
+            self._process = process
+            task_status.started()
+            try:
+                await anyio.to_thread.run_sync(self._listen, process, abandon_on_cancel=True)
+            finally:
+                self.owned = frozenset()
+                if process.poll() is None:
+                    process.kill()
+
+    def stop(self) -> None:
+        """Have it leave; `run` returns when it has."""
+        assert self._process is not None
+        self._process.terminate()
+
+    def _listen(self, process: subprocess.Popen[str]) -> None:
+        assert process.stdout is not None
+        for line in process.stdout:
+            self._hear(line.rstrip("\n"))
+        process.wait()
+
+    def _hear(self, line: str) -> None:
+        if found := _RECORD.match(line):
+            self.seen.append((TopicPartition(found[1], int(found[2])), int(found[3])))
+            return
+        self.said.append(line)
+        if found := _GONE.search(line):
+            self.owned -= _partitions(found[1])
+        elif found := _ASSIGNED.search(line):
+            self.owned |= _partitions(found[1])
+
+
+def _java(*words: str) -> list[str]:
+    try:
+        return find_program(_VERSION).words(_MAIN, _HEAP_MB, *words)
+    except UnsupportedError as error:
+        pytest.skip(str(error))
+
+
+def _partitions(listed: str) -> frozenset[TopicPartition]:
+    names = (name.rpartition("-") for name in listed.split(", ") if name)
+    return frozenset(TopicPartition(topic, int(number)) for topic, _, number in names)
