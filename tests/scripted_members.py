@@ -55,6 +55,11 @@ class Committed:
 
 @dataclass(slots=True, eq=False)
 class ScriptedMember:
+    """One member; the leader is told `told` instead of its subscription, if it is set.
+
+    A real broker does not let through what it cannot read (`broker_facts.md` B14); this one does.
+    """
+
     member_id: str
     instance_id: str | None
     session: float = math.inf
@@ -65,6 +70,7 @@ class ScriptedMember:
     sync: Held | None = None
     assignment: bytes = b""
     phantom: bool = False
+    told: bytes | None = None
 
     @property
     def ready(self) -> bool:
@@ -120,6 +126,8 @@ def members_listed(
     """Return the members as the leader of a round is told of them."""
 
     def metadata(member: ScriptedMember) -> bytes:
+        if member.told is not None:
+            return member.told
         blob = member.protocols[protocol_name]
         return _phantom_claims(member, blob, generation_id) if member.phantom else blob
 

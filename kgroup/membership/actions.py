@@ -9,14 +9,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from kgroup.errors import GroupError, UnauthorizedError
+from kgroup.errors import GroupError, KGroupError, UnauthorizedError
 from kgroup.machine.claims import HoldingState, HoldingTrigger
 from kgroup.machine.tickets import Errand
-from kgroup.membership import requests
+from kgroup.membership import leadership, requests
 from kgroup.membership.coordinator import CoordinatorTrigger
-from kgroup.membership.events import Disconnect, Done, Note, Raise, RunAssignor, Tell
+from kgroup.membership.events import Disconnect, Done, Note, Raise, Tell
+from kgroup.membership.returning import asks_anew, owe_told, owe_unheard, unheard_topics
 from kgroup.membership.triggers import Action, Trigger
 from kgroup.membership.turn import Turn
+from kgroup.membership.user_data import memory_of
 from kgroup.membership.value import GroupMember, Identity
 from kgroup.types import (
     Cause,
@@ -25,10 +27,9 @@ from kgroup.types import (
     Generation,
     Leave,
     MemberState,
-    TopicPartition,
 )
 
-__all__ = ["act", "leave_state", "owe_unheard", "tell_group"]
+__all__ = ["act", "leave_state", "tell_group"]
 
 
 def act(turn: Turn, action: Action) -> None:
@@ -106,8 +107,16 @@ def _lose_all(turn: Turn) -> None:
 
 def _send_join(turn: Turn) -> None:
     member = turn.member
+    try:
+        request = requests.join_group(member)
+    except KGroupError as error:
+        turn.cause = Cause.FAILED
+        turn.error = error
+        turn.raised.append(Trigger.SUBSCRIPTION_FAILED)
+        return
+    leadership.begin_round(turn)
     ticket = turn.draw(Errand.JOIN_GROUP)
-    turn.send(ticket, requests.join_group(member), member.settings.parked_timeout)
+    turn.send(ticket, request, member.settings.parked_timeout)
     turn.put_wishes(replace(member.wishes, enforced=None))
     turn.put_round(
         replace(
@@ -136,11 +145,15 @@ def _enter_generation(turn: Turn) -> None:
         protocol_name=joined.protocol_name,
     )
     turn.put_identity(Identity(member_id=joined.member_id, generation=generation))
-    # A heartbeat of the older generation may still be answered; its ticket is void now.
+    leadership.enter_as(turn, leader=turn.leads)
+    # A heartbeat of the older generation may still be answered; its ticket is void now. The next
+    # one stays due when it was: rounds that follow each other fast must not put it off for ever.
+    was_due = member.heartbeat_at
+    due = was_due if was_due > turn.now else turn.now + member.settings.heartbeat_interval
     turn.member = replace(
         turn.member,
         heartbeat=None,
-        heartbeat_at=turn.now + member.settings.heartbeat_interval,
+        heartbeat_at=due,
         round=replace(
             turn.member.round,
             leader=turn.leads,
@@ -151,14 +164,6 @@ def _enter_generation(turn: Turn) -> None:
     )
 
 
-def _run_assignor(turn: Turn) -> None:
-    joined = turn.joined
-    assert joined is not None
-    ticket = turn.draw(Errand.RUN_ASSIGNOR)
-    turn.put_round(replace(turn.member.round, ticket=ticket))
-    turn.effects.append(RunAssignor(ticket, joined.protocol_name or "", joined.members))
-
-
 def _send_sync(turn: Turn) -> None:
     member = turn.member
     if member.coordinator.node_id is None:
@@ -167,24 +172,19 @@ def _send_sync(turn: Turn) -> None:
         return
     ticket = turn.draw(Errand.SYNC_GROUP)
     done = turn.assignor
+    if done is not None:
+        leadership.offer(turn, done)
     request = requests.sync_group(member, () if done is None else done.assignments)
     turn.send(ticket, request, member.settings.parked_timeout)
     watched = member.round.watched if done is None else done.watched
     turn.put_round(replace(member.round, ticket=ticket, watched=watched))
 
 
-def _watch_topics(turn: Turn) -> None:
-    joined = turn.joined
-    assert joined is not None
-    watch = turn.draw(Errand.RUN_ASSIGNOR)
-    turn.put_round(replace(turn.member.round, watch=watch))
-    node_id = turn.member.coordinator.node_id
-    name = joined.protocol_name or ""
-    turn.effects.append(RunAssignor(watch, name, joined.members, unasked=True, node_id=node_id))
-
-
 def _adopt(turn: Turn) -> None:
+    leadership.stand(turn)
     member = turn.member
+    generation = member.identity.generation
+    assert generation is not None
     assigned = turn.assigned
     wanted = member.wishes.topics or frozenset()
     usable = frozenset(tp for tp in assigned if tp.topic in wanted)
@@ -199,60 +199,19 @@ def _adopt(turn: Turn) -> None:
         replace(
             turn.member.round,
             assigned=usable,
+            assigned_in=generation.generation_id,
             told=turn.member.round.told | assigned,
             completed=member.round.completed + 1,
             attempts=0,
-            unheard=_unheard(member, assigned),
+            unheard=unheard_topics(member, assigned),
         )
     )
+    turn.member = replace(turn.member, memory=memory_of(generation.protocol_name, turn.user_data))
     turn.call_listener(ChangeKind.ASSIGNED, added=added)
-    if _asks_anew(member):
-        _owe_told(turn)
+    if asks_anew(member):
+        owe_told(turn)
     owe_unheard(turn)
     tell_group(turn)
-
-
-def _asks_anew(member: GroupMember) -> bool:
-    """Tell whether a static member came back with other topics than it was remembered with."""
-    before = member.round.remembered
-    told = member.round.told_topics
-    return member.round.returned and before is not None and before.topics != told
-
-
-def _unheard(member: GroupMember, assigned: frozenset[TopicPartition]) -> frozenset[str]:
-    """Return the topics a static member came back with and the leader may not have heard of.
-
-    1. A static member restarts with one topic more; 2. it is given its old assignment at once,
-    without a round; 3. the leader never hears of the topic. When nothing is remembered, nobody can
-    tell a topic that is new from one that went to others: one round in vain is the smaller harm.
-    When it is, a topic that nobody was given is suspect all the same: 4. that process dies before
-    its round; 5. the next one asks for the same topics, and the coordinator remembers them.
-    """
-    if not member.round.returned:
-        return frozenset()
-    before = member.round.remembered
-    heard = frozenset(tp.topic for tp in assigned)
-    if before is not None:
-        heard |= before.assigned
-    return member.round.told_topics - heard
-
-
-def owe_unheard(turn: Turn) -> bool:
-    """Owe a round as soon as a topic that the group has not heard of has partitions.
-
-    The JoinGroup of that round differs from the one before in the generation it names, so a
-    coordinator in Stable takes it for a change and begins a round, also from a follower.
-    """
-    if not turn.member.unheard():
-        return False
-    _owe_told(turn)
-    return True
-
-
-def _owe_told(turn: Turn) -> None:
-    """Owe the round in which the group is told all topics this member asks for."""
-    turn.put_round(replace(turn.member.round, unheard=frozenset()))
-    turn.put_wishes(replace(turn.member.wishes, enforced=Cause.SUBSCRIBED.value))
 
 
 def _send_heartbeat(turn: Turn) -> None:
@@ -270,6 +229,7 @@ def _send_heartbeat(turn: Turn) -> None:
 def _forget(turn: Turn, identity: Identity) -> None:
     turn.put_identity(identity)
     turn.put_lease(turn.member.lease.ended())
+    leadership.forget_lead(turn)
     turn.member = replace(
         turn.member,
         heartbeat=None,
@@ -279,6 +239,7 @@ def _forget(turn: Turn, identity: Identity) -> None:
             watched=None,
             watch=None,
             assigned=frozenset(),
+            assigned_in=None,
             unheard=frozenset(),
             remembered=None,
         ),
@@ -323,7 +284,7 @@ def _raise(turn: Turn) -> None:
 def _complain(turn: Turn) -> None:
     error = turn.error
     assert isinstance(error, UnauthorizedError)
-    if turn.member.trouble is None:
+    if not isinstance(turn.member.trouble, UnauthorizedError):
         turn.effects.append(Tell(Note.NOT_PERMITTED, str(error)))
     turn.member = replace(turn.member, trouble=error)
 
@@ -337,8 +298,16 @@ def _store_member_id(turn: Turn) -> None:
 
 
 def _back_off(turn: Turn) -> None:
+    _back_off_to(turn, turn.member.settings.retry_backoff_max)
+
+
+def _back_off_round(turn: Turn) -> None:
+    _back_off_to(turn, turn.member.settings.round_backoff_max)
+
+
+def _back_off_to(turn: Turn, longest: float) -> None:
     attempts = turn.member.round.attempts + 1
-    retry_at = turn.now + turn.backoff(attempts)
+    retry_at = turn.now + turn.backoff(attempts, longest)
     turn.put_round(replace(turn.member.round, attempts=attempts, retry_at=retry_at))
 
 
@@ -363,9 +332,9 @@ _ARMS: Mapping[Action, Callable[[Turn], None]] = MappingProxyType(
         Action.SEND_JOIN: _send_join,
         Action.STORE_MEMBER_ID: _store_member_id,
         Action.ENTER_GENERATION: _enter_generation,
-        Action.RUN_ASSIGNOR: _run_assignor,
+        Action.RUN_ASSIGNOR: leadership.run_assignor,
         Action.SEND_SYNC: _send_sync,
-        Action.WATCH_TOPICS: _watch_topics,
+        Action.WATCH_TOPICS: leadership.watch_topics,
         Action.ADOPT: _adopt,
         Action.SEND_HEARTBEAT: _send_heartbeat,
         Action.LOSE_ALL: _lose_all,
@@ -375,6 +344,8 @@ _ARMS: Mapping[Action, Callable[[Turn], None]] = MappingProxyType(
         Action.FORGET_MEMBER: lambda turn: _forget(turn, Identity()),
         Action.BACK_OFF: _back_off,
         Action.BACK_OFF_LONGEST: _back_off_longest,
+        Action.BACK_OFF_ROUND: _back_off_round,
+        Action.NOTE_FAILURE: leadership.note_failure,
         Action.COMPLAIN: _complain,
         Action.KEEP_PACE: _keep_pace,
         Action.SEND_FAREWELL: _send_farewell,

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
+from kgroup.assignors import SentAssignment
 from kgroup.machine.reactions import Reaction
 from kgroup.machine.tickets import Ticket
 from kgroup.types import Claim, Generation, Leave, OwnershipChange
@@ -229,16 +230,25 @@ class AssignorDone:
         ticket: of the run.
         assignments: encoded assignment per member id, one entry for every member.
         watched: topic -> partition count the assignment was made from.
+        rejoin_after: seconds after which the assignor wants another round, None for never.
+        sent: what to remember of it, None when nothing need be (eager, or nothing was made).
     """
 
     ticket: Ticket
     assignments: tuple[tuple[str, bytes], ...]
     watched: Mapping[str, int]
+    rejoin_after: float | None = None
+    sent: SentAssignment | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class AssignorFailed:
-    """The assignor raised, or its result cannot be sent."""
+    """The assignor raised, its result cannot be sent, or the group cannot be described.
+
+    Args:
+        ticket: of the run.
+        error: why; a `TimeoutError` when the round's time is over.
+    """
 
     ticket: Ticket
     error: Exception
@@ -319,6 +329,8 @@ class RunAssignor:
         ticket: what the result must carry.
         protocol_name: the assignor the coordinator chose.
         members: every member with its subscription, in the order of the answer.
+        generation_id: the round.
+        sent: what this leader sent in the round before, None when it does not know.
         unasked: a returning static leader: only the group's topics are to be watched, beginning
             with what they were when the generation was made (KIP-814).
         node_id: the coordinator, for the question about that; None when it is not known.
@@ -327,6 +339,8 @@ class RunAssignor:
     ticket: Ticket
     protocol_name: str
     members: tuple[JoinGroupResponseMember, ...]
+    generation_id: int
+    sent: SentAssignment | None = None
     unasked: bool = False
     node_id: int | None = None
 
@@ -337,6 +351,9 @@ class Note(Enum):
     DRAIN_CUT = "a batch was still in hand when its partitions had to go; it may be delivered again"
     ASSIGNING_LATE = (
         "this member leads and could not compute the assignment in time; it joins another round"
+    )
+    ROUND_FAILED = (
+        "this member leads and could not assign the group; nothing was sent, the round is repeated"
     )
     JOIN_FAILING = (
         "the coordinator cannot complete the round; one member's subscription may be unreadable"
@@ -350,10 +367,17 @@ class Note(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Tell:
-    """Log something a person may have to act on."""
+    """Log something a person may have to act on.
+
+    Args:
+        note: what.
+        detail: which, and with which values.
+        error: logged with where it was raised, None when that tells nothing.
+    """
 
     note: Note
     detail: str = ""
+    error: Exception | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,13 @@ _A = Action
 
 _ROUNDS: Final = (_S.JOINING, _S.ASSIGNING, _S.SYNCING)
 _ENDED: Final = (_S.LEFT, _S.FENCED, _S.FAILED)
+_ANOTHER_ROUND: Final = (
+    _T.SUBSCRIBED,
+    _T.REBALANCE_ENFORCED,
+    _T.TOPICS_CHANGED,
+    _T.ROUND_OWED,
+    _T.REJOIN_DUE,
+)
 _SEEK: Final = (_A.SEEK_COORDINATOR,)
 _LOSE_GENERATION: Final = (_A.LOSE_ALL, _A.FORGET_GENERATION)
 _LOSE_MEMBER: Final = (_A.LOSE_ALL, _A.FORGET_MEMBER)
@@ -52,7 +59,7 @@ _APPLICATION: Final[Rules] = (
     fan((_S.DORMANT, *_ENDED), _T.SUBSCRIBED),
     fan(
         _S.STABLE,
-        (_T.SUBSCRIBED, _T.REBALANCE_ENFORCED, _T.TOPICS_CHANGED, _T.ROUND_OWED),
+        _ANOTHER_ROUND,
         to=_S.PREPARING,
         when=_G.HANDS_BACK,
         do=(_A.BEGIN_RELEASE,),
@@ -60,7 +67,7 @@ _APPLICATION: Final[Rules] = (
     ),
     fan(
         _S.STABLE,
-        (_T.SUBSCRIBED, _T.REBALANCE_ENFORCED, _T.TOPICS_CHANGED, _T.ROUND_OWED),
+        _ANOTHER_ROUND,
         to=_S.FINDING,
         when=_G.HANDS_NOTHING,
         do=_SEEK,
@@ -165,9 +172,17 @@ _ROUND: Final[Rules] = (
     fan(
         _S.ASSIGNING,
         _T.ASSIGNOR_FAILED,
+        to=_S.BACKING_OFF,
+        do=(_A.NOTE_FAILURE, _A.BACK_OFF_ROUND, _A.SEND_HEARTBEAT),
+        why="nothing was sent: the others wait in SyncGroup, and the JoinGroup to come ends that "
+        "with REBALANCE_IN_PROGRESS",
+    ),
+    fan(
+        _S.JOINING,
+        _T.SUBSCRIPTION_FAILED,
         to=_S.FAILED,
         do=(_A.LOSE_ALL, _A.SEND_FAREWELL, _A.FORGET_MEMBER, _A.RAISE),
-        why="the round fails loudly; another member may lead the next one",
+        why="bytes that a coordinator cannot read would stop the whole group: none are sent",
     ),
     fan(
         _S.SYNCING,

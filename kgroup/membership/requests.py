@@ -5,10 +5,17 @@ Never: a version number; the wire leaves out what a broker does not know.
 KIPs: 62, 345, 394, 429, 559, 800.
 """
 
-from kgroup.assignors import UserDataAssignor
+from dataclasses import replace
+
+from kgroup.errors import LocalProtocolError
+from kgroup.membership.user_data import user_data
 from kgroup.membership.value import GroupMember
 from kgroup.types import Cause
-from kgroup.wire.consumer_protocol import MemberSubscription, encode_subscription
+from kgroup.wire.consumer_protocol import (
+    MemberSubscription,
+    decode_subscription,
+    encode_subscription,
+)
 from kgroup.wire.messages import (
     FindCoordinatorRequest,
     HeartbeatRequest,
@@ -40,7 +47,12 @@ def find_coordinator(member: GroupMember) -> FindCoordinatorRequest:
 
 
 def join_group(member: GroupMember) -> JoinGroupRequest:
-    """One JoinGroup with all assignors in order of preference."""
+    """One JoinGroup with all assignors in order of preference.
+
+    Raises:
+        AssignorError: an assignor cannot make the user data of this member.
+        LocalProtocolError: the subscription cannot be written.
+    """
     settings = member.settings
     return JoinGroupRequest(
         group_id=settings.group_id,
@@ -63,24 +75,33 @@ def _reason(member: GroupMember) -> str:
 def _protocols(member: GroupMember) -> tuple[JoinGroupRequestProtocol, ...]:
     generation = member.identity.generation
     generation_id = None if generation is None else generation.generation_id
-    held = tuple(sorted(member.holdings.partitions))
-    owned = () if member.eager else held
-    protocols = []
-    for assignor in member.settings.assignors:
-        user_data = None
-        if isinstance(assignor, UserDataAssignor):
-            remembered = held if not member.eager else tuple(sorted(member.round.assigned))
-            user_data = assignor.encode_user_data(remembered, generation_id)
-        subscription = MemberSubscription(
-            topics=tuple(sorted(member.wishes.topics or ())),
-            owned=owned,
-            generation_id=generation_id,
-            rack=member.settings.client_rack,
-            user_data=user_data,
+    subscription = MemberSubscription(
+        topics=tuple(sorted(member.wishes.topics or ())),
+        owned=() if member.eager else tuple(sorted(member.holdings.partitions)),
+        generation_id=generation_id,
+        rack=member.settings.client_rack,
+    )
+    return tuple(
+        JoinGroupRequestProtocol(
+            name=assignor.name,
+            metadata=_written(replace(subscription, user_data=user_data(member, assignor))),
         )
-        metadata = encode_subscription(subscription)
-        protocols.append(JoinGroupRequestProtocol(name=assignor.name, metadata=metadata))
-    return tuple(protocols)
+        for assignor in member.settings.assignors
+    )
+
+
+def _written(subscription: MemberSubscription) -> bytes:
+    """Write a subscription, and read what is written: see the module `consumer_protocol`.
+
+    A coordinator that cannot read one member's topics and user data completes no round any more,
+    and on some versions that does not even end when the member leaves.
+    """
+    metadata = encode_subscription(subscription)
+    read = decode_subscription(metadata)
+    same = read.user_data == subscription.user_data and len(read.topics) == len(subscription.topics)
+    if not same or set(read.topics) != set(subscription.topics):
+        raise LocalProtocolError("the own subscription does not read as it was written")
+    return metadata
 
 
 def sync_group(member: GroupMember, assignments: tuple[tuple[str, bytes], ...]) -> SyncGroupRequest:

@@ -50,6 +50,16 @@ class MembershipSettings:
         return self.retry_backoff_max / 2
 
     @property
+    def round_backoff_max(self) -> float:
+        """Longest pause of a leader whose rounds fail.
+
+        Each of its tries costs all members a round, so it need not be quicker than they can
+        notice; but until it joins again they may not commit, and a round has an end.
+        """
+        longest = max(self.retry_backoff_max, self.heartbeat_interval)
+        return min(longest, self.rebalance_timeout / 4)
+
+    @property
     def parked_timeout(self) -> float:
         """Deadline of a request the coordinator may park: some are never answered."""
         return self.rebalance_timeout + 5.0

@@ -71,7 +71,7 @@ FACTS: Mapping[MemberState, Facts] = MappingProxyType(
             "JoinGroup is in flight; the coordinator holds it until the round is complete.",
             awaits=Errand.JOIN_GROUP,
             timers=_BEATING,
-            own=_LED | {_T.COORDINATOR_LOST},
+            own=_LED | {_T.COORDINATOR_LOST, _T.SUBSCRIPTION_FAILED},
         ),
         _S.ASSIGNING: Facts(
             "This member leads the round: the assignor runs.",
@@ -86,7 +86,11 @@ FACTS: Mapping[MemberState, Facts] = MappingProxyType(
             timers=_BEATING,
             own=_LED | {_T.COORDINATOR_LOST},
         ),
-        _S.STABLE: Facts("The assignment is adopted.", timers=_BEATING, own=_LED | {_T.ROUND_OWED}),
+        _S.STABLE: Facts(
+            "The assignment is adopted.",
+            timers=_BEATING | {_T.REJOIN_DUE},
+            own=_LED | {_T.ROUND_OWED},
+        ),
         _S.BACKING_OFF: Facts(
             "Waits before it joins again.",
             timers=_BEATING | {_T.BACKOFF_OVER},

@@ -6,7 +6,6 @@ Never: awaits, reads a clock, draws chance. The same arguments give the same res
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import assert_never
 
@@ -15,11 +14,10 @@ from kgroup.machine.claims import HoldingState, HoldingTrigger
 from kgroup.machine.rows import Row
 from kgroup.machine.tickets import Errand
 from kgroup.membership import requests, translate
-from kgroup.membership.actions import act, leave_state, owe_unheard, tell_group
+from kgroup.membership.actions import act, leave_state, tell_group
 from kgroup.membership.coordinator import (
     COORDINATOR_ROWS,
     CoordinatorAction,
-    CoordinatorState,
     CoordinatorTrigger,
 )
 from kgroup.membership.events import (
@@ -45,8 +43,10 @@ from kgroup.membership.events import (
     Unsubscribed,
 )
 from kgroup.membership.guards import holds
+from kgroup.membership.returning import owe_unheard
 from kgroup.membership.rows import ROWS
-from kgroup.membership.states import FACTS, possible
+from kgroup.membership.states import possible
+from kgroup.membership.timers import timer_cause, timers
 from kgroup.membership.triggers import Action, Guard, Trigger
 from kgroup.membership.turn import Turn
 from kgroup.membership.value import Closing, GroupMember
@@ -94,49 +94,16 @@ def step(member: GroupMember, event: Event, moment: Moment) -> Step:
 
 def next_deadline(member: GroupMember) -> float:
     """Return the instant at which a `Tick` is due, infinity when nothing runs."""
-    return min((at for _, at in _timers(member)), default=math.inf)
+    return min((at for _, at in timers(member)), default=math.inf)
 
 
 # -- timers --------------------------------------------------------------------------------
 
 
-def _timers(member: GroupMember) -> Iterator[tuple[Trigger | CoordinatorTrigger, float]]:
-    """Yield the timers that run now, with their instants."""
-    facts = FACTS[member.state]
-    for trigger in facts.timers:
-        at = _armed(member, trigger)
-        if at is not None:
-            yield trigger, at
-    if facts.seeks and member.coordinator.state is CoordinatorState.WAITING:
-        yield CoordinatorTrigger.SEARCH_DUE, member.coordinator.search_at
-
-
-def _armed(member: GroupMember, timer: Trigger) -> float | None:
-    closing = member.wishes.closing
-    match timer:
-        case Trigger.HEARTBEAT_DUE:
-            sends = member.identity.generation is not None
-            idle = member.heartbeat is None and member.coordinator.node_id is not None
-            return member.heartbeat_at if sends and idle else None
-        case Trigger.LEASE_EXPIRED:
-            return member.lease.limit() if member.holdings else None
-        case Trigger.POLL_EXPIRED:
-            return member.wishes.polled_at + member.settings.rebalance_timeout
-        case Trigger.BACKOFF_OVER:
-            return member.round.retry_at
-        case Trigger.DRAIN_LIMIT:
-            return member.round.drain_until
-        case Trigger.CLOSE_LIMIT if closing is not None:
-            leaving = member.state is MemberState.LEAVING
-            return closing.leave_by if leaving else closing.release_by
-        case _:
-            return None
-
-
 def _run_due(turn: Turn) -> None:
     """Fire what is overdue, earliest first: an expired lease ends before any late answer."""
     for _ in range(_MOST_ROWS):
-        due = [(at, timer.value, timer) for timer, at in _timers(turn.member) if at <= turn.now]
+        due = [(at, timer.value, timer) for timer, at in timers(turn.member) if at <= turn.now]
         if not due:
             return
         timer = min(due)[2]
@@ -144,21 +111,9 @@ def _run_due(turn: Turn) -> None:
             turn.asked.append(timer)
             _settle(turn, None)
         else:
-            turn.cause = _timer_cause(timer, turn.cause)
+            turn.cause = timer_cause(timer, turn.cause)
             _settle(turn, timer)
     raise LocalProtocolError(f"{turn.member.state.name}: timers fire without end")
-
-
-def _timer_cause(timer: Trigger, cause: Cause) -> Cause:
-    match timer:
-        case Trigger.LEASE_EXPIRED:
-            return Cause.SESSION_EXPIRED
-        case Trigger.POLL_EXPIRED:
-            return Cause.POLL_TIMEOUT
-        case Trigger.CLOSE_LIMIT:
-            return Cause.CLOSING
-        case _:
-            return cause
 
 
 # -- events --------------------------------------------------------------------------------
@@ -214,7 +169,8 @@ def _wish(
         case Unsubscribed():
             turn.cause = Cause.UNSUBSCRIBED
             turn.put_wishes(replace(wishes, topics=None, enforced=None))
-            turn.member = replace(turn.member, trouble=None)
+            lead = replace(turn.member.lead, failure=None, failing_since=None)
+            turn.member = replace(turn.member, trouble=None, lead=lead, memory=None)
             return Trigger.UNSUBSCRIBED
         case CloseRequested():
             turn.cause = Cause.CLOSING
@@ -371,7 +327,7 @@ def _act_on_coordinator(turn: Turn, action: CoordinatorAction) -> None:
             turn.raised.append(Trigger.COORDINATOR_LOST)
         case CoordinatorAction.WAIT:
             attempts = coordinator.attempts + 1
-            pause = turn.backoff(attempts)
+            pause = turn.backoff(attempts, turn.member.settings.retry_backoff_max)
             turn.put_coordinator(
                 replace(coordinator, attempts=attempts, search_at=turn.now + pause)
             )

@@ -9,10 +9,11 @@ from dataclasses import replace
 
 from kgroup.codes import ApiKey
 from kgroup.errors import (
-    AssignmentError,
+    AssignorError,
     DecodeError,
-    GroupError,
+    KGroupError,
     LocalProtocolError,
+    UnauthorizedError,
     UnsupportedVersionError,
 )
 from kgroup.machine.reactions import Reaction, reaction
@@ -130,11 +131,11 @@ def hear_assignor(turn: Turn, event: AssignorDone | AssignorFailed) -> Trigger |
         # The round's time is over, whoever took it, so the result would be refused anyway.
         turn.effects.append(Tell(Note.ASSIGNING_LATE, str(event.error)))
         return Trigger.RETRY_LATER
-    turn.cause = Cause.FAILED
     turn.error = event.error
-    if not isinstance(event.error, GroupError):
-        name = member.identity.generation and member.identity.generation.protocol_name
-        turn.error = AssignmentError(f"assignor {name!r} failed: {event.error!r}")
+    if not isinstance(event.error, KGroupError):
+        generation = member.identity.generation
+        name = generation.protocol_name if generation else None
+        turn.error = AssignorError(name or "", [f"raised {event.error!r}"])
         turn.error.__cause__ = event.error
     return Trigger.ASSIGNOR_FAILED
 
@@ -257,6 +258,8 @@ def _led_before(turn: Turn, answer: JoinGroupResponse) -> bool:
 def _synced(turn: Turn, answer: SyncGroupResponse) -> Trigger | None:
     verdict = reaction(ApiKey.SYNC_GROUP, answer.error_code)
     if verdict is not Reaction.SUCCEED:
+        # Refused, so nobody was given what it carried.
+        turn.put_lead(replace(turn.member.lead, offered=None))
         return _refusal(turn, verdict, ApiKey.SYNC_GROUP, answer.error_code)
     member = turn.member
     ticket = member.round.ticket
@@ -267,10 +270,11 @@ def _synced(turn: Turn, answer: SyncGroupResponse) -> Trigger | None:
     if answer.protocol_name not in (None, generation.protocol_name):
         return Trigger.REJOIN_ASKED
     try:
-        turn.assigned = frozenset(decode_assignment(answer.assignment).partitions)
+        read = decode_assignment(answer.assignment)
     except DecodeError as error:
         turn.effects.append(Tell(Note.ASSIGNMENT_ABSURD, str(error)))
         return Trigger.ASSIGNMENT_UNREADABLE
+    turn.assigned, turn.user_data = frozenset(read.partitions), read.user_data
     impossible = sorted(str(tp) for tp in turn.assigned if tp.partition < 0)
     if impossible:
         turn.effects.append(Tell(Note.ASSIGNMENT_ABSURD, ", ".join(impossible)))
@@ -324,14 +328,14 @@ def _served(turn: Turn) -> None:
     """Note that the coordinator answered as one: the next search need not wait long."""
     if turn.member.coordinator.attempts:
         turn.put_coordinator(replace(turn.member.coordinator, attempts=0))
-    if turn.member.trouble is not None:
+    if isinstance(turn.member.trouble, UnauthorizedError):
         turn.member = replace(turn.member, trouble=None)
 
 
 def _permitted(turn: Turn, api: ApiKey) -> None:
     """Note that one question is permitted again; the others may not be."""
     trouble = turn.member.trouble
-    if trouble is not None and trouble.api == api.name:
+    if isinstance(trouble, UnauthorizedError) and trouble.api == api.name:
         turn.member = replace(turn.member, trouble=None)
 
 

@@ -24,6 +24,7 @@ class Trigger(Enum):
     ROUND_OWED = "the group must be told"
     COORDINATOR_READY = "coordinator known"
     COORDINATOR_LOST = "coordinator lost"
+    SUBSCRIPTION_FAILED = "own subscription cannot be written"
     # replies
     MEMBER_ID_GIVEN = "member id given"
     ELECTED = "joined as leader"
@@ -53,6 +54,7 @@ class Trigger(Enum):
     BACKOFF_OVER = "backoff over"
     DRAIN_LIMIT = "drain limit"
     CLOSE_LIMIT = "close limit"
+    REJOIN_DUE = "another round is due"
 
 
 LOCAL = frozenset(
@@ -113,6 +115,8 @@ class Action(Enum):
     FORGET_MEMBER = "forget the generation and the member id"
     BACK_OFF = "wait, longer each time"
     BACK_OFF_LONGEST = "wait as long as it ever waits"
+    BACK_OFF_ROUND = "wait, longer each time, up to a heartbeat interval"
+    NOTE_FAILURE = "show why the round failed; have every read raise it when that lasts"
     COMPLAIN = "have every read raise the error until the coordinator permits again"
     KEEP_PACE = "wait for the next JoinGroup's turn"
     SEND_FAREWELL = "send LeaveGroup, do not wait for the answer"

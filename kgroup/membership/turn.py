@@ -21,7 +21,7 @@ from kgroup.membership.events import (
     Send,
 )
 from kgroup.membership.triggers import Action, Guard, Trigger
-from kgroup.membership.value import GroupMember, Identity, Round, Wishes
+from kgroup.membership.value import GroupMember, Identity, Leadership, Round, Wishes
 from kgroup.types import Cause, ChangeKind, Claim, MemberState, OwnershipChange, TopicPartition
 from kgroup.wire.messages import JoinGroupResponse
 
@@ -43,6 +43,7 @@ class Turn:
         joined: the JoinGroup answer being applied.
         leads: this member is the leader of the answer being applied.
         assigned: the decoded assignment being applied.
+        user_data: what came with it.
         assignor: the assignor's result being applied.
         error: the error being applied.
         in_use: the group that the answer being applied keeps this member out of.
@@ -58,6 +59,7 @@ class Turn:
     joined: JoinGroupResponse | None = None
     leads: bool = False
     assigned: frozenset[TopicPartition] = frozenset()
+    user_data: bytes | None = None
     assignor: AssignorDone | None = None
     error: Exception | None = None
     in_use: GroupInUse | None = None
@@ -70,6 +72,10 @@ class Turn:
     def put_round(self, new: Round) -> None:
         """Replace what is known of the round."""
         self.member = replace(self.member, round=new)
+
+    def put_lead(self, new: Leadership) -> None:
+        """Replace what is kept as a leader."""
+        self.member = replace(self.member, lead=new)
 
     def put_identity(self, new: Identity) -> None:
         """Replace the identity, whole."""
@@ -123,10 +129,10 @@ class Turn:
         )
         self.effects.append(CallListener(change))
 
-    def backoff(self, attempts: int) -> float:
+    def backoff(self, attempts: int, longest: float) -> float:
         """Return the pause after `attempts` failures in a row, spread by a fifth either way."""
         pause = self.member.settings.retry_backoff * float(2 ** min(attempts - 1, 16))
-        return min(pause, self.member.settings.retry_backoff_max) * self._spread()
+        return min(pause, longest) * self._spread()
 
     def longest_backoff(self) -> float:
         """Return the pause that the others grow to, spread like them."""

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from kgroup.assignors import common_protocol
-from kgroup.errors import UnauthorizedError
+from kgroup.assignors import SentAssignment, common_protocol
+from kgroup.errors import KGroupError
 from kgroup.machine.claims import Holdings, HoldingState
 from kgroup.machine.lease import Lease
 from kgroup.machine.tickets import Ticket
@@ -31,7 +31,7 @@ from kgroup.types import (
     TopicPartition,
 )
 
-__all__ = ["Closing", "GroupMember", "Identity", "Round", "Wishes"]
+__all__ = ["Closing", "GroupMember", "Identity", "Leadership", "Memory", "Round", "Wishes"]
 
 _JOINS_AT_ONCE = 5
 """JoinGroups that may follow each other without a pause: a first join takes two, each change of
@@ -95,6 +95,7 @@ class Round:
             of a member id that is over.
         told: partitions the group believes this member owns.
         assigned: partitions of the adopted assignment.
+        assigned_in: the generation it was adopted in, None without one.
         leader: this member leads.
         watched: topic -> partition count the leader assigned from, None for a follower.
         watch: awaited look at the group's topics by a leader that assigns nothing (KIP-814).
@@ -115,6 +116,7 @@ class Round:
     remembered: Remembered | None = None
     told: frozenset[TopicPartition] = frozenset()
     assigned: frozenset[TopicPartition] = frozenset()
+    assigned_in: int | None = None
     leader: bool = False
     watched: Mapping[str, int] | None = None
     watch: Ticket | None = None
@@ -125,6 +127,53 @@ class Round:
     drain_until: float | None = None
     completed: int = 0
     cause: Cause | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Leadership:
+    """What a leader keeps from one round to the next; a follower keeps nothing.
+
+    Args:
+        offered: the assignment that SyncGroup carries, until it is known what became of it.
+        sent: the last assignment the coordinator took; None when this member did not make it, or
+            cannot tell.
+        rejoin_after: seconds from being in the generation to the next round, as the assignor
+            asked with the assignment on its way; None for never.
+        rejoin_at: the instant of that round once the generation stands.
+        failure: why the latest round could not be assigned, None after one that was. The same
+            words are the same error.
+        failing_since: when the first of the failures in a row happened.
+    """
+
+    offered: SentAssignment | None = None
+    sent: SentAssignment | None = None
+    rejoin_after: float | None = None
+    rejoin_at: float | None = None
+    failure: KGroupError | None = None
+    failing_since: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """The user data of the last assignment, kept by this member for the assignor that made it.
+
+    It goes back to the leader with every JoinGroup, and is replaced by that of the next
+    assignment, also by none. Who loses its partitions keeps it: with the generation goes what is
+    claimed, but the memory is the assignor's, and a member may claim nothing by it.
+    1. A group holds the partitions of a member that has gone back for a while; what and how long
+    is in the user data of all. 2. The session of one member ends, or a coordinator that failed
+    over tells all of them that the generation is not its own. 3. They join again, one under
+    another member id: what was held back must not be forgotten, nor who the one was.
+    So it may be older than what the others bring. It ends with the membership: when the
+    application unsubscribes or closes, or the member is refused or fenced for good.
+
+    Args:
+        protocol_name: the assignor; no other is given the bytes.
+        user_data: as they came.
+    """
+
+    protocol_name: str
+    user_data: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,10 +188,13 @@ class GroupMember:
         wishes: what the application asks for.
         coordinator: what is known of it.
         round: the one it is in, or was in last.
+        lead: what it keeps as a leader.
+        memory: what it keeps for the assignor.
         holdings: what it owns.
         heartbeat: the awaited answer.
         heartbeat_at: when the next one is due.
-        trouble: what the coordinator does not permit at present; every read raises it.
+        trouble: what the coordinator does not permit at present, or why rounds have failed at
+            this leader for long; every read raises it.
         counts: topic -> partition count, as far as known.
         changes: calls of the listener that have not returned.
         next_ticket: serial of the next ticket.
@@ -156,10 +208,12 @@ class GroupMember:
     wishes: Wishes = field(default_factory=Wishes)
     coordinator: Coordinator = field(default_factory=Coordinator)
     round: Round = field(default_factory=Round)
+    lead: Leadership = field(default_factory=Leadership)
+    memory: Memory | None = None
     holdings: Holdings = field(default_factory=Holdings)
     heartbeat: Ticket | None = None
     heartbeat_at: float = 0.0
-    trouble: UnauthorizedError | None = None
+    trouble: KGroupError | None = None
     counts: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     changes: tuple[OwnershipChange, ...] = ()
     next_ticket: int = 1
@@ -278,4 +332,5 @@ class GroupMember:
             rebalances=self.round.completed,
             cause=self.round.cause,
             coordinator=self.coordinator.node_id,
+            trouble=(self.trouble or self.lead.failure) if FACTS[self.state].seeks else None,
         )

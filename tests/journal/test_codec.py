@@ -22,6 +22,7 @@ from kgroup.journal import (
     Phase,
     Polled,
     RequestSent,
+    RoundFailed,
     Source,
     StateChanged,
     TimerStage,
@@ -42,6 +43,7 @@ C0 = Claim(T0, 4)
 EVENTS = [
     MemberStarted(group_instance_id="i", protocol=RebalanceProtocol.EAGER, session_timeout=6.0),
     StateChanged(MemberState.JOINING, MemberState.SYNCING, "joined"),
+    RoundFailed(generation_id=4, protocol_name="zone", reason="it raised", retry_after=0.4),
     GenerationEntered(generation_id=3, member_id="m", leader=True, assignment=(T0,)),
     JoinIssued(member_id=None, generation_id=None, owned=(T0,), cause="héllo"),
     RequestSent(connection=1, correlation_id=2, api=ApiKey.HEARTBEAT, version=4, generation_id=-1),

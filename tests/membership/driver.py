@@ -1,19 +1,28 @@
 """A member with a hand on its clock: drives the machine by events alone."""
 
 from collections.abc import Iterable
-from typing import TypeVar
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
-from kgroup.assignors import BUILT_IN
+from kgroup.assignors import (
+    BUILT_IN,
+    Assignor,
+    GroupAssignment,
+    GroupSubscription,
+    SentAssignment,
+)
 from kgroup.machine.claims import HoldingState
 from kgroup.machine.tickets import Errand, Ticket
 from kgroup.membership.events import (
     Answered,
     AssignorDone,
+    AssignorFailed,
     CoordinatorFound,
     Drained,
     Effect,
     Event,
     ListenerDone,
+    MetadataChanged,
     Moment,
     Remembered,
     RunAssignor,
@@ -23,7 +32,7 @@ from kgroup.membership.events import (
 from kgroup.membership.settings import MembershipSettings
 from kgroup.membership.step import MemberRow, next_deadline, step
 from kgroup.membership.value import GroupMember
-from kgroup.types import ChangeKind, Claim, MemberState, TopicPartition
+from kgroup.types import ChangeKind, Claim, MemberState, RebalanceProtocol, TopicPartition
 from kgroup.wire.consumer_protocol import (
     MemberAssignment,
     decode_subscription,
@@ -40,20 +49,49 @@ from kgroup.wire.messages import (
 
 E = TypeVar("E")
 
+
+@dataclass
+class Plain:
+    """An assignor of somebody else's; its members only send back what they were given."""
+
+    name: str = "plain"
+    supported_protocols: tuple[RebalanceProtocol, ...] = (
+        RebalanceProtocol.COOPERATIVE,
+        RebalanceProtocol.EAGER,
+    )
+
+    def assign(self, group: GroupSubscription) -> GroupAssignment:
+        return GroupAssignment({member.member_id: () for member in group.members})
+
+
+@dataclass
+class Writing(Plain):
+    """One whose members make user data: `made`, which is raised when it is an error."""
+
+    made: object = None
+    asked: list[tuple[Any, int | None]] = field(default_factory=list)
+
+    def encode_user_data(self, owned: Any, generation_id: int | None) -> Any:
+        self.asked.append((owned, generation_id))
+        if isinstance(self.made, Exception):
+            raise self.made
+        return self.made
+
+
 SESSION, HEARTBEAT, REBALANCE = 10.0, 3.0, 60.0
 NODE = 7
 
 
 def settings(
     *,
-    assignors: Iterable[str] = ("cooperative-sticky",),
+    assignors: Iterable[str | Assignor] = ("cooperative-sticky",),
     instance: str | None = None,
     backoff: float = 0.1,
 ) -> MembershipSettings:
     return MembershipSettings(
         group_id="g",
         group_instance_id=instance,
-        assignors=tuple(BUILT_IN[name] for name in assignors),
+        assignors=tuple(BUILT_IN[one] if isinstance(one, str) else one for one in assignors),
         session_timeout=SESSION,
         heartbeat_interval=HEARTBEAT,
         rebalance_timeout=REBALANCE,
@@ -139,9 +177,14 @@ class Driven:
             )
         )
 
-    def assigned(self) -> tuple[Effect, ...]:
+    def assigned(
+        self, *, rejoin_after: float | None = None, sent: SentAssignment | None = None
+    ) -> tuple[Effect, ...]:
         ticket = self.ticket(Errand.RUN_ASSIGNOR)
-        return self.on(AssignorDone(ticket, (("m-1", b""),), {"t": 4}))
+        return self.on(AssignorDone(ticket, (("m-1", b""),), {"t": 4}, rejoin_after, sent))
+
+    def assignor_fails(self, error: Exception) -> tuple[Effect, ...]:
+        return self.on(AssignorFailed(self.ticket(Errand.RUN_ASSIGNOR), error))
 
     def synced(self, *names: str, code: int = 0, data: bytes | None = None) -> tuple[Effect, ...]:
         return self.on(
@@ -179,6 +222,20 @@ class Driven:
         if self.member.settings.group_instance_id is None:
             self.joined(0, code=79)
         self.joined(generation)
+        self.synced(*names)
+        self.settle()
+        self.beat()
+        return self
+
+    def lead(self, *names: str, generation: int = 1) -> "Driven":
+        """Go from nothing to STABLE as the leader, which owns `names`."""
+        self.on(MetadataChanged({"t": 4}))
+        self.subscribe()
+        self.found()
+        if self.member.settings.group_instance_id is None:
+            self.joined(0, code=79)
+        self.joined(generation, leader="m-1")
+        self.assigned()
         self.synced(*names)
         self.settle()
         self.beat()

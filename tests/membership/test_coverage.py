@@ -37,6 +37,7 @@ MEMBER = Expectation(
         Trigger.POLL_EXPIRED: frozenset(),
         Trigger.BACKOFF_OVER: frozenset(),
         Trigger.CLOSE_LIMIT: frozenset(),
+        Trigger.REJOIN_DUE: frozenset(),
     },
 )
 

@@ -30,6 +30,7 @@ from kgroup.types import Generation, Leave, MemberState
 from tests.membership.driver import (
     REBALANCE,
     Driven,
+    Writing,
     join_answer,
     settings,
 )
@@ -44,6 +45,8 @@ def member_for(row: MemberRow) -> Driven:
     static = row.when is Guard.STATIC
     eager = row.when is Guard.HANDS_BACK and row.at is S.STABLE
     waits_long = row.at is S.BACKING_OFF and row.when is not Guard.HANDS_BACK
+    if row.on is T.SUBSCRIPTION_FAILED:
+        return Driven(settings(assignors=(Writing(),)))
     return Driven(
         settings(
             assignors=("range",) if eager else ("cooperative-sticky",),
@@ -220,6 +223,21 @@ def fail_assignor(member: Driven) -> None:
     member.on(AssignorFailed(member.ticket(Errand.RUN_ASSIGNOR), ValueError("x")))
 
 
+def fail_subscription(member: Driven) -> None:
+    """The member id that is given asks for another JoinGroup, and that cannot be written."""
+    (assignor,) = member.member.settings.assignors
+    assert isinstance(assignor, Writing)
+    assignor.made = "not bytes"
+    member.joined(code=ErrorCode.MEMBER_ID_REQUIRED)
+
+
+def be_due(member: Driven) -> None:
+    """As if the assignor had asked for another round in a second."""
+    lead = replace(member.member.lead, rejoin_at=member.now + 1)
+    member.member = replace(member.member, lead=lead)
+    past(member, member.now + 1)
+
+
 def close_limit(member: Driven, row: MemberRow) -> None:
     close(member)
     past(member, member.now + (5 if row.at is S.LEAVING else 4))
@@ -329,6 +347,8 @@ PULLS: dict[Trigger, Callable[[Driven, MemberRow], object]] = {
     T.HEARTBEAT_DUE: lambda m, row: past(m, alone(m, row.on)),
     T.BACKOFF_OVER: back_off_over,
     T.LEASE_EXPIRED: lambda m, row: past(m, alone(m, row.on)),
+    T.REJOIN_DUE: lambda m, _: be_due(m),
+    T.SUBSCRIPTION_FAILED: lambda m, _: fail_subscription(m),
 }
 
 

@@ -112,10 +112,11 @@ class Conductor:
         """Step the machine; effects are carried out by the conductor's task."""
         before = self.member
         chance = self._ports.dice.getrandbits(16) / 65536
-        result = step(before, event, Moment(self._ports.clock(), chance))
+        moment = Moment(self._ports.clock(), chance)
+        result = step(before, event, moment)
         self._member = result.member
         self._outbox.extend(result.effects)
-        self._trace.stepped(before, result)
+        self._trace.stepped(before, result, moment.now)
         for effect in result.effects:
             self._note_end(effect)
         if result.member is not before:
@@ -178,7 +179,7 @@ class Conductor:
                     if not effect.parked_only:
                         self._cluster.drop(effect.node_id, Lane.HEARTBEAT)
                 case Tell():
-                    log.warning("%s: %s", effect.note.value, effect.detail)
+                    log.warning("%s: %s", effect.note.value, effect.detail, exc_info=effect.error)
                 case CallListener() | Raise() | Done():
                     pass
 

@@ -1,43 +1,71 @@
 """The leader's errand: from the members' subscriptions to the bytes of SyncGroup.
 
-Decides: which metadata the assignment is made from, and whether it may be sent.
-Never: keeps an assignment; the next leader starts from what the members claim.
+Decides: which metadata the assignment is made from, and what of the work leaves the event loop.
+Never: keeps an assignment; the machine says what is remembered of the last one.
 KIPs: 429, 814 (a returning static leader only watches the group's topics), 881 (racks).
 """
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final, TypeVar
 
 import anyio
-import anyio.to_thread
 
 from kgroup.assignors import (
-    Assignor,
+    GroupAssignment,
     GroupSubscription,
+    Member,
     PartitionRacks,
+    SentAssignment,
     TopicsMetadata,
     common_protocol,
-    describe_group,
+    divide,
     encode_group_assignment,
     read_members,
     subscribed_topics,
-    verify,
 )
 from kgroup.consumer.coordination.interest import TopicInterest
 from kgroup.consumer.coordination.looking_back import assigned_counts
+from kgroup.consumer.coordination.off_loop import OffLoop
 from kgroup.errors import GroupError, KGroupError
 from kgroup.membership.events import AssignorDone, AssignorFailed, RunAssignor
 from kgroup.membership.settings import MembershipSettings
 from kgroup.net.cluster import Cluster, ClusterView
-from kgroup.types import RebalanceProtocol, TopicPartition
+from kgroup.net.metadata import PartitionInfo
+from kgroup.types import RebalanceProtocol
+from kgroup.wire.partition_runs import runs_of
 
 __all__ = ["Leading", "partition_counts"]
 
 log = logging.getLogger(__name__)
 
-_THREAD_FROM = 20_000
-"""Members x partitions above which the assignor leaves the loop, so that heartbeats go on."""
+T = TypeVar("T")
+
+_MANY_BYTES: Final = 32_768
+_MANY_PARTITIONS: Final = 2_000
+_MANY_CHOICES: Final = 20_000
+"""What costs more than about 5 ms, so that heartbeats and fetching would notice, leaves the loop:
+subscriptions of so many bytes together, so many partitions, or so many pairs of a member and a
+partition, each of which an assignor may look at."""
+
+_NO_RACKS: Final = PartitionRacks()
+
+
+@dataclass(frozen=True, slots=True)
+class _Readings:
+    """What the members said.
+
+    Args:
+        members: each of them.
+        wanted: topics that any of them subscribes to.
+        owned: those of them that members own partitions of.
+    """
+
+    members: tuple[Member, ...]
+    wanted: frozenset[str]
+    owned: frozenset[str]
 
 
 class Leading:
@@ -55,36 +83,75 @@ class Leading:
         self._cluster = cluster
         self._interest = interest
         self._settings = settings
+        self._off_loop = OffLoop()
+        self._present: anyio.CancelScope | None = None
+        self._reported: frozenset[tuple[str, str | None]] = frozenset()
 
     async def run(self, effect: RunAssignor) -> AssignorDone | AssignorFailed:
-        """Compute the assignment, bounded by the rebalance timeout; never raises an `Exception`."""
-        try:
-            with anyio.fail_after(self._settings.rebalance_timeout):
-                return await self._run(effect)
-        except Exception as error:  # noqa: BLE001 - an assignor is foreign code: the round fails
-            return AssignorFailed(effect.ticket, error)
+        """Compute the assignment, bounded by the rebalance timeout; never raises an `Exception`.
+
+        The errand before is given up: nobody waits for the result of a round that is over.
+        """
+        if self._present is not None:
+            self._present.cancel()
+        with anyio.CancelScope() as present:
+            self._present = present
+            try:
+                with anyio.fail_after(self._settings.rebalance_timeout):
+                    return await self._run(effect)
+            except Exception as error:  # noqa: BLE001 - an assignor is foreign code: the round fails
+                return AssignorFailed(effect.ticket, error)
+        return AssignorFailed(effect.ticket, TimeoutError("another round has begun"))
 
     async def _run(self, effect: RunAssignor) -> AssignorDone:
         if effect.unasked:
             return await self._watch(effect)
         protocol = common_protocol(self._settings.assignors)
-        joined = _joined(effect)
-        members = read_members(joined, protocol)
-        wanted = subscribed_topics(members)
-        owned = frozenset(tp.topic for member in members for tp in member.owned)
-        view = await self._learn(wanted, owned=owned & wanted)
-        assignor = self._chosen(effect.protocol_name)
-        group = describe_group(joined, _metadata(view, wanted), protocol)
-        for member in group.unreadable:
+        many_bytes = sum(len(each.metadata) for each in effect.members) >= _MANY_BYTES
+        read = await self._compute(lambda: _read(effect, protocol), many=many_bytes)
+        self._report(read.members)
+        view = await self._learn(read.wanted, owned=read.owned)
+        count = sum(len(view.topics[each].partitions) for each in read.wanted & view.topics.keys())
+        many = many_bytes or count >= _MANY_PARTITIONS or count * len(read.members) >= _MANY_CHOICES
+        now = self._cluster.ports.wall()
+        assignor = next(
+            each for each in self._settings.assignors if each.name == effect.protocol_name
+        )
+
+        def work() -> tuple[GroupAssignment, dict[str, bytes], SentAssignment | None]:
+            group = GroupSubscription(read.members, _metadata(view, read.wanted), now)
+            assignment = divide(assignor, group, protocol)
+            encoded = encode_group_assignment(group, assignment)
+            return assignment, encoded, _remembered(effect, protocol, group, encoded)
+
+        assignment, encoded, sent = await self._compute(work, many=many)
+        return AssignorDone(
+            effect.ticket,
+            tuple(encoded.items()),
+            _watched(view, read.wanted),
+            rejoin_after=assignment.rejoin_after,
+            sent=sent,
+        )
+
+    async def _compute(self, work: Callable[[], T], *, many: bool) -> T:
+        return await self._off_loop.run(work) if many else work()
+
+    def _report(self, members: Iterable[Member]) -> None:
+        """Say once of each member that cannot be read what becomes of it."""
+        unreadable = [each for each in members if each.unreadable is not None]
+        for member in unreadable:
+            if (member.member_id, member.unreadable) in self._reported:
+                continue
             log.warning(
-                "group=%s gives nothing to member=%r instance=%r: %s",
+                "group=%s gives nothing to member=%r instance=%r and holds back its %d partitions; "
+                "stop it or upgrade its client: %s",
                 self._settings.group_id,
                 member.member_id,
                 member.group_instance_id,
+                len(member.owned),
                 member.unreadable,
             )
-        assignments = await self._compute(assignor, group, protocol)
-        return AssignorDone(effect.ticket, tuple(assignments.items()), _watched(view, wanted))
+        self._reported = frozenset((each.member_id, each.unreadable) for each in unreadable)
 
     async def _watch(self, effect: RunAssignor) -> AssignorDone:
         """Find out which topics a leader that came back has to watch, and from which counts on."""
@@ -105,7 +172,7 @@ class Leading:
         if not effect.members:
             raise GroupError("the group's topics cannot be told")
         protocol = common_protocol(self._settings.assignors)
-        wanted = subscribed_topics(read_members(_joined(effect), protocol))
+        wanted = _read(effect, protocol).wanted
         return AssignorDone(effect.ticket, (), _watched(await self._learn(wanted), wanted))
 
     async def _learn(
@@ -138,20 +205,24 @@ class Leading:
         """Wait for metadata in a part of the time the round has."""
         return min(self._settings.request_timeout, self._settings.rebalance_timeout / 4)
 
-    async def _compute(
-        self, assignor: Assignor, group: GroupSubscription, protocol: RebalanceProtocol
-    ) -> Mapping[str, bytes]:
-        def compute() -> Mapping[str, bytes]:
-            assignment = assignor.assign(group)
-            verify(group, assignment, assignor=assignor.name, protocol=protocol)
-            return encode_group_assignment(group, assignment)
 
-        if len(group.members) * len(group.partitions) < _THREAD_FROM:
-            return compute()
-        return await anyio.to_thread.run_sync(compute, abandon_on_cancel=True)
+def _read(effect: RunAssignor, protocol: RebalanceProtocol) -> _Readings:
+    members = read_members(_joined(effect), protocol, effect.sent)
+    wanted = subscribed_topics(members)
+    owned = frozenset(topic for member in members for topic, _ in runs_of(member.owned))
+    return _Readings(members, wanted, owned & wanted)
 
-    def _chosen(self, name: str) -> Assignor:
-        return next(each for each in self._settings.assignors if each.name == name)
+
+def _remembered(
+    effect: RunAssignor,
+    protocol: RebalanceProtocol,
+    group: GroupSubscription,
+    encoded: Mapping[str, bytes],
+) -> SentAssignment | None:
+    """Return what to remember: eager members hold nothing when they join, so nothing of theirs."""
+    if protocol is RebalanceProtocol.EAGER:
+        return None
+    return SentAssignment.of(effect.generation_id, group.members, encoded, effect.sent)
 
 
 def _joined(effect: RunAssignor) -> list[tuple[str, str | None, bytes]]:
@@ -177,17 +248,30 @@ def partition_counts(view: ClusterView, topics: Iterable[str]) -> dict[str, int]
 
 
 def _metadata(view: ClusterView, topics: frozenset[str]) -> TopicsMetadata:
-    """Describe the topics to the assignor; a topic without metadata is left out."""
-    return {
-        topic: {
-            number: PartitionRacks(
+    """Describe the topics to the assignor; a topic without metadata is left out.
+
+    Equal racks are one object: a million partitions have few different ones, mostly none at all.
+    """
+    known = {topic: view.topics[topic].partitions for topic in topics & view.topics.keys()}
+    if all(broker.rack is None for broker in view.brokers.values()):
+        return {topic: dict.fromkeys(numbers, _NO_RACKS) for topic, numbers in known.items()}
+    made: dict[tuple[int | None, tuple[int, ...]], PartitionRacks] = {}
+
+    def racks(partition: PartitionInfo) -> PartitionRacks:
+        place = partition.leader, partition.replicas
+        found = made.get(place)
+        if found is None:
+            found = made[place] = PartitionRacks(
                 leader=_rack(view, partition.leader),
-                replicas=view.replica_racks(TopicPartition(topic, number)),
+                replicas=frozenset(
+                    rack for node in partition.replicas if (rack := _rack(view, node)) is not None
+                ),
             )
-            for number, partition in view.topics[topic].partitions.items()
-        }
-        for topic in topics
-        if topic in view.topics
+        return found
+
+    return {
+        topic: {number: racks(partition) for number, partition in numbers.items()}
+        for topic, numbers in known.items()
     }
 
 

@@ -6,9 +6,10 @@ Never: decides anything about the group.
 
 import logging
 
-from kgroup.journal import GenerationEntered, JoinIssued, Sink, StateChanged
+from kgroup.journal import GenerationEntered, JoinIssued, RoundFailed, Sink, StateChanged
 from kgroup.membership.events import CallListener, Send
 from kgroup.membership.step import Step
+from kgroup.membership.triggers import Trigger
 from kgroup.membership.value import GroupMember
 from kgroup.types import ChangeKind, MemberState, OwnershipChange
 from kgroup.wire.messages import JoinGroupRequest
@@ -28,14 +29,22 @@ class MemberTrace:
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
 
-    def stepped(self, before: GroupMember, result: Step) -> None:
-        """Report one step: rows that moved the state, a generation entered, a JoinGroup sent."""
+    def stepped(self, before: GroupMember, result: Step, now: float) -> None:
+        """Report one step: rows that moved the state, a generation entered, a JoinGroup sent.
+
+        Args:
+            before: the value the step began with.
+            result: what it came to.
+            now: its instant.
+        """
         after = result.member
         cause = after.round.cause
         for row in result.rows:
             log.debug("group=%s row=%s to=%s", after.settings.group_id, row, row.to.name)
             if row.at is MemberState.LEAVING and row.to is not row.at:
                 self._left(before, after)
+            if row.on is Trigger.ASSIGNOR_FAILED:
+                self._failed(after, now)
             if row.to is not row.at:
                 self._sink.emit(StateChanged(row.at, row.to, row.on.value))
         if after.identity.synced and after.round.completed != before.round.completed:
@@ -53,6 +62,18 @@ class MemberTrace:
         closing = after.wishes.closing
         reason = after.release_cause().value if closing is None else closing.reason
         log.info("group=%s member=%s left told=%s reason=%s", group, member, told, reason)
+
+    def _failed(self, member: GroupMember, now: float) -> None:
+        generation = member.identity.generation
+        assert generation is not None
+        self._sink.emit(
+            RoundFailed(
+                generation_id=generation.generation_id,
+                protocol_name=generation.protocol_name,
+                reason=str(member.lead.failure),
+                retry_after=member.round.retry_at - now,
+            )
+        )
 
     def _lost(self, member: GroupMember, change: OwnershipChange) -> None:
         partitions = ", ".join(str(claim.tp) for claim in change.removed)

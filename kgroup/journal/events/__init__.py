@@ -17,6 +17,7 @@ from kgroup.journal.events.life import (
     JoinIssued,
     MemberStarted,
     MemberStopped,
+    RoundFailed,
     StateChanged,
 )
 from kgroup.journal.events.ownership import CallbackStage, CallbackStep, OwnershipStep, Phase
@@ -72,6 +73,7 @@ __all__ = [
     "PositionMoved",
     "RequestSent",
     "Resumed",
+    "RoundFailed",
     "Source",
     "StateChanged",
     "TimerStage",

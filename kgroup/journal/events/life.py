@@ -15,6 +15,7 @@ __all__ = [
     "JoinIssued",
     "MemberStarted",
     "MemberStopped",
+    "RoundFailed",
     "StateChanged",
 ]
 
@@ -109,3 +110,21 @@ class JoinIssued:
     generation_id: int | None
     owned: tuple[TopicPartition, ...]
     cause: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundFailed:
+    """This member leads and could not assign; nothing was sent, and it joins again after a pause.
+
+    Args:
+        generation_id: number the coordinator gave the round.
+        protocol_name: the chosen assignor.
+        reason: the text of the error.
+        retry_after: seconds until it joins again.
+    """
+
+    KIND: ClassVar[str] = "round_failed"
+    generation_id: int
+    protocol_name: str | None
+    reason: str
+    retry_after: float

@@ -9,6 +9,7 @@ from kgroup.journal.events.life import (
     JoinIssued,
     MemberStarted,
     MemberStopped,
+    RoundFailed,
     StateChanged,
 )
 from kgroup.journal.events.ownership import CallbackStep, OwnershipStep
@@ -40,6 +41,7 @@ Event = (
     | StateChanged
     | GenerationEntered
     | JoinIssued
+    | RoundFailed
     | ConnectionOpened
     | ConnectionClosed
     | RequestSent
@@ -67,6 +69,7 @@ EVENT_CLASSES: tuple[type[Event], ...] = (
     StateChanged,
     GenerationEntered,
     JoinIssued,
+    RoundFailed,
     ConnectionOpened,
     ConnectionClosed,
     RequestSent,

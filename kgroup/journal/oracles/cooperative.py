@@ -7,7 +7,8 @@ K1: a partition that is in a cooperative member's assignment before and after a 
     claim, and its committed offset is not read again.
 K2: one disturbance of a group at rest costs at most 1 generation (eager) or 2 (cooperative); n
     that overlap cost at most 2n + 1. Disturbances are: a member starts, stops or loses its
-    membership, a fault begins, or a member rejoins on its own accord.
+    membership, a fault begins, or a member rejoins on its own accord (a leader also because its
+    assignor asked for that, or failed).
 """
 
 from dataclasses import dataclass, replace
@@ -34,7 +35,14 @@ __all__ = ["FewRounds", "KeptUntouched"]
 
 _OWN_ACCORD: Final = frozenset(
     cause.value
-    for cause in (Cause.SUBSCRIBED, Cause.TOPICS_CHANGED, Cause.ENFORCED, Cause.UNSUBSCRIBED)
+    for cause in (
+        Cause.SUBSCRIBED,
+        Cause.TOPICS_CHANGED,
+        Cause.ENFORCED,
+        Cause.REJOIN_DUE,
+        Cause.ASSIGNMENT_FAILED,
+        Cause.UNSUBSCRIBED,
+    )
 )
 
 

@@ -1,0 +1,139 @@
+"""What leading a round means for a member, and what it keeps of it.
+
+Decides: what the assignor is asked with; how long a leader remembers what it sent; when the round
+that the assignor asked for is due; how a round that could not be assigned is shown.
+Never: runs an assignor, or moves the state.
+KIPs: 429, 814.
+
+A leader remembers what the coordinator last took from it as long as it leads round after round.
+Another leader, a lost generation, or a SyncGroup whose fate is not known end that: what it knew
+is not what the members hold.
+"""
+
+from dataclasses import replace
+from typing import Final
+
+from kgroup.errors import AssignorError, KGroupError, UnauthorizedError
+from kgroup.machine.tickets import Errand
+from kgroup.membership.events import AssignorDone, Note, RunAssignor, Tell
+from kgroup.membership.turn import Turn
+from kgroup.membership.value import Leadership
+from kgroup.types import Cause
+
+__all__ = [
+    "begin_round",
+    "enter_as",
+    "forget_lead",
+    "note_failure",
+    "offer",
+    "run_assignor",
+    "stand",
+    "watch_topics",
+]
+
+SOONEST_ROUND: Final = 1.0
+"""Seconds that a generation stands at least before its assignor has another one begun: each costs
+all members a round, and an assignor that asks for no time at all would do nothing else."""
+
+
+# -- the errand ----------------------------------------------------------------------------
+
+
+def run_assignor(turn: Turn) -> None:
+    """Have the group divided."""
+    joined = turn.joined
+    assert joined is not None
+    ticket = turn.draw(Errand.RUN_ASSIGNOR)
+    turn.put_round(replace(turn.member.round, ticket=ticket))
+    name = joined.protocol_name or ""
+    sent = turn.member.lead.sent
+    turn.effects.append(RunAssignor(ticket, name, joined.members, joined.generation_id, sent))
+
+
+def watch_topics(turn: Turn) -> None:
+    """Have it found out what the group's topics were, without dividing anything."""
+    joined = turn.joined
+    assert joined is not None
+    watch = turn.draw(Errand.RUN_ASSIGNOR)
+    turn.put_round(replace(turn.member.round, watch=watch))
+    asked = RunAssignor(
+        watch,
+        joined.protocol_name or "",
+        joined.members,
+        joined.generation_id,
+        unasked=True,
+        node_id=turn.member.coordinator.node_id,
+    )
+    turn.effects.append(asked)
+
+
+# -- from round to round -------------------------------------------------------------------
+
+
+def begin_round(turn: Turn) -> None:
+    """Let go of what belongs to the round before, now that JoinGroup is sent."""
+    lead = turn.member.lead
+    # 1. SyncGroup carries an assignment; 2. its answer never comes: was it taken or not?
+    sent = lead.sent if lead.offered is None else None
+    turn.put_lead(replace(lead, offered=None, sent=sent, rejoin_after=None, rejoin_at=None))
+
+
+def enter_as(turn: Turn, *, leader: bool) -> None:
+    """Keep, as a leader, what was kept; another leader's followers keep nothing."""
+    if not leader:
+        turn.put_lead(Leadership())
+        _end_trouble(turn)
+
+
+def offer(turn: Turn, done: AssignorDone) -> None:
+    """Note what SyncGroup carries; what becomes of it is not known yet."""
+    lead = turn.member.lead
+    turn.put_lead(replace(lead, offered=done.sent, rejoin_after=done.rejoin_after))
+
+
+def stand(turn: Turn) -> None:
+    """Note that the coordinator took the assignment, if one was offered: the generation stands."""
+    lead = turn.member.lead
+    rejoin_at = None
+    if lead.rejoin_after is not None:
+        rejoin_at = turn.now + max(lead.rejoin_after, SOONEST_ROUND)
+    turn.put_lead(Leadership(sent=lead.offered, rejoin_at=rejoin_at))
+    _end_trouble(turn)
+
+
+def forget_lead(turn: Turn) -> None:
+    """Keep nothing of a lost generation but why rounds fail, for that may go on."""
+    lead = turn.member.lead
+    turn.put_lead(Leadership(failure=lead.failure, failing_since=lead.failing_since))
+
+
+# -- rounds that fail ----------------------------------------------------------------------
+
+
+def note_failure(turn: Turn) -> None:
+    """Show why the round failed: at once in the snapshot, in every read once that lasts.
+
+    It lasts when failures in a row go on for longer than a round may wait for a slow member.
+    """
+    error = turn.error
+    assert isinstance(error, KGroupError)
+    member = turn.member
+    known = member.lead.failure
+    if known is None or str(known) != str(error):
+        known = error
+        # Where foreign code raised is worth a traceback; where we did is not.
+        raised = isinstance(error, AssignorError) and error.__cause__ is not None
+        turn.effects.append(Tell(Note.ROUND_FAILED, str(error), error if raised else None))
+    since = member.lead.failing_since
+    since = turn.now if since is None else since
+    turn.put_lead(replace(member.lead, failure=known, failing_since=since))
+    turn.put_round(replace(member.round, cause=Cause.ASSIGNMENT_FAILED))
+    lasts = turn.now - since >= member.settings.rebalance_timeout
+    if lasts and not isinstance(member.trouble, UnauthorizedError):
+        turn.member = replace(turn.member, trouble=known)
+
+
+def _end_trouble(turn: Turn) -> None:
+    """Have reads no longer raise why rounds failed; what is not permitted is another matter."""
+    if not isinstance(turn.member.trouble, UnauthorizedError):
+        turn.member = replace(turn.member, trouble=None)

@@ -1,0 +1,419 @@
+"""Assignors from outside, through the whole machine: what fails a round, and what follows it."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import anyio
+import pytest
+
+from kgroup.assignors import GroupAssignment, GroupSubscription
+from kgroup.errors import AssignorError
+from kgroup.journal import RoundFailed
+from kgroup.testing.scripted import Seen
+from kgroup.testing.virtual_time import WALL_AT_START
+from kgroup.types import Cause, ChangeKind, Leave, MemberState, TopicPartition
+from kgroup.wire.consumer_protocol import decode_subscription
+from kgroup.wire.messages import (
+    HeartbeatRequest,
+    JoinGroupRequest,
+    LeaveGroupRequest,
+    SyncGroupRequest,
+)
+from tests.consumer.foreign import BAD_BODIES, COOPERATIVE, Foreign, good, led_by, raises
+from tests.consumer.stage import (
+    HEARTBEAT,
+    REBALANCE,
+    Member,
+    Scene,
+    at,
+    claims_of,
+    next_round,
+    partitions,
+    scene,
+)
+from tests.contracts.application import until
+
+LONGEST = 1.2 * HEARTBEAT
+"""The longest pause between two tries, spread by a fifth."""
+
+
+def trouble(member: Member) -> AssignorError:
+    found = member.backend.membership.trouble
+    assert isinstance(found, AssignorError)
+    return found
+
+
+async def fails(member: Member) -> None:
+    await until(lambda: member.backend.membership.trouble, 30.0, "a failed round is shown")
+
+
+def assignments(on: Scene) -> list[SyncGroupRequest]:
+    """Return the SyncGroups that carried something."""
+    found = [seen.request for seen in on.seen(SyncGroupRequest)]
+    return [each for each in found if isinstance(each, SyncGroupRequest) and each.assignments]
+
+
+# -- rounds that fail ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", BAD_BODIES)
+async def test_what_cannot_be_sent_is_not_sent_and_said_by_name(words: str) -> None:
+    async with scene() as on:
+        member = await on.member(led_by(Foreign(BAD_BODIES[words])))
+        await fails(member)
+        assert str(trouble(member)).startswith(f"assignor 'foreign' {words}")
+        assert trouble(member).assignor == "foreign"
+        await anyio.sleep(REBALANCE / 2)
+        assert on.seen(SyncGroupRequest) == []
+        assert on.seen(LeaveGroupRequest) == []
+        assert member.error is None
+
+
+async def test_a_failed_round_is_tried_again_ever_more_slowly_while_heartbeats_go_on() -> None:
+    async with scene() as on:
+        member = await on.member(led_by(Foreign(raises)))
+        await fails(member)
+        began = anyio.current_time()
+        await anyio.sleep(60.0)
+        joined = [seen.at for seen in on.seen(JoinGroupRequest) if seen.at > began]
+        pauses = [after - before for before, after in pairwise(joined)]
+        assert len(joined) < 40
+        assert pauses[0] < 1.0
+        assert 0.8 * HEARTBEAT <= pauses[-1] <= LONGEST
+        assert longest_silence(on.seen(HeartbeatRequest), began) <= LONGEST
+        assert set(on.group.members) == {"member-1"}
+
+
+def longest_silence(beats: Sequence[Seen], since: float) -> float:
+    times = [since, *(at(beat) for beat in beats if at(beat) > since), anyio.current_time()]
+    return max(after - before for before, after in pairwise(times))
+
+
+async def test_a_group_whose_assignor_works_again_is_assigned_and_nothing_is_shown() -> None:
+    assignor = Foreign(raises)
+    async with scene() as on:
+        member = await on.member(led_by(assignor))
+        await fails(member)
+        assignor.body = good
+        await member.owns(partitions(0, 1, 2, 3))
+        assert member.backend.membership.trouble is None
+        assert member.backend.membership.cause is Cause.ASSIGNMENT_FAILED
+
+
+async def test_a_cooperative_leader_keeps_what_it_holds_while_rounds_fail() -> None:
+    assignor = Foreign(supported_protocols=COOPERATIVE)
+    async with scene() as on:
+        member = await on.joined(led_by(assignor))
+        claim = member.claim(0)
+        assignor.body = raises
+        on.group.rebalance()
+        await fails(member)
+        await anyio.sleep(60.0)
+        assert member.backend.may_deliver(claim)
+        assert [told.change.kind for told in member.application.told] == [ChangeKind.ASSIGNED]
+        assignor.body = good
+        await until(lambda: not member.backend.membership.trouble, 30.0, "a round that is assigned")
+        assert member.backend.may_deliver(claim)
+
+
+async def test_the_others_are_told_to_join_again_and_settle_when_the_leader_does() -> None:
+    """Their SyncGroups are parked while the leader waits; its JoinGroup ends that."""
+    assignor = Foreign()
+    async with scene() as on:
+        leader = await on.joined(led_by(assignor))
+        assignor.body = raises
+        other = await on.member(led_by(Foreign()))
+        await until(lambda: len(on.seen(SyncGroupRequest)) > 4, 60.0, "the other syncs repeatedly")
+        assert len(assignments(on)) == 1
+        assert other.error is None
+        assert other.backend.membership.trouble is None
+        assignor.body = good
+        await until(lambda: claims_of(other) and claims_of(leader), 30.0, "both own something")
+        assert claims_of(other) | claims_of(leader) == partitions(0, 1, 2, 3)
+
+
+async def test_each_try_says_something_new_so_that_the_coordinator_begins_a_round() -> None:
+    """The same bytes, while the others wait for the assignment, would change nothing (B18)."""
+    async with scene() as on:
+        member = await on.member(led_by(Foreign(raises)))
+        await fails(member)
+        await anyio.sleep(20.0)
+        blobs = [
+            seen.request.protocols[0].metadata
+            for seen in on.seen(JoinGroupRequest)
+            if isinstance(seen.request, JoinGroupRequest)
+        ]
+        generations = [decode_subscription(blob).generation_id for blob in blobs[2:]]
+        assert len(generations) > 4
+        assert len(set(generations)) == len(generations)
+
+
+async def test_a_cause_is_said_once_with_the_place_where_it_was_raised(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    assignor = Foreign(raises)
+    async with scene() as on:
+        member = await on.member(led_by(assignor))
+        await anyio.sleep(20.0)
+        (told,) = [each for each in caplog.records if "cannot divide" in each.getMessage()]
+        assert told.levelno == logging.WARNING
+        assert told.exc_info is not None
+        assert "I cannot divide" in caplog.text.split("Traceback")[1]
+        assignor.body = BAD_BODIES["returned None, not a GroupAssignment"]
+        await anyio.sleep(20.0)
+        assert len([each for each in caplog.messages if "returned None" in each]) == 1
+        assert "returned None" in str(trouble(member))
+
+
+async def test_the_event_log_has_every_failure_with_the_text_of_its_error() -> None:
+    async with scene() as on:
+        member = await on.member(led_by(Foreign(raises)))
+        await anyio.sleep(20.0)
+        failed = [entry for entry in member.sink.events if isinstance(entry, RoundFailed)]
+        assert len(failed) > 4
+        assert {each.reason for each in failed} == {str(trouble(member))}
+        assert [each.generation_id for each in failed] == list(range(1, len(failed) + 1))
+        assert all(0 < each.retry_after <= LONGEST for each in failed)
+
+
+async def test_a_failure_that_lasts_reaches_every_read_until_a_round_is_assigned() -> None:
+    assignor = Foreign(raises)
+    async with scene() as on:
+        member = await on.member(led_by(assignor))
+        await fails(member)
+        await anyio.sleep(REBALANCE - 2 * LONGEST)
+        assert not raised_by_reads(member)
+        await anyio.sleep(4 * LONGEST)
+        assert raised_by_reads(member) == [trouble(member)]
+        assignor.body = good
+        await member.owns(partitions(0, 1, 2, 3))
+        assert not raised_by_reads(member)
+
+
+def raised_by_reads(member: Member) -> list[Exception]:
+    return [each for each in [member.backend.trouble] if each is not None]
+
+
+async def test_a_leader_that_fails_gives_its_place_up_by_leaving() -> None:
+    async with scene() as on:
+        bad = await on.joined(led_by(assignor := Foreign(name="range")))
+        fine = await on.joined(led_by(Foreign(name="range")))
+        assignor.body = raises
+        on.group.rebalance()
+        await fails(bad)
+        await bad.backend.leave(Leave.LEAVE, "its assignor fails", timeout=5.0)
+        await fine.owns(partitions(0, 1, 2, 3))
+        assert fine.backend.membership.leader
+
+
+async def test_another_leader_ends_the_trouble_of_the_one_before() -> None:
+    async with scene() as on:
+        bad = await on.joined(led_by(assignor := Foreign()))
+        fine = await on.joined(led_by(Foreign()))
+        assignor.body = raises
+        on.group.rebalance()
+        await fails(bad)
+        on.group.leader = fine.member_id
+        await bad.reaches(MemberState.STABLE)
+        assert bad.backend.membership.trouble is None
+        assert claims_of(bad) | claims_of(fine) == partitions(0, 1, 2, 3)
+
+
+async def test_an_interrupt_in_an_assignor_is_no_failed_round() -> None:
+    def interrupted(group: GroupSubscription) -> GroupAssignment:
+        raise Interrupt(f"while {len(group.members)} members waited")
+
+    async def play() -> None:
+        async with scene() as on:
+            await on.member(led_by(Foreign(interrupted)))
+            await anyio.sleep(60.0)
+
+    with pytest.raises(BaseExceptionGroup) as raised:
+        await play()
+    assert raised.value.split(Interrupt)[1] is None
+
+
+class Interrupt(BaseException):
+    """Like KeyboardInterrupt, for a test."""
+
+
+# -- what a cooperative assignor may not do -----------------------------------------------------
+
+
+async def test_a_handover_before_the_owner_has_revoked_fails_the_round_and_is_not_sent() -> None:
+    """The first member owns everything, and is asked for nothing before another has half of it."""
+    assignor = Foreign(supported_protocols=COOPERATIVE)
+    async with scene() as on:
+        first = await on.joined(led_by(assignor))
+        assignor.body = hands_over
+        second = await on.member(led_by(Foreign(supported_protocols=COOPERATIVE)))
+        await fails(first)
+        assert "t-0 to 'member-2' while 'member-1' holds it" in str(trouble(first))
+        assert "withhold" in str(trouble(first))
+        await anyio.sleep(30.0)
+        assert len(assignments(on)) == 1
+        assert claims_of(first) == partitions(0, 1, 2, 3)
+        assert claims_of(second) == frozenset()
+        assignor.body = good
+        await until(lambda: len(claims_of(second)) == 2, 60.0, "half of it, in two rounds")
+
+
+def hands_over(group: GroupSubscription) -> GroupAssignment:
+    everything = tuple(group.partitions)
+    last = group.members[-1].member_id
+    given = {member.member_id: () for member in group.members}
+    return GroupAssignment({**given, last: everything})
+
+
+# -- the leader's clock, and rounds that an assignor asks for -----------------------------------
+
+
+async def test_an_assignor_is_told_the_leaders_wall_clock() -> None:
+    assignor = Foreign()
+    async with scene() as on:
+        await anyio.sleep(1000.0)
+        await on.joined(led_by(assignor))
+        assert [group.now for group in assignor.seen] == [WALL_AT_START + 1000.0]
+
+
+def after(seconds: float | None) -> Foreign:
+    """Return an assignor that wants another round each time, so much later."""
+    return Foreign(
+        lambda group: replace(good(group), rejoin_after=seconds), supported_protocols=COOPERATIVE
+    )
+
+
+async def test_a_leader_begins_the_round_that_its_assignor_asked_for() -> None:
+    assignor = after(40.0)
+    async with scene() as on:
+        leader = await on.joined(led_by(assignor))
+        began = anyio.current_time()
+        await until(lambda: len(assignor.seen) == 2, 60.0, "another round")
+        assert anyio.current_time() - began == pytest.approx(40.0, abs=1.0)
+        await leader.reaches(MemberState.STABLE)
+        assert leader.backend.membership.cause is Cause.REJOIN_DUE
+        assert claims_of(leader) == partitions(0, 1, 2, 3)
+        await until(lambda: len(assignor.seen) == 3, 60.0, "and another one")
+
+
+async def test_the_time_counts_from_the_last_round_whatever_began_it() -> None:
+    assignor = after(40.0)
+    async with scene() as on:
+        leader = await on.joined(led_by(assignor))
+        await anyio.sleep(30.0)
+        await next_round(leader)
+        await anyio.sleep(35.0)
+        assert len(assignor.seen) == 2
+        await anyio.sleep(10.0)
+        assert len(assignor.seen) == 3
+
+
+async def test_an_assignor_without_patience_does_not_keep_its_group_from_working() -> None:
+    assignor = after(1e-9)
+    async with scene() as on:
+        await on.joined(led_by(assignor))
+        await anyio.sleep(60.0)
+        assert 20 < len(assignor.seen) <= 61
+
+
+async def test_another_leader_decides_by_itself() -> None:
+    async with scene() as on:
+        first = await on.joined(led_by(after(40.0)))
+        second = await on.joined(led_by(quiet := after(None)))
+        on.group.leader = second.member_id
+        await next_round(second)
+        asked = len(quiet.seen)
+        await anyio.sleep(200.0)
+        assert len(quiet.seen) == asked
+        assert not first.backend.membership.leader
+
+
+# -- what an assignor remembers through the members ---------------------------------------------
+
+
+def counts_rounds(group: GroupSubscription) -> GroupAssignment:
+    """Give each member a number that is one higher than the highest any of them brings."""
+    newest = max((int(member.user_data or b"0") for member in group.members), default=0)
+    user_data = {member.member_id: str(newest + 1).encode() for member in group.members}
+    return replace(good(group), user_data=user_data)
+
+
+async def test_what_an_assignor_gives_its_members_comes_back_in_the_next_round() -> None:
+    counting = Foreign(counts_rounds, supported_protocols=COOPERATIVE)
+    async with scene() as on:
+        leader = await on.joined(led_by(counting))
+        other = await on.joined(led_by(Foreign(counts_rounds, supported_protocols=COOPERATIVE)))
+        await next_round(leader)
+        rounds = len(counting.seen)
+        newest = {member.member_id: member.user_data for member in counting.seen[-1].members}
+        told = str(rounds - 1).encode()
+        assert newest == {leader.member_id: told, other.member_id: told}
+
+
+async def test_one_member_that_is_lost_makes_nobody_forget() -> None:
+    counting = Foreign(counts_rounds, supported_protocols=COOPERATIVE)
+    async with scene() as on:
+        leader = await on.joined(led_by(counting))
+        other = await on.joined(led_by(Foreign(counts_rounds, supported_protocols=COOPERATIVE)))
+        old = other.member_id
+        on.group.evict(old)
+        await until(lambda: other.application.of_kind(ChangeKind.LOST), 30.0, "it is lost")
+        await until(lambda: len(claims_of(other)) == 2, 60.0, "it is back")
+        back = next(group for group in counting.seen if other.member_id in names(group))
+        brought = {member.member_id: member.user_data for member in back.members}
+        assert other.member_id != old
+        assert brought[other.member_id] is not None
+        assert brought[leader.member_id] is not None
+
+
+def names(group: GroupSubscription) -> set[str]:
+    return {member.member_id for member in group.members}
+
+
+# -- partitions that nobody shall have for a time -----------------------------------------------
+
+
+async def test_what_is_withheld_for_nobody_is_given_in_the_round_that_was_asked_for() -> None:
+    held = TopicPartition("t", 3)
+
+    def waits_once(group: GroupSubscription) -> GroupAssignment:
+        if len(assignor.seen) > 1:
+            return good(group)
+        draft = group.draft()
+        for tp in group.partitions:
+            if tp != held:
+                draft.give(tp, to=group.members[0])
+        draft.withhold(held)
+        return draft.freeze(rejoin_after=20.0)
+
+    assignor = Foreign(waits_once, supported_protocols=COOPERATIVE)
+    async with scene() as on:
+        member = await on.joined(led_by(assignor))
+        assert claims_of(member) == partitions(0, 1, 2)
+        await anyio.sleep(15.0)
+        assert claims_of(member) == partitions(0, 1, 2)
+        await member.owns(partitions(0, 1, 2, 3), within=10.0)
+
+
+async def test_a_static_leader_that_comes_back_has_what_was_withheld_looked_at_again() -> None:
+    """The time its predecessor waited for died with it; what is given to nobody gives it away."""
+    held = TopicPartition("t", 3)
+
+    def waits(group: GroupSubscription) -> GroupAssignment:
+        draft = group.draft()
+        for tp in group.partitions:
+            if tp != held:
+                draft.give(tp, to=group.members[0])
+        draft.withhold(held)
+        return draft.freeze(rejoin_after=1000.0)
+
+    chosen = led_by(Foreign(waits, supported_protocols=COOPERATIVE), group_instance_id="i")
+    async with scene() as on:
+        first = await on.joined(chosen)
+        first.scope.cancel()
+        await first.ends()
+        second = Foreign(supported_protocols=COOPERATIVE)
+        again = await on.joined(replace(chosen, assignors=(second,)))
+        await again.owns(partitions(0, 1, 2, 3))
