@@ -1,0 +1,198 @@
+"""The assignor under test: how new ones are made, and how one is asked.
+
+Decides: what can be tested (a class, a factory, an instance), and when an answer has a shape at
+all that other checks can look at.
+Never: lets what an author's code raises pass for an error of the kit.
+"""
+
+import copy
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from kgroup.assignors.api import Assignor, LastAssignment, UserDataAssignor
+from kgroup.assignors.assignment import GroupAssignment
+from kgroup.assignors.conformance.offence import Elsewhere
+from kgroup.assignors.group import GroupSubscription
+from kgroup.assignors.registry import resolve
+from kgroup.errors import ArgumentError, ConfigError
+from kgroup.types import RebalanceProtocol, TopicPartition
+
+__all__ = ["Misshapen", "Raised", "Subject", "Testable", "subject_of", "where"]
+
+Testable = Assignor | type[Assignor] | Callable[[], Assignor]
+"""What can be tested: an instance, or what makes one without arguments."""
+
+
+class Raised(Elsewhere):
+    """The assignor raised; `__cause__` is what."""
+
+
+class Misshapen(Elsewhere):
+    """The assignor returned what cannot be sent, told in a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """An assignor under test.
+
+    Args:
+        name: on the wire.
+        protocols: that it supports.
+        has_user_data: whether members make user data with it.
+        make: returns a new one, equal to all others; the same one again when it cannot be copied.
+        given: what the author gave.
+    """
+
+    name: str
+    protocols: tuple[RebalanceProtocol, ...]
+    has_user_data: bool
+    make: Callable[[], Assignor]
+    given: object
+
+    @property
+    def protocol(self) -> RebalanceProtocol:
+        """The highest protocol it supports; members that offer only this assignor follow it."""
+        cooperative = RebalanceProtocol.COOPERATIVE in self.protocols
+        return RebalanceProtocol.COOPERATIVE if cooperative else RebalanceProtocol.EAGER
+
+    def ask(self, group: GroupSubscription, assignor: Assignor | None = None) -> GroupAssignment:
+        """Have an assignor divide a group.
+
+        Args:
+            group: all of it.
+            assignor: one of this subject's, None for a new one.
+
+        Raises:
+            Raised: it raised.
+            Misshapen: what it returned is no assignment.
+        """
+        asked = self.make() if assignor is None else assignor
+        try:
+            answer: object = asked.assign(group)
+        except Exception as error:  # foreign code: whatever it raises is its own fault
+            raise Raised(f"assign() raised {error!r}{where(error)}") from error
+        _check_shape(answer)
+        return cast("GroupAssignment", answer)
+
+    def encode(
+        self, last: LastAssignment, generation_id: int | None, assignor: Assignor | None = None
+    ) -> bytes | None:
+        """Return the user data of a member: its own, or what came with its last assignment.
+
+        Raises:
+            Raised: the assignor raised.
+            Misshapen: it returned neither bytes nor None.
+        """
+        asked = self.make() if assignor is None else assignor
+        if not isinstance(asked, UserDataAssignor):
+            return last.user_data
+        try:
+            made: object = asked.encode_user_data(last, generation_id)
+        except Exception as error:  # foreign code: whatever it raises is its own fault
+            raise Raised(f"encode_user_data() raised {error!r}{where(error)}") from error
+        if made is not None and not isinstance(made, bytes):
+            raise Misshapen(f"encode_user_data() returned {made!r}, neither bytes nor None")
+        return made
+
+
+def subject_of(given: Testable) -> Subject:
+    """Return what makes assignors out of a class, a factory or an instance.
+
+    Raises:
+        ArgumentError: it makes none without arguments.
+        ConfigError: what it makes has no usable name or protocols, or no assign().
+    """
+    if isinstance(given, Assignor) and not isinstance(given, type):
+        make = _copies_of(given)
+    elif callable(given):
+        make = _maker(given)
+    else:
+        raise ArgumentError("assignor", given, "an assignor, its class, or a function making one")
+    first = make()
+    resolve([first])
+    protocols: Sequence[object] = first.supported_protocols
+    if not all(isinstance(each, RebalanceProtocol) for each in protocols):
+        raise ConfigError("assignors", first.name, "supported_protocols of RebalanceProtocol")
+    return Subject(
+        first.name,
+        tuple(first.supported_protocols),
+        isinstance(first, UserDataAssignor),
+        make,
+        given,
+    )
+
+
+def where(error: BaseException) -> str:
+    """Return the line that raised, as a clause; empty when it is not known."""
+    frames = traceback.extract_tb(error.__traceback__)
+    if not frames:
+        return ""
+    last = frames[-1]
+    return (
+        f" in {last.name}() at {last.filename.replace(chr(92), '/').split('/')[-1]}:{last.lineno}"
+    )
+
+
+def _copies_of(instance: Assignor) -> Callable[[], Assignor]:
+    try:
+        pristine = copy.deepcopy(instance)
+    except Exception:  # noqa: BLE001 - foreign code; some things cannot be copied
+        return lambda: instance
+    return lambda: copy.deepcopy(pristine)
+
+
+def _maker(given: Callable[[], Assignor]) -> Callable[[], Assignor]:
+    try:
+        given()
+    except Exception as error:  # foreign code: whatever it raises, its author must hear of it
+        name = getattr(given, "__name__", repr(given))
+        raise ArgumentError(
+            "assignor",
+            given,
+            f"something that makes an assignor without arguments ({error!r}); give an instance, "
+            f"or `lambda: {name}(...)`",
+        ) from error
+    return given
+
+
+def _check_shape(answer: object) -> None:
+    """Check that an answer is made of what can be sent.
+
+    Raises:
+        Misshapen: it is not, and in what.
+    """
+    if not isinstance(answer, GroupAssignment):
+        raise Misshapen(f"assign() returned {answer!r}, not a GroupAssignment")
+    parts = {
+        "partitions": answer.partitions,
+        "withheld": answer.withheld,
+        "user_data": answer.user_data,
+    }
+    for name, part in parts.items():
+        if not isinstance(part, Mapping):
+            raise Misshapen(f"{name} is {part!r}, not a mapping")
+    for member_id, given in answer.partitions.items():
+        _check_partitions(member_id, given)
+    for tp, waiting in answer.withheld.items():
+        _check_partition(tp, "withheld")
+        if not isinstance(waiting, str | None):
+            raise Misshapen(f"{tp} is withheld for {waiting!r}, neither a member id nor None")
+    for member_id, data in answer.user_data.items():
+        if not isinstance(data, bytes):
+            raise Misshapen(f"the user data of {member_id!r} is {data!r}, not bytes")
+
+
+def _check_partitions(member_id: object, given: object) -> None:
+    if not isinstance(member_id, str):
+        raise Misshapen(f"partitions are given to {member_id!r}, which is no member id")
+    if not isinstance(given, Sequence) or isinstance(given, str | bytes):
+        raise Misshapen(f"{member_id!r} is given {given!r}, not a sequence of TopicPartition")
+    for tp in given:
+        _check_partition(tp, f"given to {member_id!r}")
+
+
+def _check_partition(tp: object, what: str) -> None:
+    if not isinstance(tp, TopicPartition) or not isinstance(tp.partition, int):
+        raise Misshapen(f"{tp!r} is {what}, not a TopicPartition")
