@@ -1,123 +1,140 @@
-"""The balance of an unequal assignment: the smallest sum of squared sizes there is.
+"""The best balance of an unequal group: how many partitions each member gets, give or take one.
 
-Decides: how many partitions each member gets, by moving single partitions along paths from a
-member to one that has at least two fewer, until there is no such path. Then every convex measure
-of imbalance is at its minimum (Harvey, Ladner, Lovasz, Tamir, "Semi-matchings for bipartite
-graphs and load balancing", J. Algorithms 59(1), 2006).
-Never: counts what moves; see `sticky_moves`.
+Decides: the levels of a group. A level is a number n, some audiences and some kinds of members:
+in every assignment with the least sum of squared sizes the partitions of these audiences go to
+members of these kinds, and each of those has n or n + 1 of them. So the levels can be settled one
+by one, and whatever else is wanted of an assignment can be sought within them.
+Never: asks who owns what, or where; counts members or partitions one by one.
 
-Members are served in order of size, smallest first. When nothing can reach the smallest one any
-more, everything it could take from is closed: none of it is larger by two, no partition can come
-into it, and members served later are at least as large. So each subscription is looked at once,
-apart from the paths that are used.
+The least sum of squares is also the least of every other convex measure of imbalance (Harvey,
+Ladner, Lovasz, Tamir, "Semi-matchings for bipartite graphs and load balancing", J. Algorithms
+59(1), 2006).
+
+1. Partitions are poured over kinds, scarcest audiences first; mostly that is the best already.
+2. With n the mean of some kinds, what they have above n + 1 each is sent to those with less. What
+cannot be sent shows two groups of kinds: those that it cannot leave have at least n + 1 each
+however it is done, and the others at most n + 1. Each group is looked at by itself.
+3. Else what is lacking up to n each is fetched from those with more, with the same two groups if
+there is not enough of it. If there is, this is a level.
 """
 
-from collections.abc import Iterator, Sequence
-from heapq import heapify, heappop, heappush, heapreplace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import compress
+from operator import not_
+from sys import maxsize
 
+from kgroup.assignors.sticky_census import Census
 from kgroup.assignors.sticky_flow import Flow
+from kgroup.assignors.sticky_water import pour
 
-__all__ = ["balance"]
-
-
-def balance(flow: Flow) -> None:
-    """Move partitions until no path leads to a member from one with two more."""
-    search = _Search(flow)
-    waiting = [(size, member) for member, size in enumerate(flow.size)]
-    heapify(waiting)
-    largest = max(flow.size, default=0)
-    while waiting:
-        size, member = heappop(waiting)
-        if size != flow.size[member] or member in search.closed:
-            continue
-        if size + 1 >= largest:
-            return
-        source = search.lift(member)
-        if source is not None:
-            heappush(waiting, (flow.size[member], member))
-            heappush(waiting, (flow.size[source], source))
+__all__ = ["Level", "find_levels"]
 
 
-class _Search:
-    """Breadth-first searches for a member to take from; closed parts are left out.
+@dataclass(frozen=True, slots=True)
+class Level:
+    """Members that have equally many partitions, or one more, and what they have.
 
-    The holders of each topic stand in a heap, largest first, with the size they had when they
-    were put there. That is enough: whoever was raised once is never large enough to take from
-    afterwards, and everybody else only shrinks, so no size in a heap is too small.
+    Args:
+        size: each member has so many partitions, or one more.
+        audiences: of the partitions that they have.
+        kinds: of the members.
     """
 
-    def __init__(self, flow: Flow) -> None:
-        self._flow = flow
-        self.closed: set[int] = set()
-        self._closed_topics: set[int] = set()
-        self._holders: list[list[tuple[int, int]]] = []
-        for held in flow.held:
-            heap = [(-flow.size[member], member) for member in held]
-            heapify(heap)
-            self._holders.append(heap)
+    size: int
+    audiences: Sequence[int]
+    kinds: Sequence[int]
 
-    def lift(self, taker: int) -> int | None:
-        """Give the taker one more, ultimately from a member with at least two more.
+
+def find_levels(census: Census) -> list[Level]:
+    """Return the levels of a group; every audience and every kind is in one of them."""
+    loads = _Loads(census)
+    levels: list[Level] = []
+    waiting = [(list(range(len(census.kinds))), list(range(len(census.members))))]
+    while waiting:
+        audiences, kinds = waiting.pop()
+        size = sum(loads.totals[each] for each in audiences) // sum(loads.widths[k] for k in kinds)
+        groups = loads.even_out(audiences, kinds, size)
+        if groups is None:
+            levels.append(Level(size, audiences, kinds))
+        else:
+            waiting.extend(groups)
+    return levels
+
+
+Part = tuple[list[int], list[int]]  # audiences, kinds
+
+
+class _Loads:
+    """How many partitions of each audience each kind of members has."""
+
+    def __init__(self, census: Census) -> None:
+        self._kinds = census.kinds
+        self.widths = [len(members) for members in census.members]
+        self.totals = [0] * len(census.kinds)
+        for number, audience in enumerate(census.audience_of):
+            self.totals[audience] += census.totals[number]
+        self._load = [0] * len(census.members)
+        self._given: list[dict[int, int]] = [{} for _ in census.kinds]
+        for audience in sorted(range(len(census.kinds)), key=self._subscribers):
+            kinds = census.kinds[audience]
+            loads, widths = [self._load[k] for k in kinds], [self.widths[k] for k in kinds]
+            for kind, more in zip(kinds, pour(self.totals[audience], loads, widths), strict=True):
+                self._load[kind] += more
+                self._given[audience][kind] = more
+
+    def _subscribers(self, audience: int) -> int:
+        return sum(self.widths[kind] for kind in self._kinds[audience])
+
+    def even_out(
+        self, audiences: list[int], kinds: list[int], size: int
+    ) -> tuple[Part, Part] | None:
+        """Give each member of these kinds `size` or one more; if that cannot be, say for whom.
 
         Returns:
-            The member that has one less now; None when there is none, and then everything that
-            was reached is closed.
+            None when it is done, else two groups that no partition has to pass between.
         """
-        enough = self._flow.size[taker] + 2
-        came: dict[int, tuple[int, int]] = {}  # member -> (who takes from it, of which topic)
-        reached = {taker}
-        takers: dict[int, int] = {}  # topic -> the member that would take of it
-        layer = [taker]
-        while layer:
-            fresh: list[int] = []
-            for topic in self._new_topics(layer, takers):
-                giver = self._largest_holder(topic)
-                if giver is not None and self._flow.size[giver] >= enough:
-                    came[giver] = (takers[topic], topic)
-                    self._shift(giver, came)
-                    return giver
-                fresh.append(topic)
-            layer = []
-            for member, topic in self._new_holders(fresh, reached):
-                came[member] = (takers[topic], topic)
-                layer.append(member)
-        self.closed |= reached
-        self._closed_topics.update(takers)
-        return None
+        if self._is_even(kinds, size):
+            return None
+        flow = Flow(len(kinds) + len(audiences))
+        place = {kind: node for node, kind in enumerate(kinds)}
+        arcs = {}
+        for node, audience in enumerate(audiences, len(kinds)):
+            for kind, count in self._given[audience].items():
+                arcs[audience, kind] = flow.join(node, place[kind])
+                flow.send(arcs[audience, kind], count)
+        apart = None
+        for bound in (size + 1, size):
+            flow.excess[:] = [self._load[kind] - self.widths[kind] * bound for kind in kinds]
+            flow.excess += [0] * len(audiences)
+            flow.route(maxsize)
+            for node, kind in enumerate(kinds):
+                self._load[kind] = self.widths[kind] * bound + flow.excess[node]
+            left = flow.excess if bound > size else [-each for each in flow.excess]
+            if max(left) > 0:
+                apart = flow.reached
+                break
+        for (audience, kind), arc in arcs.items():
+            self._given[audience][kind] = flow.sent(arc)
+        return None if apart is None else self._parted(audiences, kinds, apart)
 
-    def _new_topics(self, layer: Sequence[int], takers: dict[int, int]) -> Iterator[int]:
-        """Yield the topics that the layer subscribes to and nobody before it, as they are found."""
-        for member in layer:
-            for topic in self._flow.subscribed[member]:
-                if topic not in takers and topic not in self._closed_topics:
-                    takers[topic] = member
-                    yield topic
+    def _is_even(self, kinds: list[int], size: int) -> bool:
+        return all(
+            size * self.widths[kind] <= self._load[kind] <= (size + 1) * self.widths[kind]
+            for kind in kinds
+        )
 
-    def _new_holders(self, topics: Sequence[int], reached: set[int]) -> Iterator[tuple[int, int]]:
-        """Yield (member, topic) for each holder that has not been reached before."""
-        for topic in topics:
-            for member in self._flow.held[topic]:
-                if member not in reached and member not in self.closed:
-                    reached.add(member)
-                    yield member, topic
-
-    def _largest_holder(self, topic: int) -> int | None:
-        heap, held, size = self._holders[topic], self._flow.held[topic], self._flow.size
-        while heap:
-            known, member = heap[0]
-            if member not in held:
-                heappop(heap)
-            elif -known != size[member]:
-                heapreplace(heap, (-size[member], member))
-            else:
-                return member
-        return None
-
-    def _shift(self, giver: int, came: dict[int, tuple[int, int]]) -> None:
-        while giver in came:
-            to, topic = came[giver]
-            self._flow.add(topic, giver, -1)
-            if to not in self._flow.held[topic]:
-                heappush(self._holders[topic], (-self._flow.size[to], to))
-            self._flow.add(topic, to)
-            giver = to
+    def _parted(
+        self, audiences: list[int], kinds: list[int], reached: list[bool]
+    ) -> tuple[Part, Part]:
+        """Part them into those from which there was a way to one that lacked something."""
+        kind_reached, audience_reached = reached[: len(kinds)], reached[len(kinds) :]
+        below = list(compress(audiences, audience_reached)), list(compress(kinds, kind_reached))
+        above = (
+            list(compress(audiences, map(not_, audience_reached))),
+            list(compress(kinds, map(not_, kind_reached))),
+        )
+        for audience in below[0]:  # nothing of it is with the others, nor need it ever be
+            for kind in above[1]:
+                self._given[audience].pop(kind, None)
+        return below, above

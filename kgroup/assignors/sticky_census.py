@@ -1,0 +1,123 @@
+"""Who and what is interchangeable in a group: kinds of members, classes of partitions.
+
+Decides: which members and which partitions need not be told apart in the search for the best
+assignment: members that subscribe to the same topics, and partitions of topics with the same
+subscribers whose replicas are in the same of the members' racks. Only who owns a partition tells
+it from the others of its class. So the search is as large as the subscriptions are varied, and
+not as large as the group.
+Never: depends on an order other than that of the walk and of the group's partitions.
+KIPs: 54, 881.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kgroup.assignors.claims import Holdings
+from kgroup.assignors.group import GroupSubscription
+from kgroup.assignors.member import Member
+
+__all__ = ["Census", "take_census"]
+
+NO_RACK = 0  # of a member that told none; no replica is there
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Census:
+    """A group in numbers. Members are numbered in the order of the walk.
+
+    Args:
+        kinds: per audience, the kinds of members that it consists of.
+        audiences: per kind, the audiences that it belongs to.
+        members: per kind, its members.
+        rack_of: per member, its rack.
+        audience_of: per class, the audience whose topics its partitions are of.
+        near: per class, the racks that hold a replica of its partitions.
+        totals: per class, how many partitions there are.
+        class_of: per partition, by its index, its class.
+    """
+
+    kinds: Sequence[Sequence[int]]
+    audiences: Sequence[Sequence[int]]
+    members: Sequence[Sequence[int]]
+    rack_of: Sequence[int]
+    audience_of: Sequence[int]
+    near: Sequence[frozenset[int]]
+    totals: Sequence[int]
+    class_of: Sequence[int]
+
+    def count(self, indices: Sequence[int]) -> dict[int, int]:
+        """Return class -> how many of these partitions are of it."""
+        return Counter(map(self.class_of.__getitem__, indices))
+
+    def owned(self, holdings: Holdings, walk: Sequence[Member]) -> list[list[int]]:
+        """Return, per member, what it holds of the topics it subscribes to."""
+        owned = [holdings.held.get(member.member_id, []) for member in walk]
+        for kind, members in enumerate(self.members):
+            mine = set(self.audiences[kind])
+            foreign = {c for c, audience in enumerate(self.audience_of) if audience not in mine}
+            for member in members if foreign else ():
+                if not foreign.isdisjoint(self.count(owned[member])):
+                    owned[member] = [i for i in owned[member] if self.class_of[i] not in foreign]
+        return owned
+
+
+def take_census(group: GroupSubscription, walk: Sequence[Member], *, racks: bool) -> Census:
+    """Count a group.
+
+    Args:
+        group: its partitions, their racks, and who subscribes to them.
+        walk: the members that subscribe to something, in the order that decides ties.
+        racks: whether racks matter; else every member is near to every partition.
+    """
+    joined: dict[str, list[int]] = {member.member_id: [] for member in walk}
+    for number, audience in enumerate(group.audiences):
+        for member in audience.members:
+            joined[member.member_id].append(number)
+    kinds: dict[tuple[int, ...], list[int]] = {}
+    for place, belongs in enumerate(joined.values()):
+        kinds.setdefault(tuple(belongs), []).append(place)
+    parts: list[list[int]] = [[] for _ in group.audiences]
+    for kind, together in enumerate(kinds):
+        for number in together:
+            parts[number].append(kind)
+    told = sorted({member.rack for member in walk if member.rack is not None}) if racks else []
+    numbered = {rack: number for number, rack in enumerate(told, NO_RACK + 1)}
+    keys, class_of = _classes(group, numbered)
+    totals = Counter(class_of)
+    return Census(
+        kinds=parts,
+        audiences=list(kinds),
+        members=list(kinds.values()),
+        rack_of=[numbered.get(member.rack or "", NO_RACK) for member in walk],
+        audience_of=[audience for audience, _ in keys],
+        near=[near for _, near in keys],
+        totals=[totals[number] for number in range(len(keys))],
+        class_of=class_of,
+    )
+
+
+def _classes(
+    group: GroupSubscription, numbered: dict[str, int]
+) -> tuple[list[tuple[int, frozenset[int]]], list[int]]:
+    """Return the classes, as (audience, near racks), and the class of every partition."""
+    audience_of = {
+        topic: number for number, each in enumerate(group.audiences) for topic in each.topics
+    }
+    anywhere = frozenset({NO_RACK})
+    known: dict[frozenset[str], frozenset[int]] = {}
+    keys: dict[tuple[int, frozenset[int]], int] = {}
+    class_of: list[int] = []
+    replicas = group.replica_racks() if numbered else []
+    for topic in group.partitions.topics:
+        audience, span = audience_of[topic], group.partitions.span(topic)
+        if not numbered:
+            number = keys.setdefault((audience, anywhere), len(keys))
+            class_of.extend([number] * len(span))
+            continue
+        for racks in replicas[span.start : span.stop]:
+            near = known.get(racks)
+            if near is None:
+                near = known[racks] = frozenset(numbered[r] for r in racks if r in numbered)
+            class_of.append(keys.setdefault((audience, near), len(keys)))
+    return list(keys), class_of

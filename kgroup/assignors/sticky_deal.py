@@ -1,0 +1,107 @@
+"""From counts to partitions: which ones a member keeps, and which ones it takes.
+
+Decides: among partitions that are alike, so that each topic is spread over many members: who gives
+some up keeps low partition numbers, and what is taken is dealt out in turn.
+Never: gives a member more or less of a class than the shares say.
+KIPs: 54.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import chain, compress, pairwise
+
+from kgroup.assignors.group import GroupSubscription
+from kgroup.assignors.sticky_census import Census
+from kgroup.assignors.sticky_moves import Shares, Trade
+
+__all__ = ["deal"]
+
+
+def deal(
+    group: GroupSubscription,
+    census: Census,
+    owned: Sequence[Sequence[int]],
+    shares: Sequence[Shares],
+) -> list[list[int]]:
+    """Return, per member, its partitions by index, in order.
+
+    Args:
+        group: whose partitions they are.
+        census: what is alike.
+        owned: per member, the partitions it owns.
+        shares: of all levels.
+    """
+    kept: dict[int, Mapping[int, int]] = {}
+    for each in shares:
+        kept.update(each.kept)
+    given = [_keep(group, census, indices, kept[member]) for member, indices in enumerate(owned)]
+    trades = [trade for each in shares for trade in each.trades]
+    for trade, goods in zip(trades, _goods(group, census, given, trades), strict=True):
+        hands = _in_turn(goods, list(trade.takers.values()))
+        for member, indices in zip(trade.takers, hands, strict=True):
+            given[member] += indices
+    for indices in given:
+        indices.sort()
+    return given
+
+
+def _keep(
+    group: GroupSubscription, census: Census, owned: Sequence[int], kept: Mapping[int, int]
+) -> list[int]:
+    """Return what a member keeps: of each class its lowest partition numbers."""
+    if sum(kept.values()) == len(owned):
+        return list(owned)
+    starts, class_of = group.partitions.starts, census.class_of
+    number = {i: i - starts[group.partitions.topic_at(i)] for i in owned}
+    room = dict(kept)
+    keeps: list[int] = []
+    for index in sorted(owned, key=lambda index: (number[index], index)):
+        if room.get(class_of[index]):
+            room[class_of[index]] -= 1
+            keeps.append(index)
+    return keeps
+
+
+def _goods(
+    group: GroupSubscription,
+    census: Census,
+    given: Sequence[Sequence[int]],
+    trades: Sequence[Trade],
+) -> list[list[int]]:
+    """Return, per trade, the partitions that change hands in it, in order."""
+    free = _free(group, census, given)
+    goods: list[list[int]] = [[] for _ in trades]
+    for number, indices in enumerate(free):
+        wanting = [place for place, trade in enumerate(trades) if number in trade.classes]
+        parts = _in_turn(indices, [trades[place].classes[number] for place in wanting])
+        for place, part in zip(wanting, parts, strict=True):
+            goods[place] += part
+    for each in goods:
+        each.sort()
+    return goods
+
+
+def _free(
+    group: GroupSubscription, census: Census, given: Sequence[Sequence[int]]
+) -> list[list[int]]:
+    """Return, per class, the partitions that nobody has, in order."""
+    unowned = bytearray(b"\1") * len(group.partitions)
+    for index in chain.from_iterable(given):
+        unowned[index] = 0
+    free: list[list[int]] = [[] for _ in census.totals]
+    class_of = census.class_of
+    for index in compress(range(len(unowned)), unowned):
+        free[class_of[index]].append(index)
+    return free
+
+
+def _in_turn(goods: Sequence[int], amounts: Sequence[int]) -> list[list[int]]:
+    """Deal goods out, one by one in turn, first among those that get most."""
+    hands: list[list[int]] = [[] for _ in amounts]
+    at = 0
+    for most, next_most in pairwise(sorted({0, *amounts}, reverse=True)):
+        turn = [hand for hand, amount in enumerate(amounts) if amount >= most]
+        block = goods[at : at + (most - next_most) * len(turn)]
+        at += len(block)
+        for place, hand in enumerate(turn):
+            hands[hand] += block[place :: len(turn)]
+    return hands
