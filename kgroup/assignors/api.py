@@ -23,13 +23,7 @@ said in one record, and by default brokers take no record larger than this."""
 class LastAssignment(tuple[TopicPartition, ...]):  # noqa: SLOT001 - a tuple has no room for slots
     """What a member held last: its partitions, and the bytes that came with them.
 
-    Args:
-        partitions: what it held, in order; nothing after a loss.
-        user_data: what the leader's assignor of the same name gave this member with its last
-            assignment (`GroupAssignment.user_data`); None without. It outlives a loss, so it may
-            be older than what other members have.
-
-    Equal to the tuple of its partitions.
+    Equal to the tuple of its partitions, which are in order; empty after a loss.
     """
 
     _user_data: bytes | None
@@ -37,14 +31,22 @@ class LastAssignment(tuple[TopicPartition, ...]):  # noqa: SLOT001 - a tuple has
     def __new__(
         cls, partitions: Iterable[TopicPartition] = (), user_data: bytes | None = None
     ) -> Self:
-        """Return the partitions as a tuple that also knows the user data."""
+        """Return the partitions as a tuple that also knows the user data.
+
+        Args:
+            partitions: what the member held.
+            user_data: see the property.
+        """
         made = super().__new__(cls, partitions)
         made._user_data = user_data
         return made
 
     @property
     def user_data(self) -> bytes | None:
-        """The bytes that came with the last assignment, None without."""
+        """What the leader's assignor of the same name gave with the last assignment, None without.
+
+        It outlives a loss of the partitions, so it may be older than what other members have.
+        """
         return self._user_data
 
     def __repr__(self) -> str:

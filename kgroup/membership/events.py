@@ -39,6 +39,7 @@ __all__ = [
     "Effect",
     "EnforceRebalance",
     "Event",
+    "GroupInUse",
     "GroupRequest",
     "GroupResponse",
     "ListenerDone",
