@@ -2,16 +2,17 @@
 
 Decides: who keeps what, and who gets the rest, so that sizes differ by at most one and as few
 partitions as possible leave their owner.
-Never: works on anything but indices of partitions (see `numbering`); deals with racks (see
-`sticky_near`), except that it lets go what a member is not near to, as Java's leader does.
+Never: works on anything but indices of partitions (see `numbering`).
 KIPs: 54, 881.
 
 With T partitions and N members everybody gets `least` = T // N, and T % N members one more.
 1. Members, in order, keep what they may: `least` of theirs, or one more while there are such
    places left. They keep low partition numbers first, so that what moves is spread over topics.
-2. What nobody keeps goes round the members that are short, near racks first, and then to members
-   that have exactly `least`.
+2. What nobody keeps goes round the members that are short, and then to members that have exactly
+   `least`.
 The order of step 1 decides ties only: which of equally loaded members keeps one more.
+Where racks matter, step 1 lets go what a member is not near to, as Java's leader does, step 2
+gives what is near first (`sticky_near`), and `sticky_rack_equal` improves what comes of that.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,13 +24,14 @@ from kgroup.assignors.member import Member
 from kgroup.assignors.racks import group_racks_matter
 from kgroup.assignors.sticky_near import give_near
 from kgroup.assignors.sticky_places import Places
+from kgroup.assignors.sticky_rack_equal import improve_racks
 
 __all__ = ["plan_equal"]
 
 
 def plan_equal(
     group: GroupSubscription, holdings: Holdings, walk: Sequence[Member]
-) -> dict[str, Sequence[int]]:
+) -> Mapping[str, Sequence[int]]:
     """Return member id -> indices of its partitions, in order.
 
     Args:
@@ -45,7 +47,8 @@ def plan_equal(
     if near is not None:
         free = give_near(places, free, near)
     places.give_rest(free)
-    return {who: _in_order(indices) for who, indices in places.given.items()}
+    target = {who: _in_order(indices) for who, indices in places.given.items()}
+    return target if near is None else improve_racks(group, holdings, walk, target)
 
 
 def _keep(
@@ -55,12 +58,11 @@ def _keep(
     near: Sequence[frozenset[str]] | None,
 ) -> None:
     """Let every member keep its share of what it holds: low partition numbers first."""
-    racks = {member.rack for member in places.members}
     numbers: Sequence[int] = ()
     for member in places.members:
         mine = holdings.held.get(member.member_id, [])
         if near is not None and member.rack is not None:
-            mine = [i for i in mine if member.rack in near[i] or near[i].isdisjoint(racks)]
+            mine = [index for index in mine if member.rack in near[index]]
         room = places.room_to_keep(len(mine))
         if room < len(mine):
             numbers = numbers or group.partitions.partition_numbers()
