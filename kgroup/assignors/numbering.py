@@ -169,8 +169,8 @@ class Numbered(Sequence[TopicPartition]):
     __slots__ = ("indices", "numbering")
 
     def __init__(self, numbering: PartitionNumbering, indices: Sequence[int]) -> None:
-        self.numbering = numbering
-        self.indices = indices
+        self.numbering: PartitionNumbering = numbering
+        self.indices: Sequence[int] = indices
 
     def runs(self) -> Iterator[tuple[str, list[int]]]:
         """Yield (topic, partition numbers) for each stretch of partitions of one topic."""
