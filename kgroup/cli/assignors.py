@@ -34,6 +34,7 @@ from kgroup.assignors.simulator import (
 from kgroup.cli.assignors_live import describe_live
 from kgroup.cli.assignors_loading import load_assignors
 from kgroup.cli.assignors_shown import (
+    LEGEND,
     OPTIMUM,
     Run,
     Shown,
@@ -198,6 +199,8 @@ def simulate(asked: Simulation, common: Common) -> None:
         print(json.dumps(simulation_json(scenario, runs, shown), indent=2))
     else:
         screen().print(simulation_tables(scenario, runs, shown))
+        if screen().is_terminal:
+            screen().print(LEGEND, style="dim")
     if asked.live is not None:
         console.print(f"group {asked.live} was only asked about, nothing was changed", markup=False)
     if any(run.error for run in runs):

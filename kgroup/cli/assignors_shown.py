@@ -22,14 +22,19 @@ from kgroup.assignors.simulator import (
 from kgroup.cli.groups import partitions_in_words
 from kgroup.cli.tables import Cell, make_table
 
-__all__ = ["OPTIMUM", "Run", "Shown", "simulation_json", "simulation_tables"]
+__all__ = ["LEGEND", "OPTIMUM", "Run", "Shown", "simulation_json", "simulation_tables"]
 
 OPTIMUM: Final = "optimum"
 """What the row is called that is not an assignor's, but the least moves at the best balance."""
 
-_LEGEND: Final = (
+LEGEND: Final = (
     "spread: fewest-most partitions of a member; moves: partitions taken from who stays;\n"
     "stopped: partitions taken from who stays, be it for a round; racks: nearby/possible"
+)
+"""What the columns mean."""
+
+_COLUMNS: Final = (
+    *("spread", "deviation", "moves", "stopped", "unowned", "racks", "rounds", "time"),
 )
 
 
@@ -64,23 +69,20 @@ class Shown:
 
 
 def simulation_tables(scenario: Scenario, runs: Sequence[Run], shown: Shown) -> Group:
-    """Return what a person sees."""
-    columns = ["event", "assignor", "spread", "deviation", "moves", "stopped", "racks", "rounds"]
-    columns += ["time"] if shown.time else []
-    racks = any(outcome.racks for run in runs for outcome in run.outcomes)
-    rows = list(_rows(runs, shown))
-    if not racks:
-        at = columns.index("racks")
-        columns.pop(at)
-        rows = [(*row[:at], *row[at + 1 :]) for row in rows]
-    parts: list[RenderableType] = [
-        Text(_title(scenario), style="bold"),
-        make_table([*columns, ""], rows),
-    ]
+    """Return what a person sees; a column in which there is nothing to tell is left out."""
+    outcomes = [outcome for run in runs for outcome in run.outcomes]
+    left_out = {
+        "time" if not shown.time else "",
+        "racks" if not any(outcome.racks for outcome in outcomes) else "",
+        "unowned" if not any(outcome.unowned for outcome in outcomes) else "",
+    }
+    columns = [name for name in _COLUMNS if name not in left_out]
+    table = make_table(("event", "assignor", *columns, ""), _rows(runs, columns))
+    parts: list[RenderableType] = [Text(_title(scenario), style="bold"), table]
     if shown.owners:
         heads = ("event", "assignor", "member", "owns")
         parts += [Text(), make_table(heads, _owner_rows(runs))]
-    return Group(*parts, Text(_LEGEND, style="dim"))
+    return Group(*parts)
 
 
 def simulation_json(scenario: Scenario, runs: Sequence[Run], shown: Shown) -> dict[str, Any]:
@@ -99,37 +101,36 @@ def _title(scenario: Scenario) -> str:
     return ", ".join(f"{n} {noun}{'' if n == 1 else 's'}" for noun, n in counts.items())
 
 
-def _rows(runs: Sequence[Run], shown: Shown) -> Iterator[tuple[Cell, ...]]:
+def _rows(runs: Sequence[Run], columns: Sequence[str]) -> Iterator[tuple[Cell, ...]]:
     for at in range(max(_length(run) for run in runs)):
         told: str | None = None
         for run in runs:
             if at < len(run.outcomes):
-                outcome = run.outcomes[at]
-                event = in_words(outcome.event)
-                yield (event if event != told else "", *_cells(run, outcome, shown), "")
-                told = event
+                event = in_words(run.outcomes[at].event)
+                cells = _cells(run.outcomes[at], own=run.label != OPTIMUM)
+                told, first = event, event if event != told else ""
+                yield (first, run.label, *(cells[name] for name in columns), "")
             elif at == len(run.outcomes) and run.error is not None:
-                blank = ("",) * (7 if shown.time else 6)
-                yield ("", run.label, *blank, Text(str(run.error), style="red"))
+                yield ("", run.label, *("" for _ in columns), Text(str(run.error), style="red"))
 
 
 def _length(run: Run) -> int:
     return len(run.outcomes) + (run.error is not None)
 
 
-def _cells(run: Run, outcome: Outcome, shown: Shown) -> tuple[Cell, ...]:
+def _cells(outcome: Outcome, *, own: bool) -> dict[str, Cell]:
+    """Return the cells of a row by column; those that are not the assignor's own are empty."""
     even, racks = outcome.balance, outcome.racks
-    own = run.label != OPTIMUM
-    cells: tuple[Cell, ...] = (
-        run.label,
-        f"{even.fewest}-{even.most}",
-        round(even.deviation, 2),
-        outcome.moves,
-        outcome.stopped if own else None,
-        None if racks is None else f"{racks.matched}/{racks.possible}",
-        outcome.rounds if own else None,
-    )
-    return (*cells, _time(outcome.seconds) if own else None) if shown.time else cells
+    return {
+        "spread": f"{even.fewest}-{even.most}",
+        "deviation": round(even.deviation, 2),
+        "moves": outcome.moves,
+        "stopped": outcome.stopped if own else None,
+        "unowned": outcome.unowned,
+        "racks": None if racks is None else f"{racks.matched}/{racks.possible}",
+        "rounds": outcome.rounds if own else None,
+        "time": _time(outcome.seconds) if own else None,
+    }
 
 
 def _time(seconds: float | None) -> str | None:

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from kgroup.assignors import FoundAssignor
 from kgroup.assignors.simulator import read_scenario
 from kgroup.cli import assignors, main
 
+DOCS = Path(__file__).parents[2] / "docs"
 Shown = pytest.CaptureFixture[str]
 
 PLUG_IN = """
@@ -217,6 +219,15 @@ def test_a_wrong_use_names_the_option_the_value_and_the_way_out(
     Path("bad.json").write_text('{"topics": {"t": -1}}')
     shown = " ".join(refused(words, capsys).replace("│", " ").split())
     assert way_out in shown
+
+
+def test_the_description_of_the_page_can_be_played(capsys: Shown, tmp_path: Path) -> None:
+    page = (DOCS / "cli.md").read_text(encoding="utf-8")
+    (text,) = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
+    path = tmp_path / "group.json"
+    path.write_text(text)
+    outcomes = told(["--group", str(path)], capsys)["runs"][0]["outcomes"]
+    assert len(outcomes) == 1 + len(json.loads(text)["events"])
 
 
 # -- assignors of one's own --------------------------------------------------------------------

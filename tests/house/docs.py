@@ -5,6 +5,7 @@ Never: makes a text itself.
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -12,6 +13,7 @@ from typing import Final
 from tests.house import api, porting, reference_pages, surface
 from tests.pages import DOCS
 from tests.pages import PAGES as TABLES
+from tests.simulated import replayed
 
 __all__ = ["PAGES", "write"]
 
@@ -21,6 +23,7 @@ PAGES: Final[Mapping[Path, Callable[[], str]]] = MappingProxyType(
         porting.PAGE: porting.render,
         DOCS / "public-surface.md": surface.render,
         **{DOCS / name: page for name, page in TABLES.items()},
+        **{DOCS / name: partial(replayed, name) for name in ("cli.md", "which-assignor.md")},
         **{DOCS / "reference" / name: page for name, page in reference_pages.PAGES.items()},
     }
 )

@@ -9,15 +9,13 @@ call it a swap. A partition whose owner has left has to move whatever the assign
 counted apart.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from math import sqrt
 
-from kgroup.assignors.numbering import Numbered
 from kgroup.assignors.simulator.population import Population
 from kgroup.types import TopicPartition
-from kgroup.wire.partition_runs import PartitionRuns
+from kgroup.wire.partition_runs import runs_of
 
 __all__ = [
     "Balance",
@@ -28,7 +26,6 @@ __all__ = [
     "count_moves",
     "owners",
     "rack_matches",
-    "topic_runs",
 ]
 
 Owned = Mapping[str, Sequence[TopicPartition]]
@@ -68,22 +65,13 @@ class RackMatches:
     possible: int
 
 
-def topic_runs(partitions: Sequence[TopicPartition]) -> Iterator[tuple[str, Sequence[int]]]:
-    """Yield (topic, numbers) for each stretch of partitions of one topic."""
-    if isinstance(partitions, Numbered | PartitionRuns):
-        yield from partitions.runs()
-        return
-    for topic, found in groupby(partitions, key=lambda tp: tp.topic):
-        yield topic, [tp.partition for tp in found]
-
-
 def owners(population: Population, owned: Owned) -> Owners:
     """Return who owns each partition there is."""
     found: dict[str, list[str | None]] = {
         name: [None] * topic.partitions for name, topic in population.topics.items()
     }
     for member_id, partitions in owned.items():
-        for topic, numbers in topic_runs(partitions):
+        for topic, numbers in runs_of(partitions):
             by_number = found[topic]
             for number in numbers:
                 by_number[number] = member_id

@@ -18,6 +18,7 @@ from kgroup.assignors.simulator.events import Event
 from kgroup.assignors.simulator.measures import (
     Balance,
     Owned,
+    Owners,
     RackMatches,
     balance,
     count_moves,
@@ -149,6 +150,7 @@ class _Course:
         self.situation = situation
         self._how = how
         self._tally = Tally()
+        self._owners: Owners | None = None
         self._moved = 0
         self._placed = 0
 
@@ -162,6 +164,7 @@ class _Course:
         self.situation = replace(
             self.situation, population=step.population, held=MappingProxyType(held)
         )
+        self._owners = None
         if step.rebalances:
             self._rebalance()
 
@@ -182,7 +185,7 @@ class _Course:
     def outcome(self, event: Event | None) -> Outcome:
         """Return how the group is now, and what it took."""
         population, owned = self.situation.population, self.situation.owned
-        after = owners(population, owned)
+        after = self._owners or owners(population, owned)
         subscribed = frozenset().union(*(each.topics for each in population.members.values()))
         return Outcome(
             event=event,
@@ -203,5 +206,6 @@ class _Course:
         after = owners(self.situation.population, self.situation.owned)
         moved, placed = count_moves(self.situation.population, before, after)
         self._tally += tally
+        self._owners = after
         self._moved += moved
         self._placed += placed

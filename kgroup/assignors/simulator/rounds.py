@@ -6,7 +6,7 @@ Never: reads a clock by itself; it is handed one, and only to time the assignor.
 KIPs: 429 (owned partitions, follow-up rounds), 792 (generation in the subscription), 881.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from types import MappingProxyType
@@ -17,11 +17,13 @@ from kgroup.assignors.assignment import GroupAssignment
 from kgroup.assignors.group import GroupSubscription
 from kgroup.assignors.leader import divide
 from kgroup.assignors.member import Member
+from kgroup.assignors.numbering import Numbered
 from kgroup.assignors.simulator.measures import Owned
 from kgroup.assignors.simulator.population import Population
 from kgroup.assignors.simulator.scenario import SimulatedMember
 from kgroup.errors import AssignorError
 from kgroup.types import RebalanceProtocol, TopicPartition
+from kgroup.wire.partition_runs import runs_of
 
 __all__ = ["MOST_ROUNDS", "Held", "Play", "Situation", "Tally", "settle"]
 
@@ -39,7 +41,7 @@ class Held:
         user_data: what the assignor sent along.
     """
 
-    owned: tuple[TopicPartition, ...] = ()
+    owned: Sequence[TopicPartition] = ()
     generation_id: int | None = None
     user_data: bytes | None = None
 
@@ -133,7 +135,9 @@ def _round(before: Situation, play: Play) -> tuple[Situation, Tally, bool]:
     generation_id = before.generation_id + 1
     held = {
         member_id: Held(
-            tuple(assignment.of(member_id)), generation_id, assignment.user_data.get(member_id)
+            _kept_as_it_is(assignment.of(member_id)),
+            generation_id,
+            assignment.user_data.get(member_id),
         )
         for member_id in population.members
     }
@@ -154,13 +158,20 @@ def _round(before: Situation, play: Play) -> tuple[Situation, Tally, bool]:
     return after, Tally(1, handed_back + given_up, seconds), handed_back > 0
 
 
-def _still_subscribed(held: Held, member: SimulatedMember) -> tuple[TopicPartition, ...]:
+def _kept_as_it_is(partitions: Sequence[TopicPartition]) -> Sequence[TopicPartition]:
+    """Return partitions that nobody can change; a million of them only if somebody has to."""
+    return partitions if isinstance(partitions, Numbered) else tuple(partitions)
+
+
+def _still_subscribed(held: Held, member: SimulatedMember) -> Sequence[TopicPartition]:
     """Return what a cooperative member joins with: the rest it revokes before."""
+    if all(topic in member.topics for topic, _ in runs_of(held.owned)):
+        return held.owned
     return tuple(tp for tp in held.owned if tp.topic in member.topics)
 
 
 def _assign(
-    before: Situation, kept: Mapping[str, tuple[TopicPartition, ...]], play: Play
+    before: Situation, kept: Mapping[str, Sequence[TopicPartition]], play: Play
 ) -> tuple[GroupAssignment, float | None]:
     """Have the assignor assign, and look at the result as a leader does."""
     members = tuple(
@@ -201,7 +212,7 @@ class _Timed:
 
 
 def _subscription(
-    member: SimulatedMember, held: Held, kept: tuple[TopicPartition, ...], assignor: Assignor
+    member: SimulatedMember, held: Held, kept: Sequence[TopicPartition], assignor: Assignor
 ) -> Member:
     if member.user_data is not None:
         user_data: bytes | None = member.user_data

@@ -15,7 +15,14 @@ from kgroup.assignors.simulator.events import Event
 from kgroup.errors import ArgumentError
 from kgroup.types import TopicPartition
 
-__all__ = ["MOST_PARTITIONS", "Racks", "Scenario", "SimulatedMember", "SimulatedTopic"]
+__all__ = [
+    "MOST_PARTITIONS",
+    "Racks",
+    "Scenario",
+    "SimulatedMember",
+    "SimulatedTopic",
+    "check_topics",
+]
 
 MOST_PARTITIONS: Final = 1_000_000
 """Partitions of one topic; more are taken for a slip of the pen."""

@@ -17,10 +17,10 @@ from kgroup.assignors.simulator.events import (
     Subscribe,
     Wait,
 )
-from kgroup.assignors.simulator.measures import topic_runs
 from kgroup.assignors.simulator.playing import Outcome
 from kgroup.assignors.simulator.scenario import Racks, Scenario, SimulatedMember, SimulatedTopic
 from kgroup.types import TopicPartition
+from kgroup.wire.partition_runs import runs_of
 
 __all__ = ["Document", "outcome_document", "scenario_document"]
 
@@ -119,7 +119,7 @@ def _event(event: Event) -> Document:
 
 def _owned(partitions: Sequence[TopicPartition]) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
-    for topic, numbers in topic_runs(partitions):
+    for topic, numbers in runs_of(partitions):
         found.setdefault(topic, []).extend(numbers)
     return {topic: sorted(found[topic]) for topic in sorted(found)}
 
