@@ -2,5 +2,6 @@
 
 from kgroup.config.consumer_config import ConsumerConfig, FetchSettings
 from kgroup.config.options import ConsumerOptions
+from kgroup.config.plugins import found_assignors
 
-__all__ = ["ConsumerConfig", "ConsumerOptions", "FetchSettings"]
+__all__ = ["ConsumerConfig", "ConsumerOptions", "FetchSettings", "found_assignors"]

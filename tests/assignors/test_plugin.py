@@ -1,8 +1,6 @@
 """The plug-in interface, as an author outside this repository uses it."""
 
-import re
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pytest
 
@@ -11,12 +9,10 @@ from kgroup.assignors import (
     Assignor,
     GroupAssignment,
     GroupSubscription,
-    LastAssignment,
     Member,
     PartitionRacks,
     RebalanceProtocol,
     UserDataAssignor,
-    resolve,
     verify,
 )
 from kgroup.errors import AssignmentError
@@ -115,20 +111,3 @@ def test_an_incomplete_draft_cannot_be_frozen():
     draft = group([member("a")], t=3).draft()
     with pytest.raises(AssignmentError, match="3 partitions were given to nobody: t-0, t-1, t-2"):
         draft.freeze()
-
-
-# -- the page for authors
-
-
-def test_the_examples_of_the_page_for_authors_work():
-    page = (Path(__file__).parents[2] / "docs" / "assignors.md").read_text(encoding="utf-8")
-    names: dict[str, Any] = {}
-    for block in re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL):
-        exec(block, names)
-    zone, with_memory = names["ZoneAssignor"](), names["ZoneAssignorWithMemory"]()
-    assert resolve([zone, with_memory]) == (zone, with_memory)
-    assert isinstance(with_memory, UserDataAssignor)
-    assert not isinstance(zone, UserDataAssignor)
-    described = GroupSubscription((member("a", rack="east"), member("b", rack="west")), ZONES)
-    assert zone.assign(described) == ZONE.assign(described)
-    assert with_memory.encode_user_data(LastAssignment(), 1) == b"\x00\x00\x00\x01"

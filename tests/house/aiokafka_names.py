@@ -38,7 +38,10 @@ OPTIONS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "auto_commit_interval_ms": ("auto_commit_interval", ""),
         "check_crcs": ("check_crcs", ""),
         "metadata_max_age_ms": ("metadata_max_age", ""),
-        "partition_assignment_strategy": ("assignors", "names or instances, not classes"),
+        "partition_assignment_strategy": (
+            "assignors",
+            "names, instances, or aiokafka's own classes ([what differs](assignors.md))",
+        ),
         "max_poll_interval_ms": ("max_poll_interval", "the rebalance timeout as well"),
         "rebalance_timeout_ms": ("", "`max_poll_interval` is it, as in Java"),
         "session_timeout_ms": ("session_timeout", ""),

@@ -187,6 +187,9 @@ def _documentation(thing: Documented, *, made: bool = True) -> list[str]:
                     (f"`{a.name}`", _type(thing, a), cell(a.description)) for a in section.value
                 ]
                 blocks += [table(("name", "type", "meaning"), rows)] if made else []
+            case _KINDS.attributes:
+                told = [(f"`{a.name}`", cell(a.description)) for a in section.value]
+                blocks.append(table(("attribute", "meaning"), told))
             case _KINDS.returns:
                 blocks.append("Returns: " + cell(" ".join(a.description for a in section.value)))
             case _KINDS.raises:

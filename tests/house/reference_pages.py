@@ -67,13 +67,26 @@ _LISTENER: Final = (
 _ASSIGNORS: Final = (
     "assignors.api.Assignor",
     "assignors.api.UserDataAssignor",
+    "assignors.api.LastAssignment",
     "assignors.group.GroupSubscription",
-    "assignors.group.Draft",
+    "assignors.group.Audience",
+    "assignors.draft.Draft",
     "assignors.member.Member",
     "assignors.member.PartitionRacks",
     "assignors.assignment.GroupAssignment",
+    "assignors.leader.divide",
     "assignors.verify.verify",
     "types.RebalanceProtocol",
+    "config.plugins.found_assignors",
+    "assignors.registry.FoundAssignor",
+)
+_CONFORMANCE: Final = (
+    "assignors.conformance.suite.suite",
+    "assignors.conformance.kit.run",
+    "assignors.conformance.claimed.Claims",
+    "assignors.conformance.report.Report",
+    "assignors.conformance.report.Outcome",
+    "assignors.conformance.report.Status",
 )
 _BUILT_IN: Final = (
     "assignors.range.RangeAssignor",
@@ -233,7 +246,7 @@ _CONTENTS: Final[Mapping[str, tuple[str, Callable[[], str]]]] = MappingProxyType
         "listener.md": ("The listener", partial(_each, *_LISTENER)),
         "types.md": ("Types", _types),
         "errors.md": ("Errors", _errors),
-        "assignors.md": ("Assignors", partial(_each, *_ASSIGNORS, *_BUILT_IN)),
+        "assignors.md": ("Assignors", partial(_each, *_ASSIGNORS, *_CONFORMANCE, *_BUILT_IN)),
     }
 )
 

@@ -160,11 +160,22 @@ GROUP: Final = (
     Row(
         "Assignors of one's own",
         _YES,
-        "[one pure function](assignors.md), given by name (entry point) or as an instance",
+        "[one pure function](write-an-assignor.md), given by name (entry point) or as an instance",
         (
             ("real/test_promises.py", "test_an_assignor_of_ones_own_divides_a_group"),
             ("assignors/test_plugin.py", "test_an_assignor_in_fifteen_lines_assigns_by_zone"),
+            ("config/test_plugins.py", "test_an_installed_assignor_is_chosen_by_its_name"),
         ),
+    ),
+    Row(
+        "Assignors of other clients",
+        _YES,
+        "[aiokafka's and kafka-python's](assignors.md), classes or instances, without memory",
+        (
+            ("assignors/test_peers.py", "test_their_rounds_pass_the_leaders_look"),
+            ("assignors/test_peers.py", "test_two_consumers_of_a_process_do_not_share_a_memory"),
+        ),
+        unreal="assignors see no broker; their results pass the leader's check",
     ),
     Row(
         "Listener: revoked and lost are two things",
