@@ -142,8 +142,11 @@ def written(document: dict[str, Any]) -> str:
 
 def rounded(cell: dict[str, Any]) -> dict[str, Any]:
     """Return a measurement with times to a microsecond."""
-    samples = [[round(seconds, 6) for seconds in sample] for sample in cell["samples"]]
-    return {**cell, "samples": samples}
+    short = {
+        name: [[round(seconds, 6) for seconds in sample] for sample in cell[name]]
+        for name in ("samples", "cpu")
+    }
+    return {**cell, **short}
 
 
 def main() -> None:

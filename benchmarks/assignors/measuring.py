@@ -15,6 +15,7 @@ from benchmarks.assignors.workers import FailedError, StoppedError, Worker
 
 __all__ = ["EVENTS", "Cell", "Contest", "Plan"]
 
+Sample = tuple[float, float, float]
 EVENTS = ("fresh", "one leaves")
 WARMING = 20
 """Runs to warm up a client that compiles as it runs, at most."""
@@ -39,8 +40,8 @@ class Plan:
 
     limit: float = 60.0
     rounds: int = 5
-    budget: float = 5.0
-    warm: float = 2.0
+    budget: float = 3.0
+    warm: float = 1.5
     traced: float = 0.5
 
 
@@ -52,6 +53,7 @@ class Cell:
         status: measured, stopped, skipped, failed, wrong or absent.
         note: why, when it is not measured.
         samples: seconds of (read, assign, encode), one row per repetition.
+        cpu: the same in CPU seconds of the whole process, its other threads included.
         figures: of the result.
         sent: bytes of all members' assignments.
         memory: peak bytes of `assign`, and `to_bytes` with encoding; empty when not measured.
@@ -63,7 +65,8 @@ class Cell:
     client: str
     status: str = "measured"
     note: str = ""
-    samples: list[tuple[float, float, float]] = field(default_factory=list)
+    samples: list[Sample] = field(default_factory=list)
+    cpu: list[Sample] = field(default_factory=list)
     figures: Figures | None = None
     sent: int | None = None
     memory: dict[str, int] = field(default_factory=dict)
@@ -147,7 +150,7 @@ class Contest:
             cell.status, cell.note = "failed", str(error)
         except WrongAssignmentError as error:
             cell.status, cell.note = "wrong", str(error)
-        cell.samples.clear()  # what failed once was no measurement
+        cell.samples, cell.cpu = [], []  # what failed once was no measurement
         self._say(f"  {cell.client} {cell.status}: {cell.note}")
 
     def _begin(self, turn: "_Turn") -> None:
@@ -166,9 +169,8 @@ class Contest:
     def _warm_up(self, turn: "_Turn") -> None:
         began = time.perf_counter()
         if not turn.worker.compiles:
-            sample = turn.run(self._plan.limit)
-            if sum(sample) > PATIENCE:
-                turn.keep(sample)
+            if sum(turn.run(self._plan.limit)) > PATIENCE:
+                turn.keep()
             return
         for _ in range(WARMING):
             turn.run(self._plan.limit)
@@ -176,7 +178,8 @@ class Contest:
                 break
 
     def _repeat(self, turn: "_Turn") -> None:
-        turn.keep(turn.run(self._plan.limit))
+        turn.run(self._plan.limit)
+        turn.keep()
 
     def _trace(self, turn: "_Turn") -> None:
         fast = min(assign for _, assign, _ in turn.cell.samples) <= self._plan.traced
@@ -195,6 +198,8 @@ class _Turn:
         self.result: Result | None = None
         self._digest: int | None = None
         self._spent = 0.0
+        self._wall: Sample = (0.0, 0.0, 0.0)
+        self._cpu: Sample = (0.0, 0.0, 0.0)
 
     def may_go_on(self, plan: Plan) -> bool:
         """Whether another repetition is worth its time."""
@@ -202,20 +207,23 @@ class _Turn:
             return False
         return not self.cell.samples or self._spent < plan.budget
 
-    def keep(self, sample: tuple[float, float, float]) -> None:
-        """Take a repetition into the result."""
-        self._spent += sum(sample)
-        self.cell.samples.append(sample)
+    def keep(self) -> None:
+        """Take the last repetition into the result."""
+        self._spent += sum(self._wall)
+        self.cell.samples.append(self._wall)
+        self.cell.cpu.append(self._cpu)
 
-    def run(self, limit: float) -> tuple[float, float, float]:
+    def run(self, limit: float) -> Sample:
         """Run once; judge the result unless its bytes are those of one already judged."""
-        read = self.worker.ask("read")["seconds"]
-        assign = self.worker.ask("assign", limit)["seconds"]
-        written = self.worker.ask("encode")
-        if written["digest"] != self._digest:
+        read = self.worker.ask("read")
+        assign = self.worker.ask("assign", limit)
+        encode = self.worker.ask("encode")
+        if encode["digest"] != self._digest:
             self._judge()
-            self._digest, self.cell.sent = written["digest"], written["bytes"]
-        return read, assign, written["seconds"]
+            self._digest, self.cell.sent = encode["digest"], encode["bytes"]
+        self._wall = read["seconds"], assign["seconds"], encode["seconds"]
+        self._cpu = read["cpu"], assign["cpu"], encode["cpu"]
+        return self._wall
 
     def _judge(self) -> None:
         answer = self.worker.ask("result")

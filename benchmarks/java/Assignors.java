@@ -9,9 +9,11 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.sun.management.OperatingSystemMXBean;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
+import java.lang.management.ManagementFactory;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -41,6 +43,8 @@ import org.apache.kafka.common.utils.AppInfoParser;
 
 public final class Assignors {
     private static final ObjectMapper JSON = new ObjectMapper();
+    private static final OperatingSystemMXBean SYSTEM =
+        (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
     private static final String[] NAMES = {"range", "roundrobin", "sticky", "cooperative-sticky"};
 
     // The scenario.
@@ -117,9 +121,15 @@ public final class Assignors {
     /** Times one call; what was left by the one before is cleared away first. */
     private static void timed(ObjectNode answer, Runnable act) {
         System.gc();
+        measure(answer, act);
+    }
+
+    private static void measure(ObjectNode answer, Runnable act) {
+        long cpu = SYSTEM.getProcessCpuTime();
         long began = System.nanoTime();
         act.run();
         answer.put("seconds", (System.nanoTime() - began) / 1e9);
+        answer.put("cpu", (SYSTEM.getProcessCpuTime() - cpu) / 1e9);
     }
 
     private void load(JsonNode scenario) {
@@ -198,12 +208,12 @@ public final class Assignors {
     }
 
     private void encode(ObjectNode answer) {
-        long began = System.nanoTime();
         Map<String, ByteBuffer> written = new LinkedHashMap<>();
-        for (Map.Entry<String, Assignment> entry : assignment.entrySet()) {
-            written.put(entry.getKey(), ConsumerProtocol.serializeAssignment(entry.getValue()));
-        }
-        answer.put("seconds", (System.nanoTime() - began) / 1e9);
+        measure(answer, () -> {
+            for (Map.Entry<String, Assignment> entry : assignment.entrySet()) {
+                written.put(entry.getKey(), ConsumerProtocol.serializeAssignment(entry.getValue()));
+            }
+        });
         CRC32 digest = new CRC32();
         long bytes = 0;
         for (String memberId : memberIds) {
