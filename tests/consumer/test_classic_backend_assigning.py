@@ -7,7 +7,7 @@ from itertools import pairwise
 import anyio
 import pytest
 
-from kgroup.assignors import GroupAssignment, GroupSubscription
+from kgroup.assignors import BUILT_IN, GroupAssignment, GroupSubscription
 from kgroup.errors import AssignorError
 from kgroup.journal import RoundFailed
 from kgroup.testing.scripted import Seen
@@ -29,6 +29,7 @@ from tests.consumer.stage import (
     claims_of,
     partitions,
     scene,
+    settings,
 )
 from tests.contracts.application import until
 
@@ -255,6 +256,33 @@ async def test_a_handover_before_the_owner_has_revoked_fails_the_round_and_is_no
         assert claims_of(second) == frozenset()
         assignor.body = good
         await until(lambda: len(claims_of(second)) == 2, 60.0, "half of it, in two rounds")
+
+
+async def test_an_eager_leader_too_looks_for_what_cooperative_members_hold() -> None:
+    """The leader lists an eager assignor beside the one in use, the other member does not."""
+    assignor, own = Foreign(supported_protocols=COOPERATIVE), BUILT_IN["range"]
+    async with scene() as on:
+        leader = await on.joined(settings(assignors=(assignor, own)))
+        other = await on.member(led_by(Foreign(supported_protocols=COOPERATIVE)))
+        await until(lambda: len(claims_of(other)) == len(claims_of(leader)) == 2, 60.0, "halves")
+        held = claims_of(other)
+        assignor.body = takes_over
+        await next_failure(leader)
+        assert "to 'member-1' while 'member-2' holds it" in str(trouble(leader))
+        assert claims_of(other) == held
+        assignor.body = good
+        await until(lambda: len(claims_of(leader)) == 2, 60.0, "the leader has its half again")
+        assert claims_of(other) == held
+
+
+async def next_failure(leader: Member) -> None:
+    leader.backend.enforce_rebalance("the test wants a round")
+    await fails(leader)
+
+
+def takes_over(group: GroupSubscription) -> GroupAssignment:
+    given = {member.member_id: () for member in group.members}
+    return GroupAssignment({**given, group.members[0].member_id: tuple(group.partitions)})
 
 
 def hands_over(group: GroupSubscription) -> GroupAssignment:

@@ -14,6 +14,7 @@ from typing import Final, TypeVar
 import anyio
 
 from kgroup.assignors import (
+    Assignor,
     GroupAssignment,
     GroupSubscription,
     Member,
@@ -106,7 +107,10 @@ class Leading:
     async def _run(self, effect: RunAssignor) -> AssignorDone:
         if effect.unasked:
             return await self._watch(effect)
-        protocol = common_protocol(self._settings.assignors)
+        assignor = next(
+            each for each in self._settings.assignors if each.name == effect.protocol_name
+        )
+        protocol = _assumed(assignor)
         many_bytes = sum(len(each.metadata) for each in effect.members) >= _MANY_BYTES
         read = await self._compute(lambda: _read(effect, protocol), many=many_bytes)
         self._report(read.members)
@@ -114,9 +118,6 @@ class Leading:
         count = sum(len(view.topics[each].partitions) for each in read.wanted & view.topics.keys())
         many = many_bytes or count >= _MANY_PARTITIONS or count * len(read.members) >= _MANY_CHOICES
         now = self._cluster.ports.wall()
-        assignor = next(
-            each for each in self._settings.assignors if each.name == effect.protocol_name
-        )
 
         def work() -> tuple[GroupAssignment, dict[str, bytes], SentAssignment | None]:
             group = GroupSubscription(read.members, _metadata(view, read.wanted), now)
@@ -204,6 +205,17 @@ class Leading:
     def _patience(self) -> float:
         """Wait for metadata in a part of the time the round has."""
         return min(self._settings.request_timeout, self._settings.rebalance_timeout / 4)
+
+
+def _assumed(assignor: Assignor) -> RebalanceProtocol:
+    """Return what the members are taken to follow: what any of them may, with this assignor.
+
+    1. The leader lists an eager assignor beside the chosen one, and so is eager; 2. another member
+    lists the chosen one alone, is cooperative, and joins with what it holds (KIP-429, the second
+    restart); 3. what the leader follows itself says nothing about that one.
+    """
+    cooperates = RebalanceProtocol.COOPERATIVE in assignor.supported_protocols
+    return RebalanceProtocol.COOPERATIVE if cooperates else RebalanceProtocol.EAGER
 
 
 def _read(effect: RunAssignor, protocol: RebalanceProtocol) -> _Readings:
