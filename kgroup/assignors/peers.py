@@ -32,7 +32,7 @@ from kgroup.assignors.peers_values import (
 from kgroup.errors import AssignmentError, AssignorError
 from kgroup.types import RebalanceProtocol, TopicPartition
 
-__all__ = ["PeerAssignor", "WrappedAssignor", "is_peer_assignor"]
+__all__ = ["PeerAssignor", "WrappedAssignor", "is_peer_assignor", "wrap"]
 
 
 class PeerAssignor(Protocol):
@@ -69,29 +69,50 @@ def is_peer_assignor(candidate: object) -> bool:
     return shaped and callable(getattr(candidate, "supported_protocols", callable))
 
 
-class WrappedAssignor:
-    """An assignor of another client, as one of kgroup's.
+def wrap(peer: PeerAssignor | type[PeerAssignor]) -> "WrappedAssignor":
+    """Return an assignor of another client as one of kgroup's.
+
+    Its protocols are what kafka-python's tell; aiokafka knows the eager protocol only.
 
     Args:
         peer: the class or the instance; see `is_peer_assignor`.
     """
+    fresh = _fresh(peer)
+    told = {"EAGER"}
+    if _lists_members(fresh):
+        told = {each.name for each in fresh.supported_protocols()}
+    protocols = tuple(each for each in reversed(RebalanceProtocol) if each.name in told)
+    return WrappedAssignor(peer, fresh.name, protocols)
 
-    def __init__(self, peer: PeerAssignor | type[PeerAssignor]) -> None:
+
+class WrappedAssignor:
+    """An assignor of another client, as one of kgroup's; see `wrap`.
+
+    Args:
+        peer: the class or the instance.
+        name: the peer's name for it.
+        protocols: that it supports.
+    """
+
+    def __init__(
+        self,
+        peer: PeerAssignor | type[PeerAssignor],
+        name: str,
+        protocols: tuple[RebalanceProtocol, ...],
+    ) -> None:
         self._peer = peer
+        self._name = name
+        self._protocols = protocols
 
     @property
     def name(self) -> str:
         """The peer's name for it."""
-        return self._peer.name  # type: ignore[return-value]  # of a class, too, it is a string
+        return self._name
 
     @property
     def supported_protocols(self) -> tuple[RebalanceProtocol, ...]:
-        """What kafka-python's tell themselves; aiokafka knows the eager protocol only."""
-        fresh = self._fresh()
-        if not _lists_members(fresh):
-            return (RebalanceProtocol.EAGER,)
-        told = {each.name for each in fresh.supported_protocols()}
-        return tuple(each for each in reversed(RebalanceProtocol) if each.name in told)
+        """The protocols it may be used with."""
+        return self._protocols
 
     def assign(self, group: GroupSubscription) -> GroupAssignment:
         """Divide the partitions by the peer's own algorithm.
@@ -99,7 +120,7 @@ class WrappedAssignor:
         Raises:
             AssignorError: the result is not one of assignments; or a cooperative one is wrong.
         """
-        fresh = self._fresh()
+        fresh = _fresh(self._peer)
         members = [
             PeerMember(m.member_id, m.group_instance_id, PeerSubscription.of(m))
             for m in group.members  # static members first: kafka-python loses some otherwise
@@ -121,7 +142,7 @@ class WrappedAssignor:
             owned: what the member held last; their topics are what `metadata` is asked with.
             generation_id: None before the first assignment, of which nothing is told.
         """
-        fresh = self._fresh()
+        fresh = _fresh(self._peer)
         if generation_id is not None:
             _tell(fresh, PeerAssignment.of(owned, owned.user_data), generation_id)
         user_data = fresh.metadata(frozenset(tp.topic for tp in owned)).user_data
@@ -129,15 +150,6 @@ class WrappedAssignor:
 
     def __repr__(self) -> str:
         return f"WrappedAssignor({self._peer!r})"
-
-    def _fresh(self) -> Any:  # noqa: ANN401 - foreign code, known by its shape only
-        """Return the peer for one call: nothing that it assigns to itself outlives the call."""
-        if not isinstance(self._peer, type):
-            fresh = copy.copy(self._peer)
-            fresh.__class__ = _throw_away(type(self._peer))
-            return fresh
-        made = _throw_away(self._peer)
-        return made() if _lists_members(made) else made  # as each client does with a class
 
     def _read(
         self, result: object
@@ -156,6 +168,16 @@ class WrappedAssignor:
             if data := _as_bytes(getattr(assignment, "user_data", None)):
                 user_data[member_id] = data
         return MappingProxyType(given), MappingProxyType(user_data)
+
+
+def _fresh(peer: PeerAssignor | type[PeerAssignor]) -> Any:  # noqa: ANN401 - foreign code, known by its shape only
+    """Return the peer for one call: nothing that it assigns to itself outlives the call."""
+    if not isinstance(peer, type):
+        fresh = copy.copy(peer)
+        fresh.__class__ = _throw_away(type(peer))
+        return fresh
+    made = _throw_away(peer)
+    return made() if _lists_members(made) else made  # as each client does with a class
 
 
 def _throw_away(kind: type) -> type:

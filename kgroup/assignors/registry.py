@@ -12,7 +12,7 @@ from typing import Final
 
 from kgroup.assignors.api import Assignor
 from kgroup.assignors.cooperative_sticky import CooperativeStickyAssignor
-from kgroup.assignors.peers import PeerAssignor, WrappedAssignor, is_peer_assignor
+from kgroup.assignors.peers import PeerAssignor, is_peer_assignor, wrap
 from kgroup.assignors.range import RangeAssignor
 from kgroup.assignors.roundrobin import RoundRobinAssignor
 from kgroup.assignors.sticky import StickyAssignor
@@ -110,7 +110,7 @@ def resolve(
 def as_assignor(candidate: object) -> object:
     """Return an assignor of another client wrapped, anything else as it is."""
     if is_peer_assignor(candidate):
-        return WrappedAssignor(candidate)  # type: ignore[arg-type]  # it has just been looked at
+        return wrap(candidate)  # type: ignore[arg-type]  # it has just been looked at
     return candidate
 
 
@@ -164,8 +164,12 @@ def _named(name: str, found: Sequence[FoundAssignor]) -> tuple[Assignor, str]:
 
 
 def _given(choice: object) -> tuple[Assignor, str]:
-    assignor = as_assignor(choice)
-    fault = fault_of(assignor)
+    try:
+        assignor = as_assignor(choice)
+        fault = fault_of(assignor)
+    except Exception as error:  # foreign code: whoever gave it is told
+        expected = f"an assignor that can be used ({type(error).__name__}: {error})"
+        raise ConfigError("assignors", choice, expected) from error
     if fault is not None or not isinstance(assignor, Assignor):
         expected = f"an instance with name, supported_protocols and assign(group), but it {fault}"
         raise ConfigError("assignors", choice, expected)
