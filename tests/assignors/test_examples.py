@@ -31,6 +31,7 @@ def test_the_examples_are_typed_for_the_strictest():
     assert not mypy((ROOT / "docs" / "examples" / "assignors").glob("*.py"))
 
 
+@pytest.mark.slow
 @EXAMPLES
 @PROTOCOLS
 @settings(max_examples=40, deadline=None)
@@ -42,6 +43,7 @@ def test_whatever_members_claim_the_leader_may_send_the_answer(make, protocol, d
     assert make().assign(turned) == assignment
 
 
+@pytest.mark.slow
 @EXAMPLES
 @PROTOCOLS
 @settings(max_examples=25, deadline=None)
@@ -344,6 +346,7 @@ def test_a_false_memory_can_at_most_hold_back_what_nobody_has(echo):
     assert assignment.rejoin_after in {None, 60.0}
 
 
+@pytest.mark.slow
 @given(
     st.binary(max_size=200)
     | st.recursive(
@@ -360,6 +363,7 @@ def test_no_bytes_make_it_raise(echo):
     divide(GraceAssignor(), described, RebalanceProtocol.COOPERATIVE)
 
 
+@pytest.mark.slow
 def test_the_memory_is_carried_by_as_many_as_fit():
     played = Played(lambda: GraceAssignor(60.0), t=12_000)
     played.join(*(f"m{at:02}" for at in range(40)))

@@ -122,8 +122,9 @@ def test_a_consumer_is_configured_with_them():
         ConsumerConfig(assignors=[AiokafkaRange, "range"])
 
 
+@pytest.mark.slow
 @ONE_OF_EACH
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_their_rounds_pass_the_leaders_look(peer, data):
     assignor = wrapped(peer)
@@ -139,8 +140,9 @@ def test_their_rounds_pass_the_leaders_look(peer, data):
             last[f"n{generation_id}"] = None
 
 
+@pytest.mark.slow
 @ONE_OF_EACH
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(groups())
 def test_with_false_claims_their_result_is_sound_or_refused_by_name(peer, described):
     # False claims make aiokafka's sticky raise, unequal subscriptions kafka-python's round-robin.

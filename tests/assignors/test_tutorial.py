@@ -3,6 +3,7 @@
 import re
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ def tutorial() -> dict[str, Any]:
 
 
 @pytest.fixture
-def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Install the tutorial's project: its first block, with its entry points."""
     (tmp_path / "kgroup_zone.py").write_text(blocks(PAGE, "python")[0], encoding="utf-8")
     (toml,) = blocks(PAGE, "toml")
@@ -49,7 +50,8 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (info / "entry_points.txt").write_text("\n".join(entries), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "kgroup_zone", raising=False)
+    yield
+    sys.modules.pop("kgroup_zone", None)
 
 
 @pytest.mark.slow
