@@ -7,7 +7,7 @@ Never: judges itself; the functions of `checks_whole`, `checks_same`, `checks_ba
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import pairwise, product
+from itertools import cycle, pairwise
 from types import MappingProxyType
 from typing import Final
 
@@ -108,9 +108,10 @@ def _on_stories(judged: _OfStory, kinds: Sequence[Kind] = tuple(Kind), *, equal:
 
     def check(subject: Subject, _: Claims, budget: Budget) -> Haul:
         nothing = Change(Kind.NOTHING)
+        groups_of_odd = _odd(equal=equal, racks=not equal).items()
         odd = {
             f"{name}, {kind.value}": Story(group, nothing, Change(kind), equal)
-            for (name, group), kind in product(_odd(equal=equal).items(), kinds)
+            for (name, group), kind in zip(groups_of_odd, cycle(kinds), strict=False)
         }
         return hunt(stories(kinds, equal=equal), odd, partial(judged, subject), budget)
 
@@ -122,12 +123,18 @@ def _settles(subject: Subject, claims: Claims, budget: Budget) -> Haul:
     return _on_stories(bounded, equal=False)(subject, claims, budget)
 
 
-def _odd(*, equal: bool = False) -> Mapping[str, GroupSubscription]:
-    """Return the odd groups; those with equal subscriptions and somebody in them, if wanted."""
+def _odd(*, equal: bool = False, racks: bool = True) -> Mapping[str, GroupSubscription]:
+    """Return the odd groups.
+
+    Args:
+        equal: whether all members have to subscribe to the same.
+        racks: whether members may have racks.
+    """
     return {
         name: group
         for name, group in gallery().items()
-        if not equal or len({member.topics for member in group.members}) == 1
+        if (not equal or len({member.topics for member in group.members}) == 1)
+        and (racks or all(member.rack is None for member in group.members))
     }
 
 

@@ -53,10 +53,11 @@ def fed(subject: Subject, story: Story) -> None:
 
 def released(subject: Subject, story: Story) -> None:
     """Judge whether what is held back is given when enough time has gone by."""
-    gathering = _at_rest(subject, story)
-    happen(gathering, story.change, equal=story.equal)
-    waits = [None] * PATIENCE + [_DAY, 365 * _DAY, None]
-    for seconds in waits:
+    gathering = Gathering(subject, story.group)
+    for change in (story.early, story.change):
+        gathering.play_sound()
+        happen(gathering, change, equal=story.equal)
+    for seconds in (*[None] * PATIENCE, _DAY, 365 * _DAY, None):
         played = gathering.play_sound()
         if not played.answer.withheld:
             return
@@ -98,11 +99,13 @@ def survivors(subject: Subject, story: Story) -> None:
     gathering = _at_rest(subject, story)
     before = gathering.held()
     gone = happen(gathering, story.change, equal=True)
-    for _ in range(_QUIET_ROUNDS):
-        gathering.play_sound()
+    for _ in range(PATIENCE):
+        played = gathering.play_sound()
         for who, held in gathering.held().items():
             if lost := before[who] - held:
                 raise _offence(f"{who!r} lost {min(lost)} when {gone!r} left", gathering)
+        if not played.revoked:
+            return
 
 
 def newcomer(subject: Subject, story: Story) -> None:

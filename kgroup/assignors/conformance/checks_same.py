@@ -57,7 +57,7 @@ class Pair:
 
 def repeatable(subject: Subject, group: GroupSubscription) -> None:
     """Judge whether two new assignors answer alike."""
-    first, second = subject.ask(group), subject.ask(remade(group))
+    first, second = subject.ask(remade(group)), subject.ask(remade(group))
     if essence(first) != essence(second):
         raise Offence(
             "asked twice for the same group, it answered differently: it draws chance, reads a "

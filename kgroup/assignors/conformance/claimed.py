@@ -21,8 +21,9 @@ class Claims:
             member that is to have them.
         optimal: with any subscriptions, no other assignment is better balanced: none has a
             smaller sum of squared sizes.
-        sticky: members of a group with equal subscriptions keep what they have: everything while
-            nothing changes and when another one leaves; when one joins, only what it gets moves.
+        sticky: members keep what they have: everything while nothing changes; and with equal
+            subscriptions and no racks, everything when another one leaves, and when one joins,
+            all but what that one gets.
         rounds: after how many rounds a group that follows the cooperative protocol has settled
             after a single change, at least 2. Not a claim to be made: an assignor that supports
             COOPERATIVE is always judged by it.

@@ -1,14 +1,18 @@
-"""Groups drawn by Hypothesis: few and small draws, so that ten thousand take seconds.
+"""Groups out of bytes: what Hypothesis draws is one short string of bytes for each.
 
-Decides: which groups are drawn, and that a smaller draw is a simpler group, so that what breaks a
-promise shrinks to a group that a person can read.
+Decides: which groups there are, and that a smaller byte is a simpler group, so that what breaks a
+promise shrinks to a group that a person can read. One draw for each group is also what makes ten
+thousand of them take seconds.
 Never: looks at the assignor, except to have it make the user data of a claim.
 KIPs: 345 (static members), 881 (racks).
+
+    shape | members | racks | saying | 3 topics | 5 members | 25 bytes of claims
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
+from functools import partial
 from typing import Final
 
 from hypothesis import strategies as st
@@ -51,90 +55,96 @@ _NAMES: Final = (
     _Names(("t", "T", "t.1"), ("m1", "m10", "M1", "m1 ", "m")),
 )
 _RACKS: Final = (None, "east", "west", "nörd")
+_RACK_PATTERNS: Final = 10
 _NUMBERS: Final = (
     *((0,), (0, 1), (0, 1, 2), (0, 1, 2, 3), (0, 1, 2, 3, 4), ()),
     *((1, 3), (7,), (0, 1, 2, 3, 4, 5, 6), (2, 5, 6, 11)),
 )
 _GENERATION: Final = 7
-_PLACES: Final = 12
-"""Which member or topic a change is about; taken modulo how many there are."""
 
-_TO: Final = tuple(st.integers(0, most) for most in range(128))
-"""Strategies by their largest number; larger ones would be drawn from another distribution."""
+_SHAPE, _COUNT, _PATTERN, _SAYING, _TOPICS, _MEMBERS, _CLAIMS = 0, 1, 2, 3, 4, 7, 12
+_CLAIM: Final = 5
+"""Bytes of one member's claims: how many, up to three, and what it adds."""
+
+_SCENE: Final = st.binary(min_size=_CLAIMS, max_size=_CLAIMS)
+_WHOLE: Final = st.binary(min_size=_CLAIMS + 5 * _CLAIM, max_size=_CLAIMS + 5 * _CLAIM)
+_CHANGES: Final = st.binary(min_size=4, max_size=4)
 
 
-@st.composite
 def groups(
-    draw: st.DrawFn,
-    subject: Subject,
-    sayings: Sequence[Saying] = tuple(Saying),
-    *,
-    equal: bool = False,
-) -> GroupSubscription:
-    """Draw a group.
+    subject: Subject, sayings: Sequence[Saying] = tuple(Saying), *, equal: bool = False
+) -> st.SearchStrategy[GroupSubscription]:
+    """Return a strategy for groups.
 
     Args:
-        draw: given by Hypothesis.
         subject: whose user data members send.
         sayings: what members may say they hold.
         equal: whether everybody subscribes to the same topics, all of them.
     """
-    group, later = _draw_scene(draw, equal=equal)
-    saying = sayings[draw(_TO[len(sayings) - 1])]
-    match saying:
+    return _WHOLE.map(partial(_group, subject, sayings, equal=equal))
+
+
+def pairs(subject: Subject) -> st.SearchStrategy[Pair]:
+    """Return a strategy for two groups that have nothing to do with each other."""
+    return st.builds(Pair, groups(subject), groups(subject))
+
+
+def stories(kinds: Sequence[Kind], *, equal: bool = False) -> st.SearchStrategy[Story]:
+    """Return a strategy for a group and what happens to it.
+
+    Args:
+        kinds: what may happen last; before that, anything may.
+        equal: whether everybody subscribes to the same topics, all the time, and nobody has a
+            rack, so that no partition is better off with one member than with another.
+    """
+    return st.builds(partial(_story, kinds, equal=equal), _SCENE, _CHANGES)
+
+
+def _story(kinds: Sequence[Kind], scene: bytes, changes: bytes, *, equal: bool) -> Story:
+    early = [kind for kind in Kind if not equal or kind.keeps_equal]
+    return Story(
+        _scene(scene, equal=equal, racks=not equal),
+        Change(early[changes[0] % len(early)], changes[1]),
+        Change(kinds[changes[2] % len(kinds)], changes[3]),
+        equal,
+    )
+
+
+def _group(
+    subject: Subject, sayings: Sequence[Saying], data: bytes, *, equal: bool
+) -> GroupSubscription:
+    group = _scene(data, equal=equal, racks=True)
+    match sayings[data[_SAYING] % len(sayings)]:
         case Saying.NOTHING:
             members = group.members
         case Saying.TRUTH:
-            members = tuple(_truthful(draw, subject, group))
+            members = tuple(_truthful(subject, group, data[_CLAIMS:]))
         case Saying.ANYTHING:
-            members = tuple(_anybody(draw, subject, group, readable=equal))
+            members = tuple(_anybody(subject, group, data[_CLAIMS:], readable=equal))
     said = GroupSubscription(members, group.topics, group.now)
-    return as_sent(said) if later else said
+    return as_sent(said) if group.now else said
 
 
-@st.composite
-def pairs(draw: st.DrawFn, subject: Subject) -> Pair:
-    """Draw two groups that have nothing to do with each other."""
-    return Pair(draw(groups(subject)), draw(groups(subject)))
-
-
-@st.composite
-def stories(draw: st.DrawFn, kinds: Sequence[Kind], *, equal: bool = False) -> Story:
-    """Draw a group and what happens to it.
-
-    Args:
-        draw: given by Hypothesis.
-        kinds: what may happen last; before that, anything may.
-        equal: whether everybody subscribes to the same topics, all the time.
-    """
-    group, _ = _draw_scene(draw, equal=equal)
-    early = [kind for kind in Kind if not equal or kind.keeps_equal]
-    return Story(group, _draw_change(draw, early), _draw_change(draw, kinds), equal)
-
-
-def _draw_change(draw: st.DrawFn, kinds: Sequence[Kind]) -> Change:
-    drawn = draw(_TO[len(kinds) * _PLACES - 1])
-    return Change(kinds[drawn // _PLACES], drawn % _PLACES)
-
-
-def _draw_scene(draw: st.DrawFn, *, equal: bool) -> tuple[GroupSubscription, bool]:
-    """Draw topics and members that claim nothing, and whether it is some time after 1970."""
-    shape = draw(_TO[6 * len(_NAMES) - 1])
-    names, later = _NAMES[shape // 6], bool(shape // 3 % 2)
-    racks = draw(_TO[9])
+def _scene(data: bytes, *, equal: bool, racks: bool) -> GroupSubscription:
+    """Return topics, and members that claim nothing; `now` is 0 or many years later."""
+    shape = data[_SHAPE] % (6 * len(_NAMES))
+    names, later = _NAMES[shape // 6], shape // 3 % 2
+    pattern = data[_PATTERN] % _RACK_PATTERNS if racks else 0
     topics = {
-        topic: _racked(_NUMBERS[draw(_TO[len(_NUMBERS) - 1])], racks)
-        for topic in names.topics[: 1 + shape % 3]
+        topic: _racked(_NUMBERS[data[_TOPICS + place] % len(_NUMBERS)], pattern)
+        for place, topic in enumerate(names.topics[: 1 + shape % 3])
     }
     members = tuple(
-        _member(name, place, draw(_TO[127]), tuple(topics), equal=equal)
-        for place, name in enumerate(names.members[: 1 + draw(_TO[4])])
+        _member(name, place, data[_MEMBERS + place], tuple(topics), equal=equal, racks=racks)
+        for place, name in enumerate(names.members[: 1 + data[_COUNT] % 5])
     )
-    return GroupSubscription(members, topics, BEGAN_AT if later else 0.0), later
+    return GroupSubscription(members, topics, BEGAN_AT if later else 0.0)
 
 
-def _member(name: str, place: int, drawn: int, topics: Sequence[str], *, equal: bool) -> Member:
-    """Return a member out of 7 drawn bits: 4 of topics, 1 of its identity, 2 of its rack."""
+def _member(
+    name: str, place: int, drawn: int, topics: Sequence[str], *, equal: bool, racks: bool
+) -> Member:
+    """Return a member out of 7 bits: 4 of topics, 1 of its identity, 2 of its rack."""
     wanted = frozenset(topics)
     if not equal:
         wanted = frozenset(topic for bit, topic in enumerate(topics) if not drawn >> bit & 1)
@@ -143,7 +153,7 @@ def _member(name: str, place: int, drawn: int, topics: Sequence[str], *, equal: 
         member_id=name,
         topics=wanted,
         group_instance_id=f"i{9 - place}" if drawn >> 4 & 1 else None,
-        rack=_RACKS[drawn >> 5],
+        rack=_RACKS[drawn >> 5 & 3] if racks else None,
     )
 
 
@@ -156,23 +166,19 @@ def _racked(numbers: Sequence[int], pattern: int) -> dict[int, PartitionRacks]:
     return {
         number: PartitionRacks(
             known[(place + shift) % 3],
-            frozenset(known[(place + shift + also) % 3] for also in range(replicas + 1)),
+            frozenset(str(known[(place + shift + also) % 3]) for also in range(replicas + 1)),
         )
         for place, number in enumerate(numbers)
     }
 
 
-def _truthful(draw: st.DrawFn, subject: Subject, group: GroupSubscription) -> Iterator[Member]:
+def _truthful(subject: Subject, group: GroupSubscription, data: bytes) -> Iterator[Member]:
     """Yield the members with what they hold: each partition one of them, or nobody."""
-    choices = len(group.members) + 1
-    partitions = tuple(group.partitions)
-    owners: list[int] = []
-    for _ in range(0, len(partitions), 2):
-        owners += divmod(draw(_TO[choices * choices - 1]), choices)
+    owners = [byte % (len(group.members) + 1) for byte in data]
     for place, member in enumerate(group.members, 1):
         held = [
             tp
-            for tp, owner in zip(partitions, owners, strict=False)
+            for tp, owner in zip(group.partitions, owners, strict=False)
             if owner == place and tp.topic in member.topics
         ]
         yield _claiming(subject, member, held, _GENERATION if held else None)
@@ -183,11 +189,8 @@ def _claiming(
 ) -> Member:
     """Return a member that says what it holds as this assignor's members do."""
     eager = subject.protocol is RebalanceProtocol.EAGER
-    return Member(
-        member_id=member.member_id,
-        topics=member.topics,
-        group_instance_id=member.group_instance_id,
-        rack=member.rack,
+    return replace(
+        member,
         owned=() if eager else tuple(held),
         generation_id=generation_id,
         user_data=_encoded(subject, held, generation_id),
@@ -195,36 +198,26 @@ def _claiming(
 
 
 def _anybody(
-    draw: st.DrawFn, subject: Subject, group: GroupSubscription, *, readable: bool
+    subject: Subject, group: GroupSubscription, data: bytes, *, readable: bool
 ) -> Iterator[Member]:
     """Yield the members with claims and bytes of any kind."""
     topics = (*group.topics, FOREIGN)
-    for member in group.members:
-        count = draw(_TO[3 if readable else 7])
-        if count > 3:
-            yield Member(
-                member_id=member.member_id,
-                topics=frozenset(),
-                group_instance_id=member.group_instance_id,
-                unreadable="cut off",
-            )
+    for place, member in enumerate(group.members):
+        count, one, two, three, kind = data[place * _CLAIM : (place + 1) * _CLAIM]
+        if count % 8 > 3 and not readable:
+            yield replace(member, topics=frozenset(), rack=None, unreadable="cut off")
             continue
-        drawn = [draw(_TO[len(NUMBERS) * len(topics) - 1]) for _ in range(count)]
         claim = tuple(
-            TopicPartition(topics[one // len(NUMBERS)], NUMBERS[one % len(NUMBERS)])
-            for one in drawn
+            TopicPartition(topics[byte // len(NUMBERS) % len(topics)], NUMBERS[byte % len(NUMBERS)])
+            for byte in (one, two, three)[: count % 4]
         )
-        kind, said = divmod(draw(_TO[FORGED * len(GENERATIONS) - 1]), len(GENERATIONS))
-        generation_id = GENERATIONS[said]
+        generation_id = GENERATIONS[kind % len(GENERATIONS)]
         own = _encoded(subject, claim, generation_id)
-        yield Member(
-            member_id=member.member_id,
-            topics=member.topics,
-            group_instance_id=member.group_instance_id,
-            rack=member.rack,
+        yield replace(
+            member,
             owned=claim,
             generation_id=generation_id,
-            user_data=forge(kind, own, claim, generation_id),
+            user_data=forge(kind // len(GENERATIONS) % FORGED, own, claim, generation_id),
             version=1 if generation_id is None else 3,
         )
 

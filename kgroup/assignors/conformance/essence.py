@@ -32,9 +32,10 @@ class Essence:
 
 def essence(answer: GroupAssignment) -> Essence:
     """Return an answer as a value."""
+    after = answer.rejoin_after
     return Essence(
         {who: tuple(given) for who, given in answer.partitions.items() if len(given)},
         dict(answer.withheld),
         dict(answer.user_data),
-        answer.rejoin_after,
+        None if after != after else after,
     )

@@ -33,8 +33,8 @@ def gallery() -> dict[str, GroupSubscription]:
             _group(["a"], {"t": range(2)}), Member(member_id="b", topics=frozenset({"u"})), "u"
         ),
         "numbers with gaps": _group(["a", "b"], {"t": (1, 4, 5), "u": (7,)}),
-        "many partitions": _group(["a", "b", "c"], {"t": range(257)}),
-        "many members": _group([f"m{number}" for number in range(40)], {"t": range(7)}),
+        "many partitions": _group(["a", "b", "c"], {"t": range(65)}),
+        "many members": _group([f"m{number}" for number in range(16)], {"t": range(7)}),
         "an unreadable member": _with(
             plain, Member(member_id="0", topics=frozenset(), unreadable="cut off")
         ),

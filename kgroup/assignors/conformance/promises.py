@@ -67,15 +67,15 @@ PROMISES = (
     Promise("untouched", "it leaves the group as it was", share=4),
     Promise("user-data", "user data is stable bytes that it reads itself", Binds.USER_DATA, 4),
     Promise("rejoin", "the time until the next round is finite and positive", share=2),
-    Promise("fed", "for everything withheld a next round is sure to come", share=3),
+    Promise("fed", "for everything withheld a next round is sure to come", share=2),
     Promise("released", "in time everything held back is given", share=2),
     Promise("handover", "nothing is handed over before it was revoked", Binds.COOPERATIVE, 8),
     Promise("settles", "the rounds end soon after a single change", Binds.COOPERATIVE, 4),
     Promise("balance", "with equal subscriptions sizes differ no more than claimed", Binds.BALANCE),
     Promise("optimal", "no assignment is better balanced", Binds.OPTIMAL),
-    Promise("keeps", "while nothing changes everybody keeps everything", Binds.STICKY, 3),
-    Promise("survivors", "who stays loses nothing when another one leaves", Binds.STICKY, 4),
-    Promise("newcomer", "when one joins only what it gets moves", Binds.STICKY, 4),
+    Promise("keeps", "while nothing changes everybody keeps everything", Binds.STICKY, 2),
+    Promise("survivors", "who stays loses nothing when another one leaves", Binds.STICKY, 3),
+    Promise("newcomer", "when one joins only what it gets moves", Binds.STICKY, 3),
 )
 """All promises, in the order in which they are judged and shown."""
 

@@ -86,10 +86,10 @@ class Subject:
             Misshapen: it returned neither bytes nor None.
         """
         asked = self.make() if assignor is None else assignor
-        if not isinstance(asked, UserDataAssignor):
+        if not self.has_user_data:
             return last.user_data
         try:
-            made: object = asked.encode_user_data(last, generation_id)
+            made: object = cast("UserDataAssignor", asked).encode_user_data(last, generation_id)
         except Exception as error:  # foreign code: whatever it raises is its own fault
             raise Raised(f"encode_user_data() raised {error!r}{where(error)}") from error
         if made is not None and not isinstance(made, bytes):
