@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Annotated, Final
 
 import typer
+from rich.text import Text
 
 from kgroup.assignors import Assignor, FoundAssignor, RebalanceProtocol, common_protocol
 from kgroup.assignors.simulator import (
@@ -192,7 +193,8 @@ def simulate(asked: Simulation, common: Common) -> None:
     console = screen(stderr=True)
     if console.is_terminal:
         with console.status("") as status:
-            runs = run_all(scenario, assignors, asked, status.update)
+            # As a text: a name of somebody's own is not read as markup.
+            runs = run_all(scenario, assignors, asked, lambda text: status.update(Text(text)))
     else:
         runs = run_all(scenario, assignors, asked, lambda _: None)
     if common.as_json:
@@ -258,8 +260,8 @@ def _run(
     try:
         for outcome in play(scenario, assignor, protocol=followed, clock=time.perf_counter):
             outcomes.append(outcome)
-            done = f"{len(outcomes)} of {len(scenario.events) + 1}"
-            tell(f"{label}: {in_words(outcome.event)} ({done})")
+            for event in scenario.events[len(outcomes) - 1 :][:1]:
+                tell(f"{label}: {in_words(event)} ({len(outcomes)} of {len(scenario.events)})")
     except AssignmentError as error:
         return Run(label, followed, tuple(outcomes), error)
     return Run(label, followed, tuple(outcomes))

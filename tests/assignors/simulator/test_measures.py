@@ -9,6 +9,7 @@ from kgroup.assignors.simulator import (
     Join,
     Optimum,
     RackMatches,
+    Restart,
     Scenario,
     SimulatedMember,
     SimulatedTopic,
@@ -55,6 +56,24 @@ def test_rack_matches_are_counted_and_so_are_those_that_were_possible() -> None:
     owned = {(who, tp.partition) for who, own in outcome.owned.items() for tp in own}
     assert outcome.racks == RackMatches(len(owned & near), 3)
     assert len(owned & near) == 3
+
+
+def test_no_rack_is_not_a_rack_that_matches() -> None:
+    scenario = racks_of(None, "a", partitions=((None,), (None,), ("b",), ("a",)))
+    (outcome,) = play(scenario, BUILT_IN["roundrobin"])
+    assert outcome.racks == RackMatches(matched=1, possible=1)
+
+
+def test_a_member_that_came_back_is_where_it_was() -> None:
+    told = {"topics": frozenset({"t"}), "rack": "a"}
+    members = (
+        SimulatedMember(member_id="dynamic", **told),  # type: ignore[arg-type]  # of two kinds
+        SimulatedMember(member_id="static", group_instance_id="i", **told),  # type: ignore[arg-type]  # the same
+    )
+    topics = {"t": SimulatedTopic(4, (("a",), ("a",), ("b",), ("b",)))}
+    scenario = Scenario(topics, members, (Restart(("dynamic", "i")),))
+    start, restarted = play(scenario, BUILT_IN["sticky"])
+    assert restarted.racks == start.racks == RackMatches(2, 2)
 
 
 @pytest.mark.parametrize(

@@ -1,57 +1,30 @@
-"""What happens to a simulated group: rounds, what stops, what members remember."""
-
-import itertools
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import ClassVar
+"""What happens to a simulated group: rounds, what stops, and events that do not fit."""
 
 import pytest
 
-from kgroup.assignors import (
-    BUILT_IN,
-    Assignor,
-    AssignorError,
-    GroupAssignment,
-    GroupSubscription,
-    RebalanceProtocol,
-)
-from kgroup.assignors.api import LastAssignment
+from kgroup.assignors import BUILT_IN, GroupAssignment, GroupSubscription, RebalanceProtocol
 from kgroup.assignors.simulator import (
     Event,
     Grow,
     Join,
     Leave,
-    Outcome,
     Restart,
     Scenario,
-    SimulatedMember,
     SimulatedTopic,
     Subscribe,
     Wait,
     play,
 )
 from kgroup.errors import ArgumentError
-from kgroup.types import TopicPartition
-
-EAGER, COOPERATIVE = RebalanceProtocol.EAGER, RebalanceProtocol.COOPERATIVE
-STICKY, COOPERATIVE_STICKY = BUILT_IN["sticky"], BUILT_IN["cooperative-sticky"]
-
-
-def member(name: str, *topics: str, owned: range = range(0)) -> SimulatedMember:
-    wanted = topics or ("t",)
-    held = tuple(TopicPartition(wanted[0], number) for number in owned)
-    return SimulatedMember(member_id=name, topics=frozenset(wanted), owned=held)
-
-
-def group_of(count: int, *events: Event, partitions: int = 8) -> Scenario:
-    members = tuple(member(f"m{n}") for n in range(count))
-    return Scenario({"t": SimulatedTopic(partitions)}, members, events)
-
-
-def last(scenario: Scenario, assignor: Assignor) -> Outcome:
-    *_, outcome = play(scenario, assignor)
-    return outcome
-
+from tests.assignors.simulator.stage import (
+    COOPERATIVE,
+    COOPERATIVE_STICKY,
+    EAGER,
+    STICKY,
+    group_of,
+    last,
+    member,
+)
 
 # -- what stops ------------------------------------------------------------------------------
 
@@ -141,6 +114,12 @@ def test_a_member_that_drops_a_topic_gives_up_its_partitions_before_it_joins() -
     assert (changed.unowned, changed.balance.fewest) == (0, 4)
 
 
+def test_what_nobody_reads_any_more_was_taken_from_who_stays() -> None:
+    scenario = group_of(1, Subscribe("m0", frozenset()))
+    outcome = last(scenario, COOPERATIVE_STICKY)
+    assert (outcome.moves, outcome.stopped, outcome.unowned, outcome.rounds) == (8, 8, 0, 1)
+
+
 def test_subscribing_to_the_same_topics_is_no_rebalance() -> None:
     outcome = last(group_of(2, Subscribe("m0", frozenset({"t"}))), STICKY)
     assert (outcome.rounds, outcome.stopped) == (0, 0)
@@ -207,186 +186,3 @@ def test_who_joins_a_group_of_different_subscriptions_has_to_say_its_own() -> No
     scenario = Scenario(topics, (member("a", "u"), member("b", "t")), (Join(),))
     with pytest.raises(ArgumentError, match=r"events\[0\].topics: got None, expected the topics"):
         play(scenario, STICKY)
-
-
-# -- what members send and remember ----------------------------------------------------------
-
-
-class Notebook:
-    """Gives everything to the first member, and keeps what each of them sent."""
-
-    name: ClassVar[str] = "notebook"
-    supported_protocols: ClassVar[tuple[RebalanceProtocol, ...]] = (EAGER,)
-
-    def __init__(self) -> None:
-        self.seen: list[dict[str, tuple[bytes | None, int | None]]] = []
-        self.times: list[float] = []
-
-    def assign(self, group: GroupSubscription) -> GroupAssignment:
-        self.seen.append({m.member_id: (m.user_data, m.generation_id) for m in group.members})
-        self.times.append(group.now)
-        given = dict.fromkeys((m.member_id for m in group.members), tuple[TopicPartition, ...]())
-        given[group.members[0].member_id] = tuple(group.partitions)
-        return GroupAssignment(given, user_data={name: f"to {name}".encode() for name in given})
-
-
-class Capacity(Notebook):
-    name: ClassVar[str] = "capacity"
-
-    def encode_user_data(self, owned: LastAssignment, generation_id: int | None) -> bytes | None:
-        return f"{len(owned)} {owned.user_data!r} {generation_id}".encode()
-
-
-def test_user_data_of_the_last_assignment_is_sent_back_byte_for_byte() -> None:
-    notebook = Notebook()
-    list(play(group_of(1, Join(member_id="n")), notebook))
-    assert notebook.seen == [{"m0": (None, None)}, {"m0": (b"to m0", 2), "n": (None, None)}]
-
-
-def test_an_assignor_that_encodes_sees_the_echo_too() -> None:
-    capacity = Capacity()
-    list(play(group_of(1, Join(member_id="n")), capacity))
-    assert capacity.seen[1]["m0"][0] == b"8 b'to m0' 2"
-    assert capacity.seen[1]["n"][0] == b"0 None None"
-
-
-def test_user_data_of_the_description_stands_for_what_the_assignor_would_encode() -> None:
-    fixed = SimulatedMember(member_id="a", topics=frozenset({"t"}), user_data=b"capacity 4")
-    capacity = Capacity()
-    scenario = Scenario({"t": SimulatedTopic(2)}, (fixed,), (Join(user_data=b"9"),))
-    list(play(scenario, capacity))
-    sent = {name: data for name, (data, _) in capacity.seen[1].items()}
-    assert sent == {"a": b"capacity 4", "new-001": b"9"}
-
-
-def test_what_a_member_was_assigned_before_the_story_is_sent_back_too() -> None:
-    known = SimulatedMember(member_id="a", topics=frozenset({"t"}), assigned_user_data=b"x")
-    notebook = Notebook()
-    list(play(Scenario({"t": SimulatedTopic(2)}, (known,)), notebook))
-    assert notebook.seen == [{"a": (b"x", 1)}]
-
-
-# -- time ------------------------------------------------------------------------------------
-
-
-@dataclass
-class Grace:
-    """Holds what nobody has now back for 60 s, then gives all to the first member."""
-
-    name: str = "grace"
-    supported_protocols: tuple[RebalanceProtocol, ...] = (COOPERATIVE,)
-
-    def assign(self, group: GroupSubscription) -> GroupAssignment:
-        held = {m.member_id: tuple(m.owned) for m in group.members}
-        owned = {tp for partitions in held.values() for tp in partitions}
-        free = tuple(tp for tp in group.partitions if tp not in owned)
-        if group.now < 160 and owned:
-            return GroupAssignment(
-                held, dict.fromkeys(free), rejoin_after=160 - group.now if free else None
-            )
-        first = group.members[0].member_id
-        return GroupAssignment({**held, first: (*held[first], *free)})
-
-
-def test_time_passes_and_the_leader_rejoins_when_it_was_told_to() -> None:
-    members = (member("a", owned=range(4)), member("b", owned=range(4, 8)))
-    events = (Leave("b"), Wait(30), Wait(40))
-    scenario = Scenario({"t": SimulatedTopic(8)}, members, events, now=100.0)
-    _, left, early, late = play(scenario, Grace())
-    assert (left.unowned, left.rounds, left.balance.most) == (4, 1, 4)
-    assert (early.unowned, early.rounds) == (4, 0)
-    assert (late.unowned, late.rounds, late.placed) == (0, 1, 4)
-
-
-def test_now_is_what_the_scenario_says_and_moves_only_by_waiting() -> None:
-    notebook = Notebook()
-    events = (Join(), Wait(2.5), Join())
-    list(play(Scenario({"t": SimulatedTopic(1)}, (member("a"),), events, 1000.0), notebook))
-    assert notebook.times == [1000.0, 1000.0, 1002.5]
-
-
-def test_the_assignor_alone_is_timed_by_the_clock_that_is_handed_in() -> None:
-    ticks = itertools.count()
-    outcomes = play(group_of(2, Join()), COOPERATIVE_STICKY, clock=lambda: float(next(ticks)))
-    assert [outcome.seconds for outcome in outcomes] == [1.0, 2.0]
-    assert [outcome.seconds for outcome in play(group_of(2), STICKY)] == [None]
-
-
-# -- assignors that fail ---------------------------------------------------------------------
-
-
-class Broken(Notebook):
-    name: ClassVar[str] = "broken"
-
-    def assign(self, group: GroupSubscription) -> GroupAssignment:
-        if len(group.members) > 1:
-            raise LookupError("two are too many")
-        return super().assign(group)
-
-
-class BadWriter(Notebook):
-    name: ClassVar[str] = "bad-writer"
-
-    def encode_user_data(self, owned: LastAssignment, generation_id: int | None) -> bytes | None:
-        raise LookupError("no words")
-
-
-class Restless(Notebook):
-    """Takes what its member has for what it has not, again and again."""
-
-    name: ClassVar[str] = "restless"
-    supported_protocols: ClassVar[tuple[RebalanceProtocol, ...]] = (COOPERATIVE,)
-
-    def assign(self, group: GroupSubscription) -> GroupAssignment:
-        free = set(group.partitions) - {tp for m in group.members for tp in m.owned}
-        given = dict.fromkeys((m.member_id for m in group.members), tuple[TopicPartition, ...]())
-        given[group.members[0].member_id] = tuple(sorted(free))
-        return GroupAssignment(given, dict.fromkeys(set(group.partitions) - free))
-
-
-class Impatient(Notebook):
-    name: ClassVar[str] = "impatient"
-
-    def assign(self, group: GroupSubscription) -> GroupAssignment:
-        return GroupAssignment(super().assign(group).partitions, rejoin_after=0.001)
-
-
-def failure(outcomes: Iterator[Outcome]) -> tuple[int, AssignorError]:
-    came = 0
-    try:
-        for _ in outcomes:
-            came += 1
-    except AssignorError as error:
-        return came, error
-    raise AssertionError("nothing failed")
-
-
-def test_what_was_played_before_an_assignor_raises_is_told() -> None:
-    came, error = failure(play(group_of(1, Join()), Broken()))
-    assert came == 1
-    assert "assignor 'broken' raised" in str(error)
-    assert "two are too many" in str(error)
-
-
-def test_an_assignment_that_a_leader_would_not_send_ends_the_play() -> None:
-    class Forgetful(Notebook):
-        def assign(self, group: GroupSubscription) -> GroupAssignment:
-            return GroupAssignment(dict.fromkeys((m.member_id for m in group.members), ()))
-
-    came, error = failure(play(group_of(1), Forgetful()))
-    assert (came, error.assignor) == (0, "notebook")
-
-
-def test_user_data_that_cannot_be_encoded_ends_the_play() -> None:
-    assert "encode_user_data raised" in str(failure(play(group_of(1), BadWriter()))[1])
-
-
-def test_a_group_that_never_settles_is_given_up() -> None:
-    scenario = Scenario({"t": SimulatedTopic(8)}, (member("a", owned=range(4)),))
-    assert "after 50 rounds still" in str(failure(play(scenario, Restless()))[1])
-
-
-def test_a_leader_that_rejoins_without_end_is_given_up() -> None:
-    came, error = failure(play(group_of(1, Wait(10)), Impatient()))
-    assert came == 1
-    assert "rejoin more than 1000 times in 10 s" in str(error)
