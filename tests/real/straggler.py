@@ -64,7 +64,7 @@ class Straggler:
         self._address = parse_bootstrap(kafka.bootstrap)[0]
         self._group = group
         self._assignor = assignor
-        self._says = says
+        self.says = says
         self._probe = Probe(self._address, timeout=_PATIENCE)
         self.member_id = ""
         self.joined: JoinGroupResponse
@@ -127,7 +127,7 @@ class Straggler:
                 rebalance_timeout_ms=round(_ROUND * 1000),
                 member_id=self.member_id,
                 protocol_type="consumer",
-                protocols=(JoinGroupRequestProtocol(name=self._assignor, metadata=self._says),),
+                protocols=(JoinGroupRequestProtocol(name=self._assignor, metadata=self.says),),
             )
         )
 

@@ -16,7 +16,7 @@ import anyio
 import pytest
 
 from kgroup.testing.kafka import RealKafka
-from kgroup.types import MemberState, TopicPartition
+from kgroup.types import Claim, MemberState, TopicPartition
 from kgroup.wire.consumer_protocol import (
     MemberSubscription,
     decode_assignment,
@@ -83,13 +83,76 @@ async def test_an_eager_group_gives_nothing_to_who_cannot_be_read_and_goes_on(
                 await group.steady()
                 await ground.fill(10)
                 await group.all_read()
-        assert {decode_assignment(each.given or b"").partitions for each in raw} == {()}
+        assert [each for each in raw if its_part(each)] == []
         told = caplog.text
         assert [each.member_id in told for each in raw] == [*[True] * len(NONSENSE), False]
         await group.settled(2, 2)
         await group.end()
     total = (await group.verdict()).total
     assert (total.lost, total.out_of_order) == (0, 0)
+
+
+async def test_a_cooperative_group_keeps_what_it_has_when_a_newcomer_cannot_be_read(
+    kafka: RealKafka, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The leader knows that it has given the newcomer nothing, so that one holds nothing."""
+    ground = await lay_ground(kafka, 4)
+    async with group_on(ground, tmp_path) as group:
+        await group.join("leader")
+        await group.settled(4)
+        await group.join("follower")
+        await group.settled(2, 2)
+        await group.steady()
+        before = claims(group)
+        raw = [Straggler(kafka, group.name, COOPERATIVE, each) for each in NONSENSE.values()]
+        async with followed(*raw):
+            await all_have_been_given(*raw)
+        assert [each for each in raw if its_part(each)] == []
+        assert [each.member_id for each in raw if each.member_id not in caplog.text] == []
+        await group.settled(2, 2)
+        assert claims(group) == before
+        await group.end()
+
+
+async def test_what_a_member_had_before_it_became_unreadable_is_held_back_until_it_is_gone(
+    kafka: RealKafka, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nobody can read what it holds, but its leader knows what it gave it (KIP-429)."""
+    ground = await lay_ground(kafka, 6)
+    readable = encode_subscription(MemberSubscription(topics=(ground.topic,)))
+    async with group_on(ground, tmp_path) as group:
+        leader, _ = await group.join("leader"), await group.join("follower")
+        await group.settled(3, 3)
+        raw = Straggler(kafka, group.name, COOPERATIVE, readable)
+        async with followed(raw):
+            await eventually(lambda: all_share(group, raw), "each has its third")
+            await eventually(lambda: all_stable(group), "the round is over")
+            before = claims(group)
+            raw.says = NONSENSE["cut in a length"]
+            leader.consumer.enforce_rebalance("the test wants a round")
+            told = f"gives nothing to member={raw.member_id!r} instance=None and holds back its 2"
+            await eventually(lambda: told in caplog.text, "the leader says so")
+            await eventually(lambda: not its_part(raw), "it is given nothing")
+            await ground.fill(10, partitions=[claim.tp.partition for claim in before])
+            await group.all_read()
+            assert claims(group) == before
+        await group.settled(3, 3)
+        await group.end()
+
+
+def all_stable(group: Group) -> bool:
+    return all(member.is_in(MemberState.STABLE) and member.told for member in group.members)
+
+
+def its_part(raw: Straggler) -> frozenset[TopicPartition]:
+    """Return what a raw member was last given."""
+    return frozenset(decode_assignment(raw.given or b"").partitions)
+
+
+def claims(group: Group) -> list[Claim]:
+    """Return every claim in the group, by partition."""
+    held = (claim for each in group.members for claim in each.consumer.membership.claims)
+    return sorted(held, key=lambda claim: claim.tp)
 
 
 async def test_a_subscription_of_a_later_version_is_read_as_far_as_it_is_known(
@@ -146,7 +209,7 @@ async def test_a_claim_of_a_generation_to_come_holds_partitions_back_until_its_m
         async with followed(liar):
             await all_have_been_given(liar)
             await eventually(lambda: not group.members[0].owned, "what is claimed is revoked")
-            assert len(decode_assignment(liar.given or b"").partitions) == 2
+            assert len(its_part(liar)) == 2
         await group.settled(4)
         await group.end()
     assert (await group.judged()).total.two_owners == 0
@@ -154,7 +217,7 @@ async def test_a_claim_of_a_generation_to_come_holds_partitions_back_until_its_m
 
 def all_share(group: Group, *raw: Straggler) -> bool:
     """Tell whether raw members and the others own each partition once, and as many each."""
-    parts = [frozenset(decode_assignment(each.given or b"").partitions) for each in raw]
+    parts = [its_part(each) for each in raw]
     parts += [member.owned for member in group.members]
     owned = [tp for part in parts for tp in part]
     return sorted(owned) == sorted(group.ground.all_partitions) and {
