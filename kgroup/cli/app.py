@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from kgroup.cli import assignors, audit, broker, consume, demo, groups, lag, topics
+from kgroup.cli import assignors, assignors_check, audit, broker, consume, demo, groups, lag, topics
 from kgroup.cli.printing import forget_output
 from kgroup.cli.verbs import verb, with_list
 from kgroup.errors import ArgumentError, KGroupError
@@ -80,9 +80,10 @@ def _topics() -> typer.Typer:
 
 
 def _assignors() -> typer.Typer:
-    app = typer.Typer(help="Assignors: list, simulate what they do.", add_completion=False)
+    app = typer.Typer(help="Assignors: list, simulate, check.", add_completion=False)
     app.command("list")(verb(assignors.listing))
     app.command("simulate")(verb(assignors.simulate))
+    app.command("check")(verb(assignors_check.check))
     return app
 
 

@@ -15,7 +15,7 @@ from kgroup.assignors.registry import as_assignor, fault_of
 from kgroup.config.plugins import plug_ins
 from kgroup.errors import ArgumentError, ConfigError
 
-__all__ = ["load_assignor", "load_assignors"]
+__all__ = ["import_named", "load_assignor", "load_assignors"]
 
 _EXPECTED: Final = "the name of an assignor, or pkg.module:Class"
 
@@ -43,32 +43,42 @@ def load_assignors(words: Sequence[str]) -> dict[str, Assignor]:
     }
 
 
-def load_assignor(word: str) -> Assignor:
+def load_assignor(word: str, option: str = "--assignor") -> Assignor:
     """Return one assignor.
 
     Args:
         word: the name of a built-in assignor or of an installed plug-in; or `pkg.module:Name` of
             an assignor, of a class or function without arguments that makes one, or of an
             assignor of aiokafka or kafka-python.
+        option: what the word was given for, for errors.
 
     Raises:
         ArgumentError: there is none, it cannot be loaded, or it is no assignor.
     """
-    module, colon, path = word.partition(":")
-    if colon:
-        return _imported(word, module, path)
+    if ":" in word:
+        return _imported(word, option)
     try:
         (assignor,) = resolve([word], plug_ins([word]))
     except ConfigError as error:
         near = f"; did you mean {error.nearest!r}?" if error.nearest else ""
         expected = f"{error.expected}, or pkg.module:Class{near}"
-        raise ArgumentError("--assignor", word, expected) from None
+        raise ArgumentError(option, word, expected) from None
     return assignor
 
 
-def _imported(word: str, module: str, path: str) -> Assignor:
+def import_named(word: str, option: str) -> object:
+    """Return what stands under a name in a module, whatever it is.
+
+    Args:
+        word: `pkg.module:Name`; the module may be in the folder in which the command is run.
+        option: what the word was given for, for errors.
+
+    Raises:
+        ArgumentError: there is no such thing, or its module cannot be imported.
+    """
+    module, _, path = word.partition(":")
     if not module or not path:
-        raise ArgumentError("--assignor", word, _EXPECTED)
+        raise ArgumentError(option, word, _EXPECTED)
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)  # as `python -m` does, which the command is not
@@ -76,14 +86,25 @@ def _imported(word: str, module: str, path: str) -> Assignor:
         thing: object = importlib.import_module(module)
         for name in path.split("."):
             thing = getattr(thing, name)
+    except Exception as error:  # foreign code: whoever named it is told
+        raise ArgumentError(option, word, _loadable(error)) from error
+    return thing
+
+
+def _imported(word: str, option: str) -> Assignor:
+    thing = import_named(word, option)
+    try:
         made = _made(thing)
         fault = fault_of(made)
     except Exception as error:  # foreign code: whoever named it is told
-        expected = f"something that loads ({type(error).__name__}: {error})"
-        raise ArgumentError("--assignor", word, expected) from error
+        raise ArgumentError(option, word, _loadable(error)) from error
     if fault is not None or not isinstance(made, Assignor):
-        raise ArgumentError("--assignor", word, f"an assignor, but it {fault}")
+        raise ArgumentError(option, word, f"an assignor, but it {fault}")
     return made
+
+
+def _loadable(error: Exception) -> str:
+    return f"something that loads ({type(error).__name__}: {error})"
 
 
 def _made(thing: object) -> object:

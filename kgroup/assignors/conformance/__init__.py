@@ -11,6 +11,7 @@ from kgroup.assignors.conformance.claimed import Claims
 from kgroup.assignors.conformance.kit import EXAMPLES, run
 from kgroup.assignors.conformance.promises import PROMISES, Promise
 from kgroup.assignors.conformance.report import Outcome, Progress, Report, Status
+from kgroup.assignors.conformance.subject import Testable
 from kgroup.assignors.conformance.suite import suite
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "Promise",
     "Report",
     "Status",
+    "Testable",
     "run",
     "suite",
 ]

@@ -15,14 +15,16 @@ from kgroup.assignors.api import Assignor, LastAssignment, UserDataAssignor
 from kgroup.assignors.assignment import GroupAssignment
 from kgroup.assignors.conformance.offence import Elsewhere
 from kgroup.assignors.group import GroupSubscription
-from kgroup.assignors.registry import resolve
-from kgroup.errors import ArgumentError, ConfigError
+from kgroup.assignors.peers import PeerAssignor
+from kgroup.assignors.registry import as_assignor, resolve
+from kgroup.errors import ArgumentError
 from kgroup.types import RebalanceProtocol, TopicPartition
 
 __all__ = ["Misshapen", "Raised", "Subject", "Testable", "subject_of", "where"]
 
-Testable = Assignor | type[Assignor] | Callable[[], Assignor]
-"""What can be tested: an instance, or what makes one without arguments."""
+Testable = Assignor | Callable[[], Assignor] | PeerAssignor | type[PeerAssignor]
+"""What can be tested: an instance, what makes one without arguments, or an assignor of aiokafka
+or kafka-python."""
 
 
 class Raised(Elsewhere):
@@ -104,17 +106,15 @@ def subject_of(given: Testable) -> Subject:
         ArgumentError: it makes none without arguments.
         ConfigError: what it makes has no usable name or protocols, or no assign().
     """
-    if isinstance(given, Assignor) and not isinstance(given, type):
-        make = _copies_of(given)
-    elif callable(given):
-        make = _maker(given)
+    tested = as_assignor(given)
+    if isinstance(tested, Assignor) and not isinstance(tested, type):
+        make = _copies_of(tested)
+    elif callable(tested):
+        make = _maker(tested)
     else:
         raise ArgumentError("assignor", given, "an assignor, its class, or a function making one")
     first = make()
     resolve([first])
-    protocols: Sequence[object] = first.supported_protocols
-    if not all(isinstance(each, RebalanceProtocol) for each in protocols):
-        raise ConfigError("assignors", first.name, "supported_protocols of RebalanceProtocol")
     return Subject(
         first.name,
         tuple(first.supported_protocols),

@@ -1,0 +1,170 @@
+"""`kgroup assignors check`: one assignor, held to what every assignor promises.
+
+Decides: what the command line says is claimed, how progress and verdict look, and the exit code:
+0 only when no promise is broken.
+Never: judges; `kgroup.assignors.conformance` does.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import Annotated, Final, cast
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.text import Text
+
+from kgroup.assignors import conformance
+from kgroup.assignors.conformance import Claims, Outcome, Report, Status, Testable
+from kgroup.cli.assignors_loading import import_named, load_assignor
+from kgroup.cli.tables import Cell, make_table, screen
+
+__all__ = ["Checking", "check", "report_json"]
+
+_ARGUMENT: Final = "ASSIGNOR"
+_STYLES: Final = {
+    Status.KEPT: "green",
+    Status.BROKEN: "bold red",
+    Status.NOT_BOUND: "dim",
+    Status.NOT_JUDGED: "yellow",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checking:
+    """What `kgroup assignors check` takes.
+
+    Args:
+        assignor: the name of one that is built in or installed, or `pkg.module:Name` of a class
+            or a function that makes one without arguments, or of an instance.
+        examples: groups that are drawn in all.
+        balance: by how many partitions sizes may differ; None claims nothing.
+        optimal: whether it claims that nothing is better balanced.
+        sticky: whether it claims that members keep what they have.
+        rounds: in which a cooperative group has to settle.
+        seed: from which the groups are drawn.
+        as_json: whether a program reads the answer.
+    """
+
+    assignor: Annotated[
+        str,
+        typer.Argument(
+            metavar=_ARGUMENT,
+            help="pkg.module:Class, pkg.module:INSTANCE, or a name of `kgroup assignors list`.",
+        ),
+    ]
+    examples: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Groups that are drawn in all.")
+    ] = conformance.EXAMPLES
+    balance: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Claim: with equal subscriptions sizes differ by N at most.",
+        ),
+    ] = None
+    optimal: Annotated[
+        bool, typer.Option("--optimal", help="Claim: no assignment is better balanced.")
+    ] = False
+    sticky: Annotated[
+        bool, typer.Option("--sticky", help="Claim: members keep what they have.")
+    ] = False
+    rounds: Annotated[
+        int,
+        typer.Option(min=2, metavar="N", help="Rounds in which a cooperative group settles."),
+    ] = Claims().rounds
+    seed: Annotated[int, typer.Option(metavar="N", help="The same seed draws the same groups.")] = 0
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False
+
+
+def check(asked: Checking) -> None:
+    """Hold an assignor to what every assignor promises, and to what is claimed of it.
+
+    Thousands of groups are drawn, honest and hostile ones; what breaks a promise is made as small
+    as it gets and shown as code to paste. Exit code 1 when a promise is broken.
+
+    kgroup assignors check my_pkg.zones:ZoneAssignor
+
+    kgroup assignors check cooperative-sticky --balance 1 --optimal --sticky
+    """
+    testable = _testable(asked.assignor)
+    claims = Claims(
+        balance=asked.balance, optimal=asked.optimal, sticky=asked.sticky, rounds=asked.rounds
+    )
+    with _shown_progress(screen(stderr=True)) as follow:
+        report = conformance.run(testable, claims, asked.examples, follow, seed=asked.seed)
+    if asked.as_json:
+        print(json.dumps(report_json(report), indent=2))
+    else:
+        _show(report, screen())
+    if not report.passed:
+        raise typer.Exit(1)
+
+
+def report_json(report: Report) -> dict[str, object]:
+    """Return a report for programs."""
+    return {
+        "assignor": report.assignor,
+        "passed": report.passed,
+        "claims": asdict(report.claims),
+        "seed": report.seed,
+        "examples": report.examples,
+        "promises": [_outcome_json(outcome) for outcome in report.outcomes],
+    }
+
+
+def _outcome_json(outcome: Outcome) -> dict[str, object]:
+    return {
+        "name": outcome.check,
+        "promise": outcome.promise.says,
+        "status": outcome.status.value,
+        "examples": outcome.examples,
+        "reason": outcome.reason or None,
+        "counterexample": outcome.counterexample,
+    }
+
+
+def _testable(word: str) -> Testable:
+    """Return what a word names; a class or a function is left to the kit, which makes many."""
+    if ":" not in word:
+        return load_assignor(word, _ARGUMENT)
+    named = import_named(word, _ARGUMENT)
+    return cast("Testable", named)  # the kit says what is wrong if it is no such thing
+
+
+@contextmanager
+def _shown_progress(console: Console) -> Iterator[Callable[[conformance.Progress], None] | None]:
+    """Yield what draws the bar; nothing where nobody would see it."""
+    if not console.is_terminal:
+        yield None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda now: bar.update(
+            task, description=now.promise.name, completed=now.done, total=now.total
+        )
+
+
+def _show(report: Report, console: Console) -> None:
+    rows = [_row(outcome) for outcome in report.outcomes]
+    console.print(make_table(("promise", "is", "groups", "what it says", ""), rows))
+    for outcome in report.broken:
+        console.print(Text(f"\n{report.explain(outcome)}"))
+    bound = [each for each in report.outcomes if each.status is not Status.NOT_BOUND]
+    verdict = (
+        f"keeps all {len(bound)} promises"
+        if report.passed
+        else f"breaks {len(report.broken)} of {len(bound)} promises"
+    )
+    told = f"{report.assignor} {verdict} ({report.examples:,} groups, seed {report.seed})"
+    console.print(Text(f"\n{told}", style="green" if report.passed else "bold red"))
+
+
+def _row(outcome: Outcome) -> tuple[Cell, ...]:
+    status = Text(outcome.status.value, style=_STYLES[outcome.status])
+    drawn = None if outcome.status is Status.NOT_BOUND else outcome.examples
+    return outcome.check, status, drawn, outcome.promise.says, outcome.reason
