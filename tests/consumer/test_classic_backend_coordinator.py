@@ -95,17 +95,19 @@ async def test_a_dead_node_is_named_as_coordinator_for_a_while() -> None:
         assert same(before, member.backend.membership)
 
 
+@pytest.mark.parametrize(
+    ("count", "partitions"), [(4, "t-0, t-1, t-2, t-3"), (9, "t-0, t-1, t-2, t-3, t-4 and 4 more")]
+)
 async def test_what_was_lost_is_warned_of_with_its_cause(
-    caplog: pytest.LogCaptureFixture,
+    caplog: pytest.LogCaptureFixture, count: int, partitions: str
 ) -> None:
     caplog.set_level(logging.WARNING, logger="kgroup.membership")
-    async with scene() as on:
+    async with scene(count=count) as on:
         member = await on.joined()
         on.group.coordinator.go_down()
         lost = lambda: member.application.of_kind(ChangeKind.LOST)  # noqa: E731
         await until(lost, 2 * SESSION, "the member notices by itself")
     (told,) = (each.message for each in caplog.records if each.name == "kgroup.membership")
-    partitions = "t-0, t-1, t-2, t-3"
     assert told.endswith(f" lost partitions={partitions} cause={Cause.SESSION_EXPIRED.value}")
 
 

@@ -18,6 +18,9 @@ __all__ = ["MemberTrace"]
 
 log = logging.getLogger("kgroup.membership")
 
+_NAMED = 5
+"""Partitions that one line of the log names."""
+
 
 class MemberTrace:
     """Turns steps into journal events and log lines.
@@ -76,7 +79,9 @@ class MemberTrace:
         )
 
     def _lost(self, member: GroupMember, change: OwnershipChange) -> None:
-        partitions = ", ".join(str(claim.tp) for claim in change.removed)
+        partitions = ", ".join(str(claim.tp) for claim in change.removed[:_NAMED])
+        if len(change.removed) > _NAMED:
+            partitions += f" and {len(change.removed) - _NAMED} more"
         group = member.settings.group_id
         log.warning("group=%s lost partitions=%s cause=%s", group, partitions, change.cause.value)
 
