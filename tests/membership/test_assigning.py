@@ -176,6 +176,10 @@ def test_a_failure_that_lasts_as_long_as_a_round_may_is_raised_by_reads() -> Non
     assert member.member.trouble is None
 
 
+def raised_by_reads(member: Driven) -> object:
+    return member.member.trouble
+
+
 def lasting() -> Driven:
     member = failing()
     for _ in range(60):
@@ -214,9 +218,9 @@ def test_what_is_not_permitted_goes_before_what_fails() -> None:
     generation = member.member.identity.generation
     assert generation is not None
     member.on(CommitRejected(Reaction.UNAUTHORIZED, generation, 30))
-    assert isinstance(member.member.trouble, UnauthorizedError)
+    assert isinstance(raised_by_reads(member), UnauthorizedError)
     fail_again(member)  # a heartbeat is answered meanwhile: it is permitted again
-    assert member.member.trouble is FAILURE
+    assert raised_by_reads(member) is FAILURE
     assert [each.note for each in member.did(Tell)] == [Note.ROUND_FAILED, Note.NOT_PERMITTED]
 
 

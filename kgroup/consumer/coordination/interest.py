@@ -4,9 +4,15 @@ Decides: what the cluster is told to watch.
 Never: asks for metadata itself.
 """
 
+from typing import Final
+
 from kgroup.net.cluster import Cluster
 
 __all__ = ["TopicInterest"]
+
+_MOST_NAMES: Final = 20_000
+"""Above this a question about all topics there are is the shorter one. One member of a group may
+ask for a million names, of which there need not be a single topic."""
 
 
 class TopicInterest:
@@ -37,4 +43,5 @@ class TopicInterest:
             self._tell()
 
     def _tell(self) -> None:
-        self._cluster.watch(None if self._own is None else self._own | self._group)
+        names = None if self._own is None else self._own | self._group
+        self._cluster.watch(names if names is None or len(names) <= _MOST_NAMES else None)
