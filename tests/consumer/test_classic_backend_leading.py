@@ -1,49 +1,19 @@
-"""The leader's errand: an assignor that takes long, metadata that does not come."""
-
-import threading
+"""The leader's errand: metadata that does not come, or comes late."""
 
 import anyio
 import pytest
 
-from kgroup.assignors import BUILT_IN, GroupAssignment, GroupSubscription
 from kgroup.codes import ErrorCode
 from kgroup.testing.scripted import Delayed, Lost
 from kgroup.types import ChangeKind, Leave
 from kgroup.wire.messages import (
-    HeartbeatRequest,
     MetadataRequest,
     MetadataResponse,
     MetadataResponseTopic,
     SyncGroupRequest,
 )
-from tests.consumer.foreign import Foreign, led_by
 from tests.consumer.stage import HEARTBEAT, Scene, partitions, scene
 from tests.contracts.application import until
-
-
-async def test_the_assignor_of_a_large_group_leaves_the_loop_to_the_heartbeats() -> None:
-    """The assignor returns once three heartbeats have come in meanwhile; on the loop's own thread
-    they never would."""
-    beats = threading.Event()
-    here = threading.get_ident()
-    worked: list[int] = []
-
-    def waits(group: GroupSubscription) -> GroupAssignment:
-        worked.append(threading.get_ident())
-        assert beats.wait(5.0), "no heartbeat came while the assignor ran"
-        return BUILT_IN["range"].assign(group)
-
-    # While a thread works and nothing else is to be done, virtual time runs on: give it room.
-    patient = led_by(Foreign(waits), session_timeout=1e5, rebalance_timeout=1e6)
-    async with scene(count=500) as on:
-        for number in range(40):
-            on.group.add_phantom(f"phantom-{number}", "t", assignor="foreign")
-        await on.member(patient)
-        await until(lambda: len(on.seen(HeartbeatRequest)) >= 3, 1e5, "three heartbeats")
-        assert on.seen(SyncGroupRequest) == []
-        beats.set()
-        await until(lambda: on.seen(SyncGroupRequest), 1e5, "the assignment is sent")
-        assert here not in worked
 
 
 async def test_metadata_that_does_not_come_holds_a_round_up_but_ends_no_membership() -> None:

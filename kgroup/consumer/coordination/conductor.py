@@ -79,6 +79,7 @@ class Conductor:
         self._leading = Leading(cluster, interest, settings)
         self._settings = settings
         self._member: GroupMember | None = None
+        self._shown: tuple[GroupMember, Membership] | None = None
         self._outbox: list[Effect] = []
         self._moved: anyio.Event | None = None
         self._finished = False
@@ -105,8 +106,14 @@ class Conductor:
         return self._ports.clock()
 
     def snapshot(self) -> Membership:
-        """Return what the outside may know."""
-        return self.member.snapshot()
+        """Return what the outside may know.
+
+        It is kept as long as the value is the same one: it lists everything owned, and is asked
+        for by who does something with each of that.
+        """
+        if self._shown is None or self._shown[0] is not self.member:
+            self._shown = self.member, self.member.snapshot()
+        return self._shown[1]
 
     def apply(self, event: Event) -> None:
         """Step the machine; effects are carried out by the conductor's task."""

@@ -44,12 +44,12 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-_MANY_BYTES: Final = 32_768
+_MANY_BYTES: Final = 16_384
 _MANY_PARTITIONS: Final = 2_000
-_MANY_CHOICES: Final = 20_000
+_MANY_CHOICES: Final = 10_000
 """What costs more than about 5 ms, so that heartbeats and fetching would notice, leaves the loop:
-subscriptions of so many bytes together, so many partitions, or so many pairs of a member and a
-partition, each of which an assignor may look at."""
+so many bytes of subscriptions (reading 250 members, or 4,000 owned partitions), so many partitions
+(describing them), or so many pairs of a member and a partition (a plain assignor looks at each)."""
 
 _NO_RACKS: Final = PartitionRacks()
 
