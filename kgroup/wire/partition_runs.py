@@ -11,7 +11,7 @@ from typing import Protocol, overload, runtime_checkable
 
 from kgroup.types import TopicPartition
 
-__all__ = ["PartitionRuns", "runs_of"]
+__all__ = ["HasRuns", "PartitionRuns", "runs_of"]
 
 Run = tuple[str, tuple[int, ...]]
 
