@@ -206,8 +206,9 @@ def test_static_members_get_their_share_in_kafka_pythons_range():
 # -- their memory
 
 
-def test_what_aiokafka_keeps_on_the_class_is_kept_by_nobody():
-    assignor = wrapped(AiokafkaSticky)
+@pytest.mark.parametrize("peer", [AiokafkaSticky, AiokafkaSticky()], ids=["class", "instance"])
+def test_what_aiokafka_keeps_on_the_class_is_kept_by_nobody(peer):
+    assignor = wrapped(peer)
     told = assignor.encode_user_data(held("t-0 t-1"), 7)
     read = decode_sticky_user_data(told)
     assert (read.partitions, read.generation_id) == (tps("t-0 t-1"), 7)
