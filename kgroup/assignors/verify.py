@@ -9,6 +9,7 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 
+from kgroup.assignors.api import USER_DATA_LIMIT
 from kgroup.assignors.assignment import GroupAssignment
 from kgroup.assignors.group import GroupSubscription
 from kgroup.assignors.numbering import Numbered, PartitionNumbering
@@ -41,8 +42,8 @@ def verify(
     Raises:
         AssignorError: it leaves a member out or names a stranger; names a partition that does
             not exist; gives one twice, to a member that does not subscribe to its topic, or to
-            nobody without saying so; carries user data that is not bytes, or asks for a round
-            that is not in the future; or, with COOPERATIVE, gives away what another member
+            nobody without saying so; carries user data that is not bytes or too long, or asks for
+            a round that is not in the future; or, with COOPERATIVE, gives away what another member
             still holds. It lists the first offences of each kind.
     """
     if not isinstance(assignment, GroupAssignment):
@@ -79,6 +80,8 @@ def _extras(assignment: GroupAssignment) -> Iterator[str]:
     for member_id, data in user_data.items():
         if not isinstance(data, bytes):
             yield f"has user data for {member_id!r} that is not bytes: {data!r}"
+        elif len(data) > USER_DATA_LIMIT:
+            yield f"has {len(data)} bytes for {member_id!r}; a member may have {USER_DATA_LIMIT}"
     after: object = assignment.rejoin_after
     seconds = isinstance(after, int | float) and after > 0 and isfinite(after)
     if after is not None and not seconds:

@@ -7,6 +7,7 @@ import pytest
 
 from kgroup.assignors import (
     BUILT_IN,
+    USER_DATA_LIMIT,
     GroupAssignment,
     GroupSubscription,
     LastAssignment,
@@ -205,6 +206,12 @@ def test_an_interrupt_is_not_taken_for_a_failure(interrupt: BaseException) -> No
 def test_rubbish_in_place_of_partitions_is_an_error_with_its_name(rubbish: Any) -> None:
     with pytest.raises(AssignorError, match="assignor 'outside' "):
         divided(GroupAssignment({"m": rubbish}))
+
+
+def test_user_data_that_no_coordinator_would_keep_is_an_error_with_its_name() -> None:
+    too_long = GroupAssignment({"m": tps(0, 1, 2, 3)}, user_data={"m": bytes(USER_DATA_LIMIT + 1)})
+    with pytest.raises(AssignorError, match="has 1048577 bytes for 'm'; a member may have 1048576"):
+        divided(too_long)
 
 
 def test_a_good_assignment_is_returned_as_it_is() -> None:
