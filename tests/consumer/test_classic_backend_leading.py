@@ -12,6 +12,7 @@ from kgroup.wire.messages import (
     MetadataResponseTopic,
     SyncGroupRequest,
 )
+from tests.consumer.foreign import Foreign, led_by
 from tests.consumer.stage import HEARTBEAT, Scene, partitions, scene
 from tests.contracts.application import until
 
@@ -86,3 +87,25 @@ def blind(on: Scene, outage: Lost | ErrorCode) -> None:
         )
 
     on.group.coordinator.on(MetadataRequest, vague)
+
+
+async def test_the_assignor_is_told_the_racks_of_leaders_and_replicas() -> None:
+    assignor = Foreign()
+    async with scene(2, count=3) as on:
+        for broker, rack in zip(on.cluster.brokers, ("east", "west"), strict=True):
+            broker.rack = rack
+        on.cluster.topics["t"].partitions[0].replicas = (1, 2)
+        await on.joined(led_by(assignor))
+        (group,) = assignor.seen
+        assert [group.rack_of(tp) for tp in group.partitions] == ["east", "west", "east"]
+        both, west, east = {"east", "west"}, {"west"}, {"east"}
+        assert [group.racks_of(tp) for tp in group.partitions] == [both, west, east]
+
+
+async def test_brokers_without_racks_cost_no_memory_for_each_partition() -> None:
+    assignor = Foreign()
+    async with scene(2, count=100) as on:
+        await on.joined(led_by(assignor))
+        (group,) = assignor.seen
+        assert len({id(racks) for racks in group.topics["t"].values()}) == 1
+        assert group.rack_of(group.partitions[7]) is None

@@ -1,0 +1,73 @@
+"""What the user of a consumer sees while its assignor cannot divide the group."""
+
+import anyio
+import pytest
+
+from kgroup.consumer import Consumer
+from kgroup.errors import AssignorError
+from kgroup.types import MemberState
+from tests.consumer.entered import A, B, Bytes, grouped
+from tests.consumer.foreign import COOPERATIVE, Foreign, good, raises
+from tests.consumer.shelf import Shelf
+from tests.contracts.application import until
+
+PATIENCE = 20.0
+"""The `max_poll_interval` of these consumers: so long a round may wait for a slow member."""
+
+
+async def read_on(consumer: Consumer[Bytes, Bytes]) -> None:
+    """Read until that raises."""
+    while True:
+        await consumer.getone(timeout=1.0)
+        await anyio.sleep(1.0)
+
+
+async def test_a_read_waits_while_rounds_fail_and_raises_once_that_lasts() -> None:
+    shelf = Shelf(t=2)
+    shelf.fill(A, 10)
+    assignor = Foreign(raises)
+    async with grouped(shelf, assignors=[assignor], max_poll_interval=PATIENCE) as on:
+        with pytest.raises(TimeoutError):
+            await on.consumer.getone(timeout=PATIENCE / 2)
+        shown = on.consumer.membership.trouble
+        assert isinstance(shown, AssignorError)
+        with pytest.raises(AssignorError) as raised:
+            await on.consumer.getone(timeout=PATIENCE)
+        assert raised.value is shown
+        assert on.consumer.failure is None
+        assignor.body = good
+        await on.owns(A, B)
+        assert (await on.consumer.getone(timeout=10.0)).offset == 0
+        assert on.consumer.membership.trouble is None
+
+
+async def test_a_cooperative_leader_reads_on_until_the_failure_has_lasted() -> None:
+    shelf = Shelf(t=2)
+    shelf.fill(A, 1000)
+    assignor = Foreign(supported_protocols=COOPERATIVE)
+    async with grouped(shelf, assignors=[assignor], max_poll_interval=PATIENCE) as on:
+        await on.owns(A, B)
+        assignor.body = raises
+        on.group.rebalance()
+        await until(lambda: on.consumer.membership.trouble, 30.0, "a round fails")
+        for _ in range(5):
+            await on.consumer.getone(timeout=1.0)
+            await anyio.sleep(2.0)
+        with pytest.raises(AssignorError):
+            await read_on(on.consumer)
+        assert on.consumer.assignment() == {A, B}
+
+
+async def test_memberships_that_change_tell_of_the_trouble_and_of_its_end() -> None:
+    assignor = Foreign(raises)
+    async with grouped(Shelf(t=2), assignors=[assignor]) as on:
+        heard = []
+        with anyio.fail_after(60.0):
+            async for membership in on.consumer.membership_changes():
+                heard.append(membership.trouble)
+                if membership.trouble is not None:
+                    assignor.body = good
+                if membership.state is MemberState.STABLE:
+                    break
+        assert len({id(each) for each in heard}) == 2
+        assert heard[0] is heard[-1] is None
