@@ -18,7 +18,7 @@ however it is done, and the others at most n + 1. Each group is looked at by its
 there is not enough of it. If there is, this is a level.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from operator import not_
@@ -39,11 +39,14 @@ class Level:
         size: each member has so many partitions, or one more.
         audiences: of the partitions that they have.
         kinds: of the members.
+        found: per audience, in the order of `audiences`, kind -> how many of its partitions the
+            members of that kind have in the assignment by which the level was found.
     """
 
     size: int
     audiences: Sequence[int]
     kinds: Sequence[int]
+    found: Sequence[Mapping[int, int]]
 
 
 def find_levels(census: Census) -> list[Level]:
@@ -56,7 +59,8 @@ def find_levels(census: Census) -> list[Level]:
         size = sum(loads.totals[each] for each in audiences) // sum(loads.widths[k] for k in kinds)
         groups = loads.even_out(audiences, kinds, size)
         if groups is None:
-            levels.append(Level(size, audiences, kinds))
+            found = [loads.given[audience] for audience in audiences]
+            levels.append(Level(size, audiences, kinds, found))
         else:
             waiting.extend(groups)
     return levels
@@ -75,13 +79,13 @@ class _Loads:
         for number, audience in enumerate(census.audience_of):
             self.totals[audience] += census.totals[number]
         self._load = [0] * len(census.members)
-        self._given: list[dict[int, int]] = [{} for _ in census.kinds]
+        self.given: list[dict[int, int]] = [{} for _ in census.kinds]
         for audience in sorted(range(len(census.kinds)), key=self._subscribers):
             kinds = census.kinds[audience]
             loads, widths = [self._load[k] for k in kinds], [self.widths[k] for k in kinds]
             for kind, more in zip(kinds, pour(self.totals[audience], loads, widths), strict=True):
                 self._load[kind] += more
-                self._given[audience][kind] = more
+                self.given[audience][kind] = more
 
     def _subscribers(self, audience: int) -> int:
         return sum(self.widths[kind] for kind in self._kinds[audience])
@@ -98,11 +102,14 @@ class _Loads:
             return None
         flow = Flow(len(kinds) + len(audiences))
         place = {kind: node for node, kind in enumerate(kinds)}
-        arcs = {}
-        for node, audience in enumerate(audiences, len(kinds)):
-            for kind, count in self._given[audience].items():
-                arcs[audience, kind] = flow.join(node, place[kind])
-                flow.send(arcs[audience, kind], count)
+        arcs = {
+            audience: flow.fan(
+                node,
+                [place[kind] for kind in self.given[audience]],
+                [*self.given[audience].values()],
+            )
+            for node, audience in enumerate(audiences, len(kinds))
+        }
         apart = None
         for bound in (size + 1, size):
             flow.excess[:] = [self._load[kind] - self.widths[kind] * bound for kind in kinds]
@@ -114,8 +121,8 @@ class _Loads:
             if max(left) > 0:
                 apart = flow.reached
                 break
-        for (audience, kind), arc in arcs.items():
-            self._given[audience][kind] = flow.sent(arc)
+        for audience, fan in arcs.items():
+            self.given[audience] = dict(zip(self.given[audience], map(flow.sent, fan), strict=True))
         return None if apart is None else self._parted(audiences, kinds, apart)
 
     def _is_even(self, kinds: list[int], size: int) -> bool:
@@ -134,7 +141,8 @@ class _Loads:
             list(compress(audiences, map(not_, audience_reached))),
             list(compress(kinds, map(not_, kind_reached))),
         )
+        apart = set(above[1])
         for audience in below[0]:  # nothing of it is with the others, nor need it ever be
-            for kind in above[1]:
-                self._given[audience].pop(kind, None)
+            given = self.given[audience]
+            self.given[audience] = {kind: n for kind, n in given.items() if kind not in apart}
         return below, above

@@ -27,6 +27,8 @@ class Census:
     """A group in numbers. Members are numbered in the order of the walk.
 
     Args:
+        racks: whether racks matter; else everybody is in one rack, and there is one class per
+            audience.
         kinds: per audience, the kinds of members that it consists of.
         audiences: per kind, the audiences that it belongs to.
         members: per kind, its members.
@@ -37,6 +39,7 @@ class Census:
         class_of: per partition, by its index, its class.
     """
 
+    racks: bool
     kinds: Sequence[Sequence[int]]
     audiences: Sequence[Sequence[int]]
     members: Sequence[Sequence[int]]
@@ -50,16 +53,20 @@ class Census:
         """Return class -> how many of these partitions are of it."""
         return Counter(map(self.class_of.__getitem__, indices))
 
-    def owned(self, holdings: Holdings, walk: Sequence[Member]) -> list[list[int]]:
-        """Return, per member, what it holds of the topics it subscribes to."""
+    def owned(
+        self, holdings: Holdings, walk: Sequence[Member]
+    ) -> tuple[list[list[int]], list[dict[int, int]]]:
+        """Return, per member, what it holds of its topics, and how much of it of each class."""
         owned = [holdings.held.get(member.member_id, []) for member in walk]
+        counts = [self.count(indices) for indices in owned]
         for kind, members in enumerate(self.members):
             mine = set(self.audiences[kind])
-            foreign = {c for c, audience in enumerate(self.audience_of) if audience not in mine}
-            for member in members if foreign else ():
-                if not foreign.isdisjoint(self.count(owned[member])):
+            for member in members:
+                foreign = {c for c in counts[member] if self.audience_of[c] not in mine}
+                if foreign:
                     owned[member] = [i for i in owned[member] if self.class_of[i] not in foreign]
-        return owned
+                    counts[member] = self.count(owned[member])
+        return owned, counts
 
 
 def take_census(group: GroupSubscription, walk: Sequence[Member], *, racks: bool) -> Census:
@@ -68,7 +75,7 @@ def take_census(group: GroupSubscription, walk: Sequence[Member], *, racks: bool
     Args:
         group: its partitions, their racks, and who subscribes to them.
         walk: the members that subscribe to something, in the order that decides ties.
-        racks: whether racks matter; else every member is near to every partition.
+        racks: whether racks matter; else they are left out.
     """
     joined: dict[str, list[int]] = {member.member_id: [] for member in walk}
     for number, audience in enumerate(group.audiences):
@@ -86,6 +93,7 @@ def take_census(group: GroupSubscription, walk: Sequence[Member], *, racks: bool
     keys, class_of = _classes(group, numbered)
     totals = Counter(class_of)
     return Census(
+        racks=bool(numbered),
         kinds=parts,
         audiences=list(kinds),
         members=list(kinds.values()),

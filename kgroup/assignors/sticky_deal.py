@@ -11,7 +11,7 @@ from itertools import chain, compress, pairwise
 
 from kgroup.assignors.group import GroupSubscription
 from kgroup.assignors.sticky_census import Census
-from kgroup.assignors.sticky_moves import Shares, Trade
+from kgroup.assignors.sticky_shares import Shares, Trade
 
 __all__ = ["deal"]
 
@@ -33,7 +33,8 @@ def deal(
     kept: dict[int, Mapping[int, int]] = {}
     for each in shares:
         kept.update(each.kept)
-    given = [_keep(group, census, indices, kept[member]) for member, indices in enumerate(owned)]
+    numbers = group.partitions.partition_numbers()
+    given = [_keep(census, numbers, mine, kept[member]) for member, mine in enumerate(owned)]
     trades = [trade for each in shares for trade in each.trades]
     for trade, goods in zip(trades, _goods(group, census, given, trades), strict=True):
         hands = _in_turn(goods, list(trade.takers.values()))
@@ -45,16 +46,15 @@ def deal(
 
 
 def _keep(
-    group: GroupSubscription, census: Census, owned: Sequence[int], kept: Mapping[int, int]
+    census: Census, numbers: Sequence[int], owned: Sequence[int], kept: Mapping[int, int]
 ) -> list[int]:
     """Return what a member keeps: of each class its lowest partition numbers."""
     if sum(kept.values()) == len(owned):
         return list(owned)
-    starts, class_of = group.partitions.starts, census.class_of
-    number = {i: i - starts[group.partitions.topic_at(i)] for i in owned}
-    room = dict(kept)
+    class_of, room = census.class_of, dict(kept)
     keeps: list[int] = []
-    for index in sorted(owned, key=lambda index: (number[index], index)):
+    # indices are in the order of topics, and sorting is stable
+    for index in sorted(sorted(owned), key=numbers.__getitem__):
         if room.get(class_of[index]):
             room[class_of[index]] -= 1
             keeps.append(index)
@@ -68,12 +68,14 @@ def _goods(
     trades: Sequence[Trade],
 ) -> list[list[int]]:
     """Return, per trade, the partitions that change hands in it, in order."""
-    free = _free(group, census, given)
+    wanted: list[list[int]] = [[] for _ in census.totals]
+    for place, trade in enumerate(trades):
+        for number in trade.classes:
+            wanted[number].append(place)
     goods: list[list[int]] = [[] for _ in trades]
-    for number, indices in enumerate(free):
-        wanting = [place for place, trade in enumerate(trades) if number in trade.classes]
-        parts = _in_turn(indices, [trades[place].classes[number] for place in wanting])
-        for place, part in zip(wanting, parts, strict=True):
+    for number, indices in enumerate(_free(group, census, given)):
+        parts = _in_turn(indices, [trades[place].classes[number] for place in wanted[number]])
+        for place, part in zip(wanted[number], parts, strict=True):
             goods[place] += part
     for each in goods:
         each.sort()

@@ -11,7 +11,9 @@ good as any other, and the flow is still complete.
 Numbers only, no Kafka: what nodes and arcs mean is told in `sticky_balance` and `sticky_moves`.
 """
 
+from collections.abc import Sequence
 from heapq import heappop, heappush
+from itertools import chain, repeat
 
 __all__ = ["PLENTY", "Flow"]
 
@@ -46,15 +48,45 @@ class Flow:
         self._room: list[int] = []
         self._cost: list[int] = []
 
-    def join(self, tail: int, head: int, *, room: int = PLENTY, cost: int = 0) -> int:
-        """Add an arc and return its number. Of equally cheap ones the first joined is used."""
+    def join(
+        self, tail: int, head: int, *, room: int = PLENTY, cost: int = 0, sent: int = 0
+    ) -> int:
+        """Add an arc and return its number. Of equally cheap ones the first joined is used.
+
+        Args:
+            tail: node where it begins.
+            head: node where it ends.
+            room: how much it can carry.
+            cost: of each that it carries.
+            sent: how much it carries already; the excess of nodes does not count that.
+        """
         arc = len(self._heads)
         self._heads += (head, tail)
-        self._room += (room, 0)
+        self._room += (room - sent, sent)
         self._cost += (cost, -cost)
         self._arcs[tail].append(arc)
         self._arcs[head].append(arc + 1)
         return arc
+
+    def fan(self, tail: int, heads: Sequence[int], sent: Sequence[int]) -> range:
+        """Add arcs with plenty of room, and free of cost, from one node to several.
+
+        Args:
+            tail: node where they begin.
+            heads: nodes where they end, each once.
+            sent: how much each carries already.
+
+        Returns:
+            Their numbers.
+        """
+        arcs = range(len(self._heads), len(self._heads) + 2 * len(heads), 2)
+        self._heads += chain.from_iterable(zip(heads, repeat(tail)))
+        self._room += chain.from_iterable((PLENTY - each, each) for each in sent)
+        self._cost += [0] * (2 * len(heads))
+        self._arcs[tail] += arcs
+        for arc, head in zip(arcs, heads, strict=True):
+            self._arcs[head].append(arc + 1)
+        return arcs
 
     def send(self, arc: int, amount: int) -> None:
         """Send something along an arc, from what its tail has to what its head has."""
@@ -64,21 +96,12 @@ class Flow:
         self.excess[self._heads[arc]] += amount
 
     def sent(self, arc: int) -> int:
-        """Return how much an arc carries, more than at first."""
+        """Return how much an arc carries."""
         return self._room[arc ^ 1]
 
     def left(self, arc: int) -> int:
         """Return how much more an arc can carry."""
         return self._room[arc]
-
-    def cheapest(self, node: int) -> int:
-        """Return the cost of the cheapest arc with room from a node, 0 without any."""
-        return min((self._cost[arc] for arc in self._arcs[node] if self._room[arc]), default=0)
-
-    def is_open(self, arc: int) -> bool:
-        """Whether an arc has room and costs no more than the prices of its ends allow."""
-        head, tail = self._heads[arc], self._heads[arc ^ 1]
-        return self._room[arc] > 0 and self._cost[arc] + self.price[head] == self.price[tail]
 
     def route(self, limit: int) -> int:
         """Send what is too much to where it is lacking, as cheaply as possible.

@@ -14,63 +14,24 @@ as takers. What a member has beyond `size` it passes on, at most one, to a node 
 wants what is left when all have `size`.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import count
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count, product
 
 from kgroup.assignors.sticky_balance import Level
 from kgroup.assignors.sticky_census import Census
 from kgroup.assignors.sticky_flow import Flow
+from kgroup.assignors.sticky_opening import Opening
+from kgroup.assignors.sticky_shares import Shares, Trade, Weights
 from kgroup.assignors.sticky_water import pour
 
-__all__ = ["SEARCH_LIMIT", "Shares", "Trade", "Weights", "settle_level"]
+__all__ = ["SEARCH_LIMIT", "settle_level"]
 
 SEARCH_LIMIT = 20_000_000  # arcs looked at in one assignment; some five seconds of the leader
 
 BONUS = 0
 
-Place = tuple[int, int]  # a kind and a rack: a group; an audience and a rack: a market
-
-
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """What is worse.
-
-    Args:
-        move: what it costs that a partition does not stay where it is.
-        far: what it costs that a partition is in a rack without replica of it.
-    """
-
-    move: int
-    far: int
-
-
-@dataclass(frozen=True, slots=True)
-class Trade:
-    """Partitions of topics of one audience that are taken by members in one rack.
-
-    Args:
-        classes: class -> how many of it, never 0.
-        takers: member -> how many it takes, of whichever; never 0.
-    """
-
-    classes: Mapping[int, int]
-    takers: Mapping[int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Shares:
-    """What the members of a level have.
-
-    Args:
-        kept: member -> class -> how many of its own it keeps.
-        trades: what they take of others.
-        looked: how much work it was, in arcs looked at.
-    """
-
-    kept: Mapping[int, Mapping[int, int]]
-    trades: Sequence[Trade]
-    looked: int
+Place = tuple[int, int]  # two numbers that together name something
 
 
 def settle_level(
@@ -89,10 +50,13 @@ def settle_level(
         weights: what is cheap.
         limit: arcs to look at, at most, while it matters what is cheap.
     """
-    board = _Board(census, level)
+    opening = Opening(census, level, own, weights)
+    shares = opening.shares()
+    if shares is not None:
+        return shares
+    board = _Board(census, level, opening)
     board.join_owners(own, weights)
     board.join_takers(weights)
-    board.spread()
     looked = board.flow.route(limit)
     if looked > limit:
         board.take_back()
@@ -100,142 +64,121 @@ def settle_level(
 
 
 class _Board:
-    """The flow of one level, and what its nodes and arcs mean."""
+    """The flow of one level, and what its nodes and arcs mean.
 
-    def __init__(self, census: Census, level: Level) -> None:
+    Groups and markets go by the numbers of their nodes, members and classes by their own.
+    """
+
+    def __init__(self, census: Census, level: Level, opening: Opening) -> None:
         self._census = census
-        audiences = set(level.audiences)
-        self._groups: dict[Place, list[int]] = {}
-        self._markets: dict[Place, list[Place]] = {}
-        for kind in level.kinds:
-            for member in census.members[kind]:
-                self._groups.setdefault((kind, census.rack_of[member]), []).append(member)
-        for kind, rack in self._groups:
-            for audience in census.audiences[kind]:
-                if audience in audiences:
-                    self._markets.setdefault((audience, rack), []).append((kind, rack))
-        members = sorted(member for group in self._groups.values() for member in group)
-        classes = [c for c, audience in enumerate(census.audience_of) if audience in audiences]
+        self._opening = opening
         nodes = count(BONUS + 1)
-        self._member = {member: next(nodes) for member in members}
-        self._class = {number: next(nodes) for number in classes}
-        self._group = {place: next(nodes) for place in self._groups}
-        self._market = {place: next(nodes) for place in self._markets}
-        self.flow = Flow(next(nodes))
-        self._bonus = {m: self.flow.join(node, BONUS, room=1) for m, node in self._member.items()}
+        self._member = {member: next(nodes) for member in opening.members}
+        self._class = {number: next(nodes) for number in opening.left}
+        self._members: dict[int, list[int]] = {}  # of a group
+        self._groups: dict[int, list[int]] = {}  # of a market
+        self._group_of: dict[int, int] = {}  # a member's
+        self._market: dict[Place, int] = {}  # by audience and rack
+        self._place(level, nodes)
         self._keeping: dict[Place, int] = {}  # (member, class) -> arc
-        self._stalls: dict[Place, int] = {}  # (class, rack) -> arc to the market
-        self._doors: dict[tuple[Place, Place], int] = {}  # (market, group) -> arc
+        self._stalls: dict[Place, int] = {}  # (class, market) -> arc
+        self._doors: dict[int, Sequence[int]] = {}  # market -> arcs to its groups
         self._seats: dict[int, int] = {}  # member -> arc from its group
-        for member in members:
-            self.flow.excess[self._member[member]] = -level.size
-        for number in classes:
-            self.flow.excess[self._class[number]] = census.totals[number]
-        self.flow.excess[BONUS] = -sum(self.flow.excess)
+        self.flow = Flow(next(nodes))
+        self.flow.excess[BONUS] = -opening.bonuses
+        for member, node in self._member.items():
+            self.flow.excess[node] = opening.excess[member]
+            self.flow.join(node, BONUS, room=1, sent=int(member in opening.bonus))
+        for number, node in self._class.items():
+            self.flow.excess[node] = opening.left[number]
+            self.flow.price[node] = opening.prices[number]
+
+    def _place(self, level: Level, nodes: Iterator[int]) -> None:
+        """Put members into groups, and groups before markets."""
+        census, audiences = self._census, set(level.audiences)
+        for kind in level.kinds:
+            groups: dict[int, int] = {}  # by rack
+            for member in census.members[kind]:
+                rack = census.rack_of[member]
+                if rack not in groups:
+                    groups[rack] = next(nodes)
+                self._group_of[member] = groups[rack]
+                self._members.setdefault(groups[rack], []).append(member)
+            mine = [audience for audience in census.audiences[kind] if audience in audiences]
+            for place in product(mine, groups):
+                if place not in self._market:
+                    self._market[place] = next(nodes)
+                self._groups.setdefault(self._market[place], []).append(groups[place[1]])
 
     def join_owners(self, own: Sequence[Mapping[int, int]], weights: Weights) -> None:
-        """Let every member keep what it owns, as far as keeping costs nothing.
-
-        What all of a class pays is left out of the costs: with moves as the worse, the distance.
-        """
-        census, flow = self._census, self.flow
-        spared = weights.far if weights.move > weights.far else 0
+        """Let every member keep what it owns."""
+        census = self._census
         for member, node in self._member.items():
-            rack = census.rack_of[member]
+            rack, kept = census.rack_of[member], self._opening.kept[member]
             mine = [(c, held) for c, held in own[member].items() if c in self._class]
             # what it has most of goes first, and of equal classes every member gives another
             mine.sort(key=lambda each: (-each[1], (each[0] - member) % len(census.totals)))
             for number, held in mine:
-                cost = (0 if rack in census.near[number] else weights.far) - spared
-                arc = flow.join(self._class[number], node, room=held, cost=cost)
-                self._keeping[member, number] = arc
-                if cost <= 0:
-                    flow.send(arc, held)
+                self._keeping[member, number] = self.flow.join(
+                    self._class[number],
+                    node,
+                    room=held,
+                    cost=weights.keeping(near=rack in census.near[number]),
+                    sent=kept.get(number, 0),
+                )
 
     def join_takers(self, weights: Weights) -> None:
-        """Let everybody take of what others leave; set prices to what the first of that costs."""
-        census, flow = self._census, self.flow
-        spared = weights.far if weights.move > weights.far else 0
-        for group, members in self._groups.items():
-            for member in members:
-                self._seats[member] = flow.join(self._group[group], self._member[member])
+        """Let everybody take of what others leave."""
+        seats, doors, stalls = self._given()
+        for group, members in self._members.items():
+            fan = self.flow.fan(
+                group, [self._member[m] for m in members], [seats[m] for m in members]
+            )
+            self._seats.update(zip(members, fan, strict=True))
         racks: dict[int, list[int]] = {}
-        for market, groups in self._markets.items():
-            racks.setdefault(market[0], []).append(market[1])
-            for group in groups:
-                self._doors[market, group] = flow.join(self._market[market], self._group[group])
+        for (audience, rack), market in self._market.items():
+            racks.setdefault(audience, []).append(rack)
+            groups = self._groups[market]
+            self._doors[market] = self.flow.fan(market, groups, [doors[market, g] for g in groups])
         for number, node in self._class.items():
-            audience = census.audience_of[number]
+            audience = self._census.audience_of[number]
             for rack in racks[audience]:
-                far = 0 if rack in census.near[number] else weights.far
-                cost = weights.move + far - spared
-                head = self._market[audience, rack]
-                self._stalls[number, rack] = flow.join(node, head, cost=cost)
-            flow.price[node] = flow.cheapest(node)
+                market = self._market[audience, rack]
+                self._stalls[number, market] = self.flow.join(
+                    node,
+                    market,
+                    cost=weights.taking(near=rack in self._census.near[number]),
+                    sent=stalls[number, market],
+                )
 
-    def spread(self) -> None:
-        """Do at once what is cheapest of all and would be done first.
+    def _given(self) -> tuple[Counter[int], Counter[Place], Counter[Place]]:
+        """Return what the opening sends along seats, doors and stalls."""
+        seats: Counter[int] = Counter()
+        doors: Counter[Place] = Counter()
+        stalls: Counter[Place] = Counter()
+        for number, gifts in self._opening.gifts.items():
+            for member, amount in gifts.items():
+                market = self._market_for(number, member)
+                seats[member] += amount
+                doors[market, self._group_of[member]] += amount
+                stalls[number, market] += amount
+        return seats, doors, stalls
 
-        Who has one more may keep it. What nobody owns goes to those that have least, near if
-        possible, so that each topic is spread over many members, as far as nothing else matters.
-        """
-        flow = self.flow
-        for member, node in self._member.items():
-            if flow.excess[node] > 0 > flow.excess[BONUS]:
-                flow.send(self._bonus[member], 1)
-        stalls: dict[int, list[int]] = {}
-        for (number, rack), arc in self._stalls.items():
-            if flow.is_open(arc):
-                stalls.setdefault(number, []).append(rack)
-        for number in sorted(stalls, key=lambda number: (self._subscribers(number), number)):
-            if flow.excess[self._class[number]] > 0:
-                self._spread_class(number, stalls[number])
-
-    def _subscribers(self, number: int) -> int:
-        audience = self._census.audience_of[number]
-        return sum(len(self._census.members[kind]) for kind in self._census.kinds[audience])
-
-    def _spread_class(self, number: int, racks: Sequence[int]) -> None:
-        flow, audience = self.flow, self._census.audience_of[number]
-        groups = [group for rack in racks for group in self._markets[audience, rack]]
-        group_of = {member: group for group in groups for member in self._groups[group]}
-        able = sorted(group_of)
-        left = flow.excess[self._class[number]]
-        lacking = [m for m in able if flow.excess[self._member[m]] < 0]
-        loads = [flow.excess[self._member[m]] for m in lacking]
-        parts = pour(min(left, -sum(loads)), loads) if lacking else []
-        for member, part in zip(lacking, parts, strict=True):
-            if part:
-                self._give(number, group_of[member], member, part)
-        for member in able if left > sum(parts) else ():
-            if not flow.excess[self._class[number]] or not flow.excess[BONUS]:
-                break
-            if not flow.sent(self._bonus[member]) and not flow.excess[self._member[member]]:
-                self._give(number, group_of[member], member, 1)
-                flow.send(self._bonus[member], 1)
-
-    def _give(self, number: int, group: Place, member: int, amount: int) -> None:
-        audience, rack = self._census.audience_of[number], group[1]
-        self.flow.send(self._stalls[number, rack], amount)
-        self.flow.send(self._doors[(audience, rack), group], amount)
-        self.flow.send(self._seats[member], amount)
+    def _market_for(self, number: int, member: int) -> int:
+        return self._market[self._census.audience_of[number], self._census.rack_of[member]]
 
     def take_back(self) -> None:
         """Let members keep what they would only exchange for others of the same class."""
-        flow, census = self.flow, self._census
-        kind_of = {member: place for place, group in self._groups.items() for member in group}
+        flow = self.flow
         for (member, number), arc in self._keeping.items():
-            group = kind_of[member]
-            audience, rack = census.audience_of[number], group[1]
-            taken = min(
-                flow.left(arc),
-                flow.sent(self._seats[member]),
-                flow.sent(self._stalls[number, rack]),
-                flow.sent(self._doors[(audience, rack), group]),
-            )
+            market = self._market_for(number, member)
+            door = self._doors[market][self._groups[market].index(self._group_of[member])]
+            way = self._stalls[number, market], door, self._seats[member]
+            taken = min(flow.left(arc), *map(flow.sent, way))
             if taken:
-                self._give(number, group, member, -taken)
                 flow.send(arc, taken)
+                for each in way:
+                    flow.send(each, -taken)
 
     def kept(self) -> dict[int, dict[int, int]]:
         """Return member -> class -> how many of its own it keeps."""
@@ -248,19 +191,24 @@ class _Board:
         """Return what is taken, market by market; in a group, evenly of every market."""
         sent = self.flow.sent
         wanting = {member: sent(seat) for member, seat in self._seats.items()}
-        classes: dict[Place, dict[int, int]] = {market: {} for market in self._markets}
-        for (number, rack), arc in self._stalls.items():
+        classes: dict[int, dict[int, int]] = {market: {} for market in self._doors}
+        for (number, market), arc in self._stalls.items():
             if sent(arc):
-                classes[self._census.audience_of[number], rack][number] = sent(arc)
+                classes[market][number] = sent(arc)
         trades: list[Trade] = []
-        for market, groups in self._markets.items():
+        for market, doors in self._doors.items():
             takers: dict[int, int] = {}
-            for group in groups if classes[market] else ():
-                members = self._groups[group]
-                parts = pour(sent(self._doors[market, group]), [-wanting[m] for m in members])
-                for member, part in zip(members, parts, strict=True):
-                    wanting[member] -= part
-                    takers[member] = part
-            if classes[market]:
-                trades.append(Trade(classes[market], {m: n for m, n in takers.items() if n}))
+            for group, amount in zip(self._groups[market], map(sent, doors), strict=True):
+                if amount:
+                    takers |= self._takers(group, amount, wanting)
+            if takers:
+                trades.append(Trade(classes[market], takers))
         return trades
+
+    def _takers(self, group: int, amount: int, wanting: dict[int, int]) -> dict[int, int]:
+        """Divide what comes to a group among its members, first to those that want most."""
+        members = [member for member in self._members[group] if wanting[member]]
+        parts = pour(amount, [-wanting[member] for member in members])
+        for member, part in zip(members, parts, strict=True):
+            wanting[member] -= part
+        return {member: part for member, part in zip(members, parts, strict=True) if part}

@@ -18,7 +18,8 @@ from kgroup.assignors.member import Member
 from kgroup.assignors.sticky_balance import find_levels
 from kgroup.assignors.sticky_census import Census, take_census
 from kgroup.assignors.sticky_deal import deal
-from kgroup.assignors.sticky_moves import SEARCH_LIMIT, Weights, settle_level
+from kgroup.assignors.sticky_moves import SEARCH_LIMIT, settle_level
+from kgroup.assignors.sticky_shares import Weights
 
 __all__ = ["improve_racks"]
 
@@ -46,8 +47,7 @@ def improve_racks(
         Member id -> indices of its partitions, in order.
     """
     census = take_census(group, walk, racks=True)
-    owned = census.owned(holdings, walk)
-    own = [census.count(indices) for indices in owned]
+    owned, own = census.owned(holdings, walk)
     weights = Weights(move=1, far=len(group.partitions) + 1)
     shares = [settle_level(census, level, own, weights, limit) for level in find_levels(census)]
     best = deal(group, census, owned, shares)

@@ -18,7 +18,8 @@ from kgroup.assignors.racks import group_racks_matter
 from kgroup.assignors.sticky_balance import find_levels
 from kgroup.assignors.sticky_census import take_census
 from kgroup.assignors.sticky_deal import deal
-from kgroup.assignors.sticky_moves import SEARCH_LIMIT, Shares, Weights, settle_level
+from kgroup.assignors.sticky_moves import SEARCH_LIMIT, settle_level
+from kgroup.assignors.sticky_shares import Shares, Weights
 
 __all__ = ["plan_unequal"]
 
@@ -40,8 +41,7 @@ def plan_unequal(
             balanced, but may move more than necessary.
     """
     census = take_census(group, walk, racks=group_racks_matter(group))
-    owned = census.owned(holdings, walk)
-    own = [census.count(indices) for indices in owned]
+    owned, own = census.owned(holdings, walk)
     weights = Weights(move=len(group.partitions) + 1, far=1)
     shares: list[Shares] = []
     for level in find_levels(census):
