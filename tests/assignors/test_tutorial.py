@@ -88,11 +88,10 @@ def test_the_project_of_the_tutorial_is_found_by_its_name(installed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "command", re.findall(r"^\$ kgroup (assignors list.*)$", PAGE, re.MULTILINE)
-)
+@pytest.mark.parametrize("command", re.findall(r"^\$ kgroup (.*)$", PAGE, re.MULTILINE))
 def test_the_commands_of_the_tutorial_run(installed, command, capsys):
-    assert main(command.split()) == 0
+    fewer = ["--examples", "300"] if " check " in command else []
+    assert main([*command.split(), *fewer]) == 0
     assert "zone" in capsys.readouterr().out
 
 
