@@ -183,3 +183,14 @@ async def test_illegal_generation_on_sync_loses_everything_and_keeps_the_member_
         await member.owns(partitions(0, 1, 2, 3))
         told = decode_subscription(joins(on)[-1].protocols[0].metadata)
         assert (joins(on)[-1].member_id, told.owned, told.generation_id) == ("member-1", (), None)
+
+
+async def test_what_is_shown_of_a_member_is_made_once_until_it_changes() -> None:
+    """It lists everything owned, and is looked at for each partition: that must not be a square."""
+    async with scene() as on:
+        member = await on.joined()
+        shown = member.backend.membership
+        assert member.backend.membership is shown
+        on.group.rebalance()
+        await until(lambda: member.backend.membership != shown, 30.0, "a round")
+        assert member.backend.membership is not shown

@@ -115,11 +115,11 @@ class Committing:
 
     def _done(self, claims: Collection[Claim] | None) -> dict[Claim, OffsetAndMetadata]:
         self._delivery.sweep()
-        return {
-            claim: offset
-            for claim, offset in tuple(self._ledger.uncommitted())
-            if claims is None or claim in claims
-        }
+        uncommitted = tuple(self._ledger.uncommitted())
+        if claims is None:
+            return dict(uncommitted)
+        wanted = frozenset(claims)
+        return {claim: offset for claim, offset in uncommitted if claim in wanted}
 
     def _is_over(self, claim: Claim) -> bool:
         """Ask the keeper: what is owned here follows it when the loss is carried out."""
