@@ -1,11 +1,13 @@
 """What the user of a consumer sees while its assignor cannot divide the group."""
 
+from collections.abc import AsyncIterator
+
 import anyio
 import pytest
 
 from kgroup.consumer import Consumer
 from kgroup.errors import AssignorError
-from kgroup.types import MemberState
+from kgroup.types import Membership, MemberState
 from tests.consumer.entered import A, B, Bytes, grouped
 from tests.consumer.foreign import COOPERATIVE, Foreign, good, raises
 from tests.consumer.shelf import Shelf
@@ -58,16 +60,21 @@ async def test_a_cooperative_leader_reads_on_until_the_failure_has_lasted() -> N
         assert on.consumer.assignment() == {A, B}
 
 
+async def until_stable(
+    consumer: Consumer[Bytes, Bytes], assignor: Foreign
+) -> AsyncIterator[Membership]:
+    """Yield every membership; once trouble is told, the assignor works again."""
+    async for membership in consumer.membership_changes():
+        yield membership
+        if membership.trouble is not None:
+            assignor.body = good
+        if membership.state is MemberState.STABLE:
+            return
+
+
 async def test_memberships_that_change_tell_of_the_trouble_and_of_its_end() -> None:
     assignor = Foreign(raises)
     async with grouped(Shelf(t=2), assignors=[assignor]) as on:
-        heard = []
-        with anyio.fail_after(60.0):
-            async for membership in on.consumer.membership_changes():
-                heard.append(membership.trouble)
-                if membership.trouble is not None:
-                    assignor.body = good
-                if membership.state is MemberState.STABLE:
-                    break
+        heard = [each.trouble async for each in until_stable(on.consumer, assignor)]
         assert len({id(each) for each in heard}) == 2
         assert heard[0] is heard[-1] is None

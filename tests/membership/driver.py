@@ -20,6 +20,7 @@ from kgroup.membership.events import (
     CoordinatorFound,
     Drained,
     Effect,
+    EnforceRebalance,
     Event,
     ListenerDone,
     MetadataChanged,
@@ -28,6 +29,7 @@ from kgroup.membership.events import (
     RunAssignor,
     Send,
     Subscribed,
+    Tick,
 )
 from kgroup.membership.settings import MembershipSettings
 from kgroup.membership.step import MemberRow, next_deadline, step
@@ -240,6 +242,14 @@ class Driven:
         self.settle()
         self.beat()
         return self
+
+    def lead_again(self, generation: int) -> None:
+        """Have a round begun, of which this member is the leader."""
+        self.on(EnforceRebalance("x"))
+        self.settle()
+        if self.is_in(MemberState.BACKING_OFF):  # it keeps the pace
+            self.on(Tick(), after=self.deadline - self.now)
+        self.joined(generation, leader="m-1")
 
     def round(self, *names: str, generation: int) -> None:
         """Finish a round that is JOINING as a follower."""

@@ -1,23 +1,16 @@
-"""The leader's part in the machine: rounds that fail, rounds it begins, what it keeps of them."""
-
-from types import MappingProxyType
+"""Rounds that cannot be assigned: what the leader does, shows and says."""
 
 import pytest
 
-from kgroup.assignors import SentAssignment
 from kgroup.codes import ErrorCode
-from kgroup.errors import AssignmentError, AssignorError, ConnectionLostError, UnauthorizedError
+from kgroup.errors import AssignmentError, AssignorError, UnauthorizedError
 from kgroup.machine.reactions import Reaction
-from kgroup.machine.tickets import Errand
 from kgroup.membership.events import (
     CommitRejected,
     EnforceRebalance,
-    MetadataChanged,
     Note,
     Polled,
     Raise,
-    RequestFailed,
-    RunAssignor,
     Tell,
     Tick,
     Unsubscribed,
@@ -37,18 +30,9 @@ FAILURE = AssignorError("zone", ["gave t-0 twice"])
 LATE = ErrorCode.REBALANCE_IN_PROGRESS
 
 
-def again(member: Driven, generation: int) -> None:
-    """Have a round begun, of which this member is the leader."""
-    member.on(EnforceRebalance("x"))
-    member.settle()
-    if member.is_in(MemberState.BACKING_OFF):  # it keeps the pace
-        member.on(Tick(), after=member.deadline - member.now)
-    member.joined(generation, leader="m-1")
-
-
 def failing(error: Exception = FAILURE) -> Driven:
     member = Driven().lead("t-0")
-    again(member, 2)
+    member.lead_again(2)
     member.assignor_fails(error)
     return member
 
@@ -108,7 +92,7 @@ def test_pauses_grow_up_to_a_heartbeat_interval_and_begin_anew_after_success() -
     assert pauses == sorted(pauses)
     assert pauses[-2:] == pytest.approx([HEARTBEAT, HEARTBEAT])
     succeed(member)
-    again(member, 20)
+    member.lead_again(20)
     member.assignor_fails(FAILURE)
     assert fail_again(member) == pytest.approx(pauses[0])
 
@@ -257,160 +241,3 @@ def test_a_follower_beats_although_rounds_begin_anew_again_and_again() -> None:
     assert member.now > 1000.0 + SESSION
     assert member.calls() == []
     assert member.owned() == partitions("t-0")
-
-
-# -- rounds that an assignor asks for -----------------------------------------------------------
-
-
-def asking(seconds: float) -> Driven:
-    member = Driven().lead("t-0")
-    again(member, 2)
-    member.assigned(rejoin_after=seconds)
-    member.on(Tick(), after=5.0)
-    member.synced("t-0")
-    member.settle()
-    member.beat()
-    return member
-
-
-def pass_time(member: Driven, seconds: float) -> None:
-    end = member.now + seconds
-    while member.now < end:
-        member.on(Polled())
-        member.on(Tick(), after=min(member.deadline - member.now, end - member.now, 1.0))
-        if member.member.heartbeat is not None:
-            member.beat()
-
-
-def test_the_time_counts_from_the_adoption_of_the_assignment() -> None:
-    member = asking(20.0)
-    pass_time(member, 19.5)
-    member.expect(MemberState.STABLE)
-    pass_time(member, 1.0)
-    member.expect(MemberState.JOINING)
-    assert member.member.round.cause is Cause.REJOIN_DUE
-    assert member.sent(JoinGroupRequest)[-1].reason == Cause.REJOIN_DUE.value
-
-
-@pytest.mark.parametrize("seconds", [1e-300, 0.5, 1.0])
-def test_a_generation_stands_for_a_second_at_least(seconds: float) -> None:
-    member = asking(seconds)
-    assert member.member.lead.rejoin_at == member.now + 1.0
-
-
-def test_a_round_that_begins_earlier_takes_its_place() -> None:
-    member = asking(20.0)
-    again(member, 3)
-    member.assigned()
-    member.synced("t-0")
-    member.settle()
-    pass_time(member, 50.0)
-    member.expect(MemberState.STABLE)
-
-
-def test_a_leader_that_becomes_a_follower_begins_nothing() -> None:
-    member = asking(20.0)
-    member.on(EnforceRebalance("x"))
-    member.round("t-0", generation=3)
-    pass_time(member, 50.0)
-    member.expect(MemberState.STABLE)
-
-
-def test_a_lost_generation_takes_the_round_with_it() -> None:
-    member = asking(20.0)
-    generation = member.member.identity.generation
-    assert generation is not None
-    member.on(CommitRejected(Reaction.DROP_GENERATION, generation, 22))
-    assert member.member.lead.rejoin_at is None
-
-
-def test_a_round_that_was_refused_asks_for_nothing() -> None:
-    member = Driven().lead("t-0")
-    again(member, 2)
-    member.assigned(rejoin_after=20.0)
-    member.synced(code=LATE)
-    member.joined(3)
-    member.synced("t-0")
-    assert member.member.lead.rejoin_at is None
-
-
-# -- what a leader keeps of what it sent --------------------------------------------------------
-
-
-def sent(generation: int) -> SentAssignment:
-    return SentAssignment(generation, MappingProxyType({}))
-
-
-def asked_with(member: Driven) -> SentAssignment | None:
-    return member.did(RunAssignor)[-1].sent
-
-
-def led(generation: int = 2) -> Driven:
-    """A leader whose assignment the coordinator took."""
-    member = Driven().lead("t-0")
-    again(member, generation)
-    member.assigned(sent=sent(generation))
-    member.synced("t-0")
-    member.settle()
-    member.beat()
-    return member
-
-
-def test_the_assignor_is_asked_with_what_the_coordinator_took_last() -> None:
-    member = led()
-    again(member, 3)
-    assert asked_with(member) == sent(2)
-    assert member.did(RunAssignor)[-1].generation_id == 3
-
-
-def test_a_round_that_failed_changed_nothing() -> None:
-    member = led()
-    again(member, 3)
-    member.assignor_fails(FAILURE)
-    fail_again(member)
-    assert asked_with(member) == sent(2)
-
-
-def test_an_assignment_that_was_refused_was_given_to_nobody() -> None:
-    member = led()
-    again(member, 3)
-    member.assigned(sent=sent(3))
-    member.synced(code=LATE)
-    member.joined(4, leader="m-1")
-    assert asked_with(member) == sent(2)
-
-
-def test_an_assignment_whose_fate_is_not_known_makes_the_leader_forget() -> None:
-    member = led()
-    again(member, 3)
-    member.assigned(sent=sent(3))
-    member.on(RequestFailed(member.ticket(Errand.SYNC_GROUP), ConnectionLostError("h:1", "reset")))
-    member.on(Tick(), after=1.0)
-    member.found()
-    member.joined(4, leader="m-1")
-    assert asked_with(member) is None
-
-
-def test_another_leader_makes_it_forget() -> None:
-    member = led()
-    member.on(EnforceRebalance("x"))
-    member.round("t-0", generation=3)
-    again(member, 4)
-    assert asked_with(member) is None
-
-
-def test_a_lost_generation_makes_it_forget() -> None:
-    member = led()
-    generation = member.member.identity.generation
-    assert generation is not None
-    member.on(CommitRejected(Reaction.DROP_GENERATION, generation, 22))
-    member.settle()
-    member.joined(3, leader="m-1")
-    assert asked_with(member) is None
-
-
-def test_new_partitions_do_not() -> None:
-    member = led()
-    member.on(MetadataChanged({"t": 9}))
-    member.joined(3, leader="m-1")
-    assert asked_with(member) == sent(2)

@@ -17,7 +17,7 @@ subscription. So the next leader knows, whoever that is. What this means:
   round lets anybody wait for more than `grace` from its own now.
 - All leave: the memory leaves with them, and who comes next begins anew.
 - A static leader restarts within its session: the coordinator gives it back what it had without a
-  round, so nobody begins the one that would end the wait; the next change in the group does.
+  round. It sees that some of the partitions were given to nobody, and begins a round itself.
 - A member missed a round: of several memories the one with the highest generation counts.
 - Bytes that cannot be read are no memory. False ones can at most hold back, for `grace` seconds,
   what nobody has: whatever a member holds stays with it or is divided as usual.
