@@ -151,7 +151,9 @@ def _shown_progress(console: Console) -> Iterator[Callable[[conformance.Progress
 
 def _show(report: Report, console: Console) -> None:
     rows = [_row(outcome) for outcome in report.outcomes]
-    console.print(make_table(("promise", "is", "groups", "what it says", ""), rows))
+    table = make_table(("promise", "is", "groups", "what it says, or why not"), rows)
+    table.columns[-1].no_wrap = False  # sentences
+    console.print(table)
     for outcome in report.broken:
         console.print(Text(f"\n{report.explain(outcome)}"))
     bound = [each for each in report.outcomes if each.status is not Status.NOT_BOUND]
@@ -167,4 +169,4 @@ def _show(report: Report, console: Console) -> None:
 def _row(outcome: Outcome) -> tuple[Cell, ...]:
     status = Text(outcome.status.value, style=_STYLES[outcome.status])
     drawn = None if outcome.status is Status.NOT_BOUND else outcome.examples
-    return outcome.check, status, drawn, outcome.promise.says, outcome.reason
+    return outcome.check, status, drawn, outcome.reason or outcome.promise.says
