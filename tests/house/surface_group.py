@@ -168,6 +168,59 @@ GROUP: Final = (
         ),
     ),
     Row(
+        "An assignor that fails costs its round, not the group",
+        _YES,
+        "nothing is sent, heartbeats go on, the round is repeated; `membership.trouble` says why",
+        (
+            (
+                "real/test_assignors.py",
+                "test_an_eager_group_outlives_an_assignor_that_raises_for_a_while",
+            ),
+            (
+                "real/test_assignors.py",
+                "test_a_cooperative_group_reads_on_while_its_assignor_fails",
+            ),
+            (
+                "consumer/test_classic_backend_assigning.py",
+                "test_what_cannot_be_sent_is_not_sent_and_said_by_name",
+            ),
+        ),
+    ),
+    Row(
+        "Assignors that remember, withhold, and ask for another round",
+        _YES,
+        "user data comes back, `withheld`, `rejoin_after`, the leader's clock",
+        (
+            (
+                "real/test_assignors.py",
+                "test_what_a_member_leaves_behind_waits_for_its_successor_and_then_for_nobody",
+            ),
+            (
+                "consumer/test_classic_backend_asked_rounds.py",
+                "test_a_leader_begins_the_round_that_its_assignor_asked_for",
+            ),
+            (
+                "membership/test_user_data.py",
+                "test_a_member_that_is_lost_keeps_the_memory_and_claims_nothing",
+            ),
+        ),
+    ),
+    Row(
+        "Leading a large group beside the event loop",
+        _YES,
+        "reading, describing, dividing, checking and writing in a thread; heartbeats go on",
+        (
+            (
+                "real/test_assignors_large.py",
+                "test_a_leader_that_divides_for_longer_than_a_session_stays_and_reads_on",
+            ),
+            (
+                "consumer/test_classic_backend_off_loop.py",
+                "test_heartbeats_are_answered_while_the_assignor_of_a_large_group_works",
+            ),
+        ),
+    ),
+    Row(
         "Assignors of other clients",
         _YES,
         "[aiokafka's and kafka-python's](assignors.md), classes or instances, without memory",
