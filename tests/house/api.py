@@ -19,6 +19,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "api.md"
 PUBLIC = (
     "kgroup",
     "kgroup.assignors",
+    "kgroup.assignors.conformance",
     "kgroup.assignors.simulator",
     "kgroup.audit",
     "kgroup.codes",

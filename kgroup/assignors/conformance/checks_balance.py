@@ -12,7 +12,7 @@ Tamir: Semi-matchings for bipartite graphs and load balancing, 2006).
 """
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from kgroup.assignors.conformance.checks_whole import sound
 from kgroup.assignors.conformance.claimed import Claims
@@ -74,12 +74,19 @@ def _path_down(
         who = waiting.popleft()
         if len(target[who]) <= len(target[start]) - 2:
             return _back(came, who)
-        for tp in sorted(target[who]):
-            for other in group.subscribers(tp.topic):
-                if other.member_id not in came:
-                    came[other.member_id] = (who, tp, other.member_id)
-                    waiting.append(other.member_id)
+        for tp, other in _could_go(target, group, who):
+            if other not in came:
+                came[other] = (who, tp, other)
+                waiting.append(other)
     return []
+
+
+def _could_go(
+    target: _Target, group: GroupSubscription, who: str
+) -> Iterator[tuple[TopicPartition, str]]:
+    """Yield what a member has, with everybody else that may have it."""
+    for tp in sorted(target[who]):
+        yield from ((tp, member.member_id) for member in group.subscribers(tp.topic))
 
 
 def _back(

@@ -9,9 +9,9 @@ import copy
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Final, cast
 
-from kgroup.assignors.api import Assignor, LastAssignment, UserDataAssignor
+from kgroup.assignors.api import USER_DATA_LIMIT, Assignor, LastAssignment, UserDataAssignor
 from kgroup.assignors.assignment import GroupAssignment
 from kgroup.assignors.conformance.offence import Elsewhere
 from kgroup.assignors.group import GroupSubscription
@@ -25,6 +25,9 @@ __all__ = ["Misshapen", "Raised", "Subject", "Testable", "subject_of", "where"]
 Testable = Assignor | Callable[[], Assignor] | PeerAssignor | type[PeerAssignor]
 """What can be tested: an instance, what makes one without arguments, or an assignor of aiokafka
 or kafka-python."""
+
+
+_LIMIT: Final = f", more than the {USER_DATA_LIMIT} that a member may send or be given"
 
 
 class Raised(Elsewhere):
@@ -96,6 +99,8 @@ class Subject:
             raise Raised(f"encode_user_data() raised {error!r}{where(error)}") from error
         if made is not None and not isinstance(made, bytes):
             raise Misshapen(f"encode_user_data() returned {made!r}, neither bytes nor None")
+        if made is not None and len(made) > USER_DATA_LIMIT:
+            raise Misshapen(f"encode_user_data() returned {len(made)} bytes{_LIMIT}")
         return made
 
 
@@ -182,6 +187,8 @@ def _check_shape(answer: object) -> None:
     for member_id, data in answer.user_data.items():
         if not isinstance(data, bytes):
             raise Misshapen(f"the user data of {member_id!r} is {data!r}, not bytes")
+        if len(data) > USER_DATA_LIMIT:
+            raise Misshapen(f"the user data of {member_id!r} is {len(data)} bytes{_LIMIT}")
 
 
 def _check_partitions(member_id: object, given: object) -> None:

@@ -1,5 +1,7 @@
 """The kit's verdict on one answer and the leader's last look at it are of one mind."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -30,7 +32,7 @@ class Answers(HandsOverAtOnce):
 
 def disturbed(group, how):
     """Return a decent answer with some mistake in it, or none."""
-    given = divided(group)
+    given: dict[str, list[Any]] = {**divided(group)}
     first = min(given, default="")
     last = max(given, default="")
     withheld = {}

@@ -1,5 +1,7 @@
 """What the kit prints as code makes the group that it found."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 
@@ -13,7 +15,7 @@ STICKY = subject_of(BUILT_IN["sticky"])
 
 
 def pasted(group):
-    names = {}
+    names: dict[str, Any] = {}
     exec(group_as_code(group), names)
     return names["group"]
 

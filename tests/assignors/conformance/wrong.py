@@ -6,9 +6,10 @@ They are classes at the top of a module, so that another process can make them, 
 from collections.abc import Iterator, Mapping
 from itertools import count
 from random import random
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from kgroup.assignors import (
+    USER_DATA_LIMIT,
     GroupAssignment,
     GroupSubscription,
     LastAssignment,
@@ -85,13 +86,20 @@ class ReturnsADict(Decent):
 class NamesPartitionsByText(Decent):
     def assign(self, group):
         given = divided(group)
-        return GroupAssignment({who: [str(tp) for tp in each] for who, each in given.items()})
+        named: Any = {who: [str(tp) for tp in each] for who, each in given.items()}
+        return GroupAssignment(named)
 
 
 class SendsText(Decent):
     def assign(self, group):
-        texts = {member.member_id: "text" for member in group.members}
+        texts: Any = {member.member_id: "text" for member in group.members}
         return GroupAssignment(divided(group), user_data=texts)
+
+
+class SendsTooMuch(Decent):
+    def assign(self, group):
+        much = {member.member_id: bytes(USER_DATA_LIMIT + 1) for member in group.members}
+        return GroupAssignment(divided(group), user_data=much)
 
 
 class LeavesIdleMembersOut(Decent):
@@ -126,7 +134,7 @@ class GivesToAnybody(Decent):
     """Does not ask who subscribes."""
 
     def assign(self, group):
-        given = {member.member_id: [] for member in group.members}
+        given: Given = {member.member_id: [] for member in group.members}
         for tp in group.partitions:
             given[min(given, key=lambda who: len(given[who]))].append(tp)
         return GroupAssignment(given)
@@ -158,7 +166,7 @@ class CountsFromZero(Decent):
     """Takes partition numbers for 0, 1, 2 and so on."""
 
     def assign(self, group):
-        given = {member.member_id: [] for member in group.members}
+        given: Given = {member.member_id: [] for member in group.members}
         for topic, racks in group.topics.items():
             first = group.subscribers(topic)[0].member_id
             given[first] += [TopicPartition(topic, number) for number in range(len(racks))]
@@ -208,7 +216,7 @@ class TakesPartitionsAsListed(Decent):
     """Walks over the numbers of a topic in the order in which metadata came."""
 
     def assign(self, group):
-        given = {member.member_id: [] for member in group.members}
+        given: Given = {member.member_id: [] for member in group.members}
         for topic, racks in group.topics.items():
             able = [member.member_id for member in group.subscribers(topic)]
             for place, number in enumerate(racks):
@@ -224,7 +232,7 @@ class FollowsTheOrderOfClaims(Decent):
 
 class WalksOverASet(Decent):
     def assign(self, group):
-        given = {member.member_id: [] for member in group.members}
+        given: Given = {member.member_id: [] for member in group.members}
         for place, tp in enumerate(set(group.partitions)):
             able = group.subscribers(tp.topic)
             given[able[place % len(able)].member_id].append(tp)
@@ -233,7 +241,7 @@ class WalksOverASet(Decent):
 
 class ReadsHash(Decent):
     def assign(self, group):
-        given = {member.member_id: [] for member in group.members}
+        given: Given = {member.member_id: [] for member in group.members}
         for tp in group.partitions:
             able = group.subscribers(tp.topic)
             given[able[hash(tp.topic) % len(able)].member_id].append(tp)
@@ -268,6 +276,11 @@ class Stamps(Decent):
 class StampsText(Stamps):
     def encode_user_data(self, owned, generation_id):
         return str(generation_id)
+
+
+class StampsTooMuch(Stamps):
+    def encode_user_data(self, owned, generation_id):
+        return bytes(USER_DATA_LIMIT + 1)
 
 
 class StampsCounts(Stamps):

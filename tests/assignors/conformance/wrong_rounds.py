@@ -4,13 +4,20 @@ from dataclasses import replace
 from itertools import chain
 from typing import ClassVar
 
-from kgroup.assignors import BUILT_IN, GroupAssignment, GroupSubscription, Member, RebalanceProtocol
+from kgroup.assignors import (
+    BUILT_IN,
+    GroupAssignment,
+    GroupSubscription,
+    Member,
+    RebalanceProtocol,
+    StickyAssignor,
+)
 from kgroup.errors import DecodeError
 from kgroup.wire.user_data import decode_sticky_user_data, encode_sticky_user_data
 from tests.assignors.conformance.wrong import Decent, Given, divided
 
 COOPERATIVE = (RebalanceProtocol.COOPERATIVE,)
-STICKY = BUILT_IN["sticky"]
+STICKY = StickyAssignor()
 
 
 class RejoinsInThePast(Decent):
