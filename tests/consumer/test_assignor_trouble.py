@@ -1,5 +1,6 @@
 """What the user of a consumer sees while its assignor cannot divide the group."""
 
+import traceback
 from collections.abc import AsyncIterator
 
 import anyio
@@ -58,6 +59,21 @@ async def test_a_cooperative_leader_reads_on_until_the_failure_has_lasted() -> N
         with pytest.raises(AssignorError):
             await read_on(on.consumer)
         assert on.consumer.assignment() == {A, B}
+
+
+async def test_an_error_that_is_raised_by_every_read_does_not_grow() -> None:
+    async with grouped(Shelf(t=2), assignors=[Foreign(raises)], max_poll_interval=PATIENCE) as on:
+        places = [await raised_from(on.consumer) for _ in range(20)]
+        assert len(set(places[1:])) == 1
+
+
+async def raised_from(consumer: Consumer[Bytes, Bytes]) -> int:
+    """Read until that raises; return how many places the error remembers."""
+    try:
+        await consumer.getone(timeout=3 * PATIENCE)
+    except AssignorError as error:
+        return len(traceback.extract_tb(error.__traceback__))
+    raise AssertionError("nothing is raised")
 
 
 async def until_stable(

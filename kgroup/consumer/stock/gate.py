@@ -109,7 +109,8 @@ class Gate:
             raise self._reports.popleft()
         trouble = self.backend.trouble
         if trouble is not None:
-            raise trouble
+            # The same one may be raised for hours; each time adds to the places it remembers.
+            raise trouble.with_traceback(None)
 
     def passes(self, owned: Owned) -> bool:
         """Tell whether records of a claim may be handed out at this moment."""
