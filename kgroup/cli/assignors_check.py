@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from tempfile import TemporaryDirectory
 from typing import Annotated, Final, cast
 
 import typer
@@ -94,7 +95,7 @@ def check(asked: Checking) -> None:
     claims = Claims(
         balance=asked.balance, optimal=asked.optimal, sticky=asked.sticky, rounds=asked.rounds
     )
-    with _shown_progress(screen(stderr=True)) as follow:
+    with _no_files_left(), _shown_progress(screen(stderr=True)) as follow:
         report = conformance.run(testable, claims, asked.examples, follow, seed=asked.seed)
     if asked.as_json:
         print(json.dumps(report_json(report), indent=2))
@@ -133,6 +134,22 @@ def _testable(word: str) -> Testable:
         return load_assignor(word, _ARGUMENT)
     named = import_named(word, _ARGUMENT)
     return cast("Testable", named)  # the kit says what is wrong if it is no such thing
+
+
+@contextmanager
+def _no_files_left() -> Iterator[None]:
+    """Keep what Hypothesis notes on disk out of the folder in which the command is run."""
+    try:
+        from hypothesis.configuration import set_hypothesis_home_dir  # noqa: PLC0415
+    except ImportError:  # the kit says what is missing
+        yield
+        return
+    with TemporaryDirectory(prefix="kgroup-", ignore_cleanup_errors=True) as scratch:
+        set_hypothesis_home_dir(scratch)
+        try:
+            yield
+        finally:
+            set_hypothesis_home_dir(None)
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """`kgroup assignors check`: what it takes, what it prints, and how it ends."""
 
 import json
+import subprocess
 import sys
 
 import pytest
@@ -131,6 +132,14 @@ def test_what_cannot_be_checked_is_told_with_the_way_out(authors, capsys, word, 
 def test_bounds_of_options_are_kept(capsys, words):
     assert main(["assignors", "check", "range", *words]) == 2
     assert f"'{words[0]}'" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_nothing_is_left_in_the_folder_in_which_it_is_run(tmp_path):
+    words = ["assignors", "check", "roundrobin", "--examples", "300"]
+    run = [sys.executable, "-m", "kgroup.cli", *words]
+    assert subprocess.run(run, cwd=tmp_path, check=False, timeout=60).returncode == 0
+    assert not list(tmp_path.iterdir())
 
 
 def test_an_interrupt_ends_it(authors):
