@@ -1,5 +1,6 @@
 """Unequal subscriptions: the sticky assignors against an exact solver written independently."""
 
+from collections import Counter
 from random import Random
 
 import pytest
@@ -8,9 +9,10 @@ from kgroup.assignors import BUILT_IN, GroupSubscription, verify
 from kgroup.assignors.claims import cooperative_claim, settle
 from kgroup.assignors.sticky_rack_equal import improve_racks
 from kgroup.assignors.sticky_unequal import plan_unequal
-from tests.assignors.eventful import EVENTS, Drawn, groups_after, settled
-from tests.assignors.exact import cost_of, least_cost, racks_count
-from tests.assignors.groups import target
+from tests.assignors.eventful import EVENTS, Drawn, groups_after, grow, settled
+from tests.assignors.exact import cost_of, least_cost, owners, racks_count
+from tests.assignors.groups import group as made
+from tests.assignors.groups import member, target
 
 STICKY = BUILT_IN["sticky"], BUILT_IN["cooperative-sticky"]
 
@@ -112,6 +114,33 @@ def test_a_search_cut_short_is_as_balanced_but_moves_more(limit, racks):
             assert short >= best
             moved_more += short > best
     assert moved_more, "the limit was never reached"
+
+
+def test_a_search_cut_short_exchanges_nothing_for_its_like():
+    for seed, group in groups_after(grow, 20, racks=True, first=10, most=(40, 20, 10)):
+        ends, owner = planned(group, limit=-1), owners(group)
+        lost = {
+            (who, tp.topic, group.racks_of(tp)) for tp, who in owner.items() if tp not in ends[who]
+        }
+        taken = {
+            (who, tp.topic, group.racks_of(tp))
+            for who, given in ends.items()
+            for tp in given
+            if owner.get(tp) != who
+        }
+        assert taken.isdisjoint(lost), f"seed {seed}"
+
+
+def test_a_topic_is_spread_over_many_members_where_nothing_else_matters():
+    names = [f"t{number}" for number in range(5)]
+    members = [
+        member(f"m{number}", " ".join(n for at, n in enumerate(names) if at != number % 5))
+        for number in range(10)
+    ]
+    ends = target(STICKY[0].assign(made(members, **dict.fromkeys(names, 20))))
+    assert {len(given) for given in ends.values()} == {10}
+    for given in ends.values():  # eight members could have 20 partitions of each topic
+        assert max(Counter(tp.topic for tp in given).values()) <= 4
 
 
 def groups_with_racks(count, most=(8, 6, 6)):
