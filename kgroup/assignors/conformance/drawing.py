@@ -3,22 +3,22 @@
 Decides: which groups there are, and that a smaller byte is a simpler group, so that what breaks a
 promise shrinks to a group that a person can read. One draw for each group is also what makes ten
 thousand of them take seconds.
-Never: looks at the assignor, except to have it make the user data of a claim.
+Never: looks at the assignor, except to have it make the user data that members send.
 KIPs: 345 (static members), 881 (racks).
 
     shape | members | racks | saying | 3 topics | 5 members | 25 bytes of claims
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 from hypothesis import strategies as st
 
 from kgroup.assignors.api import LastAssignment
-from kgroup.assignors.conformance.checks_same import Pair
+from kgroup.assignors.conformance.checks_same import Pair, remade
 from kgroup.assignors.conformance.hostile import FOREIGN, FORGED, GENERATIONS, NUMBERS, forge
 from kgroup.assignors.conformance.offence import Elsewhere
 from kgroup.assignors.conformance.rounds import BEGAN_AT
@@ -29,7 +29,9 @@ from kgroup.assignors.group import GroupSubscription
 from kgroup.assignors.member import Member, PartitionRacks
 from kgroup.types import RebalanceProtocol, TopicPartition
 
-__all__ = ["Saying", "groups", "pairs", "stories"]
+__all__ = ["Drawn", "Saying", "groups", "pairs", "stories"]
+
+T = TypeVar("T")
 
 
 class Saying(Enum):
@@ -66,44 +68,65 @@ _SHAPE, _COUNT, _PATTERN, _SAYING, _TOPICS, _MEMBERS, _CLAIMS = 0, 1, 2, 3, 4, 7
 _CLAIM: Final = 5
 """Bytes of one member's claims: how many, up to three, and what it adds."""
 
-_SCENE: Final = st.binary(min_size=_CLAIMS, max_size=_CLAIMS)
-_WHOLE: Final = st.binary(min_size=_CLAIMS + 5 * _CLAIM, max_size=_CLAIMS + 5 * _CLAIM)
-_CHANGES: Final = st.binary(min_size=4, max_size=4)
+_SIZE: Final = _CLAIMS + 5 * _CLAIM
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn(Generic[T]):
+    """What is drawn, and what it stands for.
+
+    Making it runs the assignor's own code, which may draw chance or raise; so Hypothesis only
+    hears of the bytes.
+
+    Args:
+        size: of the bytes.
+        make: what they stand for.
+    """
+
+    size: int
+    make: Callable[[bytes], T]
+
+    @property
+    def strategy(self) -> st.SearchStrategy[bytes]:
+        """The strategy for the bytes."""
+        return st.binary(min_size=self.size, max_size=self.size)
 
 
 def groups(
     subject: Subject, sayings: Sequence[Saying] = tuple(Saying), *, equal: bool = False
-) -> st.SearchStrategy[GroupSubscription]:
-    """Return a strategy for groups.
+) -> Drawn[GroupSubscription]:
+    """Return what stands for groups.
 
     Args:
         subject: whose user data members send.
         sayings: what members may say they hold.
         equal: whether everybody subscribes to the same topics, all of them.
     """
-    return _WHOLE.map(partial(_group, subject, sayings, equal=equal))
+    return Drawn(_SIZE, partial(_group, subject, sayings, equal=equal))
 
 
-def pairs(subject: Subject) -> st.SearchStrategy[Pair]:
-    """Return a strategy for two groups that have nothing to do with each other."""
-    return st.builds(Pair, groups(subject), groups(subject))
+def pairs(subject: Subject) -> Drawn[Pair]:
+    """Return what stands for two groups that have nothing to do with each other."""
+    one = groups(subject)
+    return Drawn(2 * _SIZE, lambda data: Pair(one.make(data[:_SIZE]), one.make(data[_SIZE:])))
 
 
-def stories(kinds: Sequence[Kind], *, equal: bool = False) -> st.SearchStrategy[Story]:
-    """Return a strategy for a group and what happens to it.
+def stories(kinds: Sequence[Kind], *, equal: bool = False) -> Drawn[Story]:
+    """Return what stands for a group and what happens to it.
 
     Args:
         kinds: what may happen last; before that, anything may.
         equal: whether everybody subscribes to the same topics, all the time, and nobody has a
             rack, so that no partition is better off with one member than with another.
     """
-    return st.builds(partial(_story, kinds, equal=equal), _SCENE, _CHANGES)
+    return Drawn(_CLAIMS + 4, partial(_story, kinds, equal=equal))
 
 
-def _story(kinds: Sequence[Kind], scene: bytes, changes: bytes, *, equal: bool) -> Story:
+def _story(kinds: Sequence[Kind], data: bytes, *, equal: bool) -> Story:
+    changes = data[_CLAIMS:]
     early = [kind for kind in Kind if not equal or kind.keeps_equal]
     return Story(
-        _scene(scene, equal=equal, racks=not equal),
+        _scene(data, equal=equal, racks=not equal),
         Change(early[changes[0] % len(early)], changes[1]),
         Change(kinds[changes[2] % len(kinds)], changes[3]),
         equal,
@@ -202,6 +225,7 @@ def _anybody(
 ) -> Iterator[Member]:
     """Yield the members with claims and bytes of any kind."""
     topics = (*group.topics, FOREIGN)
+    echoes = {} if subject.has_user_data else _echoes(subject, group)
     for place, member in enumerate(group.members):
         count, one, two, three, kind = data[place * _CLAIM : (place + 1) * _CLAIM]
         if count % 8 > 3 and not readable:
@@ -212,7 +236,7 @@ def _anybody(
             for byte in (one, two, three)[: count % 4]
         )
         generation_id = GENERATIONS[kind % len(GENERATIONS)]
-        own = _encoded(subject, claim, generation_id)
+        own = echoes.get(member.member_id) or _encoded(subject, claim, generation_id)
         yield replace(
             member,
             owned=claim,
@@ -229,3 +253,11 @@ def _encoded(
         return subject.encode(LastAssignment(held), generation_id)
     except Elsewhere:
         return None
+
+
+def _echoes(subject: Subject, group: GroupSubscription) -> Mapping[str, bytes]:
+    """Return what members send back that were in this group when nobody had anything."""
+    try:
+        return subject.ask(remade(group)).user_data
+    except Elsewhere:
+        return {}

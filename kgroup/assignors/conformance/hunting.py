@@ -12,8 +12,8 @@ from typing import Final, TypeVar
 
 from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 from hypothesis.errors import Flaky
-from hypothesis.strategies import SearchStrategy
 
+from kgroup.assignors.conformance.drawing import Drawn
 from kgroup.assignors.conformance.offence import Elsewhere, Offence
 
 __all__ = ["Budget", "Haul", "hunt"]
@@ -61,13 +61,11 @@ class _Caught(Exception):
     """Tells Hypothesis that this case breaks the promise: always from one and the same line."""
 
 
-def hunt(
-    drawn: SearchStrategy[T], odd: Mapping[str, T], judge: Callable[[T], None], budget: Budget
-) -> Haul:
+def hunt(drawn: Drawn[T], odd: Mapping[str, T], judge: Callable[[T], None], budget: Budget) -> Haul:
     """Look for a case that breaks a promise: among those drawn first, then among the odd ones.
 
     Args:
-        drawn: what to draw from.
+        drawn: what is drawn, and what it stands for.
         odd: further cases by name.
         judge: raises `Offence` when a case breaks the promise, `Elsewhere` when it says nothing.
         budget: how many cases to draw.
@@ -98,7 +96,7 @@ def hunt(
     return haul
 
 
-def _draw(drawn: SearchStrategy[T], breaks: Callable[[T], bool], budget: Budget) -> None:
+def _draw(drawn: Drawn[T], breaks: Callable[[T], bool], budget: Budget) -> None:
     """Draw cases until one breaks the promise, then ever smaller ones."""
 
     @seed(budget.seed)
@@ -112,9 +110,9 @@ def _draw(drawn: SearchStrategy[T], breaks: Callable[[T], bool], budget: Budget)
         suppress_health_check=tuple(HealthCheck),
         verbosity=Verbosity.quiet,
     )
-    @given(drawn)
-    def look(case: T) -> None:
-        if breaks(case):
+    @given(drawn.strategy)
+    def look(data: bytes) -> None:
+        if breaks(drawn.make(data)):
             raise _Caught
 
     with suppress(_Caught, Flaky):  # what was caught last is the smallest

@@ -4,7 +4,7 @@ Decides: the single changes after which an assignor is watched.
 Never: judges; see `checks_rounds`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from kgroup.assignors.conformance.offence import Elsewhere
@@ -22,6 +22,7 @@ class Kind(Enum):
     LEAVE = "leave"
     JOIN = "join"
     GROW = "grow"
+    RESTART = "restart"
     SUBSCRIBE = "subscribe"
 
     @property
@@ -86,6 +87,8 @@ def happen(gathering: Gathering, change: Change, *, equal: bool) -> str:
             return who
         case Kind.JOIN:
             return _join(gathering, which, equal=equal)
+        case Kind.RESTART if members:
+            return _restart(gathering, members[which % len(members)])
         case Kind.GROW if topics:
             topic = topics[which % len(topics)]
             last = max(gathering.topics[topic], default=-1)
@@ -107,6 +110,15 @@ def _join(gathering: Gathering, which: int, *, equal: bool) -> str:
     rack = racks[which % len(racks)] if racks else None
     gathering.join(Member(member_id=who, topics=topics, rack=rack))
     return who
+
+
+def _restart(gathering: Gathering, who: str) -> str:
+    """Have a member come back with another id, a static one with its instance id, and no memory."""
+    (member,) = (each for each in gathering.members if each.member_id == who)
+    again = replace(member, member_id=f"{who}-again")
+    gathering.leave(who)
+    gathering.join(again)
+    return again.member_id
 
 
 def _some_topics(gathering: Gathering, which: int) -> frozenset[str]:

@@ -17,6 +17,7 @@ from kgroup.types import TopicPartition
 from tests.assignors.conformance.wrong import Decent, divided
 from tests.assignors.conformance.wrong_rounds import HandsOverAtOnce
 
+DRAWN = groups(subject_of(HandsOverAtOnce), (Saying.TRUTH, Saying.ANYTHING))
 WHOLE = ("sendable", "entries", "complete", "disjoint", "subscribers", "known")
 
 
@@ -79,8 +80,9 @@ def refused(group, answer, protocol):
 
 @pytest.mark.slow
 @settings(max_examples=300, deadline=None)
-@given(groups(subject_of(HandsOverAtOnce), (Saying.TRUTH, Saying.ANYTHING)), st.integers(0, 8))
-def test_what_the_kit_finds_wrong_no_leader_sends_and_nothing_else_is_kept_back(group, how):
+@given(DRAWN.strategy, st.integers(0, 8))
+def test_what_the_kit_finds_wrong_no_leader_sends_and_nothing_else_is_kept_back(data, how):
+    group = DRAWN.make(data)
     answer = disturbed(group, how)
     for protocol, names in (
         (RebalanceProtocol.EAGER, WHOLE),

@@ -11,7 +11,7 @@ from kgroup.assignors.conformance.gallery import gallery
 from kgroup.assignors.conformance.paste import group_as_code
 from kgroup.assignors.conformance.subject import subject_of
 
-STICKY = subject_of(BUILT_IN["sticky"])
+DRAWN = groups(subject_of(BUILT_IN["sticky"]))
 
 
 def pasted(group):
@@ -26,8 +26,9 @@ def test_an_odd_group_is_pasted_as_it_was(name):
 
 
 @settings(max_examples=40, deadline=None)
-@given(groups(STICKY))
-def test_whatever_was_drawn_is_pasted_as_it_was(group):
+@given(DRAWN.strategy)
+def test_whatever_was_drawn_is_pasted_as_it_was(data):
+    group = DRAWN.make(data)
     assert pasted(group) == group
     assert tuple(pasted(group).partitions) == tuple(group.partitions)
 

@@ -11,6 +11,7 @@ BROKEN = [
     (wrong.RaisesWithoutMembers, Claims(), "answers"),
     (wrong.CannotReadNames, Claims(), "answers"),
     (wrong.BelievesUserData, Claims(), "hostile"),
+    (wrong.BelievesItsEcho, Claims(), "hostile"),
     (wrong.BelievesClaims, Claims(), "hostile"),
     (wrong.AddsClaims, Claims(), "answers hostile"),
     (wrong.ReturnsADict, Claims(), "sendable"),

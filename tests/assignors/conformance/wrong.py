@@ -61,6 +61,17 @@ class BelievesUserData(Decent):
         return super().assign(group)
 
 
+class BelievesItsEcho(Decent):
+    """Reads what it sent along itself, as if nobody could cut it off."""
+
+    def assign(self, group):
+        for member in group.members:
+            head, colon, number = (member.user_data or b"").partition(b"memory:")
+            assert not (colon and not head) or int(number)
+        memory = {member.member_id: b"memory:1" for member in group.members}
+        return GroupAssignment(divided(group), user_data=memory)
+
+
 class BelievesClaims(Decent):
     def assign(self, group):
         for member in group.members:
