@@ -113,7 +113,6 @@ def _classes(
         topic: number for number, each in enumerate(group.audiences) for topic in each.topics
     }
     anywhere = frozenset({NO_RACK})
-    known: dict[frozenset[str], frozenset[int]] = {}
     keys: dict[tuple[int, frozenset[int]], int] = {}
     class_of: list[int] = []
     replicas = group.replica_racks() if numbered else []
@@ -123,9 +122,10 @@ def _classes(
             number = keys.setdefault((audience, anywhere), len(keys))
             class_of.extend([number] * len(span))
             continue
-        for racks in replicas[span.start : span.stop]:
-            near = known.get(racks)
-            if near is None:
-                near = known[racks] = frozenset(numbered[r] for r in racks if r in numbered)
-            class_of.append(keys.setdefault((audience, near), len(keys)))
+        told = replicas[span.start : span.stop]
+        classes: dict[frozenset[str], int] = {}
+        for racks in dict.fromkeys(told):
+            near = frozenset(numbered[rack] for rack in racks if rack in numbered)
+            classes[racks] = keys.setdefault((audience, near), len(keys))
+        class_of.extend(map(classes.__getitem__, told))
     return list(keys), class_of

@@ -19,7 +19,7 @@ from kgroup.assignors.sticky_balance import find_levels
 from kgroup.assignors.sticky_census import Census, take_census
 from kgroup.assignors.sticky_deal import deal
 from kgroup.assignors.sticky_moves import SEARCH_LIMIT, settle_level
-from kgroup.assignors.sticky_shares import Weights
+from kgroup.assignors.sticky_shares import Shares, Weights
 
 __all__ = ["improve_racks"]
 
@@ -50,28 +50,39 @@ def improve_racks(
     owned, own = census.owned(holdings, walk)
     weights = Weights(move=1, far=len(group.partitions) + 1)
     shares = [settle_level(census, level, own, weights, limit) for level in find_levels(census)]
-    best = deal(group, census, owned, shares)
     now = [given.get(member.member_id, ()) for member in walk]
-    if _cost(census, weights, owned, best) >= _cost(census, weights, owned, now):
+    if _found(census, weights, own, shares) >= _given(census, weights, owned, now):
         return given
+    best = deal(group, census, owned, shares)
     return {member.member_id: best[place] for place, member in enumerate(walk)}
 
 
-def _cost(
+def _found(
+    census: Census,
+    weights: Weights,
+    own: Sequence[Mapping[int, int]],
+    shares: Sequence[Shares],
+) -> int:
+    """Return what shares cost: what is far, and what members lose of what they own."""
+    far, lost = 0, sum(sum(counts.values()) for counts in own)
+    for each in shares:
+        far += each.far(census)
+        lost -= sum(sum(kept.values()) for kept in each.kept.values())
+    return weights.far * far + weights.move * lost
+
+
+def _given(
     census: Census,
     weights: Weights,
     owned: Sequence[Sequence[int]],
     given: Sequence[Sequence[int]],
 ) -> int:
-    """Return what an assignment costs: by member, what is far and what it loses."""
-    owner = [-1] * len(census.class_of)
-    for member, indices in enumerate(owned):
-        for index in indices:
-            owner[index] = member
+    """Return what an assignment costs."""
     far = lost = 0
     for member, indices in enumerate(given):
         rack = census.rack_of[member]
         counts = census.count(indices).items()
         far += sum(count for number, count in counts if rack not in census.near[number])
-        lost += len(owned[member]) - sum(owner[index] == member for index in indices)
+        if owned[member] != indices:
+            lost += len(set(owned[member]).difference(indices))
     return weights.far * far + weights.move * lost

@@ -5,8 +5,11 @@ Never: counts what all ways have in common.
 KIPs: 54, 881.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+from kgroup.assignors.sticky_census import Census
 
 __all__ = ["Shares", "Trade", "Weights"]
 
@@ -40,7 +43,7 @@ class Weights:
 
 @dataclass(frozen=True, slots=True)
 class Trade:
-    """Partitions that change hands.
+    """Partitions that change hands: of one class, or to members in one rack.
 
     Args:
         classes: class -> how many of it, never 0.
@@ -64,3 +67,21 @@ class Shares:
     kept: Mapping[int, Mapping[int, int]]
     trades: Sequence[Trade]
     looked: int
+
+    def far(self, census: Census) -> int:
+        """Return how many partitions will be in a rack without replica of them."""
+        rack_of, near = census.rack_of, census.near
+        far = 0
+        for member, classes in self.kept.items():
+            far += sum(n for number, n in classes.items() if rack_of[member] not in near[number])
+        for trade in self.trades:
+            racks = Counter[int]()
+            for member, amount in trade.takers.items():
+                racks[rack_of[member]] += amount
+            if len(trade.classes) == 1:
+                (number,) = trade.classes
+                far += sum(n for rack, n in racks.items() if rack not in near[number])
+            else:
+                (rack,) = racks
+                far += sum(n for number, n in trade.classes.items() if rack not in near[number])
+        return far
