@@ -158,6 +158,7 @@ def _enter_generation(turn: Turn) -> None:
             turn.member.round,
             leader=turn.leads,
             watched=None,
+            watched_places=MappingProxyType({}),
             watch=None,
             failing_since=None,
         ),
@@ -176,8 +177,10 @@ def _send_sync(turn: Turn) -> None:
         leadership.offer(turn, done)
     request = requests.sync_group(member, () if done is None else done.assignments)
     turn.send(ticket, request, member.settings.parked_timeout)
-    watched = member.round.watched if done is None else done.watched
-    turn.put_round(replace(member.round, ticket=ticket, watched=watched))
+    turn.put_round(replace(member.round, ticket=ticket))
+    if done is not None:
+        now = turn.member.round
+        turn.put_round(replace(now, watched=done.watched, watched_places=done.places))
 
 
 def _adopt(turn: Turn) -> None:

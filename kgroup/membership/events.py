@@ -5,12 +5,14 @@ Never: carries either out.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
+from types import MappingProxyType
 
 from kgroup.assignors import SentAssignment
 from kgroup.machine.reactions import Reaction
 from kgroup.machine.tickets import Ticket
+from kgroup.membership.described import GroupInUse, Remembered
 from kgroup.types import Claim, Generation, Leave, OwnershipChange
 from kgroup.wire.messages import (
     FindCoordinatorRequest,
@@ -39,7 +41,6 @@ __all__ = [
     "Effect",
     "EnforceRebalance",
     "Event",
-    "GroupInUse",
     "GroupRequest",
     "GroupResponse",
     "ListenerDone",
@@ -48,7 +49,6 @@ __all__ = [
     "Note",
     "Polled",
     "Raise",
-    "Remembered",
     "RequestFailed",
     "RunAssignor",
     "Send",
@@ -122,9 +122,16 @@ class EnforceRebalance:
 
 @dataclass(frozen=True, slots=True)
 class MetadataChanged:
-    """The cluster view changed: topic -> partition count, 0 for a topic that is not there."""
+    """The cluster view changed.
+
+    Args:
+        counts: topic -> partition count, 0 for a topic that is not there.
+        places: topic -> a number that tells where its replicas are, of topics that this leader
+            divides, if any member is in a rack (KIP-881).
+    """
 
     counts: Mapping[str, int]
+    places: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,21 +163,6 @@ class CommitRejected:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupInUse:
-    """What the coordinator says of a group that has no assignor in common with this member.
-
-    Args:
-        protocol_type: what kind of members it has, "consumer" for consumers.
-        assignor: the one in use, None between two generations.
-        client_ids: one per member, sorted.
-    """
-
-    protocol_type: str
-    assignor: str | None
-    client_ids: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Answered:
     """A group request was answered.
 
@@ -183,19 +175,6 @@ class Answered:
     ticket: Ticket
     response: GroupResponse
     in_use: GroupInUse | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Remembered:
-    """What a Stable group knew of a static member before this process joined (KIP-345).
-
-    Args:
-        topics: what the process before asked for.
-        assigned: topics of which somebody in the group, whoever it is, was assigned a partition.
-    """
-
-    topics: frozenset[str]
-    assigned: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +212,8 @@ class AssignorDone:
         watched: topic -> partition count the assignment was made from.
         rejoin_after: seconds after which the assignor wants another round, None for never.
         sent: what to remember of it, None when nothing need be (eager, or nothing was made).
+        places: see `MetadataChanged`; what the assignment was made from.
+        places_now: the same at this moment: the view may have changed meanwhile.
     """
 
     ticket: Ticket
@@ -240,6 +221,8 @@ class AssignorDone:
     watched: Mapping[str, int]
     rejoin_after: float | None = None
     sent: SentAssignment | None = None
+    places: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    places_now: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from kgroup.codes import ApiKey, ErrorCode
 from kgroup.errors import BrokerError, FencedError, UnauthorizedError
-from kgroup.membership.events import GroupInUse
+from kgroup.membership.described import GroupInUse
 from kgroup.membership.requests import PROTOCOL_TYPE
 from kgroup.membership.settings import MembershipSettings
 from kgroup.types import Generation

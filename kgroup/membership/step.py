@@ -124,7 +124,7 @@ def _hear(turn: Turn, event: Event) -> Trigger | None:  # noqa: C901 - one arm p
         case Subscribed() | Unsubscribed() | CloseRequested() | EnforceRebalance():
             return _wish(turn, event)
         case MetadataChanged():
-            turn.member = replace(turn.member, counts=event.counts)
+            turn.member = replace(turn.member, counts=event.counts, places=event.places)
             turn.cause = Cause.TOPICS_CHANGED
             unheard = owe_unheard(turn)
             return Trigger.TOPICS_CHANGED if unheard or turn.member.recounted() else None

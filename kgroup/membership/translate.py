@@ -116,7 +116,8 @@ def hear_assignor(turn: Turn, event: AssignorDone | AssignorFailed) -> Trigger |
     if isinstance(event, AssignorDone):
         # 1. a group topic is new to this leader; 2. it asks for metadata and assigns; 3. the
         # result is here before MetadataChanged: an unknown count is not a changed one.
-        turn.member = replace(member, counts={**event.watched, **member.counts})
+        counts = {**event.watched, **member.counts}
+        turn.member = replace(member, counts=counts, places=event.places_now)
         if event.ticket == member.round.watch:
             turn.put_round(replace(turn.member.round, watch=None, watched=event.watched))
             return _grown(turn)

@@ -11,11 +11,11 @@ from kgroup.machine.lease import Lease
 from kgroup.machine.rows import Row
 from kgroup.machine.tickets import Errand, Ticket
 from kgroup.membership.coordinator import Coordinator, CoordinatorTrigger
+from kgroup.membership.described import GroupInUse
 from kgroup.membership.events import (
     AssignorDone,
     CallListener,
     Effect,
-    GroupInUse,
     GroupRequest,
     Moment,
     Send,

@@ -15,7 +15,7 @@ from kgroup.machine.claims import Holdings, HoldingState
 from kgroup.machine.lease import Lease
 from kgroup.machine.tickets import Ticket
 from kgroup.membership.coordinator import Coordinator
-from kgroup.membership.events import Remembered
+from kgroup.membership.described import Remembered
 from kgroup.membership.settings import MembershipSettings
 from kgroup.membership.states import FACTS
 from kgroup.types import (
@@ -98,6 +98,8 @@ class Round:
         assigned_in: the generation it was adopted in, None without one.
         leader: this member leads.
         watched: topic -> partition count the leader assigned from, None for a follower.
+        watched_places: topic -> where its replicas were when the leader assigned; see
+            `MetadataChanged`.
         watch: awaited look at the group's topics by a leader that assigns nothing (KIP-814).
         attempts: failures in a row.
         retry_at: end of the backoff.
@@ -119,6 +121,7 @@ class Round:
     assigned_in: int | None = None
     leader: bool = False
     watched: Mapping[str, int] | None = None
+    watched_places: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     watch: Ticket | None = None
     attempts: int = 0
     retry_at: float = 0.0
@@ -196,6 +199,7 @@ class GroupMember:
         trouble: what the coordinator does not permit at present, or why rounds have failed at
             this leader for long; every read raises it.
         counts: topic -> partition count, as far as known.
+        places: topic -> where its replicas are, as far as that matters.
         changes: calls of the listener that have not returned.
         next_ticket: serial of the next ticket.
         next_change: serial of the next change.
@@ -215,6 +219,7 @@ class GroupMember:
     heartbeat_at: float = 0.0
     trouble: KGroupError | None = None
     counts: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    places: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     changes: tuple[OwnershipChange, ...] = ()
     next_ticket: int = 1
     next_change: int = 1
@@ -263,11 +268,14 @@ class GroupMember:
         return bool(gone) or other_topics or self.wishes.enforced is not None or self.recounted()
 
     def recounted(self) -> bool:
-        """Tell whether the leader's topics have other partition counts than it assigned from."""
-        watched = self.round.watched
+        """Tell whether the leader's topics are not what it assigned from: counts, or racks."""
+        watched, places = self.round.watched, self.round.watched_places
         if watched is None:
             return False
-        return any(self.counts.get(topic, 0) != count for topic, count in watched.items())
+        grown = any(self.counts.get(topic, 0) != count for topic, count in watched.items())
+        return grown or any(
+            self.places.get(topic, place) != place for topic, place in places.items()
+        )
 
     def recalls(self) -> bool:
         """Tell whether the coordinator can still say what the process before this one asked for.

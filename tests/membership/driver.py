@@ -13,6 +13,7 @@ from kgroup.assignors import (
 )
 from kgroup.machine.claims import HoldingState
 from kgroup.machine.tickets import Errand, Ticket
+from kgroup.membership.described import Remembered
 from kgroup.membership.events import (
     Answered,
     AssignorDone,
@@ -25,7 +26,6 @@ from kgroup.membership.events import (
     ListenerDone,
     MetadataChanged,
     Moment,
-    Remembered,
     RunAssignor,
     Send,
     Subscribed,

@@ -7,13 +7,13 @@ import pytest
 from kgroup.codes import ErrorCode
 from kgroup.errors import ConnectionLostError, FencedError
 from kgroup.machine.tickets import Errand
+from kgroup.membership.described import Remembered
 from kgroup.membership.events import (
     Answered,
     AssignorDone,
     CloseRequested,
     MetadataChanged,
     Raise,
-    Remembered,
     RequestFailed,
     RunAssignor,
     Send,

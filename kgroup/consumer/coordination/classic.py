@@ -275,4 +275,5 @@ class ClassicBackend:
         topics = self._topics.among(view)
         if topics is not None:
             self._conductor.apply(Subscribed(topics))
-        self._conductor.apply(MetadataChanged(partition_counts(view, view.topics)))
+        counts, places = partition_counts(view, view.topics), self._interest.racks.places(view)
+        self._conductor.apply(MetadataChanged(counts, places))

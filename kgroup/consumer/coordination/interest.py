@@ -6,6 +6,7 @@ Never: asks for metadata itself.
 
 from typing import Final
 
+from kgroup.consumer.coordination.rack_watch import RackWatch
 from kgroup.net.cluster import Cluster
 
 __all__ = ["TopicInterest"]
@@ -26,6 +27,8 @@ class TopicInterest:
         self._cluster = cluster
         self._own: frozenset[str] | None = frozenset()
         self._group: frozenset[str] = frozenset()
+        self.racks = RackWatch()
+        """What of their replicas' racks it needs to know while it leads."""
 
     def subscribe(self, topics: frozenset[str] | None) -> None:
         """Watch the member's own topics; None for all (a pattern)."""

@@ -118,6 +118,9 @@ class Leading:
         count = sum(len(view.topics[each].partitions) for each in read.wanted & view.topics.keys())
         many = many_bytes or count >= _MANY_PARTITIONS or count * len(read.members) >= _MANY_CHOICES
         now = self._cluster.ports.wall()
+        racks = self._interest.racks
+        racks.lead(read.members, read.wanted)
+        places = racks.places(view)
 
         def work() -> tuple[GroupAssignment, dict[str, bytes], SentAssignment | None]:
             group = GroupSubscription(read.members, _metadata(view, read.wanted), now)
@@ -132,6 +135,8 @@ class Leading:
             _watched(view, read.wanted),
             rejoin_after=assignment.rejoin_after,
             sent=sent,
+            places=places,
+            places_now=racks.places(self._cluster.view),
         )
 
     async def _compute(self, work: Callable[[], T], *, many: bool) -> T:

@@ -19,7 +19,7 @@ from collections.abc import Mapping
 
 from kgroup.codes import ApiKey
 from kgroup.errors import BrokerError, DecodeError, KGroupError
-from kgroup.membership.events import GroupInUse, Remembered
+from kgroup.membership.described import GroupInUse, Remembered
 from kgroup.membership.requests import PROTOCOL_TYPE
 from kgroup.membership.settings import MembershipSettings
 from kgroup.net.cluster import Cluster, Lane

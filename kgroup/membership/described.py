@@ -1,0 +1,38 @@
+"""What a coordinator says of a group when it is asked before this member is in it.
+
+Decides: nothing; these values come with answers.
+Never: a broker's own words; who asks reads them.
+KIPs: 345.
+"""
+
+from dataclasses import dataclass
+
+__all__ = ["GroupInUse", "Remembered"]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupInUse:
+    """What the coordinator says of a group that has no assignor in common with this member.
+
+    Args:
+        protocol_type: what kind of members it has, "consumer" for consumers.
+        assignor: the one in use, None between two generations.
+        client_ids: one per member, sorted.
+    """
+
+    protocol_type: str
+    assignor: str | None
+    client_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What a Stable group knew of a static member before this process joined (KIP-345).
+
+    Args:
+        topics: what the process before asked for.
+        assigned: topics of which somebody in the group, whoever it is, was assigned a partition.
+    """
+
+    topics: frozenset[str]
+    assigned: frozenset[str]
