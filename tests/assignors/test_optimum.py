@@ -187,17 +187,18 @@ def check_nearest(count):
         given = dealt(group, random)
         now, ends = improved(group, given)
         assert now == least_cost(group, "balance, racks, moves")
-        _, kept = improved(settled(group, ends), given)
-        assert kept == ends
+        best = {who: group.partitions.indices_of(sorted(mine)) for who, mine in ends.items()}
+        assert improved(group, best)[1] == ends  # and was not touched
+        assert improved(settled(group, ends), given)[1] == ends
 
 
 def test_equal_subscriptions_get_the_nearest_assignment_and_of_these_the_calmest():
-    check_nearest(30)
+    check_nearest(20)
 
 
 @pytest.mark.slow
 def test_racks_of_equal_subscriptions_are_those_of_the_exact_solver():
-    check_nearest(500)
+    check_nearest(300)
 
 
 def test_a_search_for_racks_cut_short_makes_nothing_worse():
