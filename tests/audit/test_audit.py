@@ -73,6 +73,7 @@ def test_a_killed_member_ends_by_its_last_entry_and_the_note_says_which():
     assert "taken over at b-1.jsonl:" in note
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.integers(0, 2**32), st.integers(0, 60))
 def test_random_good_runs_are_clean(seed: int, steps: int):

@@ -99,12 +99,14 @@ def run_into(target: str, way: str = "plain") -> "subprocess.CompletedProcess[st
     return subprocess.run(words, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["plain", "rich"])
 def test_a_reader_of_the_first_line_ends_a_verb_in_silence(way: str) -> None:
     done = run_into("| head -1", way)
     assert (done.returncode, done.stdout, done.stderr) == (0, "0\n", "")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
 def test_a_full_disk_is_one_line_and_exit_code_one() -> None:
     done = run_into("> /dev/full")

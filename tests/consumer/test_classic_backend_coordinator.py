@@ -190,6 +190,7 @@ async def test_offsets_are_read_although_the_coordinator_answers_badly_at_first(
         assert read == {claim.tp: OffsetAndMetadata(5)}
 
 
+@pytest.mark.slow
 async def test_heartbeats_keep_their_interval_for_a_long_time() -> None:
     async with scene() as on:
         await on.joined()

@@ -100,6 +100,7 @@ class TestReplay(ReplayContract):
         return played
 
 
+@pytest.mark.slow
 def test_the_transcript_does_not_hang_on_the_hashes_of_a_process() -> None:
     found = set()
     for hashes in ("1", "2"):

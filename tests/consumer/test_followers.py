@@ -73,6 +73,7 @@ async def test_without_a_rack_the_leader_is_asked() -> None:
     assert {request.rack_id for request in shelf.fetches} == {""}
 
 
+@pytest.mark.slow
 async def test_the_leader_is_asked_again_when_metadata_would_be_too_old() -> None:
     async with by_hand(shelf_of(), A, **NEAR) as stage:
         await anyio.sleep(130.0)

@@ -60,6 +60,7 @@ def _refused(row: OffsetFetchResponsePartitions) -> OffsetFetchResponsePartition
     )
 
 
+@pytest.mark.slow
 async def test_no_error_for_the_group_resets_a_position() -> None:
     shelf = Shelf(t=1)
     shelf.fill(A, 10)
@@ -112,6 +113,7 @@ async def test_no_error_for_a_partition_resets_its_position() -> None:
         assert not shelf.broker(1).requests(ListOffsetsRequest)
 
 
+@pytest.mark.slow
 async def test_no_error_of_fetch_but_out_of_range_resets_a_position() -> None:
     harmless = [code for code in _ERRORS if code is not ErrorCode.OFFSET_OUT_OF_RANGE]
     shelf = Shelf(t=len(harmless))

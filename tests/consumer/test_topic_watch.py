@@ -128,6 +128,7 @@ def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [each.getMessage() for each in caplog.records if each.name == mine]
 
 
+@pytest.mark.slow
 async def test_a_missing_topic_is_told_once_and_again_after_it_was_there(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

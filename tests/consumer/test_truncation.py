@@ -174,6 +174,7 @@ async def test_a_committed_offset_with_an_epoch_is_validated_before_it_is_fetche
         assert min(row.fetch_offset for f in shelf.fetches for row in f.topics[0].partitions) == 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "code", [ErrorCode.UNKNOWN_LEADER_EPOCH, ErrorCode.FENCED_LEADER_EPOCH, -1]
 )
@@ -366,6 +367,7 @@ async def test_a_leader_older_than_what_was_read_is_not_asked_what_became_of_it(
         assert PositionMove.TRUNCATED not in [move for _, move in moves(stage)]
 
 
+@pytest.mark.slow
 async def test_an_epoch_that_no_leader_ever_had_is_waited_for_a_bounded_time() -> None:
     shelf = shelf_of(0)
     async with by_hand(shelf, A, **SOON) as stage:
