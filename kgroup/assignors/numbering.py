@@ -69,8 +69,8 @@ class PartitionNumbering(Sequence[TopicPartition]):
             return list(partitions.indices)
         if self._places:
             return [at for tp in partitions if (at := self._index(tp)) is not None]
-        if isinstance(partitions, PartitionRuns):
-            return _indices_of_runs(partitions, self._bounds)
+        if isinstance(partitions, PartitionRuns | Numbered):
+            return _indices_of_runs(partitions.runs(), self._bounds)
         bounds, nowhere = self._bounds, NOWHERE
         return [
             span[0] + number
@@ -228,9 +228,11 @@ def _in_order(numbers: Iterable[int]) -> Sequence[int]:
     return tuple(found)
 
 
-def _indices_of_runs(partitions: PartitionRuns, bounds: Mapping[str, tuple[int, int]]) -> list[int]:
+def _indices_of_runs(
+    runs: Iterable[tuple[str, Sequence[int]]], bounds: Mapping[str, tuple[int, int]]
+) -> list[int]:
     indices: list[int] = []
-    for topic, numbers in partitions.runs():
+    for topic, numbers in runs:
         start, count = bounds.get(topic, NOWHERE)
         if len(numbers) == 1:
             if 0 <= numbers[0] < count:
