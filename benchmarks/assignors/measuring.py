@@ -20,7 +20,9 @@ EVENTS = ("fresh", "one leaves")
 WARMING = 20
 """Runs to warm up a client that compiles as it runs, at most."""
 PATIENCE = 1.0
-"""Seconds; the first run of another client is kept when it takes longer."""
+"""Seconds; the run that is to warm up is kept when it takes longer."""
+PATIENCE_COMPILING = 8.0
+"""The same for a client that compiles as it runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +34,7 @@ class Plan:
         rounds: repetitions that are kept, at most.
         budget: seconds for all repetitions of one measurement of one client.
         warm: seconds for which a client that compiles as it runs (Java) is warmed up before each
-            measurement, at least once and at most 20 times. Others are warmed up once, or not
-            at all when that takes longer than a second.
+            measurement, at least once and at most 20 times; others are warmed up once.
         traced: seconds that an assignment may take for its memory to be measured; kgroup's is
             in any case.
     """
@@ -56,7 +57,7 @@ class Cell:
         cpu: the same in CPU seconds of the whole process, its other threads included.
         figures: of the result.
         sent: bytes of all members' assignments.
-        memory: peak bytes of `assign`, and `to_bytes` with encoding; empty when not measured.
+        memory: peak bytes of assigning beyond the input, None when not measured.
     """
 
     scenario: str
@@ -69,7 +70,7 @@ class Cell:
     cpu: list[Sample] = field(default_factory=list)
     figures: Figures | None = None
     sent: int | None = None
-    memory: dict[str, int] = field(default_factory=dict)
+    memory: int | None = None
 
     def document(self) -> dict[str, Any]:
         """Return it for JSON."""
@@ -136,7 +137,7 @@ class Contest:
                     self._attempt(turn, self._repeat)
         for turn in turns:
             if turn.cell.status == "measured":
-                self._attempt(turn, self._trace)
+                self._trace(turn)
 
     def _attempt(self, turn: "_Turn", step: Callable[["_Turn"], None]) -> None:
         cell = turn.cell
@@ -167,13 +168,11 @@ class Contest:
             self._last[worker.client, cell.assignor] = turn.result
 
     def _warm_up(self, turn: "_Turn") -> None:
-        began = time.perf_counter()
-        if not turn.worker.compiles:
-            if sum(turn.run(self._plan.limit)) > PATIENCE:
+        began, compiles = time.perf_counter(), turn.worker.compiles
+        for _ in range(WARMING if compiles else 1):
+            if sum(turn.run(self._plan.limit)) > (PATIENCE_COMPILING if compiles else PATIENCE):
                 turn.keep()
-            return
-        for _ in range(WARMING):
-            turn.run(self._plan.limit)
+                break
             if time.perf_counter() - began > self._plan.warm:
                 break
 
@@ -184,7 +183,10 @@ class Contest:
     def _trace(self, turn: "_Turn") -> None:
         fast = min(assign for _, assign, _ in turn.cell.samples) <= self._plan.traced
         if turn.worker.client == "kgroup" or (turn.worker.client != "Java" and fast):
-            turn.cell.memory = turn.worker.ask("memory")
+            try:
+                turn.cell.memory = turn.worker.ask("memory")["peak"]
+            except (StoppedError, FailedError) as error:
+                self._say(f"  memory is not known: {error}")
 
 
 class _Turn:

@@ -98,7 +98,7 @@ def seconds(cell: Mapping[str, Any] | None, part: str, limit: float) -> str:
 
 def memory(scenario: Mapping[str, Any], cell: Mapping[str, Any] | None) -> str:
     """Return the peak of assigning per partition, beyond the input."""
-    peak = cell["memory"].get("assign") if cell else None
+    peak = cell["memory"] if cell else None
     return "" if peak is None else f"{peak / scenario['partitions']:.0f}"
 
 

@@ -104,15 +104,13 @@ class _Worker:
         return {**answer, "digest": digest, "bytes": size}
 
     def _memory(self) -> dict[str, int]:
-        """Return the peaks of assigning, and of assigning and encoding, beyond the input."""
+        """Return the peak of assigning beyond the input."""
         self._client.read()
         gc.collect()
         tracemalloc.start()
         try:
             self._client.assign()
-            assign = tracemalloc.get_traced_memory()[1]
-            self._client.encode()
-            return {"assign": assign, "to_bytes": tracemalloc.get_traced_memory()[1]}
+            return {"peak": tracemalloc.get_traced_memory()[1]}
         finally:
             tracemalloc.stop()
 
