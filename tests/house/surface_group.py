@@ -152,10 +152,16 @@ GROUP: Final = (
         _YES,
         "`client_rack`; `range`, `sticky` and `cooperative-sticky` heed it",
         (
+            (
+                "real/test_assignors_racks.py",
+                "test_partitions_go_to_members_in_the_racks_of_their_replicas",
+            ),
+            (
+                "real/test_assignors_racks.py",
+                "test_a_leader_notices_replicas_that_move_to_other_racks_and_nothing_less",
+            ),
             ("assignors/test_vectors.py", "test_the_rack_switch_is_where_java_has_it"),
-            ("net/test_metadata.py", "test_racks_of_replicas_come_from_their_brokers"),
         ),
-        unreal="assignors see no broker; their results are compared with recorded ones of Java",
     ),
     Row(
         "Assignors of one's own",
@@ -164,7 +170,11 @@ GROUP: Final = (
         (
             ("real/test_promises.py", "test_an_assignor_of_ones_own_divides_a_group"),
             ("assignors/test_plugin.py", "test_an_assignor_in_fifteen_lines_assigns_by_zone"),
-            ("config/test_plugins.py", "test_an_installed_assignor_is_chosen_by_its_name"),
+            ("real/test_assignors.py", "test_an_installed_assignor_is_chosen_by_its_name"),
+            (
+                "real/test_assignors_of_peers.py",
+                "test_another_clients_assignor_divides_a_group_of_ours",
+            ),
         ),
     ),
     Row(

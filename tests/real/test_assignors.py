@@ -52,6 +52,7 @@ def install(site: Path, name: str, target: str, source: str) -> None:
     (about / "entry_points.txt").write_text(f"[kgroup.assignors]\n{name} = {target}\n")
 
 
+@pytest.mark.parametrize("anyio_backend", ["trio"])
 async def test_an_installed_assignor_is_chosen_by_its_name(
     kafka: RealKafka, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -191,7 +192,7 @@ async def test_an_eager_leader_hands_nothing_over_that_a_cooperative_member_hold
 # -- what travels with an assignment, and rounds that it asks for ------------------------------
 
 
-@CROSSED
+@pytest.mark.parametrize("anyio_backend", ["trio"])
 async def test_what_a_member_leaves_behind_waits_for_its_successor_and_then_for_nobody(
     kafka: RealKafka, tmp_path: Path
 ) -> None:
@@ -236,6 +237,7 @@ async def in_another_round(members: Sequence[Member]) -> None:
     await eventually(is_so, "there is a new generation")
 
 
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_members_say_what_they_can_bear_and_get_as_much(
     kafka: RealKafka, tmp_path: Path
 ) -> None:

@@ -71,6 +71,7 @@ async def many_topics(kafka: RealKafka) -> AsyncIterator[list[str]]:
             await anyio.to_thread.run_sync(remove)
 
 
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_a_leader_that_divides_for_longer_than_a_session_stays_and_reads_on(
     kafka: RealKafka, tmp_path: Path
 ) -> None:

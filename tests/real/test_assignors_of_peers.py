@@ -62,6 +62,7 @@ async def test_another_clients_assignor_divides_a_group_of_ours(
     assert (total.lost, total.duplicated) == (0, 0)
 
 
+@pytest.mark.parametrize("anyio_backend", ["trio"])
 async def test_kafka_pythons_cooperative_assignor_has_only_what_moves_revoked(
     kafka: RealKafka, tmp_path: Path
 ) -> None:

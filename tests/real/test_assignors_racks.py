@@ -76,6 +76,7 @@ async def test_partitions_go_to_members_in_the_racks_of_their_replicas(
         await group.all_read()
 
 
+@pytest.mark.parametrize("anyio_backend", ["trio"])
 async def test_members_without_a_rack_take_what_is_near_to_nobody(
     kafka_cluster: RealKafka, tmp_path: Path
 ) -> None:

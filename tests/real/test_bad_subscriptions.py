@@ -65,6 +65,7 @@ async def all_have_been_given(*raw: Straggler) -> None:
     await eventually(lambda: all(each.given is not None for each in raw), "all are given bytes")
 
 
+@pytest.mark.parametrize("anyio_backend", ["trio"])
 async def test_an_eager_group_gives_nothing_to_who_cannot_be_read_and_goes_on(
     kafka: RealKafka, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -92,6 +93,7 @@ async def test_an_eager_group_gives_nothing_to_who_cannot_be_read_and_goes_on(
     assert (total.lost, total.out_of_order) == (0, 0)
 
 
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_a_cooperative_group_keeps_what_it_has_when_a_newcomer_cannot_be_read(
     kafka: RealKafka, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -114,6 +116,7 @@ async def test_a_cooperative_group_keeps_what_it_has_when_a_newcomer_cannot_be_r
         await group.end()
 
 
+@pytest.mark.parametrize("anyio_backend", ["trio"])
 async def test_what_a_member_had_before_it_became_unreadable_is_held_back_until_it_is_gone(
     kafka: RealKafka, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -155,6 +158,7 @@ def claims(group: Group) -> list[Claim]:
     return sorted(held, key=lambda claim: claim.tp)
 
 
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_a_subscription_of_a_later_version_is_read_as_far_as_it_is_known(
     kafka: RealKafka, tmp_path: Path
 ) -> None:
@@ -197,6 +201,7 @@ async def test_a_member_that_claims_what_it_never_owned_is_given_its_part(
     assert (await group.judged()).total.two_owners == 0
 
 
+@pytest.mark.parametrize("anyio_backend", ["trio"])
 async def test_a_claim_of_a_generation_to_come_holds_partitions_back_until_its_member_is_gone(
     kafka: RealKafka, tmp_path: Path
 ) -> None:
@@ -225,6 +230,7 @@ def all_share(group: Group, *raw: Straggler) -> bool:
     } == {len(owned) // len(parts)}
 
 
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_a_round_that_the_coordinator_cannot_complete_is_told_and_outlived(
     kafka: RealKafka, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

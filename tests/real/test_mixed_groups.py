@@ -61,6 +61,7 @@ async def test_a_java_client_and_two_of_ours_share_a_topic(
     assert [line for line in peer.said if "ERROR" in line or "Exception" in line] == []
 
 
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_a_java_client_changes_over_with_ours(kafka: RealKafka, tmp_path: Path) -> None:
     """KIP-429, in the middle of the second restart: Java still lists both and is eager, ours are
     cooperative already; Java leads, and nobody owns what another one does."""
