@@ -2,7 +2,7 @@ from collections.abc import Callable
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kgroup.audit import ProblemKind, Truth, Verdict, audit_entries
@@ -74,7 +74,6 @@ def test_a_killed_member_ends_by_its_last_entry_and_the_note_says_which():
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(st.integers(0, 2**32), st.integers(0, 60))
 def test_random_good_runs_are_clean(seed: int, steps: int):
     entries = RandomRun(Random(seed)).go(steps)
@@ -84,7 +83,6 @@ def test_random_good_runs_are_clean(seed: int, steps: int):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mutation", MUTATIONS)
-@settings(deadline=None)
 @given(st.integers(0, 2**32), st.integers(0, 60))
 def test_one_mutation_of_a_random_good_run_is_found(mutation: Mutation, seed: int, steps: int):
     random = Random(seed)
