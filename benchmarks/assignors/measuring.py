@@ -112,7 +112,7 @@ class Contest:
         if assignor not in worker.ask("hello")["assignors"]:
             cell.status, cell.note = "absent", "has no such assignor"
         elif self._is_beyond(scenario, assignor, worker.client):
-            cell.status, cell.note = "skipped", "was stopped in a smaller group"
+            cell.status, cell.note = "skipped", "was stopped in a group that is no larger"
         elif name == "one leaves" and known is None:
             cell.status, cell.note = "skipped", "has no result to go on from"
         elif name == "one leaves" and known is not None:
@@ -120,9 +120,13 @@ class Contest:
         return _Turn(scenario, event, worker, cell)
 
     def _is_beyond(self, scenario: Scenario, assignor: str, client: str) -> bool:
-        """Whether the client has been stopped in a group that was smaller, or as large."""
+        """Whether the client has been stopped in a group that was smaller, or as large.
+
+        In both peers the cooperative assignor does what the eager one does, and more.
+        """
         return any(
-            (client, assignor) == (other, of)
+            client == other
+            and assignor.endswith(of)
             and group.work <= scenario.work
             and (group.is_equal or not scenario.is_equal)  # unequal ones say nothing of equal ones
             for other, of, group in self._stopped

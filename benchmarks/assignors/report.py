@@ -5,12 +5,16 @@ shared machine only ever adds to a time.
 Never: leaves out where kgroup is slower.
 """
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from rich.table import Table
 
-__all__ = ["best", "page", "tables"]
+__all__ = ["RESULT", "best", "committed_page", "page", "tables"]
+
+RESULT: Final = Path(__file__).parent.parent / "results" / "assignors.json"
 
 CLIENTS: Final = ("kgroup", "Java", "aiokafka", "kafka-python")
 HEADS: Final = (
@@ -147,6 +151,11 @@ def page(document: Document) -> str:
     slower = losses(found)
     blocks += ["## Where kgroup is slower", _listed(slower) if slower else "Nowhere in this run."]
     return "\n\n".join(blocks) + "\n"
+
+
+def committed_page() -> str:
+    """Return the page about the measurement that is committed."""
+    return page(json.loads(RESULT.read_text(encoding="utf-8")))
 
 
 INTRODUCTION: Final = """\
