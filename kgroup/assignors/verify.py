@@ -6,7 +6,7 @@ KIPs: 429 (nothing is handed over before it was revoked).
 """
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import isfinite
 
 from kgroup.assignors.api import USER_DATA_LIMIT
@@ -40,15 +40,16 @@ def verify(
         protocol: what the members of the group follow.
 
     Raises:
-        AssignorError: it leaves a member out or names a stranger; names a partition that does
-            not exist; gives one twice, to a member that does not subscribe to its topic, or to
-            nobody without saying so; carries user data that is not bytes or too long, or asks for
-            a round that is not in the future; or, with COOPERATIVE, gives away what another member
+        AssignorError: it leaves a member out or names a stranger; gives partitions in something
+            that can be read only once, like a generator; names a partition that does not exist;
+            gives one twice, to a member that does not subscribe to its topic, or to nobody
+            without saying so; carries user data that is not bytes or too long, or asks for a
+            round that is not in the future; or, with COOPERATIVE, gives away what another member
             still holds. It lists the first offences of each kind.
     """
     if not isinstance(assignment, GroupAssignment):
         raise AssignorError(assignor, [f"returned {assignment!r}, not a GroupAssignment"])
-    offences = [*_strangers(group, assignment), *_extras(assignment)]
+    offences = [*_strangers(group, assignment), *_passing(assignment), *_extras(assignment)]
     if not offences:
         given = _in_indices(group, assignment)
         offences = [
@@ -72,6 +73,15 @@ def _strangers(group: GroupSubscription, assignment: GroupAssignment) -> Iterato
     forgotten = sorted(map(repr, members - assignment.partitions.keys()))
     if forgotten:
         yield f"has no entry, not even an empty one, for {_some(forgotten)}"
+
+
+def _passing(assignment: GroupAssignment) -> Iterator[str]:
+    """Check that what is read here is still there when it is written: an iterator is used up."""
+    given: Mapping[str, object] = assignment.partitions  # foreign code made it
+    for member_id, partitions in given.items():
+        if not isinstance(partitions, Collection):
+            kind = type(partitions).__name__
+            yield f"gave {member_id!r} partitions in a {kind}, which is no tuple or list"
 
 
 def _extras(assignment: GroupAssignment) -> Iterator[str]:

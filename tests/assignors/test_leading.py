@@ -208,6 +208,18 @@ def test_rubbish_in_place_of_partitions_is_an_error_with_its_name(rubbish: Any) 
         divided(GroupAssignment({"m": rubbish}))
 
 
+def test_partitions_that_can_be_read_only_once_are_not_sent_as_none_at_all() -> None:
+    """Checked, a generator is used up: written after that, it gives its member nothing."""
+    once: Any = (tp for tp in tps(0, 1, 2, 3))
+    with pytest.raises(AssignorError, match="'outside' gave 'm' partitions in a generator, which"):
+        divided(GroupAssignment({"m": once}))
+
+
+@pytest.mark.parametrize("kind", [tuple, list, set])
+def test_partitions_may_come_in_whatever_can_be_read_again(kind: Any) -> None:
+    divided(GroupAssignment({"m": kind(tps(0, 1, 2, 3))}))
+
+
 def test_user_data_that_no_coordinator_would_keep_is_an_error_with_its_name() -> None:
     too_long = GroupAssignment({"m": tps(0, 1, 2, 3)}, user_data={"m": bytes(USER_DATA_LIMIT + 1)})
     with pytest.raises(AssignorError, match="has 1048577 bytes for 'm'; a member may have 1048576"):
