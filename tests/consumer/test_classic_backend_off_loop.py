@@ -25,11 +25,13 @@ class Gate:
     def __init__(self) -> None:
         self.opened = threading.Event()
         self.threads: list[int] = []
+        self.daemons: list[bool] = []
         self.at_work = 0
         self.most_at_work = 0
 
     def __call__(self, group: GroupSubscription) -> GroupAssignment:
         self.threads.append(threading.get_ident())
+        self.daemons.append(threading.current_thread().daemon)
         self.at_work += 1
         self.most_at_work = max(self.most_at_work, self.at_work)
         try:
@@ -138,3 +140,10 @@ async def test_a_member_is_cancelled_while_its_assignor_works() -> None:
         await member.ends(within=100.0)
         assert member.error is None
         assert gate.at_work == 1
+
+
+async def test_a_process_may_end_while_an_assignor_works() -> None:
+    """One that never returns would keep the process for ever, whatever was closed."""
+    gate = Gate()
+    async with crowd(gate):
+        assert gate.daemons == [True]
