@@ -197,6 +197,16 @@ def test_a_loss_does_not_end_it() -> None:
     assert member.member.trouble is FAILURE
 
 
+def test_a_loss_begins_no_new_count() -> None:
+    member = failing()
+    began = member.member.lead.failing_since
+    generation = member.member.identity.generation
+    assert generation is not None
+    member.on(CommitRejected(Reaction.DROP_GENERATION, generation, 22))
+    assert member.member.snapshot().trouble is FAILURE
+    assert member.member.lead.failing_since == began
+
+
 def test_what_is_not_permitted_goes_before_what_fails() -> None:
     member = lasting()
     generation = member.member.identity.generation
