@@ -70,6 +70,8 @@ class Assignor(Protocol):
     def assign(self, group: GroupSubscription) -> GroupAssignment:
         """Divide the partitions; equal groups must give equal assignments.
 
+        For a large group it is called in a thread of its own, for a small one on the event loop.
+
         Args:
             group: all members and all partitions there are to give.
 

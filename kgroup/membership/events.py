@@ -231,7 +231,7 @@ class AssignorFailed:
 
     Args:
         ticket: of the run.
-        error: why; a `TimeoutError` when the round's time is over.
+        error: why; a `TimeoutError` when metadata did not come in time.
     """
 
     ticket: Ticket

@@ -129,7 +129,7 @@ def hear_assignor(turn: Turn, event: AssignorDone | AssignorFailed) -> Trigger |
         turn.put_round(replace(member.round, watch=None, watched=own))
         return None
     if isinstance(event.error, TimeoutError):
-        # The round's time is over, whoever took it, so the result would be refused anyway.
+        # Metadata of what members own did not come: that says nothing against the assignor.
         turn.effects.append(Tell(Note.ASSIGNING_LATE, str(event.error)))
         return Trigger.RETRY_LATER
     turn.error = event.error

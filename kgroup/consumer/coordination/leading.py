@@ -30,7 +30,7 @@ from kgroup.assignors import (
 from kgroup.consumer.coordination.interest import TopicInterest
 from kgroup.consumer.coordination.looking_back import assigned_counts
 from kgroup.consumer.coordination.off_loop import OffLoop
-from kgroup.errors import GroupError, KGroupError
+from kgroup.errors import AssignorError, GroupError, KGroupError
 from kgroup.membership.events import AssignorDone, AssignorFailed, RunAssignor
 from kgroup.membership.settings import MembershipSettings
 from kgroup.net.cluster import Cluster, ClusterView
@@ -98,11 +98,18 @@ class Leading:
         with anyio.CancelScope() as present:
             self._present = present
             try:
-                with anyio.fail_after(self._settings.rebalance_timeout):
+                with anyio.move_on_after(self._settings.rebalance_timeout):
                     return await self._run(effect)
+                return AssignorFailed(effect.ticket, self._endless(effect))
             except Exception as error:  # noqa: BLE001 - an assignor is foreign code: the round fails
                 return AssignorFailed(effect.ticket, error)
         return AssignorFailed(effect.ticket, TimeoutError("another round has begun"))
+
+    def _endless(self, effect: RunAssignor) -> AssignorError:
+        """Say that a round's time is over; metadata is waited for in a part of it."""
+        limit = self._settings.rebalance_timeout
+        words = f"was not done after {limit:g} s, which is as long as a round waits"
+        return AssignorError(effect.protocol_name, [f"{words} (max_poll_interval)"])
 
     async def _run(self, effect: RunAssignor) -> AssignorDone:
         if effect.unasked:
