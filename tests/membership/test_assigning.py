@@ -218,6 +218,17 @@ def test_what_is_not_permitted_goes_before_what_fails() -> None:
     assert [each.note for each in member.did(Tell)] == [Note.ROUND_FAILED, Note.NOT_PERMITTED]
 
 
+def test_a_failure_does_not_hide_what_was_not_permitted_while_the_assignor_worked() -> None:
+    member = lasting()
+    wait_to_join(member)
+    member.joined(90, leader="m-1")
+    generation = member.member.identity.generation
+    assert generation is not None
+    member.on(CommitRejected(Reaction.UNAUTHORIZED, generation, 30))
+    member.assignor_fails(FAILURE)
+    assert isinstance(raised_by_reads(member), UnauthorizedError)
+
+
 def test_a_member_that_is_out_of_the_group_for_good_shows_no_trouble_that_is_tried_again() -> None:
     member = failing()
     generation = member.member.identity.generation

@@ -229,6 +229,14 @@ def test_an_eager_member_shows_what_it_has_handed_back() -> None:
     assert list(told(member).owned) == []
 
 
+def test_a_cooperative_member_shows_what_it_still_has() -> None:
+    writing = Writing()
+    member = joined(using(writing))
+    member.subscribe("u")
+    member.settle()
+    assert writing.asked[-1] == ((), 1)
+
+
 def test_the_generation_is_the_one_it_was_given_that_in_not_one_that_came_to_nothing() -> None:
     writing = Writing()
     member = joined(settings(assignors=(writing, "range")))
