@@ -58,16 +58,20 @@ def stated_claim(member: Member) -> MemberClaim:
     return MemberClaim(member.owned, member.generation_id)
 
 
-def sticky_claim(member: Member) -> MemberClaim:
+def sticky_claim(member: Member, names: dict[bytes, str] | None = None) -> MemberClaim:
     """Return the claim of an eager sticky member: its user data and nothing else.
 
     The subscription's own list is empty or late: an eager member hands everything back before
     it joins. User data that cannot be read claims nothing.
+
+    Args:
+        member: whose claim.
+        names: topic names read before, by their bytes; more are added.
     """
     if not member.user_data:
         return MemberClaim()
     try:
-        read = decode_sticky_user_data(member.user_data)
+        read = decode_sticky_user_data(member.user_data, names)
     except DecodeError:
         return MemberClaim()
     return MemberClaim(read.partitions, read.generation_id)

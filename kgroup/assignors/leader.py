@@ -109,9 +109,10 @@ def read_members(
             know what it was last given, so nothing can be given to others; the round fails.
     """
     members: list[Member] = []
+    names: dict[bytes, str] = {}
     for entry in joined:
         try:
-            members.append(_read_member(*entry))
+            members.append(_read_member(entry, names))
         except DecodeError as error:
             members.append(_unreadable(entry, error, protocol, sent))
     return tuple(members)
@@ -182,18 +183,21 @@ def encode_group_assignment(
     An entry without partitions is written out too: a coordinator gives a member that the leader
     left out no bytes at all, which some clients cannot read.
     """
+    names: dict[str, bytes] = {}
     return {
         member.member_id: encode_assignment(
             MemberAssignment(
                 assignment.of(member.member_id), assignment.user_data.get(member.member_id)
-            )
+            ),
+            names=names,
         )
         for member in group.members
     }
 
 
-def _read_member(member_id: str, group_instance_id: str | None, metadata: bytes) -> Member:
-    read = decode_subscription(metadata)
+def _read_member(entry: JoinedMember, names: dict[bytes, str]) -> Member:
+    member_id, group_instance_id, metadata = entry
+    read = decode_subscription(metadata, names)
     return Member(
         member_id=member_id,
         group_instance_id=group_instance_id,

@@ -6,6 +6,7 @@ KIPs: 54, 341.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import ClassVar
 
 from kgroup.assignors.assignment import GroupAssignment, assigned
@@ -27,7 +28,7 @@ class StickyAssignor:
 
     def assign(self, group: GroupSubscription) -> GroupAssignment:
         """Divide the partitions."""
-        holdings = settle(group.members, sticky_claim, group.partitions)
+        holdings = settle(group.members, partial(sticky_claim, names={}), group.partitions)
         target = plan_sticky(group, holdings)
         return assigned(target, group.partitions)
 

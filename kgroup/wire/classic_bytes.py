@@ -19,6 +19,7 @@ __all__ = ["ClassicReader", "ClassicWriter", "utf16_order"]
 
 INT16 = struct.Struct(">h")
 INT32 = struct.Struct(">i")
+PAIR = struct.Struct(">ii")
 SMALLEST_STRING = INT16.size
 SMALLEST_ROW = INT16.size + INT32.size
 
@@ -34,11 +35,15 @@ class ClassicReader:
     Args:
         what: name of the structure, for errors.
         data: the whole structure.
+        names: topic names that were read before, by their bytes; more are added. The members of
+            a group name the same topics, so whoever reads them all passes one dictionary, and a
+            name is one string however often it comes. None starts anew.
     """
 
-    def __init__(self, what: str, data: bytes) -> None:
+    def __init__(self, what: str, data: bytes, names: dict[bytes, str] | None = None) -> None:
         self._what = what
         self._data = data
+        self._names: dict[bytes, str] = {} if names is None else names
         self._at = 0
 
     @property
@@ -86,10 +91,10 @@ class ClassicReader:
             raise self._error(f"an array of {count} elements, with {self.left} bytes left")
         return count
 
-    def strings(self) -> list[str]:
-        """Read an array of strings that must not be null."""
+    def names(self) -> list[str]:
+        """Read an array of topic names; none may be null."""
         count = self.count(SMALLEST_STRING)
-        data, at, end = self._data, self._at, len(self._data)
+        data, at, end, known = self._data, self._at, len(self._data), self._names
         found: list[str] = []
         for _ in range(count):
             length = INT16.unpack_from(data, at)[0] if at + INT16.size <= end else -1
@@ -97,7 +102,11 @@ class ClassicReader:
             if length < 0 or stop > end:
                 self._at = at
                 raise self._refusal(self.string)
-            found.append(str(data[at + INT16.size : stop], "utf-8", "replace"))
+            raw = data[at + INT16.size : stop]
+            name = known.get(raw)
+            if name is None:
+                name = known[raw] = str(raw, "utf-8", "replace")
+            found.append(name)
             at = stop
         self._at = at
         return found
@@ -110,7 +119,7 @@ class ClassicReader:
         """
         rows = self.count(SMALLEST_ROW)
         data, at, end = self._data, self._at, len(self._data)
-        int16_at, int32_at = INT16.unpack_from, INT32.unpack_from
+        int16_at, int32_at, known = INT16.unpack_from, INT32.unpack_from, self._names
         found: list[tuple[str, tuple[int, ...]]] = []
         try:
             for _ in range(rows):
@@ -125,7 +134,11 @@ class ClassicReader:
                     if count == 1
                     else struct.unpack_from(f">{count}i", data, numbers_at)
                 )
-                found.append((str(data[name_at:name_end], "utf-8", "replace"), numbers))
+                raw = data[name_at:name_end]
+                name = known.get(raw)
+                if name is None:
+                    name = known[raw] = str(raw, "utf-8", "replace")
+                found.append((name, numbers))
                 at = numbers_at + count * INT32.size
         except struct.error:
             pass  # cut off within a field
@@ -162,10 +175,13 @@ class ClassicWriter:
 
     Args:
         what: name of the structure, for errors.
+        names: topic names that were written before, with their bytes; more are added. Whoever
+            writes for all members of a group passes one dictionary. None starts anew.
     """
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, what: str, names: dict[str, bytes] | None = None) -> None:
         self._what = what
+        self._names: dict[str, bytes] = {} if names is None else names
         self._parts: list[bytes] = []
 
     def int16(self, number: int) -> None:
@@ -178,12 +194,14 @@ class ClassicWriter:
 
     def string(self, text: str) -> None:
         """Write a string of at most 32,767 bytes of UTF-8."""
+        self._parts.append(self._string(text))
+
+    def _string(self, text: str) -> bytes:
         try:
             data = text.encode()
         except UnicodeEncodeError as error:
             raise LocalProtocolError(f"{self._what}: {text!r} is not valid text") from error
-        self.int16(len(data))
-        self._parts.append(data)
+        return self._packed(INT16, len(data)) + data
 
     def nullable_string(self, text: str | None) -> None:
         """Write a string, or null as length -1."""
@@ -206,10 +224,19 @@ class ClassicWriter:
         for topic, numbers in runs_of(partitions):
             rows[topic] = [*rows[topic], *numbers] if topic in rows else numbers
         self.int32(len(rows))
+        known, add, pair = self._names, self._parts.append, PAIR.pack
         for topic, numbers in rows.items():
-            self.string(topic)
+            name = known.get(topic)
+            if name is None:
+                name = known[topic] = self._string(topic)
+            add(name)
+            count = len(numbers)
             try:
-                self._parts.append(struct.pack(f">{len(numbers) + 1}i", len(numbers), *numbers))
+                add(
+                    pair(1, numbers[0])
+                    if count == 1
+                    else struct.pack(f">{count + 1}i", count, *numbers)
+                )
             except struct.error as error:
                 raise LocalProtocolError(
                     f"{self._what}: partitions of {topic!r} are not 32-bit numbers: {error}"
@@ -220,8 +247,11 @@ class ClassicWriter:
         return b"".join(self._parts)
 
     def _pack(self, form: struct.Struct, number: int) -> None:
+        self._parts.append(self._packed(form, number))
+
+    def _packed(self, form: struct.Struct, number: int) -> bytes:
         try:
-            self._parts.append(form.pack(number))
+            return form.pack(number)
         except struct.error as error:
             raise LocalProtocolError(
                 f"{self._what}: {number!r} does not fit {form.size} bytes: {error}"

@@ -102,18 +102,23 @@ def encode_subscription(subscription: MemberSubscription, version: int = NEWEST_
     return writer.done()
 
 
-def decode_subscription(data: bytes) -> MemberSubscription:
+def decode_subscription(data: bytes, names: dict[bytes, str] | None = None) -> MemberSubscription:
     """Read a subscription of any version.
 
     A version 1 that ends before its owned partitions is read as version 0: old Sarama clients
     write it, and failing the round over it would stop the group.
 
+    Args:
+        data: what the member sent.
+        names: topic names read before, by their bytes; more are added. A leader passes one
+            dictionary for all members, so that a name is one string (see `ClassicReader`).
+
     Raises:
         DecodeError: the bytes are cut off, contradict themselves or have a negative version.
     """
-    reader = ClassicReader(SUBSCRIPTION, data)
+    reader = ClassicReader(SUBSCRIPTION, data, names)
     version = _read_version(SUBSCRIPTION, reader)
-    topics = tuple(reader.strings())
+    topics = tuple(reader.names())
     user_data = reader.nullable_bytes()
     if version == 1 and not reader.left:
         version = 0
@@ -130,15 +135,25 @@ def decode_subscription(data: bytes) -> MemberSubscription:
     )
 
 
-def encode_assignment(assignment: MemberAssignment, version: int = NEWEST_VERSION) -> bytes:
+def encode_assignment(
+    assignment: MemberAssignment,
+    version: int = NEWEST_VERSION,
+    names: dict[str, bytes] | None = None,
+) -> bytes:
     """Write an assignment; topics in order of first appearance, partitions in order.
+
+    Args:
+        assignment: of one member.
+        version: 0 to 3; the bytes are the same but for the number.
+        names: topic names written before, with their bytes; more are added. A leader passes one
+            dictionary for all members.
 
     Raises:
         UnsupportedVersionError: the version is not one of ours.
         LocalProtocolError: a name or a number does not fit its field.
     """
     _check_version(ASSIGNMENT, version)
-    writer = ClassicWriter(ASSIGNMENT)
+    writer = ClassicWriter(ASSIGNMENT, names)
     writer.int16(version)
     writer.partitions(assignment.partitions)
     writer.nullable_bytes(assignment.user_data)

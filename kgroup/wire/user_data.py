@@ -58,13 +58,17 @@ def encode_sticky_user_data(
     return writer.done()
 
 
-def decode_sticky_user_data(data: bytes) -> StickyUserData:
+def decode_sticky_user_data(data: bytes, names: dict[bytes, str] | None = None) -> StickyUserData:
     """Read version 1, or version 0 when fewer than four bytes follow the partitions.
+
+    Args:
+        data: of one member.
+        names: topic names read before, by their bytes, see `ClassicReader`.
 
     Raises:
         DecodeError: neither form fits.
     """
-    reader = ClassicReader(STICKY, data)
+    reader = ClassicReader(STICKY, data, names)
     partitions = reader.partitions()
     generation_id = reader.int32() if reader.left >= INT32.size else -1
     return StickyUserData(partitions, generation_id if generation_id >= 0 else None)

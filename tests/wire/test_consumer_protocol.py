@@ -265,3 +265,23 @@ def test_a_row_of_partitions_that_does_not_fit_says_what_is_wrong(row, message):
     blob = bytes.fromhex("0001" + "00000000" + "ffffffff" + "00000001" + row)
     with pytest.raises(DecodeError, match=message):
         decode_subscription(blob)
+
+
+def test_members_read_with_one_dictionary_share_the_strings_of_topic_names():
+    blob = encode_subscription(
+        MemberSubscription(topics=("orders", "bad"), owned=tps([("orders", 0), ("other", 1)]))
+    ).replace(b"bad", b"\xffad")
+    names: dict[bytes, str] = {}
+    one, two = (decode_subscription(blob, names) for _ in range(2))
+    assert one == two == decode_subscription(blob)
+    topics = [[*each.topics, *(tp.topic for tp in each.owned)] for each in (one, two)]
+    assert all(mine is yours for mine, yours in zip(*topics, strict=True))
+    assert topics[0] == ["bad".replace("b", "\ufffd"), "orders", "orders", "other"]
+
+
+@pytest.mark.parametrize("partitions", ["a0", "a0 a1 b7", "b2 a1 b0", ""])
+def test_an_assignment_written_with_one_dictionary_has_the_same_bytes(partitions):
+    assignment = MemberAssignment(tps((name[0], int(name[1:])) for name in partitions.split()))
+    names: dict[str, bytes] = {}
+    written = [encode_assignment(assignment, names=names) for _ in range(2)]
+    assert written == [encode_assignment(assignment)] * 2
