@@ -131,6 +131,7 @@ def test_an_assignment_that_is_not_whole_is_not_sent(given, message, protocol):
         ({"user_data": {"a": "text"}}, "user data for 'a' that is not bytes: 'text'"),
         ({"rejoin_after": 0}, "wants to rejoin after 0, not a positive number"),
         ({"rejoin_after": float("nan")}, "wants to rejoin after nan"),
+        ({"rejoin_after": float("inf")}, "wants to rejoin after inf"),
         ({"rejoin_after": "soon"}, "wants to rejoin after 'soon'"),
     ],
 )
@@ -186,6 +187,17 @@ def test_of_two_claims_in_one_generation_neither_entitles_to_a_partition():
 def test_a_claim_without_a_generation_may_be_the_newest():
     described = two_members(a="t-1", b="t-1", b_generation=None)
     verify(described, WHOLE, assignor="mine", protocol=COOPERATIVE)
+
+
+def test_the_member_that_is_named_is_the_one_whose_claim_stands():
+    members = [
+        member("a", owned="t-0", generation_id=4),
+        member("b", owned="t-0", generation_id=5),
+        member("c"),
+    ]
+    given = GroupAssignment({"a": (), "b": (), "c": tps("t-0")})
+    with pytest.raises(AssignorError, match="t-0 to 'c' while 'b' holds it"):
+        verify(group(members, t=1), given, assignor="mine", protocol=COOPERATIVE)
 
 
 def test_an_eager_assignment_may_hand_over_at_once():

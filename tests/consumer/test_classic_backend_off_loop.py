@@ -10,6 +10,7 @@ import pytest
 from kgroup.assignors import BUILT_IN, GroupAssignment, GroupSubscription
 from kgroup.errors import AssignorError
 from kgroup.types import Leave, MemberState
+from kgroup.wire.consumer_protocol import MemberSubscription, encode_subscription
 from kgroup.wire.messages import HeartbeatRequest, JoinGroupRequest, SyncGroupRequest
 from tests.consumer.foreign import Foreign, led_by, raises
 from tests.consumer.stage import Member, Scene, scene
@@ -78,6 +79,28 @@ async def test_a_small_group_is_assigned_on_the_loop() -> None:
     async with scene() as on:
         await on.joined(led_by(Foreign(gate)))
         assert gate.threads == [threading.get_ident()]
+
+
+async def threads_of(on: Scene) -> list[int]:
+    """Return in which threads a leader's assignor was asked until the group is stable."""
+    gate = Gate()
+    gate.opened.set()
+    member = await on.member(led_by(Foreign(gate), **PATIENT))
+    await member.reaches(MemberState.STABLE, within=1e5)
+    return gate.threads
+
+
+async def test_many_partitions_leave_the_loop_however_few_members_there_are() -> None:
+    async with scene(count=3000) as on:
+        assert threading.get_ident() not in await threads_of(on)
+
+
+async def test_long_subscriptions_leave_the_loop_however_few_partitions_there_are() -> None:
+    async with scene() as on:
+        on.group.add_phantom("talks", "t", assignor="foreign")
+        asked = MemberSubscription(topics=("t",), user_data=bytes(20_000))
+        on.group.members["talks"].told = encode_subscription(asked)
+        assert threading.get_ident() not in await threads_of(on)
 
 
 async def test_an_error_in_the_thread_is_the_error_of_the_round() -> None:
