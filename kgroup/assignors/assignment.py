@@ -28,7 +28,7 @@ class GroupAssignment:
         user_data: member id -> bytes that travel with its partitions. The member sends them
             back in its next subscription, unless the assignor encodes user data of its own.
         rejoin_after: seconds after which the leader begins another round by itself, None for
-            never; what is withheld for a time is given then.
+            never; less than one counts as one. What is withheld for a time is given then.
     """
 
     partitions: Mapping[str, Sequence[TopicPartition]]

@@ -6,7 +6,7 @@ Never: assigns; asks for metadata (it says which topics are needed).
 KIPs: 54, 345 (the instance id comes from the coordinator, not from the blob), 429.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Self
@@ -17,7 +17,7 @@ from kgroup.assignors.group import GroupSubscription
 from kgroup.assignors.member import Member, TopicsMetadata
 from kgroup.assignors.verify import verify
 from kgroup.errors import AssignmentError, AssignorError, DecodeError
-from kgroup.types import RebalanceProtocol
+from kgroup.types import RebalanceProtocol, TopicPartition
 from kgroup.wire.consumer_protocol import (
     MemberAssignment,
     decode_assignment,
@@ -64,6 +64,7 @@ class SentAssignment:
         members: Iterable[Member],
         assignments: Mapping[str, bytes],
         before: Self | None,
+        withheld: Collection[TopicPartition] = (),
     ) -> Self:
         """Return what a leader has to remember of the assignment it is about to send.
 
@@ -71,16 +72,21 @@ class SentAssignment:
         is withheld; 3. another round begins before it has handed t-0 back. Nobody can read what
         it holds by then, so it is taken to hold what it held before, until it leaves.
 
+        Likewise: 1. a member holds t-0; 2. t-0 is withheld for another one; 3. the member never
+        hears of it and joins again, unreadable by then. It may hold t-0 still.
+
         Args:
             generation_id: the round.
             members: of the round.
             assignments: member id -> encoded assignment.
             before: what was remembered until now.
+            withheld: partitions that nobody is given in this round.
         """
         given = {}
         for member in members:
             key = _key(member.member_id, member.group_instance_id)
-            given[key] = assignments[member.member_id]
+            leaving = [tp for tp in member.owned if tp in withheld] if withheld else []
+            given[key] = _with_more(assignments[member.member_id], leaving)
             if member.unreadable is not None:
                 given[key] = b"" if before is None else before.given.get(key, b"")
         return cls(generation_id, MappingProxyType(given))
@@ -235,6 +241,14 @@ def _unreadable(
         generation_id=None if sent is None or not held.partitions else sent.generation_id,
         unreadable=str(error),
     )
+
+
+def _with_more(assignment: bytes, partitions: Sequence[TopicPartition]) -> bytes:
+    """Return an encoded assignment with some more partitions."""
+    if not partitions:
+        return assignment
+    read = decode_assignment(assignment)
+    return encode_assignment(MemberAssignment((*read.partitions, *partitions), read.user_data))
 
 
 def _key(member_id: str, group_instance_id: str | None) -> tuple[bool, str]:

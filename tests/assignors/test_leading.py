@@ -1,5 +1,6 @@
 """The leader's pure part: members that cannot be read, what is remembered, assignors that fail."""
 
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -81,6 +82,15 @@ def test_an_instance_id_is_not_taken_for_a_member_id() -> None:
     known = sent(member("x", "a"), member("a"), x=given(1), a=given(2))
     assert tuple(known.of_member("a", None).partitions) == tps(2)
     assert tuple(known.of_member("other", "a").partitions) == tps(1)
+
+
+def test_what_is_withheld_from_its_owner_is_remembered_until_the_next_round() -> None:
+    """It may never hear that it is to hand it back, and be unreadable when it joins again."""
+    owner = replace(member("a"), owned=tps(1, 2))
+    everyone = {"a": given(1), "b": given()}
+    known = SentAssignment.of(7, [owner, member("b")], everyone, None, tps(2, 3))
+    assert tuple(known.of_member("a", None).partitions) == tps(1, 2)
+    assert tuple(known.of_member("b", None).partitions) == ()
 
 
 def test_a_member_nobody_can_read_is_remembered_as_it_was_before() -> None:

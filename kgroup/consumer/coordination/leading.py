@@ -133,7 +133,12 @@ class Leading:
             group = GroupSubscription(read.members, _metadata(view, read.wanted), now)
             assignment = divide(assignor, group, protocol)
             encoded = encode_group_assignment(group, assignment)
-            return assignment, encoded, _remembered(effect, protocol, group, encoded)
+            sent = None  # eager members hold nothing when they join, so nothing of theirs
+            if protocol is RebalanceProtocol.COOPERATIVE:
+                sent = SentAssignment.of(
+                    effect.generation_id, group.members, encoded, effect.sent, assignment.withheld
+                )
+            return assignment, encoded, sent
 
         assignment, encoded, sent = await self._compute(work, many=many)
         return AssignorDone(
@@ -235,18 +240,6 @@ def _read(effect: RunAssignor, protocol: RebalanceProtocol) -> _Readings:
     wanted = subscribed_topics(members)
     owned = frozenset(topic for member in members for topic, _ in runs_of(member.owned))
     return _Readings(members, wanted, owned & wanted)
-
-
-def _remembered(
-    effect: RunAssignor,
-    protocol: RebalanceProtocol,
-    group: GroupSubscription,
-    encoded: Mapping[str, bytes],
-) -> SentAssignment | None:
-    """Return what to remember: eager members hold nothing when they join, so nothing of theirs."""
-    if protocol is RebalanceProtocol.EAGER:
-        return None
-    return SentAssignment.of(effect.generation_id, group.members, encoded, effect.sent)
 
 
 def _joined(effect: RunAssignor) -> list[tuple[str, str | None, bytes]]:
