@@ -68,7 +68,7 @@ def _nothing_in_common(settings: MembershipSettings, in_use: GroupInUse | None) 
     members = _listed(in_use.client_ids)
     if in_use.assignor is None or in_use.assignor in offered:
         return f"{lacking}: {members}; set assignors so that one name is in every member's list"
-    both = [*offered, in_use.assignor]
+    both = [in_use.assignor, *offered]  # the old one first: the group keeps it until it is dropped
     return (
         f"{lacking}; {in_use.assignor!r} is in use by {members}. Add it to this one's assignors. "
         f"To change over a running group, restart its members one by one with {both}, and when all "

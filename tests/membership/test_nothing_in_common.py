@@ -30,7 +30,7 @@ def test_both_sides_and_the_two_restarts_are_named() -> None:
     assert "group 'g'" in text
     assert "which offers ['cooperative-sticky']" in text
     assert "'range' is in use by 2 members (client ids: a, b)" in text
-    assert "one by one with ['cooperative-sticky', 'range']" in text
+    assert "one by one with ['range', 'cooperative-sticky']" in text  # the old one first
     assert "one by one with ['cooperative-sticky']" in text
 
 

@@ -83,18 +83,20 @@ async def judged(group: Group, gone: list[Member]) -> Verdict:
 
 
 @pytest.mark.parametrize(
-    ("kafka", "eager", "anyio_backend"),
+    ("kafka", "eager", "old_first", "anyio_backend"),
     [
-        ("4.3.1", "range", "asyncio"),
-        ("3.9.1", "sticky", "trio"),
-        ("4.3.1", "roundrobin", "trio"),
+        ("4.3.1", "range", True, "asyncio"),
+        ("3.9.1", "sticky", True, "trio"),
+        ("4.3.1", "roundrobin", False, "trio"),
     ],
     indirect=["kafka"],
 )
 async def test_a_group_goes_from_eager_to_cooperative_while_records_flow(
-    kafka: RealKafka, tmp_path: Path, eager: str
+    kafka: RealKafka, tmp_path: Path, eager: str, old_first: bool
 ) -> None:
     """KIP-429: the first restart offers both assignors and stays eager, the second drops the old.
+
+    With the old one first, as is advised, the group goes on with it until a member drops it.
 
     Who commits in `on_revoked` gets each record once; nothing is lost, and no partition stands
     still for longer than one round takes.
@@ -107,8 +109,9 @@ async def test_a_group_goes_from_eager_to_cooperative_while_records_flow(
                 await enter(group, label, eager)
             await group.settled(2, 2, 2)
             gone += group.members
+            both = (eager, COOPERATIVE) if old_first else (COOPERATIVE, eager)
             # As soon as all offer both, all vote for the one they name first.
-            assert await bounce(group, 1, COOPERATIVE, eager) == [eager, eager, COOPERATIVE]
+            assert await bounce(group, 1, *both) == [eager, eager, both[0]]
             gone += group.members
             assert await bounce(group, 2, COOPERATIVE) == [COOPERATIVE] * 3
             await only_what_moves_is_revoked(group)
@@ -146,7 +149,7 @@ async def test_static_members_change_over_with_a_single_round(
             first = group.members[0].generation_id
             assert first is not None
             gone += group.members
-            assert await bounce_static(group, 1, COOPERATIVE, "range") == [first, first, first + 1]
+            assert await bounce_static(group, 1, "range", COOPERATIVE) == [first] * 3
             gone += group.members
             assert await bounce_static(group, 2, COOPERATIVE) == [first + 1] * 3
             assert await assignor_in_use(group) == COOPERATIVE
@@ -192,7 +195,7 @@ async def test_a_newcomer_without_a_common_assignor_is_told_and_nothing_else_hap
         assert f"group {group.name!r}" in text
         assert f"which offers ['{COOPERATIVE}']" in text
         assert "'range' is in use by 2 members (client ids: worker-1, worker-2)" in text
-        assert f"with ['{COOPERATIVE}', 'range']" in text
+        assert f"with ['range', '{COOPERATIVE}']" in text
         await ground.fill(20)
         await group.all_read()
         await anyio.sleep(1.0)
