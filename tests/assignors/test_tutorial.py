@@ -1,6 +1,7 @@
 """The pages for authors: every block of them is run."""
 
 import re
+import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -80,6 +81,28 @@ def test_the_programs_of_the_tutorial_are_typed(tmp_path):
     program = tmp_path / "tutorial.py"
     program.write_text("\n\n".join(blocks(PAGE, "python")), encoding="utf-8")
     assert not mypy([program])
+
+
+@pytest.mark.slow
+def test_the_project_of_the_tutorial_can_be_installed_with_its_test_beside_it(tmp_path):
+    (test,), (project,) = blocks(PAGE, "py"), blocks(PAGE, "toml")
+    (tmp_path / "kgroup_zone.py").write_text(blocks(PAGE, "python")[0], encoding="utf-8")
+    (tmp_path / "test_kgroup_zone.py").write_text(test, encoding="utf-8")
+    (tmp_path / "pyproject.toml").write_text(project, encoding="utf-8")
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+    alone = ["--no-deps", "--no-index", "--no-build-isolation", "--target", "there", "."]
+    ended = subprocess.run([*pip, *alone], cwd=tmp_path, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+    assert {each.name for each in (tmp_path / "there").glob("*.py")} == {"kgroup_zone.py"}
+    (entries,) = (tmp_path / "there").glob("*.dist-info/entry_points.txt")
+    assert "zone = kgroup_zone:ZoneAssignor" in entries.read_text(encoding="utf-8")
+
+
+def test_the_test_file_of_the_tutorial_makes_a_test_of_each_promise(installed):
+    names: dict[str, Any] = {}
+    (test,) = blocks(PAGE, "py")
+    exec(test, names)
+    assert len([name for name in dir(names["TestZone"]) if name.startswith("test_")]) > 10
 
 
 def test_the_project_of_the_tutorial_is_found_by_its_name(installed):
