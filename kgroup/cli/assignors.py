@@ -5,13 +5,16 @@ Never: changes a group: a live one is only asked about.
 """
 
 import json
+import re
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import repeat
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Final
 
 import typer
@@ -43,7 +46,8 @@ from kgroup.cli.assignors_shown import (
     simulation_tables,
 )
 from kgroup.cli.connecting import Common, perform
-from kgroup.cli.tables import Cell, make_table, screen
+from kgroup.cli.formats import on_one_line
+from kgroup.cli.tables import Cell, make_table, print_whole, screen
 from kgroup.cli.verbs import one_of
 from kgroup.config.plugins import found_assignors
 from kgroup.errors import ArgumentError, AssignmentError
@@ -51,6 +55,11 @@ from kgroup.errors import ArgumentError, AssignmentError
 __all__ = ["Listing", "Simulation", "listing", "run_all", "scenario_of", "simulate"]
 
 _STANDARD_INPUT: Final = "-"
+_EVENT: Final = re.compile(r"events\[(\d+)\]\.(\w+)")
+"""How an event that does not fit is named: its place among all events, and what is wrong."""
+_OPTIONS: Final[Mapping[type[Event], str]] = MappingProxyType(
+    {Join: "--join", Leave: "--leave", Grow: "--grow"}
+)
 
 Tell = Callable[[str], None]
 """Is told what is being played."""
@@ -148,12 +157,13 @@ class Simulation:
 
 def listing(asked: Listing) -> None:
     """List the assignors that can be chosen by name; exit code 1 when one of them is broken."""
-    found = found_assignors()
+    with redirect_stdout(sys.stderr):  # what a plug-in prints is no part of the answer
+        found = found_assignors()
     if asked.as_json:
         print(json.dumps([_found_json(each) for each in found], indent=2))
     else:
         columns = ("assignor", "protocols", "from", "")
-        screen().print(make_table(columns, [_found_row(each) for each in found]))
+        print_whole(make_table(columns, [_found_row(each) for each in found]))
     if any(each.problem for each in found):
         raise typer.Exit(1)
 
@@ -187,33 +197,47 @@ def simulate(asked: Simulation, common: Common) -> None:
 
     kgroup assignors simulate --group group.json --leave m-3 --assignor my_pkg.zones:ZoneAssignor
     """
-    assignors = load_assignors(asked.assignors or ())
-    scenario = scenario_of(asked, common)
+    with redirect_stdout(sys.stderr):  # what an assignor prints is no part of the answer
+        assignors = load_assignors(asked.assignors or ())
+        scenario = scenario_of(asked, common)
+        runs = _watched(scenario, assignors, asked)
     shown = Shown(owners=asked.show_assignment, time=asked.time)
-    console = screen(stderr=True)
-    if console.is_terminal:
-        with console.status("") as status:
-            # As a text: a name of somebody's own is not read as markup.
-            runs = run_all(scenario, assignors, asked, lambda text: status.update(Text(text)))
-    else:
-        runs = run_all(scenario, assignors, asked, lambda _: None)
     if common.as_json:
         print(json.dumps(simulation_json(scenario, runs, shown), indent=2))
     else:
-        screen().print(simulation_tables(scenario, runs, shown))
+        wide, narrow = (
+            simulation_tables(scenario, runs, shown, stacked=stacked) for stacked in (False, True)
+        )
+        print_whole(wide, narrow)
         if screen().is_terminal:
             screen().print(LEGEND, style="dim")
     if asked.live is not None:
-        console.print(f"group {asked.live} was only asked about, nothing was changed", markup=False)
+        told = f"group {asked.live} was only asked about, nothing was changed"
+        screen(stderr=True).print(told, markup=False)
     if any(run.error for run in runs):
         raise typer.Exit(1)
+
+
+def _watched(
+    scenario: Scenario, assignors: Mapping[str, Assignor], asked: Simulation
+) -> tuple[Run, ...]:
+    """Play, and show on a terminal how far it is."""
+    console = screen(stderr=True)
+    if not console.is_terminal:
+        return run_all(scenario, assignors, asked, lambda _: None)
+    with console.status("") as status:
+        # As a text on one line: a name of somebody's own is neither markup nor obeyed.
+        return run_all(
+            scenario, assignors, asked, lambda text: status.update(Text(on_one_line(text)))
+        )
 
 
 def scenario_of(asked: Simulation, common: Common) -> Scenario:
     """Return the group that is meant, with all its events.
 
     Raises:
-        ArgumentError: not exactly one group is named, or a description of it cannot be used.
+        ArgumentError: not exactly one group is named, a description of it cannot be used, or an
+            event does not fit.
         BrokerError, IllegalStateError, TimeoutError: see `describe_live`.
     """
     ways = {"--group": asked.group, "--live": asked.live, "--example": asked.example}
@@ -225,7 +249,33 @@ def scenario_of(asked: Simulation, common: Common) -> Scenario:
     given = () if asked.events is None else _events_of(asked.events)
     options = _events_of_options(asked)
     scenario = _described(asked, common)
-    return replace(scenario, events=(*scenario.events, *given, *options))
+    origins = (
+        *(f"{_called(asked.group)}: events[{at}]" for at in range(len(scenario.events))),
+        *(f"{_called(asked.events)}: [{at}]" for at in range(len(given))),
+        *(_OPTIONS[type(event)] for event in options),
+    )
+    whole = replace(scenario, events=(*scenario.events, *given, *options))
+    try:
+        play(whole, Optimum())  # looks at all events before the first is played
+    except ArgumentError as error:
+        raise ArgumentError(_origin(error.argument, origins), error.value, error.expected) from None
+    return whole
+
+
+def _origin(argument: str, origins: Sequence[str]) -> str:
+    """Return where an event that does not fit stands: in which file, or in which option."""
+    found = _EVENT.fullmatch(argument)
+    if found is None:
+        return argument
+    origin, part = origins[int(found[1])], found[2]
+    if not origin.startswith("--"):
+        return f"{origin}.{part}"
+    return "--topic" if part == "topics" else origin
+
+
+def _called(path: str | None) -> str:
+    """Return what a document is called in errors."""
+    return "standard input" if path == _STANDARD_INPUT else str(path)
 
 
 def run_all(
@@ -273,7 +323,7 @@ def _described(asked: Simulation, common: Common) -> Scenario:
             raise ArgumentError("--example", asked.example, f"one of {', '.join(EXAMPLES)}")
         return EXAMPLES[asked.example]
     if asked.group is not None:
-        return read_scenario(_read("--group", asked.group), source=asked.group)
+        return read_scenario(_read("--group", asked.group), source=_called(asked.group))
     group_id = asked.live or ""
     if not group_id:
         raise ArgumentError("--live", group_id, "the name of a group")
@@ -281,7 +331,7 @@ def _described(asked: Simulation, common: Common) -> Scenario:
 
 
 def _events_of(path: str) -> tuple[Event, ...]:
-    return read_events(_read("--events", path), source=path)
+    return read_events(_read("--events", path), source=_called(path))
 
 
 def _read(option: str, path: str) -> bytes:
@@ -304,6 +354,6 @@ def _events_of_options(asked: Simulation) -> Sequence[Event]:
 
 def _growth(text: str) -> Grow:
     topic, _, count = text.rpartition("=")
-    if not topic or not count.isascii() or not count.isdigit():
+    if not topic or not re.fullmatch(r"[0-9]{1,12}", count):
         raise ArgumentError("--grow", text, "TOPIC=N, N being how many partitions it has then")
     return Grow(topic, int(count))

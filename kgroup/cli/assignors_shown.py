@@ -4,7 +4,7 @@ Decides: what a person sees of each outcome, and the document that programs get.
 Never: plays anything.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -19,6 +19,7 @@ from kgroup.assignors.simulator import (
     outcome_document,
     scenario_document,
 )
+from kgroup.cli.formats import on_one_line
 from kgroup.cli.groups import partitions_in_words
 from kgroup.cli.tables import Cell, make_table
 
@@ -68,8 +69,17 @@ class Shown:
     time: bool = True
 
 
-def simulation_tables(scenario: Scenario, runs: Sequence[Run], shown: Shown) -> Group:
-    """Return what a person sees; a column in which there is nothing to tell is left out."""
+def simulation_tables(
+    scenario: Scenario, runs: Sequence[Run], shown: Shown, *, stacked: bool = False
+) -> Group:
+    """Return what a person sees; a column in which there is nothing to tell is left out.
+
+    Args:
+        scenario: what was played.
+        runs: by each assignor.
+        shown: what is shown of them.
+        stacked: whether an event has a line of its own, where there is little room.
+    """
     outcomes = [outcome for run in runs for outcome in run.outcomes]
     left_out = {
         "time" if not shown.time else "",
@@ -77,11 +87,12 @@ def simulation_tables(scenario: Scenario, runs: Sequence[Run], shown: Shown) -> 
         "unowned" if not any(outcome.unowned for outcome in outcomes) else "",
     }
     columns = [name for name in _COLUMNS if name not in left_out]
-    table = make_table(("event", "assignor", *columns, ""), _rows(runs, columns))
+    heads, rows = ("event", "assignor", *columns, ""), _rows(runs, columns)
+    table = make_table(heads[1:], _stacked(rows)) if stacked else make_table(heads, rows)
     parts: list[RenderableType] = [Text(_title(scenario), style="bold"), table]
     if shown.owners:
-        heads = ("event", "assignor", "member", "owns")
-        parts += [Text(), make_table(heads, _owner_rows(runs))]
+        owners = ("event", "assignor", "member", "owns")
+        parts += [Text(), make_table(owners, _owner_rows(runs))]
     return Group(*parts)
 
 
@@ -103,19 +114,30 @@ def _title(scenario: Scenario) -> str:
 
 def _rows(runs: Sequence[Run], columns: Sequence[str]) -> Iterator[tuple[Cell, ...]]:
     for at in range(max(_length(run) for run in runs)):
-        told: str | None = None
+        event = next(
+            (in_words(run.outcomes[at].event) for run in runs if at < len(run.outcomes)), ""
+        )
         for run in runs:
             if at < len(run.outcomes):
-                event = in_words(run.outcomes[at].event)
                 cells = _cells(run.outcomes[at], own=run.label != OPTIMUM)
-                told, first = event, event if event != told else ""
-                yield (first, run.label, *(cells[name] for name in columns), "")
+                yield (event, run.label, *(cells[name] for name in columns), "")
             elif at == len(run.outcomes) and run.error is not None:
-                yield ("", run.label, *("" for _ in columns), Text(str(run.error), style="red"))
+                problem = Text(on_one_line(str(run.error)), style="red")
+                yield (event, run.label, *("" for _ in columns), problem)
+            else:
+                continue
+            event = ""
 
 
 def _length(run: Run) -> int:
     return len(run.outcomes) + (run.error is not None)
+
+
+def _stacked(rows: Iterable[tuple[Cell, ...]]) -> Iterator[tuple[Cell, ...]]:
+    for event, label, *cells in rows:
+        if event:
+            yield (event, *("" for _ in cells))
+        yield (f"  {label}", *cells)
 
 
 def _cells(outcome: Outcome, *, own: bool) -> dict[str, Cell]:

@@ -12,7 +12,7 @@ import re
 from enum import StrEnum
 from typing import Any, Final, NoReturn, assert_never
 
-__all__ = ["Format", "as_line", "as_value"]
+__all__ = ["Format", "as_line", "as_value", "on_one_line"]
 
 _DEEPEST: Final = 200
 """Levels of JSON that are shown as JSON; what is deeper is shown as text."""
@@ -41,7 +41,12 @@ def as_line(data: bytes | None, form: Format) -> bytes:
         return data
     shown, _ = as_value(data, form)
     text = shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False)
-    return _CONTROL.sub(_escaped, text).encode("utf-8", "backslashreplace")
+    return on_one_line(text).encode("utf-8", "backslashreplace")
+
+
+def on_one_line(text: str) -> str:
+    """Return a text with what could play with a terminal, or ends a line, escaped."""
+    return _CONTROL.sub(_escaped, text)
 
 
 def as_value(data: bytes | None, form: Format) -> tuple[Any, bool]:

@@ -1,18 +1,21 @@
 """How answers look on a screen: plain tables, numbers to the right, no frames.
 
-Decides: that names are shown as they are, never read as markup, and that a pipe gets whole lines
-however narrow a screen would be.
+Decides: that names are shown as they are, never read as markup and never obeyed by a terminal;
+and that a pipe gets whole lines however narrow a screen would be.
 Never: decides what is shown.
 """
 
 from collections.abc import Iterable, Sequence
 from typing import Final, TypeAlias
 
-from rich.console import Console
+from rich.console import Console, RenderableType
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["Cell", "make_table", "screen"]
+from kgroup.cli.formats import on_one_line
+
+__all__ = ["Cell", "make_table", "print_whole", "screen"]
 
 Cell: TypeAlias = str | int | float | Text | None
 """What stands in a table; None is shown as a dash."""
@@ -35,6 +38,20 @@ def screen(*, stderr: bool = False) -> Console:
     return console
 
 
+def print_whole(wide: RenderableType, narrow: RenderableType | None = None) -> None:
+    """Print tables of which no cell may be cut off; a terminal wraps what it has no room for.
+
+    Args:
+        wide: what is printed where there is room for it.
+        narrow: what is printed where there is not; None for the same.
+    """
+    console = screen()
+    room, whole = console.width, console.options.update(width=_PIPE_WIDTH)
+    fits = Measurement.get(console, whole, wide).maximum <= room
+    console.width = _PIPE_WIDTH
+    console.print(wide if fits or narrow is None else narrow)
+
+
 def make_table(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Table:
     """Return a table; a column whose first known cell is a number is set to the right.
 
@@ -45,7 +62,7 @@ def make_table(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Table:
         columns, lines = columns[:-1], [line[:-1] for line in lines]
     table = Table(box=None, pad_edge=False, header_style="bold")
     for index, name in enumerate(columns):
-        known = next((line[index] for line in lines if line[index] is not None), None)
+        known = next((line[index] for line in lines if line[index] not in (None, "")), None)
         number = isinstance(known, int | float)
         table.add_column(Text(name), justify="right" if number else "left", no_wrap=True)
     for line in lines:
@@ -64,4 +81,4 @@ def _shown(cell: Cell) -> Text:
         case int():
             return Text(str(cell))
         case str():
-            return Text(cell)
+            return Text(on_one_line(cell))

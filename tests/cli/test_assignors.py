@@ -145,6 +145,35 @@ def test_the_json_of_a_simulation_can_be_simulated_again(capsys: Shown, tmp_path
     assert "rounds" not in first["runs"][-1]["outcomes"][0]
 
 
+def test_on_a_narrow_terminal_an_event_has_a_line_of_its_own_and_nothing_is_cut_off(
+    capsys: Shown, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    words = ["assignors", "simulate", "--example", "racks", "--assignor", "cooperative-sticky"]
+    for columns in ("80", "40"):
+        monkeypatch.setenv("COLUMNS", columns)
+        assert main(words) == 0
+        rows = re.sub(r"\x1b\[[0-9;?]*\w", "", capsys.readouterr().out).splitlines()
+        assert rows[2].split() == ["start"]
+        assert rows[3].split()[:7] == ["cooperative-sticky", "10-10", *"000", "60/60", "1"]
+        assert not any("…" in row for row in rows)
+    monkeypatch.setenv("COLUMNS", "120")
+    assert main(words) == 0
+    rows = re.sub(r"\x1b\[[0-9;?]*\w", "", capsys.readouterr().out).splitlines()
+    assert rows[2].split()[:2] == ["start", "cooperative-sticky"]
+
+
+def test_a_name_cannot_play_with_the_terminal(capsys: Shown, tmp_path: Path) -> None:
+    path = tmp_path / "group.json"
+    member = {"member_id": "a\x1b[31m\nb", "topics": ["t"]}
+    path.write_text(json.dumps({"topics": {"t": 1}, "members": [member]}))
+    words = ["assignors", "simulate", "--group", str(path), "--show-assignment"]
+    assert main([*words, "--leave", "a\x1b[31m\nb"]) == 0
+    shown = capsys.readouterr().out
+    assert "\x1b" not in shown
+    assert "leave a\\u001b[31m\\nb" in shown
+
+
 # -- groups and events -------------------------------------------------------------------------
 
 
@@ -196,10 +225,13 @@ def test_the_protocol_can_be_chosen(capsys: Shown) -> None:
         (["--group", "-", "--events", "-"], "a file, since stdin is read for --group"),
         (["--example", "swaps", "--grow", "orders"], "--grow: got 'orders', expected TOPIC=N"),
         (["--example", "swaps", "--grow", "orders=-1"], "--grow: got 'orders=-1'"),
-        (["--example", "swaps", "--grow", "orders=8"], "events[3].to: got 8"),
-        (["--example", "swaps", "--leave", "m9"], "events[3].leave: got 'm9'"),
+        (["--example", "swaps", "--grow", "orders=8"], "--grow: got 8, expected more than 8"),
+        (["--example", "swaps", "--grow", f"orders={'9' * 5000}"], "--grow: got 'orders=99"),
+        (["--example", "swaps", "--leave", "m9"], "--leave: got 'm9', expected a member that is"),
+        (["--example", "swaps", "--events", "late.json"], "late.json: [1].leave: got 'm9'"),
+        (["--group", "late-too.json"], "late-too.json: events[0].leave: got 'm9', expected"),
         (["--example", "swaps", "--topic", "orders"], "--topic: got ['orders'], expected --join"),
-        (["--example", "unequal", "--join", "1"], "events[5].topics: got None"),
+        (["--example", "unequal", "--join", "1"], "--topic: got None, expected"),
         (["--example", "swaps", "--assignor", "rnage"], "did you mean 'range'?"),
         (["--example", "swaps", "--assignor", "hoarders:"], "expected the name of an assignor, or"),
         (["--example", "swaps", "--assignor", "none.such:A"], "No module named 'none'"),
@@ -217,6 +249,8 @@ def test_a_wrong_use_names_the_option_the_value_and_the_way_out(
     words: list[str], way_out: str, capsys: Shown
 ) -> None:
     Path("bad.json").write_text('{"topics": {"t": -1}}')
+    Path("late.json").write_text('[{"leave": "m4"}, {"leave": "m9"}]')
+    Path("late-too.json").write_text('{"topics": {}, "events": [{"leave": "m9"}]}')
     shown = " ".join(refused(words, capsys).replace("│", " ").split())
     assert way_out in shown
 
@@ -242,6 +276,24 @@ def test_a_module_beside_which_the_command_runs_can_be_named(word: str, capsys: 
     assert [len(run["outcomes"]) for run in found] == [2, 4, 4]
 
 
+def test_what_an_assignor_prints_is_no_part_of_the_answer(capsys: Shown) -> None:
+    Path("talkers.py").write_text(
+        "from kgroup.assignors import BUILT_IN\nprint('loaded')\n"
+        "class Talker(type(BUILT_IN['range'])):\n    name = 'talker'\n"
+        "    def assign(self, group):\n        print('asked')\n        return super().assign(group)"
+    )
+    assert (
+        main(["assignors", "simulate", "--example", "swaps", "--assignor", "talkers:Talker"]) == 0
+    )
+    shown = capsys.readouterr()
+    assert "asked" not in shown.out
+    assert shown.err.split()[:2] == ["loaded", "asked"]
+    assert [
+        run["assignor"]
+        for run in told(["--example", "swaps", "--assignor", "talkers:Talker"], capsys)["runs"]
+    ] == ["talker", "optimum"]
+
+
 def test_assignors_of_one_name_are_told_apart(capsys: Shown) -> None:
     words = ["--example", "static", "--assignor", "rangers:Hoarder", "--assignor", "range"]
     found = told(words, capsys, code=1)["runs"]
@@ -255,6 +307,7 @@ def test_an_assignor_that_fails_says_why_beside_the_others(capsys: Shown) -> Non
     assert "assignor 'hoarder' raised" in shown
     assert "three are a [crowd]" in shown
     assert "range     2-2" in shown
+    assert re.search(r"join m3 +hoarder +assignor 'hoarder' raised", shown)
     (run, *_) = told(words, capsys, code=1)["runs"]
     assert "three are a [crowd]" in run["error"]
 

@@ -187,7 +187,7 @@ def _restart(found: Mapping[str, Field], event: Field) -> Event:
 
 
 def _wait(found: Mapping[str, Field], event: Field) -> Event:
-    return Wait(_needed(found, "wait", event).number("seconds"))
+    return Wait(_needed(found, "wait", event).number("seconds, more than 0"))
 
 
 _KINDS: Final[

@@ -89,6 +89,8 @@ class Field:
         """Return a text that is not empty."""
         if not isinstance(self.value, str) or not self.value:
             self.refuse(expected)
+        if not _is_writable(self.value):
+            self.refuse(f"{expected}, without half of a surrogate pair")
         return self.value
 
     def count(self, most: int, expected: str) -> int:
@@ -126,6 +128,8 @@ class Field:
         for name, value in self.value:
             step = f".{name}" if name.isidentifier() else f"[{name!r}]"
             field = self._below(step if self.path or step[0] == "[" else name, value)
+            if not _is_writable(name):
+                field.refuse(f"a name other than {name!r}, which holds half of a surrogate pair")
             if name in found:
                 field.refuse(f"the name {name!r} only once")
             found[name] = field
@@ -165,6 +169,15 @@ def parse(text: str | bytes, source: str) -> Field:
 
 def _refuse_constant(constant: str) -> NoReturn:
     raise ValueError(f"the number {constant}")
+
+
+def _is_writable(text: str) -> bool:
+    """Whether a text is one of Unicode: JSON can escape what cannot be written."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _listed(names: Collection[str]) -> str:

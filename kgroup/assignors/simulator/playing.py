@@ -114,7 +114,8 @@ def play(
     chosen = common_protocol([assignor]) if protocol is None else protocol
     if chosen not in supported:
         known = ", ".join(each.value for each in supported)
-        raise ArgumentError("protocol", chosen.value, f"one of {assignor.name}: {known}")
+        expected = f"one that {assignor.name!r} supports: {known}"
+        raise ArgumentError("protocol", chosen.value, expected)
     return _outcomes(scenario, changes(scenario), Play(assignor, chosen, clock))
 
 

@@ -31,6 +31,7 @@ from kgroup.errors import ArgumentError
 
 __all__ = ["LONGEST_WAIT", "Change", "Population", "Step", "changes"]
 
+_SHOWN: Final = 5
 LONGEST_WAIT: Final = 365 * 24 * 3600.0
 """Seconds that one event may let pass."""
 
@@ -80,9 +81,12 @@ class Population:
         known = [*self.members, *(m.group_instance_id or "" for m in self.members.values())]
         near = get_close_matches(name, known, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ArgumentError(
-            at, name, f"one of the {len(self.members)} members there are then{hint}"
-        )
+        raise ArgumentError(at, name, f"{self._members_in_words()}{hint}")
+
+    def _members_in_words(self) -> str:
+        shown = ", ".join(map(repr, list(self.members)[:_SHOWN]))
+        more = f" or one of {len(self.members) - _SHOWN} more" if len(self.members) > _SHOWN else ""
+        return f"a member that is there then: {shown or 'there is none'}{more}"
 
 
 @dataclass(frozen=True, slots=True)

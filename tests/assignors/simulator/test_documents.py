@@ -147,6 +147,8 @@ def changed(path: str, value: object) -> str:
         ("members[1]", "m-2", 'members[1]: got "m-2", expected an object with'),
         ("members[1].member_id", 5, "members[1].member_id: got 5, expected a member id"),
         ("members[1].member_id", "", 'members[1].member_id: got ""'),
+        ("members[1].member_id", "m\ud800", "a member id, without half of a surrogate pair"),
+        ("topics", {"t\ud800": 1}, "which holds half of a surrogate pair"),
         ("members[1].member_id", "m-1", "members[1].member_id: got 'm-1', expected another name"),
         ("members[0].member_id", None, "members[0]: got"),
         ("members[0].topics", "orders", "members[0].topics: got"),
