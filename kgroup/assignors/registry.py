@@ -7,6 +7,7 @@ Never: looks for entry points (`config` does and passes what it found); changes 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from inspect import iscoroutinefunction
 from types import MappingProxyType
 from typing import Final
 
@@ -43,6 +44,7 @@ BUILT_IN: Mapping[str, Assignor] = MappingProxyType(
 
 _BUILT_IN_ORIGIN: Final = "built in"
 _MAX_NAME: Final = 2**15 - 1
+_CALLED: Final = ("assign", "encode_user_data")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +135,10 @@ def fault_of(candidate: object) -> str | None:
     protocols = told if isinstance(told, tuple | list | frozenset | set) else ()
     if not protocols or not all(isinstance(each, RebalanceProtocol) for each in protocols):
         return f"has the supported_protocols {told!r}; it takes a tuple of RebalanceProtocol"
-    callable_assign = callable(getattr(candidate, "assign", None))
-    return None if callable_assign else "has an assign that cannot be called"
+    if not callable(getattr(candidate, "assign", None)):
+        return "has an assign that cannot be called"
+    waiting = [part for part in _CALLED if iscoroutinefunction(getattr(candidate, part, None))]
+    return f"has an async {' and '.join(waiting)}; it takes plain functions" if waiting else None
 
 
 def _fits(name: str) -> bool:

@@ -6,8 +6,9 @@ Never: judges; `kgroup.assignors.conformance` does.
 """
 
 import json
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import asdict, dataclass
 from tempfile import TemporaryDirectory
 from typing import Annotated, Final, cast
@@ -21,6 +22,7 @@ from kgroup.assignors import conformance
 from kgroup.assignors.conformance import Claims, Outcome, Report, Status, Testable
 from kgroup.cli.assignors_loading import import_named, load_assignor
 from kgroup.cli.tables import Cell, make_table, screen
+from kgroup.errors import ArgumentError, ConfigError
 
 __all__ = ["Checking", "check", "report_json"]
 
@@ -91,18 +93,28 @@ def check(asked: Checking) -> None:
 
     kgroup assignors check cooperative-sticky --balance 1 --optimal --sticky
     """
-    testable = _testable(asked.assignor)
-    claims = Claims(
-        balance=asked.balance, optimal=asked.optimal, sticky=asked.sticky, rounds=asked.rounds
-    )
-    with _no_files_left(), _shown_progress(screen(stderr=True)) as follow:
-        report = conformance.run(testable, claims, asked.examples, follow, seed=asked.seed)
+    with redirect_stdout(sys.stderr):  # what an assignor prints is no part of the answer
+        report = _judged(asked)
     if asked.as_json:
         print(json.dumps(report_json(report), indent=2))
     else:
         _show(report, screen())
     if not report.passed:
         raise typer.Exit(1)
+
+
+def _judged(asked: Checking) -> Report:
+    testable = _testable(asked.assignor)
+    claims = Claims(
+        balance=asked.balance, optimal=asked.optimal, sticky=asked.sticky, rounds=asked.rounds
+    )
+    try:
+        with _no_files_left(), _shown_progress(screen(stderr=True)) as follow:
+            return conformance.run(testable, claims, asked.examples, follow, seed=asked.seed)
+    except (
+        ConfigError
+    ) as error:  # it is no assignor; the option it speaks of is not one of this verb
+        raise ArgumentError(_ARGUMENT, asked.assignor, error.expected) from None
 
 
 def report_json(report: Report) -> dict[str, object]:

@@ -29,6 +29,11 @@ class Named:
         return GroupAssignment({})
 
 
+class Waiting(Named):
+    async def assign(self, group):
+        return GroupAssignment({})
+
+
 ZONE = Named("zone")
 INSTALLED = (FoundAssignor("zone", "kgroup-zone 1.2", ZONE), FoundAssignor("near", "near 3.0"))
 
@@ -54,6 +59,7 @@ def test_names_and_instances_resolve_in_the_order_of_preference():
         ([Named("a\ud800")], "but it has the name"),
         ([Named("x" * 40_000)], "it takes a string of 1 to 32767 bytes"),
         ([Named("zone", "eager")], "it takes a tuple of RebalanceProtocol"),
+        ([Waiting("zone")], "but it has an async assign; it takes plain functions"),
     ],
 )
 def test_a_choice_that_cannot_be_used_is_refused_with_the_reason(chosen, message):

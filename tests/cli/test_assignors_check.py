@@ -33,9 +33,19 @@ class Zoned(FirstTakesAll):
         self.zones = zones
 
 
+class Talkative(FirstTakesAll):
+    def assign(self, group):
+        print("asked")
+        return super().assign(group)
+
+
 class Impatient(FirstTakesAll):
     def assign(self, group):
         raise KeyboardInterrupt
+
+
+class Shapeless:
+    name = "shapeless"
 
 
 MADE = Zoned(("east", "west"))
@@ -100,6 +110,13 @@ def test_claims_are_judged(capsys):
     assert "range breaks 2 of 19 promises" in told
 
 
+def test_what_an_assignor_prints_is_no_part_of_the_answer(authors, capsys):
+    check("authors_own:Talkative", "--json")
+    shown = capsys.readouterr()
+    assert json.loads(shown.out)["assignor"] == "first-takes-all"
+    assert "asked" in shown.err
+
+
 def test_a_program_reads_every_promise(capsys):
     assert check(FORGETFUL, "--json", "--sticky", "--seed", "3", examples=25) == 1
     told = json.loads(capsys.readouterr().out)
@@ -119,6 +136,7 @@ def test_a_program_reads_every_promise(capsys):
         ("nobodys_own:Zoned", "No module named 'nobodys_own'"),
         ("authors_own:", "pkg.module:Class"),
         ("authors_own:NUMBER", "an assignor, its class, or a function making one"),
+        ("authors_own:Shapeless", "ASSIGNOR: got 'authors_own:Shapeless', expected an instance"),
         ("authors_own:Zoned", "give an instance, or `lambda: Zoned(...)`"),
         ("stiky", "did you mean 'sticky'?"),
     ],
