@@ -10,6 +10,7 @@ from typing import Final, TypeAlias
 
 from rich.console import Console, RenderableType
 from rich.measure import Measurement
+from rich.segment import Segment, Segments
 from rich.table import Table
 from rich.text import Text
 
@@ -49,7 +50,18 @@ def print_whole(wide: RenderableType, narrow: RenderableType | None = None) -> N
     room, whole = console.width, console.options.update(width=_PIPE_WIDTH)
     fits = Measurement.get(console, whole, wide).maximum <= room
     console.width = _PIPE_WIDTH
-    console.print(wide if fits or narrow is None else narrow)
+    for line in console.render_lines(wide if fits or narrow is None else narrow, pad=False):
+        console.print(Segments([*_without_blanks(line), Segment.line()]))
+
+
+def _without_blanks(line: Sequence[Segment]) -> list[Segment]:
+    """Return a line without the blanks that fill its last column; wrapped, they were lines."""
+    kept = list(line)
+    while kept and not kept[-1].text.strip(" "):
+        kept.pop()
+    if kept:
+        kept[-1] = Segment(kept[-1].text.rstrip(" "), kept[-1].style)
+    return kept
 
 
 def make_table(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Table:

@@ -92,6 +92,7 @@ def test_a_broken_plug_in_is_listed_with_its_problem_and_the_exit_code_is_one(
     shown = capsys.readouterr().out
     assert "kgroup-zone 1.2" in shown
     assert "cannot be loaded: [no] such module" in shown
+    assert not re.search(" $", shown, re.MULTILINE)  # a narrow terminal would wrap the blanks
     assert main(["assignors", "list", "--json"]) == 1
     assert json.loads(capsys.readouterr().out) == [
         {
