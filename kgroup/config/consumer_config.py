@@ -222,8 +222,11 @@ class ConsumerConfig:
         check_names(options)
         if base is not None and not isinstance(base, ConsumerConfig):
             raise ConfigError("config", base, "a ConsumerConfig, or None")
-        # `normal` checks each value; the names have just been checked.
-        return replace(base or ConsumerConfig(), **options)  # type: ignore[arg-type]
+        # `normal` checks each value; the names have just been checked. A default that is not asked
+        # for is not looked at: a plug-in may have taken its name.
+        if base is None:
+            return ConsumerConfig(**options)  # type: ignore[arg-type]
+        return replace(base, **options)  # type: ignore[arg-type]
 
     def doubts(self) -> tuple[str, ...]:
         """Return what is allowed and probably not meant; the consumer logs it when entered."""

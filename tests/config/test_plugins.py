@@ -141,6 +141,13 @@ def test_a_broken_plug_in_fails_who_asks_for_it_and_nobody_else(distributions, c
     assert problem in refusal("unheard-of")
 
 
+def test_a_plug_in_with_a_built_in_name_fails_no_consumer_that_names_others(distributions):
+    distributions.install("kgroup-near", "1.0", "range")
+    assert ConsumerConfig.of({"assignors": ["sticky"]}).assignors == ("sticky",)
+    with pytest.raises(ConfigError, match="a name of one assignor"):
+        ConsumerConfig.of({})  # by default it asks for `range`
+
+
 def test_a_plug_in_nobody_asks_for_is_not_imported(distributions):
     distributions.install("kgroup-zone", "1.2", "zone")
     chosen("range")
