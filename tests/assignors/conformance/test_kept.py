@@ -1,11 +1,8 @@
-"""The kit over everything that is kgroup's own, and over another client's assignors."""
+"""The kit over the built-in assignors, and over one of another client."""
 
 import pytest
 from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
 
-from docs.examples.assignors.grace import GraceAssignor
-from docs.examples.assignors.weighted import WeightedAssignor
-from docs.examples.assignors.zone import ZoneAssignor
 from kgroup.assignors import BUILT_IN
 from kgroup.assignors.conformance import EXAMPLES, Claims, Status, run
 
@@ -15,12 +12,6 @@ CLAIMED = [
     (BUILT_IN["sticky"], Claims(balance=1, optimal=True, sticky=True)),
     (BUILT_IN["cooperative-sticky"], Claims(balance=1, optimal=True, sticky=True, rounds=2)),
 ]
-EXAMPLE_PLUG_INS = [
-    (ZoneAssignor, Claims(rounds=2)),
-    (WeightedAssignor, Claims(balance=1, sticky=True, rounds=2)),
-    (GraceAssignor, Claims(balance=1, sticky=True, rounds=2)),
-]
-
 each_built_in = pytest.mark.parametrize(
     ("assignor", "claims"), CLAIMED, ids=[assignor.name for assignor, _ in CLAIMED]
 )
@@ -41,12 +32,6 @@ def test_the_built_in_assignors_keep_what_they_promise_in_a_few_groups(assignor,
 @each_built_in
 def test_the_built_in_assignors_keep_what_they_promise(assignor, claims):
     assert Status.NOT_JUDGED not in judged(assignor, claims, EXAMPLES).values()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("assignor", "claims"), EXAMPLE_PLUG_INS)
-def test_the_example_plug_ins_keep_what_they_promise(assignor, claims):
-    assert Status.NOT_JUDGED not in judged(assignor, claims, examples=3_000).values()
 
 
 @pytest.mark.slow
