@@ -1,4 +1,4 @@
-"""When racks matter, and when a partition suits a member.
+"""When racks matter.
 
 Decides: the one switch of KIP-881, for a topic (range) or the whole group (sticky).
 Never: asks which replicas are in sync; all of them count, as in Java.
@@ -7,10 +7,8 @@ Never: asks which replicas are in sync; all of them count, as in Java.
 from collections.abc import Collection
 
 from kgroup.assignors.group import GroupSubscription
-from kgroup.assignors.member import Member
-from kgroup.types import TopicPartition
 
-__all__ = ["group_racks_matter", "mismatches", "racks_matter"]
+__all__ = ["group_racks_matter", "racks_matter"]
 
 
 def racks_matter(
@@ -39,8 +37,3 @@ def group_racks_matter(group: GroupSubscription) -> bool:
         return False
     sets = {racks.replicas for numbers in group.topics.values() for racks in numbers.values()}
     return racks_matter(member_racks, sets)
-
-
-def mismatches(group: GroupSubscription, member: Member, partition: TopicPartition) -> bool:
-    """Whether the member is in a rack that holds no replica of the partition."""
-    return member.rack is not None and member.rack not in group.racks_of(partition)
