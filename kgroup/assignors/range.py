@@ -42,7 +42,12 @@ def _divide(group: GroupSubscription) -> dict[str, list[int]]:
             mine = target[member.member_id]
             if mine:
                 several.add(member.member_id)
-            mine.extend(_in_each(starts, range(low, low + base + (place < extra))))
+            end = low + base + (place < extra)
+            mine.extend(
+                _in_each(starts, range(low, end))
+                if len(starts) > 1
+                else range(starts[0] + low, starts[0] + end)
+            )
     for member_id in several:
         target[member_id].sort()
     return target
