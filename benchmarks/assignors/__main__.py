@@ -164,7 +164,7 @@ def main() -> None:
     document = measured(options, Console(stderr=True))
     console = Console()
     if not console.is_terminal:
-        console = Console(width=132)
+        console = Console(width=140)
     for table in tables(document):
         console.print(table)
     for client, note in document["notes"].items():

@@ -7,13 +7,13 @@ Never: keeps the time of a result that was not judged.
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from benchmarks.assignors.judging import Event, Figures, Result, WrongAssignmentError, judge
 from benchmarks.assignors.scenarios import Scenario
-from benchmarks.assignors.workers import FailedError, StoppedError, Worker
+from benchmarks.assignors.workers import FailedError, StoppedError
 
-__all__ = ["EVENTS", "Cell", "Contest", "Plan"]
+__all__ = ["EVENTS", "Cell", "Contest", "Contestant", "Plan"]
 
 Sample = tuple[float, float, float]
 EVENTS = ("fresh", "one leaves")
@@ -21,8 +21,10 @@ WARMING = 20
 """Runs to warm up a client that compiles as it runs, at most."""
 PATIENCE = 1.0
 """Seconds; the run that is to warm up is kept when it takes longer."""
-PATIENCE_COMPILING = 8.0
+PATIENCE_COMPILING = 4.0
 """The same for a client that compiles as it runs."""
+TIRING = 20.0
+"""Seconds; a client in Python that takes longer is not asked about groups as large again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,18 @@ class Cell:
         return asdict(self)
 
 
+class Contestant(Protocol):
+    """What of a `Worker` is needed here."""
+
+    client: str
+    compiles: bool
+    life: int
+
+    def ask(self, do: str, limit: float = ..., **more: object) -> dict[str, Any]:
+        """Ask, and wait for the answer."""
+        ...
+
+
 class Contest:
     """Takes all clients through a scenario.
 
@@ -86,11 +100,13 @@ class Contest:
         say: is told how far it is.
     """
 
-    def __init__(self, workers: Sequence[Worker], plan: Plan, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, workers: Sequence[Contestant], plan: Plan, say: Callable[[str], None]
+    ) -> None:
         self._workers = workers
         self._plan = plan
         self._say = say
-        self._stopped: list[tuple[str, str, Scenario]] = []
+        self._slow: list[tuple[str, str, Scenario, str]] = []
         self._loaded: dict[str, tuple[str, int]] = {}
         self._last: dict[tuple[str, str], Result] = {}
 
@@ -104,33 +120,32 @@ class Contest:
                 self._measure([turn for turn in turns if turn.cell.status == "measured"])
                 yield from (turn.cell for turn in turns)
 
-    def _turn(self, scenario: Scenario, name: str, assignor: str, worker: Worker) -> "_Turn":
+    def _turn(self, scenario: Scenario, name: str, assignor: str, worker: Contestant) -> "_Turn":
         """Return a client's part; its status says when it has none."""
         cell = Cell(scenario.name, name, assignor, worker.client)
         known = self._last.get((worker.client, assignor))
         event = Event()
         if assignor not in worker.ask("hello")["assignors"]:
             cell.status, cell.note = "absent", "has no such assignor"
-        elif self._is_beyond(scenario, assignor, worker.client):
-            cell.status, cell.note = "skipped", "was stopped in a group that is no larger"
+        elif slow := self._slowness(scenario, assignor, worker.client):
+            cell.status, cell.note = "skipped", slow
         elif name == "one leaves" and known is None:
             cell.status, cell.note = "skipped", "has no result to go on from"
         elif name == "one leaves" and known is not None:
             event = Event(known.given, scenario.leaver)
         return _Turn(scenario, event, worker, cell)
 
-    def _is_beyond(self, scenario: Scenario, assignor: str, client: str) -> bool:
-        """Whether the client has been stopped in a group that was smaller, or as large.
+    def _slowness(self, scenario: Scenario, assignor: str, client: str) -> str | None:
+        """Return what a client was slow at in a group that is no larger, None when at nothing.
 
         In both peers the cooperative assignor does what the eager one does, and more.
         """
-        return any(
-            client == other
-            and assignor.endswith(of)
-            and group.work <= scenario.work
-            and (group.is_equal or not scenario.is_equal)  # unequal ones say nothing of equal ones
-            for other, of, group in self._stopped
-        )
+        for other, of, group, what in self._slow:
+            alike = client == other and assignor.endswith(of)
+            harder = group.is_equal or not scenario.is_equal  # unequal says nothing of equal
+            if alike and harder and group.work <= scenario.work:
+                return f"{what} with {group.name}"
+        return None
 
     def _measure(self, turns: Sequence["_Turn"]) -> None:
         for turn in turns:
@@ -150,7 +165,7 @@ class Contest:
             return
         except StoppedError as error:
             cell.status, cell.note = "stopped", str(error)
-            self._stopped.append((cell.client, cell.assignor, turn.scenario))
+            self._note_slow(turn, "was stopped")
         except FailedError as error:
             cell.status, cell.note = "failed", str(error)
         except WrongAssignmentError as error:
@@ -167,9 +182,15 @@ class Contest:
         event = turn.event
         worker.ask("begin", assignor=cell.assignor, previous=event.previous, leaver=event.leaver)
         self._warm_up(turn)
+        spent = sum(turn.cell.samples[0]) if turn.cell.samples else 0.0
+        if spent > TIRING and not worker.compiles:
+            self._note_slow(turn, f"took {spent:.0f} s")
         assert turn.result is not None
         if event.previous is None:
             self._last[worker.client, cell.assignor] = turn.result
+
+    def _note_slow(self, turn: "_Turn", what: str) -> None:
+        self._slow.append((turn.cell.client, turn.cell.assignor, turn.scenario, what))
 
     def _warm_up(self, turn: "_Turn") -> None:
         began, compiles = time.perf_counter(), turn.worker.compiles
@@ -196,7 +217,7 @@ class Contest:
 class _Turn:
     """One client's part of a measurement."""
 
-    def __init__(self, scenario: Scenario, event: Event, worker: Worker, cell: Cell) -> None:
+    def __init__(self, scenario: Scenario, event: Event, worker: Contestant, cell: Cell) -> None:
         self.scenario = scenario
         self.event = event
         self.worker = worker

@@ -69,6 +69,7 @@ class AiokafkaLeader:
         self.assignors: Sequence[str] = tuple(self._assignors)
         self._scenario: Scenario
         self._generation_id: int
+        self._topics: tuple[tuple[str, int], ...] = ()
         self._cluster: Any
         self._assignor: Any
         self._joined: list[tuple[str, bytes]]
@@ -76,10 +77,12 @@ class AiokafkaLeader:
         self._assignment: Mapping[str, Any]
 
     def load(self, scenario: Scenario, generation_id: int) -> None:
-        """Fill a cluster's metadata from a broker's answer."""
+        """Fill a cluster's metadata from a broker's answer, unless the topics are the same."""
         self._scenario, self._generation_id = scenario, generation_id
-        self._cluster = AiokafkaCluster()
-        self._cluster.update_metadata(MetadataResponse_v1.decode(metadata(scenario)))
+        if scenario.topics != self._topics:
+            self._topics = scenario.topics
+            self._cluster = AiokafkaCluster()
+            self._cluster.update_metadata(MetadataResponse_v1.decode(metadata(scenario)))
 
     def begin(self, assignor: str, event: Event) -> None:
         """Write the members' subscriptions; an assignor is a class that remembers for a member."""
@@ -134,6 +137,7 @@ class KafkaPythonLeader:
         self.assignors: Sequence[str] = tuple(self._assignors)
         self._scenario: Scenario
         self._generation_id: int
+        self._topics: tuple[tuple[str, int], ...] = ()
         self._cluster: Any
         self._assignor: Any
         self._cooperative: bool
@@ -142,11 +146,13 @@ class KafkaPythonLeader:
         self._assignment: Mapping[str, Any]
 
     def load(self, scenario: Scenario, generation_id: int) -> None:
-        """Fill a cluster's metadata from a broker's answer."""
+        """Fill a cluster's metadata from a broker's answer, unless the topics are the same."""
         self._scenario, self._generation_id = scenario, generation_id
-        self._cluster = KafkaCluster()
-        answer = KafkaMetadata.decode(metadata(scenario), version=METADATA_VERSION)
-        self._cluster.update_metadata(answer)
+        if scenario.topics != self._topics:
+            self._topics = scenario.topics
+            self._cluster = KafkaCluster()
+            answer = KafkaMetadata.decode(metadata(scenario), version=METADATA_VERSION)
+            self._cluster.update_metadata(answer)
 
     def begin(self, assignor: str, event: Event) -> None:
         """Write the members' subscriptions; each member has an assignor that remembers."""

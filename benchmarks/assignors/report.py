@@ -24,7 +24,7 @@ HEADS: Final = (
     "Java to bytes",
     "kgroup whole",
     "Java whole",
-    "kgroup B per partition",
+    "kgroup B/part.",
 )
 QUALITY: Final = ("group", "assignor, event", *CLIENTS)
 PARTS: Final = {"assign": (1,), "to bytes": (1, 2), "whole": (0, 1, 2)}
@@ -186,7 +186,8 @@ The smallest and the largest share, and the partitions that were taken from a me
 def _table(title: str, heads: Sequence[str], lines: Sequence[Sequence[str]]) -> Table:
     table = Table(title=title, title_justify="left")
     for place, head in enumerate(heads):
-        table.add_column(head, justify="left" if head in QUALITY[:2] or not place else "right")
+        left = head in QUALITY[:2] or not place
+        table.add_column(head, justify="left" if left else "right", no_wrap=left)
     for line in lines:
         table.add_row(*line)
     return table

@@ -10,8 +10,10 @@ import pytest
 
 from benchmarks.assignors.judging import Event, Result, WrongAssignmentError, judge
 from benchmarks.assignors.kgroup_leader import KgroupLeader
+from benchmarks.assignors.measuring import Contest, Plan
 from benchmarks.assignors.report import page
 from benchmarks.assignors.scenarios import GENERATION, SCENARIOS, Scenario, make, subscriber_counts
+from benchmarks.assignors.workers import StoppedError
 
 ROOT = Path(__file__).parents[2]
 FRESH = Event()
@@ -136,6 +138,64 @@ def test_what_a_member_that_stays_has_lost_counts_as_moved():
     event = Event([[0, 1], [2], [3]], leaver=2)
     assert judged([[0], [1, 2, 3], []], event).moved == 1
     assert judged([[0, 1], [2, 3], []], event).moved == 0
+
+
+# -- the contest ---------------------------------------------------------------------------
+
+
+class Sluggish:
+    """Stands for the process of a client that is stopped in groups of more than so many."""
+
+    client = "sluggish"
+    compiles = False
+    life = 1
+
+    def __init__(self, most):
+        self.most = most
+        self.asked = []
+        self.members = 0
+
+    def ask(self, do, limit=None, **more):
+        match do:
+            case "hello":
+                return {"assignors": ["sticky", "cooperative-sticky"]}
+            case "load":
+                self.members = len(more["scenario"]["members"])
+            case "assign" if self.members > self.most:
+                self.asked.append(self.members)
+                raise StoppedError("too slow")
+            case "result":
+                return {"given": [[place] for place in range(self.members)], "withheld": []}
+        return {"seconds": 0.0, "cpu": 0.0, "digest": 1, "bytes": 1, "peak": 1}
+
+
+def contest(worker, members, assignors=("sticky",)):
+    rounds = Contest([worker], Plan(rounds=1), lambda text: None)
+    groups = [make(f"{count}", 1, count, [(0,)] * count) for count in members]
+    return [
+        [cell.status for cell in rounds.run(group, assignors) if cell.event == "fresh"]
+        for group in groups
+    ]
+
+
+def test_a_client_that_was_stopped_is_not_asked_about_larger_groups_or_cooperative_ones():
+    worker = Sluggish(most=2)
+    found = contest(worker, (2, 3, 4), ("sticky", "cooperative-sticky"))
+    assert found == [["measured", "measured"], ["stopped", "skipped"], ["skipped", "skipped"]]
+    assert worker.asked == [3]
+
+
+def test_a_client_without_an_assignor_is_said_to_have_none():
+    assert contest(Sluggish(most=9), (2,), ("range",)) == [["absent"]]
+
+
+def test_the_time_of_a_wrong_result_is_not_kept():
+    worker = Sluggish(most=9)
+    rounds = Contest([worker], Plan(rounds=1), lambda text: None)
+    [fresh, later] = rounds.run(make("uneven", 1, 5, [(0,)] * 3), ("sticky",))
+    assert (fresh.status, fresh.samples, fresh.cpu) == ("wrong", [], [])
+    assert "to nobody" in fresh.note
+    assert later.status == "skipped"
 
 
 # -- kgroup's part, and the whole ----------------------------------------------------------
