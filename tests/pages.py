@@ -6,6 +6,7 @@ A test compares each with what is committed, so a page cannot drift from the cod
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from benchmarks.assignors.report import committed_page as assignor_speed_page
 from kgroup.audit.describe import event_log_page
 from kgroup.machine.describe import errors_page
 from kgroup.membership.describe import rebalance_page
@@ -13,6 +14,7 @@ from kgroup.membership.describe import rebalance_page
 DOCS = Path(__file__).parent.parent / "docs"
 
 PAGES: Mapping[str, Callable[[], str]] = {
+    "assignor-speed.md": assignor_speed_page,
     "errors.md": errors_page,
     "event-log.md": event_log_page,
     "rebalance.md": rebalance_page,
