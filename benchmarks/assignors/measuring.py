@@ -25,6 +25,9 @@ PATIENCE_COMPILING = 4.0
 """The same for a client that compiles as it runs."""
 TIRING = 20.0
 """Seconds; a client in Python that takes longer is not asked about groups as large again."""
+TIRING_TWICE = 5.0
+"""The same for another group of exactly the same size."""
+STOPPED = float("inf")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +46,8 @@ class Plan:
 
     limit: float = 60.0
     rounds: int = 5
-    budget: float = 3.0
-    warm: float = 1.5
+    budget: float = 2.0
+    warm: float = 1.0
     traced: float = 0.5
 
 
@@ -106,7 +109,7 @@ class Contest:
         self._workers = workers
         self._plan = plan
         self._say = say
-        self._slow: list[tuple[str, str, Scenario, str]] = []
+        self._slow: list[tuple[str, str, Scenario, float]] = []
         self._loaded: dict[str, tuple[str, int]] = {}
         self._last: dict[tuple[str, str], Result] = {}
 
@@ -140,10 +143,13 @@ class Contest:
 
         In both peers the cooperative assignor does what the eager one does, and more.
         """
-        for other, of, group, what in self._slow:
+        for other, of, group, spent in self._slow:
             alike = client == other and assignor.endswith(of)
             harder = group.is_equal or not scenario.is_equal  # unequal says nothing of equal
-            if alike and harder and group.work <= scenario.work:
+            twin = group.work == scenario.work and group.name != scenario.name
+            tiring = spent > (TIRING_TWICE if twin else TIRING)
+            if alike and harder and tiring and group.work <= scenario.work:
+                what = "was stopped" if spent == STOPPED else f"took {spent:.0f} s"
                 return f"{what} with {group.name}"
         return None
 
@@ -165,7 +171,7 @@ class Contest:
             return
         except StoppedError as error:
             cell.status, cell.note = "stopped", str(error)
-            self._note_slow(turn, "was stopped")
+            self._note_slow(turn, STOPPED)
         except FailedError as error:
             cell.status, cell.note = "failed", str(error)
         except WrongAssignmentError as error:
@@ -182,15 +188,14 @@ class Contest:
         event = turn.event
         worker.ask("begin", assignor=cell.assignor, previous=event.previous, leaver=event.leaver)
         self._warm_up(turn)
-        spent = sum(turn.cell.samples[0]) if turn.cell.samples else 0.0
-        if spent > TIRING and not worker.compiles:
-            self._note_slow(turn, f"took {spent:.0f} s")
+        if turn.cell.samples and not worker.compiles:
+            self._note_slow(turn, sum(turn.cell.samples[0]))
         assert turn.result is not None
         if event.previous is None:
             self._last[worker.client, cell.assignor] = turn.result
 
-    def _note_slow(self, turn: "_Turn", what: str) -> None:
-        self._slow.append((turn.cell.client, turn.cell.assignor, turn.scenario, what))
+    def _note_slow(self, turn: "_Turn", spent: float) -> None:
+        self._slow.append((turn.cell.client, turn.cell.assignor, turn.scenario, spent))
 
     def _warm_up(self, turn: "_Turn") -> None:
         began, compiles = time.perf_counter(), turn.worker.compiles
