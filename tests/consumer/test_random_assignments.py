@@ -19,7 +19,7 @@ from tests.consumer.shelf import Shelf
 pytestmark = pytest.mark.anyio
 
 PARTITIONS = 8
-FEW, MANY = 100, 400
+FEW, MANY = 30, 470
 """Assignments, in a hurry and else; by hand and by a group: a thousand in all, on each backend."""
 RUNS = [(1, FEW), pytest.param(2, MANY, marks=pytest.mark.slow)]
 

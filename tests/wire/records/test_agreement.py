@@ -42,7 +42,9 @@ def their_rows(data: bytes) -> Iterator[Row]:
 
 
 @pytest.mark.parametrize("codec", Codec)
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize(
+    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 8))]
+)
 def test_aiokafka_reads_what_is_written_here(codec: Codec, seed: int) -> None:
     data = encode_batch(some_records(random.Random(seed)), codec=codec)
     (batch,) = iter_batches(data)
@@ -50,7 +52,9 @@ def test_aiokafka_reads_what_is_written_here(codec: Codec, seed: int) -> None:
 
 
 @pytest.mark.parametrize("codec", Codec)
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize(
+    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 8))]
+)
 def test_what_aiokafka_writes_is_read_here(codec: Codec, seed: int) -> None:
     records = some_records(random.Random(100 + seed))
     builder = DefaultRecordBatchBuilder(2, codec.value, 0, -1, -1, -1, 1 << 24)
