@@ -26,7 +26,7 @@ PATIENCE_COMPILING = 4.0
 TIRING = 20.0
 """Seconds; a client in Python that takes longer is not asked about groups as large again."""
 TIRING_TWICE = 5.0
-"""The same for another group of exactly the same size."""
+"""The same for another group with as many partitions times members."""
 STOPPED = float("inf")
 
 
