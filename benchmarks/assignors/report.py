@@ -168,8 +168,8 @@ Written by machine from what `python -m benchmarks.assignors --json FILE` keeps.
 All clients run side by side and take turns.
 Every timed result has been found complete, disjoint and for subscribers only.
 Figures are seconds, the best of up to five repetitions.
-A client is stopped at {limit:.0f} s; what is *skipped* was too slow, or failed, in a group no larger,
-and the JSON says how slow; *-* is an assignor that the client does not have.
+A client is stopped at {limit:.0f} s; what is *skipped* was too slow, or failed, in a group no
+larger, and the JSON says how slow; *-* is an assignor that the client does not have.
 
 A group is named topics x partitions of each x members.
 *Assign* (the first four columns) is from decoded subscriptions and metadata to the finished
