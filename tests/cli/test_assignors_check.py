@@ -110,6 +110,7 @@ def test_claims_are_judged(capsys):
     assert "range breaks 2 of 19 promises" in told
 
 
+@pytest.mark.slow
 def test_what_an_assignor_prints_is_no_part_of_the_answer(authors, capsys):
     check("authors_own:Talkative", "--json")
     shown = capsys.readouterr()
@@ -117,6 +118,7 @@ def test_what_an_assignor_prints_is_no_part_of_the_answer(authors, capsys):
     assert "asked" in shown.err
 
 
+@pytest.mark.slow
 def test_a_program_reads_every_promise(capsys):
     assert check(FORGETFUL, "--json", "--sticky", "--seed", "3", examples=25) == 1
     told = json.loads(capsys.readouterr().out)

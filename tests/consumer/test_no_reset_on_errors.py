@@ -84,6 +84,7 @@ async def test_no_error_for_the_group_resets_a_position() -> None:
         assert (await stage.consumer.getone(timeout=5)).offset == 4
 
 
+@pytest.mark.slow
 async def test_no_error_for_a_partition_resets_its_position() -> None:
     shelf = Shelf(t=len(_ERRORS))
     tps = [TopicPartition("t", number) for number in range(len(_ERRORS))]

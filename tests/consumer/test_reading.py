@@ -159,6 +159,7 @@ async def test_a_partition_served_last_is_asked_for_last() -> None:
         assert abs(served.count(A) - served.count(B)) <= 1
 
 
+@pytest.mark.slow
 async def test_a_partition_without_end_leaves_room_for_one_with_little() -> None:
     shelf = Shelf(t=3)
     shelf.fill(A, 20_000, per_batch=500)

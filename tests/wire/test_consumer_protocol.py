@@ -201,6 +201,7 @@ subscriptions = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(subscriptions)
 def test_a_subscription_survives_the_wire(subscription):
     read = decode_subscription(encode_subscription(subscription))

@@ -23,6 +23,7 @@ def judged(assignor, claims, examples):
     return {outcome.check: outcome.status for outcome in report.outcomes}
 
 
+@pytest.mark.slow
 @each_built_in
 def test_the_built_in_assignors_keep_what_they_promise_in_a_few_groups(assignor, claims):
     assert Status.NOT_JUDGED not in judged(assignor, claims, examples=3).values()
