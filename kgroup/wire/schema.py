@@ -152,6 +152,16 @@ def decode(cls: type[M], version: int, data: bytes | memoryview) -> M:
     return made
 
 
+def replace(message: M, **changes: object) -> M:
+    """Return a copy of a message with some fields changed.
+
+    Raises:
+        TypeError: there is no such field.
+    """
+    values = {name: getattr(message, name) for name in message.FIELDS}
+    return type(message)(**{**values, **changes})
+
+
 def _is_flexible(cls: type[Message], version: int) -> bool:
     if version not in cls.VERSIONS:
         known = cls.VERSIONS

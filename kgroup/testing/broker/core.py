@@ -1,0 +1,55 @@
+"""One in-process cluster: requests and time go in, answers come out.
+
+Decides: which part answers which request, what is not spoken (`broker_facts.md` G2: a request whose
+version is out of range is answered by closing the connection), and that a broker that is down
+answers nothing.
+Never: knows bytes, sockets or real time; `server` pairs its tickets with connections.
+"""
+
+from typing import Any
+
+from kgroup.testing.broker.asked import HUNG_UP, Asked, Handler, Parked
+from kgroup.testing.broker.cluster.cluster import Cluster
+from kgroup.testing.broker.context import Context
+from kgroup.testing.broker.groups.coordinators import Coordinators
+from kgroup.wire.schema import Request
+
+__all__ = ["Core"]
+
+
+class Core:
+    """One cluster.
+
+    Args:
+        context: clock, answers, settings.
+        nodes: how many brokers; their ids are 1 to n.
+    """
+
+    def __init__(self, context: Context, nodes: int) -> None:
+        self.context = context
+        self.coordinators = Coordinators(context)
+        self.cluster = Cluster(context, nodes, self.coordinators)
+        self._handlers: dict[type[Request[Any]], Handler] = {
+            **self.coordinators.handlers,
+            **self.cluster.handlers,
+        }
+
+    def ask(self, asked: Asked, request: Request[Any]) -> None:
+        """Take one request; its answer, if there will be one, is or will be in the outbox.
+
+        Args:
+            asked: where it came from; `asked.version` is one that `serves` was asked about.
+            request: the message.
+        """
+        answer = self._handlers[type(request)](asked, request)
+        if not isinstance(answer, Parked):
+            self.context.outbox.reply(asked.ticket, answer)
+
+    def serves(self, request: type[Request[Any]], version: int) -> bool:
+        """Whether a request of this version has an answer."""
+        spoken = self.context.release.speaks(request.api_key, version)
+        return spoken and request in self._handlers
+
+    def refuse(self, asked: Asked) -> None:
+        """Close the connection of a request that is not served."""
+        self.context.outbox.reply(asked.ticket, HUNG_UP)

@@ -1,0 +1,162 @@
+"""The groups of one partition of the offsets topic: what is in memory, and what is in its log.
+
+Decides: what survives when another broker takes the partition over (R16 as corrected by
+`broker_facts.md` A11, F2-F5): the last round whose assignment the leader handed in, committed
+offsets, and nothing of a round that was still running.
+Never: decides which broker has the partition; `coordinators` does.
+"""
+
+from copy import copy
+from dataclasses import dataclass, field
+from functools import partial
+
+from kgroup.codes import ErrorCode
+from kgroup.testing.broker.context import Context
+from kgroup.testing.broker.groups.answers import join_refused, sync_refused
+from kgroup.testing.broker.groups.group import Group, Phase
+from kgroup.testing.broker.groups.joining import Joining
+from kgroup.testing.broker.groups.member import Member
+from kgroup.testing.broker.groups.rounds import Rounds
+from kgroup.testing.broker.groups.syncing import Syncing
+
+__all__ = ["Shard", "StoredGroup"]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredGroup:
+    """A group as the log has it.
+
+    Args:
+        generation_id: of the last stored round, or of the moment it became empty.
+        protocol_type: None for a group without members that never had any.
+        protocol_name: None for an empty group.
+        leader_id: None for an empty group.
+        members: copies without timers and parked requests.
+        emptied_at: see `Group`.
+    """
+
+    generation_id: int
+    protocol_type: str | None
+    protocol_name: str | None
+    leader_id: str | None
+    members: tuple[Member, ...]
+    emptied_at: float | None
+
+
+@dataclass(slots=True)
+class Shard:
+    """One partition of the offsets topic.
+
+    Args:
+        partition: its number.
+        context: of the cluster.
+        groups: in the memory of the present coordinator, by group id.
+        stored: the log, by group id.
+        loading: the present coordinator is still reading the log.
+    """
+
+    partition: int
+    context: Context
+    groups: dict[str, Group] = field(default_factory=dict)
+    stored: dict[str, StoredGroup] = field(default_factory=dict)
+    loading: bool = False
+    rounds: Rounds = field(init=False)
+    joining: Joining = field(init=False)
+    syncing: Syncing = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.rounds = Rounds(self.context, self.store)
+        self.joining = Joining(self.context, self.rounds)
+        self.syncing = Syncing(self.context, self.rounds)
+
+    def make(self, group_id: str) -> Group:
+        """Return a group, a new one if it is not there."""
+        return self.groups.setdefault(group_id, Group(group_id))
+
+    def forget(self, group_id: str) -> None:
+        """Delete a group and its traces; its generations begin at 1 again (B11)."""
+        group = self.groups.pop(group_id, None)
+        self.stored.pop(group_id, None)
+        if group is not None:
+            _silence(group)
+
+    # -- moving ----------------------------------------------------------------------------------
+
+    def resign(self, code: ErrorCode) -> None:
+        """Give the partition up in good order: who is parked is answered (F2)."""
+        for group in self.groups.values():
+            for member in group.members.values():
+                if member.join is not None:
+                    refused = join_refused(code, member.join.version, member.member_id)
+                    self.rounds.answer_join(member, refused)
+                if member.sync is not None:
+                    self.context.outbox.reply(member.sync.ticket, sync_refused(code))
+        self.drop()
+
+    def drop(self) -> None:
+        """Lose what was in memory, as when the broker dies; nobody is answered."""
+        for group in self.groups.values():
+            _silence(group)
+        self.groups = {}
+
+    def load(self, seconds: float) -> None:
+        """Begin to read the log.
+
+        Args:
+            seconds: how long it takes; at 0 it is done at once.
+        """
+        self.drop()
+        self.loading = True
+        if seconds > 0:
+            self.context.agenda.after(seconds, partial(self._loaded))
+        else:
+            self._loaded()
+
+    def _loaded(self) -> None:
+        self.loading = False
+        for group_id, stored in self.stored.items():
+            group = self._restored(group_id, stored)
+            self.groups[group_id] = group
+            for member in group.members.values():
+                self.rounds.renew(group, member)  # F5
+
+    def _restored(self, group_id: str, stored: StoredGroup) -> Group:
+        return Group(
+            group_id,
+            phase=Phase.STABLE if stored.members else Phase.EMPTY,
+            generation_id=stored.generation_id,
+            protocol_type=stored.protocol_type,
+            protocol_name=stored.protocol_name,
+            leader_id=stored.leader_id,
+            members={member.member_id: copy(member) for member in stored.members},
+            subscribed=None,
+            emptied_at=stored.emptied_at,
+        )
+
+    def store(self, group: Group) -> None:
+        """Write a group to the log as it is now."""
+        self.stored[group.group_id] = StoredGroup(
+            group.generation_id,
+            group.protocol_type,
+            group.protocol_name,
+            group.leader_id,
+            tuple(_on_paper(member) for member in group.members.values()),
+            group.emptied_at,
+        )
+
+
+def _on_paper(member: Member) -> Member:
+    written = copy(member)
+    written.join = written.sync = written.session = None
+    written.is_new = False
+    return written
+
+
+def _silence(group: Group) -> None:
+    """Call every timer of a group off."""
+    for member in group.members.values():
+        member.quiet()
+    timers = (group.join_timer, group.sync_timer, *group.pending.values())
+    for timer in timers:
+        if timer is not None:
+            timer.cancel()
