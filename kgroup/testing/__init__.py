@@ -1,1 +1,30 @@
-"""What tests, demos and users need to run against a Kafka."""
+"""What tests, demos and users need to run against a Kafka, real or in the process.
+
+A name is imported when it is first asked for: the pytest plugin of kgroup is loaded into every test
+run of its users, and must cost those that do not use it nothing.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from kgroup.testing.broker.inprocess import InProcessBroker
+    from kgroup.testing.broker.settings import BrokerSettings
+
+__all__ = ["BrokerSettings", "InProcessBroker"]
+
+_HOMES: Final = {
+    "BrokerSettings": "kgroup.testing.broker.settings",
+    "InProcessBroker": "kgroup.testing.broker.inprocess",
+}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401  # as every module's attributes
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

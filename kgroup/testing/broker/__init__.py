@@ -3,8 +3,8 @@
 The rooms, top to bottom; every import points down, and nothing below `server` awaits, reads a
 clock, draws chance or opens a socket:
 
-- `inprocess`: `InProcessBroker`, what tests hold in their hands; `handles`: its group, partition and
-  node handles
+- `inprocess`: `InProcessBroker`, what tests hold in their hands; `handles`: its group, partition
+  and node handles
 - `server`: streams in memory, sockets on the loopback, the order of answers, faults on the way
 - `core`: one cluster, as a value that requests and time are fed into
 - `groups`, `offsets`, `transactions`, `fetching`, `logs`, `cluster`: the rules
