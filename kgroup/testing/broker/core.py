@@ -31,7 +31,6 @@ class Core:
         self.cluster = Cluster(context, nodes, self.coordinators)
         self._handlers: dict[type[Request[Any]], Handler] = {
             **self.coordinators.handlers,
-            **self.cluster.handlers,
         }
 
     def ask(self, asked: Asked, request: Request[Any]) -> None:

@@ -23,6 +23,9 @@ class BrokerSettings:
         new_member_join_timeout: how long a member without an id may be parked; 5 minutes in every
             Kafka.
         offsets_partitions: offsets.topic.num.partitions; Kafka's default is 50.
+        offsets_topic_creation: how long the offsets topic and that of transactions take to be
+            made when somebody first asks for a coordinator (`broker_facts.md` F6); 0 = the offsets
+            topic is there from the beginning.
         offsets_retention: offsets.retention.minutes; 7 days.
         offsets_retention_check: offsets.retention.check.interval.ms; 10 minutes.
         offset_metadata_limit: offset.metadata.max.bytes.
@@ -46,6 +49,7 @@ class BrokerSettings:
     max_group_size: int | None = None
     new_member_join_timeout: float = 300.0
     offsets_partitions: int = 4
+    offsets_topic_creation: float = 0.0
     offsets_retention: float = 7 * 24 * 3600.0
     offsets_retention_check: float = 600.0
     offset_metadata_limit: int = 4096

@@ -1,0 +1,42 @@
+"""Where replicas are put, and which of them leads.
+
+Decides: deterministically what a real controller does from a random start: leaders and replicas
+go round the brokers in the order of their ids, and the first replica in sync that is up leads.
+Never: lets a replica lead that missed records (unclean.leader.election.enable is false).
+"""
+
+from collections.abc import Mapping, Sequence
+
+from kgroup.testing.broker.cluster.node import Node
+from kgroup.testing.broker.cluster.topic import Partition
+
+__all__ = ["choose_leader", "place", "without"]
+
+
+def place(first: int, count: int, replication: int, nodes: Sequence[int]) -> list[tuple[int, ...]]:
+    """Return the replicas of new partitions, the preferred leader first.
+
+    Args:
+        first: number of the first new partition.
+        count: how many there are.
+        replication: replicas of each, at most `len(nodes)`.
+        nodes: ids of brokers that are up, not empty.
+    """
+    size = len(nodes)
+    return [
+        tuple(nodes[(number + step) % size] for step in range(replication))
+        for number in range(first, first + count)
+    ]
+
+
+def choose_leader(partition: Partition, nodes: Mapping[int, Node]) -> int | None:
+    """Return the replica that leads next, None if none may."""
+    for node_id in partition.replicas:
+        if node_id in partition.isr and not nodes[node_id].fenced:
+            return node_id
+    return None
+
+
+def without(isr: tuple[int, ...], node_id: int) -> tuple[int, ...]:
+    """Return the replicas in sync after one went down; the last one stays."""
+    return tuple(each for each in isr if each != node_id) or isr
