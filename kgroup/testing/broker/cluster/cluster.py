@@ -218,7 +218,7 @@ class Cluster:
             up = tuple(each for each in replicas if not self.nodes[each].fenced)
             leader = up[0] if up else None
             partition = Partition(
-                tp, topic.topic_id, leader, 0, replicas, up or replicas, Log(self.context)
+                tp, topic.topic_id, leader, 0, replicas, up or replicas, Log(self.context, topic.configs)
             )
             topic.partitions.append(partition)
 

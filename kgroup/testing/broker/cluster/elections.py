@@ -129,6 +129,8 @@ class Elections:
         partition.leader = node_id
         partition.epoch += 1
         self.announce(partition, resigned=resigned)
+        if node_id is not None:
+            partition.log.begin_epoch(partition.epoch)
         partition.log.bell.ring()
 
     def announce(self, partition: Partition, *, resigned: bool) -> None:
