@@ -27,6 +27,7 @@ from kgroup.net.ports import Ports
 from kgroup.net.secret import Secret
 from kgroup.net.security import SaslMechanism, SecurityProtocol, TokenSource
 from kgroup.net.settings import NetSettings
+from kgroup.net.versions import MAX_THROTTLE
 from kgroup.offsets.reset import ResetPolicy, ResetRule
 from kgroup.types import DeserializeErrorPolicy, IsolationLevel
 
@@ -291,6 +292,7 @@ class ConsumerConfig:
             metadata_max_age=_seconds(self.metadata_max_age),
             connections_max_idle=_seconds(self.connections_max_idle),
             allow_auto_create_topics=self.allow_auto_create_topics,
+            group_silence=min(_seconds(self.session_timeout) / 3, MAX_THROTTLE),
             security=security_of(self),
         )
 

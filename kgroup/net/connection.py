@@ -19,11 +19,11 @@ from typing import Any, Final, TypeVar
 import anyio
 from anyio.abc import ByteStream
 
-from kgroup.errors import ClosedError, ConnectionLostError, DecodeError, KGroupError
+from kgroup.errors import BrokerError, ClosedError, ConnectionLostError, DecodeError, KGroupError
 from kgroup.net.layouts import ceiling, fit, unify
 from kgroup.net.line import Line
 from kgroup.net.pending import Pending
-from kgroup.net.ports import Ports
+from kgroup.net.ports import Ports, os_reason
 from kgroup.net.sasl import Login
 from kgroup.net.settings import NetSettings
 from kgroup.net.tls import dial_tls, tls_failure
@@ -77,7 +77,9 @@ class Connection:
         self._trace = trace
         self._scope = anyio.CancelScope()
         self._ready = anyio.Event()
-        self._line = Line(ports.clock, settings.connections_max_idle)
+        self._line = Line(
+            ports.clock, settings.connections_max_idle, settings.silence(identity.lane)
+        )
         self._next_id = 0
         self._versions = BrokerVersions()
         self._failure: KGroupError | None = None
@@ -184,7 +186,7 @@ class Connection:
             except ConnectionLostError as error:
                 self._end(error)
             except OSError as error:
-                self._end(self._lost(_why(error)))
+                self._end(self._lost(os_reason(error)))
         self._end(self._lost(f"not connected within {limit:g} s"))
         return None
 
@@ -210,7 +212,7 @@ class Connection:
             endpoint = self.identity.endpoint
             self._end(tls_failure(error, endpoint.host, endpoint.port))
         except (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
-            self._end(self._lost(_why(error)))
+            self._end(self._lost(os_reason(error)))
 
     def _end(self, error: KGroupError) -> None:
         """End everything once; later reasons are consequences of the first."""
@@ -252,7 +254,10 @@ class Connection:
         while version is not None:
             answer = await self._ask_first(request, version, patience)
             self._versions = BrokerVersions.read(answer.api_keys)
-            version = next_handshake_version(version, answer.error_code, self._versions, spoken)
+            try:
+                version = next_handshake_version(version, answer.error_code, self._versions, spoken)
+            except BrokerError as error:
+                raise self._lost(str(error)) from error
 
     # -- authentication --------------------------------------------------------------------
 
@@ -389,12 +394,3 @@ class Connection:
 
     def _lost(self, reason: str) -> ConnectionLostError:
         return ConnectionLostError(str(self.identity.endpoint), reason)
-
-
-def _why(error: BaseException) -> str:
-    """Say what the operating system said, also when it is buried under a cause or a group."""
-    if isinstance(error, BaseExceptionGroup):
-        return "; ".join(dict.fromkeys(_why(inner) for inner in error.exceptions))
-    if error.__cause__ is not None:
-        return _why(error.__cause__)
-    return str(error) or type(error).__name__

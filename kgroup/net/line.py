@@ -32,11 +32,14 @@ class Line:
     Args:
         clock: instants.
         max_idle: seconds without a request after which the line has ended.
+        max_silence: most seconds of a throttle that are waited out (N29): a session lives by
+            what is written on some lines, and ends when they are silent for too long.
     """
 
-    def __init__(self, clock: Clock, max_idle: float) -> None:
+    def __init__(self, clock: Clock, max_idle: float, max_silence: float) -> None:
         self._clock = clock
         self._max_idle = max_idle
+        self._max_silence = max_silence
         self._first: deque[Pending[Any]] = deque()
         self._queue: deque[Pending[Any]] = deque()
         self._in_flight: deque[Pending[Any]] = deque()
@@ -125,7 +128,7 @@ class Line:
 
     def keep_silent_for(self, seconds: float) -> None:
         """Write nothing until a throttle has passed, and give everybody that much more time."""
-        now = self._clock()
+        now, seconds = self._clock(), min(seconds, self._max_silence)
         longer = now + seconds - max(self._throttled_until, now)
         if longer <= 0:
             return

@@ -13,7 +13,16 @@ from typing import Protocol
 import anyio
 from anyio.abc import ByteStream
 
-__all__ = ["Clock", "Dial", "Dice", "Ports", "dial_tcp", "system_clock", "system_ports"]
+__all__ = [
+    "Clock",
+    "Dial",
+    "Dice",
+    "Ports",
+    "dial_tcp",
+    "os_reason",
+    "system_clock",
+    "system_ports",
+]
 
 Clock = Callable[[], float]
 """Seconds on a clock that never goes back."""
@@ -70,3 +79,12 @@ def system_clock() -> float:
 def system_ports() -> Ports:
     """Return the real network, clock and dice."""
     return Ports(dial=dial_tcp, clock=system_clock, wall=time.time, dice=random.SystemRandom())
+
+
+def os_reason(error: BaseException) -> str:
+    """Say what the operating system said, also when it is buried under a cause or a group."""
+    if isinstance(error, BaseExceptionGroup):
+        return "; ".join(dict.fromkeys(os_reason(inner) for inner in error.exceptions))
+    if error.__cause__ is not None:
+        return os_reason(error.__cause__)
+    return str(error) or type(error).__name__

@@ -3,14 +3,16 @@
 Decides: the slice of the options that connections, the pool and the cluster read, with defaults.
 Never: validates what a user typed; `kgroup.config` does, before it fills this. Shows secrets: its
 repr holds none.
-KIPs: 144 (growing reconnect backoff), 511 (client software), 899 (re-bootstrap).
+KIPs: 144 (growing reconnect backoff), 219 (throttle), 511 (client software), 899 (re-bootstrap).
 """
 
 import re
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 
+from kgroup.net.endpoint import Lane
 from kgroup.net.security import Security
+from kgroup.net.versions import MAX_THROTTLE
 
 __all__ = ["NetSettings", "software_version"]
 
@@ -47,6 +49,8 @@ class NetSettings:
             the brokers' own limit (10 minutes by default).
         allow_auto_create_topics: whether asking for a topic may create it.
         max_frame_size: longest answer accepted, bytes.
+        group_silence: longest silence a broker can ask for on the connections that a membership
+            lives by (KIP-219); well below the session timeout.
         security: TLS and SASL of every connection.
         software_name: told to brokers for their metrics (KIP-511).
         software_version: the same.
@@ -66,6 +70,11 @@ class NetSettings:
     connections_max_idle: float = 540.0
     allow_auto_create_topics: bool = False
     max_frame_size: int = 100 * 1024 * 1024
+    group_silence: float = MAX_THROTTLE
     security: Security = field(default_factory=Security)
     software_name: str = "kgroup"
     software_version: str = field(default_factory=software_version)
+
+    def silence(self, lane: Lane) -> float:
+        """Return how long a broker can have a connection be silent, seconds."""
+        return self.group_silence if lane in (Lane.JOIN, Lane.HEARTBEAT) else MAX_THROTTLE

@@ -21,17 +21,19 @@ from kgroup.wire.schema import Message
 BEAT = HeartbeatRequest(group_id="g", generation_id=1, member_id="m")
 
 
-def new_connection(dial: Dial, *, trace: Trace | None = None, **options: Any) -> Connection:
-    identity = ConnectionId(1, Endpoint(1, "broker-1", 9092), Lane.CONTROL)
+def new_connection(
+    dial: Dial, *, trace: Trace | None = None, lane: Lane = Lane.CONTROL, **options: Any
+) -> Connection:
+    identity = ConnectionId(1, Endpoint(1, "broker-1", 9092), lane)
     settings = NetSettings(bootstrap=(("broker-1", 9092),), **options)
     return Connection(identity, settings, virtual_ports(dial), trace or NoTrace(), lambda _: None)
 
 
 @asynccontextmanager
 async def connected(
-    dial: Dial, *, trace: Trace | None = None, **options: Any
+    dial: Dial, *, trace: Trace | None = None, lane: Lane = Lane.CONTROL, **options: Any
 ) -> AsyncIterator[Connection]:
-    connection = new_connection(dial, trace=trace, **options)
+    connection = new_connection(dial, trace=trace, lane=lane, **options)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(connection.run)
         yield connection

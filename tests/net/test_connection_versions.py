@@ -5,10 +5,11 @@ import pytest
 
 from kgroup.codes import ApiKey
 from kgroup.errors import (
-    BrokerError,
+    ConnectionLostError,
     LocalProtocolError,
     UnsupportedVersionError,
 )
+from kgroup.net.endpoint import Lane
 from kgroup.testing.scripted import (
     Delayed,
     ScriptedBroker,
@@ -102,9 +103,10 @@ async def test_a_value_that_fits_no_field_fails_its_caller_only(broker: Scripted
 async def test_a_refusal_in_the_handshake_is_the_reason_everybody_hears(
     broker: ScriptedBroker,
 ) -> None:
+    """As one that was lost: what a broker cannot do now, it may in the next connection."""
     broker.once(ApiVersionsRequest, ApiVersionsResponse(error_code=42, api_keys=()))
     async with connected(broker) as connection:
-        with pytest.raises(BrokerError, match="INVALID_REQUEST"):
+        with pytest.raises(ConnectionLostError, match="INVALID_REQUEST"):
             await connection.request(BEAT, 5)
 
 
@@ -207,3 +209,19 @@ async def test_a_throttle_gives_more_time_to_what_is_in_flight(broker: ScriptedB
         tasks.start_soon(connection.request, beat(1), 5)
         tasks.start_soon(connection.request, beat(2), 5)
     assert anyio.current_time() == pytest.approx(15)
+
+
+@pytest.mark.parametrize(
+    ("lane", "silence"),
+    [(Lane.JOIN, 5.0), (Lane.HEARTBEAT, 5.0), (Lane.FETCH, 20.0), (Lane.CONTROL, 20.0)],
+)
+async def test_where_a_membership_lives_a_throttle_has_a_shorter_bound(
+    broker: ScriptedBroker, lane: Lane, silence: float
+) -> None:
+    """N29: a session ends when nothing is heard of a member."""
+    broker.once(HeartbeatRequest, HeartbeatResponse(throttle_time_ms=20_000))
+    async with connected(broker, lane=lane, group_silence=5.0) as connection:
+        await connection.request(beat(1), 5)
+        started = anyio.current_time()
+        await connection.request(beat(2), 5)
+        assert anyio.current_time() - started == pytest.approx(silence)
