@@ -22,7 +22,7 @@ from kgroup.testing.broker.settings import BrokerSettings
 from kgroup.wire.frames import request_class
 from kgroup.wire.schema import Message, Request
 
-__all__ = ["Call", "Raw", "asking", "surroundings"]
+__all__ = ["CALENDAR_START", "Call", "Raw", "asking", "every_version", "surroundings"]
 
 R = TypeVar("R", bound=Message)
 
@@ -161,13 +161,13 @@ def surroundings(
         Agenda(),
         Outbox(),
         settings or BrokerSettings(min_session_timeout=1.0),
-        Release("every version", _every_version(), kind),
+        Release("every version", every_version(), kind),
         kind,
         Mint(0),
         CALENDAR_START,
     )
 
 
-def _every_version() -> dict[ApiKey, tuple[int, int]]:
+def every_version() -> dict[ApiKey, tuple[int, int]]:
     known = {api: request_class(api).VERSIONS for api in ApiKey}
     return {api: (versions[0], versions[-1]) for api, versions in known.items()}

@@ -1,0 +1,188 @@
+"""A recorded conversation, held once more with the in-process broker under the agenda.
+
+Decides: the order of things. Each request is asked at its recorded instant, one at a time per
+connection (rule G1), and what happens to the coordinator happens when the notes say so.
+Never: judges; `differences` of each outcome does.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from kgroup.testing.broker.agenda import Agenda
+from kgroup.testing.broker.asked import Outbox
+from kgroup.testing.broker.context import Context
+from kgroup.testing.broker.core import Core
+from kgroup.testing.broker.release import CoordinatorKind, Release
+from kgroup.testing.broker.settings import BrokerSettings
+from kgroup.wire.messages import InitProducerIdResponse
+from kgroup.wire.schema import Request, replace
+from tests.testing.broker.driver import CALENDAR_START, Call, Raw, every_version
+from tests.testing.broker.traces.moves import Moves, moves_of
+from tests.testing.broker.traces.polls import polls_of
+from tests.testing.broker.traces.recorded import Exchange, Trace
+from tests.testing.broker.traces.scripted_mint import ScriptedMint
+
+__all__ = ["Outcome", "replay"]
+
+_TOPICS: Final = ("t", "u")
+_PARTITIONS: Final = 2
+_AFTERWARDS: Final = 0.5
+"""Seconds that the replay goes on after the trace, for answers that come late."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a request here.
+
+    Args:
+        exchange: what became of it there.
+        call: here; None = the connection ended before its turn came.
+    """
+
+    exchange: Exchange
+    call: Call[Any] | None
+
+
+def replay(trace: Trace) -> list[Outcome]:
+    """Hold the conversation of a trace and return what became of each request."""
+    moves = moves_of(trace)
+    exchanges = [*trace.exchanges, *polls_of(trace)]
+    mint = ScriptedMint(trace.exchanges)
+    core = _core(trace, moves, mint)
+    talk = _Talk(Raw(core), mint, moves)
+    steps: list[tuple[float, int, Callable[[], None]]] = []
+    for at, act in moves.steps(core):
+        steps.append((at, 0, act))
+    for exchange in exchanges:
+        steps.append((exchange.at, 1, _Send(talk, exchange)))
+        if exchange.ended_at < float("inf"):
+            steps.append((exchange.ended_at, 2, _End(talk, exchange.line)))
+    for at, _, act in sorted(steps, key=lambda step: step[:2]):
+        talk.until(moves.lead + at)
+        act()
+    talk.until(moves.lead + trace.ends_at + _AFTERWARDS)
+    return [Outcome(exchange, talk.calls.get(id(exchange))) for exchange in exchanges]
+
+
+def _core(trace: Trace, moves: Moves, mint: ScriptedMint) -> Core:
+    kind = CoordinatorKind.OLD if trace.release.startswith("3.") else CoordinatorKind.NEW
+    context = Context(
+        Agenda(),
+        Outbox(),
+        _settings(trace, moves),
+        Release(trace.release, every_version(), kind),
+        kind,
+        mint,
+        CALENDAR_START,
+    )
+    core = Core(context, moves.nodes)
+    for topic in _TOPICS:
+        core.cluster.create_topic(topic, _PARTITIONS)
+    moves.prepare(core)
+    return core
+
+
+def _settings(trace: Trace, moves: Moves) -> BrokerSettings:
+    there = trace.settings
+    size = there.get("group.max.size")
+    minutes = float(there.get("offsets.retention.minutes", 7 * 24 * 60))
+    return BrokerSettings(
+        min_session_timeout=1.0,
+        offsets_partitions=4,
+        initial_rebalance_delay=int(there["group.initial.rebalance.delay.ms"]) / 1000,
+        max_group_size=None if size is None else int(size),
+        offsets_retention=minutes * 60,
+        offsets_retention_check=int(there.get("offsets.retention.check.interval.ms", 600_000))
+        / 1000,
+        load_time=moves.load_time,
+    )
+
+
+@dataclass(slots=True)
+class _Talk:
+    """Both sides' state of the conversation."""
+
+    raw: Raw
+    mint: ScriptedMint
+    moves: Moves
+    calls: dict[int, Call[Any]] = field(default_factory=dict)
+    queues: dict[int, deque[Exchange]] = field(default_factory=dict)
+    busy: dict[int, tuple[Exchange, Call[Any]]] = field(default_factory=dict)
+    ended: set[int] = field(default_factory=set)
+    producers: dict[int, int] = field(default_factory=dict)
+
+    def until(self, instant: float) -> None:
+        """Let time pass, timer by timer, so that what queues behind an answer follows it."""
+        agenda = self.raw.core.context.agenda
+        while agenda.next_at <= instant:
+            self.raw.until(agenda.next_at)
+            self.go_on()
+        self.raw.until(instant)
+
+    def send(self, exchange: Exchange) -> None:
+        if exchange.line not in self.ended:
+            self.queues.setdefault(exchange.line, deque()).append(exchange)
+            self.go_on()
+
+    def end(self, line: int) -> None:
+        self.ended.add(line)
+        self.busy.pop(line, None)
+        self.queues.pop(line, None)
+
+    def go_on(self) -> None:
+        """Ask whatever is next on a connection that nothing is parked on."""
+        moved = True
+        while moved:
+            moved = False
+            for line, (exchange, call) in [*self.busy.items()]:
+                if not call.parked:
+                    del self.busy[line]
+                    self._learn(exchange, call)
+            for line, queue in [*self.queues.items()]:
+                if queue and line not in self.busy:
+                    self._ask(queue.popleft())
+                    moved = True
+
+    def _ask(self, exchange: Exchange) -> None:
+        self.mint.asked = exchange
+        call: Call[Any] = self.raw.ask(
+            self.moves.node_of(exchange),
+            exchange.request and self._rewritten(exchange.request),
+            version=exchange.version,
+            client=exchange.name,
+            connection=exchange.line,
+        )
+        self.calls[id(exchange)] = call
+        self.busy[exchange.line] = (exchange, call)
+
+    def _learn(self, exchange: Exchange, call: Call[Any]) -> None:
+        there, here = exchange.answer, call.answer
+        if isinstance(there, InitProducerIdResponse) and isinstance(here, InitProducerIdResponse):
+            self.producers[there.producer_id] = here.producer_id
+
+    def _rewritten(self, request: Request[Any]) -> Request[Any]:
+        """Put our producer id in the place of the recorded one."""
+        there = getattr(request, "producer_id", None)
+        if there not in self.producers:
+            return request
+        return replace(request, producer_id=self.producers[there])
+
+
+@dataclass(frozen=True, slots=True)
+class _Send:
+    talk: _Talk
+    exchange: Exchange
+
+    def __call__(self) -> None:
+        self.talk.send(self.exchange)
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    talk: _Talk
+    line: int
+
+    def __call__(self) -> None:
+        self.talk.end(self.line)
