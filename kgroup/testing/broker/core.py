@@ -11,6 +11,7 @@ from typing import Any
 from kgroup.testing.broker.asked import HUNG_UP, Asked, Handler, Parked
 from kgroup.testing.broker.cluster.cluster import Cluster
 from kgroup.testing.broker.context import Context
+from kgroup.testing.broker.fetching.fetches import Fetches
 from kgroup.testing.broker.groups.coordinators import Coordinators
 from kgroup.wire.schema import Request
 
@@ -29,8 +30,10 @@ class Core:
         self.context = context
         self.coordinators = Coordinators(context)
         self.cluster = Cluster(context, nodes, self.coordinators)
+        self.fetches = Fetches(context, self.cluster)
         self._handlers: dict[type[Request[Any]], Handler] = {
             **self.coordinators.handlers,
+            **self.fetches.handlers,
         }
 
     def ask(self, asked: Asked, request: Request[Any]) -> None:
@@ -43,6 +46,14 @@ class Core:
         answer = self._handlers[type(request)](asked, request)
         if not isinstance(answer, Parked):
             self.context.outbox.reply(asked.ticket, answer)
+
+    def disconnected(self, connection: int) -> None:
+        """Learn that a connection is closed; what it waited for is not read any more.
+
+        Args:
+            connection: its number, as in `Asked`.
+        """
+        self.fetches.disconnected(connection)
 
     def serves(self, request: type[Request[Any]], version: int) -> bool:
         """Whether a request of this version has an answer."""
