@@ -7,7 +7,7 @@ KIPs: 211, 320 (leader epochs), 345. A member of a group never sends generation 
 group takes such a commit from anybody, so a zombie could overwrite the last owner.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -85,7 +85,7 @@ def standalone_commit_request(
 def read_commit(
     offsets: Mapping[TopicPartition, OffsetAndMetadata], answer: OffsetCommitResponse
 ) -> CommitAnswer:
-    """Read an answer; a partition it does not mention is unknown, never committed.
+    """Read an answer; a partition it does not mention exactly once is unknown, never committed.
 
     Args:
         offsets: what was asked.
@@ -94,14 +94,10 @@ def read_commit(
     outcomes: dict[TopicPartition, PartitionOutcome] = {}
     again: set[TopicPartition] = set()
     signals: dict[Reaction, int] = {}
-    codes = {
-        TopicPartition(topic.name, partition.partition_index): partition.error_code
-        for topic in answer.topics
-        for partition in topic.partitions
-    }
+    codes = _codes(answer)
     for tp, offset in offsets.items():
         if tp not in codes:
-            reason = "the answer does not mention the partition"
+            reason = "the answer does not mention the partition, or not only once"
             outcomes[tp] = PartitionOutcome(CommitStatus.UNKNOWN, offset, None, reason)
             continue
         code = codes[tp]
@@ -118,6 +114,17 @@ def read_commit(
     code = 0 if signal is None else signals[signal]
     why = {tp: codes[tp] for tp in again}
     return CommitAnswer(outcomes, frozenset(again), signal, code, why)
+
+
+def _codes(answer: OffsetCommitResponse) -> dict[TopicPartition, int]:
+    """Return the error code of each partition that has exactly one."""
+    rows = [
+        (TopicPartition(topic.name, partition.partition_index), partition.error_code)
+        for topic in answer.topics
+        for partition in topic.partitions
+    ]
+    times = Counter(tp for tp, _ in rows)
+    return {tp: code for tp, code in rows if times[tp] == 1}
 
 
 def _refused(offset: OffsetAndMetadata, code: int) -> PartitionOutcome:

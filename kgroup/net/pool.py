@@ -8,6 +8,7 @@ KIP-144 (growing reconnect backoff).
 """
 
 import logging
+import math
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from kgroup.errors import (
     AuthenticationError,
     ClosedError,
     ConnectionLostError,
+    DecodeError,
     KGroupError,
     TlsError,
 )
@@ -39,6 +41,8 @@ Refusal: TypeAlias = AuthenticationError | TlsError
 """Why a connection that could be made could not be used: they do not take us, or we not them."""
 
 _CLOSED: Final = "the cluster is closed, or does not run yet"
+_TELL_AGAIN: Final = 60.0
+"""Seconds after which unreadable answers of one broker are told of again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +81,8 @@ class Pool:
         self._rests: dict[Endpoint, _Rest] = {}
         self._told: dict[str, int] = {}
         """Address said to be out of reach -> the connection whose failure was told."""
+        self._unreadable_told: dict[str, float] = {}
+        """Address -> when it was said last that its answers cannot be read."""
         self._began = False
         self._serial = 0
         self._tasks: TaskGroup | None = None
@@ -163,6 +169,7 @@ class Pool:
                 self._told.pop(key[0].address, None)
         self._note_refusal(connection)
         self._note_unreachable(connection)
+        self._note_unreadable(connection)
         if not connection.ended_healthy:
             self._let_rest(key[0])
 
@@ -187,6 +194,17 @@ class Pool:
         if not ours and self._in_use() and endpoint.address not in self._told:
             self._told[endpoint.address] = connection.identity.serial
             log.warning("no connection to %s: %s; tried again", endpoint, failure.reason)
+
+    def _note_unreadable(self, connection: Connection) -> None:
+        """Say what cannot be read of a broker's answers, now and then while it goes on."""
+        failure, endpoint = connection.failure, connection.identity.endpoint
+        if not isinstance(failure, DecodeError) or not self._in_use():
+            return
+        now = self._ports.clock()
+        if now >= self._unreadable_told.get(endpoint.address, -math.inf) + _TELL_AGAIN:
+            self._unreadable_told[endpoint.address] = now
+            text = "connection to %s closed, for its answer cannot be read: %s; tried again"
+            log.warning(text, endpoint, failure)
 
     def _in_use(self) -> bool:
         """Tell whether any broker ever answered; before that, `NoBrokerError` tells everything."""

@@ -5,12 +5,16 @@ from typing import Any
 import pytest
 
 from kgroup.machine.tickets import Errand
+from kgroup.membership.commits import read_commit
 from kgroup.membership.events import Answered, Note, Tell, Tick
-from kgroup.types import ChangeKind, MemberState
+from kgroup.types import ChangeKind, CommitStatus, MemberState, OffsetAndMetadata
 from kgroup.wire.messages import (
     JoinGroupRequest,
     JoinGroupResponse,
     JoinGroupResponseMember,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
     SyncGroupRequest,
 )
 from tests.membership.driver import Driven, partitions, sync_answer
@@ -162,3 +166,22 @@ def test_an_empty_assignment_takes_everything() -> None:
     member = given(data=b"")
     member.settle()
     assert member.owned() == frozenset()
+
+
+# -- answers to commits --------------------------------------------------------------------------
+
+
+def rows(*codes: int) -> OffsetCommitResponse:
+    parts = (OffsetCommitResponsePartition(partition_index=0, error_code=code) for code in codes)
+    topic = OffsetCommitResponseTopic(name="t", partitions=tuple(parts))
+    return OffsetCommitResponse(topics=(topic,))
+
+
+@pytest.mark.parametrize("codes", [(), (0, 0), (25, 0), (0, 25)])
+def test_a_partition_not_named_exactly_once_is_neither_committed_nor_refused(
+    codes: tuple[int, ...],
+) -> None:
+    (tp,) = partitions("t-0")
+    read = read_commit({tp: OffsetAndMetadata(5)}, rows(*codes))
+    assert read.outcomes[tp].status is CommitStatus.UNKNOWN
+    assert read.signal is None

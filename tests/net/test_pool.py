@@ -6,8 +6,9 @@ from contextlib import suppress
 import anyio
 import pytest
 
-from kgroup.errors import ConnectionLostError, NoBrokerError
+from kgroup.errors import ConnectionLostError, DecodeError, NoBrokerError
 from kgroup.net.cluster import Cluster, Lane
+from kgroup.testing.scripted import Raw
 from kgroup.testing.scripted_cluster import ScriptedCluster
 from kgroup.wire.messages import HeartbeatRequest, HeartbeatResponse
 from tests.net.stage import BEAT, running
@@ -25,7 +26,7 @@ def scripted() -> ScriptedCluster:
 
 async def beat(cluster: Cluster) -> None:
     for lane in LANES:
-        with suppress(ConnectionLostError, TimeoutError):
+        with suppress(ConnectionLostError, DecodeError, TimeoutError):
             await cluster.send(2, BEAT, lane=lane, timeout=5)
 
 
@@ -57,6 +58,20 @@ async def test_a_broker_known_by_two_names_is_warned_of_once(
     told = [each.getMessage() for each in caplog.records]
     assert len(told) == 2
     assert all(any(broker.address in line for line in told) for broker in scripted.brokers)
+
+
+async def test_answers_that_cannot_be_read_are_warned_of_once_a_minute_with_the_reason(
+    scripted: ScriptedCluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with running(scripted) as cluster:
+        await cluster.bootstrap(5)
+        scripted.broker(2).on(HeartbeatRequest, Raw(b"\xff\xff\xff\xff"))
+        for _ in range(10):
+            await beat(cluster)
+            await anyio.sleep(9)
+    told = [each.getMessage() for each in caplog.records]
+    assert len(told) == 2
+    assert all("node 2 at broker-2:9092" in line and "negative" in line for line in told)
 
 
 async def test_before_anybody_answered_only_the_error_tells_who_is_gone(
