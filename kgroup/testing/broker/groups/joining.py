@@ -45,16 +45,18 @@ class Joining:
         try:
             return self._judge(group, asked, request)
         except UnreadableMetadataError:
-            member = self._parked_here(group, asked)
-            if member is not None:
-                member.join = None
-            return join_refused(ErrorCode.UNKNOWN_SERVER_ERROR, asked.version, request.member_id)
+            self._go_on_waiting(group, asked)
+            return join_refused(ErrorCode.UNKNOWN_SERVER_ERROR, asked.version)
 
-    def _parked_here(self, group: Group, asked: Asked) -> Member | None:
-        members = group.members.values()
-        return next((m for m in members if m.join and m.join.ticket == asked.ticket), None)
+    def _go_on_waiting(self, group: Group, asked: Asked) -> None:
+        """B14: who was told -1 goes on counting as one that waits."""
+        for member in group.members.values():
+            if member.join is not None and member.join.ticket == asked.ticket:
+                member.join = Waiting(None, asked.version)
 
     def _judge(self, group: Group, asked: Asked, request: JoinGroupRequest) -> Answer:
+        if self._is_full(group, request.member_id):
+            return self._turn_away(group, asked, request)
         code = self._refusal(group, request)
         if code:
             return join_refused(code, asked.version, request.member_id)
@@ -65,9 +67,7 @@ class Joining:
         return self._again(group, asked, request)
 
     def _refusal(self, group: Group, request: JoinGroupRequest) -> ErrorCode:
-        """Judge before anything changes: size, common ground, then who it is."""
-        if self._is_full(group, request.member_id):
-            return ErrorCode.GROUP_MAX_SIZE_REACHED
+        """Judge before anything changes: common ground, then who it is."""
         names = [each.name for each in request.protocols]
         if not group.supports(request.protocol_type, names):
             return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
@@ -84,6 +84,13 @@ class Joining:
         if group.phase is Phase.PREPARING:
             return (member is None or member.join is None) and group.waiting >= limit
         return member is None and len(group.members) >= limit
+
+    def _turn_away(self, group: Group, asked: Asked, request: JoinGroupRequest) -> Answer:
+        """B21: a member that came too late loses its place; only the old rules look who waits."""
+        group.remove(request.member_id)
+        if self._context.is_old:
+            self._rounds.try_complete(group)
+        return join_refused(ErrorCode.GROUP_MAX_SIZE_REACHED, asked.version)
 
     # -- newcomers -------------------------------------------------------------------------------
 
@@ -161,8 +168,7 @@ class Joining:
         if before.join is not None:
             refused = join_refused(code, before.join.version, before.member_id)
             self._rounds.answer_join(before, refused)
-        if before.sync is not None:
-            self._context.outbox.reply(before.sync.ticket, sync_refused(code))
+        self._rounds.answer_sync(before, sync_refused(code))
         before.quiet()
         member = Member(
             member_id=member_id,

@@ -17,11 +17,11 @@ class Waiting:
     """A parked request of a member.
 
     Args:
-        ticket: where its answer goes.
+        ticket: where its answer goes; None = it has been answered, but counts as one that waits.
         version: of the request; answers differ in what null may be.
     """
 
-    ticket: int
+    ticket: int | None
     version: int
 
 

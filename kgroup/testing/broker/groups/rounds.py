@@ -19,7 +19,7 @@ from kgroup.testing.broker.groups.answers import join_refused, joined, sync_refu
 from kgroup.testing.broker.groups.group import Group, Phase
 from kgroup.testing.broker.groups.member import Member
 from kgroup.testing.broker.groups.metadata import UnreadableMetadataError, topics_of
-from kgroup.wire.messages import JoinGroupResponse
+from kgroup.wire.messages import JoinGroupResponse, SyncGroupResponse
 
 __all__ = ["Rounds"]
 
@@ -162,7 +162,7 @@ class Rounds:
     def answer_join(self, member: Member, answer: JoinGroupResponse) -> None:
         """Answer a parked JoinGroup, if there is one."""
         parked, member.join = member.join, None
-        if parked is not None:
+        if parked is not None and parked.ticket is not None:
             self._context.outbox.reply(parked.ticket, answer)
 
     # -- SyncGroup -------------------------------------------------------------------------------
@@ -183,12 +183,17 @@ class Rounds:
         for member in group.members.values():
             if code:
                 member.assignment = b""
-            parked, member.sync = member.sync, None
-            if parked is None:
-                continue
             answer = sync_refused(code) if code else synced(group, member.assignment)
-            self._context.outbox.reply(parked.ticket, answer)
-            self.renew(group, member)
+            if self.answer_sync(member, answer):
+                self.renew(group, member)
+
+    def answer_sync(self, member: Member, answer: SyncGroupResponse) -> bool:
+        """Answer a parked SyncGroup; False when there is none."""
+        parked, member.sync = member.sync, None
+        if parked is None or parked.ticket is None:
+            return False
+        self._context.outbox.reply(parked.ticket, answer)
+        return True
 
     def heard_sync(self, group: Group, member_id: str) -> None:
         """Note that a member has sent SyncGroup in this generation."""

@@ -89,8 +89,7 @@ class Shard:
                 if member.join is not None:
                     refused = join_refused(code, member.join.version, member.member_id)
                     self.rounds.answer_join(member, refused)
-                if member.sync is not None:
-                    self.context.outbox.reply(member.sync.ticket, sync_refused(code))
+                self.rounds.answer_sync(member, sync_refused(code))
         self.drop()
 
     def drop(self) -> None:
