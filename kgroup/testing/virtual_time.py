@@ -32,6 +32,7 @@ __all__ = [
     "VIRTUAL_BACKENDS",
     "WALL_AT_START",
     "VirtualLoop",
+    "clock_is_virtual",
     "virtual_backend",
     "virtual_ports",
     "virtual_wall",
@@ -127,6 +128,16 @@ def _mock_clock() -> object:
     except ImportError as error:
         raise MissingExtraError("virtual time on trio", "testing") from error
     return MockClock(autojump_threshold=0)
+
+
+def clock_is_virtual() -> bool:
+    """Tell whether the running event loop's clock is one of those above."""
+    try:
+        return isinstance(asyncio.get_running_loop(), VirtualLoop)
+    except RuntimeError:
+        from trio.lowlevel import current_clock  # noqa: PLC0415 - trio is an extra
+
+        return hasattr(current_clock(), "autojump_threshold")
 
 
 def virtual_wall() -> float:

@@ -1,0 +1,122 @@
+"""`InProcessBroker`: a Kafka cluster in the process, as tests hold it in their hands.
+
+Decides: how a cluster is set up, and how its parts are reached.
+Never: keeps rules of Kafka's; the parts of `core` do.
+
+In memory nothing has to be started or stopped, and time may be virtual:
+
+    broker = InProcessBroker(topics={"orders": 6})
+    ports = virtual_ports(broker.dial)
+
+Clients that want sockets get them for as long as a block lasts:
+
+    with broker.serve() as served:
+        consumer = AIOKafkaConsumer("orders", bootstrap_servers=served.bootstrap, group_id="g")
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from kgroup.codes import ApiKey
+from kgroup.net.ports import Dial
+from kgroup.testing.broker.agenda import Agenda
+from kgroup.testing.broker.asked import Outbox
+from kgroup.testing.broker.context import Context
+from kgroup.testing.broker.core import Core
+from kgroup.testing.broker.mint import Mint
+from kgroup.testing.broker.release import CoordinatorKind, Release
+from kgroup.testing.broker.server.faults import Answers
+from kgroup.testing.broker.server.memory import MemoryNetwork
+from kgroup.testing.broker.server.switchboard import Arrival, Switchboard
+from kgroup.testing.broker.settings import BrokerSettings
+from kgroup.testing.virtual_time import WALL_AT_START
+from kgroup.wire.frames import request_class
+from kgroup.wire.schema import Request
+
+__all__ = ["InProcessBroker"]
+
+Q = TypeVar("Q", bound=Request[Any])
+
+
+@dataclass(kw_only=True, eq=False)
+class InProcessBroker:
+    """A Kafka cluster in the process.
+
+    Args:
+        nodes: how many brokers; their ids are 1 to n.
+        topics: name -> number of partitions, of topics that are there from the start.
+        release: the Kafka it passes for, such as `4.3.1` or `3.9.1`.
+        settings: of every broker.
+        coordinator: rules of the group coordinator, None = those of the release.
+        racks: `broker.rack` of the brokers in order of their ids; those left out have none.
+        seed: same seed and same requests, same member ids, topic ids and producer ids.
+    """
+
+    nodes: int = 1
+    topics: Mapping[str, int] = field(default_factory=dict)
+    release: str = "4.3.1"
+    settings: BrokerSettings = field(default_factory=BrokerSettings)
+    coordinator: CoordinatorKind | None = None
+    racks: Sequence[str | None] = ()
+    seed: int = 0
+    _board: Switchboard = field(init=False, repr=False)
+    _network: MemoryNetwork = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        release = _release(self.release)
+        context = Context(
+            Agenda(),
+            Outbox(),
+            self.settings,
+            release,
+            self.coordinator or release.coordinator,
+            Mint(self.seed),
+            WALL_AT_START,
+        )
+        core = Core(context, self.nodes)
+        for node, rack in zip(core.cluster.nodes.values(), self.racks, strict=False):
+            node.rack = rack
+        for name, partitions in self.topics.items():
+            core.cluster.create_topic(name, partitions)
+        self._board = Switchboard(core)
+        self._network = MemoryNetwork(self._board)
+
+    # -- how clients reach it --------------------------------------------------------------------
+
+    @property
+    def dial(self) -> Dial:
+        """The port by which kgroup's clients connect in memory."""
+        return self._network
+
+    @property
+    def bootstrap(self) -> tuple[tuple[str, int], ...]:
+        """Addresses of all brokers, as `NetSettings` takes them."""
+        return tuple((node.host, node.port) for node in self.core.cluster.nodes.values())
+
+    @property
+    def core(self) -> Core:
+        """The cluster itself: its state may be looked at, and copied by `copy.deepcopy`."""
+        return self._board.core
+
+    # -- what happened, and what goes wrong ------------------------------------------------------
+
+    @property
+    def requests(self) -> list[Arrival]:
+        """Every request that has arrived, in order; `clear()` forgets them."""
+        return self._board.arrivals
+
+    def requests_of(self, kind: type[Q]) -> list[Q]:
+        """Return the requests of a class that have arrived, in order."""
+        return [each.request for each in self.requests if isinstance(each.request, kind)]
+
+    @property
+    def answers(self) -> Answers:
+        """What goes wrong with requests and their answers on the way."""
+        return self._board.answers
+
+
+def _release(name: str) -> Release:
+    known = {api: request_class(api).VERSIONS for api in ApiKey}
+    ranges = {api: (versions[0], versions[-1]) for api, versions in known.items()}
+    return Release(name, ranges, CoordinatorKind.NEW)

@@ -1,0 +1,187 @@
+"""One connection to one broker: requests go on one at a time, answers leave in order.
+
+Decides: what bytes are a request, that the next one is looked at only when the one before has its
+answer (R18, `broker_facts.md` G1), and in which order and when bytes leave: in the order of the
+requests, none before it is due, each behind those before it.
+Never: waits, or knows what a request means; `switchboard` takes it to the core.
+"""
+
+import math
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from kgroup.codes import ApiKey
+from kgroup.errors import DecodeError, UnsupportedVersionError
+from kgroup.wire.frames import (
+    FrameSplitter,
+    decode_request_header,
+    encode_response,
+    request_class,
+)
+from kgroup.wire.schema import Message, Request, decode
+
+__all__ = ["Line", "Question", "Slot"]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One request as it came over a connection.
+
+    Args:
+        api_key: what is asked for, None when the bytes are no request of Kafka's.
+        version: in which it is written.
+        correlation_id: comes back with the answer.
+        client_id: name the client gave itself, None without one.
+        request: None when it cannot be read; the connection is to be closed, unless it is an
+            ApiVersions of an unknown version.
+    """
+
+    api_key: ApiKey | None
+    version: int = 0
+    correlation_id: int = 0
+    client_id: str | None = None
+    request: Request[Any] | None = None
+
+    @classmethod
+    def read(cls, frame: memoryview) -> "Question":
+        """Read a frame, whatever it is."""
+        try:
+            header, body = decode_request_header(frame)
+        except DecodeError:
+            return _NONSENSE
+        try:
+            request = decode(request_class(header.api_key), header.api_version, body)
+        except (DecodeError, UnsupportedVersionError):
+            request = None
+        key, version, number, client_id = header
+        return cls(key, version, number, client_id, request)
+
+    def encode(self, answer: Message, version: int | None = None) -> bytes:
+        """Write its answer as a whole frame.
+
+        Args:
+            answer: the message.
+            version: None = that of the request.
+        """
+        assert self.api_key is not None
+        written = self.version if version is None else version
+        return encode_response(answer, self.api_key, written, self.correlation_id)
+
+
+_NONSENSE = Question(None)
+
+
+@dataclass(slots=True, eq=False)
+class Slot:
+    """The place of one answer in the order in which a connection's answers leave.
+
+    Args:
+        data: the bytes; none when the answer is lost.
+        ready_at: instant from which they may go, infinity while they are held.
+        then_hang_up: whether the connection is closed behind them.
+    """
+
+    data: bytes
+    ready_at: float = -math.inf
+    then_hang_up: bool = False
+
+
+class Line:
+    """One connection, seen from the broker.
+
+    Args:
+        number: its number, over all brokers of the cluster.
+        node_id: the broker.
+        wake: called when bytes may have become ready, or the connection has ended.
+
+    `ended` means that the broker has closed it, or the client has; `reset`, that it was cut off
+    without the bytes that were on their way.
+    """
+
+    def __init__(self, number: int, node_id: int, wake: Callable[[], None]) -> None:
+        self.number = number
+        self.node_id = node_id
+        self.client_id: str | None = None
+        self.wake = wake
+        self.ended = False
+        self.reset = False
+        self.asking: Question | None = None
+        self._closing = False
+        self._inbox: deque[Question] = deque()
+        self._slots: deque[Slot] = deque()
+        self._splitter = FrameSplitter()
+
+    # -- requests --------------------------------------------------------------------------------
+
+    def feed(self, data: bytes | bytearray | memoryview) -> list[Question]:
+        """Take bytes; return the questions that they complete, which wait for their turn here."""
+        if self.ended or self._closing:
+            return []
+        try:
+            questions = [Question.read(frame) for frame in self._splitter.feed(data)]
+        except DecodeError:
+            questions = [_NONSENSE]
+        self._inbox.extend(questions)
+        return questions
+
+    def next_question(self) -> Question | None:
+        """Begin the next question, if the one before has its answer; `asking` is the one begun."""
+        if self.asking is None and self._inbox:
+            self.asking = self._inbox.popleft()
+            self.client_id = self.asking.client_id
+            return self.asking
+        return None
+
+    def answered(self) -> None:
+        """End the question that was asked, with or without an answer."""
+        self.asking = None
+
+    # -- answers ---------------------------------------------------------------------------------
+
+    def put(self, slot: Slot) -> None:
+        """Queue an answer behind those before it; nothing is looked at behind a hang-up."""
+        if self.ended or self._closing:
+            return
+        self._slots.append(slot)
+        if slot.then_hang_up:
+            self._closing = True
+            self._inbox.clear()
+        self.wake()
+
+    def take(self, now: float) -> bytes:
+        """Return the bytes that may leave now; the end of the connection may come with them."""
+        pieces = []
+        while self._slots and self._slots[0].ready_at <= now:
+            slot = self._slots.popleft()
+            pieces.append(slot.data)
+            if slot.then_hang_up:
+                self._end()
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def hang_up(self, *, reset: bool = False) -> None:
+        """Close it at once; what has not left is lost with `reset`, else it is what arrives last.
+
+        Bytes that are not due yet are lost either way.
+        """
+        if self.ended:
+            return
+        self.reset = reset
+        if not reset and self._slots:
+            self._slots.append(Slot(b"", then_hang_up=True))
+            self._closing = True
+            self._inbox.clear()
+        else:
+            self._end()
+        self.wake()
+
+    def close(self) -> None:
+        """Note that the client has closed it; requests that wait for their turn are dropped."""
+        self._end()
+
+    def _end(self) -> None:
+        self.ended = True
+        self.asking = None
+        self._inbox.clear()
+        self._slots.clear()

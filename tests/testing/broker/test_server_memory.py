@@ -1,0 +1,64 @@
+"""Connections in memory: order of answers, exact time, and what a broker does to a connection."""
+
+import anyio
+import pytest
+from anyio.abc import ByteStream
+
+from kgroup.testing import BrokerSettings, InProcessBroker
+from kgroup.testing.virtual_time import VIRTUAL_BACKENDS, virtual_backend
+from kgroup.wire.frames import FrameSplitter, decode_response, encode_request
+from kgroup.wire.messages import (
+    HeartbeatRequest,
+    JoinGroupRequest,
+    JoinGroupRequestProtocol,
+    JoinGroupResponse,
+)
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(params=VIRTUAL_BACKENDS)
+def anyio_backend(request: pytest.FixtureRequest) -> object:
+    return virtual_backend(request.param)
+
+
+def join(member_id: str = "") -> JoinGroupRequest:
+    return JoinGroupRequest(
+        group_id="g",
+        session_timeout_ms=10_000,
+        rebalance_timeout_ms=60_000,
+        member_id=member_id,
+        protocol_type="consumer",
+        protocols=(JoinGroupRequestProtocol(name="range", metadata=b""),),
+    )
+
+
+async def answer_to_join(stream: ByteStream) -> JoinGroupResponse:
+    splitter = FrameSplitter()
+    while not (frames := splitter.feed(await stream.receive())):
+        pass
+    return decode_response(JoinGroupRequest, 3, frames[0])[1]
+
+
+async def test_a_join_is_answered_exactly_when_the_initial_delay_is_over() -> None:
+    broker = InProcessBroker(settings=BrokerSettings(initial_rebalance_delay=3.0))
+    stream = await broker.dial(*broker.bootstrap[0])
+    await anyio.sleep(1)
+    await stream.send(encode_request(join(), 3, 7, "a"))
+    answer = await answer_to_join(stream)
+    assert answer.generation_id == 1
+    assert anyio.current_time() == pytest.approx(4.0, abs=1e-6)
+
+
+async def test_a_heartbeat_behind_a_parked_join_waits_for_its_answer() -> None:
+    broker = InProcessBroker(settings=BrokerSettings(initial_rebalance_delay=3.0))
+    stream = await broker.dial(*broker.bootstrap[0])
+    beat = HeartbeatRequest(group_id="g", generation_id=1, member_id="m")
+    await stream.send(encode_request(join(), 3, 1, "a") + encode_request(beat, 3, 2, "a"))
+    frames: list[memoryview] = []
+    splitter = FrameSplitter()
+    while len(frames) < 2:
+        frames += splitter.feed(await stream.receive())
+    numbers = [int.from_bytes(frame[:4], "big") for frame in frames]
+    assert numbers == [1, 2]
+    assert anyio.current_time() == pytest.approx(3.0, abs=1e-6)
