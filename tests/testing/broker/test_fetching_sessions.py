@@ -1,0 +1,251 @@
+"""Incremental fetch sessions (KIP-227)."""
+
+import pytest
+
+from kgroup.codes import ErrorCode
+from kgroup.testing.broker.settings import BrokerSettings
+from kgroup.wire.messages import FetchResponse
+from tests.testing.broker.driver import Call
+from tests.testing.broker.fetching import BY_ID, BY_NAME, Asker, Rows, offsets_in, rows_of
+
+T0, T1, U0 = ("t", 0), ("t", 1), ("u", 0)
+NEW = (0, 0)
+VERSIONS = pytest.mark.parametrize("version", [7, BY_NAME, BY_ID])
+
+
+def begin(asker: Asker, rows: Rows, version: int = BY_ID) -> int:
+    answer = asker.fetch(rows, session=NEW, version=version).now
+    assert answer.session_id > 0
+    return answer.session_id
+
+
+def told(call: Call[FetchResponse]) -> list[tuple[int, int]]:
+    """Partition and error code of each row."""
+    assert call.now.error_code == 0
+    return [(row.partition_index, row.error_code) for row in rows_of(call.now)]
+
+
+def refusal(call: Call[FetchResponse]) -> tuple[int, int, int]:
+    return call.now.error_code, call.now.session_id, len(call.now.responses)
+
+
+@VERSIONS
+def test_only_what_changed_is_told_after_the_first_answer(version: int) -> None:
+    asker = Asker()
+    session = begin(asker, {T0: 0, T1: 0}, version)
+    assert told(asker.fetch({}, session=(session, 1), version=version)) == []
+    asker.append(b"a", number=1)
+    second = asker.fetch({}, session=(session, 2), version=version)
+    assert told(second) == [(1, 0)]
+    assert second.now.session_id == session
+    assert offsets_in(rows_of(second.now)[0]) == [0]
+    # The position has moved, the high watermark is known.
+    assert told(asker.fetch({T1: 1}, session=(session, 3), version=version)) == []
+
+
+def test_the_first_answer_tells_every_partition() -> None:
+    asker = Asker()
+    assert told(asker.fetch({T0: 0, T1: 5}, session=NEW)) == [(0, 0), (1, 1)]
+
+
+def test_records_are_told_until_the_position_moves() -> None:
+    asker = Asker()
+    asker.append(b"a")
+    session = begin(asker, {T0: 0})
+    assert told(asker.fetch({}, session=(session, 1))) == [(0, 0)]
+    assert told(asker.fetch({T0: 1}, session=(session, 2))) == []
+
+
+def test_a_log_start_that_moves_is_told() -> None:
+    asker = Asker()
+    asker.append(b"a")
+    session = begin(asker, {T0: 1})
+    asker.partition().log.delete_before(1)
+    assert told(asker.fetch({}, session=(session, 1))) == [(0, 0)]
+
+
+def test_an_error_is_told_each_time_and_so_is_its_end() -> None:
+    asker = Asker()
+    session = begin(asker, {T0: 1})
+    for epoch in (1, 2):
+        assert told(asker.fetch({}, session=(session, epoch))) == [(0, 1)]
+    assert told(asker.fetch({T0: 0}, session=(session, 3))) == [(0, 0)]
+    assert told(asker.fetch({}, session=(session, 4))) == []
+
+
+def test_partitions_are_added_and_forgotten() -> None:
+    asker = Asker()
+    session = begin(asker, {T0: 0})
+    assert told(asker.fetch({T1: 0}, session=(session, 1))) == [(1, 0)]
+    asker.append(b"a")
+    asker.append(b"b", number=1)
+    assert told(asker.fetch({}, session=(session, 2), forgotten=[T0])) == [(1, 0)]
+
+
+def test_what_is_added_and_forgotten_at_once_is_forgotten() -> None:
+    asker = Asker()
+    session = begin(asker, {T0: 0})
+    asker.append(b"a", number=1)
+    assert told(asker.fetch({T1: 0}, session=(session, 1), forgotten=[T1])) == []
+
+
+def test_a_session_without_partitions_ends() -> None:
+    asker = Asker()
+    session = begin(asker, {T0: 0})
+    last = asker.fetch({}, session=(session, 1), forgotten=[T0])
+    assert refusal(last) == (0, 0, 0)
+    gone = ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert refusal(asker.fetch({}, session=(session, 2))) == (gone, 0, 0)
+
+
+def test_a_partition_that_gave_records_goes_to_the_end() -> None:
+    asker = Asker()
+    session = begin(asker, {T0: 0, T1: 0})
+    size = asker.append(b"a")
+    asker.append(b"b", number=1)
+    first = rows_of(asker.fetch({}, session=(session, 1), max_bytes=size).now)
+    assert [(row.partition_index, bool(row.records)) for row in first] == [(0, True), (1, False)]
+    # Partition 1 was told before its turn because its high watermark rose; now it is first.
+    second = rows_of(asker.fetch({}, session=(session, 2), max_bytes=size).now)
+    assert [(row.partition_index, bool(row.records)) for row in second] == [(1, True)]
+    third = rows_of(asker.fetch({}, session=(session, 3), max_bytes=size).now)
+    assert [(row.partition_index, bool(row.records)) for row in third] == [(0, True)]
+
+
+# -- refusals --------------------------------------------------------------------------------------
+
+
+def test_a_session_that_nobody_knows_is_not_found() -> None:
+    asker = Asker()
+    call = asker.fetch({T0: 0}, session=(77, 1))
+    assert refusal(call) == (ErrorCode.FETCH_SESSION_ID_NOT_FOUND, 0, 0)
+
+
+@pytest.mark.parametrize("epoch", [2, 3, 5])
+def test_an_epoch_out_of_order_is_refused_and_changes_nothing(epoch: int) -> None:
+    asker = Asker()
+    session = begin(asker, {T0: 0})
+    for sent in (1, 2, 3):
+        asker.fetch({}, session=(session, sent))
+    call = asker.fetch({T1: 0}, session=(session, epoch))
+    assert refusal(call) == (ErrorCode.INVALID_FETCH_SESSION_EPOCH, 0, 0)
+    assert told(asker.fetch({}, session=(session, 4))) == []
+
+
+def test_after_the_largest_epoch_comes_1() -> None:
+    asker = Asker()
+    session = begin(asker, {T0: 0})
+    asker.raw.core.fetches.sessions[1].sessions[session].epoch = 2**31 - 1
+    for epoch in (2**31 - 1, 1, 2):
+        assert told(asker.fetch({}, session=(session, epoch))) == []
+
+
+@pytest.mark.parametrize(("first", "second"), [(BY_NAME, BY_ID), (BY_ID, BY_NAME)])
+def test_a_session_keeps_to_names_or_to_ids(first: int, second: int) -> None:
+    asker = Asker()
+    session = begin(asker, {T0: 0}, first)
+    call = asker.fetch({}, session=(session, 1), version=second)
+    assert refusal(call) == (ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR, 0, 0)
+    assert told(asker.fetch({}, session=(session, 1), version=first)) == []
+
+
+def test_the_earlier_of_two_requests_that_overlap_is_refused() -> None:
+    asker = Asker()
+    session = begin(asker, {T0: 0})
+    earlier = asker.fetch({}, session=(session, 1), max_wait_ms=500)
+    later = asker.fetch({}, session=(session, 2), max_wait_ms=500)
+    asker.append(b"a")
+    asker.raw.run(0)
+    assert refusal(earlier) == (ErrorCode.INVALID_FETCH_SESSION_EPOCH, session, 0)
+    assert told(later) == [(0, 0)]
+
+
+# -- ends and slots --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("epoch", "has_new"), [(-1, False), (0, True)])
+def test_a_full_fetch_ends_the_session_that_it_names(epoch: int, has_new: bool) -> None:
+    asker = Asker()
+    session = begin(asker, {T0: 0})
+    full = asker.fetch({T0: 0}, session=(session, epoch)).now
+    assert (full.session_id > 0) is has_new
+    assert full.session_id != session
+    gone = ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert refusal(asker.fetch({}, session=(session, 1))) == (gone, 0, 0)
+
+
+def test_a_fetch_without_a_session_tells_everything_each_time() -> None:
+    asker = Asker()
+    for _ in range(2):
+        answer = asker.fetch({T0: 0}, session=(0, -1))
+        assert (answer.now.session_id, told(answer)) == (0, [(0, 0)])
+
+
+def test_sessions_are_a_brokers_own_and_end_with_it() -> None:
+    asker = Asker(nodes=2)
+    session = begin(asker, {T0: 0})
+    gone = ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert refusal(asker.fetch({}, session=(session, 1), node=2)) == (gone, 0, 0)
+    asker.cluster.kill(1)
+    asker.cluster.start(1)
+    assert refusal(asker.fetch({}, session=(session, 1))) == (gone, 0, 0)
+
+
+def test_without_a_free_slot_a_fetch_goes_without_a_session() -> None:
+    asker = Asker(settings=BrokerSettings(fetch_session_slots=1))
+    session = begin(asker, {T0: 0})
+    crowded = asker.fetch({T0: 0, T1: 0}, session=NEW)
+    assert (crowded.now.session_id, told(crowded)) == (0, [(0, 0), (1, 0)])
+    assert told(asker.fetch({}, session=(session, 1))) == []
+
+
+def test_a_session_that_nobody_used_for_two_minutes_makes_room() -> None:
+    asker = Asker(settings=BrokerSettings(fetch_session_slots=1))
+    session = begin(asker, {T0: 0})
+    asker.raw.run(120.1)
+    assert begin(asker, {T0: 0}) != session
+    gone = ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert refusal(asker.fetch({}, session=(session, 1))) == (gone, 0, 0)
+
+
+@pytest.mark.parametrize(("rows", "takes"), [({T0: 0}, False), ({T0: 0, T1: 0}, True)])
+def test_a_larger_session_takes_the_place_of_an_old_one(rows: Rows, takes: bool) -> None:
+    asker = Asker(settings=BrokerSettings(fetch_session_slots=1))
+    session = begin(asker, {U0: 0})
+    asker.raw.run(100)
+    asker.fetch({}, session=(session, 1))
+    asker.raw.run(100)
+    asker.fetch({}, session=(session, 2))
+    assert (asker.fetch(rows, session=NEW).now.session_id > 0) is takes
+
+
+# -- topic ids -------------------------------------------------------------------------------------
+
+
+def test_a_topic_made_anew_under_a_session_is_inconsistent() -> None:
+    asker = Asker()
+    session = begin(asker, {T0: 0})
+    asker.cluster.delete_topic("t")
+    assert told(asker.fetch({}, session=(session, 1))) == [
+        (0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    ]
+    asker.cluster.create_topic("t", 1)
+    assert told(asker.fetch({}, session=(session, 2))) == [(0, ErrorCode.INCONSISTENT_TOPIC_ID)]
+
+
+def test_a_topic_made_anew_is_read_on_under_its_name() -> None:
+    asker = Asker()
+    session = begin(asker, {T0: 0}, BY_NAME)
+    asker.cluster.delete_topic("t")
+    asker.cluster.create_topic("t", 1)
+    asker.append(b"a")
+    assert told(asker.fetch({}, session=(session, 1), version=BY_NAME)) == [(0, 0)]
+
+
+def test_an_id_that_is_unknown_at_first_may_become_known() -> None:
+    asker = Asker()
+    unknown = {"t": b"\7" * 16}
+    first = asker.fetch({T0: 0}, session=NEW, ids=unknown)
+    assert told(first) == [(0, ErrorCode.UNKNOWN_TOPIC_ID)]
+    again = asker.fetch({}, session=(first.now.session_id, 1))
+    assert told(again) == [(0, ErrorCode.UNKNOWN_TOPIC_ID)]
