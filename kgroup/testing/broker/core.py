@@ -13,6 +13,10 @@ from kgroup.testing.broker.cluster.cluster import Cluster
 from kgroup.testing.broker.context import Context
 from kgroup.testing.broker.fetching.fetches import Fetches
 from kgroup.testing.broker.groups.coordinators import Coordinators
+from kgroup.testing.broker.logs.asking import LogRequests
+from kgroup.testing.broker.logs.producing import Producing
+from kgroup.testing.broker.transactions.coordinator import TransactionCoordinators
+from kgroup.testing.broker.transactions.requests import TransactionRequests
 from kgroup.wire.schema import Request
 
 __all__ = ["Core"]
@@ -31,9 +35,14 @@ class Core:
         self.coordinators = Coordinators(context)
         self.cluster = Cluster(context, nodes, self.coordinators)
         self.fetches = Fetches(context, self.cluster)
+        self.transactions = TransactionCoordinators(context, self.cluster, self.coordinators)
+        self.producing = Producing(context, self.cluster, self.transactions)
         self._handlers: dict[type[Request[Any]], Handler] = {
             **self.coordinators.handlers,
             **self.fetches.handlers,
+            **self.producing.handlers,
+            **LogRequests(self.cluster).handlers,
+            **TransactionRequests(self.cluster, self.transactions).handlers,
         }
 
     def ask(self, asked: Asked, request: Request[Any]) -> None:
@@ -54,6 +63,7 @@ class Core:
             connection: its number, as in `Asked`.
         """
         self.fetches.disconnected(connection)
+        self.producing.disconnected(connection)
 
     def serves(self, request: type[Request[Any]], version: int) -> bool:
         """Whether a request of this version has an answer."""
