@@ -21,7 +21,7 @@ from kgroup.testing.broker.groups.member import Member
 from kgroup.testing.broker.groups.metadata import UnreadableMetadataError, topics_of
 from kgroup.wire.messages import JoinGroupResponse, SyncGroupResponse
 
-__all__ = ["Rounds"]
+__all__ = ["Rounds", "subscribed_topics"]
 
 _REBALANCING = (Phase.COMPLETING, Phase.STABLE)
 
@@ -141,16 +141,9 @@ class Rounds:
         # 1. the operation that completes the round is used up; 2. reading the topics throws; 3. the
         # old coordinator makes another operation only when a round begins, and this one never ends.
         group.wedged = self._context.is_old
-        group.subscribed = self._subscribed(group, group.protocol_name)
+        group.subscribed = subscribed_topics(group)
         group.wedged = False
         group.enter(Phase.COMPLETING)
-
-    def _subscribed(self, group: Group, protocol_name: str) -> frozenset[str] | None:
-        if group.protocol_type != "consumer":
-            return None
-        read = [topics_of(member.metadata(protocol_name)) for member in group.in_hash_order()]
-        known = [topics for topics in read if topics is not None]
-        return frozenset().union(*known) if len(known) == len(read) else None
 
     def _admit(self, group: Group, member: Member) -> None:
         leads = member.member_id == group.leader_id
@@ -269,3 +262,20 @@ class Rounds:
             self.count_loss(group)
         except UnreadableMetadataError:
             return  # as in `_complete_by_time`
+
+
+def subscribed_topics(group: Group) -> frozenset[str] | None:
+    """Read the topics of all members under the present assignor.
+
+    Returns:
+        None when one of them is unknown, or when it is no consumer group.
+
+    Raises:
+        UnreadableMetadataError: a real coordinator would throw here (B14).
+    """
+    if group.protocol_type != "consumer":
+        return None
+    name = group.protocol_name or ""
+    read = [topics_of(member.metadata(name)) for member in group.in_hash_order()]
+    known = [topics for topics in read if topics is not None]
+    return frozenset().union(*known) if len(known) == len(read) else None

@@ -6,6 +6,7 @@ offsets, and nothing of a round that was still running.
 Never: decides which broker has the partition; `coordinators` does.
 """
 
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,8 +17,11 @@ from kgroup.testing.broker.groups.answers import join_refused, sync_refused
 from kgroup.testing.broker.groups.group import Group, Phase
 from kgroup.testing.broker.groups.joining import Joining
 from kgroup.testing.broker.groups.member import Member
-from kgroup.testing.broker.groups.rounds import Rounds
+from kgroup.testing.broker.groups.metadata import UnreadableMetadataError
+from kgroup.testing.broker.groups.rounds import Rounds, subscribed_topics
 from kgroup.testing.broker.groups.syncing import Syncing
+from kgroup.testing.broker.offsets.retention import Retention
+from kgroup.testing.broker.offsets.store import OffsetStore
 
 __all__ = ["Shard", "StoredGroup"]
 
@@ -51,7 +55,8 @@ class Shard:
         partition: its number.
         context: of the cluster.
         groups: in the memory of the present coordinator, by group id.
-        stored: the log, by group id.
+        stored: the groups in the log, by group id.
+        offsets: the committed offsets in the log.
         loading: the present coordinator is still reading the log.
     """
 
@@ -59,24 +64,30 @@ class Shard:
     context: Context
     groups: dict[str, Group] = field(default_factory=dict)
     stored: dict[str, StoredGroup] = field(default_factory=dict)
+    offsets: OffsetStore = field(default_factory=OffsetStore)
     loading: bool = False
     rounds: Rounds = field(init=False)
     joining: Joining = field(init=False)
     syncing: Syncing = field(init=False)
+    retention: Retention = field(init=False)
 
     def __post_init__(self) -> None:
         self.rounds = Rounds(self.context, self.store)
         self.joining = Joining(self.context, self.rounds)
         self.syncing = Syncing(self.context, self.rounds)
+        self.retention = Retention(self.context, self)
 
     def make(self, group_id: str) -> Group:
         """Return a group, a new one if it is not there."""
-        return self.groups.setdefault(group_id, Group(group_id))
+        group = self.groups.setdefault(group_id, Group(group_id))
+        self.retention.watch()
+        return group
 
     def forget(self, group_id: str) -> None:
         """Delete a group and its traces; its generations begin at 1 again (B11)."""
         group = self.groups.pop(group_id, None)
         self.stored.pop(group_id, None)
+        self.offsets.remove_group(group_id)
         if group is not None:
             _silence(group)
 
@@ -97,6 +108,7 @@ class Shard:
         for group in self.groups.values():
             _silence(group)
         self.groups = {}
+        self.retention.pause()
 
     def load(self, seconds: float) -> None:
         """Begin to read the log.
@@ -118,9 +130,12 @@ class Shard:
             self.groups[group_id] = group
             for member in group.members.values():
                 self.rounds.renew(group, member)  # F5
+        for group_id in self.offsets.group_ids:  # E3: some were never more than offsets
+            self.make(group_id)
+        self.retention.begin()
 
     def _restored(self, group_id: str, stored: StoredGroup) -> Group:
-        return Group(
+        group = Group(
             group_id,
             phase=Phase.STABLE if stored.members else Phase.EMPTY,
             generation_id=stored.generation_id,
@@ -128,9 +143,11 @@ class Shard:
             protocol_name=stored.protocol_name,
             leader_id=stored.leader_id,
             members={member.member_id: copy(member) for member in stored.members},
-            subscribed=None,
             emptied_at=stored.emptied_at,
         )
+        with suppress(UnreadableMetadataError):
+            group.subscribed = subscribed_topics(group)
+        return group
 
     def store(self, group: Group) -> None:
         """Write a group to the log as it is now."""

@@ -1,0 +1,1 @@
+"""Committed offsets of groups, and what administrators ask about groups and do to them."""

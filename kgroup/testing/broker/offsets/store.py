@@ -1,0 +1,166 @@
+"""The committed offsets in one partition of the offsets topic, as its log has them.
+
+Decides: which of two commits stands (the later one, also when the earlier one belongs to a
+transaction that ends after it: `broker_facts.md` E6, KIP-98), and which partitions are unstable
+because a transaction that is still open has offsets for them (KIP-447).
+Never: judges who may commit; `commits` does. Never forgets anything because another broker takes
+the partition over: what was answered with 0 has been replicated.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final
+
+from kgroup.types import TopicPartition
+
+__all__ = ["Committed", "OffsetStore"]
+
+_NOTHING: Final[Mapping[TopicPartition, "Committed"]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Committed:
+    """One committed offset.
+
+    Args:
+        offset: as committed; brokers take negative ones too (E4).
+        leader_epoch: of the last record read, None = unknown.
+        metadata: what the committer added; empty where it sent null.
+        committed_at: instant in seconds.
+        expires_at: instant that OffsetCommit 2 to 4 asked for; None = the broker's retention rules.
+        number: order among all commits of the partition of the offsets topic; the store counts.
+    """
+
+    offset: int
+    leader_epoch: int | None = None
+    metadata: str = ""
+    committed_at: float = 0.0
+    expires_at: float | None = None
+    number: int = 0
+
+
+def _numbered(commit: Committed, number: int) -> Committed:
+    return Committed(
+        offset=commit.offset,
+        leader_epoch=commit.leader_epoch,
+        metadata=commit.metadata,
+        committed_at=commit.committed_at,
+        expires_at=commit.expires_at,
+        number=number,
+    )
+
+
+@dataclass(slots=True)
+class OffsetStore:
+    """Offsets of all groups of one partition of the offsets topic.
+
+    Args:
+        committed: what stands: group id -> partition -> commit.
+        pending: what open transactions have committed: producer id -> group id -> the same.
+        written: how many commits there have been.
+    """
+
+    committed: dict[str, dict[TopicPartition, Committed]] = field(default_factory=dict)
+    pending: dict[int, dict[str, dict[TopicPartition, Committed]]] = field(default_factory=dict)
+    written: int = 0
+
+    # -- looking ---------------------------------------------------------------------------------
+
+    def of(self, group_id: str) -> Mapping[TopicPartition, Committed]:
+        """Return what a group has committed; nothing for a group that is not known."""
+        return self.committed.get(group_id, _NOTHING)
+
+    def is_unstable(self, group_id: str, partition: TopicPartition) -> bool:
+        """Whether an open transaction has an offset for a partition."""
+        groups = (producer.get(group_id, _NOTHING) for producer in self.pending.values())
+        return any(partition in offsets for offsets in groups)
+
+    def has_open_transaction(self, group_id: str) -> bool:
+        """Whether an open transaction has an offset for any partition of a group."""
+        return any(group_id in producer for producer in self.pending.values())
+
+    @property
+    def group_ids(self) -> list[str]:
+        """Groups that have offsets, also those that only transactions have committed for."""
+        pending = (group_id for producer in self.pending.values() for group_id in producer)
+        return list(dict.fromkeys([*self.committed, *pending]))
+
+    # -- committing ------------------------------------------------------------------------------
+
+    def commit(self, group_id: str, partition: TopicPartition, commit: Committed) -> None:
+        """Let an offset stand from now on."""
+        self.committed.setdefault(group_id, {})[partition] = self._next(commit)
+
+    def hold(
+        self, producer_id: int, group_id: str, partition: TopicPartition, commit: Committed
+    ) -> None:
+        """Keep an offset until its transaction ends.
+
+        Args:
+            producer_id: of the transactional producer.
+            group_id: whose offset it is.
+            partition: of any topic.
+            commit: replaces one that the same transaction committed before.
+        """
+        groups = self.pending.setdefault(producer_id, {})
+        groups.setdefault(group_id, {})[partition] = self._next(commit)
+
+    def end_transaction(self, producer_id: int, *, committed: bool) -> None:
+        """Take a transaction's end marker in; a producer without offsets here changes nothing.
+
+        Args:
+            producer_id: of the transactional producer.
+            committed: whether its offsets stand from now on, where nothing later does; else they
+                are dropped.
+        """
+        groups = self.pending.pop(producer_id, {})
+        if not committed:
+            return
+        for group_id, offsets in groups.items():
+            standing = self.committed.setdefault(group_id, {})
+            for partition, commit in offsets.items():
+                present = standing.get(partition)
+                if present is None or present.number < commit.number:
+                    standing[partition] = commit
+
+    def _next(self, commit: Committed) -> Committed:
+        self.written += 1
+        return _numbered(commit, self.written)
+
+    # -- removing --------------------------------------------------------------------------------
+
+    def remove(self, group_id: str, partitions: Iterable[TopicPartition]) -> None:
+        """Remove offsets of a group, those of open transactions too."""
+        gone = set(partitions)
+        for groups in [self.committed, *self.pending.values()]:
+            _take_out(groups, group_id, gone)
+        self._drop_idle_producers()
+
+    def remove_group(self, group_id: str) -> None:
+        """Remove all offsets of a group."""
+        for groups in [self.committed, *self.pending.values()]:
+            groups.pop(group_id, None)
+        self._drop_idle_producers()
+
+    def remove_topic(self, topic: str) -> None:
+        """Remove the offsets of all groups for a topic."""
+        for group_id in self.group_ids:
+            held = [producer.get(group_id, _NOTHING) for producer in self.pending.values()]
+            known = [*self.of(group_id), *(each for offsets in held for each in offsets)]
+            self.remove(group_id, [each for each in known if each.topic == topic])
+
+    def _drop_idle_producers(self) -> None:
+        self.pending = {each: groups for each, groups in self.pending.items() if groups}
+
+
+def _take_out(
+    groups: dict[str, dict[TopicPartition, Committed]], group_id: str, gone: set[TopicPartition]
+) -> None:
+    offsets = groups.get(group_id)
+    if offsets is None:
+        return
+    for partition in gone & offsets.keys():
+        del offsets[partition]
+    if not offsets:
+        del groups[group_id]
