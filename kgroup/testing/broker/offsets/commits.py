@@ -5,13 +5,12 @@ OffsetCommit is as good as a heartbeat (`broker_facts.md` A2, A3, B2, B23, D3, E
 Unknown partitions are refused first, by any broker and to anybody; then the place, the group, the
 instance, the member, the generation and the phase are looked at; the metadata's length last.
 TxnOffsetCommit is laxer: it may come without a member id, and while the group completes a round.
-Never: decides which commit stands; `store` does. Never knows transactions: `guard` may refuse.
+Never: decides which commit stands; `store` does. Never judges a producer; `producers` does.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeAlias
 
 from kgroup.codes import ErrorCode
 from kgroup.testing.broker.asked import Asked
@@ -20,8 +19,10 @@ from kgroup.testing.broker.context import Context
 from kgroup.testing.broker.groups.coordinators import Coordinators
 from kgroup.testing.broker.groups.group import Group, Phase
 from kgroup.testing.broker.groups.shard import Shard
+from kgroup.testing.broker.offsets.producers import refusal_of_producer
 from kgroup.testing.broker.offsets.rows import Outcome, Row, by_topic, sort_out
 from kgroup.testing.broker.offsets.store import Committed
+from kgroup.testing.broker.transactions.coordinator import TransactionCoordinators
 from kgroup.types import TopicPartition
 from kgroup.wire.messages import (
     OffsetCommitRequest,
@@ -34,16 +35,13 @@ from kgroup.wire.messages import (
     TxnOffsetCommitResponseTopic,
 )
 
-__all__ = ["Commits", "Guard"]
+__all__ = ["Commits"]
 
 _NO_RETENTION = -1
 _IDS_SINCE = 10
 _NOT_FOUND_SINCE = 9
 _LOADING_SINCE = 2
 _RENEWING = (Phase.PREPARING, Phase.STABLE)
-
-Guard: TypeAlias = Callable[[Asked, TxnOffsetCommitRequest], ErrorCode]
-"""Judges the producer and its transaction, before the group is looked at; 0 lets it pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +73,20 @@ class Commits:
         context: clock, settings, which rules hold.
         coordinators: the groups.
         cluster: the topics.
-
-    `guard` judges producers of transactions; None lets every producer pass.
+        transactions: the producers of transactions.
     """
 
-    def __init__(self, context: Context, coordinators: Coordinators, cluster: Cluster) -> None:
+    def __init__(
+        self,
+        context: Context,
+        coordinators: Coordinators,
+        cluster: Cluster,
+        transactions: TransactionCoordinators,
+    ) -> None:
         self._context = context
         self._coordinators = coordinators
         self._cluster = cluster
-        self.guard: Guard | None = None
+        self._transactions = transactions
 
     # -- OffsetCommit ----------------------------------------------------------------------------
 
@@ -193,8 +196,7 @@ class Commits:
         code = self._coordinators.refusal(asked.node_id, request.group_id)
         if code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and asked.version < _LOADING_SINCE:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE  # KAFKA-7296: old producers die of 14
-        if not code and self.guard is not None:
-            code = self.guard(asked, request)
+        code = code or refusal_of_producer(self._transactions, asked, request)
         if code:
             return code
         shard = self._coordinators.shard_of(request.group_id)

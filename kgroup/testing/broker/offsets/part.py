@@ -14,6 +14,7 @@ from kgroup.testing.broker.offsets.commits import Commits
 from kgroup.testing.broker.offsets.deleting import Deleting
 from kgroup.testing.broker.offsets.describing import Describing
 from kgroup.testing.broker.offsets.reading import Reading
+from kgroup.testing.broker.transactions.coordinator import TransactionCoordinators
 from kgroup.wire.messages import (
     DeleteGroupsRequest,
     DescribeGroupsRequest,
@@ -35,12 +36,17 @@ class Offsets:
         context: of the cluster.
         coordinators: the groups.
         cluster: the topics; offsets of one that is deleted go with it.
-
-    `commits.guard` may be set by whoever knows transactions.
+        transactions: the producers of transactions.
     """
 
-    def __init__(self, context: Context, coordinators: Coordinators, cluster: Cluster) -> None:
-        self.commits = Commits(context, coordinators, cluster)
+    def __init__(
+        self,
+        context: Context,
+        coordinators: Coordinators,
+        cluster: Cluster,
+        transactions: TransactionCoordinators,
+    ) -> None:
+        self._commits = Commits(context, coordinators, cluster, transactions)
         self._reading = Reading(coordinators, cluster)
         self._deleting = Deleting(context, coordinators, cluster)
         self._describing = Describing(context, coordinators)
@@ -50,9 +56,9 @@ class Offsets:
     def handlers(self) -> dict[type[Request[Any]], Handler]:
         """What is answered here."""
         return {
-            OffsetCommitRequest: self.commits.offset_commit,
+            OffsetCommitRequest: self._commits.offset_commit,
             OffsetFetchRequest: self._reading.offset_fetch,
-            TxnOffsetCommitRequest: self.commits.txn_offset_commit,
+            TxnOffsetCommitRequest: self._commits.txn_offset_commit,
             OffsetDeleteRequest: self._deleting.offset_delete,
             DeleteGroupsRequest: self._deleting.delete_groups,
             DescribeGroupsRequest: self._describing.describe_groups,
