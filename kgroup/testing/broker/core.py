@@ -10,11 +10,13 @@ from typing import Any
 
 from kgroup.testing.broker.asked import HUNG_UP, Asked, Handler, Parked
 from kgroup.testing.broker.cluster.cluster import Cluster
+from kgroup.testing.broker.cluster.requests import ClusterRequests
 from kgroup.testing.broker.context import Context
 from kgroup.testing.broker.fetching.fetches import Fetches
 from kgroup.testing.broker.groups.coordinators import Coordinators
 from kgroup.testing.broker.logs.asking import LogRequests
 from kgroup.testing.broker.logs.producing import Producing
+from kgroup.testing.broker.offsets.part import Offsets
 from kgroup.testing.broker.transactions.coordinator import TransactionCoordinators
 from kgroup.testing.broker.transactions.requests import TransactionRequests
 from kgroup.wire.schema import Request
@@ -36,14 +38,19 @@ class Core:
         self.cluster = Cluster(context, nodes, self.coordinators)
         self.fetches = Fetches(context, self.cluster)
         self.transactions = TransactionCoordinators(context, self.cluster, self.coordinators)
+        self.offsets = Offsets(context, self.coordinators, self.cluster, self.transactions)
         self.producing = Producing(context, self.cluster, self.transactions)
+        requests = ClusterRequests(self.cluster)
         self._handlers: dict[type[Request[Any]], Handler] = {
+            **requests.handlers,
             **self.coordinators.handlers,
+            **self.offsets.handlers,
             **self.fetches.handlers,
             **self.producing.handlers,
             **LogRequests(self.cluster).handlers,
             **TransactionRequests(self.cluster, self.transactions).handlers,
         }
+        requests.versions.served = frozenset(request.api_key for request in self._handlers)
 
     def ask(self, asked: Asked, request: Request[Any]) -> None:
         """Take one request; its answer, if there will be one, is or will be in the outbox.

@@ -140,7 +140,7 @@ class Cluster:
             placement: replicas of each partition, instead of both counts.
 
         Raises:
-            ValueError: the name is taken, or there are not so many brokers up.
+            ValueError: the name is taken, or see `placed`.
         """
         if name in self.topics:
             raise ValueError(f"there is a topic {name!r} already; delete it first")
@@ -148,6 +148,7 @@ class Cluster:
         if placement is None:
             count = self.context.settings.default_partitions if partitions is None else partitions
             placement = self.placed(0, count, replicas)
+        topic.internal = name in (OFFSETS_TOPIC, TRANSACTIONS_TOPIC)
         self.topics[name] = self._ids[topic.topic_id] = topic
         self._widen(topic, placement)
         return topic
@@ -171,21 +172,28 @@ class Cluster:
             raise ValueError(f"topic {name!r} has {present} partitions already, asked for {total}")
         if placement is None:
             replicas = len(topic.partitions[0].replicas)
-            placement = self.placed(present, total - present, min(replicas, len(self.usable)))
+            placement = self.placed(present, total - present, replicas)
         self._widen(topic, placement)
 
     def delete_topic(self, name: str) -> None:
         """Delete a topic with its records; one of the same name made later is another topic.
 
         Raises:
-            ValueError: there is no such topic.
+            ValueError: there is no such topic, or it is Kafka's own.
         """
         topic = self._existing(name)
+        if topic.internal:
+            raise ValueError(f"topic {name!r} is Kafka's own; groups and transactions need it")
         del self.topics[name], self._ids[topic.topic_id]
         for act in self.on_topic_deleted:
             act(topic)
         for partition in topic.partitions:
             partition.log.bell.ring()
+
+    @property
+    def default_replication(self) -> int:
+        """Replicas of a partition when nobody says how many: one per broker, at most 3."""
+        return min(_REPLICATION, len(self.nodes))
 
     def placed(self, first: int, count: int, replicas: int | None) -> list[tuple[int, ...]]:
         """Choose replicas for new partitions.
@@ -193,18 +201,22 @@ class Cluster:
         Args:
             first: number of the first one.
             count: how many, at least 1.
-            replicas: of each; None = as many as there are brokers, at most 3.
+            replicas: of each; None = `default_replication`.
 
         Raises:
-            ValueError: a count is below 1, or there are not so many brokers up.
+            ValueError: a count is below 1, there are not so many brokers, or none is up.
         """
         usable = self.usable
-        wanted = min(_REPLICATION, len(usable)) if replicas is None else replicas
+        wanted = self.default_replication if replicas is None else replicas
         if count < 1:
             raise ValueError(f"a topic needs at least one partition, not {count}")
-        if not 1 <= wanted <= len(usable):
-            raise ValueError(f"{wanted} replicas asked for, {len(usable)} brokers are up")
-        return place(first, count, wanted, usable)
+        if not usable or not 1 <= wanted <= len(self.nodes):
+            total = len(self.nodes)
+            raise ValueError(
+                f"{wanted} replicas asked for; {len(usable)} of {total} brokers are up"
+            )
+        down = [each for each in self.nodes if each not in usable]
+        return place(first, count, wanted, usable, down)
 
     def _existing(self, name: str) -> Topic:
         topic = self.topics.get(name)
@@ -217,9 +229,10 @@ class Cluster:
             tp = TopicPartition(topic.name, len(topic.partitions))
             up = tuple(each for each in replicas if not self.nodes[each].fenced)
             leader = up[0] if up else None
-            partition = Partition(
-                tp, topic.topic_id, leader, 0, replicas, up or replicas, Log(self.context, topic.configs)
-            )
+            log = Log(self.context, topic.configs)
+            log.begin_epoch(0)
+            isr = up or replicas
+            partition = Partition(tp, topic.topic_id, leader, 0, replicas, isr, log)
             topic.partitions.append(partition)
 
     # -- internal topics -------------------------------------------------------------------------
@@ -253,14 +266,14 @@ class Cluster:
 
     def _make_internal(self, name: str) -> None:
         self._being_made.discard(name)
+        if not self.usable:
+            return  # whoever asks next begins anew
         for partition in self._create_internal(name).partitions:
             self._elections.announce(partition, resigned=False)
 
     def _create_internal(self, name: str) -> Topic:
         count = self.context.settings.offsets_partitions
-        topic = self.create_topic(name, count, configs={"cleanup.policy": "compact"})
-        topic.internal = True
-        return topic
+        return self.create_topic(name, count, configs={"cleanup.policy": "compact"})
 
     # -- leaders and brokers ---------------------------------------------------------------------
 

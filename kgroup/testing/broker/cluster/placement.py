@@ -13,20 +13,27 @@ from kgroup.testing.broker.cluster.topic import Partition
 __all__ = ["choose_leader", "place", "without"]
 
 
-def place(first: int, count: int, replication: int, nodes: Sequence[int]) -> list[tuple[int, ...]]:
+def place(
+    first: int, count: int, replication: int, up: Sequence[int], down: Sequence[int]
+) -> list[tuple[int, ...]]:
     """Return the replicas of new partitions, the preferred leader first.
 
     Args:
         first: number of the first new partition.
         count: how many there are.
-        replication: replicas of each, at most `len(nodes)`.
-        nodes: ids of brokers that are up, not empty.
+        replication: replicas of each, at most as many as there are brokers.
+        up: ids of brokers that are up, not empty.
+        down: those of the others; they get replicas only if there are not enough of the former.
     """
-    size = len(nodes)
     return [
-        tuple(nodes[(number + step) % size] for step in range(replication))
+        (_around(number, up) + _around(number, down))[:replication]
         for number in range(first, first + count)
     ]
+
+
+def _around(number: int, nodes: Sequence[int]) -> tuple[int, ...]:
+    size = len(nodes)
+    return tuple(nodes[(number + step) % size] for step in range(size))
 
 
 def choose_leader(partition: Partition, nodes: Mapping[int, Node]) -> int | None:
