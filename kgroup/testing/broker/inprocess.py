@@ -18,20 +18,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from kgroup.codes import ApiKey
 from kgroup.net.ports import Dial
 from kgroup.testing.broker.agenda import Agenda
 from kgroup.testing.broker.asked import Outbox
 from kgroup.testing.broker.context import Context
 from kgroup.testing.broker.core import Core
+from kgroup.testing.broker.handles import NodeHandle, PartitionHandle
+from kgroup.testing.broker.handles_group import GroupHandle
 from kgroup.testing.broker.mint import Mint
-from kgroup.testing.broker.release import CoordinatorKind, Release
+from kgroup.testing.broker.release import CoordinatorKind
+from kgroup.testing.broker.releases import release_named
 from kgroup.testing.broker.server.faults import Answers
 from kgroup.testing.broker.server.memory import MemoryNetwork
 from kgroup.testing.broker.server.switchboard import Arrival, Switchboard
 from kgroup.testing.broker.settings import BrokerSettings
 from kgroup.testing.virtual_time import WALL_AT_START
-from kgroup.wire.frames import request_class
+from kgroup.types import TopicPartition
 from kgroup.wire.schema import Request
 
 __all__ = ["InProcessBroker"]
@@ -64,7 +66,7 @@ class InProcessBroker:
     _network: MemoryNetwork = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        release = _release(self.release)
+        release = release_named(self.release)
         context = Context(
             Agenda(),
             Outbox(),
@@ -99,6 +101,76 @@ class InProcessBroker:
         """The cluster itself: its state may be looked at, and copied by `copy.deepcopy`."""
         return self._board.core
 
+    # -- its parts -------------------------------------------------------------------------------
+
+    def group(self, group_id: str) -> GroupHandle:
+        """Return the handle of a consumer group, whether or not it exists yet."""
+        return GroupHandle(self._board, group_id)
+
+    def partition(self, topic: str, number: int = 0) -> PartitionHandle:
+        """Return the handle of a partition.
+
+        Raises:
+            ValueError: there is no such partition.
+        """
+        handle = PartitionHandle(self._board, TopicPartition(topic, number))
+        assert handle.epoch >= 0
+        return handle
+
+    def node(self, node_id: int) -> NodeHandle:
+        """Return the handle of a broker.
+
+        Raises:
+            ValueError: there is no such broker.
+        """
+        if node_id not in self.core.cluster.nodes:
+            raise ValueError(f"there is no broker {node_id}; there are 1 to {self.nodes}")
+        return NodeHandle(self._board, node_id)
+
+    def create_topic(
+        self,
+        name: str,
+        partitions: int = 1,
+        *,
+        replicas: int | None = None,
+        configs: Mapping[str, str] | None = None,
+    ) -> None:
+        """Make a topic; every broker knows it at once.
+
+        Args:
+            name: free.
+            partitions: how many.
+            replicas: of each; None = as many as there are brokers, at most 3.
+            configs: settings of the topic, by Kafka's names.
+
+        Raises:
+            ValueError: the name is taken, or there are not so many brokers up.
+        """
+        with self._board.changing() as core:
+            core.cluster.create_topic(name, partitions, replicas, configs)
+
+    def add_partitions(self, name: str, total: int) -> None:
+        """Make a topic wider.
+
+        Args:
+            name: of the topic.
+            total: partitions it has then.
+
+        Raises:
+            ValueError: there is no such topic, or it has so many partitions already.
+        """
+        with self._board.changing() as core:
+            core.cluster.add_partitions(name, total)
+
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic with its records; one of the same name made later is another topic.
+
+        Raises:
+            ValueError: there is no such topic.
+        """
+        with self._board.changing() as core:
+            core.cluster.delete_topic(name)
+
     # -- what happened, and what goes wrong ------------------------------------------------------
 
     @property
@@ -114,9 +186,3 @@ class InProcessBroker:
     def answers(self) -> Answers:
         """What goes wrong with requests and their answers on the way."""
         return self._board.answers
-
-
-def _release(name: str) -> Release:
-    known = {api: request_class(api).VERSIONS for api in ApiKey}
-    ranges = {api: (versions[0], versions[-1]) for api, versions in known.items()}
-    return Release(name, ranges, CoordinatorKind.NEW)

@@ -18,14 +18,14 @@ from dataclasses import dataclass
 from threading import RLock
 from typing import Any, Final
 
-from kgroup.codes import ApiKey, ErrorCode
+from kgroup.codes import ApiKey
 from kgroup.testing.broker.agenda import Agenda
 from kgroup.testing.broker.asked import Asked, HungUp, NoAnswer, Reply
+from kgroup.testing.broker.cluster.versions import unsupported_version
 from kgroup.testing.broker.core import Core
 from kgroup.testing.broker.server.faults import Answers, Error, delay_of
 from kgroup.testing.broker.server.line import Line, Question, Slot
 from kgroup.testing.broker.server.refusals import refusal
-from kgroup.wire.messages import ApiVersion, ApiVersionsResponse
 from kgroup.wire.schema import Message, Request
 
 __all__ = ["Arrival", "Switchboard"]
@@ -164,11 +164,14 @@ class Switchboard:
     def cut(self, node_id: int, client_id: str | None = None, *, reset: bool) -> None:
         """Close connections of a broker; a change, so to be called within `changing`.
 
+        What has been answered by then is on its way before.
+
         Args:
             node_id: the broker.
             client_id: only those of a client, None = all.
             reset: see `Line.hang_up`.
         """
+        self._settle()
         for line in [*self.lines.values()]:
             if line.node_id == node_id and client_id in (None, line.client_id):
                 line.hang_up(reset=reset)
@@ -224,9 +227,7 @@ class Switchboard:
         if question.api_key is not ApiKey.API_VERSIONS:
             line.put(Slot(b"", then_hang_up=True))
             return
-        lowest, highest = self.core.context.release.ranges[ApiKey.API_VERSIONS]
-        row = ApiVersion(api_key=ApiKey.API_VERSIONS, min_version=lowest, max_version=highest)
-        answer = ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=(row,))
+        answer = unsupported_version(self.core.context.release)
         self._put(line, Slot(question.encode(answer, version=0)))
 
     def _end(self, line: Line) -> None:

@@ -1,0 +1,313 @@
+"""The handle of a consumer group: what tests see of it and do to it.
+
+Decides: which change of the cluster each verb stands for, and how what members said is shown.
+Never: keeps state; a handle looks at the cluster anew each time, so it may be kept and reused.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from kgroup.codes import ErrorCode
+from kgroup.errors import DecodeError
+from kgroup.testing.broker.asked import Asked
+from kgroup.testing.broker.cluster.cluster import OFFSETS_TOPIC
+from kgroup.testing.broker.core import Core
+from kgroup.testing.broker.groups.group import Group, Phase
+from kgroup.testing.broker.groups.member import Member
+from kgroup.testing.broker.groups.metadata import UnreadableMetadataError
+from kgroup.testing.broker.groups.shard import Shard
+from kgroup.testing.broker.offsets.store import Committed
+from kgroup.testing.broker.server.switchboard import Switchboard
+from kgroup.types import OffsetAndMetadata, TopicPartition
+from kgroup.wire.consumer_protocol import decode_assignment
+from kgroup.wire.messages import JoinGroupRequest, JoinGroupRequestProtocol
+
+__all__ = ["GroupHandle", "GroupView", "MemberView"]
+
+_CONSUMER = "consumer"
+_JOIN_VERSION = 9
+_NO_TICKET = 0
+"""Tickets of connections begin at 1, so nobody gets what this one asks."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemberView:
+    """A member as its coordinator has it.
+
+    Args:
+        member_id: its id.
+        client_id: name its client gave itself.
+        instance_id: group.instance.id, None for a dynamic member.
+        partitions: what it was assigned last, sorted; empty too when its assignment cannot be read
+            or is not that of a consumer.
+        assignment: the bytes of it.
+        is_parked: whether it waits for the answer to JoinGroup or SyncGroup.
+    """
+
+    member_id: str
+    client_id: str
+    instance_id: str | None
+    partitions: tuple[TopicPartition, ...]
+    assignment: bytes
+    is_parked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GroupView:
+    """A group at one instant.
+
+    Args:
+        state: Kafka's word: Empty, PreparingRebalance, CompletingRebalance, Stable; Dead = there is
+            no such group.
+        generation: number of the present round, 0 before the first.
+        leader: member id, None without members.
+        protocol: the assignor chosen, None without one.
+        members: in the order in which they joined.
+        offsets: partition -> committed offset.
+    """
+
+    state: str
+    generation: int
+    leader: str | None
+    protocol: str | None
+    members: tuple[MemberView, ...]
+    offsets: Mapping[TopicPartition, OffsetAndMetadata]
+
+
+class GroupHandle:
+    """One consumer group, whether or not it exists yet.
+
+    Args:
+        board: connections to the cluster.
+        group_id: its name.
+    """
+
+    def __init__(self, board: Switchboard, group_id: str) -> None:
+        self._board = board
+        self.group_id = group_id
+
+    def __repr__(self) -> str:
+        return f"<group {self.group_id!r}: {self.state}, {len(self.members)} member(s)>"
+
+    # -- looking ---------------------------------------------------------------------------------
+
+    def view(self) -> GroupView:
+        """Take a picture of it."""
+        with self._board.changing() as core:
+            shard = core.coordinators.shard_of(self.group_id)
+            group = shard.groups.get(self.group_id, Group(self.group_id, phase=Phase.DEAD))
+            offsets = {
+                tp: OffsetAndMetadata(each.offset, each.metadata, each.leader_epoch)
+                for tp, each in sorted(shard.offsets.of(self.group_id).items())
+            }
+            return GroupView(
+                state=group.phase.value,
+                generation=group.generation_id,
+                leader=group.leader_id,
+                protocol=group.protocol_name,
+                members=tuple(_seen(group, member) for member in group.members.values()),
+                offsets=MappingProxyType(offsets),
+            )
+
+    @property
+    def state(self) -> str:
+        """Kafka's word for it, such as Stable; Dead = there is no such group."""
+        return self.view().state
+
+    @property
+    def generation(self) -> int:
+        """Number of the present round, 0 before the first."""
+        return self.view().generation
+
+    @property
+    def leader(self) -> str | None:
+        """Member id of the leader, None without members."""
+        return self.view().leader
+
+    @property
+    def members(self) -> tuple[MemberView, ...]:
+        """Its members, in the order in which they joined."""
+        return self.view().members
+
+    @property
+    def assignment(self) -> Mapping[str, tuple[TopicPartition, ...]]:
+        """What each member was assigned last: member id -> partitions."""
+        return {member.member_id: member.partitions for member in self.members}
+
+    @property
+    def offsets(self) -> Mapping[TopicPartition, OffsetAndMetadata]:
+        """What is committed."""
+        return self.view().offsets
+
+    @property
+    def coordinator(self) -> int | None:
+        """Id of the broker that coordinates it, None while none does."""
+        coordinators = self._board.core.coordinators
+        return coordinators.homes[coordinators.shard_of(self.group_id).partition]
+
+    # -- what happens to members -----------------------------------------------------------------
+
+    def rebalance(self) -> None:
+        """Begin a round, as if somebody had joined and left: heartbeats are answered by 27.
+
+        Raises:
+            ValueError: it has no members.
+        """
+        with self._board.changing() as core:
+            shard, group = self._existing(core)
+            if not group.members:
+                raise ValueError(f"group {self.group_id!r} has no members that could rebalance")
+            try:
+                shard.rounds.prepare(group)
+            except UnreadableMetadataError:
+                return  # as in a real coordinator, the round is stuck (B14)
+
+    def expire(self, who: str) -> None:
+        """End a member's session, as if it had been silent: it is removed and the others rebalance.
+
+        Args:
+            who: member id, client id or group instance id; all members that it fits.
+
+        Raises:
+            ValueError: there is no such member.
+        """
+        with self._board.changing() as core:
+            shard, group = self._existing(core)
+            for member in self._members(group, who):
+                if member.member_id in group.members:
+                    shard.rounds.drop(group, member)
+
+    def fence(self, instance_id: str) -> None:
+        """Let a twin take a static member's place: the member is fenced (82) when it next asks.
+
+        The twin joins once and is silent from then on; its session ends in time.
+
+        Args:
+            instance_id: `group.instance.id` of the member.
+
+        Raises:
+            ValueError: there is no such static member.
+        """
+        with self._board.changing() as core:
+            _, group = self._existing(core)
+            member = group.static_member(instance_id)
+            home = self.coordinator
+            if member is None or home is None:
+                known = [each.instance_id for each in group.members.values() if each.instance_id]
+                raise ValueError(
+                    f"group {self.group_id!r} has no static member {instance_id!r} that a "
+                    f"coordinator could fence; static members: {known}"
+                )
+            twin = f"twin of {member.client_id}"
+            asked = Asked(_NO_TICKET, home, 0, twin, member.client_host, _JOIN_VERSION)
+            core.ask(asked, _join_again(group, member))
+
+    # -- what happens to the group ---------------------------------------------------------------
+
+    def move_to(self, node_id: int | None, *, resigned: bool = True) -> None:
+        """Let another broker coordinate it, and all groups of the same partition of the log.
+
+        Args:
+            node_id: who; None = nobody.
+            resigned: the former coordinator hands over in good order and answers those who wait by
+                16; otherwise it does as if it had died, and never answers them.
+        """
+        with self._board.changing() as core:
+            partition = core.coordinators.shard_of(self.group_id).partition
+            tp = TopicPartition(OFFSETS_TOPIC, partition)
+            core.cluster.elect(tp, node_id, resigned=resigned)
+
+    def load(self, seconds: float) -> None:
+        """Let its coordinator resign and read the log anew; it answers 14 for so long.
+
+        Who waits is answered by 16; a round that had not ended is rolled back to the one before it.
+        """
+        with self._board.changing() as core:
+            shard = core.coordinators.shard_of(self.group_id)
+            shard.resign(ErrorCode.NOT_COORDINATOR)
+            shard.load(seconds)
+
+    def delete(self) -> None:
+        """Delete it with its offsets, members or not; members are unknown (25) from then on."""
+        with self._board.changing() as core:
+            core.coordinators.shard_of(self.group_id).forget(self.group_id)
+
+    def commit(self, offsets: Mapping[TopicPartition, int | OffsetAndMetadata]) -> None:
+        """Set committed offsets, whoever is a member.
+
+        Args:
+            offsets: partition -> first offset that is not handled yet.
+        """
+        with self._board.changing() as core:
+            shard = core.coordinators.shard_of(self.group_id)
+            shard.make(self.group_id)
+            for tp, offset in offsets.items():
+                shard.offsets.commit(self.group_id, TopicPartition(*tp), _commit(offset, core))
+
+    # -- inside ----------------------------------------------------------------------------------
+
+    def _existing(self, core: Core) -> tuple[Shard, Group]:
+        shard = core.coordinators.shard_of(self.group_id)
+        group = shard.groups.get(self.group_id)
+        if group is None:
+            known = sorted(name for each in core.coordinators.shards for name in each.groups)
+            raise ValueError(f"there is no group {self.group_id!r}; there are {known}")
+        return shard, group
+
+    def _members(self, group: Group, who: str) -> list[Member]:
+        found = [
+            member
+            for member in group.members.values()
+            if who in (member.member_id, member.client_id, member.instance_id)
+        ]
+        if not found:
+            known = [(each.member_id, each.client_id) for each in group.members.values()]
+            raise ValueError(
+                f"group {self.group_id!r} has no member {who!r}; ids and clients: {known}"
+            )
+        return found
+
+
+def _seen(group: Group, member: Member) -> MemberView:
+    return MemberView(
+        member_id=member.member_id,
+        client_id=member.client_id,
+        instance_id=member.instance_id,
+        partitions=_partitions(group, member.assignment),
+        assignment=member.assignment,
+        is_parked=member.join is not None or member.sync is not None,
+    )
+
+
+def _partitions(group: Group, assignment: bytes) -> tuple[TopicPartition, ...]:
+    if group.protocol_type != _CONSUMER or not assignment:
+        return ()
+    try:
+        return tuple(sorted(decode_assignment(assignment).partitions))
+    except DecodeError:
+        return ()
+
+
+def _join_again(group: Group, member: Member) -> JoinGroupRequest:
+    return JoinGroupRequest(
+        group_id=group.group_id,
+        session_timeout_ms=int(member.session_timeout * 1000),
+        rebalance_timeout_ms=int(member.rebalance_timeout * 1000),
+        member_id="",
+        group_instance_id=member.instance_id,
+        protocol_type=group.protocol_type or "",
+        protocols=tuple(
+            JoinGroupRequestProtocol(name=name, metadata=blob) for name, blob in member.protocols
+        ),
+    )
+
+
+def _commit(offset: int | OffsetAndMetadata, core: Core) -> Committed:
+    value = OffsetAndMetadata(offset) if isinstance(offset, int) else offset
+    return Committed(
+        offset=value.offset,
+        leader_epoch=value.leader_epoch,
+        metadata=value.metadata,
+        committed_at=core.context.agenda.now,
+    )
