@@ -19,7 +19,7 @@ def java_hash(text: str) -> int:
     units = text.encode("utf-16-be", "surrogatepass")
     for high, low in zip(units[::2], units[1::2], strict=True):
         value = (31 * value + (high << 8 | low)) & 0xFFFFFFFF
-    return value - (1 << 32) if value >> 31 else value
+    return _signed(value)
 
 
 def group_partition(group_id: str, partitions: int) -> int:
@@ -31,16 +31,25 @@ def group_partition(group_id: str, partitions: int) -> int:
     return (0 if value == -(1 << 31) else abs(value)) % partitions
 
 
-def bucket_order(names: Iterable[str]) -> list[str]:
-    """Return names in the order a `java.util.HashMap` of them is walked.
+def bucket_order(names: Iterable[str], *, scala: bool = False) -> list[str]:
+    """Return names in the order a hash map of them is walked.
 
-    Names of one bucket keep the order given.
+    Args:
+        names: in the order in which they were put in.
+        scala: whether it is Scala's `mutable.HashMap`, which sorts the names of one bucket by hash;
+            in Java's `HashMap` they keep the order given.
     """
     known = list(names)
     size = _SMALLEST
     while len(known) > size * _LOAD_FACTOR:
         size *= 2
+    if scala:
+        known.sort(key=lambda name: _signed(_spread(java_hash(name))))
     return sorted(known, key=lambda name: _spread(java_hash(name)) & (size - 1))
+
+
+def _signed(value: int) -> int:
+    return value - (1 << 32) if value >> 31 else value
 
 
 def _spread(value: int) -> int:

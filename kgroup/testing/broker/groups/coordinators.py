@@ -28,6 +28,7 @@ __all__ = ["Coordinators"]
 
 _BATCH_SINCE = 3
 _PROTOCOL_NEEDED_SINCE = 5
+_NOT_HERE = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
 
 
 class Coordinators:
@@ -93,7 +94,9 @@ class Coordinators:
         """Answer JoinGroup, or park it."""
         code = self.refusal(asked.node_id, request.group_id) or self._out_of_bounds(request)
         if code:
-            return join_refused(code, asked.version, request.member_id)
+            echoes = self._context.is_old or code not in _NOT_HERE
+            member_id = request.member_id if echoes else ""
+            return join_refused(code, asked.version, member_id)
         shard = self.shard_of(request.group_id)
         if request.member_id and request.group_id not in shard.groups:
             unknown = ErrorCode.UNKNOWN_MEMBER_ID

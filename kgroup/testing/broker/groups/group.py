@@ -36,6 +36,7 @@ class Group:
 
     Args:
         group_id: its name; "" exists for commits without membership.
+        kind: rule set of its coordinator; it decides ties and the order of members.
         phase: where it stands.
         was: the phase before; a round that began in Empty waits for its initial delay.
         generation_id: rises with each round and whenever the group becomes empty.
@@ -54,6 +55,7 @@ class Group:
     """
 
     group_id: str
+    kind: CoordinatorKind = CoordinatorKind.NEW
     phase: Phase = Phase.EMPTY
     was: Phase = Phase.EMPTY
     generation_id: int = 0
@@ -113,17 +115,18 @@ class Group:
         offers = [{name for name, _ in member.protocols} for member in self.members.values()]
         return set.intersection(*offers) if offers else set()
 
-    def elected(self, kind: CoordinatorKind) -> str:
+    def elected(self) -> str:
         """Return the assignor with most votes; ties go by hash bucket (B12, A5)."""
         candidates = self.candidates()
         votes = Counter(member.vote(candidates) for member in self.members.values())
         most = max(votes.values())
         tied = [name for name in bucket_order(votes) if votes[name] == most]
-        return tied[0] if kind is CoordinatorKind.NEW else tied[-1]
+        return tied[0] if self.kind is CoordinatorKind.NEW else tied[-1]
 
     def in_hash_order(self) -> list[Member]:
         """Return the members as the broker walks them (B6)."""
-        return [self.members[member_id] for member_id in bucket_order(self.members)]
+        scala = self.kind is CoordinatorKind.OLD
+        return [self.members[member_id] for member_id in bucket_order(self.members, scala=scala)]
 
     @property
     def rebalance_timeout(self) -> float:
@@ -167,7 +170,7 @@ class Group:
         if member is not None:
             member.quiet()
         if self.leader_id == member_id:
-            self.leader_id = next(iter(bucket_order(self.members)), None)
+            self.leader_id = next((each.member_id for each in self.in_hash_order()), None)
         self.forget_pending(member_id)
         self.unsynced.discard(member_id)
 

@@ -154,7 +154,7 @@ class Joining:
         led = group.leader_id == before.member_id
         member = self._replace(group, before, member_id)
         _update(member, asked, request)
-        elected = group.elected(self._context.coordinator)
+        elected = group.elected()
         if group.phase is Phase.STABLE and elected == group.protocol_name:
             self._rounds.keep(group)
             return _returned(group, asked, (before.member_id if led else None, member_id))

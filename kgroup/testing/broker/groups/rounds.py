@@ -137,7 +137,7 @@ class Rounds:
             group.emptied_at = self._context.agenda.now
             group.enter(Phase.EMPTY)
             return
-        group.protocol_name = group.elected(self._context.coordinator)
+        group.protocol_name = group.elected()
         # 1. the operation that completes the round is used up; 2. reading the topics throws; 3. the
         # old coordinator makes another operation only when a round begins, and this one never ends.
         group.wedged = self._context.is_old

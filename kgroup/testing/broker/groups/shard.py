@@ -9,9 +9,9 @@ Never: decides which broker has the partition; `coordinators` does.
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field
-from functools import partial
 
 from kgroup.codes import ErrorCode
+from kgroup.testing.broker.agenda import Timer
 from kgroup.testing.broker.context import Context
 from kgroup.testing.broker.groups.answers import join_refused, sync_refused
 from kgroup.testing.broker.groups.group import Group, Phase
@@ -58,6 +58,7 @@ class Shard:
         stored: the groups in the log, by group id.
         offsets: the committed offsets in the log.
         loading: the present coordinator is still reading the log.
+        reading: ends the loading.
     """
 
     partition: int
@@ -66,6 +67,7 @@ class Shard:
     stored: dict[str, StoredGroup] = field(default_factory=dict)
     offsets: OffsetStore = field(default_factory=OffsetStore)
     loading: bool = False
+    reading: Timer | None = None
     rounds: Rounds = field(init=False)
     joining: Joining = field(init=False)
     syncing: Syncing = field(init=False)
@@ -79,7 +81,7 @@ class Shard:
 
     def make(self, group_id: str) -> Group:
         """Return a group, a new one if it is not there."""
-        group = self.groups.setdefault(group_id, Group(group_id))
+        group = self.groups.setdefault(group_id, Group(group_id, self.context.coordinator))
         self.retention.watch()
         return group
 
@@ -108,6 +110,9 @@ class Shard:
         for group in self.groups.values():
             _silence(group)
         self.groups = {}
+        self.loading = False
+        if self.reading is not None:
+            self.reading.cancel()
         self.retention.pause()
 
     def load(self, seconds: float) -> None:
@@ -119,7 +124,7 @@ class Shard:
         self.drop()
         self.loading = True
         if seconds > 0:
-            self.context.agenda.after(seconds, partial(self._loaded))
+            self.reading = self.context.agenda.after(seconds, self._loaded)
         else:
             self._loaded()
 
@@ -137,6 +142,7 @@ class Shard:
     def _restored(self, group_id: str, stored: StoredGroup) -> Group:
         group = Group(
             group_id,
+            self.context.coordinator,
             phase=Phase.STABLE if stored.members else Phase.EMPTY,
             generation_id=stored.generation_id,
             protocol_type=stored.protocol_type,

@@ -122,7 +122,9 @@ class Syncing:
         return code
 
 
-def left(leaving: Sequence[MemberIdentity], codes: Sequence[ErrorCode]) -> tuple[MemberResponse, ...]:
+def left(
+    leaving: Sequence[MemberIdentity], codes: Sequence[ErrorCode]
+) -> tuple[MemberResponse, ...]:
     """Say what became of each member of a batch."""
     return tuple(
         MemberResponse(
