@@ -59,6 +59,9 @@ class Core:
             asked: where it came from; `asked.version` is one that `serves` was asked about.
             request: the message.
         """
+        if not self.cluster.nodes[asked.node_id].alive:
+            self.refuse(asked)
+            return
         answer = self._handlers[type(request)](asked, request)
         if not isinstance(answer, Parked):
             self.context.outbox.reply(asked.ticket, answer)
