@@ -43,7 +43,7 @@ class Call(Generic[R]):
     """
 
     ticket: int
-    request: Request[R]
+    request: Request[R] | None
     version: int
     answer: R | None = None
     hung_up: bool = False

@@ -1,10 +1,197 @@
-"""Exchanges that were not recorded, rebuilt from the notes of a trace."""
+"""Heartbeats that were sent but not recorded, rebuilt from the notes of a trace.
 
-from tests.testing.broker.traces.recorded import Exchange, Trace
+A note tells them as runs, `27 x14 (232..1610); 25 x7 (1712..2353)`: the answer, how often, and
+milliseconds of the first and the last one.
 
-__all__ = ["polls_of"]
+Decides: when each was sent (evenly within its run), as whom (the member that the connection had
+last joined as), and which answers fit: that of its run, or of a run that is closer than the slack.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from kgroup.wire.messages import (
+    DescribeGroupsRequest,
+    HeartbeatRequest,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetFetchRequest,
+    OffsetFetchRequestTopic,
+)
+from kgroup.wire.schema import Request
+from tests.testing.broker.traces.recorded import Exchange, Note, Trace
+
+__all__ = ["polls_of", "runs_of"]
+
+_RUN: Final = re.compile(r"(\S+) x(\d+) \((-?\d+)\.\.(-?\d+)\)")
+_POLLED: Final = re.compile(r"(hbA|joinB|syncB) at node (\d): ")
+_STATE: Final = re.compile(r"(offset_expiry-\w+): \('(\w+)', (-?\d+)\) at")
+_WATCHED_EVERY: Final = 0.5
+_SIGNAL: Final = re.compile(r"^(kill|term) to node")
+_SLACK: Final = 0.3
+_PERIOD: Final = 0.1
+_VERSION: Final = 4
+
+_TOLD: Final = (
+    ("generation_arithmetic", "A's heartbeats after B went silent", "A"),
+    ("nobody_rejoins", "A: ", "A"),
+    ("nobody_rejoins", "B: ", "B"),
+    ("not_rejoining", "B's heartbeats", "B"),
+    ("parked_connection_closes", "A's heartbeats after the phase", "A"),
+    ("parked_connection_closes", "P's heartbeats", "P"),
+    ("parked_longer_than_session", "A's heartbeats", "A"),
+    ("static_absent", "B silent", "A"),
+    ("static_absent", "A's heartbeats for", "A"),
+)
+"""Scenario, how the note begins, and whose heartbeats they are."""
+
+_UNTOLD: Final = (
+    ("first_join", "pending id expires", "pending id leaves", "A", ("0",)),
+    ("parked_connection_closes", "A, C: ", "new member N", "C", ("0", "27")),
+)
+"""Scenario, the notes between which somebody must have sent heartbeats, who, and the answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Polls in a row that had the same answer; seconds, as the note counts them."""
+
+    code: str
+    count: int
+    first: float
+    last: float
+
+    @property
+    def instants(self) -> list[float]:
+        """When they were sent."""
+        step = (self.last - self.first) / max(self.count - 1, 1)
+        return [self.first + step * number for number in range(self.count)]
+
+
+def runs_of(note: Note) -> list[Run]:
+    """Read the runs of a note."""
+    return [
+        Run(code, int(count), int(first) / 1000, int(last) / 1000)
+        for code, count, first, last in _RUN.findall(note.text)
+    ]
 
 
 def polls_of(trace: Trace) -> list[Exchange]:
     """Rebuild the polling connections of a trace."""
-    return []
+    polls = [*_told(trace), *_untold(trace), *_moving(trace), *_before(trace), *_states(trace)]
+    for number, poll in enumerate(polls, start=1):
+        poll.line = -number  # nothing is parked that they could wait behind
+    return polls
+
+
+def _told(trace: Trace) -> Iterator[Exchange]:
+    for scenario, beginning, who in _TOLD:
+        for note in trace.notes:
+            if scenario == trace.scenario and note.text.startswith(beginning):
+                runs = runs_of(note)
+                for run in runs:
+                    for at in run.instants:
+                        yield _heartbeat(trace, who, at, _fitting(runs, at))
+
+
+def _untold(trace: Trace) -> Iterator[Exchange]:
+    for scenario, beginning, end, who, codes in _UNTOLD:
+        if scenario != trace.scenario:
+            continue
+        at = next(note.at for note in trace.notes if note.text.startswith(beginning))
+        until = next(note.at for note in trace.notes if note.text.startswith(end))
+        while at < until:
+            yield _heartbeat(trace, who, at, frozenset(codes))
+            at += _PERIOD
+
+
+def _before(trace: Trace) -> Iterator[Exchange]:
+    """In `bounds` there is a group "" already: `commit_states` made it on the same broker."""
+    if trace.scenario == "bounds":
+        rows = (
+            OffsetCommitRequestPartition(
+                partition_index=0, committed_offset=1, committed_metadata=None
+            ),
+        )
+        request = OffsetCommitRequest(
+            group_id="", topics=(OffsetCommitRequestTopic(name="t", partitions=rows),)
+        )
+        yield _exchange("before", 0.0, request, 8, frozenset({"0"}))
+
+
+def _states(trace: Trace) -> Iterator[Exchange]:
+    """In `offset_expiry`, each group's state and commit were asked for twice a second."""
+    told = [(note.at, found) for note in trace.notes if (found := _STATE.match(note.text))]
+    for group_id in {found[1] for _, found in told}:
+        changes = [(at, found[2], found[3]) for at, found in told if found[1] == group_id]
+        for (at, state, offset), after in zip(changes, [*changes[1:], None], strict=True):
+            until = trace.ends_at if after is None else after[0] - _WATCHED_EVERY
+            while at < until:
+                describe = DescribeGroupsRequest(groups=(group_id,))
+                yield _exchange("watching", at, describe, 5, frozenset({state}))
+                wanted = OffsetFetchRequestTopic(name="t", partition_indexes=(0,))
+                fetch = OffsetFetchRequest(group_id=group_id, topics=(wanted,))
+                yield _exchange("watching", at, fetch, 7, frozenset({offset}))
+                at += _WATCHED_EVERY
+
+
+def _moving(trace: Trace) -> Iterator[Exchange]:
+    """Repeat the recorded request of each connection that polled while a coordinator moved."""
+    sent = next((note.at for note in trace.notes if _SIGNAL.search(note.text)), 0.0)
+    for note in trace.notes:
+        polled = _POLLED.match(note.text)
+        if polled is None:
+            continue
+        name = f"{polled[1]}@{polled[2]}"
+        sample = next(exchange for exchange in trace.exchanges if exchange.name == name)
+        runs = runs_of(note)
+        for run in runs:
+            for at in run.instants:
+                codes = _fitting(runs, at)
+                poll = f"{name} polling"
+                yield replace(sample, name=poll, at=sent + at, answered_at=None, codes=codes)
+
+
+def _fitting(runs: list[Run], at: float) -> frozenset[str]:
+    return frozenset(run.code for run in runs if run.first - _SLACK <= at <= run.last + _SLACK)
+
+
+def _heartbeat(trace: Trace, who: str, at: float, codes: frozenset[str]) -> Exchange:
+    joined = [
+        (exchange.request, exchange.answer)
+        for exchange in trace.exchanges
+        if exchange.name == who and (exchange.answered_at or at) < at
+    ]
+    request, answer = next(
+        (request, answer)
+        for request, answer in reversed(joined)
+        if isinstance(answer, JoinGroupResponse) and not answer.error_code
+    )
+    assert isinstance(request, JoinGroupRequest)
+    heartbeat = HeartbeatRequest(
+        group_id=request.group_id,
+        generation_id=answer.generation_id,
+        member_id=answer.member_id,
+        group_instance_id=request.group_instance_id,
+    )
+    return _exchange(f"{who} polling", at, heartbeat, _VERSION, codes)
+
+
+def _exchange(
+    name: str, at: float, request: Request[Any], version: int, codes: frozenset[str]
+) -> Exchange:
+    return Exchange(
+        name=name,
+        line=0,
+        correlation=0,
+        at=at,
+        api=request.api_key,
+        version=version,
+        request=request,
+        codes=codes,
+    )

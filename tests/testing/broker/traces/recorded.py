@@ -7,7 +7,7 @@ Never: judges an answer.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from math import inf
 from types import MappingProxyType
 from typing import Any
 
@@ -36,7 +36,7 @@ class Exchange:
     """One request of a trace.
 
     Args:
-        name: of its connection; also the client id.
+        name: of its connection.
         line: number of its connection.
         correlation: its id on that connection.
         at: seconds when it was sent.
@@ -58,8 +58,13 @@ class Exchange:
     request: Request[Any] | None
     answer: Message | None = None
     answered_at: float | None = None
-    ended_at: float = float("inf")
+    ended_at: float = inf
     codes: frozenset[str] | None = None
+
+    @property
+    def client(self) -> str:
+        """The client id; further connections of a client have `.2` and so on in their names."""
+        return self.name.partition(".")[0]
 
     @property
     def title(self) -> str:
@@ -166,8 +171,9 @@ class _Reader:
     def _line_of(self, name: str, correlation: int) -> _Line:
         """Find the connection of a request; hidden polls make ids jump, twins share a name."""
         there = [each for each in self.lines if each.name == name and each.open]
+        there.sort(key=lambda each: each.exchanges[-1].at if each.exchanges else inf, reverse=True)
         following = [each for each in there if each.last == correlation - 1]
-        later = [each for each in reversed(there) if each.last < correlation]
+        later = [each for each in there if each.last < correlation]
         return (following or later or [self._open(name)])[0]
 
     def _sent(self, line: dict[str, Any], at: float) -> None:
@@ -198,7 +204,6 @@ class _Reader:
             exchange.answer = _answer(exchange.api, exchange.version, line["x"])
 
 
-@cache
 def _request(frame: str) -> Request[Any] | None:
     try:
         return decode_request(memoryview(bytes.fromhex(frame))[4:])[1]
@@ -207,5 +212,6 @@ def _request(frame: str) -> Request[Any] | None:
 
 
 def _answer(api: ApiKey, version: int, frame: str) -> Message:
-    wanted = request_class(api)
-    return decode_response(wanted, version, memoryview(bytes.fromhex(frame))[4:])[1]
+    body = memoryview(bytes.fromhex(frame))[4:]
+    answer: Message = decode_response(request_class(api), version, body)[1]
+    return answer

@@ -14,20 +14,23 @@ from kgroup.testing.broker.agenda import Agenda
 from kgroup.testing.broker.asked import Outbox
 from kgroup.testing.broker.context import Context
 from kgroup.testing.broker.core import Core
-from kgroup.testing.broker.release import CoordinatorKind, Release
+from kgroup.testing.broker.releases import release_named
 from kgroup.testing.broker.settings import BrokerSettings
 from kgroup.wire.messages import InitProducerIdResponse
 from kgroup.wire.schema import Request, replace
-from tests.testing.broker.driver import CALENDAR_START, Call, Raw, every_version
+from tests.testing.broker.driver import CALENDAR_START, Call, Raw
+from tests.testing.broker.traces.exceptions import LATE, LEFT_OUT
 from tests.testing.broker.traces.moves import Moves, moves_of
 from tests.testing.broker.traces.polls import polls_of
 from tests.testing.broker.traces.recorded import Exchange, Trace
 from tests.testing.broker.traces.scripted_mint import ScriptedMint
 
-__all__ = ["Outcome", "replay"]
+__all__ = ["Outcome", "key_of", "replay"]
 
 _TOPICS: Final = ("t", "u")
 _PARTITIONS: Final = 2
+_MARKER_DELAY: Final = 0.07
+"""Seconds: the markers of a transaction were written 5 to 50 ms after EndTxn was answered."""
 _AFTERWARDS: Final = 0.5
 """Seconds that the replay goes on after the trace, for answers that come late."""
 
@@ -39,10 +42,12 @@ class Outcome:
     Args:
         exchange: what became of it there.
         call: here; None = the connection ended before its turn came.
+        left_out: it was not asked, see `exceptions`.
     """
 
     exchange: Exchange
     call: Call[Any] | None
+    left_out: bool = False
 
 
 def replay(trace: Trace) -> list[Outcome]:
@@ -56,31 +61,47 @@ def replay(trace: Trace) -> list[Outcome]:
     for at, act in moves.steps(core):
         steps.append((at, 0, act))
     for exchange in exchanges:
-        steps.append((exchange.at, 1, _Send(talk, exchange)))
+        if key_of(trace, exchange) in LEFT_OUT:
+            continue
+        steps.append((_asked_at(trace, exchange), 1, _Send(talk, exchange)))
         if exchange.ended_at < float("inf"):
             steps.append((exchange.ended_at, 2, _End(talk, exchange.line)))
     for at, _, act in sorted(steps, key=lambda step: step[:2]):
         talk.until(moves.lead + at)
         act()
     talk.until(moves.lead + trace.ends_at + _AFTERWARDS)
-    return [Outcome(exchange, talk.calls.get(id(exchange))) for exchange in exchanges]
+    return [
+        Outcome(
+            exchange, talk.calls.get(id(exchange)), left_out=key_of(trace, exchange) in LEFT_OUT
+        )
+        for exchange in exchanges
+    ]
+
+
+def key_of(trace: Trace, exchange: Exchange) -> tuple[str, str, int]:
+    """Name an exchange as the tables of `exceptions` do."""
+    return trace.name, exchange.name, exchange.correlation
+
+
+def _asked_at(trace: Trace, exchange: Exchange) -> float:
+    late = key_of(trace, exchange) in LATE
+    return exchange.answered_at if late and exchange.answered_at else exchange.at
 
 
 def _core(trace: Trace, moves: Moves, mint: ScriptedMint) -> Core:
-    kind = CoordinatorKind.OLD if trace.release.startswith("3.") else CoordinatorKind.NEW
+    release = release_named(trace.release)
     context = Context(
         Agenda(),
         Outbox(),
         _settings(trace, moves),
-        Release(trace.release, every_version(), kind),
-        kind,
+        release,
+        release.coordinator,
         mint,
         CALENDAR_START,
     )
     core = Core(context, moves.nodes)
     for topic in _TOPICS:
         core.cluster.create_topic(topic, _PARTITIONS)
-    moves.prepare(core)
     return core
 
 
@@ -97,6 +118,8 @@ def _settings(trace: Trace, moves: Moves) -> BrokerSettings:
         offsets_retention_check=int(there.get("offsets.retention.check.interval.ms", 600_000))
         / 1000,
         load_time=moves.load_time,
+        marker_delay=_MARKER_DELAY,
+        election_delay=moves.election_delay,
     )
 
 
@@ -147,19 +170,28 @@ class _Talk:
 
     def _ask(self, exchange: Exchange) -> None:
         self.mint.asked = exchange
+        if exchange.request is None:
+            self._refuse(exchange)
+            return
         call: Call[Any] = self.raw.ask(
             self.moves.node_of(exchange),
-            exchange.request and self._rewritten(exchange.request),
+            self._rewritten(exchange.request),
             version=exchange.version,
-            client=exchange.name,
+            client=exchange.client,
             connection=exchange.line,
         )
         self.calls[id(exchange)] = call
         self.busy[exchange.line] = (exchange, call)
 
+    def _refuse(self, exchange: Exchange) -> None:
+        """Stand for the bytes of a version that kgroup cannot read: no broker part sees them."""
+        self.calls[id(exchange)] = Call(0, None, exchange.version, hung_up=True)
+
     def _learn(self, exchange: Exchange, call: Call[Any]) -> None:
         there, here = exchange.answer, call.answer
-        if isinstance(there, InitProducerIdResponse) and isinstance(here, InitProducerIdResponse):
+        if not isinstance(there, InitProducerIdResponse) or there.error_code:
+            return
+        if isinstance(here, InitProducerIdResponse):
             self.producers[there.producer_id] = here.producer_id
 
     def _rewritten(self, request: Request[Any]) -> Request[Any]:

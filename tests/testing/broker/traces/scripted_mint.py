@@ -67,7 +67,7 @@ def _ids_by_exchange(exchanges: list[Exchange]) -> dict[int, str]:
 
 def _fits(exchange: Exchange, member_id: str) -> bool:
     assert isinstance(exchange.request, JoinGroupRequest)
-    prefix = exchange.request.group_instance_id or exchange.name
+    prefix = exchange.request.group_instance_id or exchange.client
     return member_id.startswith(f"{prefix}-")
 
 
