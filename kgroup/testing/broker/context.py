@@ -15,7 +15,7 @@ from kgroup.testing.broker.settings import BrokerSettings
 __all__ = ["Context"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Context:
     """One cluster's surroundings.
 
@@ -26,7 +26,8 @@ class Context:
         release: the Kafka it passes for.
         coordinator: rule set of the group coordinator.
         mint: makes ids.
-        calendar_start: seconds since the epoch when the agenda reads 0.
+        calendar_start: seconds since the epoch when the agenda reads 0; set anew when another clock
+            takes over.
     """
 
     agenda: Agenda

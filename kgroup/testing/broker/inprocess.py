@@ -16,7 +16,7 @@ Clients that want sockets get them for as long as a block lasts:
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from kgroup.net.ports import Dial
 from kgroup.testing.broker.agenda import Agenda
@@ -30,13 +30,14 @@ from kgroup.testing.broker.release import CoordinatorKind
 from kgroup.testing.broker.releases import release_named
 from kgroup.testing.broker.server.faults import Answers
 from kgroup.testing.broker.server.memory import MemoryNetwork
+from kgroup.testing.broker.server.sockets import LOOPBACK, SocketServer
 from kgroup.testing.broker.server.switchboard import Arrival, Switchboard
 from kgroup.testing.broker.settings import BrokerSettings
 from kgroup.testing.virtual_time import WALL_AT_START
 from kgroup.types import TopicPartition
 from kgroup.wire.schema import Request
 
-__all__ = ["InProcessBroker"]
+__all__ = ["InProcessBroker", "Served"]
 
 Q = TypeVar("Q", bound=Request[Any])
 
@@ -95,6 +96,13 @@ class InProcessBroker:
     def bootstrap(self) -> tuple[tuple[str, int], ...]:
         """Addresses of all brokers, as `NetSettings` takes them."""
         return tuple((node.host, node.port) for node in self.core.cluster.nodes.values())
+
+    def serve(self) -> "Served":
+        """Serve it on the loopback for as long as a `with` block lasts, in real time.
+
+        Meanwhile there are no connections in memory, and all calls may come from any thread.
+        """
+        return Served(self._board)
 
     @property
     def core(self) -> Core:
@@ -186,3 +194,49 @@ class InProcessBroker:
     def answers(self) -> Answers:
         """What goes wrong with requests and their answers on the way."""
         return self._board.answers
+
+
+class Served:
+    """A cluster on sockets, for as long as a block lasts; `InProcessBroker.serve` makes it.
+
+    Args:
+        board: connections to the cluster.
+    """
+
+    def __init__(self, board: Switchboard) -> None:
+        self._board = board
+        self._server = SocketServer(board)
+        self._before: dict[int, tuple[str, int]] = {}
+
+    def __enter__(self) -> Self:
+        """Open the sockets.
+
+        Raises:
+            RuntimeError: the cluster is served already.
+            OSError: a port could not be had.
+        """
+        nodes = self._board.core.cluster.nodes
+        if any(node.host == LOOPBACK for node in nodes.values()):
+            raise RuntimeError("the cluster is served on sockets already; leave that block first")
+        addresses = self._server.start()
+        with self._board.lock:
+            self._before = {each: (node.host, node.port) for each, node in nodes.items()}
+            self._name(addresses)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the sockets; the cluster stays as it is, and can be reached in memory again."""
+        self._server.close()
+        with self._board.lock:
+            self._name(self._before)
+
+    def _name(self, addresses: Mapping[int, tuple[str, int]]) -> None:
+        for node_id, (host, port) in addresses.items():
+            node = self._board.core.cluster.nodes[node_id]
+            node.host, node.port = host, port
+
+    @property
+    def bootstrap(self) -> str:
+        """Addresses of all brokers, as clients take them: `127.0.0.1:40001,127.0.0.1:40002`."""
+        nodes = self._board.core.cluster.nodes.values()
+        return ",".join(f"{node.host}:{node.port}" for node in nodes)

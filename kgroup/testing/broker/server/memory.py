@@ -11,7 +11,7 @@ and the broker's clock goes on where it was.
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 import anyio
 from anyio.abc import ByteStream
@@ -23,6 +23,10 @@ from kgroup.testing.broker.server.switchboard import Switchboard
 from kgroup.testing.virtual_time import clock_is_virtual
 
 __all__ = ["MemoryNetwork", "MemoryStream"]
+
+
+_JITTER: Final = 1e-3
+"""Seconds by which a clock may seem to go back, because floats are."""
 
 
 class MemoryNetwork:
@@ -47,7 +51,10 @@ class MemoryNetwork:
         Raises:
             ConnectionRefusedError: the broker is down.
             OSError: there is no such broker.
+            RuntimeError: the cluster is served on sockets now, in real time.
         """
+        if self._board.clock != self.clock:
+            raise RuntimeError("the cluster is served on sockets; connect to those instead")
         await anyio.lowlevel.checkpoint()
         self._board.look()
         node_id = self._board.node_at(host, port)
@@ -66,11 +73,14 @@ class MemoryNetwork:
         except RuntimeError:
             return self._board.now
         try:
-            return now + self._ahead.get()
+            ahead = self._ahead.get()
         except LookupError:
             ahead = self._first_look(now)
             self._ahead.set(ahead)
-            return now + ahead
+        if now + ahead < self._board.now - _JITTER:  # it was served on sockets meanwhile
+            ahead = self._board.now - now
+            self._ahead.set(ahead)
+        return now + ahead
 
     def _first_look(self, now: float) -> float:
         """Begin with another loop: a clock never goes back, and a virtual one is not shifted."""

@@ -64,9 +64,10 @@ class Switchboard:
         core: the cluster.
 
     `clock` tells the time in seconds on the cluster's agenda; without one, time stands still.
-    `listeners` are called, under the lock, after anything may have changed. `slowness` has seconds
-    by which every answer of a broker is late, by node id. `lines` are the connections that are
-    open, by number.
+    `listeners` are called, under the lock, after anything may have changed. `settle` is called,
+    without the lock, after brokers went up or down, and returns when clients would notice.
+    `slowness` has seconds by which every answer of a broker is late, by node id. `lines` are the
+    connections that are open, by number.
     """
 
     def __init__(self, core: Core) -> None:
@@ -78,6 +79,7 @@ class Switchboard:
         self.lines: dict[int, Line] = {}
         self.slowness: dict[int, float] = {}
         self.listeners: list[Callable[[], None]] = []
+        self.settle: Callable[[], None] = _at_once
         self._later = Agenda()
         self._free: deque[Line] = deque()
         self._asking: dict[int, Line] = {}
@@ -267,3 +269,7 @@ class Switchboard:
             slot.ready_at = self.now + late
             self._later.at(slot.ready_at, line.wake)
         line.put(slot)
+
+
+def _at_once() -> None:
+    """Stands for `settle` while there are no sockets."""
