@@ -11,15 +11,14 @@ from kgroup.consumer.coordination.classic import ClassicBackend
 from kgroup.journal import NullSink
 from kgroup.net.cluster import Cluster
 from kgroup.net.settings import NetSettings
-from kgroup.testing.scripted import HungUp, Seen
-from kgroup.testing.scripted_cluster import ScriptedCluster
+from kgroup.testing import InProcessBroker
+from kgroup.testing.broker.server.switchboard import Arrival
 from kgroup.testing.virtual_time import virtual_backend, virtual_ports
 from kgroup.types import Leave, OffsetAndMetadata, Subscription
 from kgroup.wire.messages import JoinGroupRequest, OffsetCommitRequest
 from tests.consumer.stage import settings
 from tests.contracts.application import Application, Told, no_listener
 from tests.contracts.replay import Play, ReplayContract
-from tests.scripted_group import ScriptedGroup
 
 LATENCY = 0.007
 
@@ -27,10 +26,10 @@ LATENCY = 0.007
 class Actor:
     """One member of the play."""
 
-    def __init__(self, name: str, dial: ScriptedCluster, seed: int) -> None:
+    def __init__(self, name: str, broker: InProcessBroker, seed: int) -> None:
         self.name = name
-        net = NetSettings(bootstrap=dial.bootstrap, client_id=name)
-        self.cluster = Cluster(net, virtual_ports(dial, seed=seed))
+        net = NetSettings(bootstrap=broker.bootstrap, client_id=name)
+        self.cluster = Cluster(net, virtual_ports(broker.dial, seed=seed))
         self.backend = ClassicBackend(settings(), self.cluster, NullSink())
         self.backend.subscribe(Subscription(topics=frozenset({"t"})))
         self.application = Application(
@@ -50,36 +49,38 @@ class Actor:
 
 
 async def perform(seed: int) -> list[str]:
-    dial = ScriptedCluster(2, topics={"t": 6})
-    group = ScriptedGroup(dial, latency=LATENCY)
-    one, two = Actor("one", dial, seed), Actor("two", dial, seed + 100)
+    broker = InProcessBroker(nodes=2, topics={"t": 6})
+    group = broker.group("g")
+    for node_id in (1, 2):
+        broker.node(node_id).slow(LATENCY)
+    group.move_to(1)
+    one, two = Actor("one", broker, seed), Actor("two", broker, seed + 100)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(group.run)
         tasks.start_soon(one.run)
         await anyio.sleep(5.03)
         tasks.start_soon(two.run)
         await anyio.sleep(5.05)
         await one.commit(1)
-        dial.broker(1).once(OffsetCommitRequest, HungUp())
+        broker.answers.hang_up(OffsetCommitRequest)
         await two.commit(2)
-        dial.coordinator = 2
+        group.move_to(2)
         await anyio.sleep(7.01)
-        dial.broker(2).once(JoinGroupRequest, HungUp())
+        broker.answers.hang_up(JoinGroupRequest)
         group.rebalance()
         await anyio.sleep(5.02)
-        dial.broker(2).go_down()
+        broker.node(2).kill()
         await anyio.sleep(21.04)
-        dial.broker(2).come_up()
+        broker.node(2).start()
         await anyio.sleep(9.0)
         await two.backend.leave(Leave.LEAVE, "the play is over for two", timeout=5.0)
         await anyio.sleep(6.0)
         tasks.cancel_scope.cancel()
-    asked = (line(seen) for broker in dial.brokers for seen in broker.seen)
+    asked = (line(each) for each in broker.requests)
     told = (change(each, told) for each in (one, two) for told in each.application.told)
     return [text for _, text in sorted([*asked, *told])]
 
 
-def line(seen: Seen) -> tuple[float, str]:
+def line(seen: Arrival) -> tuple[float, str]:
     at = round(seen.at, 6)
     return at, f"{at:.6f} {seen.client_id} v{seen.version} {seen.request!r}"
 

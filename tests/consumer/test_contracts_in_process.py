@@ -1,12 +1,11 @@
-"""The contracts, kept by the classic backend towards a scripted coordinator, in virtual time."""
+"""The contracts, kept by the classic backend on the in-process broker, in virtual time."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-import anyio
 import pytest
 
-from kgroup.testing.scripted_cluster import ScriptedCluster
+from kgroup.testing import InProcessBroker
 from kgroup.testing.virtual_time import virtual_ports
 from tests.contracts.cancellation import CancellationContract
 from tests.contracts.claims import ClaimContract
@@ -17,7 +16,6 @@ from tests.contracts.harness import Harness, Profile, Stage
 from tests.contracts.lease import LeaseContract
 from tests.contracts.order import OrderContract
 from tests.contracts.silence import SilenceContract
-from tests.scripted_group import ScriptedGroup
 
 LATENCY = 0.01
 PROFILE = Profile(
@@ -32,21 +30,19 @@ PROFILE = Profile(
 def stage(request: pytest.FixtureRequest) -> Stage:
     @asynccontextmanager
     async def make() -> AsyncIterator[Harness]:
-        cluster = ScriptedCluster(2, topics={"t": 6})
-        group = ScriptedGroup(cluster, latency=LATENCY)
+        broker = InProcessBroker(nodes=2, topics={"t": 6})
+        for node_id in (1, 2):
+            broker.node(node_id).slow(LATENCY)
         ground = Ground(
-            bootstrap=cluster.bootstrap,
-            ports=virtual_ports(cluster),
+            bootstrap=broker.bootstrap,
+            ports=virtual_ports(broker.dial),
             topic="t",
             count=6,
             settings=classic_settings("g", PROFILE, assignor=request.param, rebalance_timeout=60.0),
             profile=PROFILE,
         )
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(group.run)
-            async with classic_harness(ground) as harness:
-                yield harness
-            tasks.cancel_scope.cancel()
+        async with classic_harness(ground) as harness:
+            yield harness
 
     return make
 
