@@ -190,6 +190,7 @@ class Cluster:
             raise DecodeError(f"address of node {node_id}", fault or "the node id is negative")
         endpoint = Endpoint(node_id, host, port)
         known = self._view.brokers.get(node_id)
+        self._learned.pop(node_id, None)
         if known is None or known.endpoint != endpoint:
             self._learned[node_id] = endpoint
 
@@ -369,11 +370,11 @@ class Cluster:
 
     def publish(self, view: ClusterView) -> bool:
         """Replace the view by a newer one; tell whether that changed anything."""
+        for node_id in view.brokers.keys() & self._learned.keys():
+            del self._learned[node_id]
         if view is self._view:
             return False
         self._view = view
-        for node_id in view.brokers.keys() & self._learned.keys():
-            del self._learned[node_id]
         self._news.fire()
         return True
 
