@@ -1,8 +1,15 @@
 """What the tests of the cluster ask for again and again."""
 
+from collections.abc import Iterable
+
 from kgroup.testing.broker.cluster.cluster import Partition
 from kgroup.types import TopicPartition
 from kgroup.wire.messages import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreatableTopicResult,
+    CreateTopicsRequest,
     FindCoordinatorRequest,
     MetadataRequest,
     MetadataRequestTopic,
@@ -11,7 +18,7 @@ from kgroup.wire.messages import (
 )
 from tests.testing.broker.driver import Raw
 
-__all__ = ["NO_ID", "all_topics", "by_id", "coordinator", "named", "partition"]
+__all__ = ["NO_ID", "all_topics", "by_id", "coordinator", "create", "named", "partition", "wanted"]
 
 NO_ID = bytes(16)
 
@@ -52,3 +59,35 @@ def coordinator(raw: Raw, key: str, key_type: int = 0) -> tuple[int, int]:
 def node_up(raw: Raw) -> int:
     """Return a broker that answers."""
     return next(node.node_id for node in raw.core.cluster.nodes.values() if node.alive)
+
+
+def wanted(
+    name: str,
+    partitions: int = -1,
+    replication: int = -1,
+    *,
+    by_hand: Iterable[tuple[int, tuple[int, ...]]] = (),
+    **configs: str | None,
+) -> CreatableTopic:
+    """Describe a topic that shall be made; underscores of settings stand for dots."""
+    return CreatableTopic(
+        name=name,
+        num_partitions=partitions,
+        replication_factor=replication,
+        assignments=tuple(
+            CreatableReplicaAssignment(partition_index=number, broker_ids=nodes)
+            for number, nodes in by_hand
+        ),
+        configs=tuple(
+            CreatableTopicConfig(name=key.replace("_", "."), value=value)
+            for key, value in configs.items()
+        ),
+    )
+
+
+def create(
+    raw: Raw, *topics: CreatableTopic, validate_only: bool = False
+) -> list[CreatableTopicResult]:
+    """Ask for topics to be made."""
+    request = CreateTopicsRequest(topics=topics, validate_only=validate_only)
+    return list(raw.ask(1, request).now.topics)

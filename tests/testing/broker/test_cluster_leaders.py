@@ -219,6 +219,21 @@ def test_a_dead_coordinator_is_named_until_the_election_and_the_others_answer_16
     assert raw.ask(other, beat).now.error_code == ErrorCode.UNKNOWN_MEMBER_ID
 
 
+def test_a_coordinator_that_dies_while_it_loads_leaves_the_whole_load_to_the_next() -> None:
+    raw = asking(nodes=3, settings=BrokerSettings(load_time=1.0))
+    _, first = coordinator(raw, "g")
+    raw.core.cluster.kill(first)
+    raw.run(0.5)
+    _, second = coordinator(raw, "g")
+    raw.core.cluster.kill(second)
+    _, third = coordinator(raw, "g")
+    raw.run(0.75)
+    code = parked_join(raw, third, "g").now.error_code
+    assert code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    raw.run(0.25)
+    assert parked_join(raw, third, "g").parked
+
+
 @pytest.mark.parametrize("verb", ["stop", "kill"])
 def test_only_a_coordinator_that_stops_in_good_order_answers_who_is_parked(verb: str) -> None:
     raw = asking(
