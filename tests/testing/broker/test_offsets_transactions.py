@@ -3,6 +3,7 @@
 import pytest
 
 from kgroup.codes import ErrorCode
+from kgroup.testing.broker.cluster.cluster import TRANSACTIONS_TOPIC
 from kgroup.testing.broker.release import CoordinatorKind
 from kgroup.testing.broker.settings import BrokerSettings
 from kgroup.wire.messages import TxnOffsetCommitRequest
@@ -204,3 +205,29 @@ def test_a_producer_that_was_fenced_commits_nothing() -> None:
 def test_an_unknown_transactional_id_commits_nothing() -> None:
     unknown = ErrorCode.INVALID_PRODUCER_ID_MAPPING
     assert Cluster().txn_commit(Producer("x", 1, 0)) == {T0: unknown}
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [
+        (3, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+        (4, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+        (5, ErrorCode.CONCURRENT_TRANSACTIONS),
+    ],
+)
+def test_while_the_last_transaction_is_being_marked_the_next_one_waits(
+    version: int, expected: ErrorCode
+) -> None:
+    cluster = Cluster(settings=BrokerSettings(marker_delay=1.0))
+    producer = cluster.producer()
+    cluster.end(producer, committed=True)
+    assert cluster.txn_commit(producer, version=version) == {T0: expected}
+
+
+def test_without_a_transaction_coordinator_a_producer_commits_nothing() -> None:
+    cluster = Cluster()
+    producer = cluster.producer()
+    for each in cluster.topics.topics[TRANSACTIONS_TOPIC].partitions:
+        cluster.topics.elect(each.tp, None)
+    unavailable = ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert cluster.txn_commit(producer) == {T0: unavailable}

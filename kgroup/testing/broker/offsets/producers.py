@@ -19,14 +19,6 @@ __all__ = ["refusal_of_producer"]
 _ABORTABLE_SINCE: Final = 4
 _JOINING_SINCE: Final = 5
 
-_OUT_OF_REACH: Final = frozenset(
-    {
-        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-        ErrorCode.COORDINATOR_NOT_AVAILABLE,
-        ErrorCode.NOT_COORDINATOR,
-    }
-)
-
 
 def refusal_of_producer(
     transactions: TransactionCoordinators, asked: Asked, request: TxnOffsetCommitRequest
@@ -43,8 +35,6 @@ def refusal_of_producer(
 
 
 def _in_words_of_groups(code: ErrorCode, version: int) -> ErrorCode:
-    if code in _OUT_OF_REACH:
-        return ErrorCode.COORDINATOR_NOT_AVAILABLE
     if code is ErrorCode.CONCURRENT_TRANSACTIONS and version < _JOINING_SINCE:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
     if code is ErrorCode.PRODUCER_FENCED:
