@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypedDict, TypeVar, Unpack
 
 from kgroup.testing.broker.server.line import Line, Question, Slot
+from kgroup.testing.broker.server.refusals import blamed
+from kgroup.wire.messages import MetadataRequest
 from kgroup.wire.schema import Message, Request
 
 __all__ = ["Answers", "Effect", "Error", "Held", "Ignore", "Rule", "Scope", "delay_of"]
@@ -122,6 +124,15 @@ class Rule:
     def __repr__(self) -> str:
         return f"<{self.effect} for {self._request.__name__}, acted {self.count} time(s)>"
 
+    def acts_before(self, request: Request[Any]) -> bool:
+        """Whether it acts before the broker sees the request.
+
+        Asking for metadata has no effect, and an answer that refuses topics still names brokers.
+        """
+        if isinstance(self.effect, Error):
+            return not isinstance(request, MetadataRequest)
+        return isinstance(self.effect, Ignore)
+
     @property
     def is_spent(self) -> bool:
         """Whether it acts no more."""
@@ -144,6 +155,8 @@ class Rule:
     def slots(self, question: Question, answer: Message, _line: Line) -> list[Slot]:
         """Return what leaves instead of an answer."""
         match self.effect:
+            case Error(code):
+                return [Slot(question.encode(blamed(answer, code)))]
             case _Lose():
                 return []
             case _Rewrite(make):
@@ -343,7 +356,7 @@ class Answers:
         self, node_id: int, client_id: str | None, request: Request[Any], *, early: bool
     ) -> Rule | None:
         for rule in self._rules:
-            fits = isinstance(rule.effect, Ignore | Error) is early
+            fits = rule.acts_before(request) is early
             if fits and rule.matches(node_id, client_id, request):
                 rule.count += 1
                 return rule

@@ -16,6 +16,7 @@ from kgroup.codes import ApiKey
 from kgroup.errors import DecodeError, UnsupportedVersionError
 from kgroup.wire.frames import (
     FrameSplitter,
+    RequestHeader,
     decode_request_header,
     encode_response,
     request_class,
@@ -36,6 +37,7 @@ class Question:
         client_id: name the client gave itself, None without one.
         request: None when it cannot be read; the connection is to be closed, unless it is an
             ApiVersions of an unknown version.
+        problem: why it cannot be read.
     """
 
     api_key: ApiKey | None
@@ -43,20 +45,19 @@ class Question:
     correlation_id: int = 0
     client_id: str | None = None
     request: Request[Any] | None = None
+    problem: str = ""
 
     @classmethod
     def read(cls, frame: memoryview) -> "Question":
         """Read a frame, whatever it is."""
         try:
             header, body = decode_request_header(frame)
-        except DecodeError:
-            return _NONSENSE
+        except DecodeError as error:
+            return cls(None, problem=str(error))
         try:
-            request = decode(request_class(header.api_key), header.api_version, body)
-        except (DecodeError, UnsupportedVersionError):
-            request = None
-        key, version, number, client_id = header
-        return cls(key, version, number, client_id, request)
+            return cls(*header, _decoded(header, body))
+        except (DecodeError, UnsupportedVersionError) as error:
+            return cls(*header, None, str(error))
 
     def encode(self, answer: Message, version: int | None = None) -> bytes:
         """Write its answer as a whole frame.
@@ -70,7 +71,19 @@ class Question:
         return encode_response(answer, self.api_key, written, self.correlation_id)
 
 
-_NONSENSE = Question(None)
+def _decoded(header: RequestHeader, body: memoryview) -> Request[Any]:
+    """Read a request as brokers do: what is left over behind it is not looked at.
+
+    librdkafka writes the "all topics" of Metadata 9 and later as four bytes where one is enough.
+    """
+    known = request_class(header.api_key)
+    try:
+        return decode(known, header.api_version, body)
+    except DecodeError as error:
+        if error.position is None:
+            raise
+        whole = body[: error.position]
+    return decode(known, header.api_version, whole)
 
 
 @dataclass(slots=True, eq=False)
@@ -121,8 +134,8 @@ class Line:
             return []
         try:
             questions = [Question.read(frame) for frame in self._splitter.feed(data)]
-        except DecodeError:
-            questions = [_NONSENSE]
+        except DecodeError as error:
+            questions = [Question(None, problem=str(error))]
         self._inbox.extend(questions)
         return questions
 

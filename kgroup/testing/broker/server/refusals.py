@@ -11,25 +11,42 @@ empty.
 from collections.abc import Mapping
 from typing import Any, Final
 
+from kgroup.codes import ErrorCode
 from kgroup.wire.layout import REQUIRED, Step, layout_of
-from kgroup.wire.schema import Message, Request
+from kgroup.wire.messages import FetchRequest
+from kgroup.wire.schema import Message, Request, replace
 from kgroup.wire.vocabulary import ArrayForm, BlobForm, RowForm, ScalarForm, TextForm
 
-__all__ = ["refusal"]
+__all__ = ["blamed", "refusal"]
 
 _ELSEWHERE: Final[Mapping[str, tuple[str, ...]]] = {
+    "configs": (),
     "coordinators": ("coordinator_keys",),
     "groups": ("groups", "groups_names"),
+    "high_watermark": (),
     "name": ("name", "topic_name", "topic"),
     "partition_index": ("partition_index", "index", "partition"),
     "index": ("partition_index", "index", "partition"),
     "partition_responses": ("partition_data",),
     "partitions": ("partitions", "partition_indexes"),
-    "responses": ("responses", "topic_data", "topics", "topic_names"),
+    "results_by_partition": ("partitions",),
+    "results_by_topic_v3_and_below": ("v3_and_below_topics",),
+    "results_by_transaction": ("transactions",),
+    "topic_results": ("topics",),
+    "responses": ("responses", "topic_data", "topics", "topic_names", "resources"),
     "results": ("groups_names", "topics", "resources"),
     "topic": ("topic", "name"),
 }
 """Field of an answer -> fields of a request in which what it echoes may stand."""
+
+_CODES: Final = ("error_code", "partition_error_code")
+
+_OF_SESSIONS: Final = (
+    ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
+    ErrorCode.INVALID_FETCH_SESSION_EPOCH,
+    ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
+)
+"""Errors of a Fetch as a whole (KIP-227, KIP-516); any other is one of its partitions."""
 
 _NAMES: Final = ("group_id", "key", "name", "partition_index")
 """What the items of an array of names or numbers are called where they become rows."""
@@ -44,7 +61,18 @@ def refusal(request: Request[Any], version: int, code: int) -> Message:
         code: stands wherever the answer has room for one.
     """
     answer: Message = _echo(type(request).RESPONSE, request, version, code)
-    return answer
+    if not isinstance(request, FetchRequest):
+        return answer
+    if code in _OF_SESSIONS:
+        return replace(answer, responses=())
+    return replace(answer, error_code=0) if request.topics else answer
+
+
+def blamed(answer: Message, code: int) -> Message:
+    """Turn an answer to Metadata into one that refuses every topic and knows the brokers."""
+    topics: Any = getattr(answer, "topics", ())
+    refused = tuple(replace(topic, error_code=code, partitions=()) for topic in topics)
+    return replace(answer, topics=refused)
 
 
 def _echo(cls: type[Any], asked: object, version: int, code: int) -> Any:  # noqa: ANN401
@@ -58,7 +86,7 @@ def _echo(cls: type[Any], asked: object, version: int, code: int) -> Any:  # noq
 
 
 def _value(step: Step, asked: object, version: int, code: int) -> Any:  # noqa: ANN401
-    if step.name == "error_code":
+    if step.name in _CODES:
         return code
     echoed = _counterpart(step, asked)
     match step.form:
@@ -86,7 +114,7 @@ def _counterpart(step: Step, asked: object) -> object:
 def _fits(step: Step, value: object) -> bool:
     match step.form:
         case TextForm():
-            return isinstance(value, str) and step.default is REQUIRED
+            return isinstance(value, str) and step.default in (REQUIRED, "")
         case ScalarForm(format="16s"):
             return isinstance(value, bytes)
         case ScalarForm(format="?"):

@@ -10,6 +10,7 @@ One lock guards everything, so that control calls may come from any thread. Whoe
 `changing` finds the present instant and leaves with all answers on their lines.
 """
 
+import logging
 import math
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -29,6 +30,8 @@ from kgroup.testing.broker.server.refusals import refusal
 from kgroup.wire.schema import Message, Request
 
 __all__ = ["Arrival", "Switchboard"]
+
+_log = logging.getLogger(__name__)
 
 _SLACK: Final = 1e-9
 """Seconds by which a clock may be early, because floats are."""
@@ -227,6 +230,7 @@ class Switchboard:
     def _refuse(self, line: Line, question: Question) -> None:
         self._end(line)
         if question.api_key is not ApiKey.API_VERSIONS:
+            _warn(line, question)
             line.put(Slot(b"", then_hang_up=True))
             return
         answer = unsupported_version(self.core.context.release)
@@ -269,6 +273,16 @@ class Switchboard:
             slot.ready_at = self.now + late
             self._later.at(slot.ready_at, line.wake)
         line.put(slot)
+
+
+def _warn(line: Line, question: Question) -> None:
+    """Say why a connection is closed, where a person may wonder."""
+    api = "a request" if question.api_key is None else question.api_key.name
+    problem = question.problem or "not served"
+    _log.warning(
+        "node=%d client_id=%s connection closed for %s v%d: %s",
+        line.node_id, question.client_id, api, question.version, problem,
+    )  # fmt: skip
 
 
 def _at_once() -> None:

@@ -1,0 +1,263 @@
+"""Other people's clients on the sockets of an in-process cluster, in real time."""
+
+import asyncio
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import aiokafka
+import confluent_kafka
+import pytest
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.admin import NewTopic as AioTopic
+from confluent_kafka import admin as confluent_admin
+
+from kgroup.testing import BrokerSettings, InProcessBroker
+from kgroup.types import TopicPartition
+
+with warnings.catch_warnings():
+    # Imports of kafka-python use what Python has deprecated.
+    warnings.simplefilter("ignore", DeprecationWarning)
+    import kafka
+    from kafka.admin import NewTopic as PythonTopic
+
+# confluent-kafka's own type hints name none of its admin module.
+AdminClient: Any = confluent_admin.AdminClient
+ConfluentTopic: Any = confluent_admin.NewTopic  # type: ignore[attr-defined]
+
+FIRST, SECOND = TopicPartition("orders", 0), TopicPartition("orders", 1)
+
+
+@pytest.fixture
+def broker() -> InProcessBroker:
+    """Two brokers; the short delay lets two members that start at once form one round."""
+    settings = BrokerSettings(initial_rebalance_delay=0.15)
+    return InProcessBroker(nodes=2, topics={"orders": 2}, settings=settings)
+
+
+@pytest.fixture
+def bootstrap(broker: InProcessBroker) -> Iterator[str]:
+    with broker.serve() as served:
+        yield served.bootstrap
+
+
+def values(broker: InProcessBroker, number: int) -> list[bytes | None]:
+    return [record.value for record in broker.partition("orders", number).records()]
+
+
+def within(seconds: float, happened: Callable[[], bool]) -> bool:
+    """Wait, in a thread of its own right, until something has happened."""
+    deadline = time.monotonic() + seconds
+    pause = threading.Event()
+    while not happened() and time.monotonic() < deadline:
+        pause.wait(0.01)
+    return happened()
+
+
+def shares(broker: InProcessBroker) -> list[int]:
+    return sorted(len(each) for each in broker.group("g").assignment.values())
+
+
+# -- aiokafka ----------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_two_members_of_aiokafka_share_read_seek_and_commit(
+    broker: InProcessBroker, bootstrap: str
+) -> None:
+    broker.partition("orders", 0).append("a", "b")
+    broker.partition("orders", 1).append("c")
+
+    def member() -> aiokafka.AIOKafkaConsumer:
+        return aiokafka.AIOKafkaConsumer(
+            "orders", bootstrap_servers=bootstrap, group_id="g", auto_offset_reset="earliest"
+        )
+
+    async def scenario() -> list[bytes]:
+        members = [member(), member()]
+        await asyncio.gather(*(each.start() for each in members))
+        assert shares(broker) == [1, 1]
+        got = []
+        for each in members:
+            (tp,) = each.assignment()
+            got += [(await each.getone()).value for _ in range(2 - tp.partition)]
+            each.seek(tp, 0)
+            got.append((await each.getone()).value)
+            await each.commit()
+        await asyncio.gather(*(each.stop() for each in members))
+        return sorted(got)
+
+    assert asyncio.run(scenario()) == [b"a", b"a", b"b", b"c", b"c"]
+    assert {tp: at.offset for tp, at in broker.group("g").offsets.items()} == {FIRST: 1, SECOND: 1}
+
+
+def test_a_transaction_of_aiokafka_is_read_committed(
+    broker: InProcessBroker, bootstrap: str
+) -> None:
+    async def scenario() -> list[bytes]:
+        producer = aiokafka.AIOKafkaProducer(bootstrap_servers=bootstrap, transactional_id="x")
+        await producer.start()
+        await producer.begin_transaction()
+        await producer.send_and_wait("orders", b"no", partition=0)
+        await producer.abort_transaction()
+        async with producer.transaction():
+            await producer.send_and_wait("orders", b"yes", partition=0)
+        await producer.stop()
+        reader = aiokafka.AIOKafkaConsumer(
+            bootstrap_servers=bootstrap, isolation_level="read_committed"
+        )
+        await reader.start()
+        reader.assign([aiokafka.TopicPartition("orders", 0)])
+        await reader.seek_to_beginning()
+        got = (await reader.getone()).value
+        await reader.stop()
+        return [got]
+
+    assert asyncio.run(scenario()) == [b"yes"]
+    assert values(broker, 0) == [b"no", b"yes"]
+
+
+def test_aiokafka_makes_a_topic(broker: InProcessBroker, bootstrap: str) -> None:
+    async def scenario() -> None:
+        admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
+        await admin.start()
+        await admin.create_topics([AioTopic("more", 3, 1)])
+        await admin.close()
+
+    asyncio.run(scenario())
+    assert broker.partition("more", 2).end == 0
+
+
+# -- kafka-python ------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_two_members_of_kafka_python_share_read_and_commit(
+    broker: InProcessBroker, bootstrap: str
+) -> None:
+    broker.partition("orders", 0).append("a", "b")
+    broker.partition("orders", 1).append("c")
+    got: list[bytes] = []
+    over = threading.Event()
+
+    def run() -> None:
+        member = kafka.KafkaConsumer(
+            "orders", bootstrap_servers=bootstrap, group_id="g", auto_offset_reset="earliest"
+        )
+        while not over.is_set():
+            for batch in member.poll(timeout_ms=50).values():
+                got.extend(record.value for record in batch)
+        member.commit()
+        member.close()
+
+    members = [threading.Thread(target=run) for _ in range(2)]
+    for each in members:
+        each.start()
+    assert within(5, lambda: shares(broker) == [1, 1] and len(got) == 3)
+    over.set()
+    for each in members:
+        each.join(5)
+    assert sorted(got) == [b"a", b"b", b"c"]
+    assert {tp: at.offset for tp, at in broker.group("g").offsets.items()} == {FIRST: 2, SECOND: 1}
+
+
+@pytest.mark.slow
+def test_a_transaction_of_kafka_python_is_read_committed(
+    broker: InProcessBroker, bootstrap: str
+) -> None:
+    producer = kafka.KafkaProducer(bootstrap_servers=bootstrap, transactional_id="x")
+    producer.init_transactions()
+    producer.begin_transaction()
+    producer.send("orders", b"no", partition=0).get(5)
+    producer.abort_transaction()
+    producer.begin_transaction()
+    producer.send("orders", b"yes", partition=0)
+    producer.commit_transaction()
+    producer.close()
+    reader = kafka.KafkaConsumer(
+        bootstrap_servers=bootstrap, isolation_level="read_committed", group_id=None
+    )
+    tp = kafka.TopicPartition("orders", 0)
+    reader.assign([tp])
+    reader.seek_to_beginning(tp)
+    got = next(reader).value
+    reader.close()
+    assert got == b"yes"
+    assert values(broker, 0) == [b"no", b"yes"]
+
+
+def test_kafka_python_makes_a_topic(broker: InProcessBroker, bootstrap: str) -> None:
+    admin = kafka.KafkaAdminClient(bootstrap_servers=bootstrap)
+    admin.create_topics([PythonTopic("more", 3, 1)])
+    admin.close()
+    assert broker.partition("more", 2).end == 0
+
+
+# -- confluent-kafka ---------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_two_members_of_confluent_kafka_share_read_and_commit(
+    broker: InProcessBroker, bootstrap: str
+) -> None:
+    broker.partition("orders", 0).append("a", "b")
+    broker.partition("orders", 1).append("c")
+    members = [
+        confluent_kafka.Consumer(
+            {"bootstrap.servers": bootstrap, "group.id": "g", "auto.offset.reset": "earliest"}
+        )
+        for _ in range(2)
+    ]
+    got: list[bytes | None] = []
+    for each in members:
+        each.subscribe(["orders"])
+
+    def poll() -> bool:
+        for each in members:
+            message = each.poll(0.02)
+            if message is not None and message.error() is None:
+                got.append(message.value())
+        return len(got) == 3
+
+    assert within(5, poll)
+    assert shares(broker) == [1, 1]
+    for each in members:
+        each.commit(asynchronous=False)
+        each.close()
+    assert sorted(str(each) for each in got) == ["b'a'", "b'b'", "b'c'"]
+    assert {tp: at.offset for tp, at in broker.group("g").offsets.items()} == {FIRST: 2, SECOND: 1}
+
+
+@pytest.mark.slow
+def test_a_transaction_of_confluent_kafka_is_read_committed(
+    broker: InProcessBroker, bootstrap: str
+) -> None:
+    producer = confluent_kafka.Producer({"bootstrap.servers": bootstrap, "transactional.id": "x"})
+    producer.init_transactions(5)
+    producer.begin_transaction()
+    producer.produce("orders", b"no", partition=0)
+    producer.flush(5)
+    producer.abort_transaction(5)
+    producer.begin_transaction()
+    producer.produce("orders", b"yes", partition=0)
+    producer.commit_transaction(5)
+    reader = confluent_kafka.Consumer(
+        {"bootstrap.servers": bootstrap, "group.id": "h", "isolation.level": "read_committed"}
+    )
+    reader.assign([confluent_kafka.TopicPartition("orders", 0, 0)])
+    message = reader.poll(5)
+    reader.close()
+    assert message is not None
+    assert message.value() == b"yes"
+    assert values(broker, 0) == [b"no", b"yes"]
+
+
+def test_confluent_kafka_makes_a_topic_and_sees_all(
+    broker: InProcessBroker, bootstrap: str
+) -> None:
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    admin.create_topics([ConfluentTopic("more", 3, 1)])["more"].result(5)
+    assert {"more", "orders"} <= set(admin.list_topics(timeout=5).topics)
+    assert broker.partition("more", 2).end == 0
