@@ -1,12 +1,14 @@
-"""The pytest plugin of kgroup: real Kafka brokers as fixtures, and a list of which test used which.
+"""The pytest plugin of kgroup: Kafka brokers as fixtures, and a list of which test used which.
 
-Decides: how long a broker lives. `kafka` is one node of each version asked for, for the whole run
-(0.3 GB, idle between tests), `kafka_secure` one with TLS, SASL and access rules. `kafka_cluster`
-is three brokers and a controller for one module; tests may kill its nodes, and each test finds it
-whole again. Several may be up at once; where times are measured, keep such tests in a module of
-their own and away from others by `-k` or `-m`.
-Never: imports the broker supply before a test asks for a broker, or hides that there is none: the
-test is skipped with a message that names the three ways to have one.
+Decides: how long a broker lives. `kgroup_broker` and `kgroup_cluster` are in-process brokers on
+loopback sockets, new for each test, for tests of any client, async or not; nothing is needed for
+them but this process. The others are real: `kafka` is one node of each version asked for, for the
+whole run (0.3 GB, idle between tests), `kafka_secure` one with TLS, SASL and access rules,
+`kafka_cluster` three brokers and a controller for one module; tests may kill its nodes, and each
+test finds it whole again. Several may be up at once; where times are measured, keep such tests in
+a module of their own and away from others by `-k` or `-m`.
+Never: imports a broker before a test asks for one, or hides that there is no real one: the test
+is skipped with a message that names the three ways to have one.
 """
 
 from collections import defaultdict
@@ -19,6 +21,7 @@ import pytest
 from kgroup.errors import MissingExtraError, UnsupportedError
 
 if TYPE_CHECKING:
+    from kgroup.testing.broker.inprocess import InProcessBroker
     from kgroup.testing.kafka import RealKafka
 
 __all__ = [
@@ -29,12 +32,54 @@ __all__ = [
     "kafka_cluster_of_module",
     "kafka_nodes",
     "kafka_secure",
+    "kgroup_broker",
+    "kgroup_cluster",
     "pytest_configure",
     "pytest_runtest_call",
     "pytest_terminal_summary",
 ]
 
 _USED = pytest.StashKey[defaultdict[str, list[str]]]()
+
+
+_CLUSTER = 3
+_OPTIONS = (
+    "kgroup_broker(**options): sets up the fixture kgroup_broker or kgroup_cluster of a test; the "
+    "options are those of InProcessBroker, such as topics={'orders': 3} or release='3.9.1'"
+)
+
+
+@pytest.fixture
+def kgroup_broker(request: pytest.FixtureRequest) -> "Iterator[InProcessBroker]":
+    """One in-process broker on a loopback socket, new for each test.
+
+    Example:
+        @pytest.mark.kgroup_broker(topics={"orders": 3})
+        def test_it(kgroup_broker):
+            client = SomeClient(bootstrap_servers=kgroup_broker.bootstrap_servers)
+    """
+    yield from _served(request, nodes=1)
+
+
+@pytest.fixture
+def kgroup_cluster(request: pytest.FixtureRequest) -> "Iterator[InProcessBroker]":
+    """Three in-process brokers on loopback sockets, new for each test; see `kgroup_broker`."""
+    yield from _served(request, nodes=_CLUSTER)
+
+
+def _served(request: pytest.FixtureRequest, nodes: int) -> "Iterator[InProcessBroker]":
+    from kgroup.testing.broker.inprocess import InProcessBroker  # noqa: PLC0415
+
+    marker = request.node.get_closest_marker("kgroup_broker")
+    options = {"nodes": nodes, **(marker.kwargs if marker else {})}
+    try:
+        broker = InProcessBroker(**options)
+    except (TypeError, ValueError) as error:
+        raise pytest.UsageError(
+            f"the marker kgroup_broker of {request.node.nodeid}: {error}"
+        ) from error
+    with broker.serve():
+        yield broker
 
 
 @pytest.fixture(scope="session")
@@ -88,7 +133,8 @@ def kafka_cluster(kafka_cluster_of_module: "RealKafka") -> "RealKafka":
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Prepare the list of brokers used."""
+    """Make the marker known, and prepare the list of brokers used."""
+    config.addinivalue_line("markers", _OPTIONS)
     used: defaultdict[str, list[str]] = defaultdict(list)
     config.stash[_USED] = used
 

@@ -14,7 +14,7 @@ Clients that want sockets get them for as long as a block lasts:
         consumer = AIOKafkaConsumer("orders", bootstrap_servers=served.bootstrap, group_id="g")
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self, TypeVar
 
@@ -33,6 +33,7 @@ from kgroup.testing.broker.server.memory import MemoryNetwork
 from kgroup.testing.broker.server.sockets import LOOPBACK, SocketServer
 from kgroup.testing.broker.server.switchboard import Arrival, Switchboard
 from kgroup.testing.broker.settings import BrokerSettings
+from kgroup.testing.broker.waiting import until, wait_until
 from kgroup.testing.virtual_time import WALL_AT_START
 from kgroup.types import TopicPartition
 from kgroup.wire.schema import Request
@@ -96,6 +97,11 @@ class InProcessBroker:
     def bootstrap(self) -> tuple[tuple[str, int], ...]:
         """Addresses of all brokers, as `NetSettings` takes them."""
         return tuple((node.host, node.port) for node in self.core.cluster.nodes.values())
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """The same as one text, as most clients take it: `127.0.0.1:40001,127.0.0.1:40002`."""
+        return ",".join(f"{host}:{port}" for host, port in self.bootstrap)
 
     def serve(self) -> "Served":
         """Serve it on the loopback for as long as a `with` block lasts, in real time.
@@ -178,6 +184,34 @@ class InProcessBroker:
         """
         with self._board.changing() as core:
             core.cluster.delete_topic(name)
+
+    # -- waiting ---------------------------------------------------------------------------------
+
+    async def until(self, is_so: Callable[[], object], *, timeout: float = 5.0) -> None:
+        """Wait, in an async test, until something is so: a group's state, a client's.
+
+        Args:
+            is_so: asked again and again; true ends the wait.
+            timeout: seconds, on the event loop's clock.
+
+        Raises:
+            TimeoutError: it did not come in time; says how the groups stand.
+        """
+        await until(self._board, is_so, timeout)
+
+    def wait_until(self, is_so: Callable[[], object], *, timeout: float = 5.0) -> None:
+        """Wait, in a test without an event loop, until something is so.
+
+        For a cluster that is served; in memory nothing moves while a thread is blocked.
+
+        Args:
+            is_so: asked again and again; true ends the wait.
+            timeout: seconds.
+
+        Raises:
+            TimeoutError: it did not come in time; says how the groups stand.
+        """
+        wait_until(self._board, is_so, timeout)
 
     # -- what happened, and what goes wrong ------------------------------------------------------
 
