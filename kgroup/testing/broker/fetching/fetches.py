@@ -20,7 +20,7 @@ from kgroup.testing.broker.cluster.cluster import Cluster
 from kgroup.testing.broker.context import Context
 from kgroup.testing.broker.fetching.plans import Plan, plan
 from kgroup.testing.broker.fetching.reading import Reader
-from kgroup.testing.broker.fetching.rows import refused
+from kgroup.testing.broker.fetching.rows import unknown
 from kgroup.testing.broker.fetching.sessions import SessionCache
 from kgroup.testing.broker.fetching.terms import Terms
 from kgroup.testing.broker.fetching.wanted import Place, Wanted
@@ -46,7 +46,7 @@ class WaitingFetch:
         terms: of all its partitions.
         plan: its session.
         readable: what is read.
-        unknown: what does not exist, and is told at the end.
+        missing: what does not exist, and is told at the end.
         bells: of the logs that it waits for.
         timer: the end of its time.
     """
@@ -55,7 +55,7 @@ class WaitingFetch:
     terms: Terms
     plan: Plan
     readable: dict[Place, Wanted]
-    unknown: dict[Place, PartitionData]
+    missing: dict[Place, PartitionData]
     bells: list[Bell]
     timer: Timer | None = None
 
@@ -88,15 +88,15 @@ class Fetches:
     def fetch(self, asked: Asked, request: FetchRequest) -> Answer:
         """Answer Fetch, or park it."""
         made = plan(self.sessions[asked.node_id], request, asked.version, self._name_of)
-        readable, unknown = {}, {}
+        readable, missing = {}, {}
         for place, wanted in made.wanted.items():
             code = self._reader.unknown(wanted)
             if code:
-                unknown[place] = refused(wanted.row.partition, code)
+                missing[place] = unknown(wanted.row.partition, code)
             else:
                 readable[place] = wanted
         terms = Terms.of(asked.node_id, asked.version, request)
-        waiting = WaitingFetch(asked, terms, made, readable, unknown, [])
+        waiting = WaitingFetch(asked, terms, made, readable, missing, [])
         read = self._reader.read_all(terms, readable)
         if request.max_wait_ms <= 0 or not readable or _is_enough(terms, read):
             return self._answer(waiting, read)
@@ -166,7 +166,7 @@ class Fetches:
     # -- answers ---------------------------------------------------------------------------------
 
     def _answer(self, waiting: WaitingFetch, read: dict[Place, PartitionData]) -> FetchResponse:
-        outcome = waiting.plan.conclude({**read, **waiting.unknown})
+        outcome = waiting.plan.conclude({**read, **waiting.missing})
         topics: list[tuple[bytes | str, list[PartitionData]]] = []
         for place, data in outcome.told.items():
             if not topics or topics[-1][0] != place.topic:

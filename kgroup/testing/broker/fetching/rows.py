@@ -20,19 +20,30 @@ from kgroup.wire.messages import (
     PartitionData,
 )
 
-__all__ = ["records_row", "refused", "stored_bytes", "told"]
+__all__ = ["records_row", "refused", "stored_bytes", "told", "unknown"]
 
 
 def refused(
     partition: int, code: ErrorCode, current_leader: FetchLeaderIdAndEpoch | None = None
 ) -> PartitionData:
-    """Make the answer for a partition that gives nothing but an error."""
+    """Make the answer for a partition whose reading failed."""
     return PartitionData(
         partition_index=partition,
         error_code=code,
         high_watermark=-1,
         current_leader=current_leader or FetchLeaderIdAndEpoch(),
         aborted_transactions=None,
+        records=b"",
+    )
+
+
+def unknown(partition: int, code: ErrorCode) -> PartitionData:
+    """Make the answer for a partition that does not exist; its list is empty, not null."""
+    return PartitionData(
+        partition_index=partition,
+        error_code=code,
+        high_watermark=-1,
+        aborted_transactions=(),
         records=b"",
     )
 
