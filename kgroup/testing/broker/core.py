@@ -47,7 +47,7 @@ class Core:
             **self.offsets.handlers,
             **self.fetches.handlers,
             **self.producing.handlers,
-            **LogRequests(self.cluster).handlers,
+            **LogRequests(context, self.cluster).handlers,
             **TransactionRequests(self.cluster, self.transactions).handlers,
         }
         requests.versions.served = frozenset(request.api_key for request in self._handlers)

@@ -66,13 +66,19 @@ class Probe:
         }
         return answer
 
-    def ask(self, request: Request[R]) -> R:
-        """Send a request in the highest version both sides speak and return the answer.
+    def ask(self, request: Request[R], *, version: int | None = None) -> R:
+        """Send a request and return the answer.
+
+        Args:
+            request: the message.
+            version: to send it in, whatever the broker speaks; None = the highest of both sides.
 
         Raises:
             ConnectionLostError: the broker closed, or did not answer in time.
             UnsupportedVersionError: there is no common version.
         """
+        if version is not None:
+            return self._exchange(request, version)
         if not self._spoken:
             self.api_versions()
         theirs = self._spoken.get(request.api_key, range(0))

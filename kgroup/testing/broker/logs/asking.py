@@ -8,12 +8,14 @@ KIP-79 (by time), 98 (read_committed), 101 and 320 (epochs), 107 (DeleteRecords)
 """
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any, Final
 
-from kgroup.codes import ErrorCode
+from kgroup.codes import ApiKey, ErrorCode
 from kgroup.testing.broker.asked import Asked, Handler
 from kgroup.testing.broker.cluster.cluster import Cluster
 from kgroup.testing.broker.cluster.topic import Partition
+from kgroup.testing.broker.context import Context
 from kgroup.testing.broker.logs.leading import led
 from kgroup.testing.broker.logs.log import Found
 from kgroup.types import TopicPartition
@@ -27,6 +29,7 @@ from kgroup.wire.messages import (
     ListOffsetsPartitionResponse,
     ListOffsetsRequest,
     ListOffsetsResponse,
+    ListOffsetsTopic,
     ListOffsetsTopicResponse,
     OffsetForLeaderEpochEndOffset,
     OffsetForLeaderEpochRequest,
@@ -48,17 +51,20 @@ _LOCAL_START: Final = -4
 _SINCE: Final = {_LATEST_TIMESTAMP: 7, _LOCAL_START: 8, -5: 9, -6: 11}
 _NOT_AVAILABLE_SINCE: Final = 5
 _EPOCHS_SINCE: Final = 4
+_TELLS_ONCE_SINCE: Final = 10
 
 
 class LogRequests:
     """Answers where the logs of one cluster begin and end.
 
     Args:
+        context: says which release is meant.
         cluster: partitions and their leaders.
     """
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, context: Context, cluster: Cluster) -> None:
         self._cluster = cluster
+        self._tells_once = context.release.speaks(ApiKey.LIST_OFFSETS, _TELLS_ONCE_SINCE)
 
     @property
     def handlers(self) -> dict[type[Request[Any]], Handler]:
@@ -72,22 +78,28 @@ class LogRequests:
     # -- ListOffsets -----------------------------------------------------------------------------
 
     def list_offsets(self, asked: Asked, request: ListOffsetsRequest) -> ListOffsetsResponse:
-        """Answer ListOffsets."""
-        twice = _asked_twice(request)
+        """Answer ListOffsets; what is asked for twice is refused, by 4.x with one row for both."""
         return ListOffsetsResponse(
             topics=tuple(
                 ListOffsetsTopicResponse(
-                    name=topic.name,
-                    partitions=tuple(
-                        _not_listed(row, ErrorCode.INVALID_REQUEST)
-                        if TopicPartition(topic.name, row.partition_index) in twice
-                        else self._listed(asked, request, topic.name, row)
-                        for row in topic.partitions
-                    ),
+                    name=topic.name, partitions=tuple(self._rows(asked, request, topic))
                 )
                 for topic in request.topics
             )
         )
+
+    def _rows(
+        self, asked: Asked, request: ListOffsetsRequest, topic: ListOffsetsTopic
+    ) -> Iterator[ListOffsetsPartitionResponse]:
+        counts = Counter(row.partition_index for row in topic.partitions)
+        told: set[int] = set()
+        for row in topic.partitions:
+            number = row.partition_index
+            if counts[number] == 1:
+                yield self._listed(asked, request, topic.name, row)
+            elif number not in told or not self._tells_once:
+                told.add(number)
+                yield _not_listed(row, ErrorCode.INVALID_REQUEST)
 
     def _listed(
         self, asked: Asked, request: ListOffsetsRequest, topic: str, row: ListOffsetsPartition
@@ -145,7 +157,7 @@ class LogRequests:
         partition = led(self._cluster, asked.node_id, tp, epoch=epoch)
         if isinstance(partition, ErrorCode):
             return OffsetForLeaderEpochEndOffset(partition=row.partition, error_code=partition)
-        known = partition.log.end_of_epoch(row.leader_epoch)
+        known = None if row.leader_epoch < 0 else partition.log.end_of_epoch(row.leader_epoch)
         if known is None:
             return OffsetForLeaderEpochEndOffset(partition=row.partition)
         return OffsetForLeaderEpochEndOffset(
@@ -196,15 +208,6 @@ class LogRequests:
 _SPECIAL: Final = frozenset({_END, _START, _LOCAL_START, -5, -6})
 
 
-def _asked_twice(request: ListOffsetsRequest) -> set[TopicPartition]:
-    counts = Counter(
-        TopicPartition(topic.name, row.partition_index)
-        for topic in request.topics
-        for row in topic.partitions
-    )
-    return {tp for tp, count in counts.items() if count > 1}
-
-
 def _limit(partition: Partition, request: ListOffsetsRequest) -> int:
     """Return the offset before which a record may be told."""
     log = partition.log
@@ -228,8 +231,8 @@ def _sought(partition: Partition, timestamp: int, limit: int) -> Found | None:
         case -2 | -4:
             epoch = log.epochs.at(log.start)
             return Found(-1, log.start, -1 if epoch is None else epoch)
-        case -5:
-            return Found(-1, -1, -1)  # nothing is tiered
+        case -5 | -6:
+            return Found(-1, -1, -1)  # nothing is tiered, nor will be
         case -3:
             found = log.offset_of_max_timestamp()
         case _:

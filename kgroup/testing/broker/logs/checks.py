@@ -13,6 +13,7 @@ from crc32c import crc32c
 
 from kgroup.codes import ErrorCode
 from kgroup.errors import CorruptRecordError, UnsupportedCodecError
+from kgroup.wire.compression import MAX_OUTPUT, decompress
 from kgroup.wire.records import BatchView, RecordColumns
 from kgroup.wire.records import header as layout
 
@@ -86,11 +87,21 @@ def check(batch: BatchView, rules: Rules, now_ms: int) -> Refusal | RecordColumn
         return refusal
     try:
         columns = batch.columns(check_crc=False)
-    except UnsupportedCodecError as error:
-        return Refusal(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, str(error))
+    except UnsupportedCodecError:
+        return Refusal(ErrorCode.UNKNOWN_SERVER_ERROR)
     except CorruptRecordError as error:
+        if not _can_be_unpacked(batch):
+            return Refusal(ErrorCode.UNKNOWN_SERVER_ERROR)
         return Refusal(ErrorCode.INVALID_RECORD, str(error))
     return _records(columns, batch, rules, now_ms) or columns
+
+
+def _can_be_unpacked(batch: BatchView) -> bool:
+    try:
+        decompress(batch.codec, batch.data[layout.HEADER_SIZE :], max_output=MAX_OUTPUT)
+    except CorruptRecordError:
+        return False
+    return True
 
 
 def _outside(batch: BatchView, rules: Rules) -> Refusal | None:

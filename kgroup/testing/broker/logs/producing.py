@@ -39,6 +39,7 @@ _ABORTABLE_SINCE: Final = 11
 _JOINING_SINCE: Final = 12
 _ADMIN: Final = "__admin_client"
 
+_SAYS_NO_START: Final = frozenset({ErrorCode.CORRUPT_MESSAGE, ErrorCode.MESSAGE_TOO_LARGE})
 _UNVERIFIED: Final = frozenset(
     {ErrorCode.CONCURRENT_TRANSACTIONS, ErrorCode.COORDINATOR_NOT_AVAILABLE}
 )
@@ -88,7 +89,9 @@ class Producing:
         return {ProduceRequest: self.produce}
 
     def produce(self, asked: Asked, request: ProduceRequest) -> Answer:
-        """Answer Produce, or park it."""
+        """Answer Produce, or park it; one without record data is never answered."""
+        if any(row.records is None for topic in request.topic_data for row in topic.partition_data):
+            return PARKED
         if request.transactional_id is None and _has_transactions(request):
             refused = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
             outcomes = [
@@ -132,7 +135,8 @@ class Producing:
             return Outcome(code, partition)
         now_ms = self._context.milliseconds(self._cluster.nodes[asked.node_id].skew)
         result = partition.log.append(batch.data, epoch=partition.epoch, now_ms=now_ms)
-        return Outcome(result.code, partition, result, log_start=partition.log.start)
+        start = None if result.code in _SAYS_NO_START else partition.log.start
+        return Outcome(result.code, partition, result, log_start=start)
 
     def _unwritable(self, asked: Asked, request: ProduceRequest, partition: Partition) -> ErrorCode:
         if request.acks not in (_ALL, _NONE, 1):
@@ -143,9 +147,8 @@ class Producing:
         leading = led(self._cluster, asked.node_id, partition.tp)
         if isinstance(leading, ErrorCode):
             return leading
-        if request.acks == _ALL and len(partition.isr) < int(
-            topic.configs.get("min.insync.replicas", 1)
-        ):
+        wanted = min(int(topic.configs.get("min.insync.replicas", 1)), len(partition.replicas))
+        if request.acks == _ALL and len(partition.isr) < wanted:
             return ErrorCode.NOT_ENOUGH_REPLICAS
         return ErrorCode.NONE
 

@@ -1,0 +1,255 @@
+"""The same requests, asked of a real broker and of one in the process.
+
+Decides: what of an answer has to be equal: everything but ids, words and the hour.
+Never: knows an expected answer; the real broker has it.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol, TypeVar
+
+from kgroup.codes import ErrorCode
+from kgroup.errors import ConnectionLostError
+from kgroup.testing.broker.agenda import Agenda
+from kgroup.testing.broker.asked import Outbox
+from kgroup.testing.broker.context import Context
+from kgroup.testing.broker.core import Core
+from kgroup.testing.broker.mint import Mint
+from kgroup.testing.broker.releases import release_named
+from kgroup.testing.broker.settings import BrokerSettings
+from kgroup.testing.kafka import create_topic
+from kgroup.testing.kafka.probe import Probe
+from kgroup.testing.kafka.ready import parse_bootstrap
+from kgroup.wire.messages import (
+    FetchPartition,
+    FetchRequest,
+    FetchTopic,
+    FindCoordinatorRequest,
+    InitProducerIdRequest,
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+    MetadataRequest,
+    MetadataRequestTopic,
+)
+from kgroup.wire.records import BatchView, LogBatch, iter_batches
+from kgroup.wire.schema import Message, Request, decode, encode, replace
+from tests.testing.broker.driver import Raw
+
+R = TypeVar("R", bound=Message)
+
+_PATIENCE: Final = 5.0
+_FETCH: Final = 12
+_STEP: Final = 0.002
+_TRANSACTIONS: Final = 1
+_NOT_COMPARED: Final = frozenset(
+    {
+        "throttle_time_ms",
+        "error_message",
+        "batch_index_error_message",
+        "topic_id",
+        "node_endpoints",
+    }
+)
+_CALENDAR: Final = 1_000_000_000_000
+
+
+class Side(Protocol):
+    """One of the two brokers."""
+
+    def ask(self, request: Request[R], version: int) -> R | None:
+        """Ask; None = the connection was closed instead."""
+
+    def make_topic(self, name: str, partitions: int, configs: dict[str, str]) -> bytes:
+        """Make a topic; returns its id."""
+
+
+@dataclass
+class Real:
+    """A real broker; a connection that it closes is opened again."""
+
+    address: tuple[str, int]
+    probe: Probe
+
+    def ask(self, request: Request[R], version: int) -> R | None:
+        try:
+            return self.probe.ask(request, version=version)
+        except ConnectionLostError:
+            self.probe.__exit__(None, None, None)
+            self.probe = Probe(self.address)
+            self.probe.__enter__()
+            return None
+
+    def make_topic(self, name: str, partitions: int, configs: dict[str, str]) -> bytes:
+        host, port = self.address
+        create_topic(f"{host}:{port}", name, partitions, settings=configs)
+        row = MetadataRequestTopic(name=name)
+        described = self.probe.ask(MetadataRequest(topics=(row,), allow_auto_topic_creation=False))
+        end = ListOffsetsPartition(partition_index=0, timestamp=-1)
+        ends = ListOffsetsRequest(
+            replica_id=-1, topics=(ListOffsetsTopic(name=name, partitions=(end,)),)
+        )
+        # For some milliseconds a broker that the metadata name as leader is none yet.
+        _patiently(lambda: not has_code(self.probe.ask(ends), ErrorCode.NOT_LEADER_OR_FOLLOWER))
+        return described.topics[0].topic_id
+
+
+@dataclass
+class Pure:
+    """A broker in the process."""
+
+    raw: Raw
+
+    def ask(self, request: Request[R], version: int) -> R | None:
+        self.raw.run(_STEP)
+        call = self.raw.ask(1, request, version=version)
+        if call.parked:
+            self.raw.run(_PATIENCE)
+        assert not call.parked, f"no answer to {request} in {_PATIENCE:g} s"
+        if call.answer is None:
+            return None
+        return decode(type(call.answer), version, encode(call.answer, version))
+
+    def make_topic(self, name: str, partitions: int, configs: dict[str, str]) -> bytes:
+        topic = self.raw.core.cluster.create_topic(name, partitions, configs=configs)
+        return topic.topic_id
+
+
+@contextmanager
+def real(bootstrap: str) -> Iterator[Real]:
+    """Connect to a real broker that coordinates transactions already."""
+    address = parse_bootstrap(bootstrap)[0]
+    with Probe(address) as probe:
+        side = Real(address, probe)
+        find = FindCoordinatorRequest(key_type=_TRANSACTIONS, coordinator_keys=("warm",))
+        _patiently(lambda: all(not row.error_code for row in probe.ask(find).coordinators))
+        init = InitProducerIdRequest(transactional_id="warm", transaction_timeout_ms=10_000)
+        _patiently(lambda: not probe.ask(init).error_code)
+        try:
+            yield side
+        finally:
+            side.probe.__exit__(None, None, None)
+
+
+def pure(release: str) -> Pure:
+    """Make a broker in the process that passes for a release."""
+    known = release_named(release)
+    context = Context(
+        Agenda(), Outbox(), BrokerSettings(), known, known.coordinator, Mint(0), time.time()
+    )
+    return Pure(Raw(Core(context, 1)))
+
+
+def _patiently(is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not is_so():
+        assert time.monotonic() < deadline, "the broker's transactions do not come up"
+        time.sleep(0.05)
+
+
+@dataclass
+class Talk:
+    """One conversation with one side.
+
+    Args:
+        side: whom.
+        newest: whether the release is one of 4.x.
+        tag: makes names of topics and transactions unique.
+    """
+
+    side: Side
+    newest: bool
+    tag: str
+    said: list[tuple[str, object]] = field(default_factory=list)
+    topics: dict[str, bytes] = field(default_factory=dict)
+    _producers: dict[int, str] = field(default_factory=dict)
+
+    def topic(self, name: str, partitions: int = 1, **configs: str) -> str:
+        """Make a topic; returns its whole name."""
+        full = f"{name}-{self.tag}"
+        settings = {key.replace("_", "."): value for key, value in configs.items()}
+        self.topics[full] = self.side.make_topic(
+            full, partitions, {"retention.ms": "-1", **settings}
+        )
+        return full
+
+    def say(self, label: str, request: Request[R], version: int) -> R | None:
+        """Ask, and note the answer for the comparison."""
+        answer = self.side.ask(request, version)
+        self.said.append((label, self._essence(answer)))
+        return answer
+
+    def read(self, label: str, topic: str, offset: int, *, committed: int = 0) -> None:
+        """Fetch from an offset on; note every batch and record that comes."""
+        row = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=1 << 20)
+        request = FetchRequest(
+            max_wait_ms=0,
+            min_bytes=0,
+            isolation_level=committed,
+            topics=(FetchTopic(topic=topic, partitions=(row,)),),
+        )
+        answer = self.side.ask(request, _FETCH)
+        assert answer is not None, "a fetch is never hung up on"
+        told = answer.responses[0].partitions[0]
+        batches = [_shown(batch) for batch in iter_batches(told.records or b"")]
+        self.said.append((label, [self._essence(replace(told, records=None)), batches]))
+
+    def wait(
+        self,
+        label: str,
+        request: Request[R],
+        version: int,
+        is_so: Callable[[R], bool] | None = None,
+    ) -> R:
+        """Ask until transactions have ended (51), or something else holds; note the last answer."""
+        fits = is_so or (lambda answer: not has_code(answer, ErrorCode.CONCURRENT_TRANSACTIONS))
+        deadline = time.monotonic() + _PATIENCE
+        while True:
+            answer = self.side.ask(request, version)
+            if answer is not None and (fits(answer) or time.monotonic() > deadline):
+                self.said.append((label, self._essence(answer)))
+                return answer
+            time.sleep(0.01)
+
+    def _essence(self, value: Any, name: str = "") -> object:
+        if isinstance(value, Message):
+            return {
+                each: self._essence(getattr(value, each), each)
+                for each in value.FIELDS
+                if each not in _NOT_COMPARED
+            }
+        if isinstance(value, tuple):
+            # Brokers list partitions in the order of a hash.
+            return sorted((self._essence(each) for each in value), key=repr)
+        if name == "producer_id" and value >= 0:
+            return self._producers.setdefault(value, f"producer {len(self._producers)}")
+        if isinstance(value, int) and value > _CALENDAR:
+            return "now"
+        if isinstance(value, str):
+            return value.removesuffix(f"-{self.tag}")
+        return value
+
+
+def _shown(batch: LogBatch) -> object:
+    assert isinstance(batch, BatchView), "both write magic 2"
+    batch.verify()
+    header = batch.header._replace(crc=0, producer_id=0)
+    times = {header.base_timestamp, header.max_timestamp}
+    if max(times) > _CALENDAR:
+        header = header._replace(base_timestamp=0, max_timestamp=0)
+    rows = [(row[0], *row[2:]) for row in batch.columns()]
+    return [repr(header), repr(rows), max(times) > _CALENDAR]
+
+
+def has_code(answer: object, code: int) -> bool:
+    """Whether an error code stands anywhere in an answer."""
+    if isinstance(answer, Message):
+        return any(
+            getattr(answer, each) == code
+            if each.endswith("error_code")
+            else has_code(getattr(answer, each), code)
+            for each in answer.FIELDS
+        )
+    return isinstance(answer, tuple) and any(has_code(each, code) for each in answer)
