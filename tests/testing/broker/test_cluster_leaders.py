@@ -156,10 +156,23 @@ def test_a_leader_can_be_chosen() -> None:
 def test_a_partition_can_be_left_without_a_leader() -> None:
     raw = asking()
     raw.core.cluster.create_topic("a")
+    rings: list[str] = []
+    partition(raw, "a").log.bell.listen(1, lambda: rings.append("a"))
     raw.core.cluster.elect(TopicPartition("a", 0), None)
     assert places(raw) == [(None, 1, (1,))]
+    assert rings
     raw.core.cluster.elect(TopicPartition("a", 0), 1)
     assert places(raw) == [(1, 2, (1,))]
+
+
+def test_a_leaders_epoch_is_known_before_its_first_record() -> None:
+    raw = asking(nodes=2)
+    raw.core.cluster.create_topic("a")
+    log = partition(raw, "a").log
+    assert log.end_of_epoch(0) == (0, 0)
+    assert log.end_of_epoch(1) is None
+    raw.core.cluster.elect(TopicPartition("a", 0), 2)
+    assert log.end_of_epoch(1) == (1, 0)
 
 
 def test_a_broker_without_a_replica_takes_the_former_leaders_place() -> None:
@@ -234,6 +247,16 @@ def test_a_coordinator_that_dies_while_it_loads_leaves_the_whole_load_to_the_nex
     assert parked_join(raw, third, "g").parked
 
 
+def test_what_a_coordinator_had_in_memory_dies_with_it_not_with_the_election() -> None:
+    raw = asking(nodes=2, settings=BrokerSettings(election_delay=60.0))
+    _, home = coordinator(raw, "g")
+    parked_join(raw, home, "g")
+    shard = raw.core.coordinators.shard_of("g")
+    assert "g" in shard.groups
+    raw.core.cluster.kill(home)
+    assert not shard.groups
+
+
 @pytest.mark.parametrize("verb", ["stop", "kill"])
 def test_only_a_coordinator_that_stops_in_good_order_answers_who_is_parked(verb: str) -> None:
     raw = asking(
@@ -265,6 +288,17 @@ def test_the_coordinator_of_a_new_cluster_is_not_available_until_its_topic_is_ma
     assert coordinator(raw, "g") == (ErrorCode.NONE, 1)
     loading = parked_join(raw, 1, "g").now.error_code
     assert loading == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+
+
+def test_an_internal_topic_that_found_no_broker_is_made_when_somebody_asks_again() -> None:
+    raw = asking(settings=BrokerSettings(offsets_topic_creation=1.0))
+    coordinator(raw, "g")
+    raw.core.cluster.kill(1)
+    raw.run(1.0)
+    raw.core.cluster.start(1)
+    assert coordinator(raw, "g") == (ErrorCode.COORDINATOR_NOT_AVAILABLE, -1)
+    raw.run(1.0)
+    assert coordinator(raw, "g") == (ErrorCode.NONE, 1)
 
 
 def test_a_transactional_id_has_a_coordinator_and_asking_makes_its_topic() -> None:
