@@ -102,6 +102,7 @@ def test_a_fenced_instance_is_told_so_before_its_generation_is_looked_at() -> No
     fenced = Membership(before.member_id, 99, "i")
     assert cluster.code(fenced) == ErrorCode.FENCED_INSTANCE_ID
     assert cluster.code(Membership(before.member_id, before.generation_id)) == UNKNOWN_MEMBER
+    assert cluster.code(Membership(instance_id="i")) == ErrorCode.FENCED_INSTANCE_ID
     assert cluster.code(after) == 0
 
 
@@ -176,6 +177,16 @@ def test_an_accepted_commit_renews_the_session() -> None:
     assert alive(cluster, member)
 
 
+def test_a_commit_during_a_round_renews_the_session_too() -> None:
+    cluster = Cluster()
+    member = cluster.stable(session=2.0)
+    cluster.join("B")
+    cluster.raw.run(1.5)
+    assert cluster.code(member) == 0
+    cluster.raw.run(1.0)
+    assert member.member_id in present(cluster)
+
+
 @pytest.mark.parametrize("fault", ["generation", "topic"])
 def test_a_refused_commit_renews_nothing(fault: str) -> None:
     cluster = Cluster()
@@ -208,6 +219,8 @@ def test_null_metadata_reads_back_as_empty_and_an_unknown_epoch_as_minus_one() -
         for each in cluster.fetch(("t", 0), ("t", 1)).groups[0].topics[0].partitions
     }
     assert rows == {0: ("", -1), 1: ("text", 7)}
+    offsets = cluster.shard().offsets.of("g")
+    assert [commit.leader_epoch for commit in offsets.values()] == [None, 7]
 
 
 @pytest.mark.parametrize(("text", "code"), [("m" * 4096, 0), ("m" * 4097, 12), ("😀" * 2049, 12)])

@@ -3,6 +3,8 @@
 import pytest
 
 from kgroup.codes import ErrorCode
+from kgroup.testing.broker.offsets.store import Committed
+from kgroup.types import TopicPartition
 from kgroup.wire.messages import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -74,6 +76,14 @@ def test_topics_are_named_by_id_from_version_10_on() -> None:
     assert [each.committed_offset for each in known.partitions] == [5, -1]
     assert unknown.topic_id == b"\1" * 16
     assert [each.error_code for each in unknown.partitions] == [ErrorCode.UNKNOWN_TOPIC_ID]
+
+
+def test_what_has_no_topic_id_is_left_out_from_version_10_on() -> None:
+    cluster = Cluster()
+    cluster.commit({T0: 5})
+    cluster.shard().offsets.commit("g", TopicPartition("gone", 0), Committed(offset=6))
+    assert len(cluster.fetch(version=9).groups[0].topics) == 2
+    assert len(cluster.fetch(version=10).groups[0].topics) == 1
 
 
 # -- places ----------------------------------------------------------------------------------------

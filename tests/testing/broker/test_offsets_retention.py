@@ -178,6 +178,17 @@ def test_a_broker_without_groups_has_nothing_to_check() -> None:
     assert cluster.raw.core.context.agenda.next_at == math.inf
 
 
+def test_without_a_coordinator_nothing_is_checked() -> None:
+    cluster = aging()
+    cluster.commit({T0: 5})
+    coordinators = cluster.raw.core.coordinators
+    coordinators.take_over(cluster.shard().partition, None, resigned=True)
+    assert cluster.raw.core.context.agenda.next_at == math.inf
+    cluster.raw.run(70.0)
+    coordinators.take_over(cluster.shard().partition, 1, resigned=True)
+    assert cluster.offset() == 5
+
+
 def test_a_copy_ages_by_itself() -> None:
     cluster = aging()
     cluster.commit({T0: 5})

@@ -102,8 +102,8 @@ def _aging_since(group: Group, topic: str, commit: Committed) -> float | None:
         return commit.committed_at
     if group.phase is Phase.EMPTY:
         return commit.committed_at if group.emptied_at is None else group.emptied_at
-    knows_topics = group.protocol_type == "consumer" and group.subscribed is not None
-    if group.phase is Phase.STABLE and knows_topics and not is_subscribed(group, topic):
+    known = group.subscribed  # None also where the members are no consumers
+    if group.phase is Phase.STABLE and known is not None and topic not in known:
         return commit.committed_at
     return None
 

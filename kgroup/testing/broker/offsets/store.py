@@ -135,13 +135,11 @@ class OffsetStore:
         gone = set(partitions)
         for groups in [self.committed, *self.pending.values()]:
             _take_out(groups, group_id, gone)
-        self._drop_idle_producers()
 
     def remove_group(self, group_id: str) -> None:
         """Remove all offsets of a group."""
         for groups in [self.committed, *self.pending.values()]:
             groups.pop(group_id, None)
-        self._drop_idle_producers()
 
     def remove_topic(self, topic: str) -> None:
         """Remove the offsets of all groups for a topic."""
@@ -149,9 +147,6 @@ class OffsetStore:
             held = [producer.get(group_id, _NOTHING) for producer in self.pending.values()]
             known = [*self.of(group_id), *(each for offsets in held for each in offsets)]
             self.remove(group_id, [each for each in known if each.topic == topic])
-
-    def _drop_idle_producers(self) -> None:
-        self.pending = {each: groups for each, groups in self.pending.items() if groups}
 
 
 def _take_out(
