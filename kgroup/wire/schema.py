@@ -20,7 +20,7 @@ from kgroup.wire.compile import constructor, decoder, encoder
 from kgroup.wire.layout import REQUIRED, Field
 from kgroup.wire.vocabulary import WireType
 
-__all__ = ["Message", "Request", "decode", "encode", "message", "wire"]
+__all__ = ["Message", "Request", "decode", "encode", "message", "replace", "wire"]
 
 T = TypeVar("T")
 M = TypeVar("M", bound="Message")
