@@ -488,7 +488,7 @@ def stored(talk: Talk) -> None:
     stamped = talk.topic("appended", message_timestamp_type="LogAppendTime")
     had = begun(talk, name)
     for version, committed in ((9, True), (9, False)):
-        talk.say("added", add(name, had, topic, 0), 3)
+        talk.wait("added", add(name, had, topic, 0), 3)
         data = batch(b"a", b"b", producer=had, sequence=0 if committed else 2, transactional=True)
         talk.say("written", produce(talk, topic, data, transactional_id=name), version)
         talk.wait("ended", end(name, had, committed=committed), 3)

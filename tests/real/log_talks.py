@@ -53,6 +53,8 @@ _NOT_COMPARED: Final = frozenset(
         "node_endpoints",
     }
 )
+# Old timestamps neither remove records nor begin another file, at which every read ends.
+_ONE_SEGMENT: Final = {"retention.ms": "-1", "segment.ms": str((1 << 63) - 1)}
 _CALENDAR: Final = 1_000_000_000_000
 
 
@@ -170,9 +172,7 @@ class Talk:
         """Make a topic; returns its whole name."""
         full = f"{name}-{self.tag}"
         settings = {key.replace("_", "."): value for key, value in configs.items()}
-        self.topics[full] = self.side.make_topic(
-            full, partitions, {"retention.ms": "-1", **settings}
-        )
+        self.topics[full] = self.side.make_topic(full, partitions, {**_ONE_SEGMENT, **settings})
         return full
 
     def say(self, label: str, request: Request[R], version: int) -> R | None:
