@@ -1,4 +1,4 @@
-"""Java's hash of a string, and the order in which its hash maps list strings.
+"""Java's hash of a string, and the order in which hash maps of Java and Scala list strings.
 
 Decides: which partition of the offsets topic a group belongs to, and in which order a broker walks
 its members and protocols, which shows in answers (`broker_facts.md` B6, B12, F7).
@@ -7,7 +7,7 @@ Never: is used where order does not show.
 
 from collections.abc import Iterable
 
-__all__ = ["bucket_order", "group_partition", "java_hash"]
+__all__ = ["bucket_order", "group_partition", "java_hash", "trie_order"]
 
 _LOAD_FACTOR = 0.75
 _SMALLEST = 16
@@ -46,6 +46,34 @@ def bucket_order(names: Iterable[str], *, scala: bool = False) -> list[str]:
     if scala:
         known.sort(key=lambda name: _signed(_spread(java_hash(name))))
     return sorted(known, key=lambda name: _spread(java_hash(name)) & (size - 1))
+
+
+def trie_order(names: Iterable[str]) -> list[str]:
+    """Return names in the order Scala's immutable `HashMap` of them is walked.
+
+    It is a trie over 5 bits of the hash at a time, the lowest first; in each node, names that are
+    alone at their place come before those that share one.
+    """
+    return _walked([(_mixed(java_hash(name)), name) for name in names])
+
+
+def _walked(hashed: list[tuple[int, str]]) -> list[str]:
+    places: dict[int, list[tuple[int, str]]] = {}
+    for value, name in hashed:
+        places.setdefault(value & 31, []).append((value >> 5, name))
+    shared = [place for place in sorted(places) if len(places[place]) > 1]
+    alone = [places[place][0][1] for place in sorted(places) if place not in shared]
+    if len(places) == 1 and not any(value for value, _ in hashed):
+        return [name for _, name in hashed]
+    return alone + [name for place in shared for name in _walked(places[place])]
+
+
+def _mixed(value: int) -> int:
+    """Mix the bits of a hash as `scala.collection.Hashing.improve` does."""
+    mixed = value + ~(value << 9) & 0xFFFFFFFF
+    mixed ^= mixed >> 14
+    mixed = mixed + (mixed << 4) & 0xFFFFFFFF
+    return mixed ^ (mixed >> 10)
 
 
 def _signed(value: int) -> int:

@@ -101,6 +101,10 @@ class Coordinators:
         if request.member_id and request.group_id not in shard.groups:
             unknown = ErrorCode.UNKNOWN_MEMBER_ID
             return join_refused(unknown, asked.version, request.member_id)
+        if request.group_id not in shard.groups and not self._context.is_old:
+            shard.store(
+                shard.make(request.group_id)
+            )  # it is written to the log before anybody joins
         return shard.joining.join(shard.make(request.group_id), asked, request)
 
     def _out_of_bounds(self, request: JoinGroupRequest) -> ErrorCode:

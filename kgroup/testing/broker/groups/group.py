@@ -14,7 +14,7 @@ from enum import Enum
 from kgroup.codes import ErrorCode
 from kgroup.testing.broker.agenda import Timer
 from kgroup.testing.broker.groups.member import Member
-from kgroup.testing.broker.java_hash import bucket_order
+from kgroup.testing.broker.java_hash import bucket_order, trie_order
 from kgroup.testing.broker.release import CoordinatorKind
 
 __all__ = ["Group", "Phase"]
@@ -107,7 +107,7 @@ class Group:
         offered = list(names)
         if self.phase is Phase.EMPTY:
             return bool(protocol_type) and bool(offered)
-        common = self.candidates()
+        common = self.candidates() if self.members else set(offered)
         return protocol_type == self.protocol_type and any(name in common for name in offered)
 
     def candidates(self) -> set[str]:
@@ -116,12 +116,12 @@ class Group:
         return set.intersection(*offers) if offers else set()
 
     def elected(self) -> str:
-        """Return the assignor with most votes; ties go by hash bucket (B12, A5)."""
+        """Return the assignor with most votes; a tie goes to the first in hash order (B12, A5)."""
         candidates = self.candidates()
         votes = Counter(member.vote(candidates) for member in self.members.values())
         most = max(votes.values())
-        tied = [name for name in bucket_order(votes) if votes[name] == most]
-        return tied[0] if self.kind is CoordinatorKind.NEW else tied[-1]
+        order = trie_order if self.kind is CoordinatorKind.OLD else bucket_order
+        return next(name for name in order(votes) if votes[name] == most)
 
     def in_hash_order(self) -> list[Member]:
         """Return the members as the broker walks them (B6)."""
@@ -151,8 +151,7 @@ class Group:
 
     def add(self, member: Member, protocol_type: str) -> None:
         """Take a member in; the first one leads, and its protocol type is the group's."""
-        if not self.members:
-            self.protocol_type = protocol_type
+        self.protocol_type = protocol_type
         self.leader_id = self.leader_id or member.member_id
         self.members[member.member_id] = member
         self.forget_pending(member.member_id)
@@ -175,14 +174,15 @@ class Group:
         self.unsynced.discard(member_id)
 
     def replace(self, before: str, member: Member) -> None:
-        """Put a static member that came back in the place of its former self; it keeps the lead."""
+        """Put a static member that came back in the place of its former self; it keeps the lead.
+
+        What the former self owes it goes on owing: if it had not sent SyncGroup, nobody can any
+        more, and the end of that term begins a round.
+        """
         del self.members[before]
         self.members[member.member_id] = member
         if self.leader_id == before:
             self.leader_id = member.member_id
-        if before in self.unsynced:
-            self.unsynced.discard(before)
-            self.unsynced.add(member.member_id)
 
     def elect_joined_leader(self) -> bool:
         """Make sure that the leader waits in JoinGroup; False when nobody does (B8)."""

@@ -59,7 +59,8 @@ class Joining:
             return self._turn_away(group, asked, request)
         code = self._refusal(group, request)
         if code:
-            return join_refused(code, asked.version, request.member_id)
+            thrown = code is ErrorCode.UNKNOWN_SERVER_ERROR
+            return join_refused(code, asked.version, "" if thrown else request.member_id)
         if not request.member_id:
             return self._without_id(group, asked, request)
         if request.member_id in group.pending:
@@ -71,8 +72,12 @@ class Joining:
         names = [each.name for each in request.protocols]
         if not group.supports(request.protocol_type, names):
             return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
-        if not request.member_id or request.member_id in group.pending:
+        if not request.member_id:
             return ErrorCode.NONE
+        if request.member_id in group.pending:
+            # Real ones throw: only dynamic members have such ids.
+            static = request.group_instance_id is not None
+            return ErrorCode.UNKNOWN_SERVER_ERROR if static else ErrorCode.NONE
         return group.refusal(request.member_id, request.group_instance_id)
 
     def _is_full(self, group: Group, member_id: str) -> bool:
@@ -121,12 +126,18 @@ class Joining:
             protocols=_protocols(request),
             join=Waiting(asked.ticket, asked.version),
         )
-        if group.phase is Phase.PREPARING and group.was is Phase.EMPTY:
+        if self._extends_delay(group):
             group.newcomers = True
         group.add(member, request.protocol_type)
         self._rounds.admit_new(group, member)
         self._rounds.prepare(group)
         return PARKED
+
+    def _extends_delay(self, group: Group) -> bool:
+        """B22; under the old rules only in a group that never had a generation."""
+        if self._context.is_old:
+            return group.phase is Phase.PREPARING and group.generation_id == 0
+        return group.phase is Phase.PREPARING and group.was is Phase.EMPTY
 
     # -- members ---------------------------------------------------------------------------------
 
@@ -179,7 +190,7 @@ class Joining:
             rebalance_timeout=before.rebalance_timeout,
             protocols=before.protocols,
             assignment=before.assignment,
-            is_new=before.is_new,
+            is_new=before.is_new and self._context.is_old,
         )
         group.replace(before.member_id, member)
         self._rounds.renew(group, member)

@@ -25,6 +25,9 @@ __all__ = ["Rounds", "subscribed_topics"]
 
 _REBALANCING = (Phase.COMPLETING, Phase.STABLE)
 
+_TICK = 0.001
+"""Seconds; timers of a real broker are not finer."""
+
 
 class Rounds:
     """What moves the groups of one coordinator.
@@ -117,7 +120,8 @@ class Rounds:
             if member.join is None and member.instance_id is None:
                 group.remove(member.member_id)
         if not group.elect_joined_leader() and group.members:
-            self._end_round_after(group, group.rebalance_timeout)  # B10
+            # B10. With R = 0 the round would end again and again at this very instant.
+            self._end_round_after(group, max(group.rebalance_timeout, _TICK))
             return
         self._begin_generation(group)
         if group.phase is Phase.EMPTY:
@@ -258,8 +262,12 @@ class Rounds:
             self.try_complete(group)
 
     def _count_by_time(self, group: Group) -> None:
+        """Let a loss that time brought count; the new rules then end even an initial delay."""
         try:
-            self.count_loss(group)
+            if self._context.is_old or group.phase is not Phase.PREPARING:
+                self.count_loss(group)
+            elif group.all_joined:
+                self.complete(group)
         except UnreadableMetadataError:
             return  # as in `_complete_by_time`
 

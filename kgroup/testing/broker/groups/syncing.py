@@ -92,13 +92,17 @@ class Syncing:
     # -- LeaveGroup ------------------------------------------------------------------------------
 
     def leave(self, group: Group, asked: Asked, request: LeaveGroupRequest) -> LeaveGroupResponse:
-        """Let members go, each with its own outcome, then let their absence count once."""
+        """Let members go, each with its own outcome.
+
+        The new coordinator lets their absence count once in the end, and takes that of a mere
+        pending id for one; the old one lets each member's count at once.
+        """
         leaving = request.members
         if asked.version < _BATCH_SINCE:
             leaving = (MemberIdentity(member_id=request.member_id),)
-        codes = [self._let_go(group, each) for each in leaving]
         try:
-            if ErrorCode.NONE in codes:
+            codes = [self._let_go(group, each) for each in leaving]
+            if ErrorCode.NONE in codes and not self._context.is_old:
                 self._rounds.count_loss(group)
         except UnreadableMetadataError:
             # The old coordinator's lost operation is not tried again (`rounds`), the new one's is.
@@ -115,10 +119,14 @@ class Syncing:
                 return ErrorCode.UNKNOWN_MEMBER_ID
             member_id = named.member_id
         if group.forget_pending(member_id):
+            if self._context.is_old:
+                self._rounds.try_complete(group)
             return ErrorCode.NONE
         code = group.refusal(member_id, instance_id)
         if not code:
             self._rounds.let_go(group, group.members[member_id])
+            if self._context.is_old:
+                self._rounds.count_loss(group)
         return code
 
 

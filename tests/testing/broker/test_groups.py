@@ -1,0 +1,405 @@
+"""Rules of the group coordinator that no recorded conversation holds."""
+
+from copy import deepcopy
+
+import pytest
+
+from kgroup.codes import ErrorCode
+from kgroup.testing.broker.groups.group import Phase
+from kgroup.testing.broker.java_hash import (
+    bucket_order,
+    group_partition,
+    java_hash,
+    trie_order,
+)
+from kgroup.testing.broker.release import CoordinatorKind
+from tests.testing.broker.members import NEW, OLD, Club, Person
+
+BOTH = pytest.mark.parametrize("kind", [OLD, NEW], ids=["old", "new"])
+MINUTES = 60.0
+
+
+def two(club: Club, **habits: object) -> tuple[Person, Person]:
+    """Bring a Stable group of A, who leads, and B."""
+    a, b = club.member("A", **habits), club.member("B", **habits)
+    a.enter()
+    a.sync()
+    joins = b.join(), a.join()
+    for person, join in zip((b, a), joins, strict=True):
+        person.adopt(join)
+    a.sync()
+    b.sync()
+    assert club.phase is Phase.STABLE
+    return a, b
+
+
+# -- pending ids -----------------------------------------------------------------------------------
+
+
+@BOTH
+def test_an_id_that_was_handed_out_holds_up_a_round_of_a_group_with_members(
+    kind: CoordinatorKind,
+) -> None:
+    club = Club(kind)
+    a = club.member("A", rebalance=5.0)
+    a.enter()
+    a.sync()
+    late = club.member("B", session=2.0)
+    late.member_id = late.join_once().now.member_id
+    again = a.join()
+    club.raw.run(1.9)
+    assert again.parked
+    club.raw.run(0.1)
+    assert again.answered_at == 2.0
+
+
+@BOTH
+def test_an_id_that_was_handed_out_holds_a_round_up_no_longer_than_its_timeout(
+    kind: CoordinatorKind,
+) -> None:
+    club = Club(kind)
+    a = club.member("A", rebalance=2.0)
+    a.enter()
+    a.sync()
+    late = club.member("B", session=5.0, rebalance=2.0)
+    late.member_id = late.join_once().now.member_id
+    again = a.join()
+    club.raw.run(2.0)
+    assert again.answered_at == 2.0
+    a.adopt(again)
+    a.sync()
+    late.join()
+    assert club.phase is Phase.PREPARING
+
+
+def test_a_pending_id_of_a_member_that_left_begins_a_round_under_the_new_rules_only() -> None:
+    for kind, phase in ((NEW, Phase.PREPARING), (OLD, Phase.STABLE)):
+        club = Club(kind)
+        a = club.member("A")
+        a.enter()
+        a.sync()
+        other = club.member("B")
+        other.member_id = other.join_once().now.member_id
+        assert other.leave() == ErrorCode.NONE
+        assert club.phase is phase
+
+
+@BOTH
+def test_a_pending_id_that_claims_an_instance_is_an_unknown_server_error(
+    kind: CoordinatorKind,
+) -> None:
+    club = Club(kind)
+    person = club.member("A")
+    person.member_id = person.join_once().now.member_id
+    person.instance = "i"
+    answer = person.join_once().now
+    assert (answer.error_code, answer.member_id) == (ErrorCode.UNKNOWN_SERVER_ERROR, "")
+
+
+@BOTH
+def test_who_is_turned_away_for_size_loses_the_id_that_was_handed_out(
+    kind: CoordinatorKind,
+) -> None:
+    club = Club(kind, max_group_size=1)
+    late = club.member("B")
+    late.member_id = late.join_once().now.member_id
+    a = club.member("A")
+    a.enter()
+    a.sync()
+    assert late.join_once().now.error_code == ErrorCode.GROUP_MAX_SIZE_REACHED
+    a.leave()
+    assert late.join_once().now.error_code == ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_a_group_whose_members_have_all_left_a_round_takes_who_has_an_id() -> None:
+    club = Club()
+    a = club.member("A")
+    a.enter()
+    a.sync()
+    late = club.member("B")
+    late.member_id = late.join_once().now.member_id
+    a.leave()
+    assert club.phase is Phase.PREPARING
+    assert late.enter().generation_id == 2
+
+
+def test_a_session_that_ends_cuts_the_initial_delay_short_under_the_new_rules_only() -> None:
+    for kind, answered_at in ((NEW, 2.0), (OLD, 3.0)):
+        club = Club(kind, initial_rebalance_delay=3.0)
+        late = club.member("B", session=2.0)
+        late.join_once()
+        join = club.member("A").join()
+        club.raw.run(4.0)
+        assert join.answered_at == answered_at
+
+
+@BOTH
+def test_an_unknown_member_makes_no_group(kind: CoordinatorKind) -> None:
+    club = Club(kind)
+    stranger = club.member("A")
+    stranger.member_id = "nobody"
+    assert stranger.join_once().now.error_code == ErrorCode.UNKNOWN_MEMBER_ID
+    assert club.state == "Dead"
+
+
+# -- rounds ----------------------------------------------------------------------------------------
+
+
+def test_the_old_rules_extend_the_initial_delay_of_brand_new_groups_only() -> None:
+    for kind, answered_at in ((NEW, 6.0), (OLD, 5.0)):
+        club = Club(kind, initial_rebalance_delay=1.0)
+        first = club.member("A")
+        join = first.join()
+        club.raw.run(1.0)
+        first.adopt(join)
+        first.sync()
+        first.leave()
+        assert club.phase is Phase.EMPTY
+        club.raw.until(4.0)
+        a = club.member("A").join()
+        club.raw.run(0.5)
+        b = club.member("B").join()
+        club.raw.run(5.0)
+        assert a.answered_at == b.answered_at == answered_at
+
+
+@BOTH
+def test_a_round_without_anybody_but_absent_static_members_goes_on(kind: CoordinatorKind) -> None:
+    club = Club(kind)
+    people = [club.member(name, instance=name, rebalance=2.0) for name in "AB"]
+    a, b = people
+    a.enter()
+    a.sync()
+    join = b.join()
+    a.adopt(a.join())
+    b.adopt(join)
+    a.sync()
+    b.sync()
+    guest = club.member("C", rebalance=2.0)
+    guest.join()
+    guest.leave()
+    for _ in range(5):
+        club.raw.run(1.0)
+        assert [a.beat(), b.beat()] == [ErrorCode.REBALANCE_IN_PROGRESS] * 2
+    back = a.join()
+    club.raw.run(0.9)
+    assert back.parked
+    club.raw.run(0.1)
+    assert back.answered_at == 6.0
+    assert [each.group_instance_id for each in back.now.members] == ["A", "B"]
+
+
+@BOTH
+def test_who_never_syncs_loses_its_place(kind: CoordinatorKind) -> None:
+    club = Club(kind)
+    a, b = two(club, rebalance=2.0)
+    joins = a.join(), b.join()
+    a.adopt(joins[0])
+    b.generation = a.generation
+    a.sync()
+    club.raw.run(2.0)
+    assert a.beat() == ErrorCode.REBALANCE_IN_PROGRESS
+    assert b.beat() == ErrorCode.UNKNOWN_MEMBER_ID
+
+
+@BOTH
+def test_a_leader_that_never_syncs_loses_its_place_and_its_followers_join_again(
+    kind: CoordinatorKind,
+) -> None:
+    club = Club(kind)
+    a, b = two(club, rebalance=2.0)
+    joins = a.join(), b.join()
+    a.adopt(joins[0])
+    b.generation = a.generation
+    waiting = b.sync()
+    club.raw.run(1.9)
+    assert a.beat() == ErrorCode.NONE
+    assert waiting.parked
+    club.raw.run(0.1)
+    assert waiting.now.error_code == ErrorCode.REBALANCE_IN_PROGRESS
+    assert a.beat() == ErrorCode.UNKNOWN_MEMBER_ID
+
+
+@BOTH
+def test_a_group_in_which_nobody_syncs_is_empty(kind: CoordinatorKind) -> None:
+    club = Club(kind)
+    a = club.member("A", rebalance=2.0)
+    a.enter()
+    club.raw.run(2.0)
+    assert club.phase is Phase.EMPTY
+    assert club.group.generation_id == 2
+
+
+@BOTH
+def test_a_newcomer_waits_no_longer_than_five_minutes(kind: CoordinatorKind) -> None:
+    club = Club(kind)
+    a = club.member("A", session=30 * MINUTES, rebalance=20 * MINUTES)
+    a.enter()
+    a.sync()
+    newcomer = club.member("B").join()
+    club.raw.run(5 * MINUTES)
+    assert newcomer.now.error_code == ErrorCode.UNKNOWN_MEMBER_ID
+    assert newcomer.answered_at == 5 * MINUTES
+
+
+@BOTH
+def test_a_group_that_nobody_may_join_does_not_spin(kind: CoordinatorKind) -> None:
+    club = Club(kind)
+    a = club.member("A", instance="i", rebalance=0.0)
+    a.enter()
+    club.raw.run(1.0)
+    assert club.phase in (Phase.EMPTY, Phase.PREPARING)
+
+
+# -- static members --------------------------------------------------------------------------------
+
+
+@BOTH
+def test_a_static_restart_while_syncs_wait_starts_a_round(kind: CoordinatorKind) -> None:
+    club = Club(kind)
+    people = [club.member(name, instance=name) for name in "ABC"]
+    a, b, c = people
+    a.enter()
+    a.sync()
+    joins = [b.join(), c.join()]
+    a.adopt(a.join())
+    b.adopt(joins[0])
+    c.adopt(joins[1])
+    waiting, fenced = c.sync(), b.sync()
+    b.member_id = ""
+    again = b.join()
+    assert fenced.now.error_code == ErrorCode.FENCED_INSTANCE_ID
+    assert waiting.now.error_code == ErrorCode.REBALANCE_IN_PROGRESS
+    assert again.parked
+    assert club.phase is Phase.PREPARING
+
+
+@BOTH
+def test_a_static_member_that_restarts_before_it_has_synced_costs_a_round(
+    kind: CoordinatorKind,
+) -> None:
+    club = Club(kind)
+    a, b = club.member("A", rebalance=2.0), club.member("B", instance="i", rebalance=2.0)
+    a.enter()
+    a.sync()
+    join = b.join()
+    a.adopt(a.join())
+    b.adopt(join)
+    a.sync()
+    b.member_id = ""
+    b.adopt(b.join())
+    b.sync()
+    club.raw.run(2.0)
+    assert [a.beat(), b.beat()] == [ErrorCode.REBALANCE_IN_PROGRESS] * 2
+
+
+# -- LeaveGroup ------------------------------------------------------------------------------------
+
+
+def test_of_members_that_leave_together_the_old_rules_let_each_count_at_once() -> None:
+    for kind in (OLD, NEW):
+        club = Club(kind)
+        a, b = two(club)
+        guest = club.member("C")
+        joins = guest.join(), a.join(), b.join()
+        for person, join in zip((guest, a, b), joins, strict=True):
+            person.adopt(join)
+        waiting = b.sync()
+        assert guest.leave(b) == ErrorCode.NONE
+        assert waiting.parked == (kind is NEW)
+
+
+# -- moves -----------------------------------------------------------------------------------------
+
+
+@BOTH
+def test_while_nobody_coordinates_no_session_ends(kind: CoordinatorKind) -> None:
+    club = Club(kind)
+    a = club.member("A", session=2.0)
+    a.enter()
+    a.sync()
+    club.move(None)
+    club.raw.run(60.0)
+    club.move(1)
+    club.raw.run(1.9)
+    assert a.beat() == ErrorCode.NONE
+
+
+@BOTH
+def test_a_group_that_was_never_stored_is_known_to_the_new_coordinator_only(
+    kind: CoordinatorKind,
+) -> None:
+    club = Club(kind)
+    club.member("A").join_once()
+    club.move(1)
+    assert club.state == ("Dead" if kind is OLD else "Empty")
+
+
+@BOTH
+def test_a_member_that_left_does_not_come_back_with_a_move(kind: CoordinatorKind) -> None:
+    club = Club(kind)
+    a = club.member("A")
+    a.enter()
+    a.sync()
+    a.leave()
+    club.move(1)
+    assert a.beat() == ErrorCode.UNKNOWN_MEMBER_ID
+    assert club.group.generation_id == 2
+
+
+@BOTH
+def test_a_copied_cluster_goes_its_own_way_in_the_middle_of_a_round(
+    kind: CoordinatorKind,
+) -> None:
+    club = Club(kind)
+    a, b = two(club, rebalance=3.0)
+    parked = a.join()
+    other = deepcopy(club)
+    other.raw.run(3.0)
+    assert parked.parked
+    assert other.raw.calls[parked.ticket].now.error_code == ErrorCode.NONE
+    assert [*other.group.members] == [a.member_id]
+    assert b.join().now.generation_id == parked.now.generation_id
+
+
+# -- hashes ----------------------------------------------------------------------------------------
+
+
+def test_a_group_has_the_partition_of_its_hash() -> None:
+    # The recorded groups of coordinator_sigkill were all on partition 1 of 4.
+    recorded = ("stable", "prep0", "compl0", "silent0")
+    groups = [f"coordinator_sigkill-kill-{name}" for name in recorded]
+    assert {group_partition(group, 4) for group in groups} == {1}
+    # Java's own examples: an odd negative hash, and the smallest number, whose absolute is itself.
+    assert java_hash("polygenelubricants") == -(1 << 31)
+    assert group_partition("polygenelubricants", 7) == 0
+    odd = next(
+        name
+        for name in map(str, range(10**6, 2 * 10**6))
+        if java_hash(name) % 2 and java_hash(name) < 0
+    )
+    assert group_partition(odd, 4) == -java_hash(odd) % 4 != java_hash(odd) & 3
+
+
+def test_names_of_one_bucket_keep_their_order_in_java_and_are_sorted_by_hash_in_scala() -> None:
+    # "Aa" and "BB" have the same hash; "a" and "q" differ by 16, one turn of the smallest table.
+    assert bucket_order(["BB", "Aa"]) == ["BB", "Aa"]
+    assert bucket_order(["q", "a"]) == ["q", "a"]
+    assert bucket_order(["q", "a"], scala=True) == ["a", "q"]
+
+
+def test_a_table_is_doubled_when_it_is_three_quarters_full() -> None:
+    # "a" and "Q" share a bucket of 16, but not of 32.
+    others = [chr(code) for code in range(ord("a"), ord("a") + 12)]
+    assert bucket_order(["Q", *others[:11]])[0] == "Q"
+    assert bucket_order(["Q", *others])[0] == "a"
+
+
+def test_scalas_trie_lists_the_four_assignors_as_the_votes_of_3_9_1_went() -> None:
+    assert trie_order(["sticky", "range", "roundrobin", "cooperative-sticky"]) == [
+        "cooperative-sticky",
+        "roundrobin",
+        "range",
+        "sticky",
+    ]
+    assert trie_order(["BB", "Aa"]) == ["BB", "Aa"]
