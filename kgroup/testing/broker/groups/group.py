@@ -113,7 +113,7 @@ class Group:
     def candidates(self) -> set[str]:
         """Return the assignors that every member supports."""
         offers = [{name for name, _ in member.protocols} for member in self.members.values()]
-        return set.intersection(*offers) if offers else set()
+        return set.intersection(*offers)
 
     def elected(self) -> str:
         """Return the assignor with most votes; a tie goes to the first in hash order (B12, A5)."""
