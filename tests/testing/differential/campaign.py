@@ -1,0 +1,222 @@
+"""Many scripts on one real broker, and what the core makes of each.
+
+Decides: which runs count. One in which a step was late, or the broker took long over what the core
+answers at once, was disturbed by the machine: it is discarded, counted, and the script run again.
+Never: judges while scripts run: that would make them late.
+"""
+
+import asyncio
+import secrets
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+
+from kgroup.codes import ErrorCode
+from kgroup.errors import BrokerError
+from kgroup.testing.kafka import RealKafka, create_topic
+from kgroup.testing.kafka.ready import parse_bootstrap
+from tests.testing.differential.explained import explained_by
+from tests.testing.differential.generator import generate
+from tests.testing.differential.judging import Difference, first_difference, reached
+from tests.testing.differential.replay import Played, play
+from tests.testing.differential.script import TOPICS, Script, Setting
+from tests.testing.differential.session import TOO_LATE, LateError, run_script
+from tests.testing.differential.trace import Trace
+
+__all__ = [
+    "ATTEMPTS",
+    "Tally",
+    "broker_for",
+    "compare",
+    "draw_scripts",
+    "lay_topics",
+    "run_scripts",
+]
+
+ATTEMPTS = 5
+"""How often a script is run before it is given up as one this machine cannot do in time."""
+
+_SPREAD_MS = 500
+
+Say = Callable[[str], None]
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a campaign has found.
+
+    Args:
+        scripts: that were judged.
+        requests: of the actors in them, the observer's not counted.
+        late: runs discarded because a step was late.
+        stalled: runs discarded because the broker was.
+        given_up: scripts that no attempt was in time for.
+        differences: that nothing explains.
+        explained: rule -> how many scripts.
+        coverage: (phase, request, outcome) -> in how many scripts.
+        traces: of the runs that count and do not differ.
+    """
+
+    scripts: int = 0
+    requests: int = 0
+    late: int = 0
+    stalled: int = 0
+    given_up: int = 0
+    differences: list[Difference] = field(default_factory=list)
+    explained: Counter[str] = field(default_factory=Counter)
+    coverage: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    traces: list[Trace] = field(default_factory=list)
+
+    def take(self, played: Played, difference: Difference | None) -> None:
+        """Count one run."""
+        self.scripts += 1
+        self.requests += len(played.trace.script.steps)
+        self.coverage.update(reached(played))
+        rule = None if difference is None else explained_by(difference)
+        if difference is None:
+            self.traces.append(played.trace)
+        elif rule is not None:
+            self.explained[rule.name] += 1
+        else:
+            self.differences.append(difference)
+
+
+@contextmanager
+def broker_for(version: str, setting: Setting, say: Say) -> Iterator[tuple[str, int]]:
+    """Have a broker with these settings, and the topics of the scripts; yield its address."""
+    settings = {
+        "group.initial.rebalance.delay.ms": str(round(setting.delay * 1000)),
+        "group.min.session.timeout.ms": "1000",
+        "offsets.topic.num.partitions": "4",
+    }
+    if setting.max_size is not None:
+        settings["group.max.size"] = str(setting.max_size)
+    with RealKafka.start(version, settings=settings, progress=say) as kafka:
+        lay_topics(kafka)
+        yield parse_bootstrap(kafka.bootstrap)[0]
+
+
+def lay_topics(kafka: RealKafka) -> None:
+    """Make the topics of the scripts where they are missing."""
+    for topic in TOPICS:
+        try:
+            create_topic(kafka.bootstrap, topic, 2)
+        except BrokerError as error:
+            if error.code != ErrorCode.TOPIC_ALREADY_EXISTS:
+                raise
+
+
+def draw_scripts(
+    seeds: Iterable[int], setting: Setting, version: str, workers: int = 2
+) -> list[Script]:
+    """Draw one script per seed."""
+    every = list(seeds)
+    if len(every) < workers * 20:
+        return [generate(seed, setting, version) for seed in every]
+    count = len(every)
+    with ProcessPoolExecutor(workers) as pool:
+        return list(pool.map(generate, every, [setting] * count, [version] * count, chunksize=10))
+
+
+def compare(
+    address: tuple[str, int],
+    version: str,
+    scripts: Sequence[Script],
+    *,
+    concurrency: int,
+    say: Say,
+) -> Tally:
+    """Run scripts until each has been judged, or given up.
+
+    Args:
+        address: of the real broker.
+        version: of Kafka.
+        scripts: for its settings.
+        concurrency: how many at once.
+        say: is told how far it is.
+    """
+    tally = Tally()
+    left = list(scripts)
+    for attempt in range(ATTEMPTS):
+        # What the machine was too slow for is tried again with less at a time.
+        at_once = max(concurrency >> attempt, 8)
+        traces = run_scripts(address, version, left, concurrency=at_once, say=say)
+        tally.late += len(left) - len(traces)
+        done = set()
+        for played in _play_all(traces):
+            difference = first_difference(played)
+            if difference is not None and is_disturbed(played, difference):
+                tally.stalled += 1
+                continue
+            done.add(played.trace.script)
+            tally.take(played, difference)
+        left = [script for script in left if script not in done]
+        if not left:
+            break
+        say(f"{len(left)} script(s) were disturbed by the machine; once more")
+    tally.given_up = len(left)
+    return tally
+
+
+def run_scripts(
+    address: tuple[str, int],
+    version: str,
+    scripts: Sequence[Script],
+    *,
+    concurrency: int,
+    say: Say,
+) -> list[Trace]:
+    """Run each script once, many at a time; return the traces of those that were in time."""
+    return asyncio.run(_run_all(address, version, scripts, concurrency, say))
+
+
+async def _run_all(
+    address: tuple[str, int],
+    version: str,
+    scripts: Sequence[Script],
+    concurrency: int,
+    say: Say,
+) -> list[Trace]:
+    traces: list[Trace] = []
+    room = asyncio.Semaphore(concurrency)
+    over = 0
+
+    async def run(script: Script) -> None:
+        nonlocal over
+        async with room:
+            # Not all in step: their requests would come in bursts.
+            await asyncio.sleep(secrets.randbelow(_SPREAD_MS) / 1000)
+            group_id = f"d{script.seed}-{secrets.token_hex(3)}"
+            with suppress(LateError):
+                traces.append(await run_script(address, script, version, group_id))
+            over += 1
+            if over % 100 == 0:
+                say(f"{over} of {len(scripts)} scripts have run")
+
+    async with asyncio.TaskGroup() as tasks:
+        for script in scripts:
+            tasks.create_task(run(script))
+    return sorted(traces, key=lambda trace: trace.script.seed)
+
+
+def _play_all(traces: Sequence[Trace]) -> Iterable[Played]:
+    if len(traces) < 40:
+        return map(play, traces)
+    with ProcessPoolExecutor(2) as pool:
+        return list(pool.map(play, traces, chunksize=10))
+
+
+def is_disturbed(played: Played, difference: Difference) -> bool:
+    """Say whether the broker was slow before a difference, so that it proves nothing."""
+    if difference.what in {"late", "early"}:
+        return True
+    end = difference.turn.real.answered_at or difference.turn.real.sent_at
+    for turn in played.turns:
+        answered, core = turn.real.answered_at, turn.answered_at
+        if answered is None or core is None or turn.real.sent_at > end:
+            continue
+        if answered - core > TOO_LATE and turn is not difference.turn:
+            return True
+    return False
