@@ -153,7 +153,7 @@ class MemoryStream(ByteStream):
         self._network = network
         self._line = line
         self._pulse = pulse
-        self._arrived = b""
+        self._arrived = memoryview(b"")
         self._closed = False
 
     async def send(self, item: bytes) -> None:
@@ -170,11 +170,11 @@ class MemoryStream(ByteStream):
         await anyio.lowlevel.checkpoint()
         if not self._arrived:
             try:
-                self._arrived = await self._next_bytes()
+                self._arrived = memoryview(await self._next_bytes())
             finally:
                 self._network.stop_waiting(self._line.number)
         taken, self._arrived = self._arrived[:max_bytes], self._arrived[max_bytes:]
-        return taken
+        return bytes(taken)
 
     async def _next_bytes(self) -> bytes:
         while True:
