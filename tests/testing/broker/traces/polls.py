@@ -90,13 +90,15 @@ def polls_of(trace: Trace) -> list[Exchange]:
 
 
 def _told(trace: Trace) -> Iterator[Exchange]:
-    for scenario, beginning, who in _TOLD:
-        for note in trace.notes:
-            if scenario == trace.scenario and note.text.startswith(beginning):
-                runs = runs_of(note)
-                for run in runs:
-                    for at in run.instants:
-                        yield _heartbeat(trace, who, at, _fitting(runs, at))
+    told = [
+        (who, runs_of(note))
+        for scenario, beginning, who in _TOLD
+        for note in trace.notes
+        if scenario == trace.scenario and note.text.startswith(beginning)
+    ]
+    for who, runs in told:
+        for at in _instants(runs):
+            yield _heartbeat(trace, who, at, _fitting(runs, at))
 
 
 def _untold(trace: Trace) -> Iterator[Exchange]:
@@ -150,11 +152,13 @@ def _moving(trace: Trace) -> Iterator[Exchange]:
         name = f"{polled[1]}@{polled[2]}"
         sample = next(exchange for exchange in trace.exchanges if exchange.name == name)
         runs = runs_of(note)
-        for run in runs:
-            for at in run.instants:
-                codes = _fitting(runs, at)
-                poll = f"{name} polling"
-                yield replace(sample, name=poll, at=sent + at, answered_at=None, codes=codes)
+        for at in _instants(runs):
+            poll, codes = f"{name} polling", _fitting(runs, at)
+            yield replace(sample, name=poll, at=sent + at, answered_at=None, codes=codes)
+
+
+def _instants(runs: list[Run]) -> list[float]:
+    return [at for run in runs for at in run.instants]
 
 
 def _fitting(runs: list[Run], at: float) -> frozenset[str]:

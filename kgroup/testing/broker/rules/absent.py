@@ -1,0 +1,47 @@
+"""What a real broker has and the in-process one has not."""
+
+from dataclasses import dataclass
+from typing import Final
+
+__all__ = ["ABSENT", "Absence"]
+
+
+@dataclass(frozen=True, slots=True)
+class Absence:
+    """One thing that is not there.
+
+    Args:
+        what: a name or two.
+        instead: what happens when a client asks for it.
+    """
+
+    what: str
+    instead: str
+
+
+ABSENT: Final = (
+    Absence(
+        "The next generation of groups (KIP-848), share groups (KIP-932), streams groups "
+        "(KIP-1071)",
+        "their APIs are not listed by ApiVersions; a client takes the classic protocol",
+    ),
+    Absence("TLS and SASL", "connections are plain; `kgroup broker` starts a real Kafka with both"),
+    Absence("ACLs", "everybody may do everything; authorized operations are all"),
+    Absence(
+        "Quotas", "the throttle time is 0; `broker.answers.rewrite` can put one into an answer"
+    ),
+    Absence(
+        "Retention, compaction and tiered storage of topics",
+        "records stay until `delete_before`, DeleteRecords or `truncate` takes them",
+    ),
+    Absence(
+        "Replication",
+        "replicas share one log; the high watermark is held back by hand, and what a log loses in "
+        "an unclean election is said with `truncate`",
+    ),
+    Absence("A disk", "everything is in memory and gone with the object"),
+    Absence("KRaft and the controller's APIs", "elections are exact instants, not votes"),
+    Absence("Message formats before version 2", "Produce takes batches of version 2 only"),
+    Absence("JMX, metrics and client telemetry (KIP-714)", "look at `broker.requests` instead"),
+    Absence("Delegation tokens, SCRAM users, log directories, reassignments", "not listed"),
+)

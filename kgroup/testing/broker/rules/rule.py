@@ -1,0 +1,28 @@
+"""One rule of a broker: a sentence, where it was learnt, and what holds it."""
+
+from dataclasses import dataclass
+
+from kgroup.testing.broker.release import CoordinatorKind
+
+__all__ = ["Rule"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule.
+
+    Args:
+        id: short and unique, such as `join.pending`.
+        what: one sentence.
+        source: numbers in the notes of the measurements (`B7`) and of the broker's sources (`R3`),
+            or a KIP.
+        proof: recorded scenarios (`not_rejoining`: all its traces, or those of `coordinator`) and
+            tests (`test_fetching::test_...`); at least one.
+        coordinator: whose rule it is; None = both.
+    """
+
+    id: str
+    what: str
+    source: str
+    proof: tuple[str, ...]
+    coordinator: CoordinatorKind | None = None
