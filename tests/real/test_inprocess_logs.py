@@ -4,29 +4,24 @@ The same requests go to both: Produce, ListOffsets, OffsetForLeaderEpoch, Delete
 InitProducerId, AddPartitionsToTxn, AddOffsetsToTxn, EndTxn and, to see what is stored, Fetch.
 """
 
-from collections.abc import Callable
-
 import pytest
 
 from kgroup.testing.kafka import RealKafka
-from tests.real.ground import fresh
-from tests.real.log_scenarios import SCENARIOS
-from tests.real.log_talks import Talk, pure, real
+from tests.real.record_logs import said_by
+from tests.testing.broker.talks.gallery import CONVERSATIONS
+from tests.testing.broker.talks.recorded import RELEASES, recorded
+from tests.testing.broker.talks.talk import Talk, pure
 
 pytestmark = pytest.mark.real
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.__name__)
-@pytest.mark.parametrize("kafka", ["4.3.1", "3.9.1"], indirect=True)
-def test_a_conversation_goes_as_with_a_real_broker(
-    kafka: RealKafka, scenario: Callable[[Talk], None]
-) -> None:
+@pytest.mark.parametrize("conversation", CONVERSATIONS)
+@pytest.mark.parametrize("kafka", RELEASES, indirect=True)
+def test_a_conversation_goes_as_with_a_real_broker(kafka: RealKafka, conversation: str) -> None:
     release = kafka.version or ""
-    newest = release.startswith("4")
-    with real(kafka.bootstrap) as side:
-        expected = Talk(side, newest, fresh("x"))
-        scenario(expected)
-    found = Talk(pure(release), newest, "x")
-    scenario(found)
+    expected = said_by(kafka, release, conversation)
+    found = Talk(pure(release), release.startswith("4"), "x")
+    CONVERSATIONS[conversation](found)
 
-    assert found.said == expected.said
+    assert found.said == expected
+    assert recorded(release, conversation) == expected

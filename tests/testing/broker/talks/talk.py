@@ -5,13 +5,11 @@ Never: knows an expected answer; the real broker has it.
 """
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, TypeVar
 
 from kgroup.codes import ErrorCode
-from kgroup.errors import ConnectionLostError
 from kgroup.testing.broker.agenda import Agenda
 from kgroup.testing.broker.asked import Outbox
 from kgroup.testing.broker.context import Context
@@ -19,31 +17,25 @@ from kgroup.testing.broker.core import Core
 from kgroup.testing.broker.mint import Mint
 from kgroup.testing.broker.releases import release_named
 from kgroup.testing.broker.settings import BrokerSettings
-from kgroup.testing.kafka import create_topic
-from kgroup.testing.kafka.probe import Probe
-from kgroup.testing.kafka.ready import parse_bootstrap
 from kgroup.wire.messages import (
     FetchPartition,
     FetchRequest,
     FetchTopic,
-    FindCoordinatorRequest,
-    InitProducerIdRequest,
-    ListOffsetsPartition,
-    ListOffsetsRequest,
-    ListOffsetsTopic,
-    MetadataRequest,
-    MetadataRequestTopic,
 )
 from kgroup.wire.records import BatchView, LogBatch, iter_batches
 from kgroup.wire.schema import Message, Request, decode, encode, replace
-from tests.testing.broker.driver import Raw
+from tests.testing.broker.driver import CALENDAR_START, Raw
+
+__all__ = ["Pure", "Said", "Side", "Talk", "has_code", "pure"]
 
 R = TypeVar("R", bound=Message)
+
+Said = list[list[object]]
+"""Label and essence of each answer, in order, as JSON could hold it."""
 
 _PATIENCE: Final = 5.0
 _FETCH: Final = 12
 _STEP: Final = 0.002
-_TRANSACTIONS: Final = 1
 _NOT_COMPARED: Final = frozenset(
     {
         "throttle_time_ms",
@@ -69,36 +61,6 @@ class Side(Protocol):
 
 
 @dataclass
-class Real:
-    """A real broker; a connection that it closes is opened again."""
-
-    address: tuple[str, int]
-    probe: Probe
-
-    def ask(self, request: Request[R], version: int) -> R | None:
-        try:
-            return self.probe.ask(request, version=version)
-        except ConnectionLostError:
-            self.probe.__exit__(None, None, None)
-            self.probe = Probe(self.address)
-            self.probe.__enter__()
-            return None
-
-    def make_topic(self, name: str, partitions: int, configs: dict[str, str]) -> bytes:
-        host, port = self.address
-        create_topic(f"{host}:{port}", name, partitions, settings=configs)
-        row = MetadataRequestTopic(name=name)
-        described = self.probe.ask(MetadataRequest(topics=(row,), allow_auto_topic_creation=False))
-        end = ListOffsetsPartition(partition_index=0, timestamp=-1)
-        ends = ListOffsetsRequest(
-            replica_id=-1, topics=(ListOffsetsTopic(name=name, partitions=(end,)),)
-        )
-        # For some milliseconds a broker that the metadata name as leader is none yet.
-        _patiently(lambda: not has_code(self.probe.ask(ends), ErrorCode.NOT_LEADER_OR_FOLLOWER))
-        return described.topics[0].topic_id
-
-
-@dataclass
 class Pure:
     """A broker in the process."""
 
@@ -119,36 +81,13 @@ class Pure:
         return topic.topic_id
 
 
-@contextmanager
-def real(bootstrap: str) -> Iterator[Real]:
-    """Connect to a real broker that coordinates transactions already."""
-    address = parse_bootstrap(bootstrap)[0]
-    with Probe(address) as probe:
-        side = Real(address, probe)
-        find = FindCoordinatorRequest(key_type=_TRANSACTIONS, coordinator_keys=("warm",))
-        _patiently(lambda: all(not row.error_code for row in probe.ask(find).coordinators))
-        init = InitProducerIdRequest(transactional_id="warm", transaction_timeout_ms=10_000)
-        _patiently(lambda: not probe.ask(init).error_code)
-        try:
-            yield side
-        finally:
-            side.probe.__exit__(None, None, None)
-
-
 def pure(release: str) -> Pure:
     """Make a broker in the process that passes for a release."""
     known = release_named(release)
     context = Context(
-        Agenda(), Outbox(), BrokerSettings(), known, known.coordinator, Mint(0), time.time()
+        Agenda(), Outbox(), BrokerSettings(), known, known.coordinator, Mint(0), CALENDAR_START
     )
     return Pure(Raw(Core(context, 1)))
-
-
-def _patiently(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while not is_so():
-        assert time.monotonic() < deadline, "the broker's transactions do not come up"
-        time.sleep(0.05)
 
 
 @dataclass
@@ -164,7 +103,7 @@ class Talk:
     side: Side
     newest: bool
     tag: str
-    said: list[tuple[str, object]] = field(default_factory=list)
+    said: Said = field(default_factory=list)
     topics: dict[str, bytes] = field(default_factory=dict)
     _producers: dict[int, str] = field(default_factory=dict)
 
@@ -178,7 +117,7 @@ class Talk:
     def say(self, label: str, request: Request[R], version: int) -> R | None:
         """Ask, and note the answer for the comparison."""
         answer = self.side.ask(request, version)
-        self.said.append((label, self._essence(answer)))
+        self.said.append([label, self._essence(answer)])
         return answer
 
     def read(self, label: str, topic: str, offset: int, *, committed: int = 0) -> None:
@@ -194,7 +133,7 @@ class Talk:
         assert answer is not None, "a fetch is never hung up on"
         told = answer.responses[0].partitions[0]
         batches = [_shown(batch) for batch in iter_batches(told.records or b"")]
-        self.said.append((label, [self._essence(replace(told, records=None)), batches]))
+        self.said.append([label, [self._essence(replace(told, records=None)), batches]])
 
     def wait(
         self,
@@ -209,7 +148,7 @@ class Talk:
         while True:
             answer = self.side.ask(request, version)
             if answer is not None and (fits(answer) or time.monotonic() > deadline):
-                self.said.append((label, self._essence(answer)))
+                self.said.append([label, self._essence(answer)])
                 return answer
             time.sleep(0.01)
 
