@@ -77,20 +77,20 @@ class NodeHandle:
         with self._board.changing() as core:
             core.cluster.kill(self.node_id)
             self._board.cut(self.node_id, reset=True)
-        self._board.settle()
+            self._board.brokers_changed()
 
     def stop(self) -> None:
         """Stop it in good order: others take over at once, and members that wait here are told."""
         with self._board.changing() as core:
             core.cluster.stop(self.node_id)
             self._board.cut(self.node_id, reset=False)
-        self._board.settle()
+            self._board.brokers_changed()
 
     def start(self) -> None:
         """Start it again after `kill` or `stop`, at the same address."""
         with self._board.changing() as core:
             core.cluster.start(self.node_id)
-        self._board.settle()
+            self._board.brokers_changed()
 
     def slow(self, seconds: float) -> None:
         """Let every answer of it be late from now on.

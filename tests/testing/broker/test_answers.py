@@ -327,6 +327,15 @@ async def test_a_stopped_broker_sends_what_it_has_and_closes(broker: InProcessBr
         assert len(await asking.rest()) == 14
 
 
+async def test_a_stopped_broker_takes_held_answers_with_it(broker: InProcessBroker) -> None:
+    held = broker.answers.hold(HeartbeatRequest)
+    async with client(broker) as asking:
+        await asking.ask(BEAT)
+        broker.node(1).stop()
+        assert await asking.rest() == b""
+        held.release()
+
+
 async def test_connections_of_one_client_can_be_reset(broker: InProcessBroker) -> None:
     async with client(broker, "A") as first, client(broker, "B") as second:
         await first.ask(BEAT)

@@ -163,6 +163,29 @@ def test_a_slow_broker_is_slow_in_real_time(
     assert 0.09 <= time.monotonic() - began < 5
 
 
+def test_a_rule_may_kill_a_broker(broker: InProcessBroker, dialled: socket.socket) -> None:
+    def kill(_request: object) -> bool:
+        broker.node(2).kill()
+        return False
+
+    broker.answers.lose(HeartbeatRequest, where=kill)
+    dialled.sendall(BEAT)
+    assert len(next_frame(dialled)) == 10
+    dialled.sendall(BEAT)
+    assert len(next_frame(dialled)) == 10
+    with pytest.raises(ConnectionRefusedError):
+        dial(broker, 2)
+
+
+def test_a_broker_that_is_down_may_be_served_and_started(broker: InProcessBroker) -> None:
+    broker.node(2).kill()
+    with broker.serve():
+        with pytest.raises(ConnectionRefusedError):
+            dial(broker, 2)
+        broker.node(2).start()
+        dial(broker, 2).close()
+
+
 def test_many_threads_may_change_a_served_cluster(
     broker: InProcessBroker, dialled: socket.socket
 ) -> None:

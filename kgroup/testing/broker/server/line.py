@@ -10,6 +10,7 @@ import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 from kgroup.codes import ApiKey
@@ -174,19 +175,17 @@ class Line:
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def hang_up(self, *, reset: bool = False) -> None:
-        """Close it at once; what has not left is lost with `reset`, else it is what arrives last.
-
-        Bytes that are not due yet are lost either way.
-        """
+        """Close it; answers that are held or late are lost, with `reset` all that have not left."""
         if self.ended:
             return
         self.reset = reset
-        if not reset and self._slots:
-            self._slots.append(Slot(b"", then_hang_up=True))
-            self._closing = True
-            self._inbox.clear()
-        else:
-            self._end()
+        ready = [] if reset else [*takewhile(_is_ready, self._slots)]
+        self._slots.clear()
+        if ready:
+            self._slots.extend(ready)
+            self.put(Slot(b"", then_hang_up=True))
+            return
+        self._end()
         self.wake()
 
     def close(self) -> None:
@@ -198,3 +197,7 @@ class Line:
         self.asking = None
         self._inbox.clear()
         self._slots.clear()
+
+
+def _is_ready(slot: Slot) -> bool:
+    return slot.ready_at == -math.inf

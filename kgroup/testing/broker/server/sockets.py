@@ -12,6 +12,7 @@ import socket
 import struct
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
 from typing import Any, Final
@@ -41,6 +42,7 @@ class SocketServer:
         self._board = board
         self._ports: dict[int, _Port] = {}
         self._connections: set[_Connection] = set()
+        self._greeted: set[asyncio.Task[Any]] = set()
         self._ready: list[_Connection] = []
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = math.inf
@@ -59,8 +61,9 @@ class SocketServer:
             OSError: a port could not be had.
         """
         begun: Future[None] = Future()
-        run = partial(asyncio.run, self._run(begun))
-        self._thread = threading.Thread(target=run, name="in-process Kafka", daemon=True)
+        self._thread = threading.Thread(
+            target=self._run_loop, args=(begun,), name="in-process Kafka", daemon=True
+        )
         self._thread.start()
         begun.result(_PATIENCE)
         return {node_id: (LOOPBACK, port.number) for node_id, port in self._ports.items()}
@@ -77,10 +80,17 @@ class SocketServer:
         self._thread = self._loop = self._over = None
 
     def settle(self) -> None:
-        """Wait until brokers that are down refuse connections, and those that are up take them."""
-        loop = self._loop
-        if loop is not None:
-            asyncio.run_coroutine_threadsafe(self._open_and_close(), loop).result(_PATIENCE)
+        """Return when brokers that are down refuse connections, and those that are up take them."""
+        if self._loop is None:
+            return
+        if threading.current_thread() is self._thread:  # a rule has changed a broker
+            self._open_and_close()
+            return
+        asyncio.run_coroutine_threadsafe(self._settled(), self._loop).result(_PATIENCE)
+
+    async def _settled(self) -> None:
+        self._open_and_close()
+        await asyncio.sleep(0)  # resets go out
 
     def wake(self, connection: "_Connection") -> None:
         """Note, under the lock, that a connection may have bytes or an end."""
@@ -93,13 +103,17 @@ class SocketServer:
 
     # -- the thread ------------------------------------------------------------------------------
 
+    def _run_loop(self, begun: "Future[None]") -> None:
+        with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
+            runner.run(self._run(begun))
+
     async def _run(self, begun: "Future[None]") -> None:
         self._loop, self._over = asyncio.get_running_loop(), asyncio.Event()
         clock, settle = self._board.clock, self._board.settle
         try:
             self._ports = {node_id: _Port() for node_id in self._board.core.cluster.nodes}
             self._begin()
-            await self._open_and_close()
+            self._open_and_close()
             begun.set_result(None)
             await self._over.wait()
         except BaseException as error:
@@ -126,6 +140,8 @@ class SocketServer:
             self._timer.cancel()
         for port in self._ports.values():
             port.close()
+        while self._greeted:
+            await asyncio.wait(self._greeted)
         for connection in [*self._connections]:
             connection.abort()
         if self._connections:
@@ -135,15 +151,21 @@ class SocketServer:
     def _clock(self) -> float:
         return time.monotonic() + self._ahead
 
-    async def _open_and_close(self) -> None:
+    def _open_and_close(self) -> None:
         for node in self._board.core.cluster.nodes.values():
             port = self._ports[node.node_id]
             if node.alive and not port.is_open:
-                await port.open(partial(_Connection, self, node.node_id))
+                port.open(partial(self._accepted, node.node_id))
             elif not node.alive and port.is_open:
                 port.refuse()
         self.turn()
-        await asyncio.sleep(0)  # resets go out
+
+    def _accepted(self, node_id: int, made: socket.socket) -> None:
+        assert self._loop is not None
+        connection = partial(_Connection, self, node_id)
+        greeting = self._loop.create_task(self._loop.connect_accepted_socket(connection, made))
+        self._greeted.add(greeting)
+        greeting.add_done_callback(self._greeted.discard)
 
     def turn(self) -> None:
         """Send what may leave, close what has ended, and set the timer anew."""
@@ -196,22 +218,37 @@ class _Port:
     """One port, which stays ours while its broker is down.
 
     A socket that is bound and does not listen refuses connections, and nobody else gets its port.
+    asyncio's own servers are of no use here: one that is closed while it accepts leaks the socket.
     """
 
     def __init__(self) -> None:
         self._socket = _bound(0)
-        self._server: asyncio.Server | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
         self.number: int = self._socket.getsockname()[1]
 
     @property
     def is_open(self) -> bool:
         """Whether it takes connections."""
-        return self._server is not None
+        return self._loop is not None
 
-    async def open(self, connection: "partial[_Connection]") -> None:
-        """Take connections."""
-        loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(connection, sock=self._socket)
+    def open(self, accepted: Callable[[socket.socket], None]) -> None:
+        """Take connections.
+
+        Args:
+            accepted: called with the socket of each.
+        """
+        self._loop = asyncio.get_running_loop()
+        self._socket.listen()
+        self._loop.add_reader(self._socket, self._accept, accepted)
+
+    def _accept(self, accepted: Callable[[socket.socket], None]) -> None:
+        try:
+            while True:
+                made, _ = self._socket.accept()
+                made.setblocking(False)  # noqa: FBT003  # as it is called
+                accepted(made)
+        except (BlockingIOError, ConnectionAbortedError):
+            return  # called again when there is another one
 
     def refuse(self) -> None:
         """Refuse connections from now on; those that are there stay."""
@@ -220,9 +257,9 @@ class _Port:
 
     def close(self) -> None:
         """Give the port back."""
-        if self._server is not None:
-            self._server.close()
-            self._server = None
+        if self._loop is not None:
+            self._loop.remove_reader(self._socket)
+            self._loop = None
         self._socket.close()
 
 
@@ -276,6 +313,7 @@ class _Connection(asyncio.Protocol):
 
 def _bound(port: int) -> socket.socket:
     made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    made.setblocking(False)  # noqa: FBT003  # as it is called
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     made.bind((LOOPBACK, port))
     return made

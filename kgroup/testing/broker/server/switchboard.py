@@ -86,6 +86,8 @@ class Switchboard:
         self._later = Agenda()
         self._free: deque[Line] = deque()
         self._asking: dict[int, Line] = {}
+        self._borrowed = 0
+        self._brokers_changed = False
         self._tickets = 0
         self._connected = 0
 
@@ -126,13 +128,30 @@ class Switchboard:
         Afterwards everything that has an answer by it is on its way, and whoever waits is told.
         """
         with self.lock:
-            self._pass_to(self.clock())
+            self._borrowed += 1
             try:
-                yield self.core
+                with self._told():
+                    self._pass_to(self.clock())
+                    yield self.core
             finally:
-                self._settle()
-                for listener in [*self.listeners]:
-                    listener()
+                self._borrowed -= 1
+            settle = self._brokers_changed and not self._borrowed
+            self._brokers_changed = self._brokers_changed and not settle
+        if settle:
+            self.settle()
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            self._settle()
+            for listener in [*self.listeners]:
+                listener()
+
+    def brokers_changed(self) -> None:
+        """Note, within `changing`, that a broker went up or down."""
+        self._brokers_changed = True
 
     # -- connections -----------------------------------------------------------------------------
 
