@@ -102,10 +102,9 @@ class Log:
     @property
     def last_stable_offset(self) -> int:
         """Where read_committed ends: before the first transaction that is open."""
-        unstable = self.producers.first_unstable()
-        if unstable is None:
-            return self.high_watermark
-        return max(min(unstable, self.high_watermark), self.start)
+        replicated = self.high_watermark
+        unstable = self.producers.first_unstable(replicated)
+        return replicated if unstable is None else max(min(unstable, replicated), self.start)
 
     def hold_back(self, offset: int | None) -> None:
         """Keep the high watermark from going beyond an offset, as a slow follower does.
@@ -114,12 +113,12 @@ class Log:
             offset: None lets it go to the end again.
         """
         self.held_at = offset
-        self._changed()
+        self.bell.ring()
 
     def begin_epoch(self, epoch: int) -> None:
         """Note that a leader of this epoch begins to write at the end; rings the bell."""
         self.epochs.begin(epoch, self._end)
-        self._changed()
+        self.bell.ring()
 
     # -- writing ---------------------------------------------------------------------------------
 
@@ -225,10 +224,6 @@ class Log:
         self.batches.append(stored)
         self._lasts.append(stored.last_offset)
         self._end = stored.last_offset + 1
-        self._changed()
-
-    def _changed(self) -> None:
-        self.producers.settle(self.high_watermark)
         self.bell.ring()
 
     # -- reading ---------------------------------------------------------------------------------
@@ -315,7 +310,7 @@ class Log:
         gone = bisect_left(self._lasts, self.start)
         del self.batches[:gone], self._lasts[:gone]
         self.epochs.cut_before(self.start)
-        self._changed()
+        self.bell.ring()
 
     def truncate(self, offset: int) -> None:
         """Lose what a new leader does not have: every batch that reaches an offset or lies after.
@@ -331,7 +326,7 @@ class Log:
             self._end = min(self._end, max(offset, self.start))
         self.epochs.cut_from(self._end)
         self._recall()
-        self._changed()
+        self.bell.ring()
 
     def remove(self, offsets: Collection[int], *, keeps_empty: bool = False) -> None:
         """Leave records out as compaction does; their offsets are never given again.
@@ -348,7 +343,7 @@ class Log:
                 left.append(thinned)
         self.batches = left
         self._lasts = [stored.last_offset for stored in left]
-        self._changed()
+        self.bell.ring()
 
     def _recall(self) -> None:
         """Read what is known of producers from the log again."""

@@ -8,6 +8,7 @@ KIP-360: a producer nobody remembers may begin with any sequence. A duplicate is
 the last five batches.
 """
 
+from bisect import bisect_left
 from collections import deque
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
@@ -73,13 +74,12 @@ class Producers:
     Args:
         by_id: by producer id.
         aborted: in the order of their marks.
-        ended: first offset and mark of transactions that have ended, in the order of their marks,
-            as long as the high watermark may be at or below the mark.
+        ended: first offset and mark of every transaction that is over, in the order of their marks.
     """
 
     by_id: dict[int, Producer] = field(default_factory=dict)
     aborted: list[AbortedTransaction] = field(default_factory=list)
-    ended: deque[tuple[int, int]] = field(default_factory=deque)
+    ended: list[tuple[int, int]] = field(default_factory=list)
 
     def duplicate(self, batch: BatchView) -> Remembered | None:
         """Return the batch of the log that this one repeats."""
@@ -136,18 +136,15 @@ class Producers:
         if mark == ControlRecord(0, ControlType.ABORT):
             self.aborted.append(AbortedTransaction(producer_id, began, batch.last_offset))
 
-    def settle(self, high_watermark: int) -> None:
-        """Forget transactions whose mark lies below the high watermark; they hold nobody back."""
-        while self.ended and self.ended[0][1] < high_watermark:
-            self.ended.popleft()
-
-    def first_unstable(self) -> int | None:
+    def first_unstable(self, high_watermark: int) -> int | None:
         """Return the first offset of a transaction that is open, or whose mark is not replicated.
 
-        `settle` decides the latter.
+        Args:
+            high_watermark: a mark at or after it is not.
         """
         begun = [each.open_since for each in self.by_id.values() if each.open_since is not None]
-        begun += [began for began, _ in self.ended]
+        settled = bisect_left(self.ended, high_watermark, key=lambda span: span[1])
+        begun += [began for began, _ in self.ended[settled:]]
         return min(begun, default=None)
 
 

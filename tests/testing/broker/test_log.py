@@ -1,0 +1,407 @@
+"""The log of a partition: what is kept, read, cut, and known of producers."""
+
+import copy
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgroup.codes import ErrorCode
+from kgroup.testing.broker.logs.log import AppendResult, Found, Log
+from kgroup.wire.compression import Codec
+from kgroup.wire.records import (
+    AbortedTransactions,
+    BatchView,
+    ControlRecord,
+    ControlType,
+    MessageSetView,
+    NewRecord,
+    TimestampType,
+    control_type,
+    encode_batch,
+    iter_batches,
+)
+from tests.testing.broker.driver import surroundings
+from tests.wire.records.old_messages import message
+
+NOW = 1_700_000_000_000
+EVERYTHING = 1 << 30
+
+few = settings(max_examples=25, deadline=None)
+
+
+def new_log(**configs: str) -> Log:
+    return Log(surroundings(), {key.replace("_", "."): value for key, value in configs.items()})
+
+
+def append(
+    log: Log,
+    *values: bytes,
+    epoch: int = 0,
+    timestamp: int = 1000,
+    codec: Codec = Codec.NONE,
+    producer: tuple[int, int] | None = None,
+    sequence: int = 0,
+    transactional: bool = False,
+) -> AppendResult:
+    records = [NewRecord(b"k", value, (), timestamp) for value in values or (b"v",)]
+    batch = (
+        encode_batch(records, codec=codec)
+        if producer is None
+        else encode_batch(
+            records,
+            codec=codec,
+            producer_id=producer[0],
+            producer_epoch=producer[1],
+            base_sequence=sequence,
+            transactional=transactional,
+        )
+    )
+    return log.append(batch, epoch=epoch, now_ms=NOW)
+
+
+def views(data: bytes) -> list[BatchView]:
+    found = []
+    for view in iter_batches(data):
+        assert isinstance(view, BatchView)
+        view.verify()
+        found.append(view)
+    return found
+
+
+def offsets(log: Log) -> list[int]:
+    data = log.read(log.start, EVERYTHING, upto=log.end)
+    return [row[0] for view in views(data) for row in view.columns()]
+
+
+# -- what is kept --------------------------------------------------------------------------------
+
+
+def test_a_batch_gets_its_offset_and_epoch_and_keeps_its_checksum() -> None:
+    log = new_log()
+    sent = encode_batch([NewRecord(b"k", b"v"), NewRecord(None, None)])
+    append(log, b"before")
+
+    result = log.append(sent, epoch=7, now_ms=NOW)
+
+    (view,) = views(log.read(1, EVERYTHING, upto=log.end))
+    assert (result.base_offset, result.last_offset, log.end) == (1, 2, 3)
+    assert (view.base_offset, view.leader_epoch) == (1, 7)
+    assert bytes(view.data[16:]) == sent[16:]
+
+
+def test_a_topic_that_stamps_on_append_gives_all_records_the_brokers_time() -> None:
+    log = new_log(message_timestamp_type="LogAppendTime")
+
+    result = append(log, b"a", b"b", codec=Codec.GZIP)
+
+    (view,) = views(log.read(0, EVERYTHING, upto=log.end))
+    assert result.append_time == NOW
+    assert view.timestamp_type is TimestampType.LOG_APPEND_TIME
+    assert [row[1] for row in view.columns()] == [NOW, NOW]
+    assert log.offset_for_time(NOW) == Found(NOW, 0, 0)
+
+
+def test_what_a_topics_configs_say_counts_from_the_next_append_on() -> None:
+    configs: dict[str, str] = {}
+    log = Log(surroundings(), configs)
+    assert append(log, b"v" * 99).code == 0
+
+    configs["max.message.bytes"] = "100"
+
+    assert append(log, b"v" * 99).code is ErrorCode.MESSAGE_TOO_LARGE
+    assert log.end == 1
+
+
+@given(
+    sizes=st.lists(st.integers(1, 4), max_size=8),
+    codec=st.sampled_from([Codec.NONE, Codec.GZIP, Codec.ZSTD]),
+    data=st.data(),
+)
+@few
+def test_from_every_offset_a_log_reads_what_was_written(
+    sizes: list[int], codec: Codec, data: st.DataObject
+) -> None:
+    log, written = new_log(), []
+    for size in sizes:
+        values = [b"%d" % (log.end + place) for place in range(size)]
+        written += values
+        append(log, *values, codec=codec)
+    offset = data.draw(st.integers(0, log.end))
+    upto = data.draw(st.integers(offset, log.end))
+    limit = data.draw(st.sampled_from([0, 100, 300, EVERYTHING]))
+
+    read = views(log.read(offset, limit, upto=upto))
+
+    rows = [row for view in read for row in view.columns()]
+    assert [value for *_, value, _ in rows] == [written[row[0]] for row in rows]
+    assert [row[0] for row in rows] == [*range(rows[0][0], rows[-1][0] + 1)] if rows else not read
+    assert all(view.next_offset <= upto for view in read)
+    if read:
+        assert read[0].base_offset <= offset < read[0].next_offset
+        assert len(read) == 1 or sum(view.size for view in read) <= limit
+    first = next(iter(log.batches_from(offset, log.end)), None)
+    assert bool(read) == (first is not None and first.last_offset < upto)
+
+
+def test_a_first_batch_that_is_too_large_is_read_only_if_asked_for() -> None:
+    log = new_log()
+    append(log)
+
+    assert log.read(0, 1, upto=1) != b""
+    assert log.read(0, 1, upto=1, at_least_one=False) == b""
+
+
+def test_bytes_that_a_test_lays_into_a_log_are_read_as_they_are() -> None:
+    log = new_log()
+    append(log)
+    old = message(1, 1, b"key", b"value", timestamp=5) + message(1, 2, None, b"x", timestamp=6)
+
+    assert log.append_raw(old, offsets=2, epoch=0) == 1
+    append(log)
+
+    _, middle, last = iter_batches(log.read(0, EVERYTHING, upto=log.end))
+    assert isinstance(middle, MessageSetView)
+    assert [row[0] for row in middle.columns()] == [1, 2]
+    assert (last.base_offset, log.end) == (3, 4)
+
+
+# -- what is cut ---------------------------------------------------------------------------------
+
+
+def test_a_start_in_the_middle_of_a_batch_keeps_the_batch() -> None:
+    log = new_log()
+    for _ in range(3):
+        append(log, b"a", b"b", b"c")
+
+    log.delete_before(4)
+    log.delete_before(2)
+
+    assert (log.start, [view.base_offset for view in views(log.read(4, EVERYTHING, upto=9))]) == (
+        4,
+        [3, 6],
+    )
+
+
+def test_a_truncated_log_forgets_epochs_and_producers() -> None:
+    log = new_log()
+    append(log, b"a", b"b", epoch=1, producer=(7, 0))
+    append(log, b"c", epoch=2, producer=(7, 0), sequence=2, transactional=True)
+    append(log, b"d", epoch=3)
+
+    log.truncate(2)
+
+    assert (log.end, log.last_stable_offset, log.epochs.latest) == (2, 2, 1)
+    assert append(log, b"x", epoch=4, producer=(7, 0), sequence=2).base_offset == 2
+    assert log.end_of_epoch(3) == (1, 2)
+
+
+def test_a_truncation_inside_a_batch_loses_the_whole_batch() -> None:
+    log = new_log()
+    append(log, b"a", b"b")
+    append(log, b"c", b"d", b"e")
+
+    log.truncate(3)
+
+    assert (log.end, offsets(log)) == (2, [0, 1])
+
+
+def test_removed_records_leave_gaps_that_nobody_gets_again() -> None:
+    log = new_log()
+    append(log, b"a", b"b", b"c", codec=Codec.GZIP)
+    append(log, b"d")
+    append(log, b"e")
+
+    log.remove({1, 2, 3})
+
+    assert offsets(log) == [0, 4]
+    first, last = views(log.read(0, EVERYTHING, upto=log.end))
+    assert (first.next_offset, first.count, last.base_offset) == (3, 1, 4)
+    assert views(log.read(3, EVERYTHING, upto=log.end))[0].base_offset == 4
+    assert append(log).base_offset == 5
+
+
+def test_an_emptied_batch_may_stay_with_its_bounds() -> None:
+    log = new_log()
+    append(log, b"a", b"b")
+
+    log.remove({0, 1}, keeps_empty=True)
+
+    (view,) = views(log.read(0, EVERYTHING, upto=2))
+    assert (view.count, view.next_offset, list(view.columns())) == (0, 2, [])
+
+
+def test_an_epoch_without_records_is_forgotten_when_the_next_begins() -> None:
+    log = new_log()
+    append(log, epoch=0)
+    log.begin_epoch(1)
+    log.begin_epoch(2)
+    append(log, epoch=2)
+
+    assert [log.end_of_epoch(epoch) for epoch in range(4)] == [(0, 1), (0, 1), (2, 2), None]
+
+
+# -- how far one may read ------------------------------------------------------------------------
+
+
+def test_a_high_watermark_is_held_back_until_it_is_let_go() -> None:
+    log, rung = new_log(), []
+    log.bell.listen(1, lambda: rung.append(log.high_watermark))
+    log.hold_back(1)
+    append(log, b"a", b"b")
+    append(log)
+
+    assert (log.high_watermark, log.last_stable_offset, log.end) == (1, 1, 3)
+    log.hold_back(None)
+
+    assert log.high_watermark == 3
+    assert rung == [0, 1, 1, 3]
+
+
+def test_a_mark_that_is_not_replicated_keeps_its_transaction_unstable() -> None:
+    log = new_log()
+    append(log)
+    append(log, b"a", producer=(7, 0), transactional=True)
+    append(log)
+    log.hold_back(3)
+    log.append_control(7, 0, committed=True, epoch=0, now_ms=NOW)
+
+    assert log.last_stable_offset == 1
+    log.hold_back(4)
+
+    assert log.last_stable_offset == 4
+
+
+STEPS = st.lists(
+    st.tuples(st.integers(0, 3), st.sampled_from(["write", "commit", "abort"])), max_size=20
+)
+
+
+def play(steps: list[tuple[int, str]]) -> Log:
+    """Producer 0 is a plain one; the others write in transactions, one batch a step."""
+    log, sequences = new_log(), [0, 0, 0, 0]
+    for producer, step in steps:
+        if producer == 0:
+            append(log, b"plain", b"plain")
+        elif step == "write":
+            sequence = sequences[producer]
+            result = append(
+                log, b"t", b"t", producer=(producer, 0), sequence=sequence, transactional=True
+            )
+            assert result.code == 0
+            sequences[producer] += 2
+        else:
+            committed = step == "commit"
+            log.append_control(producer, 0, committed=committed, epoch=0, now_ms=NOW)
+    return log
+
+
+def judged(log: Log) -> tuple[dict[int, bool | None], dict[int, tuple[int, int | None]]]:
+    """Read the whole log: offset -> fate of its record (None: open), and each transaction."""
+    fates: dict[int, bool | None] = {}
+    spans: dict[int, tuple[int, int | None]] = {}
+    running: dict[int, list[int]] = {}
+    for view in views(log.read(0, EVERYTHING, upto=log.end)):
+        found = [row[0] for row in view.columns()]
+        producer = view.producer_id
+        if producer is None:
+            fates |= dict.fromkeys(found, True)
+        elif view.is_control:
+            mark = control_type(view.columns())
+            ended = running.pop(producer, [])
+            fates |= dict.fromkeys(ended, mark == ControlRecord(0, ControlType.COMMIT))
+            if ended:
+                spans[ended[0]] = (ended[0], view.last_offset)
+        else:
+            running.setdefault(producer, []).extend(found)
+            fates |= dict.fromkeys(found, None)
+    for first, *_ in running.values():
+        spans[first] = (first, None)
+    return fates, spans
+
+
+@given(steps=STEPS, data=st.data())
+@few
+def test_read_committed_sees_what_was_committed_and_nothing_beyond(
+    steps: list[tuple[int, str]], data: st.DataObject
+) -> None:
+    log = play(steps)
+    held = data.draw(st.integers(0, log.end))
+    log.hold_back(held)
+    fates, spans = judged(log)
+
+    unstable = [first for first, mark in spans.values() if mark is None or mark >= held]
+    stable = min([*unstable, held])
+    assert log.last_stable_offset == stable
+
+    offset = data.draw(st.integers(0, stable))
+    read = views(log.read(offset, EVERYTHING, upto=stable))
+    upto = read[-1].next_offset if read else offset
+    aborted = log.aborted_between(offset, upto)
+    chosen = AbortedTransactions((each.producer_id, each.first_offset) for each in aborted)
+    seen = [row[0] for view in read if chosen.admits(view) for row in view.columns()]
+    begins = read[0].base_offset if read else offset
+    assert seen == [each for each in sorted(fates) if begins <= each < upto and fates[each]]
+    assert all(each.first_offset < upto and each.last_offset >= offset for each in aborted)
+
+
+# -- producers -----------------------------------------------------------------------------------
+
+
+@given(st.lists(st.integers(0, 8), max_size=30))
+@few
+def test_batches_sent_again_are_in_the_log_once(order: list[int]) -> None:
+    log, stored = new_log(), list[int]()
+    for number in order:
+        result = append(log, b"a", b"b", producer=(7, 0), sequence=2 * number)
+        if number in stored[-5:]:
+            at = 2 * stored.index(number)
+            assert (result.code, result.base_offset, result.is_duplicate) == (0, at, True)
+        elif not stored or number == stored[-1] + 1:
+            assert (result.code, result.is_duplicate) == (0, False)
+            stored.append(number)
+        else:
+            assert result.code is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert log.end == 2 * len(stored)
+
+
+@pytest.mark.parametrize(
+    ("epoch", "sequence", "code"),
+    [
+        (0, 1, ErrorCode.INVALID_PRODUCER_EPOCH),
+        (1, 1, ErrorCode.NONE),
+        (1, 2, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER),
+        (2, 0, ErrorCode.NONE),
+        (2, 1, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER),
+    ],
+)
+def test_a_newer_epoch_fences_the_older_and_begins_at_0(
+    epoch: int, sequence: int, code: ErrorCode
+) -> None:
+    log = new_log()
+    append(log, producer=(7, 1))
+
+    assert append(log, producer=(7, epoch), sequence=sequence).code is code
+
+
+def test_a_mark_of_a_newer_epoch_fences_who_had_the_older() -> None:
+    log = new_log()
+    append(log, producer=(7, 0), transactional=True)
+
+    log.append_control(7, 1, committed=False, epoch=0, now_ms=NOW)
+
+    late = append(log, producer=(7, 0), sequence=1, transactional=True)
+    assert late.code is ErrorCode.INVALID_PRODUCER_EPOCH
+    too_late = log.append_control(7, 0, committed=True, epoch=0, now_ms=NOW)
+    assert too_late.code is ErrorCode.INVALID_PRODUCER_EPOCH
+
+
+def test_a_copy_of_a_log_goes_its_own_way() -> None:
+    log = new_log()
+    append(log, producer=(7, 0))
+
+    other = copy.deepcopy(log)
+    append(other, producer=(7, 0), sequence=1)
+
+    assert (log.end, other.end) == (1, 2)
+    assert append(log, producer=(7, 0), sequence=1).is_duplicate is False
