@@ -217,6 +217,20 @@ class PartitionHandle:
                 )
             return [*range(result.base_offset, result.last_offset + 1)]
 
+    def append_raw(self, data: bytes, *, offsets: int = 1) -> int:
+        """Lay bytes into the log as they are: a damaged batch, an older format, anything.
+
+        Args:
+            data: what a fetch of these offsets hands out; nothing in it is checked or stamped.
+            offsets: how many offsets they take, at least 1.
+
+        Returns:
+            The first of these offsets.
+        """
+        with self._board.changing() as core:
+            partition = self._in(core)
+            return partition.log.append_raw(data, offsets=offsets, epoch=partition.epoch)
+
     def truncate(self, offset: int) -> None:
         """Lose records from an offset on, as when a replica that lacks them is made the leader.
 
