@@ -7,10 +7,13 @@ whole run (0.3 GB, idle between tests), `kafka_secure` one with TLS, SASL and ac
 `kafka_cluster` three brokers and a controller for one module; tests may kill its nodes, and each
 test finds it whole again. Several may be up at once; where times are measured, keep such tests in
 a module of their own and away from others by `-k` or `-m`.
-Never: imports a broker before a test asks for one, or hides that there is no real one: the test
-is skipped with a message that names the three ways to have one.
+Where no real Kafka can be had, in-process brokers stand in for it, and the closing lines of the run
+say so and name the three ways to have one. With KGROUP_REQUIRE_REAL set nothing stands in, with
+KGROUP_KAFKA=in-process nothing real is looked for.
+Never: imports a broker before a test asks for one, or counts a stand-in as real.
 """
 
+import os
 from collections import defaultdict
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
@@ -40,6 +43,7 @@ __all__ = [
 ]
 
 _USED = pytest.StashKey[defaultdict[str, list[str]]]()
+_STOOD_IN = pytest.StashKey[str]()
 
 
 _CLUSTER = 3
@@ -153,7 +157,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     used = terminalreporter.config.stash[_USED]
     if not used:
         return
-    terminalreporter.section("real brokers")
+    terminalreporter.section("brokers")
+    reason = terminalreporter.config.stash.get(_STOOD_IN, None)
+    if reason is not None:
+        terminalreporter.write_line(f"in-process brokers stood in for real ones: {reason}")
     for broker, tests in used.items():
         terminalreporter.write_line(f"{broker}: {len(tests)} test(s)")
         for module, count in _by_module(tests).items():
@@ -189,15 +196,26 @@ def _start(
 ) -> "RealKafka":
     from kgroup.testing.kafka import RealKafka  # noqa: PLC0415
 
+    if not secure and os.environ.get("KGROUP_KAFKA") == "in-process":
+        return _stand_in(config, version, brokers, "KGROUP_KAFKA=in-process asks for it")
     try:
         started = RealKafka.start(version, brokers, progress=_progress(config), secure=secure)
     except (MissingExtraError, UnsupportedError) as error:
-        pytest.skip(str(error))
+        if secure or os.environ.get("KGROUP_REQUIRE_REAL"):
+            pytest.skip(str(error))
+        return _stand_in(config, version, brokers, str(error))
     reason = _unfit(started, version, brokers)
     if reason:
         started.close()
         pytest.skip(reason)
     return started
+
+
+def _stand_in(config: pytest.Config, version: str, brokers: int, reason: str) -> "RealKafka":
+    from kgroup.testing.kafka.in_process import stand_in  # noqa: PLC0415
+
+    config.stash[_STOOD_IN] = reason
+    return stand_in(version, brokers)
 
 
 def _unfit(kafka: "RealKafka", version: str, brokers: int) -> str | None:
