@@ -27,115 +27,6 @@ def two(club: Club, **habits: object) -> tuple[Person, Person]:
     return a, b
 
 
-# -- pending ids -----------------------------------------------------------------------------------
-
-
-@BOTH
-def test_an_id_that_was_handed_out_holds_up_a_round_of_a_group_with_members(
-    kind: CoordinatorKind,
-) -> None:
-    club = Club(kind)
-    a = club.member("A", rebalance=5.0)
-    a.enter()
-    a.sync()
-    late = club.member("B", session=2.0)
-    late.member_id = late.join_once().now.member_id
-    again = a.join()
-    club.raw.run(1.9)
-    assert again.parked
-    club.raw.run(0.1)
-    assert again.answered_at == 2.0
-
-
-@BOTH
-def test_an_id_that_was_handed_out_holds_a_round_up_no_longer_than_its_timeout(
-    kind: CoordinatorKind,
-) -> None:
-    club = Club(kind)
-    a = club.member("A", rebalance=2.0)
-    a.enter()
-    a.sync()
-    late = club.member("B", session=5.0, rebalance=2.0)
-    late.member_id = late.join_once().now.member_id
-    again = a.join()
-    club.raw.run(2.0)
-    assert again.answered_at == 2.0
-    a.adopt(again)
-    a.sync()
-    late.join()
-    assert club.phase is Phase.PREPARING
-
-
-def test_a_pending_id_of_a_member_that_left_begins_a_round_under_the_new_rules_only() -> None:
-    for kind, phase in ((NEW, Phase.PREPARING), (OLD, Phase.STABLE)):
-        club = Club(kind)
-        a = club.member("A")
-        a.enter()
-        a.sync()
-        other = club.member("B")
-        other.member_id = other.join_once().now.member_id
-        assert other.leave() == ErrorCode.NONE
-        assert club.phase is phase
-
-
-@BOTH
-def test_a_pending_id_that_claims_an_instance_is_an_unknown_server_error(
-    kind: CoordinatorKind,
-) -> None:
-    club = Club(kind)
-    person = club.member("A")
-    person.member_id = person.join_once().now.member_id
-    person.instance = "i"
-    answer = person.join_once().now
-    assert (answer.error_code, answer.member_id) == (ErrorCode.UNKNOWN_SERVER_ERROR, "")
-
-
-@BOTH
-def test_who_is_turned_away_for_size_loses_the_id_that_was_handed_out(
-    kind: CoordinatorKind,
-) -> None:
-    club = Club(kind, max_group_size=1)
-    late = club.member("B")
-    late.member_id = late.join_once().now.member_id
-    a = club.member("A")
-    a.enter()
-    a.sync()
-    assert late.join_once().now.error_code == ErrorCode.GROUP_MAX_SIZE_REACHED
-    a.leave()
-    assert late.join_once().now.error_code == ErrorCode.UNKNOWN_MEMBER_ID
-
-
-def test_a_group_whose_members_have_all_left_a_round_takes_who_has_an_id() -> None:
-    club = Club()
-    a = club.member("A")
-    a.enter()
-    a.sync()
-    late = club.member("B")
-    late.member_id = late.join_once().now.member_id
-    a.leave()
-    assert club.phase is Phase.PREPARING
-    assert late.enter().generation_id == 2
-
-
-def test_a_session_that_ends_cuts_the_initial_delay_short_under_the_new_rules_only() -> None:
-    for kind, answered_at in ((NEW, 2.0), (OLD, 3.0)):
-        club = Club(kind, initial_rebalance_delay=3.0)
-        late = club.member("B", session=2.0)
-        late.join_once()
-        join = club.member("A").join()
-        club.raw.run(4.0)
-        assert join.answered_at == answered_at
-
-
-@BOTH
-def test_an_unknown_member_makes_no_group(kind: CoordinatorKind) -> None:
-    club = Club(kind)
-    stranger = club.member("A")
-    stranger.member_id = "nobody"
-    assert stranger.join_once().now.error_code == ErrorCode.UNKNOWN_MEMBER_ID
-    assert club.state == "Dead"
-
-
 # -- rounds ----------------------------------------------------------------------------------------
 
 
@@ -155,6 +46,21 @@ def test_the_old_rules_extend_the_initial_delay_of_brand_new_groups_only() -> No
         b = club.member("B").join()
         club.raw.run(5.0)
         assert a.answered_at == b.answered_at == answered_at
+
+
+@BOTH
+@pytest.mark.parametrize("leaves", [True, False], ids=["leaves", "expires"])
+def test_the_loss_of_the_last_missing_member_ends_the_round(
+    kind: CoordinatorKind, leaves: bool
+) -> None:
+    club = Club(kind)
+    a, b = two(club, session=3.0)
+    waiting = a.join()
+    club.raw.run(1.0)
+    if leaves:
+        b.leave()
+    club.raw.run(2.0)
+    assert waiting.answered_at == (1.0 if leaves else 3.0)
 
 
 @BOTH
@@ -181,6 +87,32 @@ def test_a_round_without_anybody_but_absent_static_members_goes_on(kind: Coordin
     club.raw.run(0.1)
     assert back.answered_at == 6.0
     assert [each.group_instance_id for each in back.now.members] == ["A", "B"]
+
+
+@BOTH
+def test_timeouts_of_the_last_round_count(kind: CoordinatorKind) -> None:
+    club = Club(kind)
+    a, b = two(club, rebalance=5.0, session=10.0)
+    a.session, a.rebalance = 3.0, 2.0
+    joins = a.join(), b.join()
+    a.adopt(joins[0])
+    b.adopt(joins[1])
+    a.sync()
+    b.sync()
+    club.raw.run(2.9)
+    assert len(club.group.members) == 2
+    club.raw.run(0.1)
+    assert [*club.group.members] == [b.member_id]
+
+
+@BOTH
+def test_a_rebalance_timeout_of_a_join_counts_at_once(kind: CoordinatorKind) -> None:
+    club = Club(kind)
+    a, _ = two(club, rebalance=5.0)
+    a.rebalance = 8.0
+    waiting = a.join()
+    club.raw.run(8.0)
+    assert waiting.answered_at == 8.0
 
 
 @BOTH
@@ -304,6 +236,16 @@ def test_of_members_that_leave_together_the_old_rules_let_each_count_at_once() -
 
 
 # -- moves -----------------------------------------------------------------------------------------
+
+
+@BOTH
+def test_a_coordinator_that_died_answers_nobody(kind: CoordinatorKind) -> None:
+    club = Club(kind)
+    a, _ = two(club)
+    parked = a.join()
+    club.move(None)
+    club.raw.run(60.0)
+    assert parked.parked
 
 
 @BOTH

@@ -11,7 +11,9 @@ _OLD: Final = CoordinatorKind.OLD
 _NEW: Final = CoordinatorKind.NEW
 
 _CUT: Final = (
-    "test_groups::test_a_session_that_ends_cuts_the_initial_delay_short_under_the_new_rules_only"
+    ""
+    ""
+    "test_groups_joining::test_a_session_that_ends_cuts_the_initial_delay_short_under_the_new_rules_only"
 )
 _TRIE: Final = (
     "test_java_hash::test_scalas_trie_lists_the_four_assignors_as_the_votes_of_3_9_1_went"
@@ -44,7 +46,7 @@ JOINS: Final = (
         "B4, R1",
         (
             "join_all_at_once",
-            "test_groups::test_an_id_that_was_handed_out_holds_up_a_round_of_a_group_with_members",
+            "test_groups_joining::test_a_pending_id_holds_up_a_round_of_a_group_with_members",
         ),
     ),
     Rule(
@@ -129,7 +131,7 @@ ROUNDS: Final = (
         "A round ends when every member waits in it and no id is pending; the leader stays, and "
         "only the leader is told the members, in the order of the broker's hash map.",
         "B6, R3",
-        ("two_join_barrier", "expiry_granularity", "generation_arithmetic"),
+        ("two_join_barrier", "generation_arithmetic"),
     ),
     Rule(
         "round.timeout",
@@ -142,7 +144,7 @@ ROUNDS: Final = (
         "round.loss",
         "When the last missing member leaves, or its session ends, the round ends at once.",
         "B7",
-        ("leave_versions", "parked_longer_than_session"),
+        ("test_groups::test_the_loss_of_the_last_missing_member_ends_the_round",),
     ),
     Rule(
         "round.new-leader",

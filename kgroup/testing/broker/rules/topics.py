@@ -20,6 +20,8 @@ _MADE_ANEW: Final = (
 _KILLED: Final = (
     ""
     ""
+    ""
+    ""
     "test_cluster_leaders::test_a_dead_coordinator_is_named_until_the_election_and_the_others_answer_16"
 )
 _ENOUGH: Final = (

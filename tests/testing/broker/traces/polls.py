@@ -34,6 +34,7 @@ _STATE: Final = re.compile(r"(offset_expiry-\w+): \('(\w+)', (-?\d+)\) at")
 _WATCHED_EVERY: Final = 0.5
 _SIGNAL: Final = re.compile(r"^(kill|term) to node")
 _SLACK: Final = 0.3
+_GRAIN: Final = 0.02
 _PERIOD: Final = 0.1
 _VERSION: Final = 4
 
@@ -83,7 +84,8 @@ def runs_of(note: Note) -> list[Run]:
 
 def polls_of(trace: Trace) -> list[Exchange]:
     """Rebuild the polling connections of a trace."""
-    polls = [*_told(trace), *_untold(trace), *_moving(trace), *_before(trace), *_states(trace)]
+    rebuilt = (_told, _untold, _moving, _before, _states, _expiries)
+    polls = [poll for rebuild in rebuilt for poll in rebuild(trace)]
     for number, poll in enumerate(polls, start=1):
         poll.line = -number  # nothing is parked that they could wait behind
     return polls
@@ -140,6 +142,23 @@ def _states(trace: Trace) -> Iterator[Exchange]:
                 fetch = OffsetFetchRequest(group_id=group_id, topics=(wanted,))
                 yield _exchange("watching", at, fetch, 7, frozenset({offset}))
                 at += _WATCHED_EVERY
+
+
+def _expiries(trace: Trace) -> Iterator[Exchange]:
+    """In `expiry_granularity`, each group was watched around the end of its member's session."""
+    if trace.scenario != "expiry_granularity":
+        return
+    sessions = {
+        each.request.group_id: each.request.session_timeout_ms / 1000
+        for each in trace.exchanges
+        if isinstance(each.request, JoinGroupRequest)
+    }
+    for each in trace.exchanges:
+        if isinstance(each.request, HeartbeatRequest):
+            end = each.at + sessions[each.request.group_id]
+            describe = DescribeGroupsRequest(groups=(each.request.group_id,))
+            for at, state in ((end - _GRAIN, "Stable"), (end + _GRAIN, "Empty")):
+                yield _exchange("watching", at, describe, 5, frozenset({state}))
 
 
 def _moving(trace: Trace) -> Iterator[Exchange]:
