@@ -1,7 +1,8 @@
 """The coordinators of transactions: ids, what belongs to a transaction, its end.
 
 Decides: which broker answers for a transactional id (16), which producer goes on with which epoch,
-what becomes of a transaction whose time is up. What a coordinator knows survives its broker.
+what becomes of a transaction whose time is up: it is aborted at once, while real brokers look
+every 10 s. What a coordinator knows survives its broker.
 Never: appends records of producers; `logs.producing` does, and asks here whether it may.
 
 KIP-98, 360 (ids that go on), 890 (verification, epochs that rise with each end, partitions that
@@ -12,7 +13,7 @@ from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import Final
 
-from kgroup.codes import ApiKey, ErrorCode
+from kgroup.codes import ErrorCode
 from kgroup.testing.broker.cluster.cluster import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, Cluster
 from kgroup.testing.broker.context import Context
 from kgroup.testing.broker.groups.coordinators import Coordinators
@@ -31,7 +32,6 @@ from kgroup.types import TopicPartition
 __all__ = ["TransactionCoordinators"]
 
 _MARKS_AGAIN_AFTER: Final = 0.1
-_RAISING_SINCE: Final = 5
 
 
 class TransactionCoordinators:
@@ -74,11 +74,6 @@ class TransactionCoordinators:
         """Return the partition of the offsets topic that stands for a group in a transaction."""
         count = self._context.settings.offsets_partitions
         return TopicPartition(OFFSETS_TOPIC, group_partition(group_id, count))
-
-    @property
-    def raises_epochs(self) -> bool:
-        """Whether the release ends transactions by the rules of KIP-890, version 2."""
-        return self._context.release.speaks(ApiKey.END_TXN, _RAISING_SINCE)
 
     # -- ids -------------------------------------------------------------------------------------
 
