@@ -11,7 +11,7 @@ import socket
 import struct
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
@@ -73,22 +73,29 @@ def _raw_batches(bootstrap: str, expected: int) -> Iterator[BatchView]:
     with socket.create_connection((host, int(port)), _PATIENCE) as connected:
         answer = connected.makefile("rb", buffering=_ROOM)
         while sum(positions.values()) < expected:
-            rows = tuple(
-                FetchPartition(partition=number, fetch_offset=at, partition_max_bytes=1 << 20)
-                for number, at in positions.items()
-            )
-            request = FetchRequest(
-                max_wait_ms=500, min_bytes=1, topics=(FetchTopic(topic=TOPIC, partitions=rows),)
-            )
-            connected.sendall(encode_request(request, _FETCH, 1, "raw"))
+            connected.sendall(encode_request(_fetch(positions), _FETCH, 1, "raw"))
             frame = answer.read(_SIZE.unpack(answer.read(_SIZE.size))[0])
-            _, found = decode_response(FetchRequest, _FETCH, frame)
-            for row in found.responses[0].partitions:
-                assert row.error_code == 0
-                for batch in iter_batches(row.records or b""):
-                    assert isinstance(batch, BatchView)
-                    yield batch
-                    positions[row.partition_index] = batch.next_offset
+            for number, batch in _batches_in(frame):
+                yield batch
+                positions[number] = batch.next_offset
+
+
+def _fetch(positions: Mapping[int, int]) -> FetchRequest:
+    rows = tuple(
+        FetchPartition(partition=number, fetch_offset=at, partition_max_bytes=1 << 20)
+        for number, at in positions.items()
+    )
+    topic = FetchTopic(topic=TOPIC, partitions=rows)
+    return FetchRequest(max_wait_ms=500, min_bytes=1, topics=(topic,))
+
+
+def _batches_in(frame: bytes) -> Iterator[tuple[int, BatchView]]:
+    _, found = decode_response(FetchRequest, _FETCH, frame)
+    for row in found.responses[0].partitions:
+        assert row.error_code == 0
+        for batch in iter_batches(row.records or b""):
+            assert isinstance(batch, BatchView)
+            yield row.partition_index, batch
 
 
 def aiokafka_getmany(bootstrap: str, expected: int) -> Seen:

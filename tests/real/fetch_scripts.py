@@ -4,9 +4,8 @@ Decides: the conversations; each leaves a transcript.
 Never: knows which of the two it talks to, or what is right.
 """
 
-import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias, TypeVar
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 from kgroup.codes import ErrorCode
 from kgroup.wire.messages import (
@@ -16,144 +15,24 @@ from kgroup.wire.messages import (
     DeleteRecordsRequest,
     DeleteRecordsTopic,
     EndTxnRequest,
-    FetchPartition,
     FetchRequest,
     FetchResponse,
-    FetchTopic,
     FindCoordinatorRequest,
-    ForgottenTopic,
     InitProducerIdRequest,
     InitProducerIdResponse,
-    PartitionProduceData,
-    ProduceRequest,
-    ReplicaState,
-    TopicProduceData,
 )
-from kgroup.wire.records import NewRecord, encode_batch
-from kgroup.wire.schema import Message, Request
-from kgroup.wire.vocabulary import ZERO_UUID
-from tests.real.fetch_worlds import Parked, Transcript, World
+from tests.real.fetch_talk import ALONE, IDS, NAMES, NEW, TRANSACTION, Rows, Talk
+from tests.real.fetch_worlds import Parked
 
 __all__ = ["SCRIPTS", "Script"]
 
-R = TypeVar("R", bound=Message)
-
-NAMES = 12
-IDS = 17
 T0, T1, U0 = ("t", 0), ("t", 1), ("u", 0)
-NEW, ALONE = (0, 0), (0, -1)
-# Now, because a broker that marks the end of a transaction a week after its records were written
-# begins another segment with the mark, and a fetch ends where a segment does.
-WRITTEN_AT = round(time.time() * 1000)
-
-Rows: TypeAlias = Mapping[tuple[str, int], int | Mapping[str, int]]
 _NOT_YET = (
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     ErrorCode.NOT_COORDINATOR,
     ErrorCode.CONCURRENT_TRANSACTIONS,
 )
-
-
-class Talk:
-    """Raw requests in few words, and what came of them.
-
-    Args:
-        world: who is asked.
-    """
-
-    def __init__(self, world: World) -> None:
-        self.world = world
-        self.seen = Transcript(world)
-
-    def create(self, name: str, partitions: int) -> None:
-        self.world.create(name, partitions)
-        self.seen.know(name)
-
-    def ask(self, request: Request[R], version: int) -> R:
-        return self.world.park(request, version).answer()
-
-    def append(self, *values: bytes, number: int = 0, **batch: Any) -> int:
-        """Append one batch to a partition of `t`; return how many bytes it takes."""
-        records = [NewRecord(None, value, timestamp=WRITTEN_AT) for value in values]
-        data = encode_batch(records, **batch)
-        rows = PartitionProduceData(index=number, records=data)
-        topic = TopicProduceData(name=self.world.real_name("t"), partition_data=(rows,))
-        name = "fetching" if batch.get("transactional") else None
-        request = ProduceRequest(
-            transactional_id=name, acks=-1, timeout_ms=5000, topic_data=(topic,)
-        )
-        answer = self.ask(request, 8)
-        assert answer.responses[0].partition_responses[0].error_code == 0
-        return len(data)
-
-    def request(
-        self,
-        rows: Rows,
-        *,
-        version: int,
-        session: tuple[int, int],
-        forgotten: Sequence[tuple[str, int]] = (),
-        ids: Mapping[str, bytes] | None = None,
-        replica: int = -1,
-        **fields: Any,
-    ) -> FetchRequest:
-        named = _Named(self.world, version > NAMES, ids or {})
-        return FetchRequest(
-            replica_id=replica if version < 15 else -1,
-            replica_state=ReplicaState(replica_id=replica if version >= 15 else -1),
-            max_wait_ms=fields.pop("max_wait_ms", 0),
-            min_bytes=fields.pop("min_bytes", 1),
-            session_id=session[0],
-            session_epoch=session[1],
-            topics=tuple(
-                FetchTopic(**named.of(topic), partitions=(_row(number, given),))
-                for (topic, number), given in rows.items()
-            ),
-            forgotten_topics_data=tuple(
-                ForgottenTopic(**named.of(topic), partitions=(number,))
-                for topic, number in forgotten
-            ),
-            **fields,
-        )
-
-    def park(
-        self, rows: Rows, *, version: int = IDS, session: tuple[int, int] = ALONE, **fields: Any
-    ) -> Parked[FetchResponse]:
-        request = self.request(rows, version=version, session=session, **fields)
-        return self.world.park(request, version)
-
-    def fetch(
-        self,
-        what: str,
-        rows: Rows,
-        *,
-        version: int = IDS,
-        session: tuple[int, int] = ALONE,
-        **fields: Any,
-    ) -> FetchResponse:
-        answer = self.park(rows, version=version, session=session, **fields).answer()
-        self.seen.fetched(f"{what} v{version}", answer)
-        return answer
-
-
-class _Named:
-    """Names topics as a version wants it."""
-
-    def __init__(self, world: World, by_id: bool, ids: Mapping[str, bytes]) -> None:
-        self._world, self._by_id, self._ids = world, by_id, ids
-
-    def of(self, topic: str) -> dict[str, Any]:
-        if not self._by_id:
-            return {"topic": self._world.real_name(topic), "topic_id": ZERO_UUID}
-        return {"topic": "", "topic_id": self._ids.get(topic) or self._world.topic_id(topic)}
-
-
-def _row(number: int, given: int | Mapping[str, int]) -> FetchPartition:
-    fields: Mapping[str, Any] = {"fetch_offset": given} if isinstance(given, int) else given
-    return FetchPartition(
-        **{"partition": number, "fetch_offset": 0, "partition_max_bytes": 1 << 20, **fields}
-    )
 
 
 # -- one fetch -------------------------------------------------------------------------------------
@@ -396,9 +275,9 @@ def _producer(begun: InitProducerIdResponse) -> dict[str, int]:
 
 
 def _begin(talk: Talk) -> InitProducerIdResponse:
-    find = FindCoordinatorRequest(key_type=1, coordinator_keys=("fetching",))
+    find = FindCoordinatorRequest(key_type=1, coordinator_keys=(TRANSACTION,))
     talk.world.until(lambda: not talk.ask(find, 4).coordinators[0].error_code)
-    init = InitProducerIdRequest(transactional_id="fetching", transaction_timeout_ms=60_000)
+    init = InitProducerIdRequest(transactional_id=TRANSACTION, transaction_timeout_ms=60_000)
     answers: list[InitProducerIdResponse] = []
 
     def is_begun() -> bool:
@@ -413,7 +292,7 @@ def _begin(talk: Talk) -> InitProducerIdResponse:
 def _join(talk: Talk, begun: InitProducerIdResponse) -> None:
     topic = AddPartitionsToTxnTopic(name=talk.world.real_name("t"), partitions=(0,))
     request = AddPartitionsToTxnRequest(
-        v3_and_below_transactional_id="fetching",
+        v3_and_below_transactional_id=TRANSACTION,
         v3_and_below_producer_id=begun.producer_id,
         v3_and_below_producer_epoch=begun.producer_epoch,
         v3_and_below_topics=(topic,),
@@ -434,7 +313,7 @@ def _end(talk: Talk, begun: InitProducerIdResponse, *, committed: bool) -> None:
         return talk.ask(look, NAMES).responses[0].partitions[0].high_watermark
 
     before = end()
-    request = EndTxnRequest(transactional_id="fetching", committed=committed, **_producer(begun))
+    request = EndTxnRequest(transactional_id=TRANSACTION, committed=committed, **_producer(begun))
     assert talk.ask(request, 3).error_code == 0
     talk.world.until(lambda: end() > before)
 

@@ -9,7 +9,8 @@ from contextlib import ExitStack
 import pytest
 
 from kgroup.testing.kafka import RealKafka
-from tests.real.fetch_scripts import SCRIPTS, Script, Talk
+from tests.real.fetch_scripts import SCRIPTS, Script
+from tests.real.fetch_talk import Talk
 from tests.real.fetch_worlds import CoreWorld, RealWorld
 
 pytestmark = pytest.mark.real

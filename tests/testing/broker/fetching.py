@@ -4,6 +4,7 @@ Decides: nothing; rows left out are Kafka's defaults, and topics are named as th
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from kgroup.testing.broker.cluster.cluster import Partition
@@ -78,35 +79,38 @@ class Asker:
         **fields: Any,
     ) -> Call[FetchResponse]:
         """Ask once; without `max_wait_ms` the answer is there at once."""
-        by_id = version > BY_NAME
-        known = ids or self._ids
-        wait = fields.pop("max_wait_ms", 0)
+        named = _Named(version > BY_NAME, ids or self._ids)
         request = FetchRequest(
             replica_id=replica if version < 15 else -1,
             replica_state=ReplicaState(replica_id=replica if version >= 15 else -1),
-            max_wait_ms=wait,
+            max_wait_ms=fields.pop("max_wait_ms", 0),
             min_bytes=fields.pop("min_bytes", 1),
             session_id=session[0],
             session_epoch=session[1],
             topics=tuple(
-                FetchTopic(
-                    topic="" if by_id else topic,
-                    topic_id=known[topic] if by_id else ZERO_UUID,
-                    partitions=(_row(number, fields_of),),
-                )
+                FetchTopic(**named.of(topic), partitions=(_row(number, fields_of),))
                 for (topic, number), fields_of in rows.items()
             ),
             forgotten_topics_data=tuple(
-                ForgottenTopic(
-                    topic="" if by_id else topic,
-                    topic_id=known[topic] if by_id else ZERO_UUID,
-                    partitions=(number,),
-                )
+                ForgottenTopic(**named.of(topic), partitions=(number,))
                 for topic, number in forgotten
             ),
             **fields,
         )
         return self.raw.ask(node, request, version=version, connection=connection)
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """Names topics as a version wants it."""
+
+    by_id: bool
+    ids: Mapping[str, bytes]
+
+    def of(self, topic: str) -> dict[str, Any]:
+        if self.by_id:
+            return {"topic": "", "topic_id": self.ids[topic]}
+        return {"topic": topic, "topic_id": ZERO_UUID}
 
 
 def _row(number: int, fields: int | Mapping[str, int]) -> FetchPartition:

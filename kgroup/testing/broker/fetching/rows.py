@@ -97,6 +97,15 @@ def told(
 def records_row(
     terms: Terms, log: Log, row: FetchPartition, max_bytes: int, *, whole: bool
 ) -> PartitionData:
+    """Make an answer with what is stored from the offset on, as far as may be read.
+
+    Args:
+        terms: of the fetch.
+        log: of the partition; the offset lies in it.
+        row: what is asked for.
+        max_bytes: a negative one is a broker's unknown error, as soon as there is a record.
+        whole: see `stored_bytes`.
+    """
     limit = terms.limit_in(log)
     offset = row.fetch_offset
     records: bytes | memoryview = b""
