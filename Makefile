@@ -18,14 +18,14 @@ ARGS ?=
 DEMO_READY := $(VENV)/.demo-ready
 DEV_READY := $(VENV)/.dev-ready
 
-.PHONY: help venv demo test test-fast lint format docs lock clean
+.PHONY: help venv demo test test-fast differential lint format docs lock clean
 
 help: ## say what there is
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 venv: $(DEV_READY) ## build .venv from the lock, once
 
-demo: $(DEMO_READY) ## run a group of consumers on a real Kafka and audit it; ARGS="--seconds 30"
+demo: $(DEMO_READY) ## run a group of consumers on a Kafka and audit it; ARGS="--seconds 30"
 	@$(BIN)/python -m kgroup.cli demo $(ARGS)
 
 test: $(DEV_READY) ## run all tests, on real brokers too; ARGS="-k name"
@@ -33,6 +33,9 @@ test: $(DEV_READY) ## run all tests, on real brokers too; ARGS="-k name"
 
 test-fast: $(DEV_READY) ## run what needs no broker and no patience (under a minute); house rules are in lint
 	@$(BIN)/python -m pytest -n 2 --ignore tests/house -m "not real and not docker and not slow" $(ARGS)
+
+differential: $(DEV_READY) ## compare the in-process broker with real ones; ARGS="--scripts 1000 --version 4.3.1 --seed 1"
+	@$(BIN)/python -m tests.testing.differential $(ARGS)
 
 lint: $(DEV_READY) ## check format, rules, types, imports, sizes and the documented API
 	@$(BIN)/ruff format --check .

@@ -1,6 +1,7 @@
 """The demo from its first word to its exit code.
 
-Decides: what a person is told before and after the run, and which logs are kept.
+Decides: which Kafka the run takes, what a person is told before and after it, and which logs are
+kept.
 Never: leaves anything running, or calls a run good that its logs do not prove good.
 """
 
@@ -15,16 +16,23 @@ import anyio
 from rich.console import Console
 
 from kgroup.audit import Verdict, render_verdict
+from kgroup.demo import WhichKafka
 from kgroup.demo.judging import exit_code, judge_run
 from kgroup.demo.runner import Bounds, Setting, perform
 from kgroup.demo.scenario import Scenario, plan_scenario
 from kgroup.demo.view import LineScreen, LiveScreen, Screen
+from kgroup.errors import UnsupportedError
 from kgroup.testing.kafka import RealKafka
+from kgroup.testing.kafka.in_process import stand_in
 
 __all__ = ["run_demo"]
 
+_STANDS_IN = (
+    "The in-process broker takes its place: Kafka's bytes and group rules, in this process."
+)
 
-def run_demo(*, seconds: float, members: int, tty: bool) -> int:
+
+def run_demo(*, seconds: float, members: int, tty: bool, kafka: WhichKafka) -> int:
     """Run the demo and return its exit code, as `kgroup.demo.run` says."""
     console = Console()
     say = partial(console.print, markup=False, highlight=False, soft_wrap=True)
@@ -33,9 +41,9 @@ def run_demo(*, seconds: float, members: int, tty: bool) -> int:
     scenario = plan_scenario(seconds, members)
     verdict: Verdict | None = None
     try:
-        with RealKafka.start(progress=say) as kafka:
-            setting = _setting(kafka, folder)
-            say(f"Kafka: {kafka.describe()}; topic and group {setting.topic}")
+        with _started(kafka, say) as ground:
+            setting = _setting(ground, folder)
+            say(f"Kafka: {ground.describe()}; topic and group {setting.topic}")
             screen: Screen = LiveScreen(console) if live else LineScreen(console)
             with screen:
                 bounds = _play(setting, scenario, screen)
@@ -44,6 +52,18 @@ def run_demo(*, seconds: float, members: int, tty: bool) -> int:
         return exit_code(verdict)
     finally:
         _put_away(folder, verdict, say)
+
+
+def _started(which: WhichKafka, say: Callable[[str], None]) -> RealKafka:
+    if which is WhichKafka.IN_PROCESS:
+        return stand_in()
+    try:
+        return RealKafka.start(progress=say)
+    except UnsupportedError as error:
+        if which is WhichKafka.REAL:
+            raise
+        say(f"{error}\n{_STANDS_IN}")
+        return stand_in()
 
 
 def _setting(kafka: RealKafka, folder: Path) -> Setting:

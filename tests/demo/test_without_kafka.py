@@ -1,0 +1,36 @@
+"""The demo on a machine that has Python and nothing else."""
+
+from pathlib import Path
+
+import pytest
+
+from kgroup.cli import main
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def only_python(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Hide every way to a real Kafka that this machine may have."""
+    for name in ("KGROUP_BOOTSTRAP", "JAVA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:9")  # nobody listens there
+
+
+def test_the_demo_runs_on_the_in_process_broker_says_so_and_is_clean(
+    only_python: None, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["demo", "--seconds", "10", "--members", "2", "--no-tty"]) == 0
+    told = capfd.readouterr().out
+    assert "no real Kafka can be had here" in told
+    assert "KGROUP_BOOTSTRAP=host:port" in told
+    assert "Kafka: in-process broker in place of Kafka 4.3.1" in told
+    assert "CLEAN: " in told.splitlines()[-1]
+
+
+def test_a_demo_that_is_to_be_on_a_real_kafka_says_how_to_have_one(
+    only_python: None, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["demo", "--kafka", "real", "--no-tty"]) == 1
+    assert "no real Kafka can be had here" in capfd.readouterr().err
