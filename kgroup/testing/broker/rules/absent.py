@@ -39,6 +39,10 @@ ABSENT: Final = (
         "replicas share one log; the high watermark is held back by hand, and what a log loses in "
         "an unclean election is said with `truncate`",
     ),
+    Absence(
+        "Segments",
+        "a log is one piece; a real fetch ends where a segment does, so it may tell less at once",
+    ),
     Absence("A disk", "everything is in memory and gone with the object"),
     Absence("KRaft and the controller's APIs", "elections are exact instants, not votes"),
     Absence("Message formats before version 2", "Produce takes batches of version 2 only"),
