@@ -45,6 +45,7 @@ def test_an_id_that_no_topic_has_is_an_unknown_topic_id() -> None:
     row = one(asker.fetch({T0: 0}, ids={"t": b"\1" * 16}))
     assert (row.error_code, row.high_watermark) == (ErrorCode.UNKNOWN_TOPIC_ID, -1)
     assert (row.log_start_offset, row.last_stable_offset, row.records) == (-1, -1, b"")
+    assert row.aborted_transactions == ()  # where reading fails it is None
 
 
 def test_neighbours_of_one_topic_are_told_together_and_others_apart() -> None:
@@ -283,7 +284,7 @@ def test_a_fetcher_whose_log_parts_is_told_where(
     assert not (parting and row.records)
 
 
-@pytest.mark.parametrize(("epoch", "offset"), [(3, 1), (0, -1)])
+@pytest.mark.parametrize(("epoch", "offset"), [(3, 1), (0, -1), (1, -1)])
 def test_an_epoch_from_the_future_or_an_offset_that_is_gone_is_out_of_range(
     epoch: int, offset: int
 ) -> None:

@@ -73,6 +73,15 @@ def test_an_error_is_told_each_time_and_so_is_its_end() -> None:
     assert told(asker.fetch({}, session=(session, 4))) == []
 
 
+def test_a_parting_of_logs_is_told_each_time() -> None:
+    asker = Asker()
+    asker.append(b"a")
+    row = {"fetch_offset": 9, "last_fetched_epoch": 0}
+    session = begin(asker, {T0: row})
+    for epoch in (1, 2):
+        assert told(asker.fetch({}, session=(session, epoch))) == [(0, 0)]
+
+
 def test_partitions_are_added_and_forgotten() -> None:
     asker = Asker()
     session = begin(asker, {T0: 0})
@@ -231,6 +240,16 @@ def test_a_topic_made_anew_under_a_session_is_inconsistent() -> None:
     ]
     asker.cluster.create_topic("t", 1)
     assert told(asker.fetch({}, session=(session, 2))) == [(0, ErrorCode.INCONSISTENT_TOPIC_ID)]
+
+
+def test_a_session_remembers_how_an_id_was_called() -> None:
+    asker = Asker()
+    session = begin(asker, {T0: 0})
+    asker.cluster.delete_topic("t")
+    gone = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert told(asker.fetch({T0: 1}, session=(session, 1))) == [(0, gone)]
+    unknown = ErrorCode.UNKNOWN_TOPIC_ID
+    assert told(asker.fetch({T0: 0}, session=(0, -1))) == [(0, unknown)]
 
 
 def test_a_topic_made_anew_is_read_on_under_its_name() -> None:

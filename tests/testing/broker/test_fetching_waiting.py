@@ -36,6 +36,7 @@ def test_a_fetch_is_answered_at_once_when_it_has_its_bytes_or_wants_none() -> No
     assert not asker.fetch({T0: 0}, max_wait_ms=500, min_bytes=size).parked
     assert not asker.fetch({T0: 1}, max_wait_ms=500, min_bytes=0).parked
     assert not asker.fetch({T0: 1}, max_wait_ms=0, min_bytes=1).parked
+    assert not asker.fetch({T0: 0}, max_wait_ms=500, min_bytes=9999, max_bytes=size).parked
 
 
 def test_appended_records_end_the_waiting_as_soon_as_there_are_enough() -> None:
@@ -163,6 +164,17 @@ def test_a_parting_of_logs_ends_the_waiting() -> None:
     asker.partition().log.truncate(1)
     asker.raw.run(0)
     assert one(call).diverging_epoch.end_offset == 1
+
+
+def test_an_epoch_that_proves_empty_ends_the_waiting_of_who_read_in_it() -> None:
+    asker = Asker(nodes=2)
+    asker.append(b"a")
+    asker.cluster.elect(TopicPartition(*T0), 2)
+    call = waiting(asker, {T0: {"fetch_offset": 1, "last_fetched_epoch": 1}})
+    asker.cluster.elect(TopicPartition(*T0), 1)
+    asker.raw.run(0)
+    told = one(call).diverging_epoch
+    assert (told.epoch, told.end_offset) == (0, 1)
 
 
 # -- connections and brokers -----------------------------------------------------------------------

@@ -186,7 +186,6 @@ class Fetches:
         return tuple(
             FetchNodeEndpoint(node_id=one.node_id, host=one.host, port=one.port, rack=one.rack)
             for one in nodes
-            if not one.fenced
         )
 
 
