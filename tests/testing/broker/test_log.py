@@ -194,6 +194,16 @@ def test_an_epoch_without_records_is_forgotten_when_the_next_begins() -> None:
     assert [log.end_of_epoch(epoch) for epoch in range(4)] == [(0, 1), (0, 1), (2, 2), None]
 
 
+def test_an_epoch_begins_where_the_log_does_when_its_first_records_are_gone() -> None:
+    log = new_log()
+    for epoch in (0, 1, 2):
+        append(log, b"a", b"b", epoch=epoch)
+
+    log.delete_before(3)
+
+    assert [log.end_of_epoch(epoch) for epoch in range(3)] == [(0, 3), (1, 4), (2, 6)]
+
+
 # -- how far one may read ------------------------------------------------------------------------
 
 

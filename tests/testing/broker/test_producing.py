@@ -137,8 +137,10 @@ def test_a_copied_cluster_answers_its_own_parked_writes() -> None:
     assert call.parked
 
 
-def end_of_log(producer: Producer, version: int = 6, timestamp: int = -1) -> tuple[int, int, int]:
-    asked = ListOffsetsPartition(partition_index=0, timestamp=timestamp)
+def end_of_log(
+    producer: Producer, version: int = 6, timestamp: int = -1, epoch: int = -1
+) -> tuple[int, int, int]:
+    asked = ListOffsetsPartition(partition_index=0, timestamp=timestamp, current_leader_epoch=epoch)
     request = ListOffsetsRequest(
         replica_id=-1, topics=(ListOffsetsTopic(name="t", partitions=(asked,)),)
     )
@@ -162,6 +164,16 @@ def test_a_new_leader_tells_no_end_before_the_high_watermark_has_reached_it(
     assert end_of_log(producer, version, -2) == (0, 0, 0)
     log.hold_back(None)
     assert end_of_log(producer, version) == (0, 1, 1)
+
+
+def test_a_broker_without_a_replica_is_no_leader_whatever_the_epoch() -> None:
+    producer = Producer(nodes=2)
+    follows = end_of_log(producer, epoch=7)
+    producer.cluster.delete_topic("t")
+    producer.cluster.create_topic("t", placement=[(1,)])
+
+    assert follows == (ErrorCode.UNKNOWN_LEADER_EPOCH, -1, -1)
+    assert end_of_log(producer, epoch=7) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, -1, -1)
 
 
 def test_epochs_end_where_the_next_leader_began() -> None:

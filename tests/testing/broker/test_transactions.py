@@ -11,6 +11,7 @@ from kgroup.codes import ErrorCode
 from kgroup.testing.broker.settings import BrokerSettings
 from kgroup.testing.broker.transactions.transaction import Identity, Phase
 from kgroup.types import TopicPartition
+from tests.testing.broker.logs import views
 from tests.testing.broker.producing import Producer, row
 
 
@@ -49,6 +50,22 @@ def test_a_partition_without_a_leader_gets_its_mark_when_it_has_one() -> None:
 
     assert producer.partition(1).log.aborted_between(0, 9) == [(had[0], 0, 1)]
     assert producer.add(had) == 0
+
+
+def test_a_dead_leader_that_nobody_has_noticed_gets_no_mark() -> None:
+    producer = Producer(nodes=2, settings=BrokerSettings(election_delay=3.0))
+    producer.cluster.elect(producer.partition().tp, 3 - producer.home)
+    had = producer.begin()
+    producer.send(had=had, node=3 - producer.home)
+    producer.cluster.kill(3 - producer.home)
+
+    producer.end(had, committed=True)
+    producer.raw.run(2.9)
+    assert producer.partition().log.last_stable_offset == 0
+    producer.raw.run(0.3)
+
+    (view,) = views(producer.partition().log.read(1, 999, upto=2))
+    assert (view.is_control, view.leader_epoch) == (True, producer.partition().epoch)
 
 
 def test_a_topic_that_was_deleted_holds_up_no_transaction() -> None:
@@ -113,6 +130,29 @@ def test_a_broker_that_does_not_coordinate_says_so() -> None:
 
     assert coordinators.refusal(3 - producer.home, "x") is ErrorCode.NOT_COORDINATOR
     assert coordinators.refusal(producer.home, "x") is ErrorCode.NONE
+
+
+def test_a_producer_that_another_has_replaced_does_not_go_on() -> None:
+    producer = Producer()
+    before = producer.begin()
+    now = producer.begin()
+
+    assert producer.init(had=before).error_code == ErrorCode.PRODUCER_FENCED
+    assert producer.init(had=now).producer_epoch == now[1] + 1
+
+
+def test_while_marks_are_written_only_the_ended_transaction_may_be_ended_again() -> None:
+    producer = Producer(settings=BrokerSettings(marker_delay=0.2))
+    had = producer.begin()
+    producer.send(had=had)
+    producer.end(had, committed=True, version=5)
+
+    following = (had[0], had[1] + 1)
+    assert producer.end(following, committed=True, version=5) == ErrorCode.PRODUCER_FENCED
+    again = producer.end(had, committed=True, version=5)
+    assert again == ErrorCode.CONCURRENT_TRANSACTIONS
+    other = producer.end(had, committed=False, version=5)
+    assert other == ErrorCode.INVALID_TXN_STATE
 
 
 def test_an_epoch_that_is_used_up_is_followed_by_another_id() -> None:
