@@ -2,6 +2,7 @@
 
 Decides: which runs count. One in which a step was late, or the broker took long over what the core
 answers at once, was disturbed by the machine: it is discarded, counted, and the script run again.
+What differs in the same way `PERSISTENT` times is no disturbance.
 Never: judges while scripts run: that would make them late.
 """
 
@@ -12,17 +13,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from kgroup.codes import ErrorCode
 from kgroup.errors import BrokerError
 from kgroup.testing.kafka import RealKafka, create_topic
 from kgroup.testing.kafka.ready import parse_bootstrap
-from tests.testing.differential.explained import explained_by
+from tests.testing.differential.explained import Verdict, judge
 from tests.testing.differential.generator import generate
-from tests.testing.differential.judging import Difference, first_difference, reached
+from tests.testing.differential.judging import Difference, reached
 from tests.testing.differential.replay import Played, play
 from tests.testing.differential.script import TOPICS, Script, Setting
-from tests.testing.differential.session import TOO_LATE, LateError, run_script
+from tests.testing.differential.session import LateError, run_script
 from tests.testing.differential.trace import Trace
 
 __all__ = [
@@ -37,6 +39,11 @@ __all__ = [
 
 ATTEMPTS = 5
 """How often a script is run before it is given up as one this machine cannot do in time."""
+
+PERSISTENT = 3
+
+AT_ONCE = 0.001
+"""Seconds; the core takes none, but the instants of a trace are rounded."""
 
 _SPREAD_MS = 500
 
@@ -69,18 +76,16 @@ class Tally:
     coverage: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     traces: list[Trace] = field(default_factory=list)
 
-    def take(self, played: Played, difference: Difference | None) -> None:
+    def take(self, played: Played, verdict: Verdict) -> None:
         """Count one run."""
         self.scripts += 1
         self.requests += len(played.trace.script.steps)
         self.coverage.update(reached(played))
-        rule = None if difference is None else explained_by(difference)
-        if difference is None:
+        self.explained.update({rule.name for rule in verdict.explained})
+        if verdict.difference is not None:
+            self.differences.append(verdict.difference)
+        elif not verdict.explained:
             self.traces.append(played.trace)
-        elif rule is not None:
-            self.explained[rule.name] += 1
-        else:
-            self.differences.append(difference)
 
 
 @contextmanager
@@ -139,6 +144,7 @@ def compare(
     """
     tally = Tally()
     left = list(scripts)
+    seen: Counter[tuple[Script, str]] = Counter()
     for attempt in range(ATTEMPTS):
         # What the machine was too slow for is tried again with less at a time.
         at_once = max(concurrency >> attempt, 8)
@@ -146,12 +152,16 @@ def compare(
         tally.late += len(left) - len(traces)
         done = set()
         for played in _play_all(traces):
-            difference = first_difference(played)
+            verdict = judge(played)
+            difference = verdict.difference
             if difference is not None and is_disturbed(played, difference):
-                tally.stalled += 1
-                continue
+                same = played.trace.script, difference.signature
+                seen[same] += 1
+                if seen[same] < PERSISTENT:
+                    tally.stalled += 1
+                    continue
             done.add(played.trace.script)
-            tally.take(played, difference)
+            tally.take(played, verdict)
         left = [script for script in left if script not in done]
         if not left:
             break
@@ -209,14 +219,18 @@ def _play_all(traces: Sequence[Trace]) -> Iterable[Played]:
 
 
 def is_disturbed(played: Played, difference: Difference) -> bool:
-    """Say whether the broker was slow before a difference, so that it proves nothing."""
+    """Say whether the broker was slow before a difference, so that it proves nothing.
+
+    What the core answers at once must have been answered before the next request was sent: in
+    which order the two were served is not known otherwise.
+    """
     if difference.what in {"late", "early"}:
         return True
     end = difference.turn.real.answered_at or difference.turn.real.sent_at
-    for turn in played.turns:
-        answered, core = turn.real.answered_at, turn.answered_at
-        if answered is None or core is None or turn.real.sent_at > end:
+    for turn, following in pairwise(played.turns):
+        answered, core, sent = turn.real.answered_at, turn.answered_at, turn.real.sent_at
+        if answered is None or core is None or sent > end:
             continue
-        if answered - core > TOO_LATE and turn is not difference.turn:
+        if core - sent < AT_ONCE and answered > following.real.sent_at:
             return True
     return False

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from kgroup.testing.broker.groups.group import Phase
 from kgroup.testing.broker.groups.member import Member
-from tests.testing.differential.planning import Part, draw_offers
+from tests.testing.differential.planning import REBALANCES, SESSIONS, Part, draw_offers
 from tests.testing.differential.script import (
     TOPICS,
     Ask,
@@ -98,7 +98,7 @@ def _weights(world: "World", part: Part) -> dict[Make, float]:
     parked = world.stage.busy(f"{part.actor}0")
     if group is None or (member is None and known not in group.pending):
         if parked:
-            return {_close: 0.05, _heartbeat: 0.1, **rest}
+            return {_close: 0.15, _heartbeat: 0.1, **rest}
         outside: dict[Make, float] = {
             _heartbeat: 0.15,
             _sync: 0.15,
@@ -111,11 +111,11 @@ def _weights(world: "World", part: Part) -> dict[Make, float]:
         return {_enter: 6.0, _heartbeat: 0.2, _leave: 0.25, _commit: 0.15, _join: 0.2, **rest}
     if parked:
         odd: dict[Make, float] = {
-            _close: 0.12,
+            _close: 0.35,
             _leave: 0.2,
-            _rejoin: 0.2,
-            _restart: 0.2,
-            _twin: 0.1,
+            _rejoin: 0.35,
+            _restart: 0.3,
+            _twin: 0.15,
             _sync: 0.2,
         }
         return {_heartbeat: 0.6, _commit: 0.4, **odd, **rest}
@@ -212,7 +212,7 @@ def _rejoin(dice: Random, world: "World", part: Part) -> Join:
     """Join again with the same subscription."""
     joining = _joining(part, _names(dice, world, part))
     if dice.random() < 0.1:
-        part.session, part.rebalance = dice.randint(20, 32) / 20, dice.randint(16, 30) / 20
+        part.session, part.rebalance = dice.choice(SESSIONS), dice.choice(REBALANCES)
         joining = _joining(part, joining.member)
     named = _instance(dice, world, part, joining.version, _STATIC_JOIN)
     return replace(joining, instance=named)

@@ -1,10 +1,12 @@
 """A seed becomes a script.
 
 Decides: when each step is. The core runs beside, so that the deadlines are known: a step is at
-least `MARGIN` away from any instant at which the group changes by itself, on either side.
+least `MARGIN` away from any instant at which the group changes by itself, on either side, and no
+two such instants are so close that a real broker may have them in another order.
 Never: depends on anything but its seed and the core: hash order is that of made-up ids.
 """
 
+import math
 from dataclasses import dataclass, field
 from random import Random
 
@@ -20,6 +22,11 @@ MARGIN = 0.2
 PAST = 0.3
 """How long after an edge a step is that would have been too near."""
 
+APART = 0.06
+"""Least time between two timers of a group that run out; real ones are late by some milliseconds,
+each by others."""
+
+_DRAWS = 50
 _LONGEST = 12.0
 _TAIL = 4.0
 _TRIES = 50
@@ -40,6 +47,7 @@ class World:
         steps: so far.
         sent: what each step became; None for a connection that was closed.
         edge: the last instant at which the group changed by itself.
+        apart: seconds between the two timers that ran out closest to each other.
     """
 
     plan: Plan
@@ -48,11 +56,13 @@ class World:
     steps: list[Step] = field(default_factory=list)
     sent: list[tuple[str, Pending]] = field(default_factory=list)
     edge: float = -MARGIN
+    apart: float = math.inf
 
     def advance(self, instant: float) -> None:
         """Let time pass, and the actors read what came."""
         while (edges := self.stage.edges()) and edges[0] <= instant:
             self.edge = max(edges[0], self.stage.now)
+            self.apart = min(self.apart, edges[1] - edges[0] if edges[1:] else math.inf)
             self.stage.until(self.edge)
         self.stage.until(instant)
         self._read()
@@ -117,7 +127,17 @@ def generate(seed: int, setting: Setting, version: str) -> Script:
         setting: of the broker it is for.
         version: of Kafka whose rules the deadlines follow.
     """
-    dice = Random(f"{seed}/{setting}/{version}")
+    for number in range(_DRAWS):
+        script, apart = _drawn(
+            Random(f"{seed}/{number}/{setting}/{version}"), seed, setting, version
+        )
+        if apart >= APART and script.steps:
+            break
+    return script
+
+
+def _drawn(dice: Random, seed: int, setting: Setting, version: str) -> tuple[Script, float]:
+    """Return a script, and how far apart the timers are that run out in it."""
     plan = draw_plan(dice)
     world = World(plan, Stage(version, setting, f"script-{seed}"), Cast(f"script-{seed}"))
     try:
@@ -131,7 +151,7 @@ def generate(seed: int, setting: Setting, version: str) -> Script:
     except NoPlaceError:
         # The last step brought it about; the script is sound up to there.
         end = world.steps.pop().at
-    return Script(seed, setting, tuple(world.steps), round(end, 4))
+    return Script(seed, setting, tuple(world.steps), round(end, 4)), world.apart
 
 
 def _gap(dice: Random, world: World) -> float:
@@ -153,7 +173,10 @@ def _end(dice: Random, world: World) -> float:
 
 
 def margin_of(script: Script, version: str) -> float:
-    """Return how near a step of any script comes to an edge, seconds; at most `MARGIN` counts."""
+    """Return how near a step of any script comes to an edge, seconds; at most `MARGIN` counts.
+
+    0 when two edges are too near to each other.
+    """
     world = World(Plan([], 0, 0.0, 0.0, 0.0), Stage(version, script.setting, "g"), Cast("g"))
     least = MARGIN
     for step in script.steps:
@@ -164,4 +187,5 @@ def margin_of(script: Script, version: str) -> float:
         world.act(part, step.connection, step.ask)
     world.advance(script.until)
     ahead = world.stage.edges()
-    return min(least, script.until - world.edge, ahead[0] - script.until if ahead else MARGIN)
+    least = min(least, script.until - world.edge, ahead[0] - script.until if ahead else MARGIN)
+    return least if world.apart >= APART else 0.0

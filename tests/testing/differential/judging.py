@@ -4,7 +4,7 @@ Decides: that everything a client can read counts: every field of every answer, 
 members included (both sides have the same ids, so hash order is the same too), whether there is an
 answer, and when it comes. Left out are throttling, and the order of topics and partitions in
 answers about offsets, which no client reads anything from.
-A trace is judged up to its first difference: what comes after follows from it.
+What comes after a difference mostly follows from it; `explained` says where judging ends.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from kgroup.wire.messages import (
 from kgroup.wire.schema import Message
 from tests.testing.differential.replay import Played, Turn
 
-__all__ = ["LATE", "Difference", "first_difference", "outcome", "reached"]
+__all__ = ["LATE", "Difference", "differences", "outcome", "reached"]
 
 LATE = 0.15
 """Seconds by which the instants of an answer may differ: the machine has other work."""
@@ -60,10 +60,10 @@ class Difference:
         return f"{request} in {self.turn.phase}: {self.what} {names} ({real}, core {core})"
 
 
-def first_difference(played: Played) -> Difference | None:
-    """Return the earliest difference, None when there is none."""
+def differences(played: Played) -> list[Difference]:
+    """Return all differences in order of time; most of them follow from the first."""
     found = [each for n in range(len(played.turns)) if (each := _judge(played, n)) is not None]
-    return min(found, key=_instant, default=None)
+    return sorted(found, key=_instant)
 
 
 def _instant(difference: Difference) -> float:

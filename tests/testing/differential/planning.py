@@ -8,10 +8,13 @@ from random import Random
 
 from tests.testing.differential.script import TOPICS, Offer, Setting
 
-__all__ = ["SETTINGS", "Part", "Plan", "draw_plan"]
+__all__ = ["REBALANCES", "SESSIONS", "SETTINGS", "Part", "Plan", "draw_plan"]
 
 SETTINGS = (Setting(), Setting(0.3, 3))
 """No delay and no limit; or an initial delay of 300 ms and at most three members."""
+
+SESSIONS = tuple(1.0 + step / 20 for step in range(13))
+REBALANCES = tuple(0.825 + step / 20 for step in range(14))
 
 _NAMES = ("range", "roundrobin", "sticky", "cooperative-sticky")
 _LISTS: tuple[tuple[str, ...], ...] = (
@@ -90,7 +93,9 @@ def draw_plan(dice: Random) -> Plan:
     count = dice.choices((1, 2, 3, 4, 5), (1, 4, 4, 2, 1))[0]
     statics = dice.choice((0.0, 0.0, 0.5, 1.0))
     names = dice.choice(_LISTS)
-    for actor in "ABCDE"[:count]:
+    # No two time-outs are equal: what two timers do at one instant, nobody can foretell.
+    sessions, rebalances = dice.sample(SESSIONS, count), dice.sample(REBALANCES, count)
+    for actor, session, rebalance in zip("ABCDE", sessions, rebalances, strict=False):
         is_static = dice.random() < statics
         if dice.random() < 0.1:
             names = dice.choice(_LISTS)
@@ -99,8 +104,8 @@ def draw_plan(dice: Random) -> Plan:
                 actor=actor,
                 instance=f"i{actor}" if is_static else None,
                 version=dice.randint(5, 9) if is_static else dice.choice((2, 3, 4, 5, 6, 7, 8, 9)),
-                session=dice.randint(20, 32) / 20,
-                rebalance=dice.randint(16, 30) / 20,
+                session=session,
+                rebalance=rebalance,
                 offers=draw_offers(dice, plan, names),
             )
         )

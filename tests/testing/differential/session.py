@@ -31,7 +31,7 @@ TOO_LATE = 0.1
 """Seconds; a script of which a step is later than that says nothing about the core."""
 
 _PROMPT = 0.025
-_SETTLED = 0.012
+_SETTLED = 0.02
 """Seconds between an answer and the observer's look: the new coordinator shows administrators what
 is in its log, which takes it 5 ms (group.coordinator.append.linger.ms)."""
 
