@@ -1,33 +1,41 @@
-"""What random scripts found: each is a difference between real brokers and the core, now closed."""
+"""What random scripts found (`tests/testing/differential`): where the core was not as real ones."""
 
-from kgroup.wire.messages import (
-    JoinGroupRequest,
-    JoinGroupRequestProtocol,
-    SyncGroupRequest,
-)
-from tests.testing.broker.driver import Call, Raw, asking
+import pytest
 
-OFFER = JoinGroupRequestProtocol(name="range", metadata=b"\0\1\0\0\0\0\xff\xff\xff\xff\0\0\0\0")
-
-
-def join(raw: Raw, client: str, member_id: str = "", *, version: int = 9, **fields) -> Call:
-    """Ask to join group g: S = 10 s, R = 5 s unless told otherwise."""
-    usual = {
-        "session_timeout_ms": 10_000,
-        "rebalance_timeout_ms": 5_000,
-        "protocol_type": "consumer",
-        "protocols": (OFFER,),
-    }
-    request = JoinGroupRequest(group_id="g", member_id=member_id, **{**usual, **fields})
-    return raw.ask(1, request, version=version, client=client)
+from kgroup.codes import ErrorCode
+from kgroup.testing.broker.groups.group import Phase
+from tests.testing.broker.members import NEW, OLD, Club, Person
 
 
 def test_time_goes_on_for_a_static_member_whose_rebalance_timeout_is_zero() -> None:
-    raw = asking()
-    member = join(raw, "A", group_instance_id="i", rebalance_timeout_ms=0)
-    raw.run(0.0)
-    member_id = member.now.member_id
-    raw.ask(1, SyncGroupRequest(group_id="g", generation_id=1, member_id=member_id, assignments=()))
-    join(raw, "B", group_instance_id="j", rebalance_timeout_ms=0)
-    raw.run(0.5)
-    assert raw.now == 0.5
+    club = Club()
+    a, b = club.member("A"), club.member("B", instance="i")
+    club.gather(a, b)
+    b.rebalance = 0.0
+    b.join()
+    a.leave()
+    club.raw.run(0.5)
+    assert (club.phase, club.raw.now) == (Phase.PREPARING, 0.5)
+
+
+def parked_twice(club: Club) -> Person:
+    """A static member joins a group that nobody ends the round of, and comes back meanwhile."""
+    a = club.member("A", rebalance=3.0)
+    club.gather(a)
+    first = club.member("B", instance="i", session=1.0)
+    fenced = first.join()
+    again = club.member("B", instance="i", session=1.0)
+    again.join()
+    assert fenced.now.error_code == ErrorCode.FENCED_INSTANCE_ID
+    return again
+
+
+@pytest.mark.parametrize(("kind", "stays"), [(OLD, False), (NEW, True)])
+def test_a_static_newcomer_that_came_back_outlives_its_session_under_the_new_rules(
+    kind, stays
+) -> None:
+    club = Club(kind)
+    parked_twice(club)
+    club.raw.run(1.5)
+    assert club.phase is Phase.PREPARING
+    assert (club.group.static_member("i") is not None) is stays
