@@ -1,7 +1,9 @@
 """Rules of this repository's own test run: no unproved green, and skips that are counted.
 
 With KGROUP_REQUIRE_REAL set (continuous integration does), a test marked `real` that would be
-skipped fails. Tests marked `docker` are skipped, and counted, where no container engine runs.
+skipped fails. Without it an in-process broker may stand in for a real one; a test marked
+`no_stand_in` is skipped then. Tests marked `docker` are skipped, and counted, where no container
+engine runs.
 """
 
 import os
@@ -25,6 +27,14 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
         if not engine_runs():
             pytest.skip("docker: no container engine runs here")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> None:
+    marker = item.get_closest_marker("no_stand_in")
+    brokers = getattr(item, "funcargs", {}).values()
+    if marker and any(getattr(value, "kind", None) == "in-process" for value in brokers):
+        pytest.skip(f"in-process broker: {marker.args[0]}")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -66,6 +66,7 @@ def write(kafka: RealKafka, topic: str, values: Sequence[bytes]) -> None:
     assert producer.flush(PATIENCE) == 0
 
 
+@pytest.mark.no_stand_in("its elections are never unclean")
 async def test_reading_goes_on_where_logs_part_after_an_unclean_election(
     kafka_cluster: RealKafka,
 ) -> None:

@@ -13,7 +13,7 @@ from tests.real.fetch_scripts import SCRIPTS, Script
 from tests.real.fetch_talk import Talk
 from tests.real.fetch_worlds import CoreWorld, RealWorld
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.no_stand_in("it is compared with a real one")]
 
 
 @pytest.mark.parametrize("kafka", ["4.3.1", "3.9.1"], indirect=True)

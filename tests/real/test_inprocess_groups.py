@@ -1,116 +1,238 @@
-"""Which of two assignors with equally many votes a group uses: in the process as on real brokers.
+"""Rules of groups that were read in Kafka's sources: in the process as on real brokers.
 
-The names are made up so that other orders than the one of the coordinator's hash map would choose
-otherwise: alphabetical, Java's buckets, and Scala's trie differ in them.
+Recorded conversations hold most rules; these hold what none of them shows.
 """
 
-from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
 
 import pytest
 
 from kgroup.codes import ErrorCode
-from kgroup.testing.broker.groups.group import Group
-from kgroup.testing.broker.groups.member import Member
 from kgroup.testing.broker.java_hash import bucket_order, trie_order
 from kgroup.testing.broker.release import CoordinatorKind
 from kgroup.testing.kafka import RealKafka
-from kgroup.testing.kafka.probe import Probe
-from kgroup.testing.kafka.ready import parse_bootstrap
 from kgroup.wire.messages import (
-    FindCoordinatorRequest,
     HeartbeatRequest,
     JoinGroupRequest,
     JoinGroupRequestProtocol,
-    JoinGroupResponse,
+    LeaveGroupRequest,
+    MemberIdentity,
+    SyncGroupRequest,
 )
+from tests.real.group_sides import PATIENCE, InProcess, Reply, Side, real_side
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.no_stand_in("it is compared with a real one")]
+
+RELEASES = pytest.mark.parametrize(
+    ("kafka", "kind"),
+    [("4.3.1", CoordinatorKind.NEW), ("3.9.1", CoordinatorKind.OLD)],
+    indirect=["kafka"],
+)
+TYPE = "rules"
+PARKED = "parked"
+GROUPS = count()
 
 TIES = (
     ("alpha", "beta"),
     ("gamma", "delta"),
     ("mine", "yours"),
     ("fair", "quick"),
-    ("a", "q"),
+    ("near", "far"),
     ("one", "two"),
     ("by-rack", "by-lag"),
     ("blue", "green"),
 )
+"""Names for which the first and the last bucket of Java and Scala's trie do not all agree.
+
+No two share a bucket: of such, Java takes the one that the first member in hash order votes for.
+"""
 
 
-def request(group_id: str, offers: Sequence[str], member_id: str = "") -> JoinGroupRequest:
-    rows = tuple(JoinGroupRequestProtocol(name=each, metadata=b"") for each in offers)
-    return JoinGroupRequest(
-        group_id=group_id,
-        session_timeout_ms=20_000,
-        rebalance_timeout_ms=20_000,
-        member_id=member_id,
-        protocol_type="votes",
-        protocols=rows,
-    )
+@dataclass(slots=True)
+class Speaker:
+    """A member, on a connection of its own."""
 
+    side: Side
+    group_id: str
+    name: str
+    instance: str | None = None
+    offers: tuple[str, ...] = ("x",)
+    rebalance: float = 10.0
+    member_id: str = ""
+    generation: int = -1
+    protocol: str | None = None
 
-def joined(probe: Probe, group_id: str, offers: Sequence[str]) -> JoinGroupResponse:
-    """Join with the id that the broker asks for."""
-    member_id = probe.ask(request(group_id, offers)).member_id
-    return probe.ask(request(group_id, offers, member_id))
-
-
-def vote(first: Probe, second: Probe, tie: tuple[str, str]) -> str | None:
-    """Let two members of a group of their own vote for either; return what is chosen."""
-    group_id = "-".join(("votes", *tie))
-    lead = joined(first, group_id, tie)
-    assert lead.error_code == ErrorCode.NONE
-    with ThreadPoolExecutor(1) as pool:
-        other: Future[JoinGroupResponse] = pool.submit(joined, second, group_id, tie[::-1])
-        beat = HeartbeatRequest(
-            group_id=group_id, generation_id=lead.generation_id, member_id=lead.member_id
+    def join(self) -> Reply:
+        """Send JoinGroup."""
+        rows = tuple(JoinGroupRequestProtocol(name=each, metadata=b"") for each in self.offers)
+        request = JoinGroupRequest(
+            group_id=self.group_id,
+            session_timeout_ms=20_000,
+            rebalance_timeout_ms=int(self.rebalance * 1000),
+            member_id=self.member_id,
+            group_instance_id=self.instance,
+            protocol_type=TYPE,
+            protocols=rows,
         )
-        while first.ask(beat).error_code != ErrorCode.REBALANCE_IN_PROGRESS:
-            assert not other.done(), other.result()
-        again = first.ask(request(group_id, tie, lead.member_id))
-        assert other.result().protocol_name == again.protocol_name
-    return again.protocol_name
+        return self.side.ask(self.name, request)
 
+    def take_id(self) -> None:
+        """Take the id that the broker hands out."""
+        answer = self.join()(PATIENCE)
+        assert answer is not None
+        assert answer.error_code == ErrorCode.MEMBER_ID_REQUIRED
+        self.member_id = answer.member_id
 
-def elected(kind: CoordinatorKind, tie: tuple[str, str]) -> str:
-    """What the in-process coordinator chooses."""
-    group = Group("g", kind, protocol_type="votes")
-    for member_id, offers in (("a", tie), ("b", tie[::-1])):
-        member = Member(
-            member_id=member_id,
-            instance_id=None,
-            client_id="",
-            client_host="",
-            session_timeout=20.0,
-            rebalance_timeout=20.0,
-            protocols=tuple((each, b"") for each in offers),
+    def adopt(self, join: Reply) -> None:
+        """Take what a good answer says."""
+        answer = join(PATIENCE)
+        assert answer is not None
+        assert answer.error_code == ErrorCode.NONE
+        self.member_id, self.generation = answer.member_id, answer.generation_id
+        self.protocol = answer.protocol_name
+
+    def sync(self) -> Reply:
+        """Send SyncGroup without assignments."""
+        request = SyncGroupRequest(
+            group_id=self.group_id,
+            generation_id=self.generation,
+            member_id=self.member_id,
+            group_instance_id=self.instance,
+            protocol_type=TYPE,
+            protocol_name=self.protocol,
+            assignments=(),
         )
-        group.add(member, "votes")
-    return group.elected()
+        return self.side.ask(self.name, request)
+
+    def beat(self) -> object:
+        """Send a heartbeat and return its code."""
+        request = HeartbeatRequest(
+            group_id=self.group_id,
+            generation_id=self.generation,
+            member_id=self.member_id,
+            group_instance_id=self.instance,
+        )
+        return code(self.side.ask(f"{self.name} beating", request))
+
+    def leave(self, *others: "Speaker") -> object:
+        """Leave together with others, and return the codes."""
+        rows = tuple(MemberIdentity(member_id=each.member_id) for each in (self, *others))
+        request = LeaveGroupRequest(group_id=self.group_id, members=rows)
+        answer = self.side.ask(f"{self.name} leaving", request)(PATIENCE)
+        assert answer is not None
+        return [int(row.error_code) for row in answer.members]
+
+
+def code(reply: Reply) -> object:
+    """Return what an answer says; that it is parked is an answer too."""
+    answer = reply(0.0)
+    return PARKED if answer is None else int(answer.error_code)
+
+
+def lone(side: Side, group_id: str, **habits: object) -> Speaker:
+    """Bring the only member of a Stable group."""
+    speaker = Speaker(side, group_id, "A", **habits)  # type: ignore[arg-type]  # any of its fields
+    if speaker.instance is None:
+        speaker.take_id()
+    speaker.adopt(speaker.join())
+    speaker.sync()
+    return speaker
+
+
+def accept(leader: Speaker, *others: Speaker) -> None:
+    """Let others join a group whose leader joins again; nobody has synced then."""
+    for each in others:
+        if each.instance is None:
+            each.take_id()
+    joins = [each.join() for each in others]
+    leader.adopt(leader.join())
+    for each, join in zip(others, joins, strict=True):
+        each.adopt(join)
+
+
+def a_pending_id_leaves(side: Side, group_id: str) -> list[object]:
+    a, b = lone(side, group_id), Speaker(side, group_id, "B")
+    b.take_id()
+    return [b.leave(), a.beat()]
+
+
+def a_pending_id_claims_an_instance(side: Side, group_id: str) -> list[object]:
+    a = Speaker(side, group_id, "A")
+    a.take_id()
+    a.instance = "i"
+    return [code(a.join())]
+
+
+def two_leave_together(side: Side, group_id: str) -> list[object]:
+    a = lone(side, group_id)
+    b, c = Speaker(side, group_id, "B"), Speaker(side, group_id, "C")
+    accept(a, b, c)
+    waiting = c.sync()
+    return [code(waiting), b.leave(c), code(waiting), a.beat()]
+
+
+def a_static_member_restarts_unsynced(side: Side, group_id: str) -> list[object]:
+    a = lone(side, group_id, rebalance=2.0)
+    b = Speaker(side, group_id, "B", instance="i", rebalance=2.0)
+    accept(a, b)
+    a.sync()
+    b.member_id = ""
+    b.adopt(b.join())
+    said = [code(b.sync()), a.beat(), b.beat()]
+    side.wait(2.5)
+    return [*said, a.beat(), b.beat()]
+
+
+def all_leave_but_a_pending_id(side: Side, group_id: str) -> list[object]:
+    a, b = lone(side, group_id), Speaker(side, group_id, "B")
+    b.take_id()
+    said = [a.leave()]
+    side.wait(0.5)
+    join = b.join()
+    b.adopt(join)
+    return [*said, code(join), b.generation]
+
+
+CONVERSATIONS: tuple[Callable[[Side, str], list[object]], ...] = (
+    a_pending_id_leaves,
+    a_pending_id_claims_an_instance,
+    two_leave_together,
+    a_static_member_restarts_unsynced,
+    all_leave_but_a_pending_id,
+)
+
+
+def vote(side: Side, tie: tuple[str, str], group_id: str) -> str | None:
+    """Let two members of a group vote for either; return what is chosen."""
+    first = lone(side, group_id, offers=tie)
+    accept(first, Speaker(side, group_id, "B", offers=tie[::-1]))
+    return first.protocol
+
+
+@RELEASES
+@pytest.mark.parametrize("conversation", CONVERSATIONS)
+def test_a_group_answers_as_with_a_real_broker(
+    kafka: RealKafka, kind: CoordinatorKind, conversation: Callable[[Side, str], list[object]]
+) -> None:
+    group_id = f"rules-{next(GROUPS)}"
+    with real_side(kafka.bootstrap) as real:
+        expected = conversation(real, group_id)
+    assert conversation(InProcess.of(kind), group_id) == expected
+
+
+@RELEASES
+def test_a_tie_goes_to_whom_a_real_broker_gives_it(kafka: RealKafka, kind: CoordinatorKind) -> None:
+    run = next(GROUPS)
+    with real_side(kafka.bootstrap) as real:
+        expected = {tie: vote(real, tie, f"votes-{run}-{'-'.join(tie)}") for tie in TIES}
+    ours = InProcess.of(kind)
+    assert {tie: vote(ours, tie, "-".join(tie)) for tie in TIES} == expected
 
 
 def test_the_ties_tell_the_orders_apart() -> None:
-    java = [bucket_order(tie)[0] for tie in TIES]
+    java = [bucket_order(tie) for tie in TIES]
     scala = [trie_order(tie)[0] for tie in TIES]
-    assert java != scala
-    assert [bucket_order(tie)[1] for tie in TIES] != scala
-    assert sorted(map(min, TIES)) not in (java, scala)
-
-
-@pytest.mark.parametrize(
-    ("kafka", "kind"),
-    [("4.3.1", CoordinatorKind.NEW), ("3.9.1", CoordinatorKind.OLD)],
-    indirect=["kafka"],
-)
-def test_a_tie_goes_to_whom_a_real_broker_gives_it(kafka: RealKafka, kind: CoordinatorKind) -> None:
-    address = parse_bootstrap(kafka.bootstrap)[0]
-    with ExitStack() as stack:
-        first, second = (stack.enter_context(Probe(address, timeout=30.0)) for _ in "ab")
-        find = FindCoordinatorRequest(key_type=0, coordinator_keys=("votes",))
-        while any(row.error_code for row in first.ask(find).coordinators):
-            pass
-        chosen = {tie: vote(first, second, tie) for tie in TIES}
-    assert chosen == {tie: elected(kind, tie) for tie in TIES}
+    assert scala not in ([each[0] for each in java], [each[-1] for each in java])
+    assert [each[0] for each in java] != [min(tie) for tie in TIES] != scala

@@ -12,7 +12,7 @@ from tests.testing.broker.talks.gallery import CONVERSATIONS
 from tests.testing.broker.talks.recorded import RELEASES, recorded
 from tests.testing.broker.talks.talk import Talk, pure
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.no_stand_in("it is compared with a real one")]
 
 
 @pytest.mark.parametrize("conversation", CONVERSATIONS)

@@ -18,6 +18,7 @@ __all__ = ["InProcessKafka", "stand_in"]
 _SETTINGS: Final = BrokerSettings(
     auto_create_topics=False,
     election_delay=3.0,
+    follower_reads=True,
     min_session_timeout=1.0,
     offsets_partitions=3,
 )
@@ -36,7 +37,10 @@ class InProcessKafka:
 
     def __init__(self, version: str, brokers: int) -> None:
         self.version: str | None = version
-        self._broker = InProcessBroker(nodes=brokers, release=version, settings=_SETTINGS)
+        racks = [f"rack-{node_id}" for node_id in range(1, brokers + 1)]
+        self._broker = InProcessBroker(
+            nodes=brokers, release=version, settings=_SETTINGS, racks=racks
+        )
         self._served = self._broker.serve()
 
     def start(self) -> None:
