@@ -328,7 +328,7 @@ class Cluster:
         changed = self.publish(merged)
         self._answered = self._asked
         self._trouble.clear()
-        lack = lacking(merged, self._watched)
+        lack = lacking(merged, self._watched, rejected)
         self._plan.succeeded(self.ports.clock(), changed=changed, lack=lack)
 
     async def _ask_metadata(

@@ -7,7 +7,7 @@ Never: asks; `kgroup.net.cluster` does. A view is never changed, only replaced.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sized
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from types import MappingProxyType
@@ -202,18 +202,20 @@ class Lack(Enum):
     """What an answer leaves to be desired, the more urgent one where there are two."""
 
     NOTHING = "nothing"
+    ENTRY = "an entry could not be believed"
     TOPIC = "a topic is not there, or may not be seen"
     LEADER = "a partition has no leader, or the brokers cannot say for now"
 
 
-def lacking(view: ClusterView, watched: frozenset[str] | None) -> Lack:
+def lacking(view: ClusterView, watched: frozenset[str] | None, rejected: Sized = ()) -> Lack:
     """Tell what asking again soon may show.
 
     Args:
         view: what is known.
         watched: topics of interest, None for all.
+        rejected: entries of the latest answer that were not believed.
     """
-    found = Lack.NOTHING
+    found = Lack.ENTRY if rejected else Lack.NOTHING
     for name in view.topics.keys() if watched is None else watched:
         topic = view.topics.get(name)
         told = Reaction.MISSING if topic is None else reaction(ApiKey.METADATA, topic.error)

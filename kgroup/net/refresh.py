@@ -1,9 +1,10 @@
 """When metadata is asked again.
 
 Decides: the instant of the next refresh: soon after somebody asked, at a growing pace while
-answers fail or show nothing new, slowly while a topic or a leader is missing, and by age. A topic
-that is waited for shows within `incomplete_backoff_max` at first; later within a tenth of the
-time it has been waited for, never later than `metadata_max_age`.
+answers fail or show nothing new, slowly while a topic or a leader is missing or an entry makes no
+sense (N12), and by age. A topic that is waited for shows within `incomplete_backoff_max` at
+first; later within a tenth of the time it has been waited for, never later than
+`metadata_max_age`.
 Never: asks, sleeps or reads a clock; instants come in as arguments.
 KIPs: 526 and 580 (growing pace).
 """
@@ -19,7 +20,7 @@ from kgroup.net.settings import NetSettings
 __all__ = ["RefreshPlan"]
 
 _SHARE_OF_WAIT: Final = 0.1
-"""Part of the time a topic has been missing that may pass before it is asked for again."""
+"""Part of the time something has been missing that may pass before it is asked for again."""
 
 
 class RefreshPlan:
@@ -80,7 +81,7 @@ class RefreshPlan:
                 return self._age
             case Lack.LEADER:
                 return self._chase.pause(self._dice)
-            case Lack.TOPIC:
+            case Lack.ENTRY | Lack.TOPIC:
                 chase = self._chase.pause(self._dice)
                 since = now if self._lacking_since is None else self._lacking_since
                 return min(max(chase, (now - since) * _SHARE_OF_WAIT), self._age)
