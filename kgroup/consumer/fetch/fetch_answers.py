@@ -71,6 +71,12 @@ class FetchAnswers:
                 arrived = True
         return arrived
 
+    def left_open(self, question: Asked, now: float) -> bool:
+        """Tell whether a question stands as it did: nothing was moved, put off or turned away."""
+        owned = question.owned
+        turned = owned.replica is not None and owned.replica.node_id != question.node_id
+        return self._still_asked(question) and owned.asks(now) and not turned
+
     def _still_asked(self, question: Asked) -> bool:
         owned = question.owned
         return (
@@ -155,9 +161,6 @@ class FetchAnswers:
         self._tell(question, chunk.next_offset, None)
         if chunk.next_offset > question.offset or chunk.error is not None:
             self._stock(question, chunk)
-        elif chunk.size and not again:
-            # Batches from before the position only: asking again at once would only spin.
-            self._put_off(owned, "its leader sends nothing but what was read")
 
     def _follows(self, question: Asked, node_id: int) -> bool:
         """Fetch from the replica a leader names (KIP-392); False when there is none to be asked.

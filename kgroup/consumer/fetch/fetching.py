@@ -26,6 +26,7 @@ from kgroup.journal import FetchIssued, Sink
 from kgroup.net.backoff import Backoff
 from kgroup.net.cluster import Cluster, Lane
 from kgroup.offsets.positions import PositionState
+from kgroup.wire.messages import FetchResponse
 
 __all__ = ["Fetching"]
 
@@ -188,6 +189,7 @@ class Fetching:
         )
         for each in asked:
             self._sink.emit(FetchIssued(each.owned.claim, each.offset, node_id))
+        sent_at = self._cluster.ports.clock()
         answer = await self._cluster.send(
             node_id, request, lane=Lane.FETCH, timeout=max_wait + settings.request_timeout
         )
@@ -196,7 +198,23 @@ class Fetching:
         if answer.error_code:
             # Without a session nothing at the top concerns us: the broker cannot serve now.
             raise TransportError(str(BrokerError(ApiKey.FETCH.name, answer.error_code)))
+        now = self._cluster.ports.clock()
+        # A broker that has nothing waits; an answer that waited may say nothing.
+        waited = now - sent_at >= max_wait / 2
+        if not waited and all(self._answers.left_open(each, now) for each in asked):
+            self._refuse_empty(node_id, answer)
         self._failures.pop(node_id, None)
+
+    def _refuse_empty(self, node_id: int, answer: FetchResponse) -> None:
+        """Have an answer that came at once, with nothing of what was asked, followed by a pause.
+
+        A broker that leaves out every partition, or sends them empty, would be asked again at
+        once, and again, as fast as it can answer. One that wants silence (KIP-219) may do so.
+        """
+        words = "it answered without waiting, with nothing of what was asked"
+        if node_id not in self._failures and answer.throttle_time_ms <= 0:
+            log.warning("fetch node=%d: %s; asked again more and more seldom", node_id, words)
+        raise ProtocolError(words)
 
     def _questions(self, node_id: int, partitions: list[Owned]) -> Iterator[Asked]:
         view = self._cluster.view

@@ -79,7 +79,9 @@ class Jumps:
             checked: the leader's epoch.
         """
         event = ResetFound(seek, place.offset, place.leader_epoch, checked)
+        at_start = owned.position.end is LogEnd.START
         self._put(owned, event, owned.move)
+        owned.log_began = place.offset if at_start else None
 
     def out_of_range(self, owned: Owned) -> None:
         """Go on by the policy: the leader's log does not hold the position."""
@@ -118,6 +120,9 @@ class Jumps:
         at, epoch = (end.end_offset, end.leader_epoch) if end.known else (None, None)
         if at is not None and self._holds(owned, at, epoch, checked):
             return
+        if owned.log_began is not None and self._ledger.handed(owned.claim) == owned.log_began:
+            self._begin_again(owned)
+            return
         owned.chunks.clear()
         position = self._ledger.handed(owned.claim) or 0
         try:
@@ -138,6 +143,17 @@ class Jumps:
             self._put(owned, Sought(place, epoch, checked), PositionMove.TRUNCATED)
         else:
             self._look_up(owned, place, PositionMove.TRUNCATED)
+
+    def _begin_again(self, owned: Owned) -> None:
+        """Ask anew where the log begins: nothing was read there, so what stands before was not.
+
+        1. A leader names a beginning behind the end of its log (N13), or loses its log just then;
+        2. the logs part before it; 3. going on there would pass over the records in front.
+        """
+        text = "partition=%s its log does not begin at %d, as its leader said; asked again"
+        log.warning(text, owned.tp, owned.log_began)
+        self._look_up(owned, LogEnd.START, PositionMove.RESET)
+        self._slow_down(owned)
 
     def _holds(self, owned: Owned, at: int, epoch: int | None, checked: int | None) -> bool:
         """Go on when everything that was handed out stands before the offset where logs part.
@@ -176,7 +192,7 @@ class Jumps:
 
     def _put(self, owned: Owned, event: Sought | ResetFound, move: PositionMove) -> None:
         owned.forget_data()
-        owned.fresh = False
+        owned.fresh, owned.log_began = False, None
         owned.position = owned.position.after(event)
         self._ledger.begin(owned.claim, event.offset, event.leader_epoch)
         self._sink.emit(PositionMoved(owned.claim, event.offset, move))

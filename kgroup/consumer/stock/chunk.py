@@ -194,8 +194,8 @@ def read_chunk(
                 chunk.views.append(view)
             chunk.next_offset = view.next_offset
             chunk.leader_epoch = view.leader_epoch
-        if view is None and chunk.size:
-            raise _cut_short(chunk.size, offset)
+        if chunk.size and chunk.next_offset == offset:
+            raise _useless(chunk.size, offset, cut_short=view is None)
     except DecodeError as error:
         chunk.error = error
     return chunk
@@ -212,13 +212,16 @@ def _by_itself(records: memoryview | bytes) -> memoryview | bytes:
     return records
 
 
-def _cut_short(size: int, asked: int) -> CorruptRecordError:
-    """Only the last batch of an answer may be cut off: a broker sends the first one whole (N16)."""
-    return CorruptRecordError(
-        f"the records from offset {asked} on",
-        f"{size} bytes came, fewer than the first batch says it has",
-        base_offset=asked,
-    )
+def _useless(size: int, asked: int, *, cut_short: bool) -> CorruptRecordError:
+    """Only the last batch of an answer may be cut off: a broker sends the first one whole (N16).
+
+    The first one is the one that holds the offset asked for, or what follows where that is gone:
+    what ends in front of it is not where the log says it is (N17).
+    """
+    reason = f"{size} bytes came, fewer than the first batch says it has"
+    if not cut_short:
+        reason = f"{size} bytes came, all of batches that end before it"
+    return CorruptRecordError(f"the records from offset {asked} on", reason, base_offset=asked)
 
 
 def _refuse_backwards(view: LogBatch, expected: int, asked: int) -> None:

@@ -55,6 +55,8 @@ class Owned:
         renewed: whether the topic was made anew since the claim began.
         fresh: whether nothing is committed for it, and it has had no position yet.
         move: what the journal is told of the position once it is found.
+        log_began: where its log began when the position was put there, None when it was put
+            elsewhere.
         replica: whom to fetch from instead of the leader, None for the leader.
         high_watermark: end of the log, as the latest answer said; None before one.
         last_stable_offset: end of what transactions have decided; likewise.
@@ -79,6 +81,7 @@ class Owned:
     renewed: bool = False
     fresh: bool = False
     move: PositionMove = PositionMove.RESET
+    log_began: int | None = None
     replica: Replica | None = None
     high_watermark: int | None = None
     last_stable_offset: int | None = None
