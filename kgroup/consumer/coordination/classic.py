@@ -218,15 +218,14 @@ class ClassicBackend:
                 await self._conductor.moved()
             return await outside()
 
-        with anyio.fail_after(timeout):
-            return await read_committed_offsets(
-                self._cluster,
-                self._settings.group_id,
-                tuple(sorted(partitions)),
-                coordinator,
-                pause=self._settings.retry_backoff,
-                whole=whole,
-            )
+        return await read_committed_offsets(
+            self._cluster,
+            self._settings.group_id,
+            tuple(sorted(partitions)),
+            coordinator,
+            whole=whole,
+            timeout=timeout,
+        )
 
     # -- snapshots -------------------------------------------------------------------------
 

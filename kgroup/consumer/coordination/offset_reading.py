@@ -35,39 +35,46 @@ async def read_committed_offsets(
     partitions: Sequence[TopicPartition],
     coordinator: Callable[[], Awaitable[int]],
     *,
-    pause: float,
     whole: bool,
+    timeout: float,
 ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
-    """Ask until the coordinator answers; the caller bounds the time.
+    """Ask until the coordinator answers.
 
     Args:
-        cluster: connections.
+        cluster: connections, and the pause between two tries.
         group_id: name of the group.
         partitions: what to ask for.
         coordinator: waits for the coordinator's node id.
-        pause: seconds between two tries.
         whole: whether to ask again while some partitions have no answer, such as those of an open
             transaction; otherwise they are left out.
+        timeout: seconds for all questions.
 
     Raises:
         UnauthorizedError, BrokerError: the coordinator refused for good.
+        TimeoutError: no coordinator could tell in time; the text says what stood in the way last.
     """
     if not partitions:
         return {}
-    request = _request(group_id, partitions)
-    while True:
-        node_id = await coordinator()
-        try:
-            answer = await cluster.send(
-                node_id, request, lane=Lane.CONTROL, timeout=_REQUEST_TIMEOUT
-            )
-        except (TransportError, TimeoutError):
+    pause = cluster.settings.retry_backoff
+    request, last = _request(group_id, partitions), "no coordinator was found"
+    with anyio.move_on_after(timeout):
+        while True:
+            node_id = await coordinator()
+            try:
+                answer = await cluster.send(
+                    node_id, request, lane=Lane.CONTROL, timeout=_REQUEST_TIMEOUT
+                )
+            except (TransportError, TimeoutError) as error:
+                last = str(error)
+                await anyio.sleep(pause)
+                continue
+            found = _read(answer, group_id)
+            if found is not None and not (whole and any(tp not in found for tp in partitions)):
+                return {tp: found[tp] for tp in partitions if tp in found}
+            last = f"node {node_id} could not tell, or not about all of them"
             await anyio.sleep(pause)
-            continue
-        found = _read(answer, group_id)
-        if found is not None and not (whole and any(tp not in found for tp in partitions)):
-            return {tp: found[tp] for tp in partitions if tp in found}
-        await anyio.sleep(pause)
+    what = f"committed offsets of group {group_id!r}"
+    raise TimeoutError(f"{what}: not known within {timeout:g} s; {last}")
 
 
 def _request(group_id: str, partitions: Sequence[TopicPartition]) -> OffsetFetchRequest:

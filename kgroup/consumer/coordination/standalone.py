@@ -57,7 +57,6 @@ class StandaloneBackend:
     ) -> None:
         self._cluster = cluster
         self._group_id = group_id
-        self._pause = pause
         self._claims: dict[TopicPartition, Claim] = {}
         self._serials = count(_FIRST_SERIAL)
         self._changes = count(1)
@@ -205,15 +204,14 @@ class StandaloneBackend:
         search, group_id = self._search, self._group_id
         if search is None or group_id is None:
             return dict.fromkeys(partitions)
-        with anyio.fail_after(timeout):
-            return await read_committed_offsets(
-                self._cluster,
-                group_id,
-                tuple(sorted(partitions)),
-                search.asker(),
-                pause=self._pause,
-                whole=whole,
-            )
+        return await read_committed_offsets(
+            self._cluster,
+            group_id,
+            tuple(sorted(partitions)),
+            search.asker(),
+            whole=whole,
+            timeout=timeout,
+        )
 
     async def commit(self, offsets: Mapping[Claim, OffsetAndMetadata]) -> CommitOutcome:
         """Commit positions under their claims, one request after the other.
