@@ -9,10 +9,9 @@ from tests.testing.broker.members import NEW, OLD, Club, Person
 
 def test_time_goes_on_for_a_static_member_whose_rebalance_timeout_is_zero() -> None:
     club = Club()
-    a, b = club.member("A"), club.member("B", instance="i")
-    club.gather(a, b)
-    b.rebalance = 0.0
-    b.join()
+    a, b = club.member("A"), club.member("B", instance="i", rebalance=0.0)
+    a.enter()
+    club.gather(b, a)
     a.leave()
     club.raw.run(0.5)
     assert (club.phase, club.raw.now) == (Phase.PREPARING, 0.5)
