@@ -42,6 +42,9 @@ ATTEMPTS = 5
 
 PERSISTENT = 3
 
+SLOW = 0.02
+"""Seconds; an answer that takes so long may be to what was sent before it, or after."""
+
 AT_ONCE = 0.001
 """Seconds; the core takes none, but the instants of a trace are rounded."""
 
@@ -227,6 +230,9 @@ def is_disturbed(played: Played, difference: Difference) -> bool:
     if difference.what in {"late", "early"}:
         return True
     end = difference.turn.real.answered_at or difference.turn.real.sent_at
+    answered, core = difference.turn.real.answered_at, difference.turn.answered_at
+    if answered is not None and core is not None and answered - core > SLOW:
+        return True
     for turn, following in pairwise(played.turns):
         answered, core, sent = turn.real.answered_at, turn.answered_at, turn.real.sent_at
         if answered is None or core is None or sent > end:

@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass, field
 from random import Random
 
+from kgroup.wire.schema import decode, encode
 from tests.testing.differential.cast import Cast
 from tests.testing.differential.choices import choose, tend
 from tests.testing.differential.planning import Part, Plan, draw_plan
@@ -95,7 +96,9 @@ class World:
             self.sent = [(actor, each) for actor, each in self.sent if each.connection != name]
             return
         request, version = self.cast.request(step)
-        pending = Pending(name, part.actor, request, version)
+        # What the version has no field for does not arrive.
+        arrived = decode(type(request), version, encode(request, version))
+        pending = Pending(name, part.actor, arrived, version)
         self.sent.append((part.actor, pending))
         self.stage.send(pending)
         self._read()

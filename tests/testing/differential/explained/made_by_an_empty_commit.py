@@ -9,8 +9,12 @@ from kgroup.testing.broker.release import CoordinatorKind
 from kgroup.wire.messages import (
     DescribeGroupsRequest,
     DescribeGroupsResponse,
+    HeartbeatRequest,
+    JoinGroupRequest,
     OffsetCommitRequest,
     OffsetCommitResponse,
+    OffsetFetchRequest,
+    SyncGroupRequest,
 )
 from tests.testing.differential.judging import Difference
 from tests.testing.differential.replay import Turn
@@ -18,17 +22,13 @@ from tests.testing.differential.stage import kind_of
 
 __all__ = ["describes_what_an_empty_commit_made"]
 
-_READ_ONLY = {"DescribeGroups", "OffsetFetch", "Heartbeat", "SyncGroup", "LeaveGroup"}
-
 
 def describes_what_an_empty_commit_made(difference: Difference) -> bool:
-    """Whether Dead is said of an Empty group that only refused commits have touched."""
+    """Whether Dead is said of a group that a refused commit made and nobody has written since."""
     turn = difference.turn
     if kind_of(difference.played.trace.version) is not CoordinatorKind.NEW:
         return False
-    if [name for name, _, _ in difference.fields] != ["group_state"]:
-        return False
-    if (_state(turn.real.answer), _state(turn.answer)) != ("Dead", "Empty"):
+    if _state(turn.real.answer) != "Dead" or _state(turn.answer) in ("", "Dead"):
         return False
     asked = [
         each
@@ -38,7 +38,7 @@ def describes_what_an_empty_commit_made(difference: Difference) -> bool:
     made = max((n for n, each in enumerate(asked) if each.phase == "none"), default=None)
     if made is None or not _stores_nothing(asked[made]):
         return False
-    return all(_stores_nothing(each) or _reads(each) for each in asked[made:])
+    return not any(_writes(each) for each in asked[made:])
 
 
 def _stores_nothing(turn: Turn) -> bool:
@@ -49,8 +49,17 @@ def _stores_nothing(turn: Turn) -> bool:
     return all(row.error_code for topic in turn.real.answer.topics for row in topic.partitions)
 
 
-def _reads(turn: Turn) -> bool:
-    return type(turn.real.request).__name__.removesuffix("Request") in _READ_ONLY
+def _writes(turn: Turn) -> bool:
+    """Whether a request may have put a record of the group into the log."""
+    match turn.real.request:
+        case OffsetCommitRequest():
+            return not _stores_nothing(turn)
+        case SyncGroupRequest():
+            return getattr(turn.real.answer, "error_code", 0) == 0
+        case JoinGroupRequest() | HeartbeatRequest() | OffsetFetchRequest():
+            return False
+        case _:
+            return True
 
 
 def _state(answer: object) -> str:
