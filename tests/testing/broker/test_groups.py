@@ -177,6 +177,22 @@ def test_a_group_that_nobody_may_join_does_not_spin(kind: CoordinatorKind) -> No
     assert club.phase in (Phase.EMPTY, Phase.PREPARING)
 
 
+@BOTH
+def test_of_assignors_in_one_bucket_the_first_member_in_hash_order_decides(
+    kind: CoordinatorKind,
+) -> None:
+    club = Club(kind)
+    offers = ("a", "q")
+    first, second = club.member("A", offers=offers), club.member("B", offers=offers[::-1])
+    first.enter()
+    first.sync()
+    join = second.join()
+    answer = first.adopt(first.join())
+    second.adopt(join)
+    ahead = {each.member_id: each for each in (first, second)}[answer.members[0].member_id]
+    assert answer.protocol_name == (ahead.offers[0] if kind is NEW else "a")
+
+
 # -- static members --------------------------------------------------------------------------------
 
 

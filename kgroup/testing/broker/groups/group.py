@@ -118,7 +118,7 @@ class Group:
     def elected(self) -> str:
         """Return the assignor with most votes; a tie goes to the first in hash order (B12, A5)."""
         candidates = self.candidates()
-        votes = Counter(member.vote(candidates) for member in self.members.values())
+        votes = Counter(member.vote(candidates) for member in self.in_hash_order())
         most = max(votes.values())
         order = trie_order if self.kind is CoordinatorKind.OLD else bucket_order
         return next(name for name in order(votes) if votes[name] == most)
