@@ -37,7 +37,7 @@ class InProcessKafka:
 
     def __init__(self, version: str, brokers: int) -> None:
         self.version: str | None = version
-        racks = [f"rack-{node_id}" for node_id in range(1, brokers + 1)]
+        racks = [f"rack-{number}" for number in range(1, brokers + 1)] if brokers > 1 else []
         self._broker = InProcessBroker(
             nodes=brokers, release=version, settings=_SETTINGS, racks=racks
         )
