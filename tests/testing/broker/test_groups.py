@@ -181,16 +181,20 @@ def test_a_group_that_nobody_may_join_does_not_spin(kind: CoordinatorKind) -> No
 def test_of_assignors_in_one_bucket_the_first_member_in_hash_order_decides(
     kind: CoordinatorKind,
 ) -> None:
-    club = Club(kind)
-    offers = ("a", "q")
-    first, second = club.member("A", offers=offers), club.member("B", offers=offers[::-1])
-    first.enter()
-    first.sync()
-    join = second.join()
-    answer = first.adopt(first.join())
-    second.adopt(join)
-    ahead = {each.member_id: each for each in (first, second)}[answer.members[0].member_id]
-    assert answer.protocol_name == (ahead.offers[0] if kind is NEW else "a")
+    ahead = set()
+    for names in ("AB", "BA", "CD", "DC"):
+        club = Club(kind)
+        first = club.member(names[0], offers=("a", "q"))
+        second = club.member(names[1], offers=("q", "a"))
+        first.enter()
+        first.sync()
+        join = second.join()
+        answer = first.adopt(first.join())
+        second.adopt(join)
+        leads = answer.members[0].member_id == first.member_id
+        ahead.add(leads)
+        assert answer.protocol_name == ("q" if kind is NEW and not leads else "a")
+    assert ahead == {True, False}
 
 
 # -- static members --------------------------------------------------------------------------------
@@ -233,6 +237,75 @@ def test_a_static_member_that_restarts_before_it_has_synced_costs_a_round(
     b.sync()
     club.raw.run(2.0)
     assert [a.beat(), b.beat()] == [ErrorCode.REBALANCE_IN_PROGRESS] * 2
+    club.gather(a, b)
+    club.raw.run(2.0)
+    assert [a.beat(), b.beat()] == [ErrorCode.NONE] * 2
+
+
+@BOTH
+def test_a_restart_begins_a_session(kind: CoordinatorKind) -> None:
+    club = Club(kind)
+    a = club.member("A", instance="i", session=3.0)
+    a.enter()
+    a.sync()
+    club.raw.run(2.0)
+    a.member_id = ""
+    a.adopt(a.join())
+    club.raw.run(2.9)
+    assert club.state == "Stable"
+    club.raw.run(0.1)
+    assert club.state == "Empty"
+
+
+@BOTH
+def test_a_restart_that_changes_the_vote_starts_a_round(kind: CoordinatorKind) -> None:
+    club = Club(kind)
+    offers = ("range", "sticky"), ("range", "sticky"), ("sticky", "range")
+    people = [
+        club.member(name, instance=name, offers=offer)
+        for name, offer in zip("ABC", offers, strict=True)
+    ]
+    a, b, c = people
+    a.enter()
+    a.sync()
+    joins = b.join(), c.join()
+    a.adopt(a.join())
+    b.adopt(joins[0])
+    c.adopt(joins[1])
+    for person in people:
+        person.sync()
+    b.member_id, b.offers = "", ("sticky", "range")
+    assert b.join().parked
+    assert club.phase is Phase.PREPARING
+
+
+def test_a_static_newcomer_that_restarts_while_parked_has_a_session_under_the_old_rules() -> None:
+    for kind, parked in ((OLD, False), (NEW, True)):
+        club = Club(kind)
+        a = club.member("A", rebalance=30.0, session=30.0)
+        a.enter()
+        a.sync()
+        b = club.member("B", instance="i", session=3.0)
+        b.join()
+        club.raw.run(1.0)
+        again = b.join()
+        club.raw.run(3.0)
+        assert again.parked is parked
+
+
+@BOTH
+def test_a_restart_survives_a_move(kind: CoordinatorKind) -> None:
+    club = Club(kind)
+    a = club.member("A", instance="i")
+    a.enter()
+    a.sync()
+    before = a.member_id
+    a.member_id = ""
+    a.adopt(a.join())
+    club.move(1)
+    assert a.beat() == ErrorCode.NONE
+    a.member_id = before
+    assert a.beat() == ErrorCode.FENCED_INSTANCE_ID
 
 
 # -- LeaveGroup ------------------------------------------------------------------------------------

@@ -59,6 +59,26 @@ def test_a_pending_id_of_a_member_that_left_begins_a_round_under_the_new_rules_o
 
 
 @BOTH
+def test_a_pending_id_that_leaves_an_empty_group_changes_nothing(kind: CoordinatorKind) -> None:
+    club = Club(kind)
+    a = club.member("A")
+    a.member_id = a.join_once().now.member_id
+    assert a.leave() == ErrorCode.NONE
+    club.raw.run(1.0)
+    assert (club.phase, club.group.generation_id) == (Phase.EMPTY, 0)
+
+
+@BOTH
+def test_who_waits_in_a_full_group_may_ask_again(kind: CoordinatorKind) -> None:
+    club = Club(kind, max_group_size=1, initial_rebalance_delay=1.0)
+    a = club.member("A")
+    a.join()
+    again = a.join()
+    club.raw.run(1.0)
+    assert again.now.error_code == ErrorCode.NONE
+
+
+@BOTH
 def test_a_pending_id_that_claims_an_instance_is_an_unknown_server_error(
     kind: CoordinatorKind,
 ) -> None:

@@ -126,18 +126,12 @@ class Joining:
             protocols=_protocols(request),
             join=Waiting(asked.ticket, asked.version),
         )
-        if self._extends_delay(group):
-            group.newcomers = True
+        if not self._context.is_old or group.generation_id == 0:
+            group.newcomers = True  # B22; the old rules extend the delay of brand-new groups only
         group.add(member, request.protocol_type)
         self._rounds.admit_new(group, member)
         self._rounds.prepare(group)
         return PARKED
-
-    def _extends_delay(self, group: Group) -> bool:
-        """B22; under the old rules only in a group that never had a generation."""
-        if self._context.is_old:
-            return group.phase is Phase.PREPARING and group.generation_id == 0
-        return group.phase is Phase.PREPARING and group.was is Phase.EMPTY
 
     # -- members ---------------------------------------------------------------------------------
 
