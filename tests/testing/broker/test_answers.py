@@ -354,3 +354,33 @@ async def test_what_arrived_is_noted(broker: InProcessBroker) -> None:
     seen = broker.requests[0]
     assert (seen.node_id, seen.client_id, seen.version) == (2, "B", 3)
     assert seen.at == pytest.approx(3, abs=1e-6)
+
+
+async def test_a_held_request_arrives_late_with_those_behind_it(broker: InProcessBroker) -> None:
+    held = broker.answers.hold_request(OffsetCommitRequest)
+    async with client(broker, node=home(broker)) as asking:
+        await asking.ask(COMMIT, BEAT)
+        assert await asking.numbers(30) == []
+        assert isinstance(held.asked, OffsetCommitRequest)
+        assert offsets(broker) == []
+        held.release()
+        assert await asking.numbers(30) == [1, 2]
+    assert offsets(broker) == [5]
+
+
+async def test_a_held_request_is_gone_when_its_connection_is(broker: InProcessBroker) -> None:
+    held = broker.answers.hold_request(OffsetCommitRequest)
+    async with client(broker, node=home(broker)) as asking:
+        await asking.ask(COMMIT)
+    held.release()
+    assert offsets(broker) == []
+
+
+async def test_a_held_answer_can_become_a_refusal(broker: InProcessBroker) -> None:
+    held = broker.answers.hold(HeartbeatRequest)
+    async with client(broker) as asking:
+        await asking.ask(BEAT)
+        held.release(ErrorCode.ILLEGAL_GENERATION)
+        _, answer = await asking.next()
+    assert isinstance(answer, HeartbeatResponse)
+    assert answer.error_code == ErrorCode.ILLEGAL_GENERATION

@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from threading import RLock
 from typing import Any, Final
 
@@ -24,7 +25,7 @@ from kgroup.testing.broker.agenda import Agenda
 from kgroup.testing.broker.asked import Asked, HungUp, NoAnswer, Reply
 from kgroup.testing.broker.cluster.versions import unsupported_version
 from kgroup.testing.broker.core import Core
-from kgroup.testing.broker.server.faults import Answers, Error, delay_of
+from kgroup.testing.broker.server.faults import Answers, Error, HeldRequests, delay_of
 from kgroup.testing.broker.server.line import Line, Question, Slot
 from kgroup.testing.broker.server.refusals import refusal
 from kgroup.wire.schema import Message, Request
@@ -234,12 +235,19 @@ class Switchboard:
             self._refuse(line, question)
             return
         rule = self.answers.before(line.node_id, question.client_id, request)
-        if rule is not None:
+        if isinstance(rule, HeldRequests):
+            rule.take(request, partial(self._ask_now, line, question, request))
+        elif rule is not None:
             self._end(line)
             if isinstance(rule.effect, Error):
                 answer = refusal(request, question.version, rule.effect.code)
                 self._put(line, Slot(question.encode(answer)))
-            return
+        else:
+            self._ask_now(line, question, request)
+
+    def _ask_now(self, line: Line, question: Question, request: Request[Any]) -> None:
+        if line.asking is not question:
+            return  # it was held, and its connection has ended meanwhile
         self._tickets += 1
         self._asking[self._tickets] = line
         name, version = question.client_id, question.version
