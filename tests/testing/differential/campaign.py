@@ -146,31 +146,39 @@ def compare(
         say: is told how far it is.
     """
     tally = Tally()
-    left = list(scripts)
     seen: Counter[tuple[Script, str]] = Counter()
+    left = list(scripts)
     for attempt in range(ATTEMPTS):
         # What the machine was too slow for is tried again with less at a time.
         at_once = max(concurrency >> attempt, 8)
         traces = run_scripts(address, version, left, concurrency=at_once, say=say)
         tally.late += len(left) - len(traces)
-        done = set()
-        for played in _play_all(traces):
-            verdict = judge(played)
-            difference = verdict.difference
-            if difference is not None and is_disturbed(played, difference):
-                same = played.trace.script, difference.signature
-                seen[same] += 1
-                if seen[same] < PERSISTENT:
-                    tally.stalled += 1
-                    continue
-            done.add(played.trace.script)
-            tally.take(played, verdict)
+        done = {played.trace.script for played in _play_all(traces) if _counts(played, tally, seen)}
         left = [script for script in left if script not in done]
         if not left:
             break
         say(f"{len(left)} script(s) were disturbed by the machine; once more")
     tally.given_up = len(left)
     return tally
+
+
+def _counts(played: Played, tally: Tally, seen: Counter[tuple[Script, str]]) -> bool:
+    """Judge a run; False = it was disturbed and has to be done again.
+
+    Args:
+        played: the run.
+        tally: takes it in.
+        seen: how often a script has differed in the same way while it was disturbed.
+    """
+    verdict = judge(played)
+    if verdict.difference is not None and is_disturbed(played, verdict.difference):
+        same = played.trace.script, verdict.difference.signature
+        seen[same] += 1
+        if seen[same] < PERSISTENT:
+            tally.stalled += 1
+            return False
+    tally.take(played, verdict)
+    return True
 
 
 def run_scripts(

@@ -8,7 +8,7 @@ somebody does anything else, or names something wrong.
 from collections.abc import Callable
 from dataclasses import replace
 from random import Random
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from kgroup.testing.broker.groups.group import Phase
 from kgroup.testing.broker.groups.member import Member
@@ -97,44 +97,30 @@ def _weights(world: "World", part: Part) -> dict[Make, float]:
     rest: dict[Make, float] = {_fetch: 0.15, _delete: 0.06, _offset_delete: 0.1, _simple: 0.05}
     parked = world.stage.busy(f"{part.actor}0")
     if group is None or (member is None and known not in group.pending):
-        if parked:
-            return {_close: 0.15, _heartbeat: 0.1, **rest}
-        outside: dict[Make, float] = {
-            _heartbeat: 0.15,
-            _sync: 0.15,
-            _commit: 0.2,
-            _leave: 0.1,
-            _rejoin: 0.1,
-        }
-        return {_join: 0.6 if part.has_left else 4.0, **outside, **rest, _delete: 0.15}
+        return {**_outside(part, parked=parked), **rest, _delete: 0.06 if parked else 0.15}
     if member is None:
         return {_enter: 6.0, _heartbeat: 0.2, _leave: 0.25, _commit: 0.15, _join: 0.2, **rest}
     if parked:
-        odd: dict[Make, float] = {
-            _close: 0.35,
-            _leave: 0.2,
-            _rejoin: 0.35,
-            _restart: 0.3,
-            _twin: 0.15,
-            _sync: 0.2,
-        }
-        return {_heartbeat: 0.6, _commit: 0.4, **odd, **rest}
-    always: dict[Make, float] = {
-        _leave: 0.25,
-        _restart: 0.4,
-        _twin: 0.2,
-        _rejoin: 0.3,
-        _change: 0.2,
-    }
+        return {**_PARKED, **rest}
     match group.phase:
         case Phase.PREPARING:
-            return {**always, _rejoin: 5.0, _change: 2.0, _heartbeat: 0.8, _commit: 0.7, **rest}
+            asked: dict[Make, float] = {_rejoin: 5.0, _change: 2.0, _heartbeat: 0.8, _commit: 0.7}
+            return {**_INSIDE, **asked, **rest}
         case Phase.COMPLETING:
-            return {**always, _sync: 6.0, _heartbeat: 0.5, _commit: 0.5, **rest}
+            return {**_INSIDE, _sync: 6.0, _heartbeat: 0.5, _commit: 0.5, **rest}
         case _:
             owes = member.member_id in group.unsynced
             stable: dict[Make, float] = {_sync: 5.0 if owes else 0.4, _heartbeat: 1.0, _commit: 0.8}
-            return {**always, **rest, **stable, _offset_delete: 0.3}
+            return {**_INSIDE, **rest, **stable, _offset_delete: 0.3}
+
+
+def _outside(part: Part, *, parked: bool) -> dict[Make, float]:
+    """Weights of somebody whom the group does not know."""
+    if parked:
+        return {_close: 0.15, _heartbeat: 0.1}
+    coming = 0.6 if part.has_left else 4.0
+    odd: dict[Make, float] = {_heartbeat: 0.15, _sync: 0.15, _commit: 0.2, _leave: 0.1}
+    return {_join: coming, **odd, _rejoin: 0.1}
 
 
 # -- requests ------------------------------------------------------------------------------------
@@ -334,3 +320,27 @@ def _offset_delete(dice: Random, _world: "World", _part: Part) -> OffsetDelete:
 
 def _close(_dice: Random, _world: "World", _part: Part) -> Ask:
     return Close()
+
+
+# -- weights -------------------------------------------------------------------------------------
+
+_PARKED: Final[dict[Make, float]] = {
+    _heartbeat: 0.6,
+    _commit: 0.4,
+    _close: 0.35,
+    _leave: 0.2,
+    _rejoin: 0.35,
+    _restart: 0.3,
+    _twin: 0.15,
+    _sync: 0.2,
+}
+"""Of a member that waits for an answer."""
+
+_INSIDE: Final[dict[Make, float]] = {
+    _leave: 0.25,
+    _restart: 0.4,
+    _twin: 0.2,
+    _rejoin: 0.3,
+    _change: 0.2,
+}
+"""Of a member in any phase."""

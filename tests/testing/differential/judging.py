@@ -167,5 +167,5 @@ def reached(played: Played) -> set[tuple[str, str, str]]:
         answered, sent = turn.real.answered_at, turn.real.sent_at
         if answered is not None and answered - sent > LATE:
             result = f"parked, {result}"
-        found.add((turn.phase, request, result))
+        found.add((turn.phase or "not read", request, result))
     return found

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -44,9 +45,7 @@ def document_of(tallies: dict[Setting, Tally], seed: int) -> dict[str, Any]:
         },
         "given up": sum(tally.given_up for tally in every),
         "differences": sum(len(tally.differences) for tally in every),
-        "explained": {
-            name: count for tally in every for name, count in sorted(tally.explained.items())
-        },
+        "explained": dict(sorted(sum((t.explained for t in every), Counter()).items())),
         "load average": round(os.getloadavg()[1], 2),
         "cells reached": sum(len(row) for row in coverage.values()),
         "coverage": {key: dict(sorted(coverage[key].items())) for key in sorted(coverage)},
