@@ -44,6 +44,11 @@ class Lease:
         round_end = self.synced_at + self.rebalance_timeout
         return min(session_end, round_end) - self.margin
 
+    @property
+    def proved(self) -> bool:
+        """Whether there is a proof, however old."""
+        return self.expires_at() is not None
+
     def holds(self, now: float) -> bool:
         """Tell whether records may be handed out at `now`."""
         until = self.expires_at()

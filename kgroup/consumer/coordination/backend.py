@@ -111,5 +111,8 @@ class GroupBackend(Protocol):
         ...
 
     async def membership_changed(self, seen: Membership) -> Membership:
-        """Wait until the snapshot differs from `seen`."""
+        """Wait until the snapshot differs from `seen`; may return earlier, with an equal one.
+
+        It returns whenever records may be handed out that could not be before.
+        """
         ...

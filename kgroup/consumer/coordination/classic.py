@@ -235,8 +235,15 @@ class ClassicBackend:
         return self._conductor.snapshot()
 
     async def membership_changed(self, seen: Membership) -> Membership:
-        """Wait until the snapshot differs from `seen`."""
+        """Wait until the snapshot differs from `seen`, or what may be handed out is not the same.
+
+        1. An assignment is adopted; 2. records arrive, and wait; 3. the first heartbeat is
+        answered: from now on they may be handed out, which no snapshot shows.
+        """
+        proved = self._conductor.member.lease.proved
         while (snapshot := self._conductor.snapshot()) == seen:
+            if self._conductor.member.lease.proved is not proved:
+                break
             await self._conductor.moved()
         return snapshot
 
