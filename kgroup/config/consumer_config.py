@@ -296,16 +296,24 @@ class ConsumerConfig:
             security=security_of(self),
         )
 
+    def group(self) -> str:
+        """Return the group id.
+
+        Raises:
+            ConfigError: there is none.
+        """
+        if self.group_id is None:
+            raise ConfigError("group_id", None, "the name of a group, to subscribe with")
+        return self.group_id
+
     def membership(self) -> MembershipSettings:
         """Return what the membership machine reads.
 
         Raises:
             ConfigError: there is no group id; or an assignor cannot be used.
         """
-        if self.group_id is None:
-            raise ConfigError("group_id", None, "the name of a group, to subscribe with")
         return MembershipSettings(
-            group_id=self.group_id,
+            group_id=self.group(),
             group_instance_id=self.group_instance_id,
             assignors=_resolved(self.assignors),
             session_timeout=_seconds(self.session_timeout),
@@ -349,4 +357,6 @@ def _host_and_port(address: str) -> tuple[str, int]:
 
 
 def _resolved(chosen: Sequence[AssignorChoice]) -> tuple[Assignor, ...]:
-    return resolve(chosen, plug_ins([each for each in chosen if isinstance(each, str)]))
+    names = [each for each in chosen if isinstance(each, str)]
+    # What is installed is read from disk each time: only if it may matter.
+    return resolve(chosen, plug_ins(names) if names or not chosen else ())

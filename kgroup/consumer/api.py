@@ -98,7 +98,7 @@ class Consumer(ReadingCalls[K, V], OffsetCalls, LogCalls, GroupCalls):
         settings = ConsumerConfig.of(options, config)
         subscription = to_topics(topics, None, None) if topics else None
         if subscription is not None:
-            settings.membership()
+            settings.group()
         super().__init__(
             settings, subscription, listener, Formats(key, value, settings.deserialize_errors)
         )

@@ -42,7 +42,7 @@ class GroupCalls(Life):
             IllegalStateError: partitions are assigned by hand; `unsubscribe` first.
         """
         wanted = to_topics(topics, pattern, exclude)
-        self._config.membership()
+        self._config.group()
         if self._subscription is not None and self._subscription.partitions is not None:
             raise IllegalStateError("partitions are assigned by hand; unsubscribe() first")
         self._listener = sound(listener) or self._listener
@@ -105,7 +105,7 @@ class GroupCalls(Life):
         Raises:
             ConfigError: there is no group_id.
         """
-        self._config.membership()
+        self._config.group()
         return self.membership.generation
 
     @property

@@ -65,7 +65,7 @@ class OffsetCalls(Life):
             CommitFailedError: its `outcome` tells each partition, the good ones too.
             ConfigError: there is no group_id.
         """
-        self._config.membership()
+        self._config.group()
         outcome = await self._entered(running=True).committing.commit_done()
         if not outcome.ok:
             raise CommitFailedError(outcome)
@@ -86,7 +86,7 @@ class OffsetCalls(Life):
             ConfigError: there is no group_id.
             ArgumentError: one of `tps` is no partition; nothing was asked.
         """
-        self._config.membership()
+        self._config.group()
         parts = self._entered(running=True)
         for tp in tps:
             check_partition(tp)
@@ -161,7 +161,7 @@ class OffsetCalls(Life):
             NotOwnedError: a partition is not owned.
             BrokerError, TimeoutError: the coordinator could not be asked; nothing has moved.
         """
-        self._config.membership()
+        self._config.group()
         limit = self._config.fetching().request_timeout if timeout is None else timeout
         return await self._entered(running=True).flow.seek_to_committed(tps, limit)
 
