@@ -30,6 +30,7 @@ from kgroup.membership.events import (
     Tell,
 )
 from kgroup.membership.refusals import fenced, not_permitted, refused
+from kgroup.membership.requests import PROTOCOL_TYPE
 from kgroup.membership.triggers import Trigger
 from kgroup.membership.turn import Turn
 from kgroup.types import Cause, MemberState
@@ -236,6 +237,8 @@ def _absurdity(turn: Turn, answer: JoinGroupResponse) -> str | None:
         return "no member id"
     if leads and all(each.member_id != answer.member_id for each in answer.members):
         return f"member {answer.member_id!r} leads and is not among the members"
+    if answer.protocol_type not in (None, PROTOCOL_TYPE):
+        return f"protocol type {answer.protocol_type!r}, asked was {PROTOCOL_TYPE!r}"
     if answer.protocol_name not in offered:
         return f"assignor {answer.protocol_name!r}, offered were {offered}"
     return None
@@ -268,7 +271,8 @@ def _synced(turn: Turn, answer: SyncGroupResponse) -> Trigger | None:
     assert ticket is not None
     assert generation is not None
     turn.cause = Cause.ASSIGNED
-    if answer.protocol_name not in (None, generation.protocol_name):
+    meant = answer.protocol_type in (None, PROTOCOL_TYPE)
+    if not meant or answer.protocol_name not in (None, generation.protocol_name):
         return Trigger.REJOIN_ASKED
     try:
         read = decode_assignment(answer.assignment)

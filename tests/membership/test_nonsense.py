@@ -33,6 +33,7 @@ ABSURD: dict[str, dict[str, Any]] = {
     "generation -1": {"generation_id": -1},
     "assignor 'foreign'": {"protocol_name": "foreign"},
     "assignor None": {"protocol_name": None},
+    "protocol type 'connect'": {"protocol_type": "connect"},
     "not among the members": {
         "leader": "m-1",
         "members": (JoinGroupResponseMember(member_id="other", metadata=b""),),
