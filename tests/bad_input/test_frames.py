@@ -3,12 +3,13 @@
 import struct
 from collections.abc import Callable, Iterator
 from itertools import chain, repeat
+from typing import Final
 
 import anyio
 import pytest
 
 from kgroup.consumer import Consumer
-from kgroup.errors import KGroupError, NoBrokerError
+from kgroup.errors import NoBrokerError
 from kgroup.testing import InProcessBroker
 from kgroup.testing.virtual_time import virtual_ports
 from kgroup.types import MemberState
@@ -20,14 +21,18 @@ from kgroup.wire.messages import (
     FindCoordinatorResponse,
     HeartbeatRequest,
     JoinGroupRequest,
+    MetadataRequest,
 )
 from kgroup.wire.schema import Request
 from tests.bad_input.stage import A, check_pace, cluster, outlive, playing
 from tests.bad_input.surgery import ASKED, Kind, resized
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 Bend = Callable[[bytes], bytes]
+
+PARKED: Final = [MetadataRequest, JoinGroupRequest, HeartbeatRequest, FetchRequest]
+"""One answer of each connection: what bends a frame knows nothing else of it."""
 
 WEB = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n"
 TLS = bytes.fromhex("15030300020228")
@@ -94,7 +99,7 @@ async def test_n01_a_frame_of_negative_size_is_told_with_the_size_and_the_addres
     assert f"its size {size} is negative" in told
 
 
-@pytest.mark.parametrize("kind", ASKED)
+@pytest.mark.parametrize("kind", PARKED)
 async def test_n01_frames_of_negative_size_are_outlived(kind: Kind) -> None:
     await outlive(bent(kind, sized(-5)))
 
@@ -124,7 +129,7 @@ async def test_n02_the_body_of_a_frame_over_the_limit_is_not_waited_for() -> Non
         assert anyio.current_time() - began < 2.0
 
 
-@pytest.mark.parametrize("kind", ASKED)
+@pytest.mark.parametrize("kind", PARKED)
 async def test_n02_frames_over_the_limit_are_outlived(kind: Kind) -> None:
     await outlive(bent(kind, sized(2**31 - 1)))
 
@@ -175,13 +180,13 @@ async def test_n05_an_answer_under_another_number_is_told_with_both() -> None:
     assert "correlation id 5, but 0 was to come next" in await refused_by(numbered(5))
 
 
-@pytest.mark.parametrize("bend", [numbered(1), numbered(-1), unasked], ids=["+1", "-1", "unasked"])
-@pytest.mark.parametrize("kind", ASKED)
+@pytest.mark.parametrize("bend", [numbered(1), unasked], ids=["another number", "unasked"])
+@pytest.mark.parametrize("kind", PARKED)
 async def test_n05_answers_that_nobody_asked_for_are_outlived(kind: Kind, bend: Bend) -> None:
     await outlive(bent(kind, bend))
 
 
-@pytest.mark.parametrize("kind", ASKED)
+@pytest.mark.parametrize("kind", PARKED)
 async def test_n05_answers_that_come_twice_are_outlived(kind: Kind) -> None:
     await outlive(lambda broker: broker.answers.duplicate(kind, times=None))
 
@@ -277,6 +282,5 @@ async def test_n14_who_asks_for_what_is_committed_meanwhile_hears_why_it_takes_s
     broker = cluster()
     mislead(broker, named(1, "broker-1", 0))
     async with playing(broker, by_hand=[A]) as play:
-        with pytest.raises((KGroupError, TimeoutError)) as caught:
+        with pytest.raises(TimeoutError, match=r"group 'g'.*within 5 s; no coordinator was found"):
             await play.consumer.committed(A, timeout=5.0)
-        assert str(caught.value)
