@@ -126,12 +126,18 @@ class Joining:
             protocols=_protocols(request),
             join=Waiting(asked.ticket, asked.version),
         )
-        if not self._context.is_old or group.generation_id == 0:
-            group.newcomers = True  # B22; the old rules extend the delay of brand-new groups only
+        if self._lengthens_delay(group):
+            group.newcomers = True
         group.add(member, request.protocol_type)
         self._rounds.admit_new(group, member)
         self._rounds.prepare(group)
         return PARKED
+
+    def _lengthens_delay(self, group: Group) -> bool:
+        """B22; under the old rules only in a group that never had a generation."""
+        if group.phase is not Phase.PREPARING:
+            return False
+        return group.generation_id == 0 if self._context.is_old else group.was is Phase.EMPTY
 
     # -- members ---------------------------------------------------------------------------------
 

@@ -79,7 +79,7 @@ class Rounds:
     def _begin_first(self, group: Group) -> None:
         delay = self._context.settings.initial_rebalance_delay
         left = max(group.rebalance_timeout - delay, 0.0)
-        group.newcomers = False
+        # Who came in a window that could not be followed by another still counts in this one.
         self._end_window_after(group, delay, left)
 
     def _end_window_after(self, group: Group, seconds: float, left: float) -> None:
@@ -284,6 +284,10 @@ def subscribed_topics(group: Group) -> frozenset[str] | None:
     if group.protocol_type != "consumer":
         return None
     name = group.protocol_name or ""
-    read = [topics_of(member.metadata(name)) for member in group.in_hash_order()]
-    known = [topics for topics in read if topics is not None]
-    return frozenset().union(*known) if len(known) == len(read) else None
+    every: set[str] = set()
+    for member in group.in_hash_order():
+        topics = topics_of(member.metadata(name))
+        if topics is None:
+            return None  # what comes behind is not read, so nobody stumbles over it
+        every |= topics
+    return frozenset(every)
