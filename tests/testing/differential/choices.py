@@ -80,8 +80,11 @@ def choose(dice: Random, world: "World") -> Chosen | None:
     if ask is None:
         return None
     blocked = part.connections - 1
-    if world.stage.busy(f"{part.actor}{blocked}") and dice.random() < 0.03:
-        return part, blocked, ask  # it waits behind the parked one (G1)
+    behind = world.stage.busy(f"{part.actor}{blocked}") and dice.random() < 0.03
+    if behind and not world.stage.queues:
+        # It waits behind the parked one (G1). Two that do may both be read at one instant, and
+        # nobody can foretell which is served first.
+        return part, blocked, ask
     return part, world.free_connection(part), ask
 
 

@@ -128,6 +128,11 @@ class Stage:
         line = self._lines.get(connection)
         return line is not None and line.busy is not None
 
+    @property
+    def queues(self) -> bool:
+        """Whether a request waits behind another on its connection."""
+        return any(line.behind for line in self._lines.values())
+
     # -- what happens to it ----------------------------------------------------------------------
 
     def send(self, pending: Pending) -> None:
