@@ -60,6 +60,7 @@ class Speaker:
     instance: str | None = None
     offers: tuple[str, ...] = ("x",)
     rebalance: float = 10.0
+    session: float = 20.0
     member_id: str = ""
     generation: int = -1
     protocol: str | None = None
@@ -69,7 +70,7 @@ class Speaker:
         rows = tuple(JoinGroupRequestProtocol(name=each, metadata=b"") for each in self.offers)
         request = JoinGroupRequest(
             group_id=self.group_id,
-            session_timeout_ms=20_000,
+            session_timeout_ms=int(self.session * 1000),
             rebalance_timeout_ms=int(self.rebalance * 1000),
             member_id=self.member_id,
             group_instance_id=self.instance,
@@ -170,7 +171,9 @@ def two_leave_together(side: Side, group_id: str) -> list[object]:
     b, c = Speaker(side, group_id, "B"), Speaker(side, group_id, "C")
     accept(a, b, c)
     waiting = c.sync()
-    return [code(waiting), b.leave(c), code(waiting), a.beat()]
+    said = [code(waiting), b.leave(c)]
+    side.wait(0.3)
+    return [*said, code(waiting), a.beat()]
 
 
 def a_static_member_restarts_unsynced(side: Side, group_id: str) -> list[object]:
@@ -183,6 +186,15 @@ def a_static_member_restarts_unsynced(side: Side, group_id: str) -> list[object]
     said = [code(b.sync()), a.beat(), b.beat()]
     side.wait(2.5)
     return [*said, a.beat(), b.beat()]
+
+
+def a_static_newcomer_restarts_while_parked(side: Side, group_id: str) -> list[object]:
+    lone(side, group_id)
+    b = Speaker(side, group_id, "B", instance="i", session=2.0)
+    first = b.join()
+    again = Speaker(side, group_id, "B again", instance="i", session=2.0).join()
+    side.wait(3.0)
+    return [code(first), code(again)]
 
 
 def all_leave_but_a_pending_id(side: Side, group_id: str) -> list[object]:
@@ -200,6 +212,7 @@ CONVERSATIONS: tuple[Callable[[Side, str], list[object]], ...] = (
     a_pending_id_claims_an_instance,
     two_leave_together,
     a_static_member_restarts_unsynced,
+    a_static_newcomer_restarts_while_parked,
     all_leave_but_a_pending_id,
 )
 
