@@ -13,7 +13,15 @@ _NEW: Final = CoordinatorKind.NEW
 _CUT: Final = (
     ""
     ""
+    ""
     "test_groups_joining::test_a_session_that_ends_cuts_the_initial_delay_short_under_the_new_rules_only"
+)
+_BUCKET: Final = (
+    "test_groups::test_of_assignors_in_one_bucket_the_first_member_in_hash_order_decides"
+)
+_NEWCOMER: Final = (
+    ""
+    "test_groups::test_a_static_newcomer_that_restarts_while_parked_has_a_session_under_the_old_rules"
 )
 _TRIE: Final = (
     "test_java_hash::test_scalas_trie_lists_the_four_assignors_as_the_votes_of_3_9_1_went"
@@ -179,9 +187,10 @@ ROUNDS: Final = (
     ),
     Rule(
         "round.vote-tie-new",
-        "A tie goes to the assignor that comes first in a hash map of Java.",
+        "A tie goes to the assignor that comes first in a hash map of Java, into which the members "
+        "put their votes in hash order.",
         "A5, B12",
-        ("protocol_vote",),
+        ("protocol_vote", _BUCKET),
         _NEW,
     ),
     Rule(
@@ -276,7 +285,10 @@ STATIC: Final = (
         "A static member that comes back without its id has a new one; in Stable there is no round "
         "as long as the chosen assignor stays the same, whatever else has changed.",
         "S1, R11",
-        ("static_restart_stable",),
+        (
+            "static_restart_stable",
+            "test_groups::test_a_restart_that_changes_the_vote_starts_a_round",
+        ),
     ),
     Rule(
         "static.restart-answer",
@@ -304,6 +316,20 @@ STATIC: Final = (
         "answered 82, those of others 27.",
         "S3, C6",
         ("test_groups::test_a_static_restart_while_syncs_wait_starts_a_round",),
+    ),
+    Rule(
+        "static.newcomer-old",
+        "One that restarts while it waits in its first JoinGroup is removed when its session ends.",
+        "S3, R10",
+        (_NEWCOMER,),
+        _OLD,
+    ),
+    Rule(
+        "static.newcomer-new",
+        "One that restarts while it waits in its first JoinGroup waits as long as the round.",
+        "S3, R10",
+        (_NEWCOMER,),
+        _NEW,
     ),
     Rule(
         "static.unsynced",
