@@ -15,6 +15,7 @@ Clients that want sockets get them for as long as a block lasts:
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Self, TypeVar
 
@@ -114,6 +115,21 @@ class InProcessBroker:
     def core(self) -> Core:
         """The cluster itself: its state may be looked at, and copied by `copy.deepcopy`."""
         return self._board.core
+
+    def changing(self) -> AbstractContextManager[Core]:
+        """Lend the cluster out for a change that no handle has a verb for.
+
+        The core is as it is at this instant; what a change answers is on its way afterwards.
+        """
+        return self._board.changing()
+
+    def on_change(self, act: Callable[[], None]) -> None:
+        """Have something called whenever anything may have changed.
+
+        Args:
+            act: must not block; if it makes changes itself (`changing`) it is called again.
+        """
+        self._board.listeners.append(act)
 
     # -- its parts -------------------------------------------------------------------------------
 
