@@ -7,7 +7,7 @@ from typing import Any
 from kgroup.assignors import BUILT_IN, GroupAssignment, GroupSubscription
 from kgroup.membership.settings import MembershipSettings
 from kgroup.types import RebalanceProtocol, TopicPartition
-from tests.consumer.stage import settings
+from tests.consumer.scene import settings
 
 __all__ = [
     "BAD_BODIES",
@@ -106,7 +106,7 @@ BAD_BODIES: dict[str, Body] = {
     "gave what does not exist t-99": invents,
     "gave more than once t-0": gives_twice,
     "gave to nobody, and did not list as withheld, t-0": forgets_partitions,
-    "has no entry, not even an empty one, for 'member-1'": forgets_members,
+    "has no entry, not even an empty one, for 'kgroup-": forgets_members,
     "returned None, not a GroupAssignment": returns_nothing,
     "returned an assignment that cannot be read": returns_rubbish,
     "wants to rejoin after 0.0": never_rests,

@@ -1,13 +1,12 @@
 """What the tests of the classic backend stand on: members of a scripted group, in virtual time."""
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import anyio
 
-from kgroup.assignors import BUILT_IN
 from kgroup.consumer.coordination.classic import ClassicBackend
 from kgroup.journal import MemorySink
 from kgroup.membership.settings import MembershipSettings
@@ -16,9 +15,21 @@ from kgroup.net.settings import NetSettings
 from kgroup.testing.scripted import Seen
 from kgroup.testing.scripted_cluster import ScriptedCluster
 from kgroup.testing.virtual_time import virtual_ports
-from kgroup.types import Claim, MemberState, OffsetAndMetadata, Subscription, TopicPartition
+from kgroup.types import MemberState, Subscription
 from kgroup.wire.messages import JoinGroupRequest
 from kgroup.wire.schema import Request
+from tests.consumer.scene import (
+    HEARTBEAT,
+    REBALANCE,
+    SESSION,
+    TOPIC,
+    Member,
+    claims_of,
+    next_round,
+    offset,
+    partitions,
+    settings,
+)
 from tests.contracts.application import Application, Listener, no_listener, until
 from tests.scripted_group import ScriptedGroup
 
@@ -39,63 +50,6 @@ __all__ = [
     "scene",
     "settings",
 ]
-
-SESSION, HEARTBEAT, REBALANCE = 10.0, 3.0, 60.0
-TOPIC = "t"
-
-
-def settings(*assignors: str, **options: Any) -> MembershipSettings:
-    """Return a member's settings: cooperative unless assignors are named."""
-    chosen = tuple(BUILT_IN[name] for name in assignors or ("cooperative-sticky",))
-    defaults = MembershipSettings(
-        group_id="g",
-        assignors=chosen,
-        session_timeout=SESSION,
-        heartbeat_interval=HEARTBEAT,
-        rebalance_timeout=REBALANCE,
-    )
-    return replace(defaults, **options)
-
-
-def partitions(*numbers: int, topic: str = TOPIC) -> frozenset[TopicPartition]:
-    return frozenset(TopicPartition(topic, number) for number in numbers)
-
-
-@dataclass(slots=True, eq=False)
-class Member:
-    """One member on the stage."""
-
-    backend: ClassicBackend
-    application: Application
-    cluster: Cluster
-    sink: MemorySink
-    scope: anyio.CancelScope
-    over: anyio.Event
-    error: BaseException | None = None
-
-    async def reaches(self, state: MemberState, within: float = 30.0) -> None:
-        """Wait until the member is in a state."""
-        await until(lambda: self.backend.membership.state is state, within, f"state {state.name}")
-
-    async def ends(self, within: float = 30.0) -> None:
-        """Wait until its run is over; `error` says how."""
-        await until(self.over.is_set, within, "the end of the run")
-
-    @property
-    def member_id(self) -> str:
-        """The id the coordinator gave it."""
-        generation = self.backend.membership.generation
-        assert generation is not None
-        return generation.member_id
-
-    async def owns(self, wanted: Iterable[TopicPartition], within: float = 60.0) -> None:
-        """Wait until exactly these partitions are owned and every change is settled."""
-        expected = frozenset(wanted)
-        what = f"owns {sorted(expected)}"
-        await until(lambda: self.application.settled() == expected, within, what)
-
-    def claim(self, number: int) -> Claim:
-        return self.application.claim(TopicPartition(TOPIC, number))
 
 
 @dataclass(slots=True, eq=False)
@@ -173,20 +127,9 @@ def at(seen: Seen) -> float:
     return seen.at
 
 
-def claims_of(member: Member) -> frozenset[TopicPartition]:
-    """Return what a member owns, settled or not."""
-    return member.backend.membership.partitions
-
-
 def joins(on: Scene) -> list[JoinGroupRequest]:
     found = [seen.request for seen in on.seen(JoinGroupRequest)]
     return [each for each in found if isinstance(each, JoinGroupRequest)]
-
-
-async def next_round(member: Member) -> None:
-    before = member.backend.membership.rebalances
-    member.backend.enforce_rebalance("the test wants a round")
-    await until(lambda: member.backend.membership.rebalances > before, 30.0, "a round")
 
 
 async def another_waits(on: Scene, member: Member) -> None:
@@ -194,10 +137,6 @@ async def another_waits(on: Scene, member: Member) -> None:
     on.group.pending.add("somebody who has not come yet")
     on.group.rebalance()
     await member.reaches(MemberState.JOINING)
-
-
-def offset(number: int) -> OffsetAndMetadata:
-    return OffsetAndMetadata(number)
 
 
 @asynccontextmanager

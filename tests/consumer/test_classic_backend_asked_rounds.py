@@ -9,7 +9,7 @@ from kgroup.assignors import GroupAssignment, GroupSubscription
 from kgroup.testing.virtual_time import WALL_AT_START
 from kgroup.types import Cause, ChangeKind, MemberState, TopicPartition
 from tests.consumer.foreign import COOPERATIVE, Foreign, good, led_by
-from tests.consumer.stage import claims_of, next_round, partitions, scene
+from tests.consumer.scene import claims_of, next_round, partitions, scene
 from tests.contracts.application import until
 
 # -- the leader's clock, and rounds that an assignor asks for -----------------------------------
@@ -67,7 +67,7 @@ async def test_another_leader_decides_by_itself() -> None:
     async with scene() as on:
         first = await on.joined(led_by(after(40.0)))
         second = await on.joined(led_by(quiet := after(None)))
-        on.group.leader = second.member_id
+        on.lead(second)
         await next_round(second)
         asked = len(quiet.seen)
         await anyio.sleep(200.0)
@@ -103,7 +103,7 @@ async def test_one_member_that_is_lost_makes_nobody_forget() -> None:
         leader = await on.joined(led_by(counting))
         other = await on.joined(led_by(Foreign(counts_rounds, supported_protocols=COOPERATIVE)))
         old = other.member_id
-        on.group.evict(old)
+        on.group.expire(old)
         await until(lambda: other.application.of_kind(ChangeKind.LOST), 30.0, "it is lost")
         await until(lambda: len(claims_of(other)) == 2, 60.0, "it is back")
         back = next(group for group in counting.seen if other.member_id in names(group))

@@ -13,7 +13,7 @@ from kgroup.types import Leave, MemberState
 from kgroup.wire.consumer_protocol import MemberSubscription, encode_subscription
 from kgroup.wire.messages import HeartbeatRequest, JoinGroupRequest, SyncGroupRequest
 from tests.consumer.foreign import Foreign, led_by, raises
-from tests.consumer.stage import Member, Scene, scene
+from tests.consumer.scene import Member, Scene, scene
 from tests.contracts.application import until
 
 PATIENT = {"session_timeout": 1e5, "rebalance_timeout": 1e6}
@@ -47,7 +47,7 @@ async def crowd(gate: Gate, **options: float) -> AsyncIterator[tuple[Scene, Memb
     """A member that leads a large group, and whose assignor works and does not return."""
     async with scene(count=500) as on:
         for number in range(40):
-            on.group.add_phantom(f"phantom-{number}", "t", assignor="foreign")
+            on.peers.add(f"phantom-{number}", "t", assignor="foreign")
         member = await on.member(led_by(Foreign(gate), **{**PATIENT, **options}))
         await until(lambda: gate.threads, 1e5, "the assignor works")
         try:
@@ -97,9 +97,9 @@ async def test_many_partitions_leave_the_loop_however_few_members_there_are() ->
 
 async def test_long_subscriptions_leave_the_loop_however_few_partitions_there_are() -> None:
     async with scene() as on:
-        on.group.add_phantom("talks", "t", assignor="foreign")
+        on.peers.add("talks", "t", assignor="foreign")
         asked = MemberSubscription(topics=("t",), user_data=bytes(20_000))
-        on.group.members["talks"].told = encode_subscription(asked)
+        on.peers.tell_of("talks", encode_subscription(asked))
         assert threading.get_ident() not in await threads_of(on)
 
 
@@ -155,7 +155,7 @@ async def test_a_member_leaves_while_its_assignor_works() -> None:
         await member.backend.leave(Leave.LEAVE, "enough", timeout=1000.0)
         await member.ends(within=1000.0)
         assert member.error is None
-        assert all(name.startswith("phantom") for name in on.group.members)
+        assert all(each.client_id.startswith("phantom") for each in on.group.members)
         assert anyio.current_time() - began < 100.0
         assert gate.at_work == 1
 

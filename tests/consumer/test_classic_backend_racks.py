@@ -8,8 +8,10 @@ import pytest
 
 from kgroup.assignors import BUILT_IN, GroupAssignment, GroupSubscription
 from kgroup.types import Cause
+from kgroup.wire.messages import MetadataRequest, MetadataResponse
+from kgroup.wire.schema import replace as replace_fields
 from tests.consumer.foreign import Foreign
-from tests.consumer.stage import Member, Scene, claims_of, partitions, scene, settings
+from tests.consumer.scene import Member, Scene, claims_of, partitions, scene, settings
 from tests.contracts.application import until
 
 AGE = 1.0
@@ -20,8 +22,7 @@ Move = Callable[[Scene], None]
 
 async def settled(on: Scene, *racks: str | None) -> list[Member]:
     """Have one member in each rack, the first of them leading; the brokers stand in theirs."""
-    for broker in on.cluster.brokers:
-        broker.rack = RACKS[broker.node_id]
+    give_racks(on)
     members = [await on.joined(settings("range", client_rack=racks[0]))]
     for rack in racks[1:]:
         members.append(await on.member(settings("range", client_rack=rack)))
@@ -33,9 +34,14 @@ async def settled(on: Scene, *racks: str | None) -> list[Member]:
     return members
 
 
+def give_racks(on: Scene) -> None:
+    for node in on.broker.core.cluster.nodes.values():
+        node.rack = RACKS[node.node_id]
+
+
 def place(on: Scene, number: int, *replicas: int) -> None:
-    partition = on.cluster.topics["t"].partitions[number]
-    partition.leader, partition.replicas = replicas[0], replicas
+    partition = on.broker.core.cluster.topics["t"].partitions[number]
+    partition.leader, partition.replicas, partition.isr = replicas[0], replicas, replicas
     partition.epoch += 1
 
 
@@ -67,11 +73,15 @@ def move_between_racks_of_nobody(on: Scene) -> None:
 
 
 def elect_another_leader(on: Scene) -> None:
-    on.cluster.topics["t"].partitions[0].leader = 2
+    on.broker.partition("t", 0).move_to(2)
 
 
 def lose_sight_of_a_broker(on: Scene) -> None:
-    on.cluster.listed.remove(2)
+    def shortened(_request: MetadataRequest, answer: MetadataResponse) -> MetadataResponse:
+        brokers = tuple(row for row in answer.brokers if row.node_id != 2)
+        return replace_fields(answer, brokers=brokers)
+
+    on.answers.rewrite(MetadataRequest, shortened, times=None)
 
 
 @pytest.mark.parametrize(
@@ -114,8 +124,7 @@ async def test_a_replica_that_moves_while_the_group_is_divided_is_not_missed() -
     async with scene(4, metadata_max_age=AGE) as on:
         for number, node in enumerate((1, 2, 1, 2)):
             place(on, number, node)
-        for broker in on.cluster.brokers:
-            broker.rack = RACKS[broker.node_id]
+        give_racks(on)
         own = replace(settings(client_rack="a"), assignors=(Foreign(divide),))
         first = await on.joined(own)
         on_view_change = first.cluster.invalidate

@@ -16,7 +16,7 @@ from kgroup.testing.broker.server.switchboard import Arrival
 from kgroup.testing.virtual_time import virtual_backend, virtual_ports
 from kgroup.types import Leave, OffsetAndMetadata, Subscription
 from kgroup.wire.messages import JoinGroupRequest, OffsetCommitRequest
-from tests.consumer.stage import settings
+from tests.consumer.scene import settings
 from tests.contracts.application import Application, Told, no_listener
 from tests.contracts.replay import Play, ReplayContract
 

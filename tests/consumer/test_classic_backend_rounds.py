@@ -3,7 +3,6 @@
 import anyio
 
 from kgroup.codes import ErrorCode
-from kgroup.testing.scripted import Lost, Seen
 from kgroup.types import ChangeKind, MemberState, Subscription, TopicPartition
 from kgroup.wire.consumer_protocol import decode_subscription
 from kgroup.wire.messages import (
@@ -11,25 +10,16 @@ from kgroup.wire.messages import (
     JoinGroupRequest,
     SyncGroupRequest,
 )
-from tests.consumer.stage import (
+from tests.consumer.scene import (
     HEARTBEAT,
     REBALANCE,
     SESSION,
-    Scene,
+    joins,
     partitions,
     scene,
     settings,
 )
 from tests.contracts.application import until
-
-
-def joins(on: Scene) -> list[JoinGroupRequest]:
-    return [_join(seen) for seen in on.seen(JoinGroupRequest)]
-
-
-def _join(seen: Seen) -> JoinGroupRequest:
-    assert isinstance(seen.request, JoinGroupRequest)
-    return seen.request
 
 
 def topics_of(join: JoinGroupRequest) -> tuple[str, ...]:
@@ -38,8 +28,8 @@ def topics_of(join: JoinGroupRequest) -> tuple[str, ...]:
 
 async def test_a_first_join_takes_two_steps() -> None:
     async with scene() as on:
-        await on.joined()
-        assert [join.member_id for join in joins(on)] == ["", "member-1"]
+        member = await on.joined()
+        assert [join.member_id for join in joins(on)] == ["", member.member_id]
         assert len(on.seen(SyncGroupRequest)) == 1
 
 
@@ -66,7 +56,7 @@ async def test_heartbeats_go_on_on_a_connection_of_their_own_while_a_join_is_par
     async with scene() as on:
         member = await on.joined()
         claims = member.backend.membership.claims
-        on.group.pending.add("somebody who has not come yet")
+        on.peers.expect_somebody()
         on.group.rebalance()
         joined = len(joins(on))
         await until(lambda: len(joins(on)) > joined, 2 * HEARTBEAT, "the member rejoins")
@@ -81,7 +71,7 @@ async def test_heartbeats_go_on_on_a_connection_of_their_own_while_a_join_is_par
 
 async def test_a_join_that_is_never_answered_is_given_up_and_its_connection_too() -> None:
     async with scene() as on:
-        on.group.coordinator.once(JoinGroupRequest, Lost())
+        on.answers.lose(JoinGroupRequest)
         await on.joined()
         first, second = on.seen(JoinGroupRequest)[:2]
         assert REBALANCE + 5.0 <= second.at - first.at < REBALANCE + 6.0
@@ -90,7 +80,7 @@ async def test_a_join_that_is_never_answered_is_given_up_and_its_connection_too(
 
 async def test_a_sync_that_is_never_answered_is_given_up_and_its_connection_too() -> None:
     async with scene() as on:
-        on.group.coordinator.once(SyncGroupRequest, Lost())
+        on.answers.lose(SyncGroupRequest)
         await on.joined()
         first, second = on.seen(SyncGroupRequest)[:2]
         assert REBALANCE + 5.0 <= second.at - first.at < REBALANCE + 6.0
@@ -101,7 +91,7 @@ async def test_who_asks_again_does_not_wait_behind_a_sync_that_is_parked() -> No
     """A coordinator answers one request of a connection at a time, and this one never."""
     async with scene() as on:
         member = await on.joined()
-        held = on.group.coordinator.hold(SyncGroupRequest)
+        held = on.answers.hold(SyncGroupRequest)
         on.group.rebalance()
         await until(lambda: held.asked, 10.0, "a sync is parked")
         member.backend.subscribe(None)
@@ -114,12 +104,12 @@ async def test_partitions_are_kept_while_a_member_is_taken_in() -> None:
     async with scene() as on:
         member = await on.joined()
         before = {claim.tp: claim for claim in member.backend.membership.claims}
-        on.group.add_phantom("other", "t")
+        on.peers.add("other", "t")
         await until(lambda: len(member.backend.membership.claims) == 2, 30.0, "half is given up")
         await until(member.application.settled, 30.0, "all is settled")
         assert all(before[claim.tp] == claim for claim in member.backend.membership.claims)
-        await until(lambda: on.group.given("other"), 30.0, "the other has the rest")
-        assert on.group.given("other") | member.backend.membership.partitions == {*before}
+        await until(lambda: on.peers.given("other"), 30.0, "the other has the rest")
+        assert on.peers.given("other") | member.backend.membership.partitions == {*before}
         assert member.application.of_kind(ChangeKind.LOST) == []
 
 
@@ -128,7 +118,7 @@ async def test_a_pattern_takes_topics_as_they_come_and_leaves_out_what_it_shall_
         subscription = Subscription(pattern="t.*", exclude="tx")
         member = await on.joined(subscription=subscription)
         assert topics_of(joins(on)[-1]) == ("t",)
-        on.cluster.add_topic("t2", 2)
+        on.broker.create_topic("t2", 2)
         both = partitions(0) | partitions(0, 1, topic="t2")
         await member.owns(both, within=400.0)
         assert topics_of(joins(on)[-1]) == ("t", "t2")
@@ -136,22 +126,22 @@ async def test_a_pattern_takes_topics_as_they_come_and_leaves_out_what_it_shall_
 
 async def test_the_leader_follows_the_partition_counts_of_topics_only_others_subscribe_to() -> None:
     async with scene(count=1, u=1) as on:
-        on.group.add_phantom("other", "u")
+        on.peers.add("other", "u")
         await on.joined()
-        assert on.group.given("other") == partitions(0, topic="u")
-        on.cluster.add_partitions("u", 1)
+        assert on.peers.given("other") == partitions(0, topic="u")
+        on.broker.add_partitions("u", 2)
         await until(
-            lambda: on.group.given("other") == partitions(0, 1, topic="u"), 400.0, "both are given"
+            lambda: on.peers.given("other") == partitions(0, 1, topic="u"), 400.0, "both are given"
         )
 
 
 async def test_the_leader_waits_for_topics_that_are_not_there_yet() -> None:
     async with scene(count=1) as on:
-        on.group.add_phantom("other", "t", "late")
+        on.peers.add("other", "t", "late")
         await on.joined()
-        on.cluster.add_topic("late", 1)
+        on.broker.create_topic("late", 1)
         late = TopicPartition("late", 0)
-        await until(lambda: late in on.group.given("other"), 400.0, "the new topic is given")
+        await until(lambda: late in on.peers.given("other"), 400.0, "the new topic is given")
 
 
 async def test_a_round_that_is_asked_for_is_told_why() -> None:
@@ -175,14 +165,15 @@ async def test_a_follower_that_is_told_nothing_owns_nothing_and_stays() -> None:
 async def test_illegal_generation_on_sync_loses_everything_and_keeps_the_member_id() -> None:
     async with scene() as on:
         member = await on.joined()
-        on.group.errors[SyncGroupRequest.api_key] = ErrorCode.ILLEGAL_GENERATION
+        member_id = member.member_id
+        refused = on.refuse(SyncGroupRequest, ErrorCode.ILLEGAL_GENERATION)
         on.group.rebalance()
         lost = lambda: member.application.of_kind(ChangeKind.LOST)  # noqa: E731
         await until(lost, 30.0, "everything is lost")
-        on.group.errors.clear()
+        refused.cancel()
         await member.owns(partitions(0, 1, 2, 3))
         told = decode_subscription(joins(on)[-1].protocols[0].metadata)
-        assert (joins(on)[-1].member_id, told.owned, told.generation_id) == ("member-1", (), None)
+        assert (joins(on)[-1].member_id, told.owned, told.generation_id) == (member_id, (), None)
 
 
 async def test_what_is_shown_of_a_member_is_made_once_until_it_changes() -> None:

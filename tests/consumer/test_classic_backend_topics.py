@@ -7,7 +7,7 @@ from kgroup.codes import ErrorCode
 from kgroup.types import ChangeKind, MemberState, Subscription, TopicPartition
 from kgroup.wire.consumer_protocol import decode_subscription
 from kgroup.wire.messages import JoinGroupRequest
-from tests.consumer.stage import Member, Scene, partitions, scene, settings
+from tests.consumer.scene import Member, Scene, partitions, scene, settings
 from tests.contracts.application import until
 
 AGE = 20.0
@@ -51,7 +51,7 @@ async def test_a_pattern_that_takes_nothing_joins_and_waits() -> None:
         member = await on.member(subscription=by_pattern("nobody"))
         await member.reaches(MemberState.STABLE, within=5.0)
         assert told(on)[-1] == ()
-        on.cluster.add_topic("nobody-yet", 2)
+        on.broker.create_topic("nobody-yet", 2)
         await member.owns(topic("nobody-yet", 2), within=AGE + ROUNDS)
 
 
@@ -59,7 +59,7 @@ async def test_a_new_topic_costs_its_leader_one_more_join() -> None:
     async with scene(count=1, metadata_max_age=AGE) as on:
         member = await on.joined(subscription=by_pattern("t"))
         before = len(told(on))
-        on.cluster.add_topic("t1", 1)
+        on.broker.create_topic("t1", 1)
         await member.owns(topic("t") | topic("t1"), within=AGE + ROUNDS)
         await anyio.sleep(5.0)
         assert told(on)[before:] == [("t", "t1")]
@@ -68,7 +68,7 @@ async def test_a_new_topic_costs_its_leader_one_more_join() -> None:
 async def test_a_topic_that_vanishes_leaves_the_pattern_without_an_error() -> None:
     async with scene(count=1, t1=1, metadata_max_age=AGE) as on:
         member = await on.joined(subscription=by_pattern("t"))
-        on.cluster.delete_topic("t1")
+        on.broker.delete_topic("t1")
         await member.owns(topic("t"), within=AGE + ROUNDS)
         assert told(on)[-1] == ("t",)
         assert member.error is None
@@ -79,7 +79,7 @@ async def test_two_members_with_one_pattern_share_a_new_topic() -> None:
     async with scene(count=2, metadata_max_age=AGE) as on:
         one = await on.joined(subscription=by_pattern("t"))
         two = await on.joined(subscription=by_pattern("t"))
-        on.cluster.add_topic("t1", 2)
+        on.broker.create_topic("t1", 2)
         everything = topic("t", 2) | topic("t1", 2)
         await until(lambda: owned(one, two) == everything, AGE + 3 * ROUNDS, "both share it")
         assert len(one.backend.membership.partitions) == 2
@@ -92,7 +92,7 @@ def owned(*members: Member) -> frozenset[TopicPartition]:
 @pytest.mark.parametrize("excludes", [True, False])
 async def test_internal_topics_are_taken_when_they_are_wanted(excludes: bool) -> None:
     async with scene(count=1, t_inside=1) as on:
-        on.cluster.topics["t_inside"].internal = True
+        on.broker.core.cluster.topics["t_inside"].internal = True
         member = await on.joined(subscription=by_pattern("t"), exclude_internal_topics=excludes)
         assert ("t_inside" in told(on)[-1]) is not excludes
         await member.owns(topic("t") | (frozenset() if excludes else topic("t_inside")))
@@ -101,7 +101,7 @@ async def test_internal_topics_are_taken_when_they_are_wanted(excludes: bool) ->
 async def test_another_pattern_is_judged_at_once_and_looked_at_again() -> None:
     async with scene(count=1, u=1) as on:
         member = await on.joined(subscription=by_pattern("t"))
-        on.cluster.add_topic("u-new", 1)
+        on.broker.create_topic("u-new", 1)
         member.backend.subscribe(by_pattern("u"))
         await member.owns(topic("u") | topic("u-new"), within=2 * ROUNDS)
 
@@ -126,7 +126,7 @@ async def test_a_topic_that_is_not_there_yet_is_waited_for_and_picked_up() -> No
         await member.reaches(MemberState.STABLE)
         await anyio.sleep(30.0)
         assert len(told(on)) == 2  # an id, then one round
-        on.cluster.add_topic("late", 2)
+        on.broker.create_topic("late", 2)
         await member.owns(topic("late", 2), within=6.0 + ROUNDS)
 
 
@@ -140,12 +140,12 @@ async def test_a_deleted_topic_is_given_up_and_picked_up_again_when_it_is_back(
         two = await on.joined(settings(assignor), subscription=both)
         everything = topic("t", 2) | topic("u", 2)
         await until(lambda: owned(one, two) == everything, 60.0, "both have joined")
-        on.cluster.delete_topic("u")
+        on.broker.delete_topic("u")
         await until(lambda: owned(one, two) == topic("t", 2), AGE + 3 * ROUNDS, "it is given up")
         calm = len(told(on))
         await anyio.sleep(10 * AGE)
         assert len(told(on)) == calm
-        on.cluster.add_topic("u", 3)
+        on.broker.create_topic("u", 3)
         everything = topic("t", 2) | topic("u", 3)
         await until(lambda: owned(one, two) == everything, 2 * AGE, "it is picked up again")
         assert (one.error, two.error) == (None, None)
@@ -156,10 +156,10 @@ async def test_a_deleted_topic_is_given_up_and_picked_up_again_when_it_is_back(
 )
 async def test_a_topic_that_cannot_be_seen_for_now_holds_up_no_other(code: int) -> None:
     async with scene(count=1, u=1, metadata_max_age=AGE) as on:
-        on.cluster.topics["u"].error = code
+        hidden = on.hide("u", code)
         member = await on.joined(subscription=Subscription(topics=frozenset({"t", "u"})))
         assert member.application.settled() == topic("t")
-        on.cluster.topics["u"].error = 0
+        hidden.cancel()
         await member.owns(topic("t") | topic("u"), within=AGE + ROUNDS)
 
 
@@ -174,7 +174,7 @@ async def test_new_partitions_are_owned_within_the_age_of_metadata_and_two_round
         members = [await on.joined(settings(assignor)) for _ in range(2)]
         await until(lambda: owned(*members) == topic("t", 2), 60.0, "both have joined")
         await anyio.sleep(AGE)
-        on.cluster.add_partitions("t", 3)
+        on.broker.add_partitions("t", 5)
         everything = topic("t", 5)
         await until(lambda: owned(*members) == everything, AGE + 2 * ROUNDS, "all are owned")
         assert all(len(member.application.settled()) >= 2 for member in members)

@@ -16,7 +16,7 @@ from kgroup.wire.consumer_protocol import (
 )
 from kgroup.wire.messages import HeartbeatRequest, MetadataRequest, SyncGroupRequest
 from tests.consumer.foreign import COOPERATIVE, Foreign, led_by
-from tests.consumer.stage import (
+from tests.consumer.scene import (
     REBALANCE,
     Member,
     Scene,
@@ -40,15 +40,9 @@ GARBAGE: dict[str, bytes] = {
 }
 
 
-def told(on: Scene, member_id: str, data: bytes | None, instance: str | None = None) -> None:
-    """Have the leader told these bytes of a member from now on."""
-    on.group.members[member_id].told = data
-    on.group.members[member_id].instance_id = instance
-
-
 def bad_phantom(on: Scene, data: bytes, assignor: str = "cooperative-sticky") -> None:
-    on.group.add_phantom("bad", "t", assignor=assignor)
-    told(on, "bad", data, instance="till")
+    on.peers.tell_of("bad", data)
+    on.peers.add("bad", "t", assignor=assignor, instance_id="till")
 
 
 def said(**fields: object) -> bytes:
@@ -58,20 +52,20 @@ def said(**fields: object) -> bytes:
 
 
 def latest(on: Scene) -> dict[str, frozenset[TopicPartition]]:
-    """Return what the latest SyncGroup of a leader gave everybody."""
+    """Return what the latest SyncGroup of a leader gave everybody, phantoms by name."""
     sent = [seen.request for seen in on.seen(SyncGroupRequest)]
     carried = [each for each in sent if isinstance(each, SyncGroupRequest) and each.assignments]
     return {
-        entry.member_id: frozenset(decode_assignment(entry.assignment).partitions)
+        on.peers.name_of(entry.member_id): frozenset(decode_assignment(entry.assignment).partitions)
         for entry in carried[-1].assignments
     }
 
 
-async def in_half(on: Scene) -> tuple[Member, str]:
+async def in_half(on: Scene, instance_id: str | None = None) -> tuple[Member, str]:
     """Return a cooperative leader that has given half of its partitions to a phantom."""
     leader = await on.joined()
-    on.group.add_phantom("bad", "t")
-    await until(lambda: len(on.group.given("bad")) == 2, 60.0, "it has half of everything")
+    on.peers.add("bad", "t", instance_id=instance_id)
+    await until(lambda: len(on.peers.given("bad")) == 2, 60.0, "it has half of everything")
     await until(lambda: len(claims_of(leader)) == 2, 60.0, "so has the leader")
     return leader, "bad"
 
@@ -87,7 +81,7 @@ async def test_an_eager_member_nobody_can_read_gets_nothing_and_is_reported(
         bad_phantom(on, data, assignor="range")
         member = await on.joined(settings("range"))
         assert latest(on) == {member.member_id: partitions(0, 1, 2, 3), "bad": frozenset()}
-        (warned,) = [each for each in caplog.messages if "'bad'" in each]
+        (warned,) = [each for each in caplog.messages if on.peers["bad"].member_id in each]
         assert "group=g" in warned
         assert "'till'" in warned
 
@@ -100,10 +94,11 @@ async def test_it_is_reported_once_however_many_rounds_there_are(
         member = await on.joined(settings("range"))
         for _ in range(3):
             await next_round(member)
-        assert len([each for each in caplog.messages if "'bad'" in each]) == 1
-        told(on, "bad", b"\xff\xff\xff")
+        name = on.peers["bad"].member_id
+        assert len([each for each in caplog.messages if name in each]) == 1
+        on.peers.tell_of("bad", b"\xff\xff\xff")
         await next_round(member)
-        assert len([each for each in caplog.messages if "'bad'" in each]) == 2
+        assert len([each for each in caplog.messages if name in each]) == 2
 
 
 # -- cooperative: what it holds is not said -----------------------------------------------------
@@ -115,8 +110,8 @@ async def test_what_a_member_was_last_given_is_withheld_while_nobody_can_read_it
 ) -> None:
     async with scene() as on:
         leader, bad = await in_half(on)
-        held, own = on.group.given(bad), claims_of(leader)
-        told(on, bad, data)
+        held, own = on.peers.given(bad), claims_of(leader)
+        on.peers.tell_of(bad, data)
         for _ in range(4):
             await next_round(leader)
             assert latest(on) == {leader.member_id: own, bad: frozenset()}
@@ -127,19 +122,19 @@ async def test_what_a_member_was_last_given_is_withheld_while_nobody_can_read_it
 async def test_it_is_given_away_when_that_member_is_gone() -> None:
     async with scene() as on:
         leader, bad = await in_half(on)
-        told(on, bad, b"\xff")
+        on.peers.tell_of(bad, b"\xff")
         await next_round(leader)
-        on.group.evict(bad)
+        on.peers.end(bad)
         await leader.owns(partitions(0, 1, 2, 3))
 
 
 async def test_a_member_that_can_be_read_again_says_itself_what_it_holds() -> None:
     async with scene() as on:
         leader, bad = await in_half(on)
-        held = on.group.given(bad)
-        told(on, bad, b"\xff")
+        held = on.peers.given(bad)
+        on.peers.tell_of(bad, b"\xff")
         await next_round(leader)
-        told(on, bad, said(owned=tuple(sorted(held)), generation_id=2))
+        on.peers.tell_of(bad, said(owned=tuple(sorted(held)), generation_id=2))
         await next_round(leader)
         assert latest(on)[bad] == held
 
@@ -147,16 +142,13 @@ async def test_a_member_that_can_be_read_again_says_itself_what_it_holds() -> No
 async def test_a_static_member_is_known_by_its_instance_not_by_its_member_id() -> None:
     """It restarts, is given its assignment back under another id, and is unreadable from then."""
     async with scene() as on:
-        leader, bad = await in_half(on)
-        told(on, bad, None, instance="till")
+        leader, bad = await in_half(on, instance_id="till")
+        held, before = on.peers.given(bad), on.peers[bad].member_id
+        on.peers.restart(bad)
+        assert on.peers[bad].member_id not in ("", before)
+        on.peers.tell_of(bad, b"\xff")
         await next_round(leader)
-        held = on.group.given(bad)
-        restarted = on.group.members.pop(bad)
-        restarted.member_id = "till-again"
-        on.group.members["till-again"] = restarted
-        told(on, "till-again", b"\xff", instance="till")
-        await next_round(leader)
-        assert latest(on)["till-again"] == frozenset()
+        assert latest(on)[bad] == frozenset()
         assert not held & claims_of(leader)
 
 
@@ -178,12 +170,17 @@ async def test_a_leader_that_does_not_know_fails_the_round_by_name_until_it_leav
         await until(lambda: member.backend.membership.trouble, 30.0, "the round fails")
         trouble = member.backend.membership.trouble
         assert isinstance(trouble, AssignmentError)
-        for word in ("'bad'", "'till'", "stop that member", f"{len(data)} bytes"):
+        for word in (
+            repr(on.peers["bad"].member_id),
+            "'till'",
+            "stop that member",
+            f"{len(data)} bytes",
+        ):
             assert word in str(trouble)
         await anyio.sleep(REBALANCE / 2)
         assert on.seen(SyncGroupRequest) == []
         assert on.seen(HeartbeatRequest)
-        on.group.evict("bad")
+        on.peers.end("bad")
         await member.owns(partitions(0, 1, 2, 3))
         assert member.backend.membership.trouble is None
 
@@ -192,24 +189,26 @@ async def test_a_leader_that_has_not_led_before_does_not_know() -> None:
     async with scene() as on:
         first, bad = await in_half(on)
         second = await on.joined()
-        told(on, bad, b"\xff")
+        on.peers.tell_of(bad, b"\xff")
         await first.backend.leave(Leave.LEAVE, "another one leads", timeout=5.0)
         await until(lambda: second.backend.membership.trouble, 30.0, "the round fails")
-        assert "'bad'" in str(second.backend.membership.trouble)
+        assert repr(on.peers[bad].member_id) in str(second.backend.membership.trouble)
 
 
 async def test_an_assignor_that_gives_it_away_all_the_same_fails_the_round() -> None:
     assignor = Foreign(supported_protocols=COOPERATIVE)
     async with scene() as on:
         leader = await on.joined(led_by(assignor))
-        on.group.add_phantom("bad", "t", assignor="foreign")
-        await until(lambda: len(on.group.given("bad")) == 2, 60.0, "it has half of everything")
+        on.peers.add("bad", "t", assignor="foreign")
+        await until(lambda: len(on.peers.given("bad")) == 2, 60.0, "it has half of everything")
         await until(lambda: len(claims_of(leader)) == 2, 60.0, "so has the leader")
-        told(on, "bad", b"\xff")
+        on.peers.tell_of("bad", b"\xff")
         assignor.body = lambda group: gives_all_to(group, leader.member_id)
         on.group.rebalance()
         await until(lambda: leader.backend.membership.trouble, 30.0, "the round fails")
-        assert "while 'bad' holds it" in str(leader.backend.membership.trouble)
+        assert f"while {on.peers['bad'].member_id!r} holds it" in str(
+            leader.backend.membership.trouble
+        )
 
 
 def gives_all_to(group: GroupSubscription, member_id: str) -> GroupAssignment:
@@ -223,8 +222,8 @@ def gives_all_to(group: GroupSubscription, member_id: str) -> GroupAssignment:
 async def test_a_version_of_the_future_is_read_as_far_as_it_is_known() -> None:
     async with scene() as on:
         future = struct.pack(">h", 9) + said()[2:] + b"fields of the future"
-        on.group.add_phantom("new", "t")
-        told(on, "new", future)
+        on.peers.add("new", "t")
+        on.peers.tell_of("new", future)
         leader = await on.joined()
         assert len(latest(on)["new"]) == 2
         assert len(claims_of(leader)) == 2
@@ -232,7 +231,7 @@ async def test_a_version_of_the_future_is_read_as_far_as_it_is_known() -> None:
 
 async def test_topics_that_do_not_exist_hold_nobody_up() -> None:
     async with scene() as on:
-        on.group.add_phantom("other", "t", "missing", "missing too")
+        on.peers.add("other", "t", "missing", "missing too")
         leader = await on.joined()
         assert latest(on)["other"] | claims_of(leader) == partitions(0, 1, 2, 3)
 
@@ -241,8 +240,8 @@ async def test_topics_that_do_not_exist_hold_nobody_up() -> None:
 async def test_a_hundred_thousand_topics_that_do_not_exist_hold_nobody_up() -> None:
     names = tuple(f"missing-{number}" for number in range(100_000))
     async with scene() as on:
-        on.group.add_phantom("greedy", "t")
-        told(on, "greedy", said(topics=("t", *names)))
+        on.peers.add("greedy", "t")
+        on.peers.tell_of("greedy", said(topics=("t", *names)))
         # While a thread works and nothing else is to be done, virtual time runs on: give it room.
         leader = await on.member(settings(session_timeout=1e6, rebalance_timeout=2e6))
         await until(lambda: claims_of(leader), 1e6, "the leader owns something")
@@ -263,8 +262,8 @@ async def test_partitions_claimed_that_are_not_there_are_passed_over(
 ) -> None:
     strange = (TopicPartition("t", 99), TopicPartition("t", -1), TopicPartition("missing", 0))
     async with scene() as on:
-        on.group.add_phantom("other", "t")
-        told(on, "other", said(owned=strange, generation_id=generation_id))
+        on.peers.add("other", "t")
+        on.peers.tell_of("other", said(owned=strange, generation_id=generation_id))
         leader = await on.joined()
         assert latest(on)["other"] | claims_of(leader) == partitions(0, 1, 2, 3)
         assert latest(on)["other"].isdisjoint(strange)
@@ -274,8 +273,8 @@ async def test_a_claim_of_an_older_generation_takes_nothing_from_its_owner() -> 
     async with scene() as on:
         leader = await on.joined()
         owned = claims_of(leader)
-        on.group.add_phantom("zombie", "t")
-        told(on, "zombie", said(owned=tuple(sorted(owned)), generation_id=0))
+        on.peers.add("zombie", "t")
+        on.peers.tell_of("zombie", said(owned=tuple(sorted(owned)), generation_id=0))
         await until(lambda: len(claims_of(leader)) == 2, 60.0, "the leader keeps its share")
         assert claims_of(leader) <= owned
         await until(lambda: len(latest(on)["zombie"]) == 2, 60.0, "the zombie gets the rest")
@@ -288,12 +287,14 @@ async def test_claims_of_one_generation_void_each_other_and_nobody_has_two_owner
         owned = claims_of(leader)
         generation = leader.backend.membership.generation
         assert generation is not None
-        on.group.add_phantom("twin", "t")
-        told(on, "twin", said(owned=tuple(sorted(owned)), generation_id=generation.generation_id))
+        on.peers.add("twin", "t")
+        on.peers.tell_of(
+            "twin", said(owned=tuple(sorted(owned)), generation_id=generation.generation_id)
+        )
         await until(lambda: "twin" in latest(on), 30.0, "a round with it")
         first = latest(on)
         assert first["twin"].isdisjoint(first[leader.member_id])
-        told(on, "twin", said())
+        on.peers.tell_of("twin", said())
         await next_round(leader)
         await until(lambda: len(latest(on)["twin"]) == 2, 60.0, "each has its share in the end")
         await until(lambda: len(claims_of(leader)) == 2, 60.0, "each has its share in the end")
