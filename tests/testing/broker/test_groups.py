@@ -279,7 +279,7 @@ def test_a_restart_that_changes_the_vote_starts_a_round(kind: CoordinatorKind) -
     assert club.phase is Phase.PREPARING
 
 
-def test_a_static_newcomer_that_restarts_while_parked_has_a_session_under_the_old_rules() -> None:
+def test_a_static_newcomer_that_restarts_has_a_session_under_the_old_rules() -> None:
     for kind, parked in ((OLD, False), (NEW, True)):
         club = Club(kind)
         a = club.member("A", rebalance=30.0, session=30.0)

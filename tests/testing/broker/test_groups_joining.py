@@ -117,7 +117,7 @@ def test_a_group_whose_members_have_all_left_a_round_takes_who_has_an_id() -> No
     assert late.enter().generation_id == 2
 
 
-def test_a_session_that_ends_cuts_the_initial_delay_short_under_the_new_rules_only() -> None:
+def test_the_end_of_a_pending_id_cuts_the_initial_delay_under_the_new_rules() -> None:
     for kind, answered_at in ((NEW, 2.0), (OLD, 3.0)):
         club = Club(kind, initial_rebalance_delay=3.0)
         late = club.member("B", session=2.0)

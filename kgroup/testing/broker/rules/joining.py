@@ -11,17 +11,13 @@ _OLD: Final = CoordinatorKind.OLD
 _NEW: Final = CoordinatorKind.NEW
 
 _CUT: Final = (
-    ""
-    ""
-    ""
-    "test_groups_joining::test_a_session_that_ends_cuts_the_initial_delay_short_under_the_new_rules_only"
+    "test_groups_joining::test_the_end_of_a_pending_id_cuts_the_initial_delay_under_the_new_rules"
 )
 _BUCKET: Final = (
     "test_groups::test_of_assignors_in_one_bucket_the_first_member_in_hash_order_decides"
 )
 _NEWCOMER: Final = (
-    ""
-    "test_groups::test_a_static_newcomer_that_restarts_while_parked_has_a_session_under_the_old_rules"
+    "test_groups::test_a_static_newcomer_that_restarts_has_a_session_under_the_old_rules"
 )
 _TRIE: Final = (
     "test_java_hash::test_scalas_trie_lists_the_four_assignors_as_the_votes_of_3_9_1_went"
