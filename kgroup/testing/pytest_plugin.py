@@ -15,9 +15,10 @@ Never: imports a broker before a test asks for one, or counts a stand-in as real
 
 import os
 from collections import defaultdict
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -61,6 +62,9 @@ def kgroup_broker(request: pytest.FixtureRequest) -> "Iterator[InProcessBroker]"
         @pytest.mark.kgroup_broker(topics={"orders": 3})
         def test_it(kgroup_broker):
             client = SomeClient(bootstrap_servers=kgroup_broker.bootstrap_servers)
+
+    The marker takes the options of `InProcessBroker`; those of a test come before those of its
+    class and module.
     """
     yield from _served(request, nodes=1)
 
@@ -74,16 +78,31 @@ def kgroup_cluster(request: pytest.FixtureRequest) -> "Iterator[InProcessBroker]
 def _served(request: pytest.FixtureRequest, nodes: int) -> "Iterator[InProcessBroker]":
     from kgroup.testing.broker.inprocess import InProcessBroker  # noqa: PLC0415
 
-    marker = request.node.get_closest_marker("kgroup_broker")
-    options = {"nodes": nodes, **(marker.kwargs if marker else {})}
+    options = {"nodes": nodes, **_options(request.node, [f.name for f in fields(InProcessBroker)])}
     try:
         broker = InProcessBroker(**options)
     except (TypeError, ValueError) as error:
-        raise pytest.UsageError(
-            f"the marker kgroup_broker of {request.node.nodeid}: {error}"
-        ) from error
+        pytest.fail(f"the marker kgroup_broker of {request.node.nodeid}: {error}", pytrace=False)
     with broker.serve():
         yield broker
+
+
+def _options(node: pytest.Item, known: Sequence[str]) -> dict[str, Any]:
+    """Return what the marker says, those of the class or module under those of the test."""
+    options: dict[str, Any] = {}
+    for marker in reversed([*node.iter_markers("kgroup_broker")]):
+        options |= marker.kwargs
+        unknown = [name for name in marker.kwargs if name.startswith("_") or name not in known]
+        wrong = [f"unknown option {name!r}" for name in unknown]
+        wrong += [f"{value!r} has no name" for value in marker.args]
+        if wrong:
+            names = ", ".join(name for name in known if not name.startswith("_"))
+            pytest.fail(
+                f"the marker kgroup_broker of {node.nodeid}: {'; '.join(wrong)}; it takes, by "
+                f"name: {names}; such as @pytest.mark.kgroup_broker(topics={{'orders': 3}})",
+                pytrace=False,
+            )
+    return options
 
 
 @pytest.fixture(scope="session")

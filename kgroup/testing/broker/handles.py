@@ -263,7 +263,10 @@ class PartitionHandle:
         found = core.cluster.partition(self.tp)
         if found is None:
             known = {name: len(topic.partitions) for name, topic in core.cluster.topics.items()}
-            raise ValueError(f"there is no partition {self.tp}; topics and their widths: {known}")
+            raise ValueError(
+                f"there is no partition {self.tp}; topics and their widths: {known}; make one by "
+                "create_topic() or the option topics={...}"
+            )
         return found
 
 

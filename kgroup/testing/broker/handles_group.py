@@ -1,78 +1,44 @@
 """The handle of a consumer group: what tests see of it and do to it.
 
-Decides: which change of the cluster each verb stands for, and how what members said is shown.
+Decides: which change of the cluster each verb stands for.
 Never: keeps state; a handle looks at the cluster anew each time, so it may be kept and reused.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
+from typing import TypeAlias
 
 from kgroup.codes import ErrorCode
-from kgroup.errors import DecodeError
 from kgroup.testing.broker.asked import Asked
 from kgroup.testing.broker.cluster.cluster import OFFSETS_TOPIC
 from kgroup.testing.broker.core import Core
-from kgroup.testing.broker.groups.group import Group, Phase
+from kgroup.testing.broker.group_view import (
+    GroupView,
+    MemberView,
+    seen_group,
+    seen_member,
+    settled,
+)
+from kgroup.testing.broker.groups.group import Group
 from kgroup.testing.broker.groups.member import Member
 from kgroup.testing.broker.groups.metadata import UnreadableMetadataError
 from kgroup.testing.broker.groups.shard import Shard
 from kgroup.testing.broker.offsets.store import Committed
 from kgroup.testing.broker.server.switchboard import Switchboard
 from kgroup.types import OffsetAndMetadata, TopicPartition
-from kgroup.wire.consumer_protocol import decode_assignment
 from kgroup.wire.messages import JoinGroupRequest, JoinGroupRequestProtocol
 
-__all__ = ["GroupHandle", "GroupView", "MemberView"]
+__all__ = ["GroupHandle"]
 
-_CONSUMER = "consumer"
+Offsets: TypeAlias = (
+    Mapping[TopicPartition, int | OffsetAndMetadata]
+    | Mapping[TopicPartition, int]
+    | Mapping[tuple[str, int], int]
+)
+"""What can be set as committed."""
+
 _JOIN_VERSION = 9
 _NO_TICKET = 0
 """Tickets of connections begin at 1, so nobody gets what this one asks."""
-
-
-@dataclass(frozen=True, slots=True)
-class MemberView:
-    """A member as its coordinator has it.
-
-    Args:
-        member_id: its id.
-        client_id: name its client gave itself.
-        instance_id: group.instance.id, None for a dynamic member.
-        partitions: what it was assigned last, sorted; empty too when its assignment cannot be read
-            or is not that of a consumer.
-        assignment: the bytes of it.
-        is_parked: whether it waits for the answer to JoinGroup or SyncGroup.
-    """
-
-    member_id: str
-    client_id: str
-    instance_id: str | None
-    partitions: tuple[TopicPartition, ...]
-    assignment: bytes
-    is_parked: bool
-
-
-@dataclass(frozen=True, slots=True)
-class GroupView:
-    """A group at one instant.
-
-    Args:
-        state: Kafka's word: Empty, PreparingRebalance, CompletingRebalance, Stable; Dead = there is
-            no such group.
-        generation: number of the present round, 0 before the first.
-        leader: member id, None without members.
-        protocol: the assignor chosen, None without one.
-        members: in the order in which they joined.
-        offsets: partition -> committed offset.
-    """
-
-    state: str
-    generation: int
-    leader: str | None
-    protocol: str | None
-    members: tuple[MemberView, ...]
-    offsets: Mapping[TopicPartition, OffsetAndMetadata]
 
 
 class GroupHandle:
@@ -95,20 +61,7 @@ class GroupHandle:
     def view(self) -> GroupView:
         """Take a picture of it."""
         with self._board.changing() as core:
-            shard = core.coordinators.shard_of(self.group_id)
-            group = shard.groups.get(self.group_id, Group(self.group_id, phase=Phase.DEAD))
-            offsets = {
-                tp: OffsetAndMetadata(each.offset, each.metadata, each.leader_epoch)
-                for tp, each in sorted(shard.offsets.of(self.group_id).items())
-            }
-            return GroupView(
-                state=group.phase.value,
-                generation=group.generation_id,
-                leader=group.leader_id,
-                protocol=group.protocol_name,
-                members=tuple(_seen(group, member) for member in group.members.values()),
-                offsets=MappingProxyType(offsets),
-            )
+            return seen_group(core, self.group_id)
 
     @property
     def state(self) -> str:
@@ -139,6 +92,42 @@ class GroupHandle:
     def offsets(self) -> Mapping[TopicPartition, OffsetAndMetadata]:
         """What is committed."""
         return self.view().offsets
+
+    @property
+    def committed(self) -> Mapping[tuple[str, int], int]:
+        """What is committed, in plain values: (topic, partition) -> offset."""
+        return {(tp.topic, tp.partition): each.offset for tp, each in self.offsets.items()}
+
+    def member(self, who: str) -> MemberView:
+        """Return one member.
+
+        Args:
+            who: its member id, client id or group instance id.
+
+        Raises:
+            ValueError: no member has it, or several have.
+        """
+        with self._board.changing() as core:
+            _, group = self._existing(core)
+            found = self._members(group, who)
+            if len(found) > 1:
+                ids = [each.member_id for each in found]
+                raise ValueError(
+                    f"{len(found)} members of group {self.group_id!r} are called {who!r}; give "
+                    f"each client a client id of its own, or ask by member id: {ids}"
+                )
+            return seen_member(group, found[0])
+
+    def has_settled(self, members: int | None = None) -> bool:
+        """Whether no round is going on, and its members have everything they subscribed to.
+
+        Args:
+            members: how many there must be, None = any number but 0.
+        """
+        with self._board.changing() as core:
+            there = len(seen_group(core, self.group_id).members)
+            wanted = there > 0 if members is None else there == members
+            return wanted and settled(core, self.group_id)
 
     @property
     def coordinator(self) -> int | None:
@@ -218,6 +207,25 @@ class GroupHandle:
             tp = TopicPartition(OFFSETS_TOPIC, partition)
             core.cluster.elect(tp, node_id, resigned=resigned)
 
+    def move(self) -> int:
+        """Let the next broker that is up coordinate it, in good order; return its id.
+
+        Raises:
+            ValueError: no other broker is up.
+        """
+        with self._board.changing() as core:
+            up = [node.node_id for node in core.cluster.nodes.values() if node.alive]
+            others = [node_id for node_id in up if node_id != self.coordinator]
+            if not others:
+                raise ValueError(
+                    f"group {self.group_id!r} has nowhere to move: brokers that are up: {up}; "
+                    "`kgroup_cluster` and `InProcessBroker(nodes=3)` have three"
+                )
+            beyond = [node_id for node_id in others if node_id > (self.coordinator or 0)]
+            node_id = (beyond or others)[0]
+            self.move_to(node_id)
+            return node_id
+
     def load(self, seconds: float) -> None:
         """Let its coordinator resign and read the log anew; it answers 14 for so long.
 
@@ -233,11 +241,11 @@ class GroupHandle:
         with self._board.changing() as core:
             core.coordinators.shard_of(self.group_id).forget(self.group_id)
 
-    def commit(self, offsets: Mapping[TopicPartition, int | OffsetAndMetadata]) -> None:
+    def commit(self, offsets: Offsets) -> None:
         """Set committed offsets, whoever is a member.
 
         Args:
-            offsets: partition -> first offset that is not handled yet.
+            offsets: partition, or (topic, number) -> first offset that is not handled yet.
         """
         with self._board.changing() as core:
             shard = core.coordinators.shard_of(self.group_id)
@@ -252,7 +260,10 @@ class GroupHandle:
         group = shard.groups.get(self.group_id)
         if group is None:
             known = sorted(name for each in core.coordinators.shards for name in each.groups)
-            raise ValueError(f"there is no group {self.group_id!r}; there are {known}")
+            raise ValueError(
+                f"there is no group {self.group_id!r} yet; there are {known}; wait for its first "
+                "round by until(group.has_settled)"
+            )
         return shard, group
 
     def _members(self, group: Group, who: str) -> list[Member]:
@@ -267,26 +278,6 @@ class GroupHandle:
                 f"group {self.group_id!r} has no member {who!r}; ids and clients: {known}"
             )
         return found
-
-
-def _seen(group: Group, member: Member) -> MemberView:
-    return MemberView(
-        member_id=member.member_id,
-        client_id=member.client_id,
-        instance_id=member.instance_id,
-        partitions=_partitions(group, member.assignment),
-        assignment=member.assignment,
-        is_parked=member.join is not None or member.sync is not None,
-    )
-
-
-def _partitions(group: Group, assignment: bytes) -> tuple[TopicPartition, ...]:
-    if group.protocol_type != _CONSUMER or not assignment:
-        return ()
-    try:
-        return tuple(sorted(decode_assignment(assignment).partitions))
-    except DecodeError:
-        return ()
 
 
 def _join_again(group: Group, member: Member) -> JoinGroupRequest:

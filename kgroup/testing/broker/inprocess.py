@@ -69,6 +69,21 @@ class InProcessBroker:
     _network: MemoryNetwork = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        """Set the cluster up.
+
+        Raises:
+            TypeError: topics or settings are of another kind.
+            ValueError: a release, number or name that cannot be.
+        """
+        if not isinstance(self.topics, Mapping):
+            raise TypeError(
+                f"topics are names and numbers of partitions, such as {{'orders': 3}}, "
+                f"not {self.topics!r}"
+            )
+        if not isinstance(self.settings, BrokerSettings):
+            raise TypeError(f"settings are a kgroup.testing.BrokerSettings, not {self.settings!r}")
+        if self.nodes < 1:
+            raise ValueError(f"nodes={self.nodes}: a cluster has at least one broker")
         release = release_named(self.release)
         context = Context(
             Agenda(),
@@ -147,12 +162,17 @@ class InProcessBroker:
         assert handle.epoch >= 0
         return handle
 
-    def node(self, node_id: int) -> NodeHandle:
+    def node(self, node_id: int | None) -> NodeHandle:
         """Return the handle of a broker.
+
+        Args:
+            node_id: such as 1, or what `partition.leader` and `group.coordinator` tell.
 
         Raises:
             ValueError: there is no such broker.
         """
+        if node_id is None:
+            raise ValueError("there is no broker None: nobody leads or coordinates it now")
         if node_id not in self.core.cluster.nodes:
             raise ValueError(f"there is no broker {node_id}; there are 1 to {self.nodes}")
         return NodeHandle(self._board, node_id)
@@ -207,11 +227,12 @@ class InProcessBroker:
         """Wait, in an async test, until something is so: a group's state, a client's.
 
         Args:
-            is_so: asked again and again; true ends the wait.
+            is_so: a plain function, asked again and again; true ends the wait.
             timeout: seconds, on the event loop's clock.
 
         Raises:
             TimeoutError: it did not come in time; says how the groups stand.
+            TypeError: `is_so` is no plain function.
         """
         await until(self._board, is_so, timeout)
 
@@ -221,11 +242,13 @@ class InProcessBroker:
         For a cluster that is served; in memory nothing moves while a thread is blocked.
 
         Args:
-            is_so: asked again and again; true ends the wait.
+            is_so: a plain function, asked again and again; true ends the wait.
             timeout: seconds.
 
         Raises:
             TimeoutError: it did not come in time; says how the groups stand.
+            TypeError: `is_so` is no plain function.
+            RuntimeError: it would block an event loop, or nothing is served.
         """
         wait_until(self._board, is_so, timeout)
 

@@ -4,6 +4,7 @@ Decides: that a wait has an end, and that who waited in vain is told what was th
 Never: changes the cluster.
 """
 
+import inspect
 import threading
 import time
 from collections.abc import Callable
@@ -11,6 +12,8 @@ from typing import Final
 
 import anyio
 
+from kgroup.testing.broker.group_view import seen_group
+from kgroup.testing.broker.server.sockets import LOOPBACK
 from kgroup.testing.broker.server.switchboard import Switchboard
 
 __all__ = ["until", "wait_until"]
@@ -18,11 +21,14 @@ __all__ = ["until", "wait_until"]
 _GLANCE: Final = 0.002
 """Seconds between two looks of an async wait; also the time that passes when time is virtual."""
 
+_LAST: Final = 5
+"""Requests that are told of when a wait was in vain."""
+
 
 async def until(board: Switchboard, is_so: Callable[[], object], timeout: float) -> None:
     """Wait without blocking the event loop; see `InProcessBroker.until`."""
     with anyio.move_on_after(timeout):
-        while not is_so():  # noqa: ASYNC110  # what is waited for may be a client's own state
+        while not _asked(is_so):  # noqa: ASYNC110  # what is waited for may be a client's own state
             await anyio.sleep(_GLANCE)
         return
     raise _in_vain(board, timeout)
@@ -30,12 +36,15 @@ async def until(board: Switchboard, is_so: Callable[[], object], timeout: float)
 
 def wait_until(board: Switchboard, is_so: Callable[[], object], timeout: float) -> None:
     """Block the thread until a served cluster is so; see `InProcessBroker.wait_until`."""
+    if _asked(is_so):
+        return
+    _must_not_stop_the_world(board)
     changed = threading.Event()
     ends_at = time.monotonic() + timeout
     with board.lock:
         board.listeners.append(changed.set)
     try:
-        while not is_so():
+        while not _asked(is_so):
             left = ends_at - time.monotonic()
             if left <= 0:
                 raise _in_vain(board, timeout)
@@ -47,12 +56,69 @@ def wait_until(board: Switchboard, is_so: Callable[[], object], timeout: float) 
             board.listeners.remove(changed.set)
 
 
+def _asked(is_so: Callable[[], object]) -> bool:
+    if not callable(is_so):
+        raise TypeError(
+            f"a wait asks again and again, so it wants a function, such as "
+            f"`lambda: len(handled) == 3`, not {is_so!r}"
+        )
+    answer = is_so()
+    if inspect.isawaitable(answer):
+        if inspect.iscoroutine(answer):
+            answer.close()
+        raise TypeError(
+            f"a wait asks a plain function; {is_so!r} is async, so its answer is always true"
+        )
+    return bool(answer)
+
+
+def _must_not_stop_the_world(board: Switchboard) -> None:
+    """Refuse to block a thread where nothing would ever change meanwhile."""
+    try:
+        anyio.current_time()
+    except RuntimeError:
+        pass  # a thread without an event loop
+    else:
+        raise RuntimeError(
+            "wait_until would block the event loop and every client on it; say "
+            "`await broker.until(...)` in an async test"
+        )
+    if board.core.cluster.nodes[1].host != LOOPBACK:
+        raise RuntimeError(
+            "the cluster is not served, so nothing moves while a thread is blocked; wait within "
+            "`with broker.serve():`, or in an async test with `await broker.until(...)`"
+        )
+
+
 def _in_vain(board: Switchboard, timeout: float) -> TimeoutError:
-    groups = [
-        f"{group_id!r} is {group.phase.value} with {len(group.members)} member(s) in generation "
-        f"{group.generation_id}"
-        for shard in board.core.coordinators.shards
-        for group_id, group in shard.groups.items()
+    board.look()
+    with board.lock:
+        groups = [
+            _described(board, group_id)
+            for shard in board.core.coordinators.shards
+            for group_id in shard.groups
+        ]
+        asked = [
+            f"{type(each.request).__name__} of {each.client_id!r} to broker {each.node_id}, "
+            f"{board.now - each.at:.3g} s ago"
+            for each in board.arrivals[-_LAST:]
+        ]
+    lines = [
+        f"waited {timeout:g} s in vain",
+        *(groups or ["no group exists"]),
+        "asked last: " + ("; ".join(asked) or "nothing, so no client has found the broker"),
     ]
-    there = "; ".join(groups) or "there is none"
-    return TimeoutError(f"waited {timeout:g} s in vain; groups: {there}")
+    return TimeoutError("\n".join(lines))
+
+
+def _described(board: Switchboard, group_id: str) -> str:
+    view = seen_group(board.core, group_id)
+    members = ", ".join(
+        f"{member.client_id!r} has {[str(tp) for tp in member.partitions]}"
+        for member in view.members
+    )
+    committed = {str(tp): each.offset for tp, each in view.offsets.items()}
+    return (
+        f"group {group_id!r} is {view.state} in generation {view.generation}; "
+        f"members: {members or 'none'}; committed: {committed or 'nothing'}"
+    )

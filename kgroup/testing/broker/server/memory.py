@@ -54,7 +54,10 @@ class MemoryNetwork:
             RuntimeError: the cluster is served on sockets now, in real time.
         """
         if self._board.clock != self.clock:
-            raise RuntimeError("the cluster is served on sockets; connect to those instead")
+            raise RuntimeError(
+                "the cluster is served on sockets, in real time: clients connect to "
+                "`broker.bootstrap_servers`, without `ports=`; in memory again after that block"
+            )
         await anyio.lowlevel.checkpoint()
         self._board.look()
         node_id = self._board.node_at(host, port)

@@ -130,6 +130,12 @@ class Rule:
         where: Where | None = None,
         times: int | None = 1,
     ) -> None:
+        given: object = request
+        if not (isinstance(given, type) and issubclass(given, Request)):
+            raise TypeError(
+                "a rule is for a class of kgroup.testing.requests, such as HeartbeatRequest, "
+                f"not {given!r}"
+            )
         self.effect = effect
         self.count = 0
         self._request = request
