@@ -10,7 +10,10 @@ __all__ = ["CONNECTIONS", "MOVES"]
 _OLD: Final = CoordinatorKind.OLD
 _NEW: Final = CoordinatorKind.NEW
 
-_KILLED: Final = "test_cluster_leaders::test_a_dead_coordinator_is_named_until_the_election_and_the_others_answer_16"
+_KILLED: Final = (
+    "test_cluster_leaders::test_a_dead_coordinator_is_named_until_the_election_and_the_others"
+    "_answer_16"
+)
 _NEW_CLUSTER: Final = (
     "test_cluster_leaders::test_the_coordinator_of_a_new_cluster_is_not_available_until_its_topic"
     "_is_made"

@@ -10,7 +10,10 @@ __all__ = ["HEARTBEATS", "LEAVES", "SYNCS"]
 _OLD: Final = CoordinatorKind.OLD
 _NEW: Final = CoordinatorKind.NEW
 
-_PENDING: Final = "test_groups_joining::test_a_pending_id_of_a_member_that_left_begins_a_round_under_the_new_rules_only"
+_PENDING: Final = (
+    "test_groups_joining::test_a_pending_id_of_a_member_that_left_begins_a_round_under_the_new"
+    "_rules_only"
+)
 _TOGETHER: Final = (
     "test_groups::test_of_members_that_leave_together_the_old_rules_let_each_count_at_once"
 )

@@ -17,7 +17,10 @@ _NOT_MADE: Final = (
 _MADE_ANEW: Final = (
     "test_cluster_metadata::test_a_topic_that_is_made_anew_has_another_id_and_begins_at_epoch_0"
 )
-_KILLED: Final = "test_cluster_leaders::test_a_dead_coordinator_is_named_until_the_election_and_the_others_answer_16"
+_KILLED: Final = (
+    "test_cluster_leaders::test_a_dead_coordinator_is_named_until_the_election_and_the_others"
+    "_answer_16"
+)
 _ENOUGH: Final = (
     "test_fetching_waiting::test_appended_records_end_the_waiting_as_soon_as_there_are_enough"
 )
