@@ -31,6 +31,8 @@ MOST_A_SECOND: Final = 20.0
 _BAD_FOR: Final = 6.0
 """Seconds for which `outlive` has a broker lie: shorter than a session."""
 
+_MOMENT: Final = 0.001
+
 _OPTIONS: Final[dict[str, Any]] = {
     "group_id": "g",
     "auto_offset_reset": "earliest",
@@ -145,8 +147,13 @@ class Play:
 
 
 def cluster(nodes: int = 1, records: int = 5, **options: Any) -> InProcessBroker:
-    """Make brokers with a topic of two partitions that hold some records each."""
+    """Make brokers with a topic of two partitions that hold some records each.
+
+    They take a moment to answer: without one, who asks without end stops time, and no test fails.
+    """
     broker = InProcessBroker(nodes=nodes, topics={TOPIC: 2}, **options)
+    for node_id in range(1, nodes + 1):
+        broker.node(node_id).slow(_MOMENT)
     for tp in (A, B):
         for number in range(records):
             broker.partition(*tp).append(b"%d" % number)

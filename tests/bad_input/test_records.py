@@ -19,7 +19,7 @@ from kgroup.wire.messages import AbortedTransaction, FetchRequest, FetchResponse
 from kgroup.wire.records import BatchHeader, NewRecord, encode_batch
 from kgroup.wire.records.encode import encode_record, seal
 from kgroup.wire.schema import replace
-from tests.bad_input.stage import TOPIC, A, B, Play, check_pace, playing
+from tests.bad_input.stage import A, B, Play, check_pace, cluster, playing
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -66,7 +66,7 @@ def packed(codec: Codec, body: bytes) -> bytes:
 
 def laid(data: bytes, *, offsets: int = 1) -> InProcessBroker:
     """Return brokers with these bytes in A, behind one sound record and before another one."""
-    broker = InProcessBroker(topics={TOPIC: 2})
+    broker = cluster(records=0)
     broker.partition(*A).append(b"good")
     broker.partition(*A).append_raw(data, offsets=offsets)
     broker.partition(*A).append(b"behind")
@@ -235,7 +235,7 @@ async def test_n17_figures_that_contradict_the_records_stop_their_partition(data
 
 async def test_n17_a_batch_that_goes_backwards_stops_its_partition() -> None:
     """It would hand out an offset twice."""
-    broker = InProcessBroker(topics={TOPIC: 2})
+    broker = cluster(records=0)
     for offset in (0, 1, 0):
         broker.partition(*A).append_raw(batch(at=offset), offsets=1)
     async with playing(broker) as play:
@@ -277,7 +277,7 @@ def mark(producer_id: int, kind: int, at: int) -> bytes:
 
 def with_marks() -> InProcessBroker:
     """Return a log of a transaction that is aborted twice, and of marks that end nothing."""
-    broker = InProcessBroker(topics={TOPIC: 2})
+    broker = cluster(records=0)
     part = broker.partition(*A)
     part.append_raw(batch(at=0, attributes=_TRANSACTIONAL, producer_id=7))
     for at, (producer_id, kind) in enumerate(((7, 0), (7, 0), (7, 77), (9, 1), (9, 0)), start=1):
@@ -316,7 +316,7 @@ async def test_n19_marks_are_never_handed_out() -> None:
 
 @pytest.mark.parametrize("limit", [1, 2**20])
 async def test_n20_batches_that_compaction_has_emptied_are_passed_over(limit: int) -> None:
-    broker = InProcessBroker(topics={TOPIC: 2})
+    broker = cluster(records=0)
     part = broker.partition(*A)
     for first in range(0, 50, 10):
         emptied = seal(BatchHeader(base_offset=first, last_offset_delta=9), b"")
