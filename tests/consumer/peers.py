@@ -189,6 +189,13 @@ class Peers:
             request = LeaveGroupRequest(group_id=self.group_id, members=leaving)
             self._ask(core, "somebody", request, _LEAVE_VERSION)
 
+    @property
+    def pending(self) -> set[str]:
+        """Ids that were handed out and that nobody has joined with."""
+        return {
+            *self.broker.core.coordinators.shard_of(self.group_id).groups[self.group_id].pending
+        }
+
     # -- acting ----------------------------------------------------------------------------------
 
     def _look(self) -> None:

@@ -15,6 +15,7 @@ from kgroup.net.cluster import Cluster
 from kgroup.net.ports import Dial
 from kgroup.net.settings import NetSettings
 from kgroup.testing import InProcessBroker
+from kgroup.testing.broker.handles import NodeHandle
 from kgroup.testing.broker.handles_group import GroupHandle
 from kgroup.testing.broker.server.faults import Answers, Rule
 from kgroup.testing.broker.server.switchboard import Arrival
@@ -34,6 +35,7 @@ from tests.contracts.application import Application, Listener, no_listener, unti
 
 __all__ = [
     "HEARTBEAT",
+    "PATIENT",
     "REBALANCE",
     "SESSION",
     "TOPIC",
@@ -52,6 +54,8 @@ __all__ = [
 
 SESSION, HEARTBEAT, REBALANCE = 10.0, 3.0, 60.0
 TOPIC = "t"
+
+PATIENT = BrokerSettings(max_session_timeout=LONGEST_SESSION)
 
 
 def settings(*assignors: str, **options: Any) -> MembershipSettings:
@@ -181,9 +185,15 @@ class Scene:
         """Have requests of a class answered by an error until the rule is cancelled."""
         return self.broker.answers.error(kind, code, times=None)
 
-    def go_down(self) -> None:
-        """Have the coordinator die."""
-        self.broker.node(self.coordinator).kill()
+    def go_down(self) -> NodeHandle:
+        """Have the coordinator die; it may be started again."""
+        node = self.broker.node(self.coordinator)
+        node.kill()
+        return node
+
+    def mute(self, node_id: int) -> Rule:
+        """Have a broker take requests, read none of them and never answer."""
+        return self.answers.ignore(Request, node=node_id, times=None)
 
     def hang_up(self) -> None:
         """Reset the connections of the coordinator."""
@@ -277,13 +287,14 @@ async def scene(
     count: int = 4,
     latency: float = 0.0,
     metadata_max_age: float = 300.0,
+    brokers_settings: BrokerSettings = PATIENT,
     **topics: int,
 ) -> AsyncIterator[Scene]:
     """Set up a group on topic `t`, coordinated by broker 1; members end with the block."""
     broker = InProcessBroker(
         nodes=brokers,
         topics={TOPIC: count, **topics},
-        settings=BrokerSettings(max_session_timeout=LONGEST_SESSION),
+        settings=brokers_settings,
     )
     group = broker.group("g")
     if group.coordinator != 1:

@@ -7,7 +7,7 @@ import pytest
 
 from kgroup.errors import KGroupError
 from kgroup.net.coordinator import ask_node, find_coordinator, find_coordinator_request
-from kgroup.testing.scripted import Raw
+from kgroup.testing.broker.server.faults import Rule
 from kgroup.types import MemberState
 from kgroup.wire.messages import (
     ApiVersionsRequest,
@@ -17,7 +17,7 @@ from kgroup.wire.messages import (
     HeartbeatRequest,
     JoinGroupRequest,
 )
-from tests.consumer.stage import SESSION, Scene, partitions, scene
+from tests.consumer.scene import SESSION, Scene, partitions, scene
 from tests.contracts.application import until
 
 ALL = partitions(0, 1, 2, 3)
@@ -28,10 +28,15 @@ def named(node_id: int, host: str, port: int, key: str = "g") -> FindCoordinator
     return FindCoordinatorResponse(coordinators=(row,))
 
 
-def mislead(on: Scene, answer: FindCoordinatorResponse | None) -> None:
-    """Have every broker name something else; None ends that."""
-    for broker in on.cluster.brokers:
-        broker.on(FindCoordinatorRequest, on.cluster.find_coordinator if answer is None else answer)
+def mislead(on: Scene, answer: FindCoordinatorResponse) -> Rule:
+    """Have every broker name something else, until the rule is cancelled."""
+    return on.answers.rewrite(FindCoordinatorRequest, lambda *_: answer, times=None)
+
+
+def speak_http(on: Scene, node_id: int) -> None:
+    """Put a web server in a broker's place."""
+    greeting = b"HTTP/1.1 400 Bad Request\r\n\r\n"
+    on.answers.rewrite_bytes(ApiVersionsRequest, lambda _: greeting, node=node_id, times=None)
 
 
 def check_pauses(on: Scene) -> None:
@@ -63,27 +68,27 @@ async def test_a_coordinator_that_cannot_be_one_is_looked_for_again(
 ) -> None:
     """N14."""
     async with scene() as on:
-        mislead(on, answer)
+        misleading = mislead(on, answer)
         member = await on.member()
         await anyio.sleep(20.0)
         assert member.error is None
         assert not on.seen(JoinGroupRequest)
         check_pauses(on)
-        mislead(on, None)
+        misleading.cancel()
         await member.owns(ALL)
 
 
 async def test_a_broker_that_names_itself_and_is_none_is_asked_ever_more_seldom() -> None:
     """N14: pointing to itself."""
     async with scene(2) as on:
-        on.cluster.coordinator = 2
-        mislead(on, named(1, "broker-1", 9092))
+        on.group.move_to(2)
+        misleading = mislead(on, named(1, "broker-1", 9092))
         member = await on.member()
         await anyio.sleep(20.0)
         assert member.error is None
-        assert len(on.cluster.broker(1).requests(JoinGroupRequest)) >= 5
+        assert len(on.seen(JoinGroupRequest, 1)) >= 5
         check_pauses(on)
-        mislead(on, None)
+        misleading.cancel()
         await member.owns(ALL)
 
 
@@ -93,23 +98,24 @@ async def test_a_coordinator_at_a_dead_or_foreign_port_is_looked_for_again(dead:
     async with scene(2) as on:
         member = await on.joined()
         before = member.backend.membership
-        foreign = on.cluster.broker(2)
         match dead:
             case "refuses":
-                foreign.refuses = True
+                on.broker.node(2).kill()
             case "mute":
-                foreign.mute = True
+                on.mute(2)
             case "not kafka":
-                foreign.on(ApiVersionsRequest, Raw(b"HTTP/1.1 400 Bad Request\r\n\r\n"))
+                speak_http(on, 2)
             case _:
                 pass
-        mislead(on, named(2, "nowhere" if dead == "unknown host" else "broker-2", 9092))
-        on.group.coordinator.hang_up(reset=True)
+        misleading = mislead(
+            on, named(2, "nowhere" if dead == "unknown host" else "broker-2", 9092)
+        )
+        on.hang_up()
         await anyio.sleep(SESSION / 3)
         assert member.backend.membership.claims == before.claims
-        beats = len(on.cluster.broker(1).requests(HeartbeatRequest))
-        mislead(on, None)
-        found = lambda: len(on.cluster.broker(1).requests(HeartbeatRequest)) > beats  # noqa: E731
+        beats = len(on.seen(HeartbeatRequest, 1))
+        misleading.cancel()
+        found = lambda: len(on.seen(HeartbeatRequest, 1)) > beats  # noqa: E731
         await until(found, SESSION, "the real coordinator is found")
         now = member.backend.membership
         assert (now.state, now.claims) == (MemberState.STABLE, before.claims)
@@ -120,7 +126,7 @@ async def test_who_asks_a_coordinator_that_is_no_kafka_hears_what_it_looks_like(
     """N14, with the hint of N2."""
     async with scene(2) as on:
         member = await on.joined()
-        on.cluster.broker(2).on(ApiVersionsRequest, Raw(b"HTTP/1.1 400 Bad Request\r\n\r\n"))
+        speak_http(on, 2)
         mislead(on, named(2, "broker-2", 9092))
         found = await find_coordinator(member.cluster, "g", timeout=1.0)
         with pytest.raises(KGroupError, match="web server"):

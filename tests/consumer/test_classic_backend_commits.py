@@ -8,7 +8,7 @@ from anyio.abc import TaskGroup
 
 from kgroup.codes import ErrorCode
 from kgroup.errors import FencedError
-from kgroup.testing.scripted import Answer, Cut, Held, HungUp, Lost
+from kgroup.testing.broker.server.faults import Rule
 from kgroup.types import (
     ChangeKind,
     Claim,
@@ -19,6 +19,7 @@ from kgroup.types import (
 )
 from kgroup.wire.consumer_protocol import decode_subscription
 from kgroup.wire.messages import (
+    FindCoordinatorRequest,
     HeartbeatRequest,
     JoinGroupRequest,
     OffsetCommitRequest,
@@ -26,11 +27,8 @@ from kgroup.wire.messages import (
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
-from tests.consumer.stage import HEARTBEAT, TOPIC, Member, Scene, partitions, scene, settings
+from tests.consumer.scene import HEARTBEAT, TOPIC, Member, Scene, partitions, scene, settings
 from tests.contracts.application import until
-from tests.scripted_answers import refused
-
-OK = refused(ErrorCode.NONE)
 
 
 def offsets(*pairs: tuple[Claim, int]) -> Mapping[Claim, OffsetAndMetadata]:
@@ -44,11 +42,6 @@ def sent(on: Scene) -> list[dict[int, int]]:
         for seen in on.seen(OffsetCommitRequest)
         if isinstance(seen.request, OffsetCommitRequest)
     ]
-
-
-def release(held: Held) -> None:
-    assert held.asked is not None
-    held.release(OK(held.asked))
 
 
 class Asked:
@@ -96,23 +89,25 @@ async def status(member: Member, claim: Claim, offset: int) -> CommitStatus:
 async def test_one_request_is_in_flight_and_what_waits_is_put_together() -> None:
     async with scene() as on, anyio.create_task_group() as tasks:
         member = await on.joined()
-        held = on.group.coordinator.hold(OffsetCommitRequest)
+        held = on.answers.hold(OffsetCommitRequest)
         asked = Asked(member, tasks)
         for number in range(1, 6):
             await asked.begin(str(number), (member.claim(0), number), (member.claim(number % 2), 9))
         assert len(sent(on)) == 1
-        release(held)
+        held.release()
         await asked.all_done()
         assert sent(on) == [{0: 1, 1: 9}, {0: 5, 1: 9}]
         assert asked.heard_in_order()
         assert asked.ok() == [True] * 5
 
 
-def slow_partition(number: int, tries: int) -> Callable[[OffsetCommitRequest], Answer]:
+def slow_partition(
+    number: int, tries: int
+) -> Callable[[OffsetCommitRequest, OffsetCommitResponse], OffsetCommitResponse]:
     """Apply everything but one partition, which takes so many tries."""
     left = tries
 
-    def answer(request: OffsetCommitRequest) -> Answer:
+    def answer(request: OffsetCommitRequest, _: OffsetCommitResponse) -> OffsetCommitResponse:
         nonlocal left
         left -= 1
         rows = tuple(
@@ -134,7 +129,7 @@ def slow_partition(number: int, tries: int) -> Callable[[OffsetCommitRequest], A
 async def test_callers_hear_in_order_although_the_first_has_to_wait_for_another_try() -> None:
     async with scene() as on, anyio.create_task_group() as tasks:
         member = await on.joined()
-        on.group.coordinator.on(OffsetCommitRequest, slow_partition(1, tries=4))
+        on.answers.rewrite(OffsetCommitRequest, slow_partition(1, tries=4), times=None)
         asked = Asked(member, tasks)
         await asked.begin("first", (member.claim(0), 1), (member.claim(1), 1))
         await asked.begin("second", (member.claim(0), 2))
@@ -148,12 +143,12 @@ async def test_callers_hear_in_order_although_the_first_has_to_wait_for_another_
 async def test_a_cancelled_caller_ends_only_its_own_wait() -> None:
     async with scene() as on, anyio.create_task_group() as tasks:
         member = await on.joined()
-        held = on.group.coordinator.hold(OffsetCommitRequest)
+        held = on.answers.hold(OffsetCommitRequest)
         asked = Asked(member, tasks)
         with anyio.move_on_after(0.5):
             await member.backend.commit(offsets((member.claim(0), 1)))
         await asked.begin("second", (member.claim(1), 2))
-        release(held)
+        held.release()
         await asked.all_done()
         assert sent(on) == [{0: 1}, {1: 2}]
         assert await status(member, member.claim(0), 3) is CommitStatus.COMMITTED
@@ -163,9 +158,9 @@ async def test_a_commit_refused_because_of_a_round_is_asked_again_in_the_next_ge
     async with scene() as on:
         member = await on.joined()
         claim = member.claim(0)
-        on.group.coordinator.once(OffsetCommitRequest, refused(ErrorCode.REBALANCE_IN_PROGRESS))
+        on.answers.error(OffsetCommitRequest, ErrorCode.REBALANCE_IN_PROGRESS)
         assert await status(member, claim, 7) is CommitStatus.COMMITTED
-        assert on.group.accepted[-1].generation_id == 2
+        assert (on.committed(claim.tp), on.committing()) == (7, [1, 2])
         assert member.claim(0) == claim
         assert len(sent(on)) == 2
 
@@ -176,27 +171,33 @@ async def test_a_commit_overtaken_by_the_end_of_a_round_is_asked_again_under_the
     async with scene() as on, anyio.create_task_group() as tasks:
         member = await on.joined()
         claim = member.claim(0)
-        held = on.group.coordinator.hold(OffsetCommitRequest)
+        held = on.answers.hold_request(OffsetCommitRequest)
         asked = Asked(member, tasks)
         await asked.begin("overtaken", (claim, 7))
         member.backend.enforce_rebalance("now")
-        await until(lambda: on.group.generation_id == 2, 10.0, "the round is over")
-        assert held.asked is not None
-        held.release(refused(ErrorCode.ILLEGAL_GENERATION)(held.asked))
+        await until(lambda: on.group.generation == 2, 10.0, "the round is over")
+        held.release()
         await asked.all_done()
         assert all(asked.ok())
-        assert on.group.accepted[-1].generation_id == 2
+        assert (on.committed(claim.tp), on.committing()) == (7, [1, 2])
         assert member.application.of_kind(ChangeKind.LOST) == []
         assert member.claim(0) == claim
 
 
 @pytest.mark.parametrize(
-    "misdeed", [HungUp(), Cut(OK(OffsetCommitRequest(group_id="g", topics=())), 3), Lost()]
+    "spoil",
+    [
+        lambda on: on.answers.hang_up(OffsetCommitRequest),
+        lambda on: on.answers.cut(OffsetCommitRequest, after=3),
+        lambda on: on.answers.lose(OffsetCommitRequest),
+    ],
 )
-async def test_a_commit_without_an_answer_is_unknown_and_never_sent_again(misdeed: Answer) -> None:
+async def test_a_commit_without_an_answer_is_unknown_and_never_sent_again(
+    spoil: Callable[[Scene], Rule],
+) -> None:
     async with scene() as on:
         member = await on.joined()
-        on.group.coordinator.once(OffsetCommitRequest, misdeed)
+        spoil(on)
         assert await status(member, member.claim(0), 7) is CommitStatus.UNKNOWN
         await anyio.sleep(60.0)
         assert sent(on) == [{0: 7}]
@@ -208,7 +209,7 @@ async def test_what_is_in_flight_when_the_member_ends_is_unknown_and_what_waits_
 ):
     async with scene() as on, anyio.create_task_group() as tasks:
         member = await on.joined()
-        on.group.coordinator.hold(OffsetCommitRequest)
+        on.answers.hold(OffsetCommitRequest)
         asked = Asked(member, tasks)
         await asked.begin("in flight", (member.claim(0), 1))
         await asked.begin("waiting", (member.claim(0), 2))
@@ -235,7 +236,7 @@ async def test_a_commit_refused_for_good_ends_ownership(
         member = await on.joined()
         claim, member_id = member.claim(0), member.member_id
         before = len(on.seen(JoinGroupRequest))
-        on.group.coordinator.once(OffsetCommitRequest, refused(code))
+        on.answers.error(OffsetCommitRequest, code)
         outcome = (await member.backend.commit(offsets((claim, 7)))).partitions[claim.tp]
         assert (outcome.status, outcome.code) == (CommitStatus.REFUSED, code)
         assert claim not in member.backend.membership.claims
@@ -246,13 +247,13 @@ async def test_a_commit_refused_for_good_ends_ownership(
         assert decode_subscription(join.protocols[0].metadata).owned == ()
         (lost,) = member.application.of_kind(ChangeKind.LOST)
         assert {each.tp for each in lost.change.removed} == partitions(0, 1, 2, 3)
-        assert on.group.offset(claim.tp) is None
+        assert on.committed(claim.tp) is None
 
 
 async def test_a_fenced_commit_ends_everything_and_nothing_is_sent_after() -> None:
     async with scene() as on:
         member = await on.joined(settings(group_instance_id="i"))
-        on.group.coordinator.once(OffsetCommitRequest, refused(ErrorCode.FENCED_INSTANCE_ID))
+        on.answers.error(OffsetCommitRequest, ErrorCode.FENCED_INSTANCE_ID)
         assert await status(member, member.claim(0), 7) is CommitStatus.REFUSED
         await member.ends()
         assert isinstance(member.error, FencedError)
@@ -265,7 +266,7 @@ async def test_a_partition_that_is_gone_is_refused_with_its_code_and_hides_no_ot
     async with scene() as on:
         member = await on.joined(settings(request_timeout=5.0))
         good, bad = member.claim(0), member.claim(1)
-        on.group.coordinator.on(OffsetCommitRequest, refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+        on.refuse(OffsetCommitRequest, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         outcome = await member.backend.commit(offsets((good, 1), (bad, 1)))
         codes = {each.code for each in outcome.partitions.values()}
         assert codes == {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
@@ -276,8 +277,8 @@ async def test_a_commit_whose_claim_ends_while_it_waits_is_refused_and_not_sent(
     async with scene() as on, anyio.create_task_group() as tasks:
         member = await on.joined()
         claim = member.claim(0)
-        on.cluster.coordinator_error = ErrorCode.COORDINATOR_NOT_AVAILABLE
-        on.group.coordinator.once(HeartbeatRequest, refused(ErrorCode.NOT_COORDINATOR))
+        on.refuse(FindCoordinatorRequest, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        on.answers.error(HeartbeatRequest, ErrorCode.NOT_COORDINATOR)
         await until(lambda: member.backend.membership.coordinator is None, 10.0, "no coordinator")
         asked = Asked(member, tasks)
         await asked.begin("too late", (claim, 7))
@@ -291,13 +292,13 @@ async def test_a_commit_waits_for_the_coordinator_while_its_claim_holds() -> Non
     async with scene(2) as on, anyio.create_task_group() as tasks:
         member = await on.joined()
         claim = member.claim(0)
-        on.cluster.coordinator = 2
+        on.group.move_to(2)
         await anyio.sleep(HEARTBEAT)
         asked = Asked(member, tasks)
         await asked.begin("moved", (claim, 7))
         await asked.all_done()
         assert all(asked.ok())
-        assert on.group.offset(claim.tp) == 7
+        assert on.committed(claim.tp) == 7
 
 
 async def test_text_and_leader_epoch_survive() -> None:

@@ -2,32 +2,34 @@
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 
 import anyio
 import pytest
 
 from kgroup.codes import ErrorCode
-from kgroup.testing.scripted import HungUp, Lost, Rule
-from kgroup.types import Cause, ChangeKind, Membership, MemberState, OffsetAndMetadata
+from kgroup.testing.broker.server.faults import Rule
+from kgroup.types import Cause, ChangeKind, Membership, OffsetAndMetadata
 from kgroup.wire.messages import (
     FindCoordinatorRequest,
     HeartbeatRequest,
-    HeartbeatResponse,
     JoinGroupRequest,
     OffsetFetchRequest,
 )
-from tests.consumer.stage import (
+from tests.consumer.scene import (
     HEARTBEAT,
+    PATIENT,
     SESSION,
     Member,
     Scene,
+    another_waits,
     at,
+    joins,
     partitions,
     scene,
 )
 from tests.contracts.application import until
-from tests.scripted_answers import refused
 
 
 def same(before: Membership, now: Membership) -> bool:
@@ -40,22 +42,21 @@ def same(before: Membership, now: Membership) -> bool:
 
 
 def hand_over(on: Scene) -> None:
-    on.cluster.coordinator = 2
+    on.group.move_to(2)
 
 
 def hang_up(on: Scene) -> None:
-    on.group.coordinator.hang_up(reset=True)
-    on.cluster.coordinator = 2
+    on.hang_up()
+    on.group.move_to(2)
 
 
 def go_down(on: Scene) -> None:
-    on.group.coordinator.go_down()
-    on.cluster.coordinator = 2
+    on.go_down()
 
 
 def fall_silent(on: Scene) -> None:
-    on.group.coordinator.mute = True
-    on.cluster.coordinator = 2
+    on.mute(1)
+    on.group.move_to(2)
 
 
 @pytest.mark.parametrize("move", [hand_over, hang_up, go_down, fall_silent])
@@ -64,7 +65,7 @@ async def test_a_coordinator_that_moves_costs_nothing(move: Callable[[Scene], No
         member = await on.joined()
         before = member.backend.membership
         move(on)
-        await until(lambda: on.cluster.broker(2).requests(HeartbeatRequest), SESSION, "the move")
+        await until(lambda: on.seen(HeartbeatRequest, 2), SESSION, "the move")
         await anyio.sleep(3 * SESSION)
         assert same(before, member.backend.membership)
         assert all(member.backend.may_deliver(claim) for claim in before.claims)
@@ -75,9 +76,9 @@ async def test_a_restart_of_the_coordinator_within_the_session_costs_nothing() -
     async with scene() as on:
         member = await on.joined()
         before = member.backend.membership
-        on.group.coordinator.go_down()
+        node = on.go_down()
         await anyio.sleep(SESSION / 2)
-        on.group.coordinator.come_up()
+        node.start()
         await anyio.sleep(2 * SESSION)
         assert same(before, member.backend.membership)
         assert member.application.of_kind(ChangeKind.LOST) == []
@@ -85,13 +86,12 @@ async def test_a_restart_of_the_coordinator_within_the_session_costs_nothing() -
 
 async def test_a_dead_node_is_named_as_coordinator_for_a_while() -> None:
     """FindCoordinator goes on naming the dead node, without an error, for some seconds."""
-    async with scene(2) as on:
+    async with scene(2, brokers_settings=replace(PATIENT, election_delay=3.0)) as on:
         member = await on.joined()
         before = member.backend.membership
-        on.group.coordinator.go_down()
+        on.go_down()
         await anyio.sleep(3.0)
-        on.cluster.coordinator = 2
-        await until(lambda: on.cluster.broker(2).requests(HeartbeatRequest), 5.0, "the move")
+        await until(lambda: on.seen(HeartbeatRequest, 2), 5.0, "the move")
         assert same(before, member.backend.membership)
 
 
@@ -104,7 +104,7 @@ async def test_what_was_lost_is_warned_of_with_its_cause(
     caplog.set_level(logging.WARNING, logger="kgroup.membership")
     async with scene(count=count) as on:
         member = await on.joined()
-        on.group.coordinator.go_down()
+        on.go_down()
         lost = lambda: member.application.of_kind(ChangeKind.LOST)  # noqa: E731
         await until(lost, 2 * SESSION, "the member notices by itself")
     (told,) = (each.message for each in caplog.records if each.name == "kgroup.membership")
@@ -115,20 +115,20 @@ async def test_a_coordinator_out_of_reach_costs_everything_before_the_session_en
     async with scene() as on:
         member = await on.joined()
         proved_at = on.seen(HeartbeatRequest)[-1].at
-        on.group.coordinator.go_down()
+        node = on.go_down()
         lost = lambda: member.application.of_kind(ChangeKind.LOST)  # noqa: E731
         await until(lost, 2 * SESSION, "the member notices by itself")
         (told,) = lost()
         assert proved_at < told.told_at < proved_at + SESSION
         assert told.change.cause is Cause.SESSION_EXPIRED
         assert {claim.tp for claim in told.change.removed} == partitions(0, 1, 2, 3)
-        on.group.coordinator.come_up()
+        node.start()
         await member.owns(partitions(0, 1, 2, 3))
 
 
 async def test_searches_are_further_and_further_apart_until_they_succeed() -> None:
     async with scene() as on:
-        on.cluster.coordinator_error = ErrorCode.COORDINATOR_NOT_AVAILABLE
+        refusing = on.refuse(FindCoordinatorRequest, ErrorCode.COORDINATOR_NOT_AVAILABLE)
         member = await on.member()
         await anyio.sleep(30.0)
         searches = on.seen(FindCoordinatorRequest)
@@ -137,33 +137,30 @@ async def test_searches_are_further_and_further_apart_until_they_succeed() -> No
         assert all(0.8 <= pause <= 1.3 for pause in pauses[5:])
         assert pauses[:4] == sorted(pauses[:4])
         assert len(set(pauses[5:])) > 1, "pauses are spread by chance"
-        on.cluster.coordinator_error = 0
+        refusing.cancel()
         await member.owns(partitions(0, 1, 2, 3))
 
 
 async def test_a_parked_join_goes_on_at_the_next_coordinator() -> None:
     async with scene(2) as on:
         member = await on.joined()
-        on.group.pending.add("somebody who has not come yet")
-        on.group.rebalance()
-        await member.reaches(MemberState.JOINING)
+        await another_waits(on, member)
         member_id = member.member_id
-        on.group.coordinator.hang_up()
-        on.cluster.coordinator = 2
-        await until(lambda: on.cluster.broker(2).requests(JoinGroupRequest), 5.0, "the move")
-        assert on.cluster.broker(2).requests(JoinGroupRequest)[0].member_id == member_id
-        on.group.forget_pending()
+        on.hang_up()
+        on.group.move_to(2, resigned=False)
+        await until(lambda: on.seen(JoinGroupRequest, 2), 5.0, "the move")
+        assert joins(on)[-1].member_id == member_id
         await until(lambda: member.backend.membership.rebalances == 2, 5.0, "the round")
         assert member.application.of_kind(ChangeKind.LOST) == []
 
 
 async def late_answer(on: Scene, member: Member) -> None:
     """1. a heartbeat is held; 2. the coordinator moves; 3. the old one expels the member."""
-    held = on.cluster.broker(1).hold(HeartbeatRequest)
+    held = on.answers.hold(HeartbeatRequest, node=1)
     await until(lambda: held.asked, 2 * HEARTBEAT, "a heartbeat is held")
-    on.cluster.coordinator = 2
-    await until(lambda: on.cluster.broker(2).requests(HeartbeatRequest), SESSION, "the move")
-    held.release(HeartbeatResponse(error_code=ErrorCode.UNKNOWN_MEMBER_ID))
+    on.group.move_to(2)
+    await until(lambda: on.seen(HeartbeatRequest, 2), SESSION, "the move")
+    held.release(ErrorCode.UNKNOWN_MEMBER_ID)
 
 
 async def test_a_late_answer_of_the_old_coordinator_changes_nothing() -> None:
@@ -176,16 +173,22 @@ async def test_a_late_answer_of_the_old_coordinator_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    "answer", [Lost(), HungUp(), refused(ErrorCode.NOT_COORDINATOR), refused(14)]
+    "spoil",
+    [
+        lambda on: on.answers.lose(OffsetFetchRequest),
+        lambda on: on.answers.hang_up(OffsetFetchRequest),
+        lambda on: on.answers.error(OffsetFetchRequest, ErrorCode.NOT_COORDINATOR),
+        lambda on: on.answers.error(OffsetFetchRequest, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
+    ],
 )
 async def test_offsets_are_read_although_the_coordinator_answers_badly_at_first(
-    answer: Rule,
+    spoil: Callable[[Scene], Rule],
 ) -> None:
     async with scene() as on:
         member = await on.joined()
         claim = member.claim(0)
         await member.backend.commit({claim: OffsetAndMetadata(5)})
-        on.group.coordinator.once(OffsetFetchRequest, answer)
+        spoil(on)
         read = await member.backend.committed({claim.tp}, timeout=20.0)
         assert read == {claim.tp: OffsetAndMetadata(5)}
 

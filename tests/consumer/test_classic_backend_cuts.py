@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from kgroup.testing.scripted import Answer, Cut, Misnumbered, Raw
+from kgroup.testing.broker.server.faults import Rule
 from kgroup.types import ChangeKind, CommitStatus, MemberState, OffsetAndMetadata, Subscription
-from kgroup.wire.frames import encode_response
 from kgroup.wire.messages import (
     HeartbeatRequest,
     JoinGroupRequest,
@@ -15,8 +14,8 @@ from kgroup.wire.messages import (
     OffsetFetchRequest,
     SyncGroupRequest,
 )
-from kgroup.wire.schema import Message, Request
-from tests.consumer.stage import HEARTBEAT, TOPIC, Member, Scene, partitions, scene
+from kgroup.wire.schema import Request
+from tests.consumer.scene import HEARTBEAT, TOPIC, Member, Scene, partitions, scene
 from tests.contracts.application import until
 
 pytestmark = pytest.mark.slow
@@ -31,30 +30,23 @@ def step(anyio_backend_name: str) -> int:
     return 1 if anyio_backend_name == "asyncio" else 5
 
 
-class Spoiler:
-    """Answers as the coordinator would, and spoils that; keeps how long the answer was."""
+class Measured:
+    """The size of the latest answer of a class that left whole."""
 
-    def __init__(self, on: Scene, kind: Kind, spoil: Callable[[Message], Answer]) -> None:
+    def __init__(self, on: Scene, kind: Kind) -> None:
         self.size = 0
-        self._on = on
-        self._kind = kind
-        self._spoil = spoil
+        self.rule = on.answers.rewrite_bytes(kind, self._measure)
 
-    def __call__(self, request: Request[Any]) -> Answer:
-        answer = self._on.group.answer(request)
-        if not isinstance(answer, Message):
-            return answer
-        version = self._on.seen(self._kind)[-1].version
-        self.size = len(encode_response(answer, self._kind.api_key, version, 0))
-        return self._spoil(answer)
+    def _measure(self, frame: bytes) -> bytes:
+        self.size = len(frame)
+        return frame
 
 
-async def spoilt_round(on: Scene, member: Member, spoiler: Spoiler, kind: Kind) -> None:
-    """Begin a round, spoil one answer of it, and wait until the member is whole again."""
+async def spoilt_round(member: Member, on: Scene, rule: Rule) -> None:
+    """Begin a round, see one answer of it spoilt, and wait until the member is whole again."""
     before = member.backend.membership.rebalances
-    on.group.coordinator.once(kind, spoiler)
     on.group.rebalance()
-    await until(lambda: spoiler.size, 3 * HEARTBEAT, "an answer is spoilt")
+    await until(lambda: rule.count, 3 * HEARTBEAT, "an answer is spoilt")
     await until(
         lambda: (
             member.backend.membership.rebalances > before
@@ -72,12 +64,11 @@ async def test_an_answer_of_a_round_cut_at_any_byte_costs_a_connection_and_nothi
     async with scene(count=2) as on:
         member = await on.joined()
         claims = member.backend.membership.claims
-        after, size = 0, 1
-        while after <= size:
-            spoiler = Spoiler(on, kind, lambda answer: Cut(answer, after))  # noqa: B023
-            await spoilt_round(on, member, spoiler, kind)
-            after, size = after + step, spoiler.size
-        assert after > 10
+        whole = Measured(on, kind)
+        await spoilt_round(member, on, whole.rule)
+        assert whole.size > 10
+        for after in range(0, whole.size, step):
+            await spoilt_round(member, on, on.answers.cut(kind, after=after))
         assert member.backend.membership.claims == claims
         assert member.application.of_kind(ChangeKind.LOST) == []
         assert member.error is None
@@ -86,39 +77,48 @@ async def test_an_answer_of_a_round_cut_at_any_byte_costs_a_connection_and_nothi
 async def test_a_first_answer_cut_at_any_byte_is_asked_for_again(step: int) -> None:
     """The member id it carried may be pending then, until the round is given up by time."""
     async with scene(count=2) as on:
+        whole = Measured(on, JoinGroupRequest)
         member = await on.joined()
-        after, size = 0, 1
-        while after <= size:
+        assert whole.size > 10
+        for after in range(0, whole.size, step):
             member.backend.subscribe(None)
             await member.reaches(MemberState.UNSUBSCRIBED)
-            spoiler = Spoiler(on, JoinGroupRequest, lambda answer: Cut(answer, after))  # noqa: B023
-            on.group.coordinator.once(JoinGroupRequest, spoiler)
+            rule = on.answers.cut(JoinGroupRequest, after=after)
             member.backend.subscribe(Subscription(topics=frozenset({TOPIC})))
             await member.owns(EVERYTHING, within=200.0)
-            after, size = after + step, spoiler.size
-        assert after > 10
+            assert rule.count == 1
+
+
+def renumbered(shift: int) -> Callable[[bytes], bytes]:
+    """Have an answer come under another correlation id."""
+
+    def changed(frame: bytes) -> bytes:
+        number = int.from_bytes(frame[4:8], "big", signed=True) + shift
+        return frame[:4] + number.to_bytes(4, "big", signed=True) + frame[8:]
+
+    return changed
 
 
 @pytest.mark.parametrize("kind", [JoinGroupRequest, SyncGroupRequest, HeartbeatRequest])
 @pytest.mark.parametrize(
     "spoil",
     [
-        lambda answer: Misnumbered(answer, 1),
-        lambda answer: Misnumbered(answer, -1),
-        lambda _: Raw(b"HTTP/1.1 400 Bad Request\r\n\r\n"),
-        lambda _: Raw(b"\x00\x00\x00\x00"),
-        lambda _: Raw(b"\x7f\xff\xff\xff"),
-        lambda _: Raw(b"\x00\x00\x00\x08\x00\x00\x00\x00junk"),
+        renumbered(1),
+        renumbered(-1),
+        lambda _: b"HTTP/1.1 400 Bad Request\r\n\r\n",
+        lambda _: b"\x00\x00\x00\x00",
+        lambda _: b"\x7f\xff\xff\xff",
+        lambda _: b"\x00\x00\x00\x08\x00\x00\x00\x00junk",
     ],
     ids=["number ahead", "number behind", "http", "empty frame", "huge frame", "junk"],
 )
 async def test_an_answer_that_is_none_costs_a_connection_and_nothing_else(
-    kind: Kind, spoil: Callable[[Message], Answer]
+    kind: Kind, spoil: Callable[[bytes], bytes]
 ) -> None:
     async with scene(count=2) as on:
         member = await on.joined()
         claims = member.backend.membership.claims
-        await spoilt_round(on, member, Spoiler(on, kind, spoil), kind)
+        await spoilt_round(member, on, on.answers.rewrite_bytes(kind, spoil))
         assert member.backend.membership.claims == claims
         assert member.error is None
 
@@ -129,16 +129,18 @@ async def test_an_answer_to_a_commit_cut_at_any_byte_is_unknown_and_the_next_is_
     async with scene(count=2) as on:
         member = await on.joined()
         claim = member.claim(0)
-        after, size = 0, 1
-        while after < size:
-            spoiler = Spoiler(on, OffsetCommitRequest, lambda answer: Cut(answer, after))  # noqa: B023
-            on.group.coordinator.once(OffsetCommitRequest, spoiler)
+        whole = Measured(on, OffsetCommitRequest)
+        await member.backend.commit({claim: OffsetAndMetadata(0)})
+        assert whole.size > 10
+        for after in range(0, whole.size, step):
+            on.answers.cut(OffsetCommitRequest, after=after)
             for number, expected in ((1, CommitStatus.UNKNOWN), (2, CommitStatus.COMMITTED)):
                 offset = OffsetAndMetadata(10 * after + number)
                 outcome = await member.backend.commit({claim: offset})
                 assert outcome.partitions[claim.tp].status is expected
-            after, size = after + step, spoiler.size
-        numbers = [each.offset for each in on.group.accepted]
+            assert on.committed(claim.tp) == 10 * after + 2
+        sent = on.broker.requests_of(OffsetCommitRequest)
+        numbers = [each.topics[0].partitions[0].committed_offset for each in sent]
         assert numbers == sorted(numbers)
 
 
@@ -147,10 +149,10 @@ async def test_an_answer_with_offsets_cut_at_any_byte_is_asked_for_again(step: i
         member = await on.joined()
         claim = member.claim(0)
         await member.backend.commit({claim: OffsetAndMetadata(5)})
-        after, size = 0, 1
-        while after < size:
-            spoiler = Spoiler(on, OffsetFetchRequest, lambda answer: Cut(answer, after))  # noqa: B023
-            on.group.coordinator.once(OffsetFetchRequest, spoiler)
+        whole = Measured(on, OffsetFetchRequest)
+        await member.backend.committed({claim.tp}, timeout=20.0)
+        assert whole.size > 10
+        for after in range(0, whole.size, step):
+            on.answers.cut(OffsetFetchRequest, after=after)
             read = await member.backend.committed({claim.tp}, timeout=20.0)
             assert read == {claim.tp: OffsetAndMetadata(5)}
-            after, size = after + step, spoiler.size

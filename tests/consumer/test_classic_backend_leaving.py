@@ -6,9 +6,8 @@ from collections.abc import Awaitable, Callable
 import anyio
 import pytest
 
-from kgroup.codes import ApiKey, ErrorCode
+from kgroup.codes import ErrorCode
 from kgroup.errors import FencedError
-from kgroup.testing.scripted import Delayed, Lost, ScriptedBroker
 from kgroup.types import (
     ChangeKind,
     CommitStatus,
@@ -19,18 +18,17 @@ from kgroup.types import (
 )
 from kgroup.wire.consumer_protocol import decode_subscription
 from kgroup.wire.messages import (
+    FindCoordinatorRequest,
     HeartbeatRequest,
     JoinGroupRequest,
-    JoinGroupResponse,
     LeaveGroupRequest,
     MetadataRequest,
     OffsetCommitRequest,
     SyncGroupRequest,
 )
-from tests.consumer.stage import Member, Scene, another_waits, partitions, scene, settings
+from tests.consumer.scene import Member, Scene, another_waits, joins, partitions, scene, settings
+from tests.consumer.wires import Wires
 from tests.contracts.application import until
-from tests.scripted_answers import refused
-from tests.scripted_members import GroupPhase
 
 S = MemberState
 
@@ -51,7 +49,7 @@ async def test_a_dynamic_member_says_that_it_leaves_and_why() -> None:
         (seen,) = on.seen(LeaveGroupRequest)
         assert isinstance(seen.request, LeaveGroupRequest)
         assert [row.reason for row in seen.request.members] == ["maintenance"]
-        assert on.group.phase is GroupPhase.EMPTY
+        assert on.group.state == "Empty"
         await member.ends()
         assert member.error is None
 
@@ -134,20 +132,14 @@ async def test_a_dynamic_member_that_remains_says_nothing() -> None:
 async def test_a_member_that_only_has_its_id_takes_it_back() -> None:
     """A pending id holds up everybody's round until its session ends."""
     async with scene() as on:
-        given = JoinGroupResponse(
-            error_code=ErrorCode.MEMBER_ID_REQUIRED,
-            protocol_name=None,
-            leader="",
-            member_id="pending-7",
-            members=(),
-        )
-        on.group.pending.add("pending-7")
-        on.group.coordinator.once(JoinGroupRequest, given, Lost())
+        on.answers.ignore(JoinGroupRequest, where=lambda asked: bool(asked.member_id))
         member = await on.member()
-        await until(lambda: len(on.seen(JoinGroupRequest)) == 2, 10.0, "two joins")
+        await until(lambda: len(joins(on)) == 2, 10.0, "two joins")
+        given = joins(on)[1].member_id
+        assert on.peers.pending == {given}
         await member.backend.leave(Leave.DEFAULT, "changed my mind", timeout=5.0)
-        assert leavers(on) == ["pending-7"]
-        assert on.group.pending == set()
+        assert leavers(on) == [given]
+        assert on.peers.pending == set()
 
 
 async def test_two_who_close_at_once_both_return() -> None:
@@ -167,7 +159,7 @@ async def test_a_fenced_member_loses_everything_and_sends_nothing_more() -> None
     async with scene() as on:
         member = await on.joined(settings(group_instance_id="i"))
         claims = member.backend.membership.claims
-        on.group.errors[ApiKey.HEARTBEAT] = ErrorCode.FENCED_INSTANCE_ID
+        on.refuse(HeartbeatRequest, ErrorCode.FENCED_INSTANCE_ID)
         await member.ends()
         assert isinstance(member.error, FencedError)
         last = on.all_seen()[-1]
@@ -187,7 +179,7 @@ async def test_a_second_static_member_fences_the_first() -> None:
         await first.ends()
         assert isinstance(first.error, FencedError)
         assert second.backend.membership.partitions == partitions(0, 1, 2, 3)
-        assert on.group.generation_id == 1, "a static restart begins no round"
+        assert on.group.generation == 1, "a static restart begins no round"
 
 
 # -- handing back --------------------------------------------------------------------------
@@ -207,10 +199,9 @@ async def test_a_commit_made_while_revoking_is_answered_before_the_join_that_giv
                 assert (await member.backend.commit(offsets)).ok
 
         member = await on.joined(listener=commits)
-        slowly = lambda request: Delayed(refused(ErrorCode.NONE)(request), seconds=2.0)  # noqa: E731
-        on.group.coordinator.once(OffsetCommitRequest, slowly)
-        on.group.add_phantom("other", "t")
-        await until(lambda: on.group.given("other"), 60.0, "the other is given something")
+        on.answers.delay(OffsetCommitRequest, 2.0)
+        on.peers.add("other", "t")
+        await until(lambda: on.peers.given("other"), 60.0, "the other is given something")
         (commit,) = on.seen(OffsetCommitRequest)
         lacking = [seen for seen in on.seen(JoinGroupRequest) if len(owned_in(seen.request)) == 2]
         assert lacking
@@ -231,14 +222,14 @@ async def test_an_eager_member_commits_everything_before_it_joins_again() -> Non
         await until(lambda: len(on.seen(JoinGroupRequest)) > before, 30.0, "the join")
         (commit,) = on.seen(OffsetCommitRequest)
         assert commit.at <= on.seen(JoinGroupRequest)[before].at
-        assert on.group.offset(next(iter(partitions(0)))) == 5
+        assert on.committed(next(iter(partitions(0)))) == 5
 
 
 # -- closing with every broker dead ----------------------------------------------------------
 
 
 async def finding(on: Scene) -> Member:
-    on.cluster.coordinator_error = ErrorCode.COORDINATOR_NOT_AVAILABLE
+    on.refuse(FindCoordinatorRequest, ErrorCode.COORDINATOR_NOT_AVAILABLE)
     return await on.member()
 
 
@@ -258,28 +249,28 @@ async def preparing(on: Scene) -> Member:
 
 async def joining(on: Scene) -> Member:
     member = await hanging(on)
-    on.group.pending.add("somebody who has not come yet")
+    on.peers.expect_somebody()
     on.group.rebalance()
     return member
 
 
 async def assigning(on: Scene) -> Member:
     member = await hanging(on)
-    on.group.coordinator.on(MetadataRequest, Lost())
-    on.group.add_phantom("other", "elsewhere")
+    on.answers.lose(MetadataRequest, times=None)
+    on.peers.add("other", "elsewhere")
     return member
 
 
 async def syncing(on: Scene) -> Member:
     member = await hanging(on)
-    on.group.coordinator.on(SyncGroupRequest, Lost())
+    on.answers.lose(SyncGroupRequest, times=None)
     on.group.rebalance()
     return member
 
 
 async def backing_off(on: Scene) -> Member:
     member = await hanging(on)
-    on.group.errors[ApiKey.JOIN_GROUP] = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    on.refuse(JoinGroupRequest, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
     on.group.rebalance()
     return member
 
@@ -303,7 +294,7 @@ async def releasing(on: Scene) -> Member:
 
 
 async def leaving(on: Scene) -> Member:
-    on.group.coordinator.on(LeaveGroupRequest, Lost())
+    on.answers.lose(LeaveGroupRequest, times=None)
     return await unsubscribed(on)
 
 
@@ -315,12 +306,12 @@ async def left(on: Scene) -> Member:
 
 async def fenced(on: Scene) -> Member:
     member = await hanging(on)
-    on.group.errors[ApiKey.HEARTBEAT] = ErrorCode.FENCED_INSTANCE_ID
+    on.refuse(HeartbeatRequest, ErrorCode.FENCED_INSTANCE_ID)
     return member
 
 
 async def failed(on: Scene) -> Member:
-    on.group.errors[ApiKey.JOIN_GROUP] = ErrorCode.INVALID_GROUP_ID
+    on.refuse(JoinGroupRequest, ErrorCode.INVALID_GROUP_ID)
     return await on.member()
 
 
@@ -346,28 +337,30 @@ def test_every_state_has_a_way_to_reach_it() -> None:
     assert set(WAYS) == set(MemberState)
 
 
-def refuse(broker: ScriptedBroker) -> None:
-    broker.go_down()
+def refuse(on: Scene, _: Wires) -> None:
+    for node_id in (1, 2):
+        on.broker.node(node_id).kill()
 
 
-def fall_silent(broker: ScriptedBroker) -> None:
-    broker.mute = True
+def fall_silent(on: Scene, _: Wires) -> None:
+    for node_id in (1, 2):
+        on.mute(node_id)
 
 
-def jam(broker: ScriptedBroker) -> None:
-    broker.jams = broker.deaf = True
+def jam(_: Scene, wires: Wires) -> None:
+    wires.jammed = True
 
 
 @pytest.mark.parametrize("die", [refuse, fall_silent, jam])
 @pytest.mark.parametrize("state", MemberState, ids=lambda state: state.name)
 async def test_close_is_bounded_in_every_state_with_every_broker_dead(
-    state: MemberState, die: Callable[[ScriptedBroker], None]
+    state: MemberState, die: Callable[[Scene, Wires], None]
 ) -> None:
     async with scene(2) as on:
+        on.dial = wires = Wires(on.broker.dial)
         member = await WAYS[state](on)
         await member.reaches(state, within=100.0)
-        for broker in on.cluster.brokers:
-            die(broker)
+        die(on, wires)
         before = anyio.current_time()
         await member.backend.leave(Leave.LEAVE, "closing", timeout=5.0)
         assert anyio.current_time() - before <= 5.01

@@ -1,38 +1,20 @@
 """A member whose assignors nobody else has asks who is there, and says so in its error."""
 
+from collections.abc import Callable
+
 import anyio
 
 from kgroup.codes import ErrorCode
-from kgroup.testing.scripted import Lost, Rule
-from kgroup.wire.messages import (
-    DescribeGroupsDescribedGroup,
-    DescribeGroupsRequest,
-    DescribeGroupsResponse,
-    JoinGroupRequest,
-)
-from tests.consumer.stage import SESSION, scene, settings
-from tests.scripted_answers import refused
-
-KEPT_OUT = refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
-_CLOSED = DescribeGroupsDescribedGroup(
-    error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED,
-    group_id="g",
-    group_state="",
-    protocol_type="",
-    protocol_data="",
-    members=(),
-)
-CLOSED = DescribeGroupsResponse(groups=(_CLOSED,))
+from kgroup.wire.messages import DescribeGroupsRequest
+from tests.consumer.scene import SESSION, Scene, scene, settings
 
 
-async def told(answer: Rule | None = None) -> tuple[str, float]:
+async def told(spoil: Callable[[Scene], object] = lambda _: None) -> tuple[str, float]:
     """Return what a newcomer's error says, and how long it took to say it."""
     async with scene() as on:
         old = await on.joined(settings("range"))
         before = old.backend.membership
-        if answer is not None:
-            on.group.coordinator.on(DescribeGroupsRequest, answer)
-        on.group.coordinator.once(JoinGroupRequest, KEPT_OUT)
+        spoil(on)
         began = anyio.current_time()
         new = await on.member(settings("cooperative-sticky"))
         await new.ends()
@@ -47,12 +29,14 @@ async def test_the_assignor_in_use_and_the_way_over_are_told() -> None:
 
 
 async def test_a_group_that_may_not_be_described_is_told_without() -> None:
-    text, _ = await told(CLOSED)
+    text, _ = await told(
+        lambda on: on.refuse(DescribeGroupsRequest, ErrorCode.GROUP_AUTHORIZATION_FAILED)
+    )
     assert "which offers ['cooperative-sticky']" in text
     assert "in use" not in text
 
 
 async def test_a_coordinator_that_does_not_describe_delays_the_error_by_seconds() -> None:
-    text, took = await told(Lost())
+    text, took = await told(lambda on: on.answers.lose(DescribeGroupsRequest, times=None))
     assert "which offers ['cooperative-sticky']" in text
     assert took < SESSION / 3

@@ -9,10 +9,11 @@ import pytest
 from kgroup.codes import ApiKey, ErrorCode
 from kgroup.errors import KGroupError
 from kgroup.machine.reactions import GROUP_APIS, REACTIONS
-from kgroup.testing.scripted import Cut, HungUp, ScriptedBroker
 from kgroup.types import OffsetAndMetadata
-from kgroup.wire.messages import HeartbeatRequest, HeartbeatResponse, JoinGroupRequest
-from tests.consumer.stage import Member, Scene, scene, settings
+from kgroup.wire.frames import request_class
+from kgroup.wire.messages import HeartbeatRequest, JoinGroupRequest
+from tests.consumer.scene import Member, Scene, scene, settings
+from tests.consumer.wires import Wires
 
 pytestmark = pytest.mark.slow
 
@@ -41,27 +42,24 @@ async def rate(spoil: Callable[[Scene], None]) -> float:
     """Return how often a busy member speaks or dials per second once something is spoilt."""
     spoken = 0
     async with scene(2, latency=0.001) as on, anyio.create_task_group() as tasks:
+        on.dial = wires = Wires(on.broker.dial)
         member = await on.joined(settings())
-        before = len(on.all_seen()) + dials(on)
+        before = len(on.all_seen()) + wires.dialled
         spoil(on)
-        on.group.rebalance()
+        if on.group.coordinator is not None:
+            on.group.rebalance()
         tasks.start_soon(busy, member)
         await anyio.sleep(SECONDS)
         tasks.cancel_scope.cancel()
-        spoken = len(on.all_seen()) + dials(on) - before
+        spoken = len(on.all_seen()) + wires.dialled - before
     return spoken / SECONDS
-
-
-def dials(on: Scene) -> int:
-    return sum(len(broker.dialled_at) for broker in on.cluster.brokers)
 
 
 def always(api: ApiKey, code: int) -> Callable[[Scene], None]:
     def spoil(on: Scene) -> None:
-        on.group.errors[api] = code
+        on.refuse(request_class(api), code)
         if api is ApiKey.FIND_COORDINATOR:
-            on.cluster.coordinator_error = code
-            on.cluster.coordinator = 2
+            on.group.move_to(2)
 
     return spoil
 
@@ -72,28 +70,26 @@ async def test_a_permanent_error_causes_no_storm(api: ApiKey) -> None:
     assert {code: each for code, each in rates.items() if each > MOST} == {}
 
 
-def refuse(broker: ScriptedBroker) -> None:
-    broker.go_down()
+def refuse(on: Scene) -> None:
+    for node_id in (1, 2):
+        on.broker.node(node_id).kill()
 
 
-def fall_silent(broker: ScriptedBroker) -> None:
-    broker.mute = True
+def fall_silent(on: Scene) -> None:
+    for node_id in (1, 2):
+        on.mute(node_id)
 
 
-def hang_up_on_joins(broker: ScriptedBroker) -> None:
-    broker.on(JoinGroupRequest, HungUp())
+def hang_up_on_joins(on: Scene) -> None:
+    on.answers.hang_up(JoinGroupRequest, times=None)
 
 
-def cut_heartbeats(broker: ScriptedBroker) -> None:
-    broker.on(HeartbeatRequest, Cut(HeartbeatResponse(), 5))
+def cut_heartbeats(on: Scene) -> None:
+    on.answers.cut(HeartbeatRequest, after=5, times=None)
 
 
 @pytest.mark.parametrize("spoil", [refuse, fall_silent, hang_up_on_joins, cut_heartbeats])
 async def test_brokers_that_fail_for_ever_are_left_alone(
-    spoil: Callable[[ScriptedBroker], None],
+    spoil: Callable[[Scene], None],
 ) -> None:
-    def all_of_them(on: Scene) -> None:
-        for broker in on.cluster.brokers:
-            spoil(broker)
-
-    assert await rate(all_of_them) <= MOST
+    assert await rate(spoil) <= MOST

@@ -5,13 +5,12 @@ changed subscription takes a round that is asked for; an unchanged one must not 
 """
 
 from collections.abc import Callable
-from typing import TypeVar
 
 import anyio
 import pytest
 
 from kgroup.codes import ErrorCode
-from kgroup.testing.scripted import Answer, HungUp, Lost, Rule
+from kgroup.testing.broker.server.faults import Rule
 from kgroup.types import Leave
 from kgroup.wire.messages import (
     DescribedGroupMember,
@@ -20,8 +19,8 @@ from kgroup.wire.messages import (
     JoinGroupRequest,
     SyncGroupRequest,
 )
-from kgroup.wire.schema import Message
-from tests.consumer.stage import (
+from kgroup.wire.schema import replace
+from tests.consumer.scene import (
     SESSION,
     Member,
     Scene,
@@ -33,8 +32,6 @@ from tests.consumer.stage import (
 )
 from tests.consumer.twins import METADATA_AGE, both, ended, settled, twins
 from tests.contracts.application import until
-
-M = TypeVar("M", bound=Message)
 
 
 async def without_u(on: Scene) -> tuple[Member, Member]:
@@ -59,11 +56,11 @@ async def come_back(on: Scene, member: Member, *topics: str) -> Member:
 async def test_restarts_with_a_topic_that_went_to_others_begin_no_round() -> None:
     async with scene(count=2, u=1) as on:
         bare, other = await without_u(on)
-        before, told, held = on.group.generation_id, len(other.application.told), claims_of(bare)
+        before, told, held = on.group.generation, len(other.application.told), claims_of(bare)
         for _ in range(3):
             bare = await come_back(on, bare, "t", "u")
             assert claims_of(bare) == held
-        assert on.group.generation_id == before
+        assert on.group.generation == before
         assert len(other.application.told) == told
 
 
@@ -73,10 +70,10 @@ async def test_a_restart_with_other_topics_begins_one_round_with_them(
 ) -> None:
     async with scene(count=2, u=1) as on:
         bare, other = await without_u(on)
-        on.cluster.add_topic("v", 2)
-        before = on.group.generation_id
+        on.broker.create_topic("v", 2)
+        before = on.group.generation
         back = await come_back(on, bare, *topics)
-        assert on.group.generation_id == before + 1
+        assert on.group.generation == before + 1
         # Whoever leads knows who asks for what, so what the other one had goes where it should.
         await ended(other, Leave.LEAVE)
         await anyio.sleep(2 * SESSION)
@@ -87,47 +84,39 @@ async def test_a_topic_that_is_not_there_yet_is_told_at_once_and_given_when_it_i
     """By the second restart it is remembered; the leader must have heard of it by then."""
     async with scene(count=2, u=1) as on:
         bare, other = await without_u(on)
-        before = on.group.generation_id
+        before = on.group.generation
         back = await come_back(on, bare, "t", "u", "v")
         back = await come_back(on, back, "t", "u", "v")
-        assert on.group.generation_id == before + 1
-        on.cluster.add_topic("v", 2)
+        assert on.group.generation == before + 1
+        on.broker.create_topic("v", 2)
         await until(lambda: settled(on, back, other), METADATA_AGE, "the new topic is given")
 
 
 async def test_a_process_that_dies_before_its_round_leaves_no_topic_unread() -> None:
     async with scene(count=2, u=1) as on:
         bare, other = await without_u(on)
-        on.cluster.add_topic("v", 2)
+        on.broker.create_topic("v", 2)
         generation = bare.backend.membership.generation
         assert generation is not None
         again = settings(group_instance_id=generation.group_instance_id)
         await ended(bare)
-        before, sync = on.group.generation_id, on.group.coordinator.hold(SyncGroupRequest)
+        before, sync = on.group.generation, on.answers.hold(SyncGroupRequest)
         dies = await on.member(again, subscription=both("t", "u", "v"))
         await until(lambda: sync.asked is not None, 5.0, "it is in the group again")
         dies.scope.cancel()
         await dies.ends()
-        assert on.group.generation_id == before
+        assert on.group.generation == before
         back = await on.joined(again, subscription=both("t", "u", "v"))
         await until(lambda: settled(on, back, other), 60.0, "the new topic is given")
 
 
 def saying(on: Scene, **said: object) -> Rule:
-    """Return the rule that describes the group with something about it changed."""
+    """Have the group described with something about it changed."""
 
-    def rule(request: DescribeGroupsRequest) -> Answer:
-        answer = on.group.answer(request)
-        assert isinstance(answer, DescribeGroupsResponse)
-        return DescribeGroupsResponse(groups=tuple(but(each, **said) for each in answer.groups))
+    def changed(_: DescribeGroupsRequest, answer: DescribeGroupsResponse) -> DescribeGroupsResponse:
+        return replace(answer, groups=tuple(replace(each, **said) for each in answer.groups))
 
-    return rule
-
-
-def but(message: M, **fields: object) -> M:
-    """Return the message with some fields changed."""
-    kept = {name: getattr(message, name) for name in message.FIELDS}
-    return type(message)(**(kept | fields))
+    return on.answers.rewrite(DescribeGroupsRequest, changed, times=None)
 
 
 UNREADABLE = tuple(
@@ -143,8 +132,8 @@ UNREADABLE = tuple(
 )
 
 UNKNOWN: dict[str, Callable[[Scene], Rule]] = {
-    "no answer": lambda _: Lost(),
-    "no connection": lambda _: HungUp(),
+    "no answer": lambda on: on.answers.lose(DescribeGroupsRequest, times=None),
+    "no connection": lambda on: on.answers.hang_up(DescribeGroupsRequest, times=None),
     "not permitted": lambda on: saying(on, error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED),
     "a round is on": lambda on: saying(on, group_state="CompletingRebalance"),
     "no consumers": lambda on: saying(on, protocol_type="connect"),
@@ -157,16 +146,16 @@ UNKNOWN: dict[str, Callable[[Scene], Rule]] = {
 async def test_when_nothing_is_remembered_one_round_settles_what_may_be_new(reason: str) -> None:
     async with scene(count=2, u=1) as on:
         bare, other = await without_u(on)
-        before = on.group.generation_id
-        on.group.coordinator.on(DescribeGroupsRequest, UNKNOWN[reason](on))
+        before = on.group.generation
+        UNKNOWN[reason](on)
         back = await come_back(on, bare, "t", "u")
-        assert on.group.generation_id == before + 1
+        assert on.group.generation == before + 1
         assert settled(on, back, other)
 
 
 async def test_a_coordinator_that_does_not_say_holds_the_first_join_up_for_two_seconds() -> None:
     async with scene() as on:
-        on.group.coordinator.on(DescribeGroupsRequest, Lost())
+        on.answers.lose(DescribeGroupsRequest, times=None)
         await on.joined(settings(group_instance_id="a"))
         (asked,) = on.seen(DescribeGroupsRequest)
         assert on.seen(JoinGroupRequest)[0].at - asked.at == pytest.approx(2.0)
@@ -178,7 +167,6 @@ async def test_a_process_asks_once_and_a_dynamic_member_never() -> None:
         assert on.seen(DescribeGroupsRequest) == []
         member = await on.joined(settings(group_instance_id="a"))
         await next_round(member)
-        on.cluster.coordinator = 1
-        on.group.coordinator.hang_up()
+        on.hang_up()
         await next_round(member)
         assert len(on.seen(DescribeGroupsRequest)) == 1

@@ -1,4 +1,4 @@
-"""Static members (KIP-345, KIP-814) on a scripted group: coming back, leading, being replaced.
+"""Static members (KIP-345, KIP-814) of a group: coming back, leading, being replaced.
 
 `broker_facts.md` S: in Stable a coordinator answers one that comes back with the old generation and
 its old assignment, whatever it subscribes to now, and begins no round.
@@ -7,7 +7,6 @@ its old assignment, whatever it subscribes to now, and begins no round.
 import anyio
 
 from kgroup.codes import ErrorCode
-from kgroup.testing.scripted import Lost
 from kgroup.types import ChangeKind, Leave, MemberState
 from kgroup.wire.messages import (
     DescribeGroupsRequest,
@@ -17,7 +16,7 @@ from kgroup.wire.messages import (
     OffsetCommitRequest,
     SyncGroupRequest,
 )
-from tests.consumer.stage import (
+from tests.consumer.scene import (
     HEARTBEAT,
     SESSION,
     claims_of,
@@ -28,7 +27,6 @@ from tests.consumer.stage import (
 )
 from tests.consumer.twins import METADATA_AGE, both, ended, settled, twins
 from tests.contracts.application import until
-from tests.scripted_answers import refused
 
 # -- the wire -----------------------------------------------------------------------------------
 
@@ -55,7 +53,7 @@ async def test_a_static_member_that_is_told_to_leave_is_gone_at_once_and_the_oth
     async with scene() as on:
         leader, follower = await twins(on)
         await ended(follower, Leave.LEAVE)
-        assert {each.instance_id for each in on.group.members.values()} == {"a"}
+        assert {each.instance_id for each in on.group.members} == {"a"}
         await leader.owns(partitions(0, 1, 2, 3))
 
 
@@ -67,13 +65,13 @@ async def test_a_restart_with_the_same_topics_begins_no_round_and_gives_the_same
 ):
     async with scene() as on:
         leader, follower = await twins(on)
-        before, told = on.group.generation_id, len(leader.application.told)
+        before, told = on.group.generation, len(leader.application.told)
         held = claims_of(follower)
         await ended(follower)
         back = await on.joined(settings(group_instance_id="b"))
         await anyio.sleep(3 * SESSION)
         assert claims_of(back) == held
-        assert on.group.generation_id == before
+        assert on.group.generation == before
         assert len(leader.application.told) == told
 
 
@@ -81,13 +79,13 @@ async def test_a_follower_that_comes_back_with_a_topic_more_is_given_its_share_o
     async with scene(u=4) as on:
         leader = await on.joined(settings("roundrobin", group_instance_id="a"))
         follower = await on.joined(settings("roundrobin", group_instance_id="b"))
-        before = on.group.generation_id
+        before = on.group.generation
         await ended(follower)
         wanted = both("t", "u")
         back = await on.joined(settings("roundrobin", group_instance_id="b"), subscription=wanted)
         await until(lambda: settled(on, leader, back), 60.0, "the new topic is given")
         assert partitions(0, 1, 2, 3, topic="u") <= claims_of(back)
-        assert on.group.generation_id == before + 1
+        assert on.group.generation == before + 1
 
 
 async def test_a_follower_that_comes_back_with_a_topic_less_gives_it_to_the_others() -> None:
@@ -114,11 +112,11 @@ async def test_a_new_topic_is_claimed_although_metadata_comes_after_the_old_assi
         leader = await on.joined(settings(group_instance_id="a"))
         follower = await on.joined(settings(group_instance_id="b"))
         await ended(follower)
-        on.cluster.delete_topic("u")
+        on.broker.delete_topic("u")
         back = await on.joined(settings(group_instance_id="b"), subscription=both("t", "u"))
         await anyio.sleep(HEARTBEAT)
         assert back.backend.membership.state is MemberState.STABLE
-        on.cluster.add_topic("u", 4)
+        on.broker.create_topic("u", 4)
         await until(lambda: settled(on, leader, back), METADATA_AGE, "the new topic is given")
 
 
@@ -128,24 +126,24 @@ async def test_a_new_topic_is_claimed_although_metadata_comes_after_the_old_assi
 async def test_partitions_added_while_the_leader_was_away_are_given_in_one_round() -> None:
     async with scene() as on:
         leader, follower = await twins(on)
-        before = on.group.generation_id
+        before = on.group.generation
         await ended(leader)
-        on.cluster.add_partitions("t", 2)
+        on.broker.add_partitions("t", 6)
         back = await on.joined(settings(group_instance_id="a"))
         await until(lambda: settled(on, back, follower), 60.0, "the new partitions are owned")
         await anyio.sleep(2 * SESSION)
-        assert on.group.generation_id == before + 1
+        assert on.group.generation == before + 1
         assert len(claims_of(back) | claims_of(follower)) == 6
 
 
 async def test_partitions_of_a_topic_that_only_others_read_are_noticed_too() -> None:
     async with scene(u=1) as on:
-        on.group.add_phantom("other", "u")
+        on.peers.add("other", "u")
         leader = await on.joined(settings(group_instance_id="a"))
         await ended(leader)
-        on.cluster.add_partitions("u", 1)
+        on.broker.add_partitions("u", 2)
         await on.joined(settings(group_instance_id="a"))
-        given = lambda: on.group.given("other") == partitions(0, 1, topic="u")  # noqa: E731
+        given = lambda: on.peers.given("other") == partitions(0, 1, topic="u")  # noqa: E731
         await until(given, 60.0, "the new partition is given")
 
 
@@ -154,13 +152,13 @@ async def test_a_leader_that_comes_back_to_the_same_partitions_begins_no_round_a
 ):
     async with scene() as on:
         leader, follower = await twins(on)
-        before = on.group.generation_id
+        before = on.group.generation
         await ended(leader)
         back = await on.joined(settings(group_instance_id="a"))
         await anyio.sleep(2 * SESSION)
-        assert on.group.generation_id == before
+        assert on.group.generation == before
         assert back.backend.membership.leader
-        on.cluster.add_partitions("t", 2)
+        on.broker.add_partitions("t", 6)
         await until(lambda: settled(on, back, follower), METADATA_AGE, "the new ones are owned")
 
 
@@ -168,10 +166,10 @@ async def test_a_leader_that_cannot_look_back_still_watches_from_now_on() -> Non
     async with scene() as on:
         leader, follower = await twins(on)
         await ended(leader)
-        on.group.coordinator.on(DescribeGroupsRequest, Lost())
+        on.answers.lose(DescribeGroupsRequest, times=None)
         back = await on.joined(settings(group_instance_id="a"))
         await anyio.sleep(2 * SESSION)
-        on.cluster.add_partitions("t", 2)
+        on.broker.add_partitions("t", 6)
         await until(lambda: settled(on, back, follower), METADATA_AGE, "the new ones are owned")
 
 
@@ -179,13 +177,9 @@ async def test_a_leader_that_is_replaced_while_the_others_wait_leads_the_round()
     async with scene() as on:
         leader, follower = await twins(on)
         # The leader hears of no round any more, and the follower waits for it.
-        on.group.coordinator.on(
-            HeartbeatRequest,
-            lambda request: (
-                refused(0)(request)
-                if getattr(request, "member_id", "") == leader.member_id
-                else on.group.answer(request)
-            ),
+        name = leader.member_id
+        on.answers.error(
+            HeartbeatRequest, 0, where=lambda asked: asked.member_id == name, times=None
         )
         on.group.rebalance()
         await follower.reaches(MemberState.JOINING)
@@ -201,11 +195,11 @@ async def test_a_restart_during_a_round_makes_the_old_process_stop() -> None:
     """`broker_facts.md` S3: its parked JoinGroup is answered FENCED_INSTANCE_ID."""
     async with scene() as on:
         older, other = await twins(on)
-        on.group.pending.add("somebody who has not come yet")
+        on.peers.expect_somebody()
         on.group.rebalance()
         await older.reaches(MemberState.JOINING)
         younger = await on.member(settings(group_instance_id="a"))
         await older.ends()
         assert getattr(older.error, "code", None) == ErrorCode.FENCED_INSTANCE_ID
-        on.group.forget_pending()
+        on.peers.give_up()
         await until(lambda: settled(on, younger, other), 60.0, "the round is over")

@@ -4,13 +4,13 @@ The same requirements are tested on real brokers in `tests/real/test_symptoms_me
 """
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 import anyio
 import pytest
 
 from kgroup.codes import ApiKey, ErrorCode
 from kgroup.errors import FencedError
-from kgroup.testing.scripted import Answer, Lost
 from kgroup.types import ChangeKind, Leave, MemberState
 from kgroup.wire.consumer_protocol import decode_subscription
 from kgroup.wire.messages import (
@@ -21,8 +21,9 @@ from kgroup.wire.messages import (
     SyncGroupRequest,
 )
 from kgroup.wire.schema import Message, Request
-from tests.consumer.stage import (
+from tests.consumer.scene import (
     HEARTBEAT,
+    PATIENT,
     REBALANCE,
     SESSION,
     Member,
@@ -37,7 +38,6 @@ from tests.consumer.stage import (
     settings,
 )
 from tests.contracts.application import until
-from tests.scripted_answers import refused
 
 AT_ONCE = 0.1
 """Seconds."""
@@ -64,14 +64,13 @@ async def test_6_an_answer_of_an_older_generation_never_changes_the_state_of_a_n
     """
     async with scene() as on, anyio.create_task_group() as tasks:
         member = await on.joined()
-        held = on.group.coordinator.hold(kind)
+        held = on.answers.hold(kind)
         if kind is OffsetCommitRequest:
             tasks.start_soon(member.backend.commit, {member.claim(0): offset(5)})
         await until(lambda: held.asked, 2 * HEARTBEAT, "a request of the old generation")
         await next_round(member)
         before = member.backend.membership
-        assert held.asked is not None
-        held.release(refused(code)(held.asked))
+        held.release(code)
         await anyio.sleep(2 * HEARTBEAT)
         now = member.backend.membership
         assert (now.generation, now.claims, now.rebalances) == (
@@ -96,7 +95,7 @@ async def test_13_a_rebalance_in_progress_keeps_member_id_and_generation(api: Ap
         before = member.backend.membership
         assert before.generation is not None
         told = before.generation.generation_id
-        on.group.errors[api] = ErrorCode.REBALANCE_IN_PROGRESS
+        refusing = on.refuse(REQUESTS[api], ErrorCode.REBALANCE_IN_PROGRESS)
         count = len(joins(on))
         if api is ApiKey.SYNC_GROUP:
             member.backend.enforce_rebalance("the test wants a round")
@@ -104,7 +103,7 @@ async def test_13_a_rebalance_in_progress_keeps_member_id_and_generation(api: Ap
         if api is ApiKey.OFFSET_COMMIT:
             tasks.start_soon(member.backend.commit, {member.claim(0): offset(5)})
         await until(lambda: len(joins(on)) > count, 2 * HEARTBEAT, "the member rejoins")
-        on.group.errors.clear()
+        refusing.cancel()
         rejoin = joins(on)[count]
         assert rejoin.member_id == before.generation.member_id
         assert generation_told(rejoin) == told
@@ -121,14 +120,13 @@ async def test_13_unknown_member_and_illegal_generation_reset_exactly_once(code:
         member_id, count = member.member_id, len(joins(on))
         claims = member.backend.membership.claims
 
-        def stale(request: Request[Message]) -> Answer:
-            """Refuse what is said under the first generation, whatever it is."""
+        def stale(request: Request[Message]) -> bool:
+            """Tell what is said under the first generation, whatever it is."""
             told = getattr(request, "generation_id", None)
-            told = getattr(request, "generation_id_or_member_epoch", told)
-            return refused(code)(request) if told == 1 else on.group.answer(request)
+            return getattr(request, "generation_id_or_member_epoch", told) == 1
 
         for kind in (HeartbeatRequest, OffsetCommitRequest):
-            on.group.coordinator.on(kind, stale)
+            on.answers.error(kind, code, where=stale, times=None)
         for claim in claims:
             tasks.start_soon(member.backend.commit, {claim: offset(5)})
         lost = lambda: member.application.of_kind(ChangeKind.LOST)  # noqa: E731
@@ -155,7 +153,7 @@ async def test_17_a_commit_that_fails_in_a_cooperative_round_loses_nothing_and_i
         member = await on.joined()
         kept = member.claim(0)
         await another_waits(on, member)
-        held = on.group.coordinator.hold(OffsetCommitRequest)
+        held = on.answers.hold_request(OffsetCommitRequest)
         outcomes = []
 
         async def commit() -> None:
@@ -163,19 +161,13 @@ async def test_17_a_commit_that_fails_in_a_cooperative_round_loses_nothing_and_i
 
         tasks.start_soon(commit)
         await until(lambda: held.asked, 1.0, "the commit is on its way")
-        on.group.forget_pending()
-        await until(lambda: on.group.generation_id == 2, 1.0, "the round ends before it arrives")
-        assert held.asked is not None
-        held.release(refused(ErrorCode.ILLEGAL_GENERATION)(held.asked))
+        on.peers.give_up()
+        await until(lambda: on.group.generation == 2, 1.0, "the round ends before it arrives")
+        held.release()
         await until(lambda: outcomes, 30.0, "the outcome")
         assert outcomes[0].ok
-        generations = [
-            seen.request.generation_id_or_member_epoch
-            for seen in on.seen(OffsetCommitRequest)
-            if isinstance(seen.request, OffsetCommitRequest)
-        ]
-        assert generations == [1, 2]
-        assert on.group.offset(kept.tp) == 5
+        assert on.committing() == [1, 2]
+        assert on.committed(kept.tp) == 5
         assert kept in member.backend.membership.claims
         assert member.application.of_kind(ChangeKind.LOST, ChangeKind.REVOKED) == []
 
@@ -195,7 +187,7 @@ async def joining(on: Scene) -> Member:
 
 async def syncing(on: Scene) -> Member:
     member = await on.joined()
-    on.group.coordinator.on(SyncGroupRequest, Lost())
+    on.answers.lose(SyncGroupRequest, times=None)
     on.group.rebalance()
     await member.reaches(MemberState.SYNCING)
     return member
@@ -203,7 +195,7 @@ async def syncing(on: Scene) -> Member:
 
 async def backing_off(on: Scene) -> Member:
     member = await on.joined()
-    on.group.errors[ApiKey.JOIN_GROUP] = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    on.refuse(JoinGroupRequest, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
     on.group.rebalance()
     await member.reaches(MemberState.BACKING_OFF)
     return member
@@ -243,7 +235,7 @@ async def test_23_a_batch_in_hand_beyond_the_session_is_lost_not_revoked() -> No
     """librdkafka PR#5604, for a round that waits for a batch and a coordinator that is gone."""
     async with scene() as on:
         member = await preparing(on)
-        on.group.coordinator.go_down()
+        on.go_down()
         await until(lambda: not claims_of(member), 2 * SESSION, "the session is over")
         await anyio.sleep(0.1)
         (told,) = member.application.of_kind(ChangeKind.LOST, ChangeKind.REVOKED)
@@ -278,7 +270,7 @@ async def test_26_a_restart_gives_the_same_partitions_and_an_impostor_fences_the
         await until(lambda: len(claims_of(first)) == 2, 60.0, "both own their share")
         held, generation, told = (
             claims_of(first),
-            on.group.generation_id,
+            on.group.generation,
             len(other.application.told),
         )
         for _ in range(3):
@@ -290,7 +282,7 @@ async def test_26_a_restart_gives_the_same_partitions_and_an_impostor_fences_the
         assert isinstance(first.error, FencedError)
         assert "'a'" in str(first.error)
         assert claims_of(impostor) == held
-        assert on.group.generation_id == generation
+        assert on.group.generation == generation
         assert len(other.application.told) == told
 
 
@@ -326,7 +318,7 @@ async def test_27_a_fatal_member_error_on_any_request_triggers_the_rejoin_at_onc
     async with scene() as on, anyio.create_task_group() as tasks:
         member = await on.joined()
         claim = member.claim(0)
-        on.group.coordinator.once(REQUESTS[api], refused(code))
+        on.answers.error(REQUESTS[api], code)
         if api is ApiKey.OFFSET_COMMIT:
             tasks.start_soon(member.backend.commit, {claim: offset(5)})
         if api is ApiKey.SYNC_GROUP:
@@ -347,8 +339,6 @@ async def test_27_a_fatal_member_error_on_any_request_triggers_the_rejoin_at_onc
 
 async def pending(on: Scene) -> Member:
     """A newcomer that was given its id and waits in its first JoinGroup."""
-    on.group.add_phantom("other", "t")
-    on.group.pending.add("somebody who has not come yet")
     member = await on.member()
     await until(lambda: len(joins(on)) == 2, 10.0, "the second JoinGroup")
     return member
@@ -364,7 +354,7 @@ async def test_30_closing_in_the_middle_of_a_round_leaves_the_group(
     Required: close() during join or sync sends LeaveGroup for the known member id, pending ones
     included.
     """
-    async with scene() as on:
+    async with scene(brokers_settings=replace(PATIENT, initial_rebalance_delay=3.0)) as on:
         member = await place(on)
         known = {join.member_id for join in joins(on)} - {""}
         before = anyio.current_time()
@@ -373,4 +363,4 @@ async def test_30_closing_in_the_middle_of_a_round_leaves_the_group(
         (seen,) = on.seen(LeaveGroupRequest)
         assert isinstance(seen.request, LeaveGroupRequest)
         assert {row.member_id for row in seen.request.members} == known
-        assert known.isdisjoint(on.group.members)
+        assert known.isdisjoint(each.member_id for each in on.group.members)

@@ -1,7 +1,7 @@
-"""Static members of a scripted group: a leader and a follower, and how they end and settle."""
+"""Static members of a group: a leader and a follower, and how they end and settle."""
 
 from kgroup.types import Leave, Subscription
-from tests.consumer.stage import Member, Scene, settings
+from tests.consumer.scene import Member, Scene, settings
 from tests.contracts.application import until
 
 __all__ = ["METADATA_AGE", "both", "ended", "settled", "twins"]
@@ -29,7 +29,11 @@ def settled(on: Scene, *members: Member) -> bool:
     return (
         len(owned)
         == len(set(owned))
-        == sum(len(topic.partitions) for topic in on.cluster.topics.values())
+        == sum(
+            len(topic.partitions)
+            for topic in on.broker.core.cluster.topics.values()
+            if not topic.internal
+        )
     )
 
 
