@@ -43,7 +43,7 @@ ROWS: Final[Mapping[int, Row]] = MappingProxyType(
         10: Row("text that is no UTF-8", ("values",)),
         11: Row("error codes nobody knows", ("values",)),
         12: Row("brokers and partitions that cannot be", ("metadata",)),
-        13: Row("offsets that are omitted, doubled, negative or huge", ("metadata",)),
+        13: Row("offsets that are omitted, doubled, negative or huge", ("offsets",)),
         14: Row("coordinators that are none", ("frames",)),
         15: Row("records with a bad checksum", ("records",)),
         16: Row("batches of a length that cannot be", ("records",)),
@@ -51,12 +51,12 @@ ROWS: Final[Mapping[int, Row]] = MappingProxyType(
         18: Row("formats, codecs and attributes nobody knows", ("records",)),
         19: Row("marks of transactions that end nothing", ("records",)),
         20: Row("batches that compaction has emptied", ("records",)),
-        21: Row("compressed bytes that explode, or lie", ("records",)),
-        22: Row("a codec whose library is missing", ("records",)),
-        23: Row("subscriptions nobody can read, or that cannot be true", ("group",)),
-        24: Row("assignments nobody can read, or nobody asked for", ("group",)),
-        25: Row("rounds that cannot be", ("group",)),
-        26: Row("user data nobody can read", ("group",)),
+        21: Row("compressed bytes that explode, or lie", ("compression",)),
+        22: Row("a codec whose library is missing", ("compression",)),
+        23: Row("subscriptions nobody can read, or that cannot be true", ("subscriptions",)),
+        24: Row("assignments nobody can read, or nobody asked for", ("rounds",)),
+        25: Row("rounds that cannot be", ("rounds",)),
+        26: Row("user data nobody can read", ("subscriptions",)),
         27: Row(
             "a SASL server that is none",
             elsewhere=(
@@ -69,8 +69,8 @@ ROWS: Final[Mapping[int, Row]] = MappingProxyType(
                 "tests/net/test_sasl_scram.py::test_a_server_that_does_not_know_the_password_is_found_out",
             ),
         ),
-        28: Row("versions that are none, turned, too many or refused", ("values",)),
-        29: Row("throttles below zero, or of weeks", ("values",)),
+        28: Row("versions that are none, turned, too many or refused", ("versions",)),
+        29: Row("throttles below zero, or of weeks", ("versions",)),
         30: Row("Marshal's claims and heartbeats", missing="Marshal is not there yet"),
     }
 )

@@ -20,7 +20,18 @@ from kgroup.testing import InProcessBroker
 from kgroup.testing.virtual_time import virtual_ports
 from kgroup.types import OwnershipChange, TopicPartition
 
-__all__ = ["MOST_A_SECOND", "TOPIC", "A", "B", "Play", "cluster", "outlive", "playing"]
+__all__ = [
+    "MOST_A_SECOND",
+    "TOPIC",
+    "A",
+    "B",
+    "Play",
+    "check_pace",
+    "cluster",
+    "goes_on",
+    "outlive",
+    "playing",
+]
 
 TOPIC: Final = "orders"
 A, B = (TopicPartition(TOPIC, number) for number in range(2))
@@ -228,3 +239,15 @@ def check_pace(play: Play, since: float, most: float = MOST_A_SECOND) -> None:
     """Check that a consumer has asked at a bounded pace since an instant, but for one burst."""
     seconds = anyio.current_time() - since
     assert play.asked(since) <= most * (seconds + 1.0), f"{play.asked(since)} in {seconds:g} s"
+
+
+async def goes_on(play: Play) -> None:
+    """Check that a member reads and commits as if nothing was wrong."""
+    began = anyio.current_time()
+    play.write()
+    await play.consumer.topics()
+    await play.read_all()
+    await play.consumer.commit()
+    assert play.committed() == {tp: len(offsets) for tp, offsets in play.there().items()}
+    assert anyio.current_time() - began < 1.0
+    assert play.errors == []

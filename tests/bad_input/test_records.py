@@ -1,121 +1,38 @@
-"""Record batches that no producer writes (N15 to N22), and varints in records (N8).
+"""Record batches that no producer writes (N15 to N20), and varints in records (N8).
 
 Each lies in the log of one partition, between sound records, while the other partition is sound.
 """
 
 import struct
-import sys
-import tracemalloc
-import zlib
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import pytest
 
-from kgroup.errors import CorruptRecordError, DecodeError, UnsupportedCodecError
+from kgroup.errors import CorruptRecordError, UnsupportedCodecError
 from kgroup.testing import InProcessBroker
-from kgroup.wire.compression import Codec, compress
+from kgroup.wire.compression import Codec
 from kgroup.wire.messages import AbortedTransaction, FetchRequest, FetchResponse, PartitionData
 from kgroup.wire.records import BatchHeader, NewRecord, encode_batch
-from kgroup.wire.records.encode import encode_record, seal
+from kgroup.wire.records.encode import seal
 from kgroup.wire.schema import replace
-from tests.bad_input.stage import A, B, Play, check_pace, cluster, playing
+from tests.bad_input.damaged import (
+    AT,
+    CONTROL,
+    HEADER,
+    TRANSACTIONAL,
+    asked_at,
+    batch,
+    laid,
+    of_records,
+    passes,
+    stops,
+    with_byte,
+    with_length,
+)
+from tests.bad_input.stage import A, B, check_pace, cluster, playing
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
-
-AT: Final = 1
-"""Offset of what is bad."""
-
-_HEADER: Final = ">qiibIhiqqqhii"
-_TRANSACTIONAL, _CONTROL = 1 << 4, 1 << 5
-
-
-def batch(*values: bytes, at: int = AT, codec: Codec = Codec.NONE, **figures: int) -> bytes:
-    """Return a batch with some figures of its header changed and a right checksum."""
-    data = encode_batch([NewRecord(None, value) for value in values or (b"v",)], codec=codec)
-    header = BatchHeader._make(struct.unpack_from(_HEADER, data))
-    return seal(header._replace(base_offset=at, **figures), data[61:])
-
-
-def with_length(length: int) -> bytes:
-    data = bytearray(batch())
-    struct.pack_into(">i", data, 8, length)
-    return bytes(data)
-
-
-def with_byte(at: int, value: int) -> bytes:
-    data = bytearray(batch())
-    data[at] = value
-    return bytes(data)
-
-
-def of_records(*offset_deltas: int) -> bytes:
-    """Return a batch whose records say these offsets."""
-    body = b"".join(
-        encode_record(NewRecord(None, b"v"), offset_delta=delta, timestamp_delta=0)
-        for delta in offset_deltas
-    )
-    count = len(offset_deltas)
-    return seal(BatchHeader(base_offset=AT, last_offset_delta=count - 1, record_count=count), body)
-
-
-def packed(codec: Codec, body: bytes) -> bytes:
-    """Return a batch with a body that says to be compressed, and a right checksum."""
-    return seal(BatchHeader(base_offset=AT, attributes=codec.value, record_count=1), body)
-
-
-def laid(data: bytes, *, offsets: int = 1) -> InProcessBroker:
-    """Return brokers with these bytes in A, behind one sound record and before another one."""
-    broker = cluster(records=0)
-    broker.partition(*A).append(b"good")
-    broker.partition(*A).append_raw(data, offsets=offsets)
-    broker.partition(*A).append(b"behind")
-    broker.partition(*B).append(b"0")
-    return broker
-
-
-async def stops(data: bytes, *, words: str, offsets: int = 1, **options: Any) -> type[Exception]:
-    """Check that a partition stops at what is bad, that nothing else does, and the way out."""
-    broker = laid(data, offsets=offsets)
-    async with playing(broker, **options) as play:
-        await play.read_for(6.0)
-        broker.partition(*B).append(b"1")
-        await play.read_for(6.0)
-        check_pace(play, 0.0)
-        assert play.read == {A: [0], B: [0, 1]}
-        assert len(play.errors) >= 2
-        for error in play.errors:
-            assert isinstance(error, DecodeError)
-            for word in (f"{A}", words, "seek past it"):
-                assert word in str(error)
-        assert await play.consumer.position(A) == AT
-        await play.consumer.commit()
-        assert play.committed() == {A: AT, B: 2}
-        play.consumer.seek(A, AT + offsets)
-        await play.read_for(2.0)
-        assert play.read[A] == [0, AT + offsets]
-    return type(play.errors[-1])
-
-
-async def passes(broker: InProcessBroker, *offsets: int, **options: Any) -> None:
-    """Check that exactly these offsets of A are handed out, without a word, and committed."""
-    async with playing(broker, **options) as play:
-        await play.read_for(3.0)
-        assert play.errors == []
-        assert play.read[A] == list(offsets)
-        await play.consumer.commit()
-        assert play.committed()[A] == broker.partition(*A).end
-
-
-def asked_at(play: Play, offset: int) -> int:
-    """Count the questions for A at an offset."""
-    return sum(
-        (each.partition, each.fetch_offset) == (A.partition, offset)
-        for request in play.broker.requests_of(FetchRequest)
-        for topic in request.topics
-        for each in topic.partitions
-    )
-
 
 # -- N8: varints in records ----------------------------------------------------------------------
 
@@ -269,8 +186,8 @@ async def test_n18_attributes_nobody_knows_are_ignored() -> None:
 
 def mark(producer_id: int, kind: int, at: int) -> bytes:
     data = encode_batch([NewRecord(struct.pack(">hh", 0, kind), b"\0\0\0\0\0\0")])
-    header = BatchHeader._make(struct.unpack_from(_HEADER, data))
-    attributes = _CONTROL | _TRANSACTIONAL
+    header = BatchHeader._make(struct.unpack_from(HEADER, data))
+    attributes = CONTROL | TRANSACTIONAL
     marked = header._replace(base_offset=at, attributes=attributes, producer_id=producer_id)
     return seal(marked, data[61:])
 
@@ -279,7 +196,7 @@ def with_marks() -> InProcessBroker:
     """Return a log of a transaction that is aborted twice, and of marks that end nothing."""
     broker = cluster(records=0)
     part = broker.partition(*A)
-    part.append_raw(batch(at=0, attributes=_TRANSACTIONAL, producer_id=7))
+    part.append_raw(batch(at=0, attributes=TRANSACTIONAL, producer_id=7))
     for at, (producer_id, kind) in enumerate(((7, 0), (7, 0), (7, 77), (9, 1), (9, 0)), start=1):
         part.append_raw(mark(producer_id, kind, at))
     part.append(b"good")
@@ -329,86 +246,3 @@ async def test_n20_batches_that_compaction_has_emptied_are_passed_over(limit: in
         part.append(b"at last")
         await play.read_for(1.0)
         assert (play.read[A], play.errors) == ([50], [])
-
-
-# -- N21: bombs ----------------------------------------------------------------------------------
-
-BOUND: Final = 2**20
-LARGE: Final = bytes(2**23)
-
-
-def xerial(blocks: int) -> bytes:
-    """Return snappy as Java's library frames it: a head of 16 bytes, then blocks."""
-    data = compress(Codec.SNAPPY, bytes(2**16))
-    return data[:16] + data[16:] * blocks
-
-
-BOMBS: Final[dict[str, tuple[Codec, Callable[[], bytes]]]] = {
-    "gzip": (Codec.GZIP, lambda: compress(Codec.GZIP, LARGE)),
-    "gzip, one behind the other": (Codec.GZIP, lambda: compress(Codec.GZIP, LARGE[: 2**19]) * 12),
-    "snappy": (Codec.SNAPPY, lambda: compress(Codec.SNAPPY, LARGE)),
-    "snappy of endless blocks": (Codec.SNAPPY, lambda: xerial(100)),
-    "lz4": (Codec.LZ4, lambda: compress(Codec.LZ4, LARGE)),
-    "lz4, one behind the other": (Codec.LZ4, lambda: compress(Codec.LZ4, LARGE[: 2**19]) * 12),
-    "zstd": (Codec.ZSTD, lambda: compress(Codec.ZSTD, LARGE)),
-    "zstd, one behind the other": (Codec.ZSTD, lambda: compress(Codec.ZSTD, LARGE[: 2**19]) * 12),
-}
-
-
-@pytest.mark.parametrize(("codec", "bomb"), BOMBS.values(), ids=BOMBS)
-async def test_n21_a_bomb_stops_its_partition_before_it_goes_off(
-    codec: Codec, bomb: Callable[[], bytes]
-) -> None:
-    data = packed(codec, bomb())
-    tracemalloc.start()
-    try:
-        told = await stops(data, words=str(BOUND), max_decompressed_bytes=BOUND)
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert told is CorruptRecordError
-    # What is read, what is decompressed, and the copies of the answer on its way.
-    assert peak < 4 * BOUND + 16 * len(data)
-
-
-LIES: Final[dict[str, tuple[Codec, bytes]]] = {
-    "snappy says 4 GiB": (Codec.SNAPPY, b"\xff\xff\xff\xff\x0f\x00"),
-    "snappy says less": (Codec.SNAPPY, b"\x01" + compress(Codec.SNAPPY, bytes(500))[1:]),
-    "snappy ends early": (Codec.SNAPPY, compress(Codec.SNAPPY, bytes(500))[:-4]),
-    "gzip ends early": (Codec.GZIP, compress(Codec.GZIP, bytes(500))[:-4]),
-    "gzip of the wrong size": (Codec.GZIP, compress(Codec.GZIP, bytes(500))[:-4] + b"\0\0\0\1"),
-    "lz4 ends early": (Codec.LZ4, compress(Codec.LZ4, bytes(500))[:-6]),
-    "zstd ends early": (Codec.ZSTD, compress(Codec.ZSTD, bytes(500))[:-4]),
-    "no gzip at all": (Codec.GZIP, b"HTTP/1.1 400 Bad Request"),
-    "no snappy at all": (Codec.SNAPPY, b"HTTP/1.1 400 Bad Request"),
-    "no lz4 at all": (Codec.LZ4, b"HTTP/1.1 400 Bad Request"),
-    "no zstd at all": (Codec.ZSTD, b"HTTP/1.1 400 Bad Request"),
-    "zlib instead of gzip": (Codec.GZIP, zlib.compress(bytes(500))),
-}
-
-
-@pytest.mark.parametrize(("codec", "body"), LIES.values(), ids=LIES)
-async def test_n21_compressed_bytes_that_lie_stop_their_partition(
-    codec: Codec, body: bytes
-) -> None:
-    assert await stops(packed(codec, body), words="offset 1") is CorruptRecordError
-
-
-# -- N22: no library -----------------------------------------------------------------------------
-
-LIBRARIES: Final = {
-    Codec.LZ4: ("lz4.frame", "lz4"),
-    Codec.SNAPPY: ("cramjam", "cramjam"),
-    Codec.ZSTD: ("cramjam", "cramjam"),
-}
-
-
-@pytest.mark.parametrize("codec", LIBRARIES, ids=str)
-async def test_n22_a_codec_without_its_library_names_the_package_and_stops_one_partition(
-    codec: Codec, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    data = batch(b"packed", codec=codec)
-    module, package = LIBRARIES[codec]
-    monkeypatch.setitem(sys.modules, module, None)
-    words = f"pip install {package}"
-    assert await stops(data, words=words) is UnsupportedCodecError

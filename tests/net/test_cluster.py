@@ -310,23 +310,6 @@ async def test_an_impossible_address_is_not_learned(
             cluster.learn_node(3, host, port)
 
 
-@pytest.mark.parametrize("corrected_by", ["a better word", "metadata"])
-async def test_an_address_learned_wrong_is_forgotten_at_the_next_right_one(
-    scripted: ScriptedCluster, corrected_by: str
-) -> None:
-    """N14: also when that is what metadata has said all along, and so is no news."""
-    async with running(scripted) as cluster:
-        await cluster.bootstrap(5)
-        cluster.learn_node(2, "nowhere", 9092)
-        with pytest.raises(ConnectionLostError, match="nowhere"):
-            await cluster.send(2, BEAT, lane=Lane.HEARTBEAT, timeout=5)
-        if corrected_by == "metadata":
-            await cluster.refresh(5)
-        else:
-            cluster.learn_node(2, "broker-2", 9092)
-        await cluster.send(2, BEAT, lane=Lane.HEARTBEAT, timeout=5)
-
-
 async def test_a_question_for_anybody_goes_round_the_brokers(scripted: ScriptedCluster) -> None:
     async with running(scripted) as cluster:
         await cluster.bootstrap(5)

@@ -4,6 +4,8 @@ import anyio
 import pytest
 
 from kgroup.codes import ErrorCode
+from kgroup.errors import ConnectionLostError
+from kgroup.net.endpoint import Lane
 from kgroup.testing.scripted import Delayed
 from kgroup.testing.scripted_cluster import ScriptedCluster
 from kgroup.types import TopicPartition
@@ -14,7 +16,7 @@ from kgroup.wire.messages import (
     MetadataRequest,
     MetadataResponse,
 )
-from tests.net.stage import Heard, running
+from tests.net.stage import BEAT, Heard, running
 
 ORDERS_0 = TopicPartition("orders", 0)
 ASK = FindCoordinatorRequest(coordinator_keys=("g",))
@@ -259,3 +261,23 @@ async def test_a_broker_may_ask_for_a_new_bootstrap(scripted: ScriptedCluster) -
         view = await cluster.refresh(10)
     assert sorted(view.brokers) == [2]
     assert len(scripted.broker(1).requests(MetadataRequest)) == 1
+
+
+# -- learned addresses ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("corrected_by", ["a better word", "metadata"])
+async def test_an_address_learned_wrong_is_forgotten_at_the_next_right_one(
+    scripted: ScriptedCluster, corrected_by: str
+) -> None:
+    """N14: also when that is what metadata has said all along, and so is no news."""
+    async with running(scripted) as cluster:
+        await cluster.bootstrap(5)
+        cluster.learn_node(2, "nowhere", 9092)
+        with pytest.raises(ConnectionLostError, match="nowhere"):
+            await cluster.send(2, BEAT, lane=Lane.HEARTBEAT, timeout=5)
+        if corrected_by == "metadata":
+            await cluster.refresh(5)
+        else:
+            cluster.learn_node(2, "broker-2", 9092)
+        await cluster.send(2, BEAT, lane=Lane.HEARTBEAT, timeout=5)
