@@ -69,6 +69,19 @@ def test_a_pending_id_that_leaves_an_empty_group_changes_nothing(kind: Coordinat
 
 
 @BOTH
+def test_a_pending_id_that_leaves_an_emptied_group_changes_nothing(kind: CoordinatorKind) -> None:
+    club = Club(kind)
+    a = club.member("A")
+    a.enter()
+    a.leave()
+    b = club.member("B")
+    b.member_id = b.join_once().now.member_id
+    assert b.leave() == ErrorCode.NONE
+    club.raw.run(1.0)
+    assert (club.phase, club.group.generation_id) == (Phase.EMPTY, 2)
+
+
+@BOTH
 def test_who_waits_in_a_full_group_may_ask_again(kind: CoordinatorKind) -> None:
     club = Club(kind, max_group_size=1, initial_rebalance_delay=1.0)
     a = club.member("A")

@@ -17,7 +17,7 @@ _BUCKET: Final = (
     "test_groups::test_of_assignors_in_one_bucket_the_first_member_in_hash_order_decides"
 )
 _NEWCOMER: Final = (
-    "test_groups::test_a_static_newcomer_that_restarts_has_a_session_under_the_old_rules"
+    "test_groups_static::test_a_static_newcomer_that_restarts_has_a_session_under_the_old_rules"
 )
 _TRIE: Final = (
     "test_java_hash::test_scalas_trie_lists_the_four_assignors_as_the_votes_of_3_9_1_went"
@@ -283,7 +283,7 @@ STATIC: Final = (
         "S1, R11",
         (
             "static_restart_stable",
-            "test_groups::test_a_restart_that_changes_the_vote_starts_a_round",
+            "test_groups_static::test_a_restart_that_changes_the_vote_starts_a_round",
         ),
     ),
     Rule(
@@ -311,7 +311,7 @@ STATIC: Final = (
         "A restart while the leader's SyncGroup is awaited starts a round; its old SyncGroup is "
         "answered 82, those of others 27.",
         "S3, C6",
-        ("test_groups::test_a_static_restart_while_syncs_wait_starts_a_round",),
+        ("test_groups_static::test_a_static_restart_while_syncs_wait_starts_a_round",),
     ),
     Rule(
         "static.newcomer-old",
@@ -331,7 +331,9 @@ STATIC: Final = (
         "static.unsynced",
         "One that restarts before it has sent SyncGroup costs a round a rebalance timeout later.",
         "C4, S2",
-        ("test_groups::test_a_static_member_that_restarts_before_it_has_synced_costs_a_round",),
+        (
+            "test_groups_static::test_a_static_member_that_restarts_before_it_has_synced_costs_a_round",
+        ),
     ),
     Rule(
         "static.fenced",
