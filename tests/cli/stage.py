@@ -13,12 +13,13 @@ from kgroup.cli.printing import Lines
 from kgroup.config import ConsumerConfig
 from kgroup.net.cluster import Cluster
 from kgroup.net.log_offsets import OffsetSpec
+from kgroup.testing import InProcessBroker
 from kgroup.testing.virtual_time import virtual_ports
 from kgroup.types import TopicPartition
+from tests.consumer.ground import dial_of
 from tests.consumer.shelf import Shelf
-from tests.scripted_group import ScriptedGroup
 
-__all__ = ["T0", "T1", "Kept", "config_for", "grouped", "on", "read", "shelf_with"]
+__all__ = ["T0", "T1", "Kept", "config_for", "on", "read", "shelf_with"]
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
@@ -64,8 +65,9 @@ def shelf_with(records: int, *, partitions: int = 2) -> Shelf:
     return shelf
 
 
-def config_for(shelf: Shelf, **options: Any) -> ConsumerConfig:
-    defaults = {"bootstrap_servers": "broker-1:9092", "ports": virtual_ports(shelf)}
+def config_for(cluster: Shelf | InProcessBroker, **options: Any) -> ConsumerConfig:
+    ports = virtual_ports(dial_of(cluster))
+    defaults = {"bootstrap_servers": "broker-1:9092", "ports": ports}
     return ConsumerConfig.of({**defaults, **options})
 
 
@@ -77,7 +79,7 @@ async def on(shelf: Shelf) -> AsyncIterator[Cluster]:
 
 
 async def read(
-    shelf: Shelf,
+    shelf: Shelf | InProcessBroker,
     output: Kept,
     *,
     group: str | None = None,
@@ -91,13 +93,3 @@ async def read(
     async with connected(config) as cluster:
         plan = await make_plan(cluster, asked, config, timeout=10)
         return await consume(cluster, asked, config, plan, lines, output)
-
-
-@asynccontextmanager
-async def grouped(shelf: Shelf) -> AsyncIterator[ScriptedGroup]:
-    """Have a coordinator on a shelf."""
-    group = ScriptedGroup(shelf)
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(group.run)
-        yield group
-        tasks.cancel_scope.cancel()

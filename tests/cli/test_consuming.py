@@ -13,9 +13,11 @@ from kgroup.errors import ArgumentError, BrokerError, NoOffsetError
 from kgroup.net.log_offsets import OffsetSpec
 from kgroup.net.log_places import FromEnd, Offset, Time
 from kgroup.offsets.reset import ResetPolicy
+from kgroup.testing import InProcessBroker
 from kgroup.types import TopicPartition
 from kgroup.wire.messages import ListOffsetsRequest, ListOffsetsResponse
-from tests.cli.stage import T0, T1, Kept, grouped, read, shelf_with
+from tests.cli.stage import T0, T1, Kept, read, shelf_with
+from tests.consumer.ground import ground
 from tests.consumer.shelf import Shelf
 
 NOW = 1_800_000_000.0
@@ -224,71 +226,65 @@ async def test_an_unknown_partition_is_told_with_those_there_are() -> None:
 # -- in a group ----------------------------------------------------------------------------
 
 
+def committed(broker: InProcessBroker) -> dict[TopicPartition, int]:
+    return {tp: each.offset for tp, each in broker.group("g").offsets.items()}
+
+
 async def test_in_a_group_what_was_printed_is_committed() -> None:
-    shelf = shelf_with(25)
-    async with grouped(shelf) as group:
-        assert await read(shelf, Kept(), group="g", stop=OffsetSpec.LATEST) == 50
-    assert {tp: group.offset(tp) for tp in (T0, T1)} == {T0: 25, T1: 25}
+    broker = ground(25, t=2)
+    assert await read(broker, Kept(), group="g", stop=OffsetSpec.LATEST) == 50
+    assert committed(broker) == {T0: 25, T1: 25}
 
 
 async def test_in_a_group_a_run_that_ends_early_commits_no_more_than_its_end() -> None:
-    shelf, kept = shelf_with(25), Kept()
-    async with grouped(shelf) as group:
-        await read(shelf, kept, group="g", stop=Offset(13))
+    broker, kept = ground(25, t=2), Kept()
+    await read(broker, kept, group="g", stop=Offset(13))
     assert sorted(kept.lines) == numbers(range(13), range(13))
-    assert {tp: group.offset(tp) for tp in (T0, T1)} == {T0: 13, T1: 13}
+    assert committed(broker) == {T0: 13, T1: 13}
 
 
 async def test_in_a_group_so_many_records_are_committed_as_were_printed() -> None:
-    shelf, kept = shelf_with(25), Kept()
-    async with grouped(shelf) as group:
-        await read(shelf, kept, group="g", max_records=7)
-    committed = [group.offset(tp) or 0 for tp in (T0, T1)]
-    assert (len(kept.lines), sum(committed)) == (7, 7)
+    broker, kept = ground(25, t=2), Kept()
+    await read(broker, kept, group="g", max_records=7)
+    assert (len(kept.lines), sum(committed(broker).values())) == (7, 7)
 
 
 async def test_in_a_group_a_second_run_goes_on_where_the_first_ended() -> None:
-    shelf, kept = shelf_with(10), Kept()
-    async with grouped(shelf):
-        await read(shelf, Kept(), group="g", stop=Offset(6))
-        await read(shelf, kept, group="g", start=Offset(2), stop=OffsetSpec.LATEST)
+    broker, kept = ground(10, t=2), Kept()
+    await read(broker, Kept(), group="g", stop=Offset(6))
+    await read(broker, kept, group="g", start=Offset(2), stop=OffsetSpec.LATEST)
     assert sorted(kept.lines) == numbers(range(6, 10), range(6, 10))
 
 
 async def test_in_a_group_the_start_is_for_partitions_without_a_commit() -> None:
-    shelf, kept = shelf_with(10), Kept()
-    async with grouped(shelf):
-        await read(shelf, kept, group="g", start=FromEnd(2), stop=OffsetSpec.LATEST)
+    broker, kept = ground(10, t=2), Kept()
+    await read(broker, kept, group="g", start=FromEnd(2), stop=OffsetSpec.LATEST)
     assert sorted(kept.lines) == numbers(range(8, 10), range(8, 10))
 
 
 async def test_in_a_group_the_policy_of_the_file_is_for_partitions_without_a_commit() -> None:
-    shelf, kept = shelf_with(10), Kept()
-    async with grouped(shelf) as group:
-        with pytest.raises(BaseExceptionGroup) as caught:
-            await read(shelf, Kept(), group="g", reset="none", start=None)
-        await read(shelf, kept, group="g", start=None, stop=OffsetSpec.LATEST)
-        assert {tp: group.offset(tp) for tp in (T0, T1)} == {T0: 10, T1: 10}
+    broker, kept = ground(10, t=2), Kept()
+    with pytest.raises(BaseExceptionGroup) as caught:
+        await read(broker, Kept(), group="g", reset="none", start=None)
+    await read(broker, kept, group="g", start=None, stop=OffsetSpec.LATEST)
+    assert committed(broker) == {T0: 10, T1: 10}
     assert caught.group_contains(NoOffsetError)
     assert sorted(kept.lines) == numbers(range(10), range(10))
 
 
 async def test_a_run_that_is_cancelled_commits_what_it_printed_and_leaves() -> None:
-    shelf, kept = shelf_with(10), Kept()
-    async with grouped(shelf) as group:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(lambda: read(shelf, kept, group="g"))
-            await kept.has(20)
-            tasks.cancel_scope.cancel()
-        assert {tp: group.offset(tp) for tp in (T0, T1)} == {T0: 10, T1: 10}
-        assert group.members == {}
+    broker, kept = ground(10, t=2), Kept()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(lambda: read(broker, kept, group="g"))
+        await kept.has(20)
+        tasks.cancel_scope.cancel()
+    assert committed(broker) == {T0: 10, T1: 10}
+    assert broker.group("g").members == ()
 
 
 async def test_what_a_broken_pipe_swallowed_is_not_committed() -> None:
-    shelf, kept = shelf_with(10), Kept(breaks_after=10)
-    async with grouped(shelf) as group:
-        with pytest.raises(BaseExceptionGroup) as caught:
-            await read(shelf, kept, group="g")
+    broker, kept = ground(10, t=2), Kept(breaks_after=10)
+    with pytest.raises(BaseExceptionGroup) as caught:
+        await read(broker, kept, group="g")
     assert caught.group_contains(BrokenPipeError)
-    committed = sum(group.offset(TopicPartition("t", n)) or 0 for n in range(2))
-    assert (len(kept.lines), committed) == (10, 10)
+    assert (len(kept.lines), sum(committed(broker).values())) == (10, 10)

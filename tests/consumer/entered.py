@@ -1,4 +1,5 @@
-"""What the tests of this folder stand on: a consumer on scripted brokers with logs."""
+"""What the tests of this folder stand on: a consumer on scripted brokers with logs, in a group of
+the test's memory (`entered`), or one on an in-process Kafka, in a real group (`grouped`)."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,12 +11,15 @@ import anyio
 from kgroup.config import ConsumerConfig
 from kgroup.consumer import Consumer, Listener
 from kgroup.journal import MemorySink
+from kgroup.testing import InProcessBroker
+from kgroup.testing.broker.handles_group import GroupHandle
 from kgroup.testing.virtual_time import virtual_ports
 from kgroup.types import TopicPartition
+from tests.consumer.ground import dial_of
 from tests.consumer.memory_backend import Makes, MemoryBackend
+from tests.consumer.peers import Peers
 from tests.consumer.shelf import Shelf
 from tests.contracts.application import until
-from tests.scripted_group import ScriptedGroup
 
 A, B, C = (TopicPartition("t", number) for number in range(3))
 
@@ -49,12 +53,12 @@ class Stage:
         return [event for event in self.sink.events if isinstance(event, kind)]
 
 
-def config_for(shelf: Shelf, **options: Any) -> ConsumerConfig:
+def config_for(cluster: Shelf | InProcessBroker, **options: Any) -> ConsumerConfig:
     """Return the options of a consumer of group `g` on these brokers, from the earliest record."""
     defaults = {
         "group_id": "g",
         "bootstrap_servers": "broker-1:9092",
-        "ports": virtual_ports(shelf),
+        "ports": virtual_ports(dial_of(cluster)),
         "auto_offset_reset": "earliest",
     }
     return ConsumerConfig.of({**defaults, **options})
@@ -87,11 +91,12 @@ async def by_hand(shelf: Shelf, *tps: TopicPartition, **options: Any) -> AsyncIt
 
 @dataclass
 class Grouped:
-    """A member of a classic group on scripted brokers with logs, and the group."""
+    """A member of a classic group, the group, and its cluster."""
 
     consumer: Consumer[Bytes, Bytes]
-    shelf: Shelf
-    group: ScriptedGroup
+    broker: InProcessBroker
+    group: GroupHandle
+    peers: Peers
     sink: MemorySink
 
     async def owns(self, *tps: TopicPartition, within: float = 60.0) -> None:
@@ -109,13 +114,15 @@ GROUP: dict[str, Any] = {
 
 @asynccontextmanager
 async def grouped(
-    shelf: Shelf, *, listener: Listener | None = None, latency: float = 0.01, **options: Any
+    broker: InProcessBroker,
+    *,
+    listener: Listener | None = None,
+    latency: float = 0.01,
+    **options: Any,
 ) -> AsyncIterator[Grouped]:
-    """Enter a member of a scripted group that has subscribed to `t`; it need not own anything."""
-    group, sink = ScriptedGroup(shelf, latency=latency), MemorySink()
-    config = config_for(shelf, journal=sink, **{**GROUP, **options})
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(group.run)
-        async with Consumer("t", config=config, listener=listener) as consumer:
-            yield Grouped(consumer, shelf, group, sink)
-        tasks.cancel_scope.cancel()
+    """Enter a member of a group that has subscribed to `t`; it need not own anything."""
+    sink, group, peers = MemorySink(), broker.group("g"), Peers(broker, "g")
+    broker.node(1).slow(latency)
+    config = config_for(broker, journal=sink, **{**GROUP, **options})
+    async with Consumer("t", config=config, listener=listener) as consumer:
+        yield Grouped(consumer, broker, group, peers, sink)

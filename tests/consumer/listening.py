@@ -6,8 +6,10 @@ from typing import Any
 import anyio
 
 from kgroup.consumer import Consumer
+from kgroup.testing import InProcessBroker
 from kgroup.types import ChangeKind, OwnershipChange, TopicPartition
 from tests.consumer.entered import A, B, Grouped
+from tests.consumer.ground import ground
 from tests.consumer.shelf import Shelf
 
 Act = Callable[[Consumer[Any, Any], OwnershipChange], Awaitable[None]]
@@ -54,6 +56,10 @@ def full(count: int = 50) -> Shelf:
     shelf.fill(A, count)
     shelf.fill(B, count)
     return shelf
+
+
+def filled(count: int = 50) -> InProcessBroker:
+    return ground(count, t=2)
 
 
 async def read_on(consumer: Consumer[Any, Any]) -> None:

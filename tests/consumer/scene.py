@@ -25,11 +25,10 @@ from kgroup.types import Claim, MemberState, OffsetAndMetadata, Subscription, To
 from kgroup.wire.messages import (
     JoinGroupRequest,
     MetadataRequest,
-    MetadataResponse,
     OffsetCommitRequest,
 )
 from kgroup.wire.schema import Request
-from kgroup.wire.schema import replace as replace_fields
+from tests.consumer.ground import hidden
 from tests.consumer.peers import LONGEST_SESSION, Peers
 from tests.contracts.application import Application, Listener, no_listener, until
 
@@ -202,14 +201,9 @@ class Scene:
     def hide(self, topic: str, code: int) -> Rule:
         """Have Metadata answer for a topic with an error until the rule is cancelled."""
 
-        def hidden(_request: MetadataRequest, answer: MetadataResponse) -> MetadataResponse:
-            rows = (
-                replace_fields(row, error_code=code, partitions=()) if row.name == topic else row
-                for row in answer.topics
-            )
-            return replace_fields(answer, topics=tuple(rows))
-
-        return self.answers.rewrite(MetadataRequest, hidden, times=None)
+        return self.answers.rewrite(
+            MetadataRequest, lambda _, answer: hidden(topic, code, answer), times=None
+        )
 
     def lead(self, member: Member) -> None:
         """Make a member the one that leads the next round."""

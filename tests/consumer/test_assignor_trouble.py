@@ -11,7 +11,7 @@ from kgroup.errors import AssignorError
 from kgroup.types import Membership, MemberState
 from tests.consumer.entered import A, B, Bytes, grouped
 from tests.consumer.foreign import COOPERATIVE, Foreign, good, raises
-from tests.consumer.shelf import Shelf
+from tests.consumer.ground import ground
 from tests.contracts.application import until
 
 PATIENCE = 20.0
@@ -26,10 +26,9 @@ async def read_on(consumer: Consumer[Bytes, Bytes]) -> None:
 
 
 async def test_a_read_waits_while_rounds_fail_and_raises_once_that_lasts() -> None:
-    shelf = Shelf(t=2)
-    shelf.fill(A, 10)
+    broker = ground(10, t=2)
     assignor = Foreign(raises)
-    async with grouped(shelf, assignors=[assignor], max_poll_interval=PATIENCE) as on:
+    async with grouped(broker, assignors=[assignor], max_poll_interval=PATIENCE) as on:
         with pytest.raises(TimeoutError):
             await on.consumer.getone(timeout=PATIENCE / 2)
         shown = on.consumer.membership.trouble
@@ -45,10 +44,9 @@ async def test_a_read_waits_while_rounds_fail_and_raises_once_that_lasts() -> No
 
 
 async def test_a_cooperative_leader_reads_on_until_the_failure_has_lasted() -> None:
-    shelf = Shelf(t=2)
-    shelf.fill(A, 1000)
+    broker = ground(1000, t=2)
     assignor = Foreign(supported_protocols=COOPERATIVE)
-    async with grouped(shelf, assignors=[assignor], max_poll_interval=PATIENCE) as on:
+    async with grouped(broker, assignors=[assignor], max_poll_interval=PATIENCE) as on:
         await on.owns(A, B)
         assignor.body = raises
         on.group.rebalance()
@@ -62,7 +60,7 @@ async def test_a_cooperative_leader_reads_on_until_the_failure_has_lasted() -> N
 
 
 async def test_an_error_that_is_raised_by_every_read_does_not_grow() -> None:
-    async with grouped(Shelf(t=2), assignors=[Foreign(raises)], max_poll_interval=PATIENCE) as on:
+    async with grouped(ground(t=2), assignors=[Foreign(raises)], max_poll_interval=PATIENCE) as on:
         places = [await raised_from(on.consumer) for _ in range(20)]
         assert len(set(places[1:])) == 1
 
@@ -90,7 +88,7 @@ async def until_stable(
 
 async def test_memberships_that_change_tell_of_the_trouble_and_of_its_end() -> None:
     assignor = Foreign(raises)
-    async with grouped(Shelf(t=2), assignors=[assignor]) as on:
+    async with grouped(ground(t=2), assignors=[assignor]) as on:
         heard = [each.trouble async for each in until_stable(on.consumer, assignor)]
         assert len({id(each) for each in heard}) == 2
         assert heard[0] is heard[-1] is None

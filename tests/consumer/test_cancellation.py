@@ -13,9 +13,12 @@ import pytest
 from kgroup.codes import ApiKey
 from kgroup.consumer import Consumer
 from kgroup.errors import KGroupError
+from kgroup.testing.virtual_time import virtual_ports
 from kgroup.types import Leave, TopicPartition
 from tests.consumer.entered import A, B, Stage, entered, grouped
+from tests.consumer.ground import fill, ground
 from tests.consumer.shelf import Shelf
+from tests.consumer.wires import Wires
 
 pytestmark = pytest.mark.anyio
 
@@ -76,16 +79,16 @@ READERS: list[Any] = [ByOne, ByMany, ByBatches, ByRecords]
 @pytest.mark.parametrize("seed", [1, 2])
 async def test_200_cancelled_reads_lose_no_record_and_repeat_none(kind: Any, seed: int) -> None:
     dice = random.Random(seed)
-    shelf = Shelf(t=2)
-    async with grouped(shelf, fetch_max_wait=0.01, max_poll_records=3) as it:
+    broker = ground(0, t=2)
+    async with grouped(broker, fetch_max_wait=0.01, max_poll_records=3) as it:
         await it.owns(A, B)
         reader, seen, cancelled = kind(it.consumer), Seen(), 0
         while cancelled < CANCELLATIONS:
-            shelf.fill(dice.choice([A, B]), dice.randrange(4), per_batch=2)
+            fill(broker, dice.choice([A, B]), dice.randrange(4), per_batch=2)
             with anyio.move_on_after(dice.choice([0.0, 0.001, 0.02]) * dice.random()) as scope:
                 await reader.read(seen)
             cancelled += scope.cancelled_caught
-        expected = [(tp, offset) for tp in (A, B) for offset in range(shelf.logs[tp].end)]
+        expected = [(tp, offset) for tp in (A, B) for offset in range(broker.partition(*tp).end)]
         with anyio.fail_after(60):
             while len(seen) < len(expected):
                 await reader.read(seen)
@@ -109,9 +112,9 @@ CALLS: dict[str, Call] = {
 @pytest.mark.parametrize("name", CALLS)
 async def test_calls_cancelled_at_random_points_leave_a_usable_consumer(name: str) -> None:
     dice = random.Random(name)
-    shelf = Shelf(t=2)
-    shelf.fill(A, 20)
-    async with grouped(shelf, enable_auto_commit=False) as it:
+    broker = ground(0, t=2)
+    fill(broker, A, 20)
+    async with grouped(broker, enable_auto_commit=False) as it:
         await it.owns(A, B)
         for _ in range(50):
             with anyio.move_on_after(0.03 * dice.random()):
@@ -128,9 +131,9 @@ async def test_calls_cancelled_at_random_points_leave_a_usable_consumer(name: st
 )
 async def test_a_close_that_is_cancelled_closes_all_the_same(seed: int) -> None:
     dice = random.Random(seed)
-    shelf = Shelf(t=2)
-    shelf.fill(A, 20)
-    async with grouped(shelf) as it:
+    broker = ground(0, t=2)
+    fill(broker, A, 20)
+    async with grouped(broker) as it:
         await it.owns(A, B)
         await it.consumer.getone(A)
         await it.consumer.getone(A)
@@ -138,22 +141,24 @@ async def test_a_close_that_is_cancelled_closes_all_the_same(seed: int) -> None:
             await it.consumer.close()
         with anyio.fail_after(6):
             await it.consumer.close()
-        assert it.group.members == {}
-        assert it.group.offset(A) == 1
+        assert it.group.members == ()
+        assert it.group.offsets[A].offset == 1
 
 
 @pytest.mark.parametrize(
     "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 10))]
 )
 async def test_a_body_that_is_cancelled_at_a_random_point_leaves_the_group(seed: int) -> None:
-    shelf = Shelf(t=2)
-    shelf.fill(A, 20)
+    broker = ground(0, t=2)
+    fill(broker, A, 20)
+    wires = Wires(broker.dial)
     with anyio.move_on_after(0.2 * random.Random(seed).random()):
-        async with grouped(shelf) as it:
+        async with grouped(broker, ports=virtual_ports(wires)) as it:
             async for _ in it.consumer.batches():
                 await anyio.sleep(0.01)
-    assert it.group.members == {}
-    assert not any(broker.connections() for broker in shelf.brokers)
+    assert broker.group("g").members == ()
+    assert wires.dialled
+    assert not wires.open
 
 
 # -- symptom 5: what works in the background has ended -----------------------------------------

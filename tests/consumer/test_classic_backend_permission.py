@@ -13,19 +13,19 @@ import pytest
 from kgroup.codes import ApiKey, ErrorCode
 from kgroup.consumer import Consumer
 from kgroup.errors import CommitFailedError, UnauthorizedError
+from kgroup.testing import InProcessBroker
 from kgroup.types import Cause, ChangeKind, MemberState, OwnershipChange, TopicPartition
+from kgroup.wire.frames import request_class
 from kgroup.wire.messages import (
     JoinGroupRequest,
     OffsetFetchRequest,
     OffsetFetchResponse,
-    OffsetFetchResponseGroup,
-    OffsetFetchResponsePartitions,
     OffsetFetchResponseTopics,
 )
+from kgroup.wire.schema import replace
 from tests.consumer.entered import A, Bytes, config_for
-from tests.consumer.shelf import Shelf
+from tests.consumer.ground import fill, ground
 from tests.contracts.application import until
-from tests.scripted_group import ScriptedGroup
 
 CLOSED = ErrorCode.GROUP_AUTHORIZATION_FAILED
 SESSION, HEARTBEAT = 10.0, 3.0
@@ -33,8 +33,7 @@ SESSION, HEARTBEAT = 10.0, 3.0
 
 @dataclass
 class Scene:
-    shelf: Shelf
-    group: ScriptedGroup
+    broker: InProcessBroker
     consumer: Consumer[Bytes, Bytes]
     changes: list[OwnershipChange]
 
@@ -52,24 +51,21 @@ class Hears:
 @asynccontextmanager
 async def member(*closed: ApiKey, **topics: int) -> AsyncIterator[Scene]:
     """Enter a consumer of `t` and others whose group is closed to it on some APIs."""
-    shelf = Shelf(**{"t": 1, **topics})
-    shelf.fill(A, 200)
-    group = ScriptedGroup(shelf)
-    close(shelf, group, *closed)
+    broker = ground(0, **{"t": 1, **topics})
+    fill(broker, A, 200)
+    close(broker, *closed)
     hears = Hears()
     times = {"session_timeout": SESSION, "heartbeat_interval": HEARTBEAT}
-    config = config_for(shelf, enable_auto_commit=False, **times)
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(group.run)
-        consumer = Consumer(*shelf.topics, config=config, listener=hears)
-        async with consumer:
-            yield Scene(shelf, group, consumer, hears.changes)
-        tasks.cancel_scope.cancel()
+    config = config_for(broker, enable_auto_commit=False, **times)
+    async with Consumer("t", *topics, config=config, listener=hears) as consumer:
+        yield Scene(broker, consumer, hears.changes)
 
 
-def close(shelf: Shelf, group: ScriptedGroup, *apis: ApiKey) -> None:
-    shelf.coordinator_error = CLOSED if ApiKey.FIND_COORDINATOR in apis else 0
-    group.errors = dict.fromkeys(apis, CLOSED)
+def close(broker: InProcessBroker, *apis: ApiKey) -> None:
+    """Close the group to clients on these APIs, and open it on all others."""
+    broker.answers.clear()
+    for api in apis:
+        broker.answers.error(request_class(api), CLOSED, times=None)
 
 
 async def refused(consumer: Consumer[Bytes, Bytes], within: float = 30.0) -> UnauthorizedError:
@@ -112,7 +108,7 @@ async def test_every_read_of_a_closed_group_says_so_until_it_is_opened(api: ApiK
             assert (error.api, error.code) == (api.name, CLOSED)
             assert error.resources == ("g",)
         assert on.consumer.failure is None
-        close(on.shelf, on.group)
+        close(on.broker)
         await reads_again(on.consumer)
         assert on.consumer.membership.state is MemberState.STABLE
 
@@ -121,7 +117,7 @@ async def test_an_iterator_ends_with_the_error_and_a_new_one_reads_on() -> None:
     async with member(ApiKey.JOIN_GROUP) as on:
         with pytest.raises(UnauthorizedError, match="group 'g'"):
             await anext(aiter(on.consumer))
-        close(on.shelf, on.group)
+        close(on.broker)
         await anyio.sleep(2.0)
         async for record in on.consumer:
             assert record.offset == 0
@@ -131,15 +127,14 @@ async def test_an_iterator_ends_with_the_error_and_a_new_one_reads_on() -> None:
 async def test_a_closed_group_is_asked_about_once_a_second_at_most() -> None:
     async with member(ApiKey.JOIN_GROUP) as on:
         await anyio.sleep(60.0)
-        asked = [seen for broker in on.shelf.brokers for seen in broker.seen_of(JoinGroupRequest)]
-        assert 30 <= len(asked) <= 80
+        assert 30 <= len(on.broker.requests_of(JoinGroupRequest)) <= 80
 
 
 async def test_a_group_that_is_closed_under_a_member_costs_its_partitions_by_the_clock() -> None:
     async with member() as on:
         await reads_again(on.consumer)
         closed_at = anyio.current_time()
-        close(on.shelf, on.group, *JOINING, ApiKey.HEARTBEAT)
+        close(on.broker, *JOINING, ApiKey.HEARTBEAT)
         error = await refused(on.consumer)
         assert error.api == "HEARTBEAT"
         assert on.consumer.owns(A), "nobody else can own it yet"
@@ -149,7 +144,7 @@ async def test_a_group_that_is_closed_under_a_member_costs_its_partitions_by_the
         assert change.kind is ChangeKind.LOST
         assert change.cause is Cause.SESSION_EXPIRED
         await refused(on.consumer)
-        close(on.shelf, on.group)
+        close(on.broker)
         await reads_again(on.consumer)
 
 
@@ -157,9 +152,9 @@ async def test_a_group_that_is_closed_for_a_moment_costs_nothing() -> None:
     async with member() as on:
         await reads_again(on.consumer)
         before = on.consumer.membership.generation
-        close(on.shelf, on.group, *JOINING, ApiKey.HEARTBEAT)
+        close(on.broker, *JOINING, ApiKey.HEARTBEAT)
         await refused(on.consumer)
-        close(on.shelf, on.group)
+        close(on.broker)
         await reads_again(on.consumer)
         assert on.changes == []
         assert on.consumer.membership.generation == before
@@ -168,12 +163,12 @@ async def test_a_group_that_is_closed_for_a_moment_costs_nothing() -> None:
 async def test_a_commit_that_is_not_permitted_tells_its_caller_and_every_reader() -> None:
     async with member() as on:
         await reads_again(on.consumer)
-        close(on.shelf, on.group, ApiKey.OFFSET_COMMIT)
+        close(on.broker, ApiKey.OFFSET_COMMIT)
         with pytest.raises(CommitFailedError, match="GROUP_AUTHORIZATION_FAILED"):
             await on.consumer.commit()
         error = await refused(on.consumer)
         assert error.api == "OFFSET_COMMIT"
-        close(on.shelf, on.group)
+        close(on.broker)
         await reads_again(on.consumer)
         assert (await on.consumer.commit()).ok
 
@@ -186,34 +181,26 @@ async def test_closing_a_consumer_of_a_closed_group_takes_no_time() -> None:
         assert anyio.current_time() - before < 1.0
 
 
-def closed_topic(request: OffsetFetchRequest, name: str) -> OffsetFetchResponse:
-    """Answer with nothing committed, and that one topic is closed."""
+def closed_topic(answer: OffsetFetchResponse, name: str) -> OffsetFetchResponse:
+    """Have one topic of an answer closed."""
 
-    def row(topic: str, number: int) -> OffsetFetchResponsePartitions:
-        code = ErrorCode.TOPIC_AUTHORIZATION_FAILED if topic == name else ErrorCode.NONE
-        return OffsetFetchResponsePartitions(
-            partition_index=number, committed_offset=-1, metadata="", error_code=code
-        )
+    def but(topic: OffsetFetchResponseTopics) -> OffsetFetchResponseTopics:
+        code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        rows = (replace(row, committed_offset=-1, error_code=code) for row in topic.partitions)
+        return replace(topic, partitions=tuple(rows)) if topic.name == name else topic
 
-    (group,) = request.groups
-    topics = tuple(
-        OffsetFetchResponseTopics(
-            name=topic.name,
-            topic_id=topic.topic_id,
-            partitions=tuple(row(topic.name, number) for number in topic.partition_indexes),
-        )
-        for topic in group.topics or ()
-    )
-    answered = OffsetFetchResponseGroup(group_id=group.group_id, topics=topics)
-    return OffsetFetchResponse(groups=(answered,))
+    (group,) = answer.groups
+    group = replace(group, topics=tuple(but(topic) for topic in group.topics))
+    return replace(answer, groups=(group,))
 
 
 async def test_a_closed_topic_hides_no_other_when_committed_offsets_are_read() -> None:
     other = TopicPartition("u", 0)
     async with member(u=1) as on:
-        on.shelf.fill(other, 3)
-        broker = on.group.coordinator
-        broker.on(OffsetFetchRequest, lambda request: closed_topic(request, "u"))
+        fill(on.broker, other, 3)
+        closed = on.broker.answers.rewrite(
+            OffsetFetchRequest, lambda _, answer: closed_topic(answer, "u"), times=None
+        )
         owns = on.consumer.owns
         await until(lambda: owns(A) and owns(other), 30.0, "both are owned")
         for offset in range(20):
@@ -222,6 +209,6 @@ async def test_a_closed_topic_hides_no_other_when_committed_offsets_are_read() -
             with pytest.raises(UnauthorizedError) as caught:
                 await on.consumer.getone(other, timeout=30.0)
             assert caught.value.resources == ("u",)
-        broker.on(OffsetFetchRequest, on.group.answer)
+        closed.cancel()
         await anyio.sleep(5.0)
         assert (await on.consumer.getone(other, timeout=30.0)).offset == 0

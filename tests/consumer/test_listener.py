@@ -1,6 +1,6 @@
 """The listener, word for word as the architecture promises it.
 
-Its own group is real (the classic backend on a scripted coordinator) wherever the words are about
+Its own group is real (the classic backend on an in-process Kafka) wherever the words are about
 rounds; where they are about calls, the group is the test's memory.
 """
 
@@ -11,11 +11,13 @@ import pytest
 
 from kgroup.consumer import Consumer
 from kgroup.errors import IllegalStateError
+from kgroup.testing import InProcessBroker
+from kgroup.testing.broker.server.switchboard import Arrival
 from kgroup.types import Cause, ChangeKind, OwnershipChange, TopicPartition
 from kgroup.wire.consumer_protocol import decode_subscription
 from kgroup.wire.messages import JoinGroupRequest, OffsetCommitRequest
 from tests.consumer.entered import A, B, entered, grouped
-from tests.consumer.listening import Told, full, read_on, settle, tps
+from tests.consumer.listening import Told, filled, full, read_on, settle, tps
 from tests.consumer.shelf import offsets_of
 
 pytestmark = pytest.mark.anyio
@@ -25,14 +27,14 @@ pytestmark = pytest.mark.anyio
 
 async def test_a_change_says_what_comes_what_stays_what_goes_and_why() -> None:
     told = Told()
-    async with grouped(full(), listener=told) as it, anyio.create_task_group() as tasks:
+    async with grouped(filled(), listener=told) as it, anyio.create_task_group() as tasks:
         tasks.start_soon(read_on, it.consumer)
         await settle(it)
         first = told.of(ChangeKind.ASSIGNED)[-1]
         assert (tps(first.added), first.kept, first.removed) == ({A, B}, (), ())
         assert first.generation is not None
-        assert first.generation.member_id in it.group.members
-        it.group.add_phantom("other", "t")
+        assert first.generation.member_id in it.group.assignment
+        it.peers.add("other", "t")
         await anyio.sleep(5)
         (given,) = told.of(ChangeKind.REVOKED)
         assert (len(given.removed), given.added) == (1, ())
@@ -46,7 +48,7 @@ async def test_a_change_says_what_comes_what_stays_what_goes_and_why() -> None:
 
 async def test_on_assigned_is_called_in_every_cooperative_round_also_without_news() -> None:
     told = Told()
-    async with grouped(full(), listener=told) as it, anyio.create_task_group() as tasks:
+    async with grouped(filled(), listener=told) as it, anyio.create_task_group() as tasks:
         tasks.start_soon(read_on, it.consumer)
         await settle(it)
         told.changes.clear()
@@ -72,7 +74,7 @@ async def test_a_plain_listener_hears_the_same_as_an_awaitable_one() -> None:
             consumer.pause(*tps(change.kept))
             heard.append(("revoked", tps(change.removed)))
 
-    async with grouped(full(), listener=Plain()) as it:
+    async with grouped(filled(), listener=Plain()) as it:
         await settle(it)
     assert heard[-1] == ("revoked", {A, B})
     assert ("assigned", {A, B}) in heard
@@ -106,12 +108,12 @@ async def every_call(consumer: Consumer[Any, Any], change: OwnershipChange) -> N
 async def test_every_call_works_inside_on_assigned() -> None:
     """https://github.com/confluentinc/confluent-kafka-python/issues/2211"""
     told = Told(assigned=every_call)
-    async with grouped(full(), listener=told, enable_auto_commit=False) as it:
+    async with grouped(filled(), listener=told, enable_auto_commit=False) as it:
         found: dict[TopicPartition, list[int]] = {}
         while len(found) < 2:
             found |= offsets_of(await it.consumer.getmany(timeout=1))
         assert {offsets[0] for offsets in found.values()} == {5}
-        assert {tp: it.group.offset(tp) for tp in (A, B)} == {A: 5, B: 5}
+        assert {tp: it.group.offsets[tp].offset for tp in (A, B)} == {A: 5, B: 5}
 
 
 async def test_every_call_works_inside_on_revoked() -> None:
@@ -128,16 +130,16 @@ async def test_every_call_works_inside_on_revoked() -> None:
     told = Told(revoked=give)
     options: dict[str, Any] = {"enable_auto_commit": False}
     async with (
-        grouped(full(), listener=told, **options) as it,
+        grouped(filled(), listener=told, **options) as it,
         anyio.create_task_group() as tasks,
     ):
         tasks.start_soon(read_on, it.consumer)
         await settle(it)
-        it.group.add_phantom("other", "t")
+        it.peers.add("other", "t")
         await anyio.sleep(5)
         assert len(done) == 1
         (gone,) = done[0]
-        assert it.group.offset(gone) == 7
+        assert it.group.offsets[gone].offset == 7
         tasks.cancel_scope.cancel()
 
 
@@ -148,11 +150,11 @@ async def test_a_close_inside_a_callback_is_carried_out_after_it() -> None:
         await consumer.commit({A: 3})
 
     told = Told(assigned=close)
-    async with grouped(full(), listener=told, enable_auto_commit=False) as it:
+    async with grouped(filled(), listener=told, enable_auto_commit=False) as it:
         assert [batch async for batch in it.consumer.batches()] == []
         await it.consumer.close()
-        assert it.group.offset(A) == 3
-        assert it.group.members == {}
+        assert it.group.offsets[A].offset == 3
+        assert it.group.members == ()
 
 
 async def test_a_task_that_a_callback_started_may_read_and_close() -> None:
@@ -214,23 +216,26 @@ async def test_commits_made_in_on_revoked_are_answered_before_the_group_hears_of
 
     told = Told(revoked=give)
     async with (
-        grouped(full(), listener=told, latency=0.2, enable_auto_commit=False) as it,
+        grouped(filled(), listener=told, latency=0.2, enable_auto_commit=False) as it,
         anyio.create_task_group() as tasks,
     ):
         tasks.start_soon(read_on, it.consumer)
         await settle(it)
-        it.group.add_phantom("other", "t")
+        it.peers.add("other", "t")
         await anyio.sleep(10)
         (gone,) = tps(told.of(ChangeKind.REVOKED)[0].removed)
-        broker = it.group.coordinator
-        (commit,) = broker.seen_of(OffsetCommitRequest)
+        (commit,) = arrivals(it.broker, OffsetCommitRequest)
         without = [
             seen.at
-            for seen in broker.seen_of(JoinGroupRequest)
+            for seen in arrivals(it.broker, JoinGroupRequest)
             if seen.at > commit.at and gone not in owned_in(seen.request)
         ]
         assert min(without) >= commit.at + 0.2  # the answer takes that long
         tasks.cancel_scope.cancel()
+
+
+def arrivals(broker: InProcessBroker, kind: type[Any]) -> list[Arrival]:
+    return [each for each in broker.requests if isinstance(each.request, kind)]
 
 
 def owned_in(join: Any) -> set[TopicPartition]:

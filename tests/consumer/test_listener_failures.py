@@ -6,14 +6,15 @@ from typing import Any
 import anyio
 import pytest
 
-from kgroup.codes import ApiKey, ErrorCode
+from kgroup.codes import ErrorCode
 from kgroup.consumer import Consumer
 from kgroup.errors import CommitFailedError, NotOwnedError
 from kgroup.journal import CallbackStage, CallbackStep
 from kgroup.testing.virtual_time import virtual_backend
 from kgroup.types import Cause, ChangeKind, OwnershipChange
+from kgroup.wire.messages import HeartbeatRequest
 from tests.consumer.entered import GROUP, A, B, Grouped, entered, grouped
-from tests.consumer.listening import Told, full, read_on, settle, tps
+from tests.consumer.listening import Told, filled, full, read_on, settle, tps
 
 pytestmark = pytest.mark.anyio
 
@@ -40,9 +41,9 @@ async def poll_until_cut(it: Grouped) -> float:
 async def test_a_slow_callback_is_cut_at_the_rebalance_timeout_and_others_are_not_touched() -> None:
     """https://github.com/confluentinc/confluent-kafka-python/issues/939"""
     told = Told(revoked=stuck)
-    async with grouped(full(), listener=told, enable_auto_commit=False) as it:
+    async with grouped(filled(), listener=told, enable_auto_commit=False) as it:
         await settle(it)
-        it.group.add_phantom("other", "t")
+        it.peers.add("other", "t")
         assert 59 <= await poll_until_cut(it) <= 65
         await it.consumer.getmany(timeout=5)
         (revoked,) = tps(told.of(ChangeKind.REVOKED)[0].removed)
@@ -60,7 +61,7 @@ async def test_a_slow_callback_that_outlasts_its_round_costs_its_claims() -> Non
     """
     told = Told(revoked=stuck)
     options: dict[str, Any] = {"assignors": ("range",), "enable_auto_commit": False}
-    async with grouped(full(), listener=told, **options) as it:
+    async with grouped(filled(), listener=told, **options) as it:
         await settle(it)
         before = set(it.consumer.membership.claims)
         it.group.rebalance()
@@ -153,15 +154,15 @@ async def test_on_lost_is_called_when_the_broker_says_that_it_is_over(
 ) -> None:
     """https://github.com/confluentinc/librdkafka/pull/5604"""
     told = Told()
-    async with grouped(full(), listener=told, enable_auto_commit=False) as it:
+    async with grouped(filled(), listener=told, enable_auto_commit=False) as it:
         await settle(it)
         if amid:
             it.group.rebalance()
             await anyio.sleep(0.5)
         told.changes.clear()
-        it.group.errors[ApiKey.HEARTBEAT] = ENDINGS[ending]
+        refusing = it.broker.answers.error(HeartbeatRequest, ENDINGS[ending], times=None)
         await anyio.sleep(5)
-        del it.group.errors[ApiKey.HEARTBEAT]
+        refusing.cancel()
         assert told.kinds[0] is ChangeKind.LOST
         assert tps(told.changes[0].removed) == {A, B}
         assert ChangeKind.REVOKED not in told.kinds
@@ -172,23 +173,23 @@ async def test_on_lost_is_called_before_a_session_ends_that_cannot_be_confirmed(
     amid: bool,
 ) -> None:
     told = Told()
-    async with grouped(full(), listener=told, enable_auto_commit=False) as it:
+    async with grouped(filled(), listener=told, enable_auto_commit=False) as it:
         await settle(it)
         if amid:
             it.group.rebalance()
         told.changes.clear()
-        it.group.coordinator.go_down()
+        it.broker.node(1).kill()
         await anyio.sleep(GROUP["session_timeout"])
         assert told.kinds == [ChangeKind.LOST]
         assert told.changes[0].cause is Cause.SESSION_EXPIRED
-        it.group.coordinator.come_up()
+        it.broker.node(1).start()
         await it.owns(A, B)
 
 
 @pytest.mark.parametrize("amid", [False, True], ids=["stable", "amid a round"])
 async def test_on_lost_is_called_when_nobody_polls_also_amid_a_round(amid: bool) -> None:
     told = Told()
-    async with grouped(full(), listener=told, enable_auto_commit=False) as it:
+    async with grouped(filled(), listener=told, enable_auto_commit=False) as it:
         await settle(it)
         told.changes.clear()
         if amid:
@@ -199,17 +200,17 @@ async def test_on_lost_is_called_when_nobody_polls_also_amid_a_round(amid: bool)
         assert [tps(change.removed) for change in ended] == [{A, B}]
         assert [change.kind for change in ended] == [ChangeKind.LOST]
         assert ended[0].cause is Cause.POLL_TIMEOUT
-        assert it.group.members == {}
+        assert it.group.members == ()
 
 
 async def test_on_lost_is_never_called_when_the_group_was_asked_or_told() -> None:
     told = Told()
-    async with grouped(full(), listener=told) as it, anyio.create_task_group() as tasks:
+    async with grouped(filled(), listener=told) as it, anyio.create_task_group() as tasks:
         tasks.start_soon(read_on, it.consumer)
         await settle(it)
-        it.group.add_phantom("other", "t")
+        it.peers.add("other", "t")
         await anyio.sleep(5)
-        it.group.evict("other")
+        it.peers.end("other")
         await anyio.sleep(5)
         it.consumer.unsubscribe()
         await anyio.sleep(5)
@@ -231,10 +232,10 @@ async def test_nothing_can_be_committed_in_on_lost() -> None:
             refused.append(error)
 
     told = Told(lost=commit)
-    async with grouped(full(), listener=told, enable_auto_commit=False) as it:
+    async with grouped(filled(), listener=told, enable_auto_commit=False) as it:
         await settle(it)
-        member_id = next(iter(it.group.members))
-        it.group.evict(member_id)
+        member_id = it.group.members[0].member_id
+        it.group.expire(member_id)
         await anyio.sleep(5)
         assert [type(error) for error in refused] == [NotOwnedError]
-        assert it.group.accepted == []
+        assert it.group.offsets == {}

@@ -17,18 +17,22 @@ class Wires:
     Args:
         dial: connects.
 
-    `dialled` counts. While it is `jammed`, connections take no bytes and dialling takes for ever.
+    `dialled` counts, `open` are the connections that the client has not closed. While it is
+    `jammed`, connections take no bytes and dialling takes for ever.
     """
 
     def __init__(self, dial: Dial) -> None:
         self.dialled = 0
+        self.open: set[Wire] = set()
         self.jammed = False
         self._dial = dial
 
     async def __call__(self, host: str, port: int) -> ByteStream:
         self.dialled += 1
         await self.pass_on()
-        return Wire(self, await self._dial(host, port))
+        wire = Wire(self, await self._dial(host, port))
+        self.open.add(wire)
+        return wire
 
     async def pass_on(self) -> None:
         """Wait for ever if it is jammed."""
@@ -54,6 +58,7 @@ class Wire(ByteStream):
         await self._stream.send_eof()
 
     async def aclose(self) -> None:
+        self._wires.open.discard(self)
         await self._stream.aclose()
 
     @property
