@@ -26,7 +26,10 @@ PUBLIC = (
     "kgroup.config",
     "kgroup.errors",
     "kgroup.journal",
+    "kgroup.testing",
     "kgroup.testing.kafka",
+    "kgroup.testing.requests",
+    "kgroup.testing.virtual_time",
     "kgroup.types",
 )
 

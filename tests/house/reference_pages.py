@@ -95,6 +95,29 @@ _BUILT_IN: Final = (
     "assignors.cooperative_sticky.CooperativeStickyAssignor",
 )
 
+_BROKER: Final = (
+    "testing.broker.inprocess.InProcessBroker",
+    "testing.broker.settings.BrokerSettings",
+)
+_HANDLES: Final = (
+    "testing.broker.inprocess.Served",
+    "testing.broker.handles_group.GroupHandle",
+    "testing.broker.group_view.GroupView",
+    "testing.broker.group_view.MemberView",
+    "testing.broker.handles.PartitionHandle",
+    "testing.broker.handles.StoredRecord",
+    "testing.broker.handles.NodeHandle",
+    "testing.broker.server.faults.Answers",
+    "testing.broker.server.misdeeds.Rule",
+    "testing.broker.server.misdeeds.Held",
+    "testing.broker.server.misdeeds.HeldRequests",
+    "testing.broker.server.switchboard.Arrival",
+)
+_VIRTUAL: Final = (
+    "testing.virtual_time.virtual_backend",
+    "testing.virtual_time.virtual_ports",
+)
+
 KAFKA_NAMES: Final[Mapping[str, str | None]] = MappingProxyType(
     {
         "bootstrap_servers": "bootstrap.servers",
@@ -181,6 +204,10 @@ def _all_of(module: str, *, without: Collection[str] = ()) -> str:
     return _each(*(path for path in paths if path not in without))
 
 
+def _testing() -> str:
+    return "\n\n".join((_each(*_BROKER), _each(*_HANDLES, made=False), _each(*_VIRTUAL)))
+
+
 def _errors() -> str:
     """The tree first, then each error in alphabetical order."""
     named = {name: _named(f"errors.{name}") for name in source()["errors"].exports or ()}
@@ -247,6 +274,7 @@ _CONTENTS: Final[Mapping[str, tuple[str, Callable[[], str]]]] = MappingProxyType
         "types.md": ("Types", _types),
         "errors.md": ("Errors", _errors),
         "assignors.md": ("Assignors", partial(_each, *_ASSIGNORS, *_CONFORMANCE, *_BUILT_IN)),
+        "testing.md": ("A Kafka for tests", _testing),
     }
 )
 

@@ -11,7 +11,7 @@ from aiokafka import ConsumerRecord
 from orders import GROUP, OrderService
 
 from kgroup.testing import InProcessBroker
-from kgroup.testing.requests import OffsetCommitRequest
+from kgroup.testing.requests import HeartbeatRequest, OffsetCommitRequest
 
 pytestmark = [pytest.mark.anyio, pytest.mark.kgroup_broker(topics={"orders": 2})]
 
@@ -44,6 +44,7 @@ class Worker:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        self.gate.set()  # also when the test has failed: who stops finishes the order in hand
         await self.service.stop()
         await self._task
 
@@ -83,6 +84,11 @@ async def test_an_order_in_hand_is_finished_before_a_rebalance(
         worker.gate.clear()
         await kgroup_broker.until(lambda: worker.handled)
         group.rebalance()
+        beats = len(kgroup_broker.requests_of(HeartbeatRequest))
+        await kgroup_broker.until(
+            lambda: len(kgroup_broker.requests_of(HeartbeatRequest)) >= beats + 2
+        )
+        assert group.generation == 1  # it knows, and finishes first
         worker.gate.set()
         await kgroup_broker.until(lambda: group.has_settled() and group.generation == 2)
         assert group.committed == {("orders", 0): 1}
