@@ -155,7 +155,10 @@ class ListenerDone:
 
 @dataclass(frozen=True, slots=True)
 class CommitRejected:
-    """A commit sent under `generation` was answered with something the membership must know."""
+    """A commit under `generation` was answered with something the membership must know.
+
+    Or a question for committed offsets was: that the coordinator is another one.
+    """
 
     reaction: Reaction
     generation: Generation

@@ -21,8 +21,10 @@ from kgroup.consumer.coordination.topics import SubscribedTopics, to_watch
 from kgroup.errors import AuthenticationError
 from kgroup.journal import Sink
 from kgroup.machine.claims import HoldingState
+from kgroup.machine.reactions import Reaction
 from kgroup.membership.events import (
     CloseRequested,
+    CommitRejected,
     Drained,
     EnforceRebalance,
     ListenerDone,
@@ -209,14 +211,18 @@ class ClassicBackend:
             TimeoutError: no coordinator answered in time.
         """
         outside = self._search.asker()
+        asked: int | None = None
 
-        async def coordinator() -> int:
+        async def coordinator(moved: int) -> int:
+            nonlocal asked
+            if moved:
+                self._not_coordinator(asked, moved)
             while FACTS[self._conductor.member.state].seeks:
-                node_id = self._conductor.member.coordinator.node_id
-                if node_id is not None:
-                    return node_id
+                asked = self._conductor.member.coordinator.node_id
+                if asked is not None:
+                    return asked
                 await self._conductor.moved()
-            return await outside()
+            return await outside(moved)
 
         return await read_committed_offsets(
             self._cluster,
@@ -226,6 +232,17 @@ class ClassicBackend:
             whole=whole,
             timeout=timeout,
         )
+
+    def _not_coordinator(self, node_id: int | None, code: int) -> None:
+        """Have the coordinator looked for: a broker that was asked said that it is not the one.
+
+        1. It is asked; 2. a heartbeat says the same, and the next one is found; 3. the answer to
+        the question comes: it is not about the one that is known now.
+        """
+        member = self._conductor.member
+        generation = member.identity.generation
+        if generation is not None and node_id == member.coordinator.node_id:
+            self._conductor.apply(CommitRejected(Reaction.FIND_COORDINATOR, generation, code))
 
     # -- snapshots -------------------------------------------------------------------------
 

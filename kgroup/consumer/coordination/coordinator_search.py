@@ -60,11 +60,11 @@ class CoordinatorSearch:
                 await anyio.sleep(self._pause)
         return self._known
 
-    def asker(self) -> Callable[[], Awaitable[int]]:
+    def asker(self) -> Callable[[int], Awaitable[int]]:
         """Return `find` for one question; being asked again says that the answer did not serve."""
         asked = False
 
-        async def ask() -> int:
+        async def ask(_: int) -> int:
             nonlocal asked
             if asked:
                 self.forget()

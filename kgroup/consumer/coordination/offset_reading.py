@@ -12,10 +12,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 import anyio
 
 from kgroup.codes import ApiKey, ErrorCode
-from kgroup.errors import BrokerError, DecodeError, TransportError, UnauthorizedError
+from kgroup.errors import DecodeError, TransportError, UnauthorizedError
 from kgroup.machine.reactions import Reaction, reaction
+from kgroup.net.backoff import Backoff
 from kgroup.net.cluster import Cluster, Lane
 from kgroup.net.offset_answers import read_offset_fetch
+from kgroup.net.verdict import refusal
 from kgroup.types import OffsetAndMetadata, TopicPartition
 from kgroup.wire.messages import (
     OffsetFetchRequest,
@@ -33,7 +35,7 @@ async def read_committed_offsets(
     cluster: Cluster,
     group_id: str,
     partitions: Sequence[TopicPartition],
-    coordinator: Callable[[], Awaitable[int]],
+    coordinator: Callable[[int], Awaitable[int]],
     *,
     whole: bool,
     timeout: float,
@@ -44,7 +46,8 @@ async def read_committed_offsets(
         cluster: connections, and the pause between two tries.
         group_id: name of the group.
         partitions: what to ask for.
-        coordinator: waits for the coordinator's node id.
+        coordinator: waits for the coordinator's node id; hears the error code by which the broker
+            asked before said that it is not the coordinator, 0 for none.
         whole: whether to ask again while some partitions have no answer, such as those of an open
             transaction; otherwise they are left out.
         timeout: seconds for all questions.
@@ -55,24 +58,32 @@ async def read_committed_offsets(
     """
     if not partitions:
         return {}
-    pause = cluster.settings.retry_backoff
+    backoff = Backoff(cluster.settings.retry_backoff, cluster.settings.retry_backoff_max)
     request, last = _request(group_id, partitions), "no coordinator was found"
+    moved = 0
+
+    async def ask() -> Mapping[TopicPartition, OffsetAndMetadata | None] | None:
+        nonlocal last, moved
+        node_id, moved = await coordinator(moved), 0
+        try:
+            answer = await cluster.send(
+                node_id, request, lane=Lane.CONTROL, timeout=_REQUEST_TIMEOUT
+            )
+        except (TransportError, TimeoutError) as error:
+            last = str(error)
+            return None
+        moved = _moved(answer, group_id)
+        found = None if moved else _read(answer, group_id, partitions)
+        last = f"node {node_id} could not tell, or not about all of them"
+        if found is None or (whole and any(tp not in found for tp in partitions)):
+            return None
+        return {tp: found[tp] for tp in partitions if tp in found}
+
     with anyio.move_on_after(timeout):
-        while True:
-            node_id = await coordinator()
-            try:
-                answer = await cluster.send(
-                    node_id, request, lane=Lane.CONTROL, timeout=_REQUEST_TIMEOUT
-                )
-            except (TransportError, TimeoutError) as error:
-                last = str(error)
-                await anyio.sleep(pause)
-                continue
-            found = _read(answer, group_id)
-            if found is not None and not (whole and any(tp not in found for tp in partitions)):
-                return {tp: found[tp] for tp in partitions if tp in found}
-            last = f"node {node_id} could not tell, or not about all of them"
-            await anyio.sleep(pause)
+        while (told := await ask()) is None:
+            backoff = backoff.failed()
+            await anyio.sleep(backoff.pause(cluster.ports.dice))
+        return told
     what = f"committed offsets of group {group_id!r}"
     raise TimeoutError(f"{what}: not known within {timeout:g} s; {last}")
 
@@ -90,7 +101,7 @@ def _request(group_id: str, partitions: Sequence[TopicPartition]) -> OffsetFetch
 
 
 def _read(
-    answer: OffsetFetchResponse, group_id: str
+    answer: OffsetFetchResponse, group_id: str, asked: Sequence[TopicPartition]
 ) -> dict[TopicPartition, OffsetAndMetadata | None] | None:
     """Return what is known, None when all must be asked again; partitions to repeat are absent.
 
@@ -102,15 +113,28 @@ def _read(
         told = read_offset_fetch(answer, group_id)
     except DecodeError:
         return None
-    if not _good(told.code, group_id):
-        return None
     code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
     closed = {tp.topic for tp, each in told.partitions.items() if each.code == code}
+    if told.code == code:
+        closed = {tp.topic for tp in asked}
     if closed:
         raise UnauthorizedError(ApiKey.OFFSET_FETCH.name, code, sorted(closed))
+    if not _good(told.code, group_id):
+        return None
     return {
         tp: each.committed for tp, each in told.partitions.items() if _good(each.code, tp.topic)
     }
+
+
+def _moved(answer: OffsetFetchResponse, group_id: str) -> int:
+    """Return the code that says that another broker is the coordinator, 0 without one."""
+    try:
+        told = read_offset_fetch(answer, group_id)
+    except DecodeError:
+        return 0
+    codes = (told.code, *(each.code for each in told.partitions.values()))
+    moved = Reaction.FIND_COORDINATOR
+    return next((code for code in codes if reaction(ApiKey.OFFSET_FETCH, code) is moved), 0)
 
 
 def _good(code: int, resource: str) -> bool:
@@ -125,6 +149,4 @@ def _good(code: int, resource: str) -> bool:
         case Reaction.RETRY | Reaction.FIND_COORDINATOR:
             return False
         case _:
-            if code == ErrorCode.GROUP_AUTHORIZATION_FAILED:
-                raise UnauthorizedError(ApiKey.OFFSET_FETCH.name, code, [resource])
-            raise BrokerError(ApiKey.OFFSET_FETCH.name, code, resource)
+            raise refusal(ApiKey.OFFSET_FETCH, code, [resource])
