@@ -51,6 +51,10 @@ _NOT_THERE: Final = frozenset({Reaction.MISSING, Reaction.UNAUTHORIZED})
 _REFUSED: Final = frozenset({Reaction.UNAUTHORIZED, Reaction.REFUSE})
 """Reactions to a topic that is there for others, or can never be."""
 
+_PASSING: Final = frozenset({Reaction.RETRY, Reaction.REBOOTSTRAP})
+"""Reactions to a topic of which a broker cannot say for now which partitions it has. That all begin
+anew, only an answer as a whole can ask."""
+
 
 @dataclass(frozen=True, slots=True)
 class BrokerInfo:
@@ -106,7 +110,7 @@ class TopicInfo:
     @property
     def is_uncertain(self) -> bool:
         """Whether the brokers could not say for now which partitions it has."""
-        passing = reaction(ApiKey.METADATA, self.error) is Reaction.RETRY
+        passing = reaction(ApiKey.METADATA, self.error) in _PASSING
         return passing and not self.partitions
 
     @property
@@ -221,7 +225,7 @@ def lacking(view: ClusterView, watched: frozenset[str] | None, rejected: Sized =
         told = Reaction.MISSING if topic is None else reaction(ApiKey.METADATA, topic.error)
         if topic is None or told in _NOT_THERE:
             found = Lack.TOPIC
-        elif told is Reaction.RETRY or any(p.leader is None for p in topic.partitions.values()):
+        elif told in _PASSING or any(p.leader is None for p in topic.partitions.values()):
             return Lack.LEADER
     return found
 
@@ -305,9 +309,9 @@ def _merged_topic(
     known: Mapping[int, PartitionInfo] = {} if old is None else old.partitions
     if old is not None and topic_id and old.topic_id and topic_id != old.topic_id:
         known = {}
-    if row.error_code:
-        passing = reaction(ApiKey.METADATA, row.error_code) is Reaction.RETRY
-        kept = known if passing else {}
+    told = reaction(ApiKey.METADATA, row.error_code)
+    if told not in (Reaction.SUCCEED, Reaction.IGNORE):
+        kept = known if told in _PASSING else {}
         topic_id = topic_id or (old.topic_id if old is not None and kept else None)
         return TopicInfo(topic_id, MappingProxyType(dict(kept)), row.error_code, row.is_internal)
     partitions: dict[int, PartitionInfo] = {}

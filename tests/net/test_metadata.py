@@ -112,6 +112,19 @@ def test_a_leader_that_no_broker_is_leads_nothing() -> None:
     assert merged(EMPTY_VIEW, topic(partition(leader=9))).leader(TP) is None
 
 
+def test_a_topic_of_which_a_broker_wants_all_to_begin_anew_keeps_what_was_known() -> None:
+    """Only a whole answer can ask that; a topic was forgotten for as long as metadata is good."""
+    view = merged(KNOWN, topic(error_code=ErrorCode.REBOOTSTRAP_REQUIRED))
+    assert view.topics["t"].partitions == KNOWN.topics["t"].partitions
+    assert lacking(view, frozenset({"t"})) is Lack.LEADER
+
+
+def test_a_topic_whose_error_says_nothing_is_taken_as_it_is() -> None:
+    view = merged(KNOWN, topic(partition(epoch=6), error_code=ErrorCode.REPLICA_NOT_AVAILABLE))
+    assert view.leader_epoch(TP) == 6
+    assert view.topics["t"].error == 0
+
+
 @pytest.mark.parametrize("code", [ErrorCode.LEADER_NOT_AVAILABLE, ErrorCode.UNKNOWN_SERVER_ERROR])
 def test_an_error_that_says_nothing_about_the_topic_keeps_what_was_known(code: int) -> None:
     view = merged(KNOWN, topic(error_code=code))
