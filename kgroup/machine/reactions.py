@@ -7,7 +7,10 @@ Source of the group's cells: answers of real 3.9 and 4.3 brokers; of the others:
 `org.apache.kafka.common.protocol.Errors` and what was seen on real brokers.
 
 A code that has no cell of its own falls to the API's default: RETRY when Kafka calls the code
-retriable, REFUSE otherwise. An unknown number is never retried (a new broker knows better).
+retriable (REJOIN_LATER for SyncGroup), REFUSE otherwise. An unknown number is never retried (a new
+broker knows better). The cells are about what was asked for: topics, partitions, groups. An error
+of an answer of Metadata or Fetch as a whole is a failure of the broker that gave it, asked again
+with backoff whatever it is; REBOOTSTRAP_REQUIRED of Metadata alone is more.
 """
 
 from collections.abc import Mapping
@@ -180,6 +183,11 @@ OTHER_APIS: Final[Mapping[ErrorCode, Reaction]] = MappingProxyType(
 )
 """The cells of all others: writing, and the questions and orders of tools."""
 
+# A SyncGroup that failed cannot be repeated: whoever sends it again late finds another round.
+_RETRIED: Final[Mapping[ApiKey, Reaction]] = MappingProxyType(
+    {ApiKey.SYNC_GROUP: Reaction.REJOIN_LATER}
+)
+
 GROUP_APIS: Final[tuple[ApiKey, ...]] = (
     ApiKey.FIND_COORDINATOR,
     ApiKey.JOIN_GROUP,
@@ -201,5 +209,5 @@ def reaction(api: ApiKey, code: int) -> Reaction:
     except ValueError:
         return Reaction.REFUSE
     retried = is_retriable(code) and api is not ApiKey.API_VERSIONS
-    default = Reaction.RETRY if retried else Reaction.REFUSE
+    default = _RETRIED.get(api, Reaction.RETRY) if retried else Reaction.REFUSE
     return REACTIONS.get(api, OTHER_APIS).get(named, default)
