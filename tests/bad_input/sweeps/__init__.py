@@ -1,1 +1,1 @@
-"""Every answer of a session cut at every byte, and every error code of every API; by the thousand."""
+"""Every answer of a session cut at every byte, and every error code of every API."""

@@ -1,7 +1,7 @@
 """A session one of whose answers ends after n bytes, where the connection is closed.
 
-Decides: which answers are cut, and what a cut may cost. The first answer of each class is one; later
-ones are where they say something else, or where another connection begins.
+Decides: which answers are cut, and what a cut may cost: the first answer of each class, and later
+ones that say something else, or with which another connection begins.
 """
 
 from collections.abc import Iterable
@@ -45,7 +45,7 @@ class Price:
     """
 
     seconds: float = 0.5
-    requests: int = 5
+    requests: int = 7
     unknown: int = 0
 
 
@@ -76,7 +76,7 @@ _PENDING: Final = Price(_SESSION + 0.5, 28)
 CUTS: Final = (
     Cut(ApiVersionsRequest),
     Cut(ApiVersionsRequest, 2),
-    Cut(ApiVersionsRequest, 3, Price(1.0, 9)),
+    Cut(ApiVersionsRequest, 3),
     Cut(ApiVersionsRequest, 4),
     Cut(ApiVersionsRequest, 5),
     Cut(MetadataRequest),
@@ -86,7 +86,7 @@ CUTS: Final = (
     Cut(JoinGroupRequest, 3),
     Cut(SyncGroupRequest),
     Cut(SyncGroupRequest, 2),
-    Cut(HeartbeatRequest, 1, Price(1.0, 9)),
+    Cut(HeartbeatRequest),
     Cut(HeartbeatRequest, 2),
     Cut(OffsetFetchRequest),
     Cut(OffsetFetchRequest, 2),

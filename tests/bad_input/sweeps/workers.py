@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import anyio
 
@@ -72,7 +72,7 @@ class Workers:
             os.cpu_count(), multiprocessing.get_context("spawn"), initializer=_begin
         )
 
-    def __enter__(self) -> "Workers":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -1,0 +1,44 @@
+"""Every known error code of every API, once and for ten seconds: what is done is in the table."""
+
+import pytest
+
+from tests.bad_input.sweeps.cells import CODES, judge
+from tests.bad_input.sweeps.places import PLACES, Place
+from tests.bad_input.sweeps.workers import Workers, in_virtual_time
+
+_SHARES = 8
+"""Pieces of a sweep, played side by side."""
+
+_TIMED_OUT = 7
+
+FIRST_LEVELS = list({place.api: place for place in reversed(PLACES)}.values())[::-1]
+"""One place of each API."""
+
+
+def swept(workers: Workers, place: Place, times: int | None) -> list[str]:
+    shares = [(str(place), CODES[first::_SHARES], times) for first in range(_SHARES)]
+    cells = [cell for share in workers.each("asyncio", judge, shares) for cell in share]
+    assert sorted(cell.code for cell in cells) == sorted(CODES)
+    return [fault for cell in cells for fault in cell.faults]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", PLACES, ids=str)
+def test_an_error_that_strikes_once_has_the_reaction_of_the_table(
+    workers: Workers, place: Place
+) -> None:
+    assert swept(workers, place, 1) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", FIRST_LEVELS, ids=str)
+def test_an_error_that_lasts_is_met_at_a_bounded_pace_and_outlived_or_named(
+    workers: Workers, place: Place
+) -> None:
+    assert swept(workers, place, None) == []
+
+
+@pytest.mark.parametrize("place", FIRST_LEVELS, ids=str)
+def test_a_timed_out_request_has_the_reaction_of_the_table(place: Place) -> None:
+    (cell,) = in_virtual_time("asyncio", judge, str(place), [_TIMED_OUT], 1)
+    assert cell.faults == ()
