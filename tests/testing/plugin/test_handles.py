@@ -29,6 +29,7 @@ def member(broker: InProcessBroker, name: str) -> Consumer[Any, Any]:
     )
 
 
+@pytest.mark.slow
 async def test_a_group_has_settled_when_nothing_is_on_its_way_to_another_member() -> None:
     broker = InProcessBroker(topics={"orders": 2})
     group = broker.group("g")

@@ -30,6 +30,7 @@ def member(broker: InProcessBroker, name: str, **options: Any) -> Consumer[Any, 
 # -- waiting -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 async def test_a_wait_in_vain_says_how_things_stand() -> None:
     broker = InProcessBroker(topics={"orders": 1})
@@ -111,6 +112,7 @@ def test_what_is_not_there_is_named_with_what_is(
         wrong(InProcessBroker(topics={"orders": 1}))
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 async def test_a_member_that_is_not_there_or_is_two_is_told() -> None:
     broker = InProcessBroker(topics={"orders": 2})
