@@ -83,3 +83,23 @@ async def test_an_expired_member_joins_again() -> None:
         assert [len(before), len(after)] == [1, 1]
         assert after[0].member_id != before[0].member_id
         assert after[0].partitions == (TopicPartition("orders", 0), TopicPartition("orders", 1))
+
+
+async def test_a_cluster_tells_of_changes_and_can_be_lent_out_for_one() -> None:
+    broker = InProcessBroker(topics={"orders": 1})
+    group, states = broker.group("g"), ["Dead"]
+
+    def look() -> None:
+        shard = broker.core.coordinators.shard_of("g")
+        state = shard.groups["g"].phase.value if "g" in shard.groups else "Dead"
+        if state != states[-1]:
+            states.append(state)
+
+    broker.on_change(look)
+    async with consumer(broker, "A") as first:
+        await read_for(5, first)
+        with broker.changing() as core:
+            core.coordinators.shard_of("g").forget("g")
+        assert group.members == ()
+    rounds = ["Empty", "PreparingRebalance", "CompletingRebalance", "Stable"]
+    assert states[:6] == ["Dead", *rounds, "Dead"]
