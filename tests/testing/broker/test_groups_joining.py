@@ -59,6 +59,30 @@ def test_a_pending_id_of_a_member_that_left_begins_a_round_under_the_new_rules_o
 
 
 @BOTH
+def test_a_pending_id_that_leaves_ends_the_round_that_it_held_up(kind: CoordinatorKind) -> None:
+    club = Club(kind)
+    a = club.member("A")
+    a.enter()
+    a.sync()
+    late = club.member("B")
+    late.member_id = late.join_once().now.member_id
+    waiting = a.join()
+    assert waiting.parked
+    late.leave()
+    assert waiting.now.error_code == ErrorCode.NONE
+
+
+@BOTH
+def test_a_refusal_names_no_protocol_from_version_7_on_and_an_empty_one_before(
+    kind: CoordinatorKind,
+) -> None:
+    stranger = Club(kind).member("A")
+    stranger.member_id = "nobody"
+    named = [stranger.join_once(version).now.protocol_name for version in (6, 7)]
+    assert named == ["", None]
+
+
+@BOTH
 def test_a_pending_id_that_leaves_an_empty_group_changes_nothing(kind: CoordinatorKind) -> None:
     club = Club(kind)
     a = club.member("A")
