@@ -163,7 +163,8 @@ class Pool:
             del self._connections[key]
         if connection.served:
             self._began = True
-            self._rests.pop(key[0], None)
+            if self.resting(key[0]) == 0:  # another lane's failure may have begun a pause just now
+                self._rests.pop(key[0], None)
             self.refusals.pop(key[0].address, None)
             if self._told.get(key[0].address, 0) < connection.identity.serial:
                 self._told.pop(key[0].address, None)

@@ -8,7 +8,7 @@ import pytest
 
 from kgroup.errors import ConnectionLostError, DecodeError, NoBrokerError
 from kgroup.net.cluster import Cluster, Lane
-from kgroup.testing.scripted import Raw
+from kgroup.testing.scripted import HungUp, Raw
 from kgroup.testing.scripted_cluster import ScriptedCluster
 from kgroup.wire.messages import HeartbeatRequest, HeartbeatResponse
 from tests.net.stage import BEAT, running
@@ -83,6 +83,22 @@ async def test_before_anybody_answered_only_the_error_tells_who_is_gone(
         with pytest.raises(NoBrokerError, match="refuses connections"):
             await cluster.bootstrap(5)
     assert caplog.records == []
+
+
+async def test_a_connection_given_up_does_not_end_the_pause_that_another_s_failure_began(
+    scripted: ScriptedCluster,
+) -> None:
+    """1. the broker closes one lane's connection; 2. its user gives the other lane up, too."""
+    async with running(scripted) as cluster:
+        await cluster.bootstrap(5)
+        await beat(cluster)
+        scripted.broker(2).once(HeartbeatRequest, HungUp())
+        with pytest.raises(ConnectionLostError):
+            await cluster.send(2, BEAT, lane=Lane.FETCH, timeout=5)
+        lost_at = anyio.current_time()
+        cluster.drop(2, Lane.HEARTBEAT)
+        await beat(cluster)
+        assert scripted.broker(2).dialled_at[-2] > lost_at
 
 
 async def test_a_connection_is_told_when_it_is_opened_and_when_and_why_it_is_closed(
