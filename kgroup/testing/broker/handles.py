@@ -138,36 +138,36 @@ class PartitionHandle:
     @property
     def leader(self) -> int | None:
         """Id of the broker that leads it, None while nobody does."""
-        return self._in(self._board.core).leader
+        return self._seen.leader
 
     @property
     def epoch(self) -> int:
         """The leader epoch; each change of leader adds 1."""
-        return self._in(self._board.core).epoch
+        return self._seen.epoch
 
     @property
     def replicas(self) -> tuple[int, ...]:
         """Ids of the brokers that have it, the preferred leader first."""
-        return self._in(self._board.core).replicas
+        return self._seen.replicas
 
     @property
     def start(self) -> int:
         """First offset that may be read."""
-        return self._in(self._board.core).log.start
+        return self._seen.log.start
 
     @property
     def end(self) -> int:
         """Offset that the next record gets."""
-        return self._in(self._board.core).log.end
+        return self._seen.log.end
 
     @property
     def high_watermark(self) -> int:
         """Offset up to which consumers may read."""
-        return self._in(self._board.core).log.high_watermark
+        return self._seen.log.high_watermark
 
     def records(self) -> list[StoredRecord]:
         """Return what is in the log, in order, without the marks that end transactions."""
-        with self._board.changing() as core:
+        with self._board.looking() as core:
             log = self._in(core).log
             batches = [b for b in log.batches if b.is_readable and not b.view.is_control]
             return [
@@ -259,6 +259,11 @@ class PartitionHandle:
         with self._board.changing() as core:
             core.cluster.elect(self.tp, node_id, resigned=resigned)
 
+    @property
+    def _seen(self) -> Partition:
+        with self._board.looking() as core:
+            return self._in(core)
+
     def _in(self, core: Core) -> Partition:
         found = core.cluster.partition(self.tp)
         if found is None:
@@ -283,4 +288,6 @@ def _record(value: Appendable, key: Text, headers: Headers, timestamp: int) -> N
 
 
 def _bytes(text: Text) -> bytes | None:
+    if not isinstance(text, bytes | str | None):
+        raise TypeError(f"keys and values of records are text, bytes or None, not {text!r}")
     return text.encode() if isinstance(text, str) else text

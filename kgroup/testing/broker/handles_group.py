@@ -60,7 +60,7 @@ class GroupHandle:
 
     def view(self) -> GroupView:
         """Take a picture of it."""
-        with self._board.changing() as core:
+        with self._board.looking() as core:
             return seen_group(core, self.group_id)
 
     @property
@@ -107,7 +107,7 @@ class GroupHandle:
         Raises:
             ValueError: no member has it, or several have.
         """
-        with self._board.changing() as core:
+        with self._board.looking() as core:
             _, group = self._existing(core)
             found = self._members(group, who)
             if len(found) > 1:
@@ -124,7 +124,7 @@ class GroupHandle:
         Args:
             members: how many there must be, None = any number but 0.
         """
-        with self._board.changing() as core:
+        with self._board.looking() as core:
             there = len(seen_group(core, self.group_id).members)
             wanted = there > 0 if members is None else there == members
             return wanted and settled(core, self.group_id)
@@ -132,8 +132,9 @@ class GroupHandle:
     @property
     def coordinator(self) -> int | None:
         """Id of the broker that coordinates it, None while none does."""
-        coordinators = self._board.core.coordinators
-        return coordinators.homes[coordinators.shard_of(self.group_id).partition]
+        with self._board.looking() as core:
+            shard = core.coordinators.shard_of(self.group_id)
+            return core.coordinators.homes[shard.partition]
 
     # -- what happens to members -----------------------------------------------------------------
 

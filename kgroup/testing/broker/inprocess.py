@@ -17,7 +17,7 @@ Clients that want sockets get them for as long as a block lasts:
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 from kgroup.net.ports import Dial
 from kgroup.testing.broker.agenda import Agenda
@@ -53,7 +53,7 @@ class InProcessBroker:
         topics: name -> number of partitions, of topics that are there from the start.
         release: the Kafka it passes for, such as `4.3.1` or `3.9.1`.
         settings: of every broker.
-        coordinator: rules of the group coordinator, None = those of the release.
+        coordinator: rules of the group coordinator, "old" or "new"; None = those of the release.
         racks: `broker.rack` of the brokers in order of their ids; those left out have none.
         seed: same seed and same requests, same member ids, topic ids and producer ids.
     """
@@ -62,7 +62,7 @@ class InProcessBroker:
     topics: Mapping[str, int] = field(default_factory=dict)
     release: str = "4.3.1"
     settings: BrokerSettings = field(default_factory=BrokerSettings)
-    coordinator: CoordinatorKind | None = None
+    coordinator: CoordinatorKind | Literal["old", "new"] | None = None
     racks: Sequence[str | None] = ()
     seed: int = 0
     _board: Switchboard = field(init=False, repr=False)
@@ -84,13 +84,17 @@ class InProcessBroker:
             raise TypeError(f"settings are a kgroup.testing.BrokerSettings, not {self.settings!r}")
         if self.nodes < 1:
             raise ValueError(f"nodes={self.nodes}: a cluster has at least one broker")
+        if isinstance(self.racks, str) or len(self.racks) > self.nodes:
+            raise ValueError(
+                f"racks={self.racks!r}: one text or None for each of {self.nodes} broker(s)"
+            )
         release = release_named(self.release)
         context = Context(
             Agenda(),
             Outbox(),
             self.settings,
             release,
-            self.coordinator or release.coordinator,
+            release.coordinator if self.coordinator is None else CoordinatorKind(self.coordinator),
             Mint(self.seed),
             WALL_AT_START,
         )
@@ -129,7 +133,8 @@ class InProcessBroker:
     @property
     def core(self) -> Core:
         """The cluster itself: its state may be looked at, and copied by `copy.deepcopy`."""
-        return self._board.core
+        with self._board.looking() as core:
+            return core
 
     def changing(self) -> AbstractContextManager[Core]:
         """Lend the cluster out for a change that no handle has a verb for.
@@ -142,7 +147,8 @@ class InProcessBroker:
         """Have something called whenever anything may have changed.
 
         Args:
-            act: must not block; if it makes changes itself (`changing`) it is called again.
+            act: must not block; it may look at anything, and if it makes changes itself
+                (`changing`) it is called again.
         """
         self._board.listeners.append(act)
 

@@ -21,6 +21,7 @@ from kgroup.testing.broker.cluster.topic import (
     Partition,
     Topic,
 )
+from kgroup.testing.broker.cluster.topic_names import fault_of_name
 from kgroup.testing.broker.context import Context
 from kgroup.testing.broker.groups.coordinators import Coordinators
 from kgroup.testing.broker.java_hash import group_partition
@@ -140,8 +141,11 @@ class Cluster:
             placement: replicas of each partition, instead of both counts.
 
         Raises:
-            ValueError: the name is taken, or see `placed`.
+            ValueError: the name is taken or none of a topic, or see `placed`.
         """
+        fault = fault_of_name(name)
+        if fault is not None:
+            raise ValueError(fault)
         if name in self.topics:
             raise ValueError(f"there is a topic {name!r} already; delete it first")
         topic = Topic(name, self.context.mint.uuid(), configs=dict(configs or {}))

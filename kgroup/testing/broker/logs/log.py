@@ -254,10 +254,6 @@ class Log:
                 return
             yield self.batches[index]
 
-    def bytes_between(self, offset: int, upto: int) -> int:
-        """Return how many bytes a read of these offsets would find, without reading them."""
-        return sum(len(stored.data) for stored in self.batches_from(offset, upto))
-
     def aborted_between(self, offset: int, upto: int) -> list[AbortedTransaction]:
         """List aborted transactions that reach into a stretch of offsets.
 

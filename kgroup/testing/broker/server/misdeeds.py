@@ -74,6 +74,10 @@ class Delay:
 
     seconds: float
 
+    def __post_init__(self) -> None:
+        if self.seconds < 0:
+            raise ValueError(f"an answer cannot be late by {self.seconds:g} s")
+
 
 @dataclass(frozen=True, slots=True)
 class Duplicate:
@@ -99,6 +103,10 @@ class Cut:
     """The connection is closed in the middle of the answer, or before it."""
 
     after: int
+
+    def __post_init__(self) -> None:
+        if self.after < 0:
+            raise ValueError(f"after={self.after}: bytes that still arrive, so at least 0")
 
 
 Effect: TypeAlias = (
@@ -136,6 +144,8 @@ class Rule:
                 "a rule is for a class of kgroup.testing.requests, such as HeartbeatRequest, "
                 f"not {given!r}"
             )
+        if times is not None and times < 1:
+            raise ValueError(f"times={times}: a rule acts at least once; None = for ever")
         self.effect = effect
         self.count = 0
         self._request = request
