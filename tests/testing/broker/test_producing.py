@@ -17,6 +17,7 @@ from kgroup.wire.messages import (
     ProduceRequest,
     TopicProduceData,
 )
+from tests.testing.broker.driver import CALENDAR_START
 from tests.testing.broker.producing import Producer, row
 
 
@@ -211,3 +212,19 @@ def test_a_record_as_large_as_the_broker_takes_is_taken() -> None:
     assert row(producer.send()).error_code == 0
     smaller = Producer(settings=BrokerSettings(max_message_bytes=60))
     assert row(smaller.send()).error_code == ErrorCode.MESSAGE_TOO_LARGE
+
+
+def test_a_leader_stamps_what_it_appends_by_its_own_clock() -> None:
+    producer = Producer(nodes=2)
+    log = producer.partition().log
+    log.configs = {"message.timestamp.type": "LogAppendTime"}
+    producer.cluster.nodes[1].skew = 60.0
+    producer.cluster.nodes[2].skew = -60.0
+
+    here = row(producer.send()).log_append_time_ms
+    producer.cluster.elect(producer.partition().tp, 2)
+    there = row(producer.send(node=2)).log_append_time_ms
+
+    now_ms = int(CALENDAR_START * 1000)
+    assert (here - now_ms, there - now_ms) == (60_000, -60_000)
+    assert [stored.max_timestamp for stored in log.batches] == [here, there]

@@ -11,6 +11,7 @@ from kgroup.codes import ErrorCode
 from kgroup.testing.broker.settings import BrokerSettings
 from kgroup.testing.broker.transactions.transaction import Identity, Phase
 from kgroup.types import TopicPartition
+from tests.testing.broker.driver import CALENDAR_START
 from tests.testing.broker.logs import views
 from tests.testing.broker.producing import Producer, row
 
@@ -197,3 +198,16 @@ def test_a_copied_cluster_ends_its_own_transactions() -> None:
     assert other.raw.core.transactions.transactions["x"].phase is Phase.COMPLETE_ABORT
     assert producer.raw.core.transactions.transactions["x"].phase is Phase.ONGOING
     assert producer.partition().log.end == 1
+
+
+def test_a_mark_has_the_time_of_the_leader_that_writes_it() -> None:
+    producer = Producer()
+    producer.cluster.nodes[1].skew = 60.0
+    had = producer.begin()
+    producer.send(had=had)
+
+    assert producer.end(had, committed=True) == 0
+
+    mark = producer.partition().log.batches[-1]
+    assert mark.view.is_control
+    assert mark.max_timestamp == int((CALENDAR_START + 60) * 1000)
