@@ -2,9 +2,10 @@
 
 import time
 from collections import Counter
+from itertools import product
 
-from tests.bad_input.sweeps.cells import CODES, judge
-from tests.bad_input.sweeps.places import PLACES
+from tests.bad_input.sweeps.cells import codes_at, judge
+from tests.bad_input.sweeps.places import PLACES, Place
 from tests.bad_input.sweeps.workers import Workers
 
 _SHARES = 8
@@ -14,17 +15,21 @@ def main() -> None:
     """Play the whole matrix, and print it."""
     began = time.perf_counter()
     with Workers() as workers:
-        for place in PLACES:
-            for times in (1, None):
-                shares = [(str(place), CODES[first::_SHARES], times) for first in range(_SHARES)]
-                cells = [cell for each in workers.each("asyncio", judge, shares) for cell in each]
-                names = Counter("?" if c.reaction is None else c.reaction.name for c in cells)
-                shown = ", ".join(f"{name} {count}" for name, count in names.most_common())
-                lasts, pace = "once" if times else "10 s", max(cell.pace for cell in cells)
-                print(f"{place} {lasts}: {shown}; at most {pace} requests a second")  # noqa: T201
-                for fault in (fault for cell in cells for fault in cell.faults):
-                    print(f"    {fault}")  # noqa: T201
+        for place, times in product(PLACES, (1, None)):
+            _show(workers, place, times)
     print(f"{time.perf_counter() - began:.0f} s")  # noqa: T201
+
+
+def _show(workers: Workers, place: Place, times: int | None) -> None:
+    codes = codes_at(place)
+    shares = [(str(place), codes[first::_SHARES], times) for first in range(_SHARES)]
+    cells = [each for share in workers.each("asyncio", judge, shares) for each in share]
+    names = Counter("?" if cell.reaction is None else cell.reaction.name for cell in cells)
+    shown = ", ".join(f"{name} {count}" for name, count in names.most_common())
+    lasts, pace = "once" if times else "10 s", max(cell.pace for cell in cells)
+    print(f"{place} {lasts}: {shown}; at most {pace} requests a second")  # noqa: T201
+    for fault in (fault for cell in cells for fault in cell.faults):
+        print(f"    {fault}")  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -9,12 +9,12 @@ from typing import Final
 
 from kgroup.codes import ApiKey, ErrorCode
 from kgroup.errors import BrokerError, CorruptRecordError, UnsupportedVersionError
-from kgroup.machine.reactions import Reaction, reaction
+from kgroup.machine.reactions import OTHER_APIS, REACTIONS, Reaction, reaction
 from tests.bad_input.sweeps.places import PLACES, Place
 from tests.bad_input.sweeps.reading_off import seen
 from tests.bad_input.sweeps.trials import FOR_LONG, Trial, tried
 
-__all__ = ["CODES", "Judged", "judge"]
+__all__ = ["CODES", "Judged", "codes_at", "judge"]
 
 CODES: Final = tuple(int(code) for code in ErrorCode if code is not ErrorCode.NONE)
 """Every error code that is known."""
@@ -42,6 +42,17 @@ says which it was."""
 
 _OF_MEMBERS: Final = (_A.FIND_COORDINATOR, _A.JOIN_GROUP, _A.SYNC_GROUP, _A.HEARTBEAT)
 """Without these there is no membership: what is refused there is the end."""
+
+
+_EVERY: Final = 10
+
+
+def codes_at(place: Place) -> tuple[int, ...]:
+    """Return what is tried at a place: every code; at a second level those with cells, and some."""
+    if not place.is_second:
+        return CODES
+    cells = REACTIONS.get(place.api, OTHER_APIS)
+    return tuple(code for at, code in enumerate(CODES) if code in cells or at % _EVERY == 0)
 
 
 @dataclass(frozen=True, slots=True)

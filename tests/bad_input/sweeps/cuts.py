@@ -58,12 +58,14 @@ class Cut:
         number: which of the session's, counted from 1.
         price: what that may cost.
         static: whether the member is static; only such a one asks DescribeGroups.
+        step: bytes between two cuts; what was cut at every byte before need not be again.
     """
 
     kind: Kind
     number: int = 1
     price: Price = Price()
     static: bool = False
+    step: int = 1
 
     def __str__(self) -> str:
         return f"{self.kind.__name__.removesuffix('Request')}-{self.number}"
@@ -75,10 +77,10 @@ _PENDING: Final = Price(_SESSION + 0.5, 28)
 
 CUTS: Final = (
     Cut(ApiVersionsRequest),
-    Cut(ApiVersionsRequest, 2),
-    Cut(ApiVersionsRequest, 3),
-    Cut(ApiVersionsRequest, 4),
-    Cut(ApiVersionsRequest, 5),
+    Cut(ApiVersionsRequest, 2, step=2),
+    Cut(ApiVersionsRequest, 3, step=2),
+    Cut(ApiVersionsRequest, 4, step=2),
+    Cut(ApiVersionsRequest, 5, step=2),
     Cut(MetadataRequest),
     Cut(FindCoordinatorRequest),
     Cut(JoinGroupRequest, 1, _PENDING),

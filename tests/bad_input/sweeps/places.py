@@ -53,6 +53,7 @@ class Place:
         assignor: `range` gives up everything in a round, and asks for offsets again behind it.
         only: the one code that `refuse` is for, None = all.
         metadata_max_age: of the consumer; what is refused for good is asked for so often.
+        is_second: whether another level of the same answer is tried with every code.
     """
 
     kind: type[Request[Any]]
@@ -62,6 +63,7 @@ class Place:
     assignor: str = "cooperative-sticky"
     only: int | None = None
     metadata_max_age: float = 300.0
+    is_second: bool = False
 
     def __str__(self) -> str:
         return f"{self.api.name}{self.level and '-'}{self.level}"
@@ -172,20 +174,24 @@ def _members_that_leave(_: object, answer: Any, code: int) -> Any:
 PLACES: Final = (
     Place(ApiVersionsRequest, _connections_break),
     Place(MetadataRequest, _leader_is_elected, _topics_of_metadata, "topics", metadata_max_age=4.0),
-    Place(MetadataRequest, _leader_is_elected, _metadata_whole, "whole"),
-    Place(MetadataRequest, _leader_is_elected, _partitions_of_metadata, "partitions"),
+    Place(MetadataRequest, _leader_is_elected, _metadata_whole, "whole", is_second=True),
+    Place(
+        MetadataRequest, _leader_is_elected, _partitions_of_metadata, "partitions", is_second=True
+    ),
     Place(FindCoordinatorRequest, _coordinator_resigns),
     Place(JoinGroupRequest, _round, _joined, only=_MEMBER_ID_REQUIRED),
     Place(SyncGroupRequest, _round),
     Place(HeartbeatRequest, _nothing),
     Place(OffsetFetchRequest, _round, _groups_of_offsets, "group", "range"),
-    Place(OffsetFetchRequest, _round, _partitions_of_offsets, "partitions", "range"),
+    Place(
+        OffsetFetchRequest, _round, _partitions_of_offsets, "partitions", "range", is_second=True
+    ),
     Place(OffsetCommitRequest, _nothing),
     Place(ListOffsetsRequest, _position_is_lost),
     Place(FetchRequest, _nothing, level="partitions"),
-    Place(FetchRequest, _nothing, _fetched_whole, "whole"),
+    Place(FetchRequest, _nothing, _fetched_whole, "whole", is_second=True),
     Place(OffsetForLeaderEpochRequest, _round, assignor="range"),
     Place(LeaveGroupRequest, _nothing, _whole, "whole"),
-    Place(LeaveGroupRequest, _nothing, _members_that_leave, "members"),
+    Place(LeaveGroupRequest, _nothing, _members_that_leave, "members", is_second=True),
 )
 """All places: 12 APIs."""

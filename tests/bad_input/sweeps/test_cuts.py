@@ -9,7 +9,7 @@ _ANYWHERE = 9
 """Within every answer, the shortest included."""
 
 _STEP = {"asyncio": 1, "trio": 10}
-"""Bytes between two cuts."""
+"""Bytes between two cuts, times the step of the answer."""
 
 _SHARES = 4
 """Pieces of a sweep, played side by side."""
@@ -22,7 +22,7 @@ def test_an_answer_cut_at_any_byte_costs_a_connection_and_nothing_else(
     workers: Workers, backend: str, cut: Cut
 ) -> None:
     size = in_virtual_time("asyncio", size_of, cut)
-    lengths = [*range(0, size, _STEP[backend]), size]
+    lengths = [*range(0, size, _STEP[backend] * cut.step), size]
     shares = [(cut, lengths[first::_SHARES]) for first in range(_SHARES)]
     swept = workers.each(backend, sweep, [share for share in shares if share[1]])
     assert sum(each.runs for each in swept) == len(lengths)

@@ -32,7 +32,7 @@ _ONCE: Final = 1.5
 _AFTERWARDS: Final = 10.0
 """Virtual seconds in which a consumer has to recover, or has to stay silent."""
 
-_LOOK: Final = 0.5
+_LOOK: Final = 1.0
 _POLL_INTERVAL: Final = 3.0
 """Shorter than a third of `FOR_LONG`: what is tried for three rounds ends within it."""
 
