@@ -62,3 +62,19 @@ async def test_a_heartbeat_behind_a_parked_join_waits_for_its_answer() -> None:
     numbers = [int.from_bytes(frame[:4], "big") for frame in frames]
     assert numbers == [1, 2]
     assert anyio.current_time() == pytest.approx(3.0, abs=1e-6)
+
+
+async def test_another_client_keeps_watch_when_the_one_that_did_gives_up() -> None:
+    broker = InProcessBroker(settings=BrokerSettings(initial_rebalance_delay=3.0))
+    first, second = [await broker.dial(*broker.bootstrap[0]) for _ in range(2)]
+
+    async def give_up() -> None:
+        with anyio.move_on_after(1):
+            await first.receive()
+
+    with anyio.fail_after(10):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(give_up)
+            await second.send(encode_request(join(), 3, 1, "a"))
+            await answer_to_join(second)
+            assert anyio.current_time() == pytest.approx(3.0, abs=1e-6)

@@ -108,7 +108,9 @@ def main(arguments: Sequence[str]) -> int:
     finally:
         if wanted.json:
             sys.stdout.write(f"{json.dumps(documents, indent=1)}\n")
-    return 1 if any(each["differences"] for each in documents.values()) else 0
+    # Nothing that differs is no success where nothing was compared.
+    failed = [each for each in documents.values() if each["differences"] or not each["scripts"]]
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from kgroup.wire.messages import (
     HeartbeatResponse,
     JoinGroupResponse,
 )
+from tests.testing.differential.__main__ import main
 from tests.testing.differential.explained import RULES, judge
 from tests.testing.differential.generator import MARGIN, generate, margin_of
 from tests.testing.differential.judging import LATE, Difference
@@ -165,10 +166,16 @@ def test_no_difference_is_explained_in_a_trace_that_has_none(trace) -> None:
     assert judge(play(trace)).explained == ()
 
 
+def test_a_run_that_compares_nothing_fails() -> None:
+    assert main(["--scripts", "0", "--version", "4.3.1"]) == 1
+
+
 def test_the_ledger_has_a_thousand_scripts_of_each_version_and_nothing_unexplained() -> None:
     ledger = json.loads(LEDGER.read_text(encoding="utf-8"))
     assert list(ledger) == ["3.9.1", "4.3.1"]
     for version, figures in ledger.items():
         assert figures["scripts"] >= 1000, version
         assert figures["differences"] == 0, version
+        assert figures["given up"] == 0, version
+        assert figures["requests"] >= 10 * figures["scripts"], version
         assert set(figures["explained"]) <= {rule.name for rule in RULES}, version
