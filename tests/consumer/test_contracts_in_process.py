@@ -26,7 +26,9 @@ PROFILE = Profile(
 )
 
 
-@pytest.fixture(params=["cooperative-sticky", "range"])
+@pytest.fixture(
+    params=["cooperative-sticky", pytest.param("range", marks=pytest.mark.slow)],
+)
 def stage(request: pytest.FixtureRequest) -> Stage:
     @asynccontextmanager
     async def make() -> AsyncIterator[Harness]:
