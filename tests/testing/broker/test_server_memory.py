@@ -1,9 +1,12 @@
 """Connections in memory: order of answers, exact time, and what a broker does to a connection."""
 
+import time
+
 import anyio
 import pytest
 from anyio.abc import ByteStream
 
+from kgroup.codes import ErrorCode
 from kgroup.testing import BrokerSettings, InProcessBroker
 from kgroup.testing.virtual_time import VIRTUAL_BACKENDS, virtual_backend
 from kgroup.wire.frames import FrameSplitter, decode_response, encode_request
@@ -78,3 +81,36 @@ async def test_another_client_keeps_watch_when_the_one_that_did_gives_up() -> No
             await second.send(encode_request(join(), 3, 1, "a"))
             await answer_to_join(second)
             assert anyio.current_time() == pytest.approx(3.0, abs=1e-6)
+
+
+async def test_who_waits_is_told_when_the_coordinator_loads_anew() -> None:
+    broker = InProcessBroker(settings=BrokerSettings(initial_rebalance_delay=3.0))
+    stream = await broker.dial(*broker.bootstrap[0])
+    await stream.send(encode_request(join(), 3, 1, "a"))
+    await anyio.sleep(1)
+    broker.group("g").load(2)
+    answer = await answer_to_join(stream)
+    assert answer.error_code == ErrorCode.NOT_COORDINATOR
+    assert anyio.current_time() == pytest.approx(1.0, abs=1e-6)
+
+
+async def test_time_goes_on_in_memory_after_real_time_on_sockets() -> None:
+    broker = InProcessBroker()
+    await broker.dial(*broker.bootstrap[0])
+    with broker.serve():
+        while broker.core.context.agenda.now < 0.01:
+            time.sleep(0.001)  # noqa: ASYNC251  # the thread of the sockets goes on
+    before = broker.core.context.agenda.now
+    await anyio.sleep(1)
+    assert broker.core.context.agenda.now - before == pytest.approx(1.0, abs=1e-6)
+
+
+async def test_an_offset_that_is_set_by_hand_ages_from_then_on() -> None:
+    settings = BrokerSettings(offsets_retention=100.0, offsets_retention_check=10.0)
+    group = InProcessBroker(topics={"orders": 1}, settings=settings).group("g")
+    await anyio.sleep(95)
+    group.commit({("orders", 0): 5})
+    await anyio.sleep(90)
+    assert group.committed == {("orders", 0): 5}
+    await anyio.sleep(20)
+    assert (group.state, group.committed) == ("Dead", {})
