@@ -228,3 +228,17 @@ def test_a_leader_stamps_what_it_appends_by_its_own_clock() -> None:
     now_ms = int(CALENDAR_START * 1000)
     assert (here - now_ms, there - now_ms) == (60_000, -60_000)
     assert [stored.max_timestamp for stored in log.batches] == [here, there]
+
+
+def test_what_a_closed_connection_waits_for_is_forgotten_and_stays_written() -> None:
+    producer = Producer()
+    producer.partition().log.hold_back(0)
+    call = producer.send()
+    assert call.parked
+
+    producer.raw.core.disconnected(0)
+    producer.partition().log.hold_back(None)
+    producer.raw.run(2)
+
+    assert call.parked
+    assert producer.partition().log.end == 1

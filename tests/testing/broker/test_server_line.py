@@ -6,7 +6,13 @@ from anyio.abc import ByteStream
 from kgroup.testing import InProcessBroker
 from kgroup.testing.virtual_time import VIRTUAL_BACKENDS, virtual_backend
 from kgroup.wire.frames import FrameSplitter, decode_response, encode_request
-from kgroup.wire.messages import ApiVersionsRequest, HeartbeatRequest
+from kgroup.wire.messages import (
+    ApiVersionsRequest,
+    HeartbeatRequest,
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -66,3 +72,26 @@ async def test_what_is_left_over_behind_a_request_is_not_looked_at(
     frame = encode_request(BEAT, 0, 1, "A") + b"\1\0\0"
     await stream.send((len(frame) - 4).to_bytes(4, "big") + frame[4:])
     assert len(await stream.receive()) == 10
+
+
+async def test_what_stands_behind_bytes_that_cannot_be_read_has_no_effect(
+    broker: InProcessBroker,
+) -> None:
+    stream = await broker.dial(*broker.bootstrap[0])
+    unreadable = b"\0\0\0\x08\x00\x0c\x00\x63\0\0\0\1"
+    commit = OffsetCommitRequest(
+        group_id="g",
+        topics=(
+            OffsetCommitRequestTopic(
+                name="orders",
+                partitions=(
+                    OffsetCommitRequestPartition(
+                        partition_index=0, committed_offset=5, committed_metadata=""
+                    ),
+                ),
+            ),
+        ),
+    )
+    await stream.send(unreadable + encode_request(commit, 3, 2, "A"))
+    assert await rest(stream) == b""
+    assert broker.group("g").state == "Dead"

@@ -114,3 +114,13 @@ async def test_an_offset_that_is_set_by_hand_ages_from_then_on() -> None:
     assert group.committed == {("orders", 0): 5}
     await anyio.sleep(20)
     assert (group.state, group.committed) == ("Dead", {})
+
+
+async def test_a_broker_that_stops_answers_who_waits_before_it_closes() -> None:
+    broker = InProcessBroker(settings=BrokerSettings(initial_rebalance_delay=3.0))
+    stream = await broker.dial(*broker.bootstrap[0])
+    await stream.send(encode_request(join(), 3, 1, "a"))
+    broker.node(1).stop()
+    assert (await answer_to_join(stream)).error_code == ErrorCode.NOT_COORDINATOR
+    with pytest.raises(anyio.EndOfStream):
+        await stream.receive()
