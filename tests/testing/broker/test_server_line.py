@@ -77,6 +77,7 @@ async def test_what_is_left_over_behind_a_request_is_not_looked_at(
 async def test_what_stands_behind_bytes_that_cannot_be_read_has_no_effect(
     broker: InProcessBroker,
 ) -> None:
+    broker.create_topic("orders")
     stream = await broker.dial(*broker.bootstrap[0])
     unreadable = b"\0\0\0\x08\x00\x0c\x00\x63\0\0\0\1"
     commit = OffsetCommitRequest(
@@ -94,4 +95,7 @@ async def test_what_stands_behind_bytes_that_cannot_be_read_has_no_effect(
     )
     await stream.send(unreadable + encode_request(commit, 3, 2, "A"))
     assert await rest(stream) == b""
-    assert broker.group("g").state == "Dead"
+    assert broker.group("g").committed == {}
+    again = await broker.dial(*broker.bootstrap[0])
+    await again.send(encode_request(commit, 3, 2, "A"))
+    assert broker.group("g").committed == {("orders", 0): 5}
