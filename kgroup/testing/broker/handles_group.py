@@ -247,7 +247,15 @@ class GroupHandle:
 
         Args:
             offsets: partition, or (topic, number) -> first offset that is not handled yet.
+
+        Raises:
+            TypeError: a key is neither.
         """
+        for key in offsets:
+            if not isinstance(key, tuple):
+                raise TypeError(
+                    f"offsets are of partitions, such as {{('orders', 0): 7}}, not of {key!r}"
+                )
         with self._board.changing() as core:
             shard = core.coordinators.shard_of(self.group_id)
             shard.make(self.group_id)

@@ -12,9 +12,11 @@ from typing import Final
 
 import anyio
 
+from kgroup.codes import ErrorCode
 from kgroup.testing.broker.group_view import seen_group
 from kgroup.testing.broker.server.sockets import LOOPBACK
-from kgroup.testing.broker.server.switchboard import Switchboard
+from kgroup.testing.broker.server.switchboard import Reaction, Switchboard
+from kgroup.wire.schema import Message
 
 __all__ = ["until", "wait_until"]
 
@@ -103,12 +105,37 @@ def _in_vain(board: Switchboard, timeout: float) -> TimeoutError:
             f"{board.now - each.at:.3g} s ago"
             for each in board.arrivals[-_LAST:]
         ]
+        refused = [line for each in board.reactions for line in _refusals(board, each)]
     lines = [
         f"waited {timeout:g} s in vain",
         *(groups or ["no group exists"]),
         "asked last: " + ("; ".join(asked) or "nothing, so no client has found the broker"),
+        *(["refused last: " + "; ".join(refused[-_LAST:])] if refused else ()),
     ]
     return TimeoutError("\n".join(lines))
+
+
+def _refusals(board: Switchboard, reaction: Reaction) -> list[str]:
+    """Say which codes an answer has; being sent away for a member id is part of every start."""
+    name, ago = type(reaction.request).__name__, board.now - reaction.at
+    return [
+        f"{name} of {reaction.client_id!r} by broker {reaction.node_id}, {ago:.3g} s ago: "
+        f"{_name_of(code)} ({code})"
+        for code in sorted(_codes_in(reaction.answer) - {0, ErrorCode.MEMBER_ID_REQUIRED})
+    ]
+
+
+def _codes_in(part: object) -> set[int]:
+    if isinstance(part, tuple):
+        return {code for each in part for code in _codes_in(each)}
+    if not isinstance(part, Message):
+        return set()
+    inner = (_codes_in(getattr(part, name)) for name in part.FIELDS)
+    return {getattr(part, "error_code", 0)}.union(*inner)
+
+
+def _name_of(code: int) -> str:
+    return next((each.name for each in ErrorCode if each == code), "no code of Kafka's")
 
 
 def _described(board: Switchboard, group_id: str) -> str:

@@ -6,9 +6,12 @@ from typing import Any
 import pytest
 
 from kgroup import Consumer
+from kgroup.codes import ErrorCode
+from kgroup.errors import CommitFailedError
 from kgroup.testing import InProcessBroker
 from kgroup.testing.virtual_time import VIRTUAL_BACKENDS, virtual_backend, virtual_ports
-from kgroup.wire.messages import HeartbeatResponse
+from kgroup.types import TopicPartition
+from kgroup.wire.messages import HeartbeatResponse, OffsetCommitRequest
 
 
 @pytest.fixture(params=VIRTUAL_BACKENDS)
@@ -47,6 +50,23 @@ async def test_a_wait_in_vain_says_how_things_stand() -> None:
     )
     assert asked.startswith("asked last: ")
     assert "HeartbeatRequest of 'A' to broker 1, " in asked
+
+
+@pytest.mark.slow
+@pytest.mark.anyio
+async def test_a_wait_in_vain_says_what_was_refused() -> None:
+    broker = InProcessBroker(topics={"orders": 1})
+    broker.answers.error(OffsetCommitRequest, ErrorCode.OFFSET_METADATA_TOO_LARGE)
+    async with member(broker, "A", enable_auto_commit=False) as consumer:
+        await broker.until(broker.group("g").has_settled)
+        with pytest.raises(CommitFailedError):
+            await consumer.commit({TopicPartition("orders", 0): 1})
+        with pytest.raises(TimeoutError) as caught:
+            await broker.until(lambda: False, timeout=1)
+    assert str(caught.value).splitlines()[-1] == (
+        "refused last: OffsetCommitRequest of 'A' by broker 1, 1 s ago: "
+        "OFFSET_METADATA_TOO_LARGE (12)"
+    )
 
 
 @pytest.mark.anyio
@@ -130,6 +150,18 @@ async def test_a_member_that_is_not_there_or_is_two_is_told() -> None:
 def test_a_rule_is_for_a_class_of_requests(wrong: Any) -> None:
     with pytest.raises(TypeError, match=r"a class of kgroup\.testing\.requests, such as"):
         InProcessBroker().answers.lose(wrong)
+
+
+def test_an_error_is_a_number() -> None:
+    wrong: Any = "UNKNOWN_MEMBER_ID"
+    with pytest.raises(TypeError, match=r"such as ErrorCode\.UNKNOWN_MEMBER_ID, not 'UNKNOWN"):
+        InProcessBroker().answers.error(OffsetCommitRequest, wrong)
+
+
+def test_offsets_are_of_partitions() -> None:
+    wrong: Any = {"orders": 7}
+    with pytest.raises(TypeError, match=r"such as {\('orders', 0\): 7}, not of 'orders'"):
+        InProcessBroker(topics={"orders": 1}).group("g").commit(wrong)
 
 
 # -- in the wrong place ------------------------------------------------------------------------

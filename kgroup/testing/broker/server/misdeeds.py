@@ -52,6 +52,14 @@ class Error:
 
     code: int
 
+    def __post_init__(self) -> None:
+        given: object = self.code
+        if not isinstance(given, int):
+            raise TypeError(
+                "an error is a number or one of kgroup.codes.ErrorCode, such as "
+                f"ErrorCode.UNKNOWN_MEMBER_ID, not {given!r}"
+            )
+
 
 @dataclass(frozen=True, slots=True)
 class _HoldRequest:

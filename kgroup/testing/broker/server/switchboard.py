@@ -28,14 +28,18 @@ from kgroup.testing.broker.core import Core
 from kgroup.testing.broker.server.faults import Answers, Error, HeldRequests, delay_of
 from kgroup.testing.broker.server.line import Line, Question, Slot
 from kgroup.testing.broker.server.refusals import refusal
+from kgroup.wire.messages import FetchResponse
 from kgroup.wire.schema import Message, Request
 
-__all__ = ["Arrival", "Switchboard"]
+__all__ = ["Arrival", "Reaction", "Switchboard"]
 
 _log = logging.getLogger(__name__)
 
 _SLACK: Final = 1e-9
 """Seconds by which a clock may be early, because floats are."""
+
+_KEPT: Final = 64
+"""Answers that are remembered, to tell who waits in vain what was refused."""
 
 _CLIENT_HOST: Final = "/127.0.0.1"
 
@@ -61,6 +65,17 @@ class Arrival:
     request: Request[Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Reaction:
+    """What the cluster answered to a request, whatever a rule made of it on its way."""
+
+    at: float
+    node_id: int
+    client_id: str | None
+    request: Request[Any]
+    answer: Message
+
+
 class Switchboard:
     """Connections to one cluster.
 
@@ -71,7 +86,8 @@ class Switchboard:
     `listeners` are called, under the lock, after anything may have changed. `settle` is called,
     without the lock, after brokers went up or down, and returns when clients would notice.
     `slowness` has seconds by which every answer of a broker is late, by node id. `lines` are the
-    connections that are open, by number.
+    connections that are open, by number. `reactions` are the last answers, without those that may
+    be big.
     """
 
     def __init__(self, core: Core) -> None:
@@ -80,6 +96,7 @@ class Switchboard:
         self.lock = RLock()
         self.answers = Answers(self.changing)
         self.arrivals: list[Arrival] = []
+        self.reactions: deque[Reaction] = deque(maxlen=_KEPT)
         self.lines: dict[int, Line] = {}
         self.slowness: dict[int, float] = {}
         self.listeners: list[Callable[[], None]] = []
@@ -262,6 +279,7 @@ class Switchboard:
             self._end(line)
             if isinstance(rule.effect, Error):
                 answer = refusal(request, question.version, rule.effect.code)
+                self._note(line, question, answer)
                 self._put(line, Slot(question.encode(answer)))
         else:
             self._ask_now(line, question, request)
@@ -307,12 +325,19 @@ class Switchboard:
 
     def _send(self, line: Line, question: Question, answer: Message) -> None:
         assert question.request is not None
+        self._note(line, question, answer)
         rule = self.answers.after(line.node_id, question.client_id, question.request)
         if rule is None:
             self._put(line, Slot(question.encode(answer)))
             return
         for slot in rule.slots(question, answer, line):
             self._put(line, slot, delay_of(rule.effect))
+
+    def _note(self, line: Line, question: Question, answer: Message) -> None:
+        if question.request is not None and not isinstance(answer, FetchResponse):
+            self.reactions.append(
+                Reaction(self.now, line.node_id, question.client_id, question.request, answer)
+            )
 
     def _put(self, line: Line, slot: Slot, delay: float = 0.0) -> None:
         """Queue an answer, late by what its rule and its broker want."""
