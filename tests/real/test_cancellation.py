@@ -119,6 +119,7 @@ async def test_calls_cancelled_at_random_points_leave_a_usable_consumer(
 async def call_and_cancel(ground: Ground, member: Member) -> None:
     consumer, tp, dice = member.consumer, ground.tp(0), random.Random(6)
     await eventually(lambda: member.owned == {tp}, "owns the partition")
+    assert await consumer.position(tp) == 0  # before the commits below can become its start
     for _ in range(100):
         for call in CALLS.values():
             with anyio.move_on_after(dice.choice([0.0, 0.0005, 0.003]) * dice.random()):

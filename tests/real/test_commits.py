@@ -1,6 +1,7 @@
 """Commits on a real broker: what is acknowledged, refused, and where the next owner begins."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -9,6 +10,7 @@ import pytest
 from kgroup.codes import ErrorCode
 from kgroup.errors import CommitFailedError, NotOwnedError
 from kgroup.testing.kafka import DEFAULT_VERSION, RealKafka
+from kgroup.testing.kafka.in_process import STAND_IN, stand_in
 from kgroup.types import CommitOutcome, CommitStatus, OffsetAndMetadata, OwnershipChange
 from tests.real.ground import committed, lay_ground
 from tests.real.members import Group, Member, group_on
@@ -43,8 +45,12 @@ def thrifty(kafka: RealKafka) -> Iterator[RealKafka]:
     """A broker that keeps little text with an offset, so that it refuses some commits."""
     if kafka.kind == "given":
         pytest.skip(f"{kafka.describe()}: the test needs a setting of the broker")
-    settings = {"offset.metadata.max.bytes": "64"}
-    with RealKafka.start(kafka.version or DEFAULT_VERSION, settings=settings) as started:
+    version = kafka.version or DEFAULT_VERSION
+    if kafka.kind == "in-process":
+        started = stand_in(version, settings=replace(STAND_IN, offset_metadata_limit=64))
+    else:
+        started = RealKafka.start(version, settings={"offset.metadata.max.bytes": "64"})
+    with started:
         yield started
 
 

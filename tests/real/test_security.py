@@ -34,6 +34,7 @@ from kgroup.testing.kafka import (
     unsecured_token,
 )
 from kgroup.testing.kafka.secured import MECHANISMS, USERS
+from kgroup.testing.pytest_plugin import KafkaNodes
 from tests.real.ground import Ground, fresh, lay_ground
 
 pytestmark = pytest.mark.real
@@ -57,9 +58,8 @@ QUICK: dict[str, Any] = {
 
 
 @pytest.fixture(scope="session")
-def kafka_secure_391() -> Any:
-    with RealKafka.start("3.9.1", secure=True) as kafka:
-        yield kafka
+def kafka_secure_391(kafka_nodes: KafkaNodes) -> RealKafka:
+    return kafka_nodes.get("3.9.1", secure=True)
 
 
 async def read_all(ground: Ground, options: dict[str, Any], count: int) -> None:
@@ -221,6 +221,7 @@ async def test_the_wrong_port_is_suspected_by_what_it_answers(
 # -- sessions ---------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("kafka_secure")  # skipped where there can be no secured one
 async def test_a_session_is_renewed_until_the_credential_is_taken_away() -> None:
     settings = {"connections.max.reauth.ms": "2500"}
     with RealKafka.start(secure=True, settings=settings) as kafka:

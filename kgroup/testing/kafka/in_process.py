@@ -13,15 +13,16 @@ from kgroup.testing.kafka.jars import DEFAULT_VERSION
 from kgroup.testing.kafka.secured import SecureAccess
 from kgroup.testing.kafka.supply import RealKafka
 
-__all__ = ["InProcessKafka", "stand_in"]
+__all__ = ["STAND_IN", "InProcessKafka", "stand_in"]
 
-_SETTINGS: Final = BrokerSettings(
+STAND_IN: Final = BrokerSettings(
     auto_create_topics=False,
     election_delay=3.0,
     follower_reads=True,
     min_session_timeout=1.0,
     offsets_partitions=3,
 )
+"""As kgroup sets up its real brokers."""
 
 
 class InProcessKafka:
@@ -30,16 +31,17 @@ class InProcessKafka:
     Args:
         version: the Kafka it passes for.
         brokers: how many.
+        settings: of the cluster.
     """
 
     kind = "in-process"
     access: SecureAccess | None = None
 
-    def __init__(self, version: str, brokers: int) -> None:
+    def __init__(self, version: str, brokers: int, settings: BrokerSettings = STAND_IN) -> None:
         self.version: str | None = version
         racks = [f"rack-{number}" for number in range(1, brokers + 1)] if brokers > 1 else []
         self._broker = InProcessBroker(
-            nodes=brokers, release=version, settings=_SETTINGS, racks=racks
+            nodes=brokers, release=version, settings=settings, racks=racks
         )
         self._served = self._broker.serve()
 
@@ -88,16 +90,19 @@ class InProcessKafka:
         self._served.__exit__()
 
 
-def stand_in(version: str = DEFAULT_VERSION, brokers: int = 1) -> RealKafka:
+def stand_in(
+    version: str = DEFAULT_VERSION, brokers: int = 1, settings: BrokerSettings = STAND_IN
+) -> RealKafka:
     """Return an in-process broker behind the same calls as a real Kafka.
 
     Args:
         version: the Kafka it passes for.
         brokers: how many.
+        settings: of the cluster.
 
     Raises:
         ValueError: no such release is known.
     """
-    supply = InProcessKafka(version, brokers)
+    supply = InProcessKafka(version, brokers, settings)
     supply.start()
     return RealKafka(supply)
