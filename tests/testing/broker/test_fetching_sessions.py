@@ -228,6 +228,35 @@ def test_a_larger_session_takes_the_place_of_an_old_one(rows: Rows, takes: bool)
     assert (asker.fetch(rows, session=NEW).now.session_id > 0) is takes
 
 
+@pytest.mark.parametrize("idle", [0, 1])
+def test_of_several_sessions_the_one_unused_for_longest_makes_room(idle: int) -> None:
+    asker = Asker(settings=BrokerSettings(fetch_session_slots=2))
+    sessions = [begin(asker, {T0: 0}) for _ in range(2)]
+    asker.raw.run(100)
+    assert told(asker.fetch({}, session=(sessions[1 - idle], 1))) == []
+    asker.raw.run(30)
+    begin(asker, {T0: 0})
+    gone = ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert refusal(asker.fetch({}, session=(sessions[idle], 1))) == (gone, 0, 0)
+    assert told(asker.fetch({}, session=(sessions[1 - idle], 2))) == []
+
+
+@pytest.mark.parametrize("small", [0, 1])
+def test_of_several_old_sessions_the_smallest_gives_way_to_a_larger_one(small: int) -> None:
+    asker = Asker(settings=BrokerSettings(fetch_session_slots=2))
+    sizes: list[Rows] = [{T0: 0, T1: 0}, {T0: 0, T1: 0}]
+    sizes[small] = {T0: 0}
+    sessions = [begin(asker, rows) for rows in sizes]
+    for epoch in (1, 2):
+        asker.raw.run(100)
+        for session in sessions:
+            asker.fetch({}, session=(session, epoch))
+    begin(asker, {T0: 0, T1: 0, U0: 0})
+    gone = ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert refusal(asker.fetch({}, session=(sessions[small], 3))) == (gone, 0, 0)
+    assert told(asker.fetch({}, session=(sessions[1 - small], 3))) == []
+
+
 # -- topic ids -------------------------------------------------------------------------------------
 
 
