@@ -21,6 +21,14 @@ NAME: Final = "in-process-broker.md"
 _HEAD: Final = """\
 # What the in-process broker does and does not do
 
+To look up what a broker answers when, and why that may be believed; to write tests, read
+[Test your consumer](test-your-consumer.md). What is left out stands under
+[What it does not do](#what-it-does-not-do). Numbers of errors are Kafka's, with names in
+`kgroup.codes.ErrorCode`: 16 NOT_COORDINATOR, 22 ILLEGAL_GENERATION, 25 UNKNOWN_MEMBER_ID,
+27 REBALANCE_IN_PROGRESS, 79 MEMBER_ID_REQUIRED, 82 FENCED_INSTANCE_ID. Empty, PreparingRebalance,
+CompletingRebalance, Stable and Dead are the states of a group; a request is parked while its
+answer waits for others.
+
 This page is written by `make docs` out of the rules in `kgroup.testing.broker.rules`; a test
 compares the two, another that every proof is there.
 
