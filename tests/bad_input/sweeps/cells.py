@@ -12,7 +12,7 @@ from kgroup.errors import BrokerError, CorruptRecordError, UnsupportedVersionErr
 from kgroup.machine.reactions import OTHER_APIS, REACTIONS, Reaction, reaction
 from tests.bad_input.sweeps.places import PLACES, Place
 from tests.bad_input.sweeps.reading_off import seen
-from tests.bad_input.sweeps.trials import FOR_LONG, Trial, tried
+from tests.bad_input.sweeps.trials import FOR_LONG, TOO_OFTEN, Trial, tried
 
 __all__ = ["CODES", "Judged", "codes_at", "judge"]
 
@@ -103,6 +103,8 @@ async def _judge(place: Place, code: int, times: int | None) -> Judged:
     pace = _pace(trial)
     if pace > MOST_A_SECOND:
         faults.append(f"{pace} requests in a second")
+    if len(trial.hits) > TOO_OFTEN:
+        faults.append("it spins")
     faults += _afterwards(trial, wanted, times)
     named = ErrorCode(code).name
     told = tuple(f"{place} {named} {'once' if times else 'for long'}: {each}" for each in faults)

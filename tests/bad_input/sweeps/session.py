@@ -101,14 +101,18 @@ class Session:
                 self.unknown += 1
             else:
                 self._acknowledged = position
+                self._check_committed(position)
                 return
+
+    def _check_committed(self, position: int) -> None:
+        committed = self.broker.group(GROUP).offsets.get(TP)
+        if committed is None or committed.offset != position:
+            self.faults.append(f"committed {committed}, acknowledged was {position}")
 
     async def check_end(self, dialled: Dialled, tasks: int) -> None:
         """Check what is left when the consumer is closed."""
-        group, end = self.broker.group(GROUP), self.broker.partition(*TP).end
-        committed = group.offsets.get(TP)
-        if committed is None or committed.offset != end or end != _LAST:
-            self.faults.append(f"committed {committed}, the log ends at {end}")
+        group = self.broker.group(GROUP)
+        self._check_committed(_LAST)
         if group.members:
             self.faults.append(f"still in the group: {group.members}")
         if left := await dialled.left_open():

@@ -8,6 +8,9 @@ from tests.bad_input.sweeps.workers import Workers, in_virtual_time
 _ANYWHERE = 9
 """Within every answer, the shortest included."""
 
+_LONGER = 1000
+"""Than any answer."""
+
 _STEP = {"asyncio": 1, "trio": 10}
 """Bytes between two cuts, times the step of the answer."""
 
@@ -23,7 +26,7 @@ def test_an_answer_cut_at_any_byte_costs_a_connection_and_nothing_else(
 ) -> None:
     size = in_virtual_time("asyncio", size_of, cut)
     lengths = [*range(0, size, _STEP[backend] * cut.step), size]
-    shares = [(cut, lengths[first::_SHARES]) for first in range(_SHARES)]
+    shares = [(cut, lengths[first::_SHARES], size) for first in range(_SHARES)]
     swept = workers.each(backend, sweep, [share for share in shares if share[1]])
     assert sum(each.runs for each in swept) == len(lengths)
     assert [fault for each in swept for fault in each.faults] == []
@@ -35,4 +38,4 @@ _QUICK = [cut for cut in CUTS if cut.number == 1][::4]
 
 @pytest.mark.parametrize("cut", _QUICK, ids=str)
 def test_a_first_answer_cut_somewhere_costs_a_connection_and_nothing_else(cut: Cut) -> None:
-    assert in_virtual_time("asyncio", sweep, cut, [_ANYWHERE]).faults == ()
+    assert in_virtual_time("asyncio", sweep, cut, [_ANYWHERE], _LONGER).faults == ()

@@ -21,10 +21,13 @@ from tests.bad_input.sweeps.dialled import Dialled
 from tests.bad_input.sweeps.places import Place
 from tests.bad_input.sweeps.session import GROUP, TP
 
-__all__ = ["FOR_LONG", "Trial", "tried"]
+__all__ = ["FOR_LONG", "TOO_OFTEN", "Trial", "tried"]
 
 FOR_LONG: Final = 10.0
 """Virtual seconds for which a permanent error lasts."""
+
+TOO_OFTEN: Final = 40
+"""How often an error may strike one consumer: pauses that grow leave room for no more than 30."""
 
 _ONCE: Final = 1.5
 """Virtual seconds in which the reaction to a single error is looked at."""
@@ -97,11 +100,14 @@ class Trial:
             self.revoked.append(anyio.current_time())
 
     def strikes(self, _: object) -> bool:
-        """Note that the error is put into an answer."""
+        """Note that the error is put into an answer; a consumer that spins is let off in the end.
+
+        Without a pause no time would pass, and the error would last for ever.
+        """
         if not self.hits:
             self.since = len(self.broker.requests)
         self.hits.append(anyio.current_time())
-        return True
+        return len(self.hits) <= TOO_OFTEN
 
     # -- the application -------------------------------------------------------------------
 
