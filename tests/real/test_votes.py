@@ -72,10 +72,12 @@ async def test_a_member_with_an_eager_assignor_in_its_list_is_eager_among_cooper
     is owned by both, whoever leads.
     """
     lists = {"eager": (COOPERATIVE, "range"), "cooperative": (COOPERATIVE,)}
-    order = [leader, *(lists.keys() - {leader})]
+    (other,) = lists.keys() - {leader}
     ground = await lay_ground(kafka, 6)
     async with group_on(ground, tmp_path) as group:
-        members = {name: await group.join(name, assignors=lists[name]) for name in order}
+        members = {leader: await group.join(leader, assignors=lists[leader])}
+        await group.settled(6)  # who comes first leads
+        members[other] = await group.join(other, assignors=lists[other])
         assert await chosen(group, 3, 3) == COOPERATIVE
         await group.steady()
         assert members[leader].consumer.membership.leader
