@@ -58,7 +58,7 @@ class WeightedAssignor:
             raise ValueError(f"capacity {capacity} is not between 1 and {MOST}")
         self._capacity = capacity
 
-    def encode_user_data(self, owned: LastAssignment, generation_id: int | None) -> bytes:  # noqa: ARG002
+    def encode_user_data(self, owned: LastAssignment, generation_id: int | None) -> bytes:
         """Return this member's capacity; what it holds travels in its subscription anyway."""
         return LAYOUT.pack(FORMAT, self._capacity)
 
