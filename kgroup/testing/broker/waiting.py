@@ -51,8 +51,9 @@ def wait_until(board: Switchboard, is_so: Callable[[], object], timeout: float) 
             if left <= 0:
                 raise _in_vain(board, timeout)
             # A client's own state may be what is waited for, and nobody tells of that.
-            changed.wait(min(left, 10 * _GLANCE))
+            # Looking at a handle tells of a change, too: what was told before now says nothing.
             changed.clear()
+            changed.wait(min(left, 10 * _GLANCE))
     finally:
         with board.lock:
             board.listeners.remove(changed.set)

@@ -104,6 +104,21 @@ def test_a_blocking_wait_for_a_cluster_that_is_not_served_is_refused() -> None:
         broker.wait_until(lambda: False)
 
 
+def test_a_blocking_wait_leaves_the_processor_to_others() -> None:
+    """Looking at a handle counts as a change; a wait that heard its own looks would never rest."""
+    broker = InProcessBroker()
+    looks = 0
+
+    def never() -> bool:
+        nonlocal looks
+        looks += 1
+        return broker.group("g").state == "Stable"
+
+    with broker.serve(), pytest.raises(TimeoutError):
+        broker.wait_until(never, timeout=0.2)
+    assert looks < 40
+
+
 def test_a_blocking_wait_ends_in_time() -> None:
     broker = InProcessBroker()
     with broker.serve(), pytest.raises(TimeoutError, match=r"waited 0\.01 s in vain"):
