@@ -29,6 +29,8 @@ R = TypeVar("R", bound=Message)
 
 _PATIENCE: Final = 20.0
 _TRANSACTIONS: Final = 1
+_APART: Final = 0.002
+"""Seconds between requests: two batches of one millisecond have one time stamp."""
 
 
 @dataclass
@@ -39,6 +41,7 @@ class Real:
     probe: Probe
 
     def ask(self, request: Request[R], version: int) -> R | None:
+        time.sleep(_APART)
         try:
             return self.probe.ask(request, version=version)
         except ConnectionLostError:

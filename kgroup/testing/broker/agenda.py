@@ -39,7 +39,7 @@ class Agenda:
     """
 
     def __init__(self) -> None:
-        self.now = 0.0
+        self.now: float = 0.0
         self._timers: list[Timer] = []
         self._set = 0
 

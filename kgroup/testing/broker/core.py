@@ -34,12 +34,14 @@ class Core:
 
     def __init__(self, context: Context, nodes: int) -> None:
         self.context = context
-        self.coordinators = Coordinators(context)
-        self.cluster = Cluster(context, nodes, self.coordinators)
-        self.fetches = Fetches(context, self.cluster)
-        self.transactions = TransactionCoordinators(context, self.cluster, self.coordinators)
-        self.offsets = Offsets(context, self.coordinators, self.cluster, self.transactions)
-        self.producing = Producing(context, self.cluster, self.transactions)
+        self.coordinators: Coordinators = Coordinators(context)
+        self.cluster: Cluster = Cluster(context, nodes, self.coordinators)
+        self.fetches: Fetches = Fetches(context, self.cluster)
+        self.transactions: TransactionCoordinators = TransactionCoordinators(
+            context, self.cluster, self.coordinators
+        )
+        self.offsets: Offsets = Offsets(context, self.coordinators, self.cluster, self.transactions)
+        self.producing: Producing = Producing(context, self.cluster, self.transactions)
         requests = ClusterRequests(self.cluster)
         self._handlers: dict[type[Request[Any]], Handler] = {
             **requests.handlers,

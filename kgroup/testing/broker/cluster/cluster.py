@@ -56,15 +56,19 @@ class Cluster:
             raise ValueError(f"a cluster needs at least one broker, not {nodes}")
         self.context = context
         self.coordinators = coordinators
-        self.nodes = {each: Node(each, f"broker-{each}") for each in range(1, nodes + 1)}
+        self.nodes: dict[int, Node] = {
+            each: Node(each, f"broker-{each}") for each in range(1, nodes + 1)
+        }
         self.topics: dict[str, Topic] = {}
-        self.cluster_id = context.mint.uuid()
+        self.cluster_id: bytes = context.mint.uuid()
         self.on_topic_deleted: list[Callable[[Topic], None]] = []
         self._ids: dict[bytes, Topic] = {}
         self._being_made: set[str] = set()
         self._elections = Elections(context, self.nodes, self.topics, coordinators)
-        self.on_leader_changed = self._elections.on_leader_changed
-        self.on_node_down = self._elections.on_node_down
+        self.on_leader_changed: list[Callable[[Partition], None]] = (
+            self._elections.on_leader_changed
+        )
+        self.on_node_down: list[Callable[[int], None]] = self._elections.on_node_down
         if context.settings.offsets_topic_creation <= 0:
             offsets = self._create_internal(OFFSETS_TOPIC)
             coordinators.homes[:] = [partition.leader for partition in offsets.partitions]

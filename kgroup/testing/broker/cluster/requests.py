@@ -28,7 +28,7 @@ class ClusterRequests:
     """
 
     def __init__(self, cluster: Cluster) -> None:
-        self.versions = Versions(cluster.context)
+        self.versions: Versions = Versions(cluster.context)
         self._parts = (
             Describing(cluster),
             Finding(cluster),

@@ -76,7 +76,9 @@ class Fetches:
         self._context = context
         self._cluster = cluster
         self._reader = Reader(cluster, follower_reads=context.settings.follower_reads)
-        self.sessions = {node_id: SessionCache(context) for node_id in cluster.nodes}
+        self.sessions: dict[int, SessionCache] = {
+            node_id: SessionCache(context) for node_id in cluster.nodes
+        }
         self.waiting: dict[int, WaitingFetch] = {}
         cluster.on_node_down.append(self.node_down)
 

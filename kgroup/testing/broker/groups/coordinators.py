@@ -44,7 +44,7 @@ class Coordinators:
     def __init__(self, context: Context) -> None:
         self._context = context
         count = context.settings.offsets_partitions
-        self.shards = [Shard(partition, context) for partition in range(count)]
+        self.shards: list[Shard] = [Shard(partition, context) for partition in range(count)]
         self.homes: list[int | None] = [None] * count
 
     @property

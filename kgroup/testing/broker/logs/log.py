@@ -77,11 +77,11 @@ class Log:
 
     def __init__(self, context: Context, configs: Mapping[str, str] | None = None) -> None:
         self.configs: Mapping[str, str] = {} if configs is None else configs
-        self.start = 0
+        self.start: int = 0
         self.batches: list[StoredBatch] = []
-        self.epochs = Epochs()
-        self.producers = Producers()
-        self.bell = Bell()
+        self.epochs: Epochs = Epochs()
+        self.producers: Producers = Producers()
+        self.bell: Bell = Bell()
         self.held_at: int | None = None
         self._context = context
         self._lasts: list[int] = []  # last offset of each batch, to bisect

@@ -44,7 +44,7 @@ class Retention:
     def __init__(self, context: Context, kept: Kept) -> None:
         self._context = context
         self._kept = kept
-        self.began = 0.0
+        self.began: float = 0.0
         self._timer: Timer | None = None
 
     def begin(self) -> None:

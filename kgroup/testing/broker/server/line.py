@@ -119,8 +119,8 @@ class Line:
         self.node_id = node_id
         self.client_id: str | None = None
         self.wake = wake
-        self.ended = False
-        self.reset = False
+        self.ended: bool = False
+        self.reset: bool = False
         self.asking: Question | None = None
         self._closing = False
         self._inbox: deque[Question] = deque()

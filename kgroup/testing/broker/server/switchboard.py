@@ -93,8 +93,8 @@ class Switchboard:
     def __init__(self, core: Core) -> None:
         self.core = core
         self.clock: Callable[[], float] = self._stand_still
-        self.lock = RLock()
-        self.answers = Answers(self.changing)
+        self.lock: RLock = RLock()
+        self.answers: Answers = Answers(self.changing)
         self.arrivals: list[Arrival] = []
         self.reactions: deque[Reaction] = deque(maxlen=_KEPT)
         self.lines: dict[int, Line] = {}
