@@ -56,6 +56,7 @@ async def crowd(gate: Gate, **options: float) -> AsyncIterator[tuple[Scene, Memb
             gate.opened.set()
 
 
+@pytest.mark.slow
 async def test_heartbeats_are_answered_while_the_assignor_of_a_large_group_works() -> None:
     """On the loop's own thread none would be sent before it returns."""
     gate = Gate()
@@ -72,6 +73,7 @@ def more_than(on: Scene, count: int) -> Callable[[], bool]:
     return lambda: len(on.seen(JoinGroupRequest)) > count
 
 
+@pytest.mark.slow
 async def test_a_small_group_is_assigned_on_the_loop() -> None:
     """A thread costs more than the work, and a test of a small group has the same order always."""
     gate = Gate()
@@ -90,11 +92,13 @@ async def threads_of(on: Scene) -> list[int]:
     return gate.threads
 
 
+@pytest.mark.slow
 async def test_many_partitions_leave_the_loop_however_few_members_there_are() -> None:
     async with scene(count=3000) as on:
         assert threading.get_ident() not in await threads_of(on)
 
 
+@pytest.mark.slow
 async def test_long_subscriptions_leave_the_loop_however_few_partitions_there_are() -> None:
     async with scene() as on:
         on.peers.add("talks", "t", assignor="foreign")
@@ -103,6 +107,7 @@ async def test_long_subscriptions_leave_the_loop_however_few_partitions_there_ar
         assert threading.get_ident() not in await threads_of(on)
 
 
+@pytest.mark.slow
 async def test_an_error_in_the_thread_is_the_error_of_the_round() -> None:
     async with scene(count=3000) as on:
         member = await on.member(led_by(Foreign(raises), **PATIENT))
@@ -148,6 +153,7 @@ async def test_an_assignor_that_takes_longer_than_a_round_may_fails_that_round_b
         assert member.backend.membership.trouble is None
 
 
+@pytest.mark.slow
 async def test_a_member_leaves_while_its_assignor_works() -> None:
     gate = Gate()
     async with crowd(gate) as (on, member):
@@ -160,6 +166,7 @@ async def test_a_member_leaves_while_its_assignor_works() -> None:
         assert gate.at_work == 1
 
 
+@pytest.mark.slow
 async def test_a_member_is_cancelled_while_its_assignor_works() -> None:
     gate = Gate()
     async with crowd(gate) as (_, member):
@@ -169,6 +176,7 @@ async def test_a_member_is_cancelled_while_its_assignor_works() -> None:
         assert gate.at_work == 1
 
 
+@pytest.mark.slow
 async def test_a_process_may_end_while_an_assignor_works() -> None:
     """One that never returns would keep the process for ever, whatever was closed."""
     gate = Gate()

@@ -43,7 +43,7 @@ def test_an_error_that_lasts_is_met_at_a_bounded_pace_and_outlived_or_named(
     assert swept(workers, place, None) == []
 
 
-@pytest.mark.parametrize("place", EACH_API[::4], ids=str)  # the slow run has them all
+@pytest.mark.parametrize("place", EACH_API[::6], ids=str)  # the slow run has them all
 def test_a_timed_out_request_has_the_reaction_of_the_table(place: Place) -> None:
     (cell,) = in_virtual_time("asyncio", judge, str(place), [_TIMED_OUT], 1)
     assert cell.faults == ()

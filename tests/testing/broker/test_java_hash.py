@@ -1,5 +1,7 @@
 """Hashes of Java and Scala, and the orders that hash maps have of them."""
 
+import pytest
+
 from kgroup.testing.broker.java_hash import (
     bucket_order,
     group_partition,
@@ -8,6 +10,7 @@ from kgroup.testing.broker.java_hash import (
 )
 
 
+@pytest.mark.slow
 def test_a_group_has_the_partition_of_its_hash() -> None:
     # The recorded groups of coordinator_sigkill were all on partition 1 of 4.
     recorded = ("stable", "prep0", "compl0", "silent0")
