@@ -14,6 +14,8 @@ from tests.assignors.exact import cost_of, least_cost, owners, racks_count
 from tests.assignors.groups import group as made
 from tests.assignors.groups import member, target
 
+pytestmark = pytest.mark.slow
+
 STICKY = BUILT_IN["sticky"], BUILT_IN["cooperative-sticky"]
 
 each_event = pytest.mark.parametrize("event", EVENTS, ids=lambda event: event.__name__)

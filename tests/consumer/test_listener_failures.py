@@ -16,7 +16,7 @@ from kgroup.wire.messages import HeartbeatRequest
 from tests.consumer.entered import GROUP, A, B, Grouped, entered, grouped
 from tests.consumer.listening import Told, filled, full, read_on, settle, tps
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 # -- callbacks that go wrong -------------------------------------------------------------------
 

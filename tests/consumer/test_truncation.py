@@ -27,7 +27,7 @@ from kgroup.wire.messages import (
 from tests.consumer.entered import A, B, Stage, by_hand, entered
 from tests.consumer.shelf import Shelf, offsets_of
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 SOON: dict[str, Any] = {"fetch_max_wait": 0.1, "metadata_max_age": 1.0}
 

@@ -50,7 +50,7 @@ async def test_a_session_is_renewed_late_in_it_on_the_same_connection(
     began = sessions(broker)
     gaps = [later - earlier for earlier, later in pairwise(began)]
     assert len(began) == 4
-    assert all(8.5 <= gap <= 9.6 + 0.1 for gap in gaps)
+    assert all(8.5 <= gap < 10.0 for gap in gaps)  # a login in a thread may let time pass
     assert {entry.connection for entry in broker.seen} == {1}
 
 
