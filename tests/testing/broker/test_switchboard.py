@@ -13,7 +13,12 @@ from kgroup.testing.broker.server.sockets import LOOPBACK
 from kgroup.testing.broker.server.switchboard import Switchboard
 from kgroup.testing.broker.waiting import wait_until
 from kgroup.wire.frames import encode_request
-from kgroup.wire.messages import JoinGroupRequest, JoinGroupRequestProtocol
+from kgroup.wire.messages import (
+    CreateTopicsRequest,
+    JoinGroupRequest,
+    JoinGroupRequestProtocol,
+)
+from kgroup.wire.messages.create_topics import CreatableTopic
 from kgroup.wire.schema import Message, Request
 from tests.testing.broker.driver import surroundings
 
@@ -22,6 +27,18 @@ JOIN_WITHOUT_ID = 3
 
 def nothing() -> None:
     pass
+
+
+def after_the_round() -> float:
+    """Read a clock when a round has ended for want of those who are away."""
+    return 11.0
+
+
+def make(topic: str) -> bytes:
+    row = CreatableTopic(
+        name=topic, num_partitions=1, replication_factor=1, assignments=(), configs=()
+    )
+    return encode_request(CreateTopicsRequest(topics=(row,)), 2, 1, "B")
 
 
 def join(client: str) -> bytes:
@@ -34,6 +51,10 @@ def join(client: str) -> bytes:
         protocols=(JoinGroupRequestProtocol(name="range", metadata=b""),),
     )
     return encode_request(request, JOIN_WITHOUT_ID, 1, client)
+
+
+def made(board: Switchboard) -> list[str]:
+    return [name for name, topic in board.core.cluster.topics.items() if not topic.internal]
 
 
 def test_a_connection_that_ends_while_its_request_is_parked_leaves_nothing() -> None:
@@ -51,6 +72,37 @@ def test_a_connection_that_ends_while_its_request_is_parked_leaves_nothing() -> 
     gc.collect()
 
     assert gone() is None
+
+
+def test_of_what_waits_behind_a_parked_request_one_is_served_after_the_client_has_closed() -> None:
+    board = Switchboard(Core(surroundings(), 1))
+    first, second = (board.connect(1, nothing) for _ in "AB")
+    board.receive(first, join("A"))
+    board.receive(second, join("B"))
+    board.receive(second, b"".join(make(topic) for topic in ("one", "two", "three")))
+
+    board.disconnect(second)
+    assert made(board) == []
+    assert second.number in board.lines
+    board.clock = after_the_round
+    board.look()
+
+    assert made(board) == ["one"]
+    assert second.number not in board.lines
+
+
+def test_nothing_is_served_after_a_client_that_had_not_read_all_has_closed() -> None:
+    board = Switchboard(Core(surroundings(), 1))
+    first, second = (board.connect(1, nothing) for _ in "AB")
+    board.receive(first, join("A"))
+    board.receive(second, join("B"))
+    board.receive(second, make("one"))
+
+    board.disconnect(second, reset=True)
+    board.clock = after_the_round
+    board.look()
+
+    assert made(board) == []
 
 
 def test_a_rule_that_fails_costs_nobody_else_an_answer() -> None:

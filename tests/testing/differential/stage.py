@@ -105,6 +105,7 @@ class Stage:
         self.raw = Raw(Core(context, 1))
         self.group_id = group_id
         self._lines: dict[str, Line] = {}
+        self._left: list[Line] = []
         for topic in TOPICS:
             self.raw.core.cluster.create_topic(topic, 2)
 
@@ -130,8 +131,8 @@ class Stage:
 
     @property
     def queues(self) -> bool:
-        """Whether a request waits behind another on its connection."""
-        return any(line.behind for line in self._lines.values())
+        """Whether a request waits behind another on its connection, which may be closed."""
+        return any(line.behind for line in (*self._lines.values(), *self._left))
 
     # -- what happens to it ----------------------------------------------------------------------
 
@@ -141,8 +142,11 @@ class Stage:
         self._serve()
 
     def close(self, connection: str) -> None:
-        """Close a connection; what waits behind another request is never read."""
-        self._lines.pop(connection, None)
+        """Close a connection; of what waits behind a parked request the first is still served."""
+        line = self._lines.pop(connection, None)
+        if line is not None and line.busy is not None and line.behind:
+            line.behind = deque([line.behind[0]])
+            self._left.append(line)
 
     def until(self, instant: float) -> None:
         """Let time pass up to an instant."""
@@ -156,7 +160,7 @@ class Stage:
         moved = True
         while moved:
             moved = False
-            for line in self._lines.values():
+            for line in (*self._lines.values(), *self._left):
                 if (
                     line.busy is not None
                     and line.busy.call is not None

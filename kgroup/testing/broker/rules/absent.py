@@ -43,6 +43,10 @@ ABSENT: Final = (
         "Segments",
         "a log is one piece; a real fetch ends where a segment does, so it may tell less at once",
     ),
+    Absence(
+        "Half a close",
+        "a client that closes its sending side alone is taken to have closed its connection",
+    ),
     Absence("A disk", "everything is in memory and gone with the object"),
     Absence("KRaft and the controller's APIs", "elections are exact instants, not votes"),
     Absence("Message formats before version 2", "Produce takes batches of version 2 only"),

@@ -26,6 +26,14 @@ _FALLBACK: Final = (
     "_broker"
 )
 
+_CLOSED: Final = (
+    "test_switchboard::test_of_what_waits_behind_a_parked_request_one_is_served_after_the_client"
+    "_has_closed"
+)
+_CLOSED_UNREAD: Final = (
+    "test_switchboard::test_nothing_is_served_after_a_client_that_had_not_read_all_has_closed"
+)
+
 MOVES: Final = (
     Rule(
         "move.killed",
@@ -129,6 +137,14 @@ CONNECTIONS: Final = (
             "one_connection",
             "test_server_memory::test_a_heartbeat_behind_a_parked_join_waits_for_its_answer",
         ),
+    ),
+    Rule(
+        "connection.closed",
+        "Of what waits behind a parked request when the client closes its connection, one request "
+        "is still served: the answer before it goes out into nothing. None is when the client had "
+        "not read all.",
+        "Linux and Kafka 3.9.1, 4.3.1: tests/real/test_closed_connections.py",
+        (_CLOSED, _CLOSED_UNREAD),
     ),
     Rule(
         "connection.versions",

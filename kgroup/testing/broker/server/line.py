@@ -1,8 +1,9 @@
 """One connection to one broker: requests go on one at a time, answers leave in order.
 
 Decides: what bytes are a request, that the next one is looked at only when the one before has its
-answer (R18, `broker_facts.md` G1), and in which order and when bytes leave: in the order of the
-requests, none before it is due, each behind those before it.
+answer (R18, `broker_facts.md` G1), in which order and when bytes leave: in the order of the
+requests, none before it is due, each behind those before it; and what a broker still serves of a
+connection that its client has closed.
 Never: waits, or knows what a request means; `switchboard` takes it to the core.
 """
 
@@ -110,8 +111,8 @@ class Line:
         node_id: the broker.
         wake: called when bytes may have become ready, or the connection has ended.
 
-    `ended` means that the broker has closed it, or the client has; `reset`, that it was cut off
-    without the bytes that were on their way.
+    `ended` means that it is over for the broker; `left`, that the client has closed it, which the
+    broker notices later; `reset`, that it was cut off without the bytes that were on their way.
     """
 
     def __init__(self, number: int, node_id: int, wake: Callable[[], None]) -> None:
@@ -120,6 +121,7 @@ class Line:
         self.client_id: str | None = None
         self.wake = wake
         self.ended: bool = False
+        self.left: bool = False
         self.reset: bool = False
         self.asking: Question | None = None
         self._closing = False
@@ -131,7 +133,7 @@ class Line:
 
     def feed(self, data: bytes | bytearray | memoryview) -> list[Question]:
         """Take bytes; return the questions that they complete, which wait for their turn here."""
-        if self.ended or self._closing:
+        if self.ended or self.left or self._closing:
             return []
         try:
             questions = [Question.read(frame) for frame in self._splitter.feed(data)]
@@ -151,12 +153,14 @@ class Line:
     def answered(self) -> None:
         """End the question that was asked, with or without an answer."""
         self.asking = None
+        if self.left and not self._inbox:
+            self._end()
 
     # -- answers ---------------------------------------------------------------------------------
 
     def put(self, slot: Slot) -> None:
         """Queue an answer behind those before it; nothing is looked at behind a hang-up."""
-        if self.ended or self._closing:
+        if self.ended or self.left or self._closing:
             return
         self._slots.append(slot)
         if slot.then_hang_up:
@@ -188,9 +192,24 @@ class Line:
         self._end()
         self.wake()
 
-    def close(self) -> None:
-        """Note that the client has closed it; requests that wait for their turn are dropped."""
-        self._end()
+    def close(self, *, reset: bool = False) -> None:
+        """Note that the client has closed it; at most one request is still served.
+
+        1. A broker does not read while a request is parked, so it does not see the end. 2. The
+        answer goes out, and comes back as a reset. 3. The next request is in the broker's buffer:
+        it is read and served. 4. Its answer cannot be written, and the connection is dropped with
+        all that is behind.
+
+        Args:
+            reset: the client had not read all, or wanted no more: the answer of step 2 cannot be
+                written already.
+        """
+        if reset or self.asking is None or not self._inbox:
+            self._end()
+            return
+        self.left = True
+        self._slots.clear()
+        self._inbox = deque([self._inbox[0]])
 
     def _end(self) -> None:
         self.ended = True

@@ -138,9 +138,9 @@ class MemoryNetwork:
         """Bring bytes to the broker."""
         self._board.receive(line, data)
 
-    def disconnect(self, line: Line) -> None:
-        """Close a connection from the client's side."""
-        self._board.disconnect(line)
+    def disconnect(self, line: Line, *, reset: bool) -> None:
+        """Close a connection from the client's side; a reset if bytes for it were not read."""
+        self._board.disconnect(line, reset=reset)
 
 
 class MemoryStream(ByteStream):
@@ -197,8 +197,10 @@ class MemoryStream(ByteStream):
 
     async def aclose(self) -> None:
         """Close the client's end."""
-        self._closed = True
-        self._network.disconnect(self._line)
+        if not self._closed:
+            self._closed = True
+            unread = self._arrived or self._line.take(self._network.look())
+            self._network.disconnect(self._line, reset=bool(unread))
         self._pulse.fire()
         await anyio.lowlevel.checkpoint()
 

@@ -207,13 +207,13 @@ class SocketServer:
         self._board.receive(line, data)
         self.turn()
 
-    def gone(self, connection: "_Connection", line: Line | None) -> None:
-        """Note that a connection has ended."""
+    def gone(self, connection: "_Connection", line: Line | None, *, reset: bool) -> None:
+        """Note that a connection has ended, by a reset or in good order."""
         self._connections.discard(connection)
         if not self._connections:
             self._all_gone.set()
         if line is not None:
-            self._board.disconnect(line)
+            self._board.disconnect(line, reset=reset)
 
 
 class _Port:
@@ -289,8 +289,8 @@ class _Connection(asyncio.Protocol):
         if self._line is not None:
             self._server.receive(self._line, data)
 
-    def connection_lost(self, _error: Exception | None) -> None:
-        self._server.gone(self, self._line)
+    def connection_lost(self, error: Exception | None) -> None:
+        self._server.gone(self, self._line, reset=error is not None)
 
     def flush(self, now: float) -> None:
         """Send what may leave; close the socket when the connection has ended."""

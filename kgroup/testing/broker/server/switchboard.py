@@ -210,11 +210,17 @@ class Switchboard:
             self.lines[line.number] = line
             return line
 
-    def disconnect(self, line: Line) -> None:
-        """Note that a client has closed its connection."""
+    def disconnect(self, line: Line, *, reset: bool = False) -> None:
+        """Note that a client has closed its connection.
+
+        Args:
+            line: the connection.
+            reset: see `Line.close`.
+        """
         with self.changing():
-            line.close()
-            self._forget(line)
+            line.close(reset=reset)
+            if line.ended:
+                self._forget(line)
 
     def _forget(self, line: Line) -> None:
         if self.lines.pop(line.number, None) is not None:
@@ -305,7 +311,10 @@ class Switchboard:
     def _end(self, line: Line) -> None:
         """Let the next question of a connection have its turn."""
         line.answered()
-        self._free.append(line)
+        if line.ended:
+            self._forget(line)
+        else:
+            self._free.append(line)
 
     # -- answers ---------------------------------------------------------------------------------
 

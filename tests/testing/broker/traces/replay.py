@@ -150,9 +150,13 @@ class _Talk:
             self.go_on()
 
     def end(self, line: int) -> None:
+        """Close a connection; of what waits behind a parked request the first is still served."""
         self.ended.add(line)
-        self.busy.pop(line, None)
-        self.queues.pop(line, None)
+        waiting = self.queues.pop(line, None)
+        if line in self.busy and waiting:
+            self.queues[line] = deque([waiting[0]])
+        else:
+            self.busy.pop(line, None)
 
     def go_on(self) -> None:
         """Ask whatever is next on a connection that nothing is parked on."""
