@@ -22,7 +22,7 @@ from kgroup.testing.kafka.ready import parse_bootstrap
 from tests.testing.differential.explained import Verdict, judge
 from tests.testing.differential.generator import generate
 from tests.testing.differential.judging import Difference, reached
-from tests.testing.differential.replay import Played, play
+from tests.testing.differential.replay import Played, Turn, play
 from tests.testing.differential.script import TOPICS, Script, Setting
 from tests.testing.differential.session import LateError, run_script
 from tests.testing.differential.trace import Trace
@@ -47,6 +47,9 @@ SLOW = 0.02
 
 AT_ONCE = 0.001
 """Seconds; the core takes none, but the instants of a trace are rounded."""
+
+EDGE = 0.005
+"""Seconds around a timer's instant within which a broker may have been first, or the request."""
 
 _SPREAD_MS = 500
 
@@ -241,6 +244,8 @@ def is_disturbed(played: Played, difference: Difference) -> bool:
     answered, core = difference.turn.real.answered_at, difference.turn.answered_at
     if answered is not None and core is not None and answered - core > SLOW:
         return True
+    if any(_released_at(turn, difference.turn.real.sent_at) for turn in played.turns):
+        return True
     for turn, following in pairwise(played.turns):
         answered, core, sent = turn.real.answered_at, turn.answered_at, turn.real.sent_at
         if answered is None or core is None or sent > end:
@@ -248,3 +253,9 @@ def is_disturbed(played: Played, difference: Difference) -> bool:
         if core - sent < AT_ONCE and answered > following.real.sent_at:
             return True
     return False
+
+
+def _released_at(turn: Turn, instant: float) -> bool:
+    """Tell whether a timer let a parked request go at an instant: which was first is chance."""
+    core, sent = turn.answered_at, turn.real.sent_at
+    return core is not None and core - sent > AT_ONCE and abs(core - instant) < EDGE

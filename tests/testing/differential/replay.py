@@ -111,8 +111,10 @@ def _lent(found: Sequence[Exchange]) -> dict[int, str]:
     for member_id, first in _shown(found).items():
         if member_id in lent.values():
             continue
-        # The observer looks after each step, so it is the latest that can have made it.
-        for number in reversed(joins):
+        # The observer looks after each step, so it is the latest that can have made it; one that
+        # waits behind another on its connection is made only when that is answered.
+        waiting = {number for number in joins if _waits(found, number, first.at)}
+        for number in sorted(joins, key=lambda each: (each in waiting, -each)):
             join, client_id = joins[number], found[number].header.client_id
             prefix = f"{join.group_instance_id or client_id}-"
             marks = {bytes(each.metadata) for each in join.protocols}
@@ -121,6 +123,15 @@ def _lent(found: Sequence[Exchange]) -> dict[int, str]:
                 lent[number] = member_id
                 break
     return lent
+
+
+def _waits(found: Sequence[Exchange], number: int, instant: float) -> bool:
+    """Tell whether a request is not known to have been looked at by an instant (rule G1)."""
+    return any(
+        each.connection == found[number].connection
+        and (each.answered_at is None or each.answered_at > instant)
+        for each in found[:number]
+    )
 
 
 @dataclass(frozen=True, slots=True)
