@@ -19,7 +19,7 @@ from kgroup.audit.reading import find_logs, merge_logs
 from kgroup.audit.silence import Silences
 from kgroup.audit.verdict import PartitionVerdict, ProblemKind, Truth, Verdict
 from kgroup.journal import BadLine, Delivered, Entry, FaultStep, Phase, Source, UnknownEvent
-from kgroup.journal.oracles import DeliveryGate, OneOwnerInTime, Oracle, Violation
+from kgroup.journal.oracles import DeliveryGate, OneOwnerInTime, Oracle, Violation, Watch
 from kgroup.journal.periods import Period, PeriodKey, Periods
 from kgroup.types import TopicPartition
 
@@ -88,7 +88,7 @@ class _Bench:
         self._asked = bool(truth.bounds or truth.produced)
         self._deliveries = Deliveries(truth, clean_handover=clean_handover)
         self._silences = Silences()
-        self._oracles: tuple[Oracle, ...] = (DeliveryGate(), OneOwnerInTime(), *oracles)
+        self._watch = Watch((DeliveryGate(), OneOwnerInTime(), *oracles))
         self._periods = Periods()
         self._findings = Findings()
         self._notes: dict[str, None] = {}
@@ -116,9 +116,8 @@ class _Bench:
         self._silences.observe(entry)
         for finding in self._deliveries.observe(entry):
             self._found(finding)
-        for oracle in self._oracles:
-            for violation in oracle.observe(entry):
-                self._violated(violation)
+        for violation in self._watch.observe(entry):
+            self._violated(violation)
         for period in self._periods.observe(entry):
             self._claims[period.key] = period
         if not isinstance(entry.event, FaultStep):
@@ -131,9 +130,8 @@ class _Bench:
 
     def verdict(self) -> Verdict:
         """Close the accounts."""
-        for oracle in self._oracles:
-            for violation in oracle.finish():
-                self._violated(violation)
+        for violation in self._watch.finish():
+            self._violated(violation)
         for finding in self._deliveries.finish():
             self._found(finding)
         self._silent_ends()

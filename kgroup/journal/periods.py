@@ -12,8 +12,9 @@ assigned the partition; then they are overtaken, and their end is the last entry
 
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import ClassVar
 
-from kgroup.journal.events import Entry, MemberStopped, OwnershipStep, Phase, Source
+from kgroup.journal.events import Entry, Event, MemberStopped, OwnershipStep, Phase, Source
 from kgroup.types import ChangeKind, Claim, TopicPartition
 
 __all__ = ["Ending", "Period", "PeriodKey", "Periods"]
@@ -71,6 +72,9 @@ class Period:
 
 class Periods:
     """Follows the periods of all members; show it every entry, in order of time."""
+
+    KINDS: ClassVar[frozenset[type[Event]]] = frozenset({OwnershipStep, MemberStopped})
+    """Events that change a period; no other needs to be shown."""
 
     __slots__ = ("_all", "_by_source", "_open")
 

@@ -11,6 +11,7 @@ whose log lost records, or is another one, only repeats the numbers of offsets.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from kgroup.journal.events import (
     CommitStage,
@@ -18,6 +19,7 @@ from kgroup.journal.events import (
     Delivered,
     Done,
     Entry,
+    Event,
     PositionMove,
     PositionMoved,
 )
@@ -74,6 +76,14 @@ class _Tenure:
 
 class Repeats:
     """Finds repeated deliveries; show it every entry, in order of time."""
+
+    KINDS: ClassVar[frozenset[type[Event]]] = Periods.KINDS | {
+        CommitStep,
+        Delivered,
+        Done,
+        PositionMoved,
+    }
+    """Events it follows; no other needs to be shown."""
 
     __slots__ = ("_accepted", "_delivered", "_latest", "_periods", "_tenures")
 

@@ -19,7 +19,8 @@ from kgroup.journal.oracles.handover import JoinClaims
 from kgroup.journal.oracles.lease import LeaseHeld
 from kgroup.journal.oracles.ownership import OneOwnerInTime, OneOwnerPerGeneration
 from kgroup.journal.oracles.static import FencedSilent, StaticUnnoticed
-from kgroup.journal.oracles.violation import Oracle, Violation, judge
+from kgroup.journal.oracles.violation import Oracle, Violation
+from kgroup.journal.oracles.watch import Watch, judge
 from kgroup.types import TopicPartition
 
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "OwnershipAlternates",
     "StaticUnnoticed",
     "Violation",
+    "Watch",
     "at_least_once",
     "judge",
 ]

@@ -8,10 +8,13 @@ B2: per partition assigned and exactly one of revoked or lost alternate, each wi
 B4: a listener that raises is reported once, and ownership changes all the same.
 """
 
+from typing import ClassVar
+
 from kgroup.journal.events import (
     CallbackStage,
     CallbackStep,
     Entry,
+    Event,
     MemberStopped,
     OwnershipStep,
     Phase,
@@ -93,6 +96,8 @@ class ListenerSerial:
 
 class OwnershipAlternates:
     """B2: assigned, then revoked or lost, then assigned again."""
+
+    KINDS: ClassVar[frozenset[type[Event]]] = frozenset({OwnershipStep})
 
     __slots__ = ("_edges", "_held")
 

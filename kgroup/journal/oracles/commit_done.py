@@ -5,6 +5,7 @@ Never: applies to at-most-once, where the commit comes first on purpose.
 """
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from kgroup.journal.events import (
     CommitStage,
@@ -12,6 +13,7 @@ from kgroup.journal.events import (
     Delivered,
     Done,
     Entry,
+    Event,
     OffsetRead,
     PositionMoved,
 )
@@ -36,6 +38,10 @@ class CommitsOnlyDone:
     Args:
         sparse: topics in which a position may rightly stand after offsets that hold no record.
     """
+
+    KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
+        {CommitStep, Delivered, Done, OffsetRead, PositionMoved}
+    )
 
     __slots__ = ("_progress", "_sparse")
 

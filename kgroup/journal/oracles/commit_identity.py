@@ -9,8 +9,19 @@ C5: only owned partitions are committed; during a revocation still, after its en
 A manual assignment (a period without member id) commits without an identity, rightly.
 """
 
+from typing import ClassVar
+
 from kgroup.codes import ApiKey
-from kgroup.journal.events import CommitStage, CommitStep, Entry, GenerationEntered, RequestSent
+from kgroup.journal.events import (
+    CommitStage,
+    CommitStep,
+    Entry,
+    Event,
+    GenerationEntered,
+    MemberStopped,
+    OwnershipStep,
+    RequestSent,
+)
 from kgroup.journal.oracles.violation import Violation
 from kgroup.journal.periods import Periods
 
@@ -19,6 +30,10 @@ __all__ = ["CommitIdentity"]
 
 class CommitIdentity:
     """C2 and C5: commits under an identity and a claim."""
+
+    KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
+        {CommitStep, GenerationEntered, MemberStopped, OwnershipStep, RequestSent}
+    )
 
     __slots__ = ("_members", "_periods")
 

@@ -11,8 +11,17 @@ C7: the offset a new owner reads is not below the last commit acknowledged to an
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-from kgroup.journal.events import CommitStage, CommitStep, Entry, OffsetRead, PositionMoved, Source
+from kgroup.journal.events import (
+    CommitStage,
+    CommitStep,
+    Entry,
+    Event,
+    OffsetRead,
+    PositionMoved,
+    Source,
+)
 from kgroup.journal.oracles.violation import Violation
 from kgroup.types import Claim, TopicPartition
 
@@ -34,6 +43,8 @@ class _Accepted:
 
 class CommitOrder:
     """C3, C6 and C7: the line of commits of each partition."""
+
+    KINDS: ClassVar[frozenset[type[Event]]] = frozenset({CommitStep, OffsetRead, PositionMoved})
 
     __slots__ = ("_accepted", "_asked", "_unknown")
 

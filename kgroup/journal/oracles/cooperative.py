@@ -12,11 +12,12 @@ K2: one disturbance of a group at rest costs at most 1 generation (eager) or 2 (
 """
 
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import ClassVar, Final
 
 from kgroup.journal.events import (
     Delivered,
     Entry,
+    Event,
     FaultStep,
     GenerationEntered,
     JoinIssued,
@@ -64,6 +65,10 @@ class KeptUntouched:
     3. the listener returns, the claim ends, and generation 7 gives t-0 to it anew.
     So only a revocation that began inside the generation that gave the partition counts.
     """
+
+    KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
+        {Delivered, GenerationEntered, MemberStopped, OffsetRead, OwnershipStep}
+    )
 
     __slots__ = ("_delivered", "_holdings", "_periods")
 
@@ -153,6 +158,10 @@ class FewRounds:
     Args:
         rest: seconds without a new generation after which the group counts as at rest.
     """
+
+    KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
+        {FaultStep, GenerationEntered, JoinIssued, MemberStarted, MemberStopped, OwnershipStep}
+    )
 
     __slots__ = ("_known", "_rest", "_windows")
 

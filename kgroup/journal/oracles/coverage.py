@@ -9,12 +9,14 @@ Topics with offsets that consumers cannot see are left out.
 """
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 from kgroup.journal.events import (
     CommitStage,
     CommitStep,
     Delivered,
     Entry,
+    Event,
     OffsetRead,
     PositionMoved,
 )
@@ -33,6 +35,10 @@ class NothingLost:
         ends: partition -> offset after its last record, when the run is over and has come to rest.
         sparse: topics with offsets that consumers do not see; not judged.
     """
+
+    KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
+        {CommitStep, Delivered, OffsetRead, PositionMoved}
+    )
 
     __slots__ = ("_covered", "_ends", "_last", "_positions", "_sparse", "_starts")
 

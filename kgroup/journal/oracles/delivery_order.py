@@ -9,8 +9,9 @@ D3: the first delivery of a claim starts at the committed offset that was read, 
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-from kgroup.journal.events import Delivered, Entry, OffsetRead, PositionMoved
+from kgroup.journal.events import Delivered, Entry, Event, OffsetRead, PositionMoved
 from kgroup.journal.oracles.violation import Violation
 from kgroup.journal.periods import PeriodKey
 
@@ -38,6 +39,8 @@ class DeliveryOrder:
     Args:
         sparse: topics with offsets that consumers do not see (transactions, compaction).
     """
+
+    KINDS: ClassVar[frozenset[type[Event]]] = frozenset({Delivered, OffsetRead, PositionMoved})
 
     __slots__ = ("_positions", "_sparse")
 

@@ -8,7 +8,9 @@ D5: after a clean handover nothing is repeated: what the former owner was done w
 D6: after a crash only what follows the last acknowledged commit is repeated.
 """
 
-from kgroup.journal.events import Entry
+from typing import ClassVar
+
+from kgroup.journal.events import Entry, Event
 from kgroup.journal.oracles.violation import Violation
 from kgroup.journal.repeats import Repeat, Repeats
 
@@ -21,6 +23,8 @@ class BoundedDuplicates:
     Args:
         clean_handover: judge D5; False when the application commits by hand, or not at all.
     """
+
+    KINDS: ClassVar[frozenset[type[Event]]] = Repeats.KINDS
 
     __slots__ = ("_clean", "_repeats")
 

@@ -9,7 +9,19 @@ B3: nothing is delivered while the listener runs for the partition; for revoked 
     S6, for assigned it is reported as B3.
 """
 
-from kgroup.journal.events import Delivered, Entry, FetchAnswered, Paused, Resumed, Source
+from typing import ClassVar
+
+from kgroup.journal.events import (
+    Delivered,
+    Entry,
+    Event,
+    FetchAnswered,
+    MemberStopped,
+    OwnershipStep,
+    Paused,
+    Resumed,
+    Source,
+)
 from kgroup.journal.intervals import Intervals, total
 from kgroup.journal.oracles.violation import Violation
 from kgroup.journal.periods import Period, PeriodKey, Periods
@@ -20,6 +32,10 @@ __all__ = ["DeliveryGate", "FetchedUnderClaim"]
 
 class DeliveryGate:
     """S6 and B3: deliveries and ownership."""
+
+    KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
+        {Delivered, MemberStopped, OwnershipStep, Paused, Resumed}
+    )
 
     __slots__ = ("_paused", "_periods")
 
@@ -77,6 +93,8 @@ def _refusal(period: Period | None) -> tuple[str, str, tuple[Entry, ...]] | None
 
 class FetchedUnderClaim:
     """S7: a batch is delivered under the claim it was fetched under."""
+
+    KINDS: ClassVar[frozenset[type[Event]]] = frozenset({Delivered, FetchAnswered})
 
     __slots__ = ("_fetched",)
 

@@ -11,12 +11,16 @@ A JoinGroup that lists nothing and names no generation says itself that all is l
 sent before the listener hears of the loss, but nothing may be delivered, or gained, in between.
 """
 
+from typing import ClassVar
+
 from kgroup.journal.events import (
     Delivered,
     Entry,
+    Event,
     GenerationEntered,
     JoinIssued,
     MemberStarted,
+    MemberStopped,
     OwnershipStep,
     Phase,
     Source,
@@ -30,6 +34,10 @@ __all__ = ["JoinClaims"]
 
 class JoinClaims:
     """S4 and S9: the owned list of a JoinGroup."""
+
+    KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
+        {Delivered, GenerationEntered, JoinIssued, MemberStarted, MemberStopped, OwnershipStep}
+    )
 
     __slots__ = ("_given_up", "_lost", "_periods", "_protocols")
 

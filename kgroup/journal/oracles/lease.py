@@ -13,7 +13,7 @@ KIPs: 62.
 """
 
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import ClassVar, Final
 
 from kgroup.codes import ApiKey, ErrorCode
 from kgroup.journal.events import (
@@ -21,6 +21,7 @@ from kgroup.journal.events import (
     ConnectionClosed,
     Delivered,
     Entry,
+    Event,
     GenerationEntered,
     MemberStarted,
     OwnershipStep,
@@ -60,6 +61,18 @@ class LeaseHeld:
     Args:
         slack: seconds forgiven, for logs whose stamps are made later than the decisions.
     """
+
+    KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
+        {
+            AnswerReceived,
+            ConnectionClosed,
+            Delivered,
+            GenerationEntered,
+            MemberStarted,
+            OwnershipStep,
+            RequestSent,
+        }
+    )
 
     __slots__ = ("_leases", "_sent", "_slack")
 

@@ -17,12 +17,14 @@ The race that makes S2 wait for proof:
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from kgroup.journal.events import (
     CommitStage,
     CommitStep,
     Delivered,
     Entry,
+    Event,
     FetchIssued,
     GenerationEntered,
     MemberStarted,
@@ -103,6 +105,10 @@ class OneOwnerPerGeneration:
 
 class OneOwnerInTime:
     """S2: no partition is owned by two members at once."""
+
+    KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
+        {CommitStep, Delivered, FetchIssued, MemberStopped, OwnershipStep, Polled}
+    )
 
     __slots__ = ("_acted", "_overtaken", "_periods", "_told")
 

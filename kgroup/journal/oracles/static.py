@@ -10,7 +10,7 @@ T2: after FENCED_INSTANCE_ID a member delivers nothing and sends no group reques
 """
 
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from kgroup.codes import ApiKey, ErrorCode
 from kgroup.journal.events import (
@@ -18,6 +18,7 @@ from kgroup.journal.events import (
     CommitStep,
     Delivered,
     Entry,
+    Event,
     FaultStep,
     GenerationEntered,
     MemberStarted,
@@ -173,6 +174,10 @@ class StaticUnnoticed:
 
 class FencedSilent:
     """T2: nothing after the fence."""
+
+    KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
+        {AnswerReceived, CommitStep, Delivered, RequestSent, StateChanged}
+    )
 
     __slots__ = ("_fenced",)
 

@@ -7,14 +7,13 @@ Entries come in one order: that of time, merged over all members. An oracle keep
 bounded by members, partitions and ownership periods, never by records.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
 from kgroup.journal.events import Entry
 from kgroup.types import TopicPartition
 
-__all__ = ["Oracle", "Violation", "judge"]
+__all__ = ["Oracle", "Violation"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +34,11 @@ class Violation:
 
 
 class Oracle(Protocol):
-    """Watches one history; each entry is shown once, in order of time."""
+    """Watches one history; each entry is shown once, in order of time.
+
+    An oracle that looks at few kinds of events names them in a class attribute
+    `KINDS: ClassVar[frozenset[type[Event]]]`, and `Watch` spares it the others.
+    """
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
         """Take one entry and return what it breaks."""
@@ -44,15 +47,3 @@ class Oracle(Protocol):
     def finish(self) -> tuple[Violation, ...]:
         """Return what only the end of the history shows; called once."""
         ...
-
-
-def judge(oracles: Iterable[Oracle], entries: Iterable[Entry]) -> tuple[Violation, ...]:
-    """Show a whole history to some oracles and return everything they find, in order."""
-    watching = tuple(oracles)
-    found: list[Violation] = []
-    for entry in entries:
-        for oracle in watching:
-            found.extend(oracle.observe(entry))
-    for oracle in watching:
-        found.extend(oracle.finish())
-    return tuple(found)
