@@ -1,0 +1,248 @@
+"""Draws what one run is about: the group, its habits, and what will happen to it.
+
+Decides: how likely what is. Strategies in rotation: anywhere; at the edges of timers (session,
+rebalance, heartbeat, drain limit, give or take a round trip); answers lost after their effect;
+several things at once. Of the kinds of perturbation each run takes a few only (swarm testing), so
+that runs differ more than one run of everything would from the next.
+Never: draws other than by `choices`; knows what a level makes of the plan.
+"""
+
+from collections.abc import Sequence
+from enum import Enum
+from typing import Final, TypeVar
+
+from kgroup.codes import ApiKey
+from kgroup.testing.broker.release import CoordinatorKind
+from kgroup.testing.simulation.choices import Choices
+from kgroup.testing.simulation.perturbation import Kind, Perturbation
+from kgroup.testing.simulation.plan import CommitHabit, MemberPlan, Plan
+from kgroup.testing.simulation.schedule import Mode
+from kgroup.types import RebalanceProtocol
+
+__all__ = ["draw_plan"]
+
+T = TypeVar("T")
+
+_EAGER: Final = RebalanceProtocol.EAGER
+_COOPERATIVE: Final = RebalanceProtocol.COOPERATIVE
+
+_PROTOCOLS: Final = {
+    Mode.EAGER: (_EAGER,),
+    Mode.COOPERATIVE: (_COOPERATIVE,),
+    Mode.STATIC: (_COOPERATIVE, _EAGER),
+    Mode.MIXED: (_COOPERATIVE, _EAGER),
+}
+_ASSIGNORS: Final = {
+    _EAGER: (("range",), ("roundrobin",), ("sticky",)),
+    _COOPERATIVE: (("cooperative-sticky",),),
+}
+_SESSIONS: Final = (6.0, 3.0, 10.0)
+_HEARTBEATS: Final = (3.0, 4.0, 6.0)
+"""Parts of the session."""
+_REBALANCES: Final = (6.0, 10.0, 4.0, 15.0)
+_LATENCIES: Final = (0.002, 0.01, 0.05)
+_SIZES: Final = (4, 3, 5, 4, 6, 2, 5, 8)
+_TOPICS: Final = ((4,), (6,), (3, 2), (12,), (1,), (4, 4, 2), (24,), (8,))
+_HANDLING: Final = (0.0, 0.05, 0.3, 1.0)
+_LISTENING: Final = (0.0, 0.05, 0.5)
+_POLLS: Final = (0.5, 0.25, 1.0)
+_COUNTS: Final = (2, 3, 4, 1, 3, 5, 6, 8)
+_GRID: Final = 512
+_WARM: Final = 3.0
+"""Seconds in which the group forms."""
+
+_MEMBERS: Final = (
+    Kind.JOIN,
+    Kind.LEAVE,
+    Kind.KILL,
+    Kind.RESTART,
+    Kind.SUBSCRIBE,
+    Kind.RESUBSCRIBE,
+    Kind.ENFORCE,
+    Kind.EVICT,
+)
+_APPLICATION: Final = (
+    Kind.FREEZE,
+    Kind.STALL,
+    Kind.SLOW_LISTENER,
+    Kind.RAISING_LISTENER,
+    Kind.COMMIT,
+    Kind.SEEK,
+    Kind.PAUSE,
+)
+_NETWORK: Final = (Kind.CUT, Kind.LOSE, Kind.DELAY, Kind.HOLD, Kind.BLACKHOLE, Kind.DEAF)
+_COORDINATOR: Final = (Kind.COORDINATOR_KILLED, Kind.COORDINATOR_MOVED, Kind.COORDINATOR_LOADS)
+_TOPIC: Final = (Kind.ADD_PARTITIONS, Kind.DELETE_TOPIC, Kind.DELETE_OFFSETS, Kind.PRODUCE)
+_LOSSES: Final = (Kind.LOSE, Kind.DELAY, Kind.DEAF)
+_EVERYTHING: Final = _MEMBERS + _APPLICATION + _NETWORK + _COORDINATOR + _TOPIC
+_APIS: Final = (
+    ApiKey.OFFSET_COMMIT,
+    ApiKey.JOIN_GROUP,
+    ApiKey.SYNC_GROUP,
+    ApiKey.HEARTBEAT,
+    ApiKey.LEAVE_GROUP,
+    ApiKey.OFFSET_FETCH,
+    ApiKey.FIND_COORDINATOR,
+)
+
+
+class _Strategy(Enum):
+    """How instants and kinds are drawn."""
+
+    ANYWHERE = 0
+    EDGES = 1
+    LOSSES = 2
+    BURST = 3
+
+
+def draw_plan(choices: Choices, mode: Mode) -> Plan:
+    """Draw one run.
+
+    Args:
+        choices: the run's chance.
+        mode: which groups.
+    """
+    strategy = _Strategy(choices.choose("strategy", len(_Strategy)))
+    protocol = _one(choices, "protocol", _PROTOCOLS[mode])
+    session = _one(choices, "session", _SESSIONS)
+    heartbeat = session / _one(choices, "heartbeat", _HEARTBEATS)
+    rebalance = _one(choices, "rebalance", _REBALANCES)
+    latency = _one(choices, "latency", _LATENCIES)
+    counts = _one(choices, "topics", _TOPICS)
+    topics = {f"t{number}": count for number, count in enumerate(counts)}
+    members = _members(choices, mode, tuple(topics))
+    quiet_at = _WARM + 12.0 + choices.choose("quiet", 4) * 4.0
+    times = (session, rebalance, heartbeat, rebalance / 2, 2 * latency)
+    drawn = _perturbations(choices, strategy, members, (_WARM, quiet_at), times)
+    longest = max((each.at + each.seconds for each in drawn), default=quiet_at)
+    quiet_at = max(quiet_at, longest)
+    return Plan(
+        protocol=protocol,
+        assignors=_one(choices, "assignors", _ASSIGNORS[protocol]),
+        coordinator=_one(choices, "coordinator", (CoordinatorKind.NEW, CoordinatorKind.OLD)),
+        brokers=1 + choices.choose("brokers", 2),
+        topics=topics,
+        members=members,
+        session_timeout=session,
+        heartbeat_interval=heartbeat,
+        rebalance_timeout=rebalance,
+        latency=latency,
+        produce_every=1.0,
+        perturbations=drawn,
+        quiet_at=quiet_at,
+        ends_at=quiet_at + session + 1.5 * rebalance + 5.0,
+    )
+
+
+def _one(choices: Choices, site: str, values: Sequence[T]) -> T:
+    return values[choices.choose(site, len(values))]
+
+
+# -- members -------------------------------------------------------------------------------------
+
+
+def _members(choices: Choices, mode: Mode, topics: tuple[str, ...]) -> tuple[MemberPlan, ...]:
+    size = _one(choices, "members", _SIZES)
+    later = choices.choose("later", 3)
+    return tuple(
+        _member(choices, mode, topics, number, later=number >= size)
+        for number in range(size + later)
+    )
+
+
+def _member(
+    choices: Choices, mode: Mode, topics: tuple[str, ...], number: int, *, later: bool
+) -> MemberPlan:
+    at = f"m{number}"
+    static = mode is Mode.STATIC or (mode is Mode.MIXED and choices.choose(f"{at}/static", 4) == 3)
+    fewer = len(topics) > 1 and choices.choose(f"{at}/topics", 4) == 3
+    return MemberPlan(
+        index=number,
+        instance=f"i{number}" if static else None,
+        starts_at=None if later else choices.choose(f"{at}/start", 8) * 0.15,
+        topics=topics[:1] if fewer else topics,
+        poll_every=_one(choices, f"{at}/poll", _POLLS),
+        handling=_one(choices, f"{at}/handling", _HANDLING),
+        listener=_one(choices, f"{at}/listener", _LISTENING),
+        habit=_one(choices, f"{at}/habit", (CommitHabit.AUTO, CommitHabit.EACH_BATCH)),
+        commit_interval=_one(choices, f"{at}/commits", (5.0, 1.0)),
+        luck=_one(choices, f"{at}/luck", (0.5, 0.0, 0.99, 0.25)),
+    )
+
+
+# -- perturbations -------------------------------------------------------------------------------
+
+
+def _perturbations(
+    choices: Choices,
+    strategy: _Strategy,
+    members: Sequence[MemberPlan],
+    span: tuple[float, float],
+    times: tuple[float, ...],
+) -> tuple[Perturbation, ...]:
+    """Draw what happens.
+
+    Args:
+        choices: the run's chance.
+        strategy: of the run.
+        members: whom it may happen to.
+        span: first and last instant.
+        times: whose edges matter; the last is a round trip.
+    """
+    kinds = _LOSSES if strategy is _Strategy.LOSSES else _EVERYTHING
+    swarm = [kinds[choices.choose("swarm", len(kinds))] for _ in range(6)]
+    swarm += [Kind.JOIN, Kind.LEAVE, Kind.KILL]
+    drawn: list[Perturbation] = []
+    before = span[0]
+    for number in range(_one(choices, "perturbations", _COUNTS)):
+        at = f"p{number}"
+        chosen = choices.choose(f"{at}/kind", len(swarm) + 1)
+        instant = _instant(choices, strategy, at, (before, *span), times)
+        if not chosen:
+            continue
+        before = instant
+        drawn.append(
+            Perturbation(
+                at=instant,
+                kind=swarm[chosen - 1],
+                member=choices.choose(f"{at}/member", len(members)),
+                seconds=_duration(choices, at, times),
+                api=_one(choices, f"{at}/api", _APIS),
+                number=1 + choices.choose(f"{at}/number", 3),
+            )
+        )
+    return tuple(sorted(drawn, key=lambda each: each.at))
+
+
+def _instant(
+    choices: Choices,
+    strategy: _Strategy,
+    at: str,
+    span: tuple[float, float, float],
+    times: tuple[float, ...],
+) -> float:
+    before, first, last = span
+    place = choices.choose(f"{at}/at", _GRID) / _GRID
+    if strategy is _Strategy.BURST and choices.choose(f"{at}/near", 4):
+        return min(before + place * 0.5, last)
+    if strategy is _Strategy.EDGES and choices.choose(f"{at}/near", 4):
+        trip = times[-1]
+        edge = _one(choices, f"{at}/edge", times[:-1])
+        return min(before + edge + (choices.choose(f"{at}/beside", 7) - 3) * trip / 2, last)
+    return first + place * (last - first)
+
+
+def _duration(choices: Choices, at: str, times: tuple[float, ...]) -> float:
+    """Draw how long something lasts: around the edges of what it may interfere with."""
+    session, rebalance, heartbeat, *_ = times
+    longest = (
+        heartbeat / 2,
+        session / 2,
+        session - heartbeat,
+        session * 1.1,
+        session * 1.6,
+        rebalance * 0.6,
+        rebalance * 1.1,
+        0.05,
+    )
+    return _one(choices, f"{at}/seconds", longest)

@@ -1,0 +1,39 @@
+"""One entry for all levels: a schedule in, an outcome out.
+
+Decides: which engine plays which level.
+Never: judges or draws by itself.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import assert_never
+
+from kgroup.journal.oracles import Oracle
+from kgroup.testing.simulation.outcome import Outcome
+from kgroup.testing.simulation.schedule import Level, Schedule
+
+__all__ = ["MakeOracles", "play"]
+
+MakeOracles = Callable[[], Mapping[str, Oracle]]
+"""Makes the oracles of one run, by name; each run has fresh ones."""
+
+
+def play(schedule: Schedule, *, oracles: MakeOracles | None = None, keep: bool = False) -> Outcome:
+    """Play one schedule and judge it.
+
+    Args:
+        schedule: what to play.
+        oracles: None = all there are.
+        keep: whether the outcome holds the whole journal.
+    """
+    # Each engine is imported when it is needed: `kgroup simulate --level A` needs no sockets.
+    match schedule.level:
+        case Level.A | Level.A_BYTES:
+            from kgroup.testing.simulation.world.run import play_objects
+
+            return play_objects(schedule, oracles=oracles, keep=keep)
+        case Level.B | Level.C:
+            from kgroup.testing.simulation.live.run import play_live
+
+            return play_live(schedule, oracles=oracles, keep=keep)
+        case _:
+            assert_never(schedule.level)
