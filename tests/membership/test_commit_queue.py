@@ -1,0 +1,430 @@
+"""The commits of one member that wait: what is sent, what is sent again, and who hears what."""
+
+import copy
+from collections.abc import Mapping
+
+from kgroup.codes import ErrorCode
+from kgroup.journal import CommitStage, CommitStep
+from kgroup.membership.commit_queue import (
+    CommitFlight,
+    CommitVerdict,
+    PendingCommits,
+    Submission,
+)
+from kgroup.membership.events import EnforceRebalance, Tick, Unsubscribed
+from kgroup.types import Claim, CommitStatus, MemberState, OffsetAndMetadata, TopicPartition
+from kgroup.wire.messages import (
+    JoinGroupRequest,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+from tests.membership.driver import NODE, Driven, partitions
+
+TIMEOUT = 5.0
+STALE, REBALANCING = ErrorCode.ILLEGAL_GENERATION, ErrorCode.REBALANCE_IN_PROGRESS
+MOVED, NOT_THERE = ErrorCode.NOT_COORDINATOR, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+_OK, _ERROR, _UNKNOWN = CommitStage.OK, CommitStage.ERROR, CommitStage.UNKNOWN
+_ASKED = CommitStage.REQUESTED
+
+
+class Queue:
+    """The pending commits of a driven member; offsets are said as `t_0=5`."""
+
+    def __init__(self, *owned: str) -> None:
+        self.driven = Driven().join(*(owned or ("t-0", "t-1")))
+        self.pending = PendingCommits(TIMEOUT)
+        self.claims = {str(claim.tp): claim for claim in self.driven.member.holdings.claims}
+        self.gone: frozenset[TopicPartition] = frozenset()
+
+    def submit(self, **offsets: int) -> Submission:
+        asked = {self.claims[name.replace("_", "-")]: at for name, at in offsets.items()}
+        return self.submit_claims(asked)
+
+    def submit_claims(self, asked: Mapping[Claim, int]) -> Submission:
+        offsets = {claim: OffsetAndMetadata(at) for claim, at in asked.items()}
+        return self.pending.submit(offsets, self.driven.member, self.driven.now)
+
+    def next(self) -> CommitFlight | None:
+        return self.pending.next_request(self.driven.member, self.driven.now, self._is_gone)
+
+    def send(self) -> CommitFlight:
+        flight = self.next()
+        assert flight is not None
+        return flight
+
+    def answer(self, flight: CommitFlight, **codes: int) -> CommitVerdict:
+        """Have it answered, 0 for whatever is not named, and everybody told."""
+        response = answer(flight.request, codes)
+        verdict = self.pending.answered(flight, response, self.driven.member)
+        if verdict.rejected is not None:
+            self.driven.on(verdict.rejected)
+        self.expire()
+        return verdict
+
+    def fail(self, flight: CommitFlight) -> None:
+        self.pending.failed(flight, "the connection broke", self.driven.member)
+
+    def expire(self, *, after: float = 0.0) -> None:
+        self.driven.now += after
+        self.pending.expire(self.driven.member, self.driven.now, self._is_gone)
+
+    def lose_everything(self) -> None:
+        self.driven.on(Unsubscribed())
+        self.driven.settle()
+
+    def steps(self) -> list[tuple[int, CommitStage, int, int | None]]:
+        """The journal's events that are due: commit, stage, offset, generation."""
+        return [
+            (step.commit_id, step.stage, step.offset, step.generation_id)
+            for step in self.pending.take_steps()
+        ]
+
+    def told(self) -> list[int]:
+        """Serials of those that hear now."""
+        return [each.serial for each in self.pending.take_done()]
+
+    def _is_gone(self, tp: TopicPartition) -> bool:
+        return tp in self.gone
+
+
+def answer(request: OffsetCommitRequest, codes: Mapping[str, int]) -> OffsetCommitResponse:
+    return OffsetCommitResponse(
+        topics=tuple(
+            OffsetCommitResponseTopic(
+                name=topic.name,
+                partitions=tuple(
+                    OffsetCommitResponsePartition(
+                        partition_index=row.partition_index,
+                        error_code=codes.get(f"{topic.name}_{row.partition_index}", 0),
+                    )
+                    for row in topic.partitions
+                ),
+            )
+            for topic in request.topics
+        )
+    )
+
+
+def offsets(flight: CommitFlight) -> dict[str, int]:
+    """What a request says, partition -> offset."""
+    return {
+        f"{topic.name}-{row.partition_index}": row.committed_offset
+        for topic in flight.request.topics
+        for row in topic.partitions
+    }
+
+
+def status(submission: Submission, name: str = "t-0") -> CommitStatus:
+    (tp,) = partitions(name)
+    return submission.outcome.partitions[tp].status
+
+
+# -- what is sent -------------------------------------------------------------------------------
+
+
+def test_nothing_is_sent_while_nothing_waits() -> None:
+    assert Queue().next() is None
+
+
+def test_a_request_goes_to_the_coordinator_with_the_generation_of_its_moment() -> None:
+    queue = Queue()
+    queue.submit(t_0=5)
+    queue.driven.on(Tick(), after=1.0)
+    flight = queue.send()
+    assert (flight.node_id, flight.generation) == (NODE, queue.driven.member.identity.generation)
+    assert flight.request.generation_id_or_member_epoch == 1
+    assert (flight.request.member_id, flight.request.group_id) == ("m-1", "g")
+
+
+def test_one_request_is_in_flight() -> None:
+    queue = Queue()
+    queue.submit(t_0=5)
+    first = queue.send()
+    queue.submit(t_1=7)
+    assert queue.next() is None
+    assert queue.pending.in_flight is first
+    queue.answer(first)
+    assert offsets(queue.send()) == {"t-1": 7}
+
+
+def test_the_newest_offset_of_a_partition_wins() -> None:
+    queue = Queue()
+    first, second = queue.submit(t_0=5, t_1=1), queue.submit(t_0=4)
+    flight = queue.send()
+    assert offsets(flight) == {"t-0": 4, "t-1": 1}
+    queue.answer(flight)
+    assert [each.outcome.ok for each in (first, second)] == [True, True]
+    assert first.outcome.partitions[TopicPartition("t", 0)].offset == OffsetAndMetadata(5)
+    assert queue.next() is None
+
+
+def test_what_is_tried_again_does_not_overtake_what_came_later() -> None:
+    queue = Queue()
+    queue.submit(t_0=5)
+    flight = queue.send()
+    queue.submit(t_0=6)
+    assert queue.answer(flight, t_0=MOVED).again
+    assert queue.next() is None, "it is not known who coordinates"
+    queue.driven.on(Tick(), after=queue.driven.deadline - queue.driven.now)
+    queue.driven.found()
+    assert offsets(queue.send()) == {"t-0": 6}
+
+
+def test_nothing_is_sent_while_the_coordinator_would_take_nothing() -> None:
+    queue = Queue()
+    queue.submit(t_0=5)
+    queue.driven.lead_again(2)
+    queue.driven.expect(MemberState.ASSIGNING)
+    assert queue.next() is None
+
+
+def test_a_commit_under_an_ended_claim_is_refused_and_nothing_is_sent() -> None:
+    queue = Queue()
+    over = Claim(queue.claims["t-0"].tp, 99)
+    submission = queue.submit_claims({over: 5})
+    assert submission.done
+    assert status(submission) is CommitStatus.REFUSED
+    assert queue.told() == [1]
+    assert queue.steps() == [(1, _ERROR, 5, 1)], "it was never asked for"
+    assert queue.next() is None
+
+
+def test_a_claim_that_ends_while_its_commit_waits_is_not_committed() -> None:
+    queue = Queue()
+    queue.submit(t_0=5)
+    flight = queue.send()
+    later = queue.submit(t_0=6)
+    queue.lose_everything()
+    assert queue.next() is None
+    assert status(later) is CommitStatus.REFUSED
+    queue.answer(flight)
+    assert queue.told() == [1, 2]
+
+
+# -- what is sent again -------------------------------------------------------------------------
+
+
+def test_what_is_refused_while_rebalancing_is_sent_again_in_the_new_generation() -> None:
+    queue = Queue()
+    submission = queue.submit(t_0=5)
+    joins = len(queue.driven.sent(JoinGroupRequest))
+    verdict = queue.answer(queue.send(), t_0=REBALANCING)
+    assert verdict.again
+    assert len(queue.driven.sent(JoinGroupRequest)) == joins + 1, "the membership has heard of it"
+    queue.driven.round("t-0", "t-1", generation=2)
+    flight = queue.send()
+    assert (offsets(flight), flight.request.generation_id_or_member_epoch) == ({"t-0": 5}, 2)
+    queue.answer(flight)
+    assert submission.outcome.ok
+    assert queue.steps() == [(1, _ASKED, 5, 1), (1, _OK, 5, 2)]
+
+
+def test_a_commit_that_a_round_overtook_is_sent_again_while_its_claim_holds() -> None:
+    queue = Queue()
+    kept, taken = queue.submit(t_0=5), queue.submit(t_1=7)
+    overtaken = queue.send()
+    queue.driven.on(EnforceRebalance("x"))
+    queue.driven.round("t-0", generation=2)
+    queue.answer(overtaken, t_0=STALE, t_1=STALE)
+    assert status(taken, "t-1") is CommitStatus.REFUSED
+    again = queue.send()
+    assert (offsets(again), again.generation.generation_id) == ({"t-0": 5}, 2)
+    queue.answer(again)
+    assert kept.outcome.ok
+
+
+def test_a_refused_commit_whose_claim_ends_tells_what_the_coordinator_said() -> None:
+    queue = Queue()
+    submission = queue.submit(t_0=5)
+    queue.answer(queue.send(), t_0=REBALANCING)
+    queue.lose_everything()
+    queue.expire()
+    (outcome,) = submission.outcome.partitions.values()
+    assert (outcome.status, outcome.code) == (CommitStatus.REFUSED, REBALANCING)
+
+
+def test_a_generation_that_is_lost_takes_its_commits_with_it() -> None:
+    queue = Queue()
+    submission = queue.submit(t_0=5)
+    queue.answer(queue.send(), t_0=ErrorCode.UNKNOWN_MEMBER_ID)
+    assert status(submission) is CommitStatus.REFUSED
+    assert queue.next() is None
+
+
+def test_an_unknown_outcome_is_never_tried_again() -> None:
+    queue = Queue()
+    submission = queue.submit(t_0=5)
+    queue.fail(queue.send())
+    assert status(submission) is CommitStatus.UNKNOWN
+    assert queue.next() is None
+    assert queue.steps() == [(1, _ASKED, 5, 1), (1, _UNKNOWN, 5, 1)]
+
+
+def test_a_partition_the_answer_leaves_out_is_unknown() -> None:
+    queue = Queue()
+    submission = queue.submit(t_0=5)
+    verdict = queue.pending.answered(
+        queue.send(), OffsetCommitResponse(topics=()), queue.driven.member
+    )
+    assert (verdict.again, status(submission)) == (False, CommitStatus.UNKNOWN)
+    assert queue.told() == [1]
+
+
+def test_what_could_not_be_written_is_refused() -> None:
+    queue = Queue()
+    submission = queue.submit(t_0=5)
+    queue.pending.not_sent(queue.send(), "no version has it", queue.driven.member)
+    (outcome,) = submission.outcome.partitions.values()
+    assert (outcome.status, outcome.reason) == (CommitStatus.REFUSED, "no version has it")
+    assert queue.told() == [1]
+
+
+def test_an_answer_after_the_failure_changes_nothing() -> None:
+    queue = Queue()
+    submission = queue.submit(t_0=5)
+    late = queue.send()
+    queue.fail(late)
+    queue.submit(t_0=6)
+    flight = queue.send()
+    assert queue.answer(late, t_0=REBALANCING) == CommitVerdict()
+    queue.fail(late)
+    assert status(submission) is CommitStatus.UNKNOWN
+    assert queue.pending.in_flight is flight
+
+
+def test_what_the_coordinator_does_not_know_waits_until_it_is_known_to_be_deleted() -> None:
+    queue = Queue()
+    submission = queue.submit(t_0=5)
+    verdict = queue.answer(queue.send(), t_0=NOT_THERE)
+    assert (verdict.again, verdict.not_there, submission.done) == (True, True, False)
+    queue.gone = partitions("t-0")
+    assert queue.next() is None
+    (outcome,) = submission.outcome.partitions.values()
+    assert (outcome.status, outcome.code) == (CommitStatus.REFUSED, NOT_THERE)
+
+
+def test_a_deleted_partition_nobody_has_answered_about_is_asked_for() -> None:
+    queue = Queue()
+    queue.submit(t_0=5)
+    queue.gone = partitions("t-0")
+    assert offsets(queue.send()) == {"t-0": 5}
+
+
+# -- what ends waiting --------------------------------------------------------------------------
+
+
+def test_what_cannot_be_sent_is_refused_at_its_deadline() -> None:
+    queue = Queue()
+    early = queue.submit(t_0=5)
+    queue.answer(queue.send(), t_0=MOVED)
+    queue.expire(after=TIMEOUT - 1.0)
+    late = queue.submit(t_1=7)
+    assert not early.done
+    queue.expire(after=1.0)
+    (outcome,) = early.outcome.partitions.values()
+    assert (outcome.status, outcome.code) == (CommitStatus.REFUSED, MOVED)
+    assert not late.done
+
+
+def test_what_is_in_flight_is_left_to_its_answer_past_the_deadline() -> None:
+    queue = Queue()
+    submission = queue.submit(t_0=5)
+    flight = queue.send()
+    queue.expire(after=TIMEOUT)
+    assert not submission.done
+    queue.answer(flight)
+    assert submission.outcome.ok
+
+
+def test_giving_up_refuses_what_waits_and_does_not_know_of_what_is_in_flight() -> None:
+    queue = Queue()
+    first = queue.submit(t_0=5)
+    flight = queue.send()
+    second = queue.submit(t_1=7)
+    queue.pending.give_up("the member has left", queue.driven.member)
+    assert status(first) is CommitStatus.UNKNOWN
+    assert status(second, "t-1") is CommitStatus.REFUSED
+    assert queue.told() == [1, 2]
+    assert queue.answer(flight) == CommitVerdict()
+
+
+def test_what_is_submitted_after_giving_up_is_refused_with_the_reason() -> None:
+    queue = Queue()
+    queue.pending.give_up("the member has left", queue.driven.member)
+    submission = queue.submit(t_0=5)
+    (outcome,) = submission.outcome.partitions.values()
+    assert (outcome.status, outcome.reason) == (CommitStatus.REFUSED, "the member has left")
+    assert queue.told() == [1]
+    assert queue.next() is None
+
+
+# -- who hears what -----------------------------------------------------------------------------
+
+
+def test_outcomes_are_told_in_order_of_submission() -> None:
+    queue = Queue()
+    queue.submit(t_0=1, t_1=1)
+    queue.submit(t_0=2)
+    queue.submit_claims({Claim(TopicPartition("t", 3), 99): 3})
+    queue.answer(queue.send(), t_1=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+    assert queue.told() == [], "the first of them is not done"
+    queue.answer(queue.send())
+    assert queue.told() == [1, 2, 3]
+    assert queue.pending.waiting == ()
+
+
+def test_nothing_submitted_is_done_at_once_in_its_turn() -> None:
+    queue = Queue()
+    queue.submit(t_0=1)
+    assert queue.submit().done
+    assert queue.told() == []
+    queue.answer(queue.send())
+    assert queue.told() == [1, 2]
+
+
+def test_one_refused_partition_does_not_hide_the_others() -> None:
+    queue = Queue()
+    submission = queue.submit(t_0=5, t_1=7)
+    verdict = queue.answer(queue.send(), t_1=ErrorCode.OFFSET_METADATA_TOO_LARGE)
+    assert verdict == CommitVerdict()
+    assert status(submission, "t-0") is CommitStatus.COMMITTED
+    assert status(submission, "t-1") is CommitStatus.REFUSED
+
+
+def test_each_step_is_told_once_and_names_what_was_submitted() -> None:
+    queue = Queue()
+    queue.submit(t_0=5, t_1=1)
+    queue.submit(t_0=6)
+    queue.answer(queue.send(), t_1=ErrorCode.OFFSET_METADATA_TOO_LARGE)
+    steps = queue.pending.take_steps()
+    assert queue.pending.take_steps() == ()
+    assert [(each.commit_id, each.stage, each.offset) for each in steps] == [
+        (1, _ASKED, 5),
+        (1, _ASKED, 1),
+        (2, _ASKED, 6),
+        (1, _OK, 5),
+        (1, _ERROR, 1),
+        (2, _OK, 6),
+    ]
+    assert steps[4] == CommitStep(
+        stage=_ERROR,
+        commit_id=1,
+        claim=queue.claims["t-1"],
+        offset=1,
+        member_id="m-1",
+        generation_id=1,
+        code=ErrorCode.OFFSET_METADATA_TOO_LARGE,
+    )
+
+
+def test_a_copy_goes_its_own_way() -> None:
+    queue = Queue()
+    submission = queue.submit(t_0=5)
+    flight = queue.send()
+    other = copy.deepcopy(queue.pending)
+    other.failed(flight, "the connection broke", queue.driven.member)
+    assert [status(each) for each in other.take_done()] == [CommitStatus.UNKNOWN]
+    queue.answer(flight)
+    assert (status(submission), queue.told()) == (CommitStatus.COMMITTED, [1])
