@@ -1,135 +1,31 @@
 """The commits of one member that wait: what is sent, what is sent again, and who hears what."""
 
 import copy
-from collections.abc import Mapping
 
 from kgroup.codes import ErrorCode
 from kgroup.journal import CommitStage, CommitStep
-from kgroup.membership.commit_queue import (
-    CommitFlight,
-    CommitVerdict,
-    PendingCommits,
-    Submission,
-)
-from kgroup.membership.events import EnforceRebalance, Tick, Unsubscribed
+from kgroup.membership.commit_queue import CommitVerdict
+from kgroup.membership.events import EnforceRebalance, Tick
 from kgroup.types import Claim, CommitStatus, MemberState, OffsetAndMetadata, TopicPartition
-from kgroup.wire.messages import (
-    JoinGroupRequest,
-    OffsetCommitRequest,
-    OffsetCommitResponse,
-    OffsetCommitResponsePartition,
-    OffsetCommitResponseTopic,
-)
-from tests.membership.driver import NODE, Driven, partitions
+from kgroup.wire.messages import JoinGroupRequest, OffsetCommitResponse
+from tests.membership.driver import NODE, partitions
+from tests.membership.pending import TIMEOUT, PendingQueue, offsets, status
 
-TIMEOUT = 5.0
 STALE, REBALANCING = ErrorCode.ILLEGAL_GENERATION, ErrorCode.REBALANCE_IN_PROGRESS
 MOVED, NOT_THERE = ErrorCode.NOT_COORDINATOR, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 _OK, _ERROR, _UNKNOWN = CommitStage.OK, CommitStage.ERROR, CommitStage.UNKNOWN
 _ASKED = CommitStage.REQUESTED
 
 
-class Queue:
-    """The pending commits of a driven member; offsets are said as `t_0=5`."""
-
-    def __init__(self, *owned: str) -> None:
-        self.driven = Driven().join(*(owned or ("t-0", "t-1")))
-        self.pending = PendingCommits(TIMEOUT)
-        self.claims = {str(claim.tp): claim for claim in self.driven.member.holdings.claims}
-        self.gone: frozenset[TopicPartition] = frozenset()
-
-    def submit(self, **offsets: int) -> Submission:
-        asked = {self.claims[name.replace("_", "-")]: at for name, at in offsets.items()}
-        return self.submit_claims(asked)
-
-    def submit_claims(self, asked: Mapping[Claim, int]) -> Submission:
-        offsets = {claim: OffsetAndMetadata(at) for claim, at in asked.items()}
-        return self.pending.submit(offsets, self.driven.member, self.driven.now)
-
-    def next(self) -> CommitFlight | None:
-        return self.pending.next_request(self.driven.member, self.driven.now, self._is_gone)
-
-    def send(self) -> CommitFlight:
-        flight = self.next()
-        assert flight is not None
-        return flight
-
-    def answer(self, flight: CommitFlight, **codes: int) -> CommitVerdict:
-        """Have it answered, 0 for whatever is not named, and everybody told."""
-        response = answer(flight.request, codes)
-        verdict = self.pending.answered(flight, response, self.driven.member)
-        if verdict.rejected is not None:
-            self.driven.on(verdict.rejected)
-        self.expire()
-        return verdict
-
-    def fail(self, flight: CommitFlight) -> None:
-        self.pending.failed(flight, "the connection broke", self.driven.member)
-
-    def expire(self, *, after: float = 0.0) -> None:
-        self.driven.now += after
-        self.pending.expire(self.driven.member, self.driven.now, self._is_gone)
-
-    def lose_everything(self) -> None:
-        self.driven.on(Unsubscribed())
-        self.driven.settle()
-
-    def steps(self) -> list[tuple[int, CommitStage, int, int | None]]:
-        """The journal's events that are due: commit, stage, offset, generation."""
-        return [
-            (step.commit_id, step.stage, step.offset, step.generation_id)
-            for step in self.pending.take_steps()
-        ]
-
-    def told(self) -> list[int]:
-        """Serials of those that hear now."""
-        return [each.serial for each in self.pending.take_done()]
-
-    def _is_gone(self, tp: TopicPartition) -> bool:
-        return tp in self.gone
-
-
-def answer(request: OffsetCommitRequest, codes: Mapping[str, int]) -> OffsetCommitResponse:
-    return OffsetCommitResponse(
-        topics=tuple(
-            OffsetCommitResponseTopic(
-                name=topic.name,
-                partitions=tuple(
-                    OffsetCommitResponsePartition(
-                        partition_index=row.partition_index,
-                        error_code=codes.get(f"{topic.name}_{row.partition_index}", 0),
-                    )
-                    for row in topic.partitions
-                ),
-            )
-            for topic in request.topics
-        )
-    )
-
-
-def offsets(flight: CommitFlight) -> dict[str, int]:
-    """What a request says, partition -> offset."""
-    return {
-        f"{topic.name}-{row.partition_index}": row.committed_offset
-        for topic in flight.request.topics
-        for row in topic.partitions
-    }
-
-
-def status(submission: Submission, name: str = "t-0") -> CommitStatus:
-    (tp,) = partitions(name)
-    return submission.outcome.partitions[tp].status
-
-
 # -- what is sent -------------------------------------------------------------------------------
 
 
 def test_nothing_is_sent_while_nothing_waits() -> None:
-    assert Queue().next() is None
+    assert PendingQueue().next() is None
 
 
 def test_a_request_goes_to_the_coordinator_with_the_generation_of_its_moment() -> None:
-    queue = Queue()
+    queue = PendingQueue()
     queue.submit(t_0=5)
     queue.driven.on(Tick(), after=1.0)
     flight = queue.send()
@@ -139,7 +35,7 @@ def test_a_request_goes_to_the_coordinator_with_the_generation_of_its_moment() -
 
 
 def test_one_request_is_in_flight() -> None:
-    queue = Queue()
+    queue = PendingQueue()
     queue.submit(t_0=5)
     first = queue.send()
     queue.submit(t_1=7)
@@ -150,7 +46,7 @@ def test_one_request_is_in_flight() -> None:
 
 
 def test_the_newest_offset_of_a_partition_wins() -> None:
-    queue = Queue()
+    queue = PendingQueue()
     first, second = queue.submit(t_0=5, t_1=1), queue.submit(t_0=4)
     flight = queue.send()
     assert offsets(flight) == {"t-0": 4, "t-1": 1}
@@ -161,7 +57,7 @@ def test_the_newest_offset_of_a_partition_wins() -> None:
 
 
 def test_what_is_tried_again_does_not_overtake_what_came_later() -> None:
-    queue = Queue()
+    queue = PendingQueue()
     queue.submit(t_0=5)
     flight = queue.send()
     queue.submit(t_0=6)
@@ -172,8 +68,22 @@ def test_what_is_tried_again_does_not_overtake_what_came_later() -> None:
     assert offsets(queue.send()) == {"t-0": 6}
 
 
+def test_an_answer_decides_nothing_that_was_submitted_after_its_request() -> None:
+    queue = PendingQueue()
+    queue.submit(t_0=5)
+    first = queue.send()
+    later = queue.submit(t_0=6)
+    queue.answer(first)
+    assert not later.done
+    flight = queue.send()
+    latest = queue.submit(t_0=7)
+    queue.fail(flight)
+    assert (status(later), latest.done) == (CommitStatus.UNKNOWN, False)
+    assert offsets(queue.send()) == {"t-0": 7}
+
+
 def test_nothing_is_sent_while_the_coordinator_would_take_nothing() -> None:
-    queue = Queue()
+    queue = PendingQueue()
     queue.submit(t_0=5)
     queue.driven.lead_again(2)
     queue.driven.expect(MemberState.ASSIGNING)
@@ -181,7 +91,7 @@ def test_nothing_is_sent_while_the_coordinator_would_take_nothing() -> None:
 
 
 def test_a_commit_under_an_ended_claim_is_refused_and_nothing_is_sent() -> None:
-    queue = Queue()
+    queue = PendingQueue()
     over = Claim(queue.claims["t-0"].tp, 99)
     submission = queue.submit_claims({over: 5})
     assert submission.done
@@ -192,7 +102,7 @@ def test_a_commit_under_an_ended_claim_is_refused_and_nothing_is_sent() -> None:
 
 
 def test_a_claim_that_ends_while_its_commit_waits_is_not_committed() -> None:
-    queue = Queue()
+    queue = PendingQueue()
     queue.submit(t_0=5)
     flight = queue.send()
     later = queue.submit(t_0=6)
@@ -207,7 +117,7 @@ def test_a_claim_that_ends_while_its_commit_waits_is_not_committed() -> None:
 
 
 def test_what_is_refused_while_rebalancing_is_sent_again_in_the_new_generation() -> None:
-    queue = Queue()
+    queue = PendingQueue()
     submission = queue.submit(t_0=5)
     joins = len(queue.driven.sent(JoinGroupRequest))
     verdict = queue.answer(queue.send(), t_0=REBALANCING)
@@ -222,7 +132,7 @@ def test_what_is_refused_while_rebalancing_is_sent_again_in_the_new_generation()
 
 
 def test_a_commit_that_a_round_overtook_is_sent_again_while_its_claim_holds() -> None:
-    queue = Queue()
+    queue = PendingQueue()
     kept, taken = queue.submit(t_0=5), queue.submit(t_1=7)
     overtaken = queue.send()
     queue.driven.on(EnforceRebalance("x"))
@@ -236,7 +146,7 @@ def test_a_commit_that_a_round_overtook_is_sent_again_while_its_claim_holds() ->
 
 
 def test_a_refused_commit_whose_claim_ends_tells_what_the_coordinator_said() -> None:
-    queue = Queue()
+    queue = PendingQueue()
     submission = queue.submit(t_0=5)
     queue.answer(queue.send(), t_0=REBALANCING)
     queue.lose_everything()
@@ -246,7 +156,7 @@ def test_a_refused_commit_whose_claim_ends_tells_what_the_coordinator_said() -> 
 
 
 def test_a_generation_that_is_lost_takes_its_commits_with_it() -> None:
-    queue = Queue()
+    queue = PendingQueue()
     submission = queue.submit(t_0=5)
     queue.answer(queue.send(), t_0=ErrorCode.UNKNOWN_MEMBER_ID)
     assert status(submission) is CommitStatus.REFUSED
@@ -254,7 +164,7 @@ def test_a_generation_that_is_lost_takes_its_commits_with_it() -> None:
 
 
 def test_an_unknown_outcome_is_never_tried_again() -> None:
-    queue = Queue()
+    queue = PendingQueue()
     submission = queue.submit(t_0=5)
     queue.fail(queue.send())
     assert status(submission) is CommitStatus.UNKNOWN
@@ -263,7 +173,7 @@ def test_an_unknown_outcome_is_never_tried_again() -> None:
 
 
 def test_a_partition_the_answer_leaves_out_is_unknown() -> None:
-    queue = Queue()
+    queue = PendingQueue()
     submission = queue.submit(t_0=5)
     verdict = queue.pending.answered(
         queue.send(), OffsetCommitResponse(topics=()), queue.driven.member
@@ -273,7 +183,7 @@ def test_a_partition_the_answer_leaves_out_is_unknown() -> None:
 
 
 def test_what_could_not_be_written_is_refused() -> None:
-    queue = Queue()
+    queue = PendingQueue()
     submission = queue.submit(t_0=5)
     queue.pending.not_sent(queue.send(), "no version has it", queue.driven.member)
     (outcome,) = submission.outcome.partitions.values()
@@ -282,7 +192,7 @@ def test_what_could_not_be_written_is_refused() -> None:
 
 
 def test_an_answer_after_the_failure_changes_nothing() -> None:
-    queue = Queue()
+    queue = PendingQueue()
     submission = queue.submit(t_0=5)
     late = queue.send()
     queue.fail(late)
@@ -295,7 +205,7 @@ def test_an_answer_after_the_failure_changes_nothing() -> None:
 
 
 def test_what_the_coordinator_does_not_know_waits_until_it_is_known_to_be_deleted() -> None:
-    queue = Queue()
+    queue = PendingQueue()
     submission = queue.submit(t_0=5)
     verdict = queue.answer(queue.send(), t_0=NOT_THERE)
     assert (verdict.again, verdict.not_there, submission.done) == (True, True, False)
@@ -306,7 +216,7 @@ def test_what_the_coordinator_does_not_know_waits_until_it_is_known_to_be_delete
 
 
 def test_a_deleted_partition_nobody_has_answered_about_is_asked_for() -> None:
-    queue = Queue()
+    queue = PendingQueue()
     queue.submit(t_0=5)
     queue.gone = partitions("t-0")
     assert offsets(queue.send()) == {"t-0": 5}
@@ -316,7 +226,7 @@ def test_a_deleted_partition_nobody_has_answered_about_is_asked_for() -> None:
 
 
 def test_what_cannot_be_sent_is_refused_at_its_deadline() -> None:
-    queue = Queue()
+    queue = PendingQueue()
     early = queue.submit(t_0=5)
     queue.answer(queue.send(), t_0=MOVED)
     queue.expire(after=TIMEOUT - 1.0)
@@ -329,7 +239,7 @@ def test_what_cannot_be_sent_is_refused_at_its_deadline() -> None:
 
 
 def test_what_is_in_flight_is_left_to_its_answer_past_the_deadline() -> None:
-    queue = Queue()
+    queue = PendingQueue()
     submission = queue.submit(t_0=5)
     flight = queue.send()
     queue.expire(after=TIMEOUT)
@@ -339,7 +249,7 @@ def test_what_is_in_flight_is_left_to_its_answer_past_the_deadline() -> None:
 
 
 def test_giving_up_refuses_what_waits_and_does_not_know_of_what_is_in_flight() -> None:
-    queue = Queue()
+    queue = PendingQueue()
     first = queue.submit(t_0=5)
     flight = queue.send()
     second = queue.submit(t_1=7)
@@ -351,7 +261,7 @@ def test_giving_up_refuses_what_waits_and_does_not_know_of_what_is_in_flight() -
 
 
 def test_what_is_submitted_after_giving_up_is_refused_with_the_reason() -> None:
-    queue = Queue()
+    queue = PendingQueue()
     queue.pending.give_up("the member has left", queue.driven.member)
     submission = queue.submit(t_0=5)
     (outcome,) = submission.outcome.partitions.values()
@@ -364,7 +274,7 @@ def test_what_is_submitted_after_giving_up_is_refused_with_the_reason() -> None:
 
 
 def test_outcomes_are_told_in_order_of_submission() -> None:
-    queue = Queue()
+    queue = PendingQueue()
     queue.submit(t_0=1, t_1=1)
     queue.submit(t_0=2)
     queue.submit_claims({Claim(TopicPartition("t", 3), 99): 3})
@@ -376,7 +286,7 @@ def test_outcomes_are_told_in_order_of_submission() -> None:
 
 
 def test_nothing_submitted_is_done_at_once_in_its_turn() -> None:
-    queue = Queue()
+    queue = PendingQueue()
     queue.submit(t_0=1)
     assert queue.submit().done
     assert queue.told() == []
@@ -385,7 +295,7 @@ def test_nothing_submitted_is_done_at_once_in_its_turn() -> None:
 
 
 def test_one_refused_partition_does_not_hide_the_others() -> None:
-    queue = Queue()
+    queue = PendingQueue()
     submission = queue.submit(t_0=5, t_1=7)
     verdict = queue.answer(queue.send(), t_1=ErrorCode.OFFSET_METADATA_TOO_LARGE)
     assert verdict == CommitVerdict()
@@ -394,7 +304,7 @@ def test_one_refused_partition_does_not_hide_the_others() -> None:
 
 
 def test_each_step_is_told_once_and_names_what_was_submitted() -> None:
-    queue = Queue()
+    queue = PendingQueue()
     queue.submit(t_0=5, t_1=1)
     queue.submit(t_0=6)
     queue.answer(queue.send(), t_1=ErrorCode.OFFSET_METADATA_TOO_LARGE)
@@ -420,7 +330,7 @@ def test_each_step_is_told_once_and_names_what_was_submitted() -> None:
 
 
 def test_a_copy_goes_its_own_way() -> None:
-    queue = Queue()
+    queue = PendingQueue()
     submission = queue.submit(t_0=5)
     flight = queue.send()
     other = copy.deepcopy(queue.pending)
