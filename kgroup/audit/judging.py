@@ -18,7 +18,17 @@ from kgroup.audit.findings import Finding, Findings
 from kgroup.audit.reading import find_logs, merge_logs
 from kgroup.audit.silence import Silences
 from kgroup.audit.verdict import PartitionVerdict, ProblemKind, Truth, Verdict
-from kgroup.journal import BadLine, Delivered, Entry, FaultStep, Phase, Source, UnknownEvent
+from kgroup.journal import (
+    BadLine,
+    CommitStored,
+    Delivered,
+    Entry,
+    FaultStep,
+    Phase,
+    RoundStored,
+    Source,
+    UnknownEvent,
+)
 from kgroup.journal.oracles import DeliveryGate, OneOwnerInTime, Oracle, Violation, Watch
 from kgroup.journal.periods import Period, PeriodKey, Periods
 from kgroup.types import TopicPartition
@@ -120,9 +130,9 @@ class _Bench:
             self._violated(violation)
         for period in self._periods.observe(entry):
             self._claims[period.key] = period
-        if not isinstance(entry.event, FaultStep):
+        if not isinstance(entry.event, FaultStep | CommitStored | RoundStored):
             self._members.add(entry.source)
-        elif entry.event.phase is Phase.BEGIN:
+        elif isinstance(entry.event, FaultStep) and entry.event.phase is Phase.BEGIN:
             self._killed[entry.event.target] = entry
         if isinstance(entry.event, UnknownEvent):
             self._note(f"{entry.where}: events {entry.event.kind!r} are not known here")

@@ -20,7 +20,7 @@ from kgroup.consumer.commit.commit_failures import log_failures
 from kgroup.consumer.coordination.backend import GroupBackend
 from kgroup.consumer.coordination.standalone import StandaloneBackend
 from kgroup.errors import ClosedError, IllegalStateError, KGroupError
-from kgroup.journal import MemberStarted, MemberStopped
+from kgroup.journal import CloseAsked, MemberStarted, MemberStopped
 from kgroup.types import Leave, MemberState
 
 __all__ = ["Root"]
@@ -206,6 +206,7 @@ class Root:
         request = self._request
         assert request is not None
         began = self._parts.ports.clock()
+        self._parts.sink.emit(CloseAsked(max(request.deadline - began, 0.0)))
         with anyio.move_on_after(max(request.deadline - began, 0.0)):
             with anyio.move_on_after((request.deadline - began) * _SHARE_FOR_WORK):
                 await self._work_in_hand(request.task)
@@ -257,6 +258,7 @@ class Root:
                 session_timeout=settings.session_timeout,
                 rebalance_timeout=settings.rebalance_timeout,
                 lease_margin=settings.lease_margin,
+                heartbeat_interval=settings.heartbeat_interval,
             )
         )
 

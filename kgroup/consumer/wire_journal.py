@@ -51,6 +51,7 @@ class WireJournal:
                 generation_id=generation if isinstance(generation, int) else None,
                 member_id=_text(request, "member_id"),
                 group_instance_id=_text(request, "group_instance_id"),
+                assignments=_count(request, "assignments"),
             )
         )
 
@@ -67,6 +68,7 @@ class WireJournal:
                 generation_id=generation if isinstance(generation, int) else None,
                 member_id=_text(answer, "member_id"),
                 leader=_text(answer, "leader"),
+                skip_assignment=_flag(answer, "skip_assignment"),
             )
         )
 
@@ -84,3 +86,13 @@ def _field(message: Message, *names: str) -> object:
 def _text(message: Message, name: str) -> str | None:
     found = getattr(message, name, None)
     return found if isinstance(found, str) else None
+
+
+def _count(message: Message, name: str) -> int | None:
+    found = getattr(message, name, None)
+    return len(found) if isinstance(found, tuple) else None
+
+
+def _flag(message: Message, name: str) -> bool | None:
+    found = getattr(message, name, None)
+    return found if isinstance(found, bool) else None

@@ -6,11 +6,14 @@ Never: reads a clock, opens a file, or changes what the client does.
 
 from kgroup.journal.codec import BadLine, decode_entry, encode_entry, read_entries
 from kgroup.journal.events import (
+    BROKER,
     AnswerReceived,
     CallbackStage,
     CallbackStep,
+    CloseAsked,
     CommitStage,
     CommitStep,
+    CommitStored,
     ConnectionClosed,
     ConnectionOpened,
     Delivered,
@@ -34,6 +37,8 @@ from kgroup.journal.events import (
     RequestSent,
     Resumed,
     RoundFailed,
+    RoundMember,
+    RoundStored,
     Source,
     StateChanged,
     TimerStage,
@@ -43,12 +48,15 @@ from kgroup.journal.events import (
 from kgroup.journal.sink import MemorySink, NullSink, Sink
 
 __all__ = [
+    "BROKER",
     "AnswerReceived",
     "BadLine",
     "CallbackStage",
     "CallbackStep",
+    "CloseAsked",
     "CommitStage",
     "CommitStep",
+    "CommitStored",
     "ConnectionClosed",
     "ConnectionOpened",
     "Delivered",
@@ -74,6 +82,8 @@ __all__ = [
     "RequestSent",
     "Resumed",
     "RoundFailed",
+    "RoundMember",
+    "RoundStored",
     "Sink",
     "Source",
     "StateChanged",

@@ -6,7 +6,8 @@ Never: opens a file; it is given lines and a name to report.
 Grammar of a line: one JSON object. The stamp: `v` (1), `host`, `process`, `member`, `group`
 (absent without one), `seq`, `at`, `wall`; then `event` (the KIND of the class) and the fields of
 that class under their own names. A claim is `[topic, partition, serial]`, a partition
-`[topic, partition]`, an API its Kafka name, any other enum its value; None is left out.
+`[topic, partition]`, a member of a round the list of its fields, an API its Kafka name, any other
+enum its value; None is left out of an object.
 
 Tolerated on reading: fields and events of a later vocabulary (an event becomes `UnknownEvent`),
 and a line that a killed process did not finish: the last one of a file, or one that the next
@@ -22,7 +23,7 @@ from typing import Final, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from kgroup.codes import ApiKey
 from kgroup.errors import DecodeError
-from kgroup.journal.events import EVENT_CLASSES, Entry, Event, Source, UnknownEvent
+from kgroup.journal.events import EVENT_CLASSES, Entry, Event, RoundMember, Source, UnknownEvent
 from kgroup.types import Claim, TopicPartition
 
 __all__ = ["CUT", "VERSION", "BadLine", "decode_entry", "encode_entry", "read_entries"]
@@ -41,6 +42,9 @@ _KINDS: Final[Mapping[str, type[Event]]] = MappingProxyType(
 _FIELDS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {event.KIND: tuple(field.name for field in fields(event)) for event in EVENT_CLASSES}
 )
+
+_NOT_TOLD: Final[tuple[object, ...]] = ([], [], None)
+"""What stands for the last fields of a round's member that an older writer left out."""
 
 T = TypeVar("T")
 
@@ -240,6 +244,23 @@ def _claim(value: object) -> Claim:
     return Claim(TopicPartition(_text(topic), _whole(partition)), _whole(serial))
 
 
+def _partitions(value: object) -> tuple[TopicPartition, ...]:
+    return tuple(_partition(item) for item in _listed(value))
+
+
+def _round_member(value: object) -> RoundMember:
+    member_id, instance_id, partitions, *more = _listed(value)
+    topics, owned, generation_id = (*more, *_NOT_TOLD[len(more) :])[:3]
+    return RoundMember(
+        member_id=_text(member_id),
+        instance_id=None if instance_id is None else _text(instance_id),
+        partitions=_partitions(partitions),
+        topics=tuple(_text(topic) for topic in _listed(topics)),
+        owned=_partitions(owned),
+        generation_id=None if generation_id is None else _whole(generation_id),
+    )
+
+
 _PLAIN_READERS: Final[Mapping[type, Callable[[object], object]]] = MappingProxyType(
     {
         str: _text,
@@ -248,6 +269,7 @@ _PLAIN_READERS: Final[Mapping[type, Callable[[object], object]]] = MappingProxyT
         bool: _flag,
         Claim: _claim,
         TopicPartition: _partition,
+        RoundMember: _round_member,
     }
 )
 

@@ -9,8 +9,10 @@ from kgroup.errors import DecodeError
 from kgroup.journal import (
     AnswerReceived,
     BadLine,
+    CloseAsked,
     CommitStage,
     CommitStep,
+    CommitStored,
     Delivered,
     Entry,
     Event,
@@ -23,6 +25,8 @@ from kgroup.journal import (
     Polled,
     RequestSent,
     RoundFailed,
+    RoundMember,
+    RoundStored,
     Source,
     StateChanged,
     TimerStage,
@@ -54,6 +58,17 @@ EVENTS = [
     Polled(),
     CommitStep(stage=CommitStage.ERROR, commit_id=1, claim=C0, offset=10, code=22),
     TimerStep(TimerStage.ARM, "session", 12.5),
+    CloseAsked(5.0),
+    CommitStored(tp=T0, offset=7, member_id="m", generation_id=3, leader_epoch=0),
+    RoundStored(generation_id=4, protocol_name=None),
+    RoundStored(
+        generation_id=4,
+        protocol_name="range",
+        members=(
+            RoundMember("m", None, (T0,), ("t",), (T0,), 3),
+            RoundMember("n", "static-1", ()),
+        ),
+    ),
 ]
 
 
@@ -95,6 +110,14 @@ def test_kinds_are_unique_and_no_field_hides_the_stamp():
 
 def test_every_event_of_the_union_can_be_written():
     assert {*EVENT_CLASSES, UnknownEvent} == set(get_args(Event))
+
+
+def test_what_a_member_of_a_round_had_asked_for_may_be_left_out():
+    row = json.loads(encode_entry(entry(RoundStored(generation_id=4, protocol_name="range"))))
+    short = json.dumps({**row, "members": [["m", None, [["t", 0]]]]})
+    event = decode_entry(short).event
+    assert isinstance(event, RoundStored)
+    assert event.members == (RoundMember("m", None, (T0,)),)
 
 
 def test_an_unknown_event_is_kept_by_name_and_an_unknown_field_is_dropped():

@@ -178,7 +178,8 @@ class Positioning:
         generation = self._gate.backend.membership.generation
         number = None if generation is None else generation.generation_id
         offset = None if committed is None else committed.offset
-        self._sink.emit(OffsetRead(owned.claim, offset, number))
+        epoch = None if committed is None else committed.leader_epoch
+        self._sink.emit(OffsetRead(owned.claim, offset, number, epoch))
         owned.succeeded()
         if committed is not None:
             owned.position = before.after(CommittedRead(seek, committed))

@@ -5,14 +5,17 @@ Never: stamps an event (a sink does), judges a history (`oracles` do), holds pay
 
 Who emits what: `net` emits connections, requests and answers; the group side emits state,
 generation, join, ownership, timers, commits and offset reads; the consumer emits fetches,
-deliveries, done, polls, pauses, position moves and callbacks; a fault run emits faults.
+deliveries, done, polls, pauses, position moves and callbacks; a fault run emits faults; who
+watches the coordinator emits what it stored.
 Order matters in two places: `Delivered` is emitted BEFORE the records reach the application,
 and `OwnershipStep(REVOKED, BEGIN)` before the listener is told.
 KIPs: 62, 345 (instance ids), 429 (owned partitions), 814.
 """
 
+from kgroup.journal.events.coordinator import BROKER, CommitStored, RoundMember, RoundStored
 from kgroup.journal.events.entry import Entry, Source
 from kgroup.journal.events.life import (
+    CloseAsked,
     GenerationEntered,
     JoinIssued,
     MemberStarted,
@@ -45,12 +48,15 @@ from kgroup.journal.events.trouble import FaultStep, TimerStage, TimerStep, Unkn
 from kgroup.journal.events.vocabulary import EVENT_CLASSES, Event
 
 __all__ = [
+    "BROKER",
     "EVENT_CLASSES",
     "AnswerReceived",
     "CallbackStage",
     "CallbackStep",
+    "CloseAsked",
     "CommitStage",
     "CommitStep",
+    "CommitStored",
     "ConnectionClosed",
     "ConnectionOpened",
     "Delivered",
@@ -74,6 +80,8 @@ __all__ = [
     "RequestSent",
     "Resumed",
     "RoundFailed",
+    "RoundMember",
+    "RoundStored",
     "Source",
     "StateChanged",
     "TimerStage",

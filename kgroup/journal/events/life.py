@@ -11,6 +11,7 @@ from typing import ClassVar
 from kgroup.types import Leave, MemberState, RebalanceProtocol, TopicPartition
 
 __all__ = [
+    "CloseAsked",
     "GenerationEntered",
     "JoinIssued",
     "MemberStarted",
@@ -30,6 +31,7 @@ class MemberStarted:
         session_timeout: seconds; None for a consumer without a group.
         rebalance_timeout: seconds; None for a consumer without a group.
         lease_margin: seconds taken off the lease.
+        heartbeat_interval: seconds; None when not told.
     """
 
     KIND: ClassVar[str] = "member_started"
@@ -38,6 +40,19 @@ class MemberStarted:
     session_timeout: float | None = None
     rebalance_timeout: float | None = None
     lease_margin: float = 0.0
+    heartbeat_interval: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CloseAsked:
+    """The application closes the consumer, or it ends after a failure.
+
+    Args:
+        timeout: seconds until `close()` returns, whatever happens.
+    """
+
+    KIND: ClassVar[str] = "close_asked"
+    timeout: float
 
 
 @dataclass(frozen=True, slots=True)

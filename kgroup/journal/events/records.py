@@ -55,12 +55,14 @@ class OffsetRead:
         claim: the period of ownership.
         offset: committed offset, None when nothing is committed.
         generation_id: generation at the time, None without one.
+        leader_epoch: epoch stored with the offset (KIP-320), None without one.
     """
 
     KIND: ClassVar[str] = "offset_read"
     claim: Claim
     offset: int | None
     generation_id: int | None = None
+    leader_epoch: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,6 +61,7 @@ class RequestSent:
         generation_id: the field of that name as sent, None when the request has none.
         member_id: the field of that name as sent, None when the request has none.
         group_instance_id: the field of that name as sent, None when absent.
+        assignments: how many assignments a SyncGroup carries, None elsewhere.
     """
 
     KIND: ClassVar[str] = "tx"
@@ -71,6 +72,7 @@ class RequestSent:
     generation_id: int | None = None
     member_id: str | None = None
     group_instance_id: str | None = None
+    assignments: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +88,7 @@ class AnswerReceived:
         generation_id: the field of that name, None when the answer has none.
         member_id: the field of that name, None when the answer has none.
         leader: member id of the leader in a JoinGroup answer, None elsewhere.
+        skip_assignment: the field of that name in a JoinGroup answer (KIP-814), None elsewhere.
     """
 
     KIND: ClassVar[str] = "rx"
@@ -97,3 +100,4 @@ class AnswerReceived:
     generation_id: int | None = None
     member_id: str | None = None
     leader: str | None = None
+    skip_assignment: bool | None = None

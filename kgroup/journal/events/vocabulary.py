@@ -4,7 +4,9 @@ Decides: what counts as an event, in the order of the documentation.
 Never: says what one means; its own module does.
 """
 
+from kgroup.journal.events.coordinator import CommitStored, RoundStored
 from kgroup.journal.events.life import (
+    CloseAsked,
     GenerationEntered,
     JoinIssued,
     MemberStarted,
@@ -37,6 +39,7 @@ __all__ = ["EVENT_CLASSES", "Event"]
 
 Event = (
     MemberStarted
+    | CloseAsked
     | MemberStopped
     | StateChanged
     | GenerationEntered
@@ -59,12 +62,15 @@ Event = (
     | Polled
     | CommitStep
     | TimerStep
+    | CommitStored
+    | RoundStored
     | FaultStep
     | UnknownEvent
 )
 
 EVENT_CLASSES: tuple[type[Event], ...] = (
     MemberStarted,
+    CloseAsked,
     MemberStopped,
     StateChanged,
     GenerationEntered,
@@ -87,6 +93,8 @@ EVENT_CLASSES: tuple[type[Event], ...] = (
     Polled,
     CommitStep,
     TimerStep,
+    CommitStored,
+    RoundStored,
     FaultStep,
 )
 """Every event that can be written, in the order of the documentation."""
