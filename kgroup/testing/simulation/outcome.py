@@ -33,6 +33,7 @@ class Outcome:
         seconds: virtual ones (real ones at level C).
         rows: of the membership table that fired -> how often.
         cells: (state, trigger) that were met -> how often, those without effect included.
+        pairs: rows that fired one after the other in one member -> how often.
         entries: the journal, when it was to be kept.
     """
 
@@ -45,6 +46,7 @@ class Outcome:
     seconds: float
     rows: Mapping[MemberRow, int] = field(default_factory=dict)
     cells: Mapping[tuple[MemberState, Trigger], int] = field(default_factory=dict)
+    pairs: Mapping[tuple[MemberRow, MemberRow], int] = field(default_factory=dict)
     entries: tuple[Entry, ...] = ()
 
     @property

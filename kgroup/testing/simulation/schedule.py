@@ -49,6 +49,7 @@ class Schedule:
         seed: of the chance; with `picks`, of nothing any more, kept as a name.
         picks: every choice that is not 0; None = drawn from the seed.
         backend: "asyncio" or "trio", for levels B and C.
+        parent: without `picks`: most of these are kept, the rest is drawn from the seed.
     """
 
     level: Level
@@ -56,14 +57,19 @@ class Schedule:
     seed: int = 0
     picks: tuple[Pick, ...] | None = None
     backend: str = "asyncio"
+    parent: tuple[Pick, ...] | None = None
 
     def choices(self) -> Choices:
         """Return fresh chance for one run."""
-        return Choices.drawn(self.seed) if self.picks is None else Choices.replayed(self.picks)
+        if self.picks is not None:
+            return Choices.replayed(self.picks)
+        if self.parent is not None:
+            return Choices.mutated(self.parent, self.seed)
+        return Choices.drawn(self.seed)
 
     def with_picks(self, picks: Iterable[Pick]) -> "Schedule":
-        """Return the same with other picks."""
-        return replace(self, picks=tuple(picks))
+        """Return the same with other picks, and nothing left to be drawn."""
+        return replace(self, picks=tuple(picks), parent=None)
 
     def __str__(self) -> str:
         what = f"seed {self.seed}" if self.picks is None else f"{len(self.picks)} picks"
@@ -73,16 +79,16 @@ class Schedule:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain values."""
-        picks = None
-        if self.picks is not None:
-            picks = [[pick.site, pick.index, pick.value] for pick in self.picks]
-        return {
+        values: dict[str, Any] = {
             "level": self.level.value,
             "mode": self.mode.value,
             "seed": self.seed,
             "backend": self.backend,
-            "picks": picks,
+            "picks": _plain(self.picks),
         }
+        if self.parent is not None:
+            values["parent"] = _plain(self.parent)
+        return values
 
     @staticmethod
     def from_json(values: dict[str, Any]) -> "Schedule":
@@ -92,13 +98,13 @@ class Schedule:
             ArgumentError: it is something else.
         """
         try:
-            picks = values["picks"]
             return Schedule(
                 Level(values["level"]),
                 Mode(values["mode"]),
                 int(values["seed"]),
-                None if picks is None else tuple(Pick(str(s), int(i), int(v)) for s, i, v in picks),
+                _picks(values["picks"]),
                 str(values["backend"]),
+                _picks(values.get("parent")),
             )
         except (KeyError, TypeError, ValueError) as error:
             expected = "a schedule as `kgroup simulate` saves it"
@@ -123,3 +129,13 @@ class Schedule:
             expected = "a schedule as `kgroup simulate` saves it"
             raise ArgumentError("path", str(path), expected) from error
         return Schedule.from_json(values)
+
+
+def _plain(picks: tuple[Pick, ...] | None) -> list[list[str | int]] | None:
+    return None if picks is None else [[each.site, each.index, each.value] for each in picks]
+
+
+def _picks(plain: list[tuple[str, int, int]] | None) -> tuple[Pick, ...] | None:
+    if plain is None:
+        return None
+    return tuple(Pick(str(site), int(index), int(value)) for site, index, value in plain)
