@@ -1,0 +1,356 @@
+"""The application of one member: it reads, handles, commits, and has a listener.
+
+Decides: its habits, as planned; the order of things at a change of ownership is the consumer's:
+gained: taken in, listener, then records flow; to be given up: no more records, what is done is
+committed, listener, its commits answered, then gone; lost: gone at once, then listener.
+Never: knows the group.
+"""
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Final, assert_never
+
+from kgroup.codes import ApiKey
+from kgroup.journal import (
+    CallbackStage,
+    CallbackStep,
+    OwnershipStep,
+    Paused,
+    Phase,
+    Polled,
+    Resumed,
+)
+from kgroup.machine.reactions import Reaction, reaction
+from kgroup.membership.commit_queue import Submission
+from kgroup.membership.events import CommitRejected, ListenerDone
+from kgroup.membership.events import Polled as HasPolled
+from kgroup.net.offset_answers import read_offset_fetch
+from kgroup.offsets.ledger import Lease
+from kgroup.testing.simulation.plan import CommitHabit
+from kgroup.testing.simulation.world.member import Member
+from kgroup.testing.simulation.world.network import Lane
+from kgroup.testing.simulation.world.reading import Reading, Wanted
+from kgroup.testing.simulation.world.records import Logs
+from kgroup.types import ChangeKind, Claim, CommitStatus, OwnershipChange
+from kgroup.wire.messages import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+    OffsetFetchResponse,
+)
+
+__all__ = ["Application"]
+
+_MAX_WAIT: Final = 5.0
+"""Seconds that a fetch waits at a broker for records."""
+_RETRY: Final = 0.2
+
+
+class Application:
+    """What runs on top of one member.
+
+    Args:
+        member: its consumer's half that knows the group.
+        logs: what there is to read.
+    """
+
+    def __init__(self, member: Member, logs: Logs) -> None:
+        self.member = member
+        self.process = member.process
+        self.plan = member.plan
+        self.reading: Reading = Reading(member.sink)
+        self.stalled_until: float = 0.0
+        self.slow_listener: float = 0.0
+        self.raising_listener: bool = False
+        self._logs = logs
+        self._sink = member.sink
+        self._busy: OwnershipChange | None = None
+        self._leases: list[Lease] = []
+        self._asked: dict[int, dict[Claim, tuple[int, int]]] = {}
+        self._fetch: tuple[Wanted, ...] = ()
+        self._fetches = 0
+        self._polls = 0
+        self._releasing: OwnershipChange | None = None
+        member.on_moved = self._moved
+        member.on_committed = self._committed
+
+    def start(self) -> None:
+        """Begin."""
+        self.member.start()
+        self._poll(self._polls)
+        if self.plan.habit is CommitHabit.AUTO:
+            self.process.at(self.member.now + self.plan.commit_interval, self._auto_commit)
+
+    def _moved(self) -> None:
+        self._listen()
+        self._ask_positions()
+        self._go_on_releasing()
+
+    # -- the listener ----------------------------------------------------------------------------
+
+    def _listen(self) -> None:
+        """Carry out the next change of ownership, one after the other."""
+        changes = self.member.value.changes
+        if self._busy is not None or not changes or self.member.over:
+            return
+        change = self._busy = changes[0]
+        self._tell(change, Phase.BEGIN)
+        match change.kind:
+            case ChangeKind.ASSIGNED:
+                self.reading.begin(change.added)
+                self._call(change)
+            case ChangeKind.REVOKED:
+                self.reading.shut(change.removed)
+                self._releasing = change
+                if self.plan.habit is CommitHabit.AUTO:
+                    self.commit_done(change.removed)
+                self._go_on_releasing()
+            case ChangeKind.LOST:
+                self.reading.forget(change.removed)
+                self._call(change)
+            case _:
+                assert_never(change.kind)
+
+    def _go_on_releasing(self) -> None:
+        """Call the listener once what is being given up has no commit on its way."""
+        change = self._releasing
+        if change is None:
+            return
+        removed = frozenset(change.removed)
+        for submission in self.member.commits.waiting:
+            if removed & submission.open.keys():
+                return
+        self._releasing = None
+        self._call(change)
+
+    def _call(self, change: OwnershipChange) -> None:
+        stage = CallbackStep(kind=change.kind, stage=CallbackStage.ENTER, serial=change.serial)
+        self._sink.emit(stage)
+        seconds = self.plan.listener + self.slow_listener
+        self.slow_listener = 0.0
+        self.process.at(self.member.now + seconds, self._called, change)
+
+    def _called(self, change: OwnershipChange) -> None:
+        raised, self.raising_listener = self.raising_listener, False
+        stage = CallbackStage.RAISE if raised else CallbackStage.EXIT
+        error = "it raises" if raised else ""
+        self._sink.emit(
+            CallbackStep(kind=change.kind, stage=stage, serial=change.serial, error=error)
+        )
+        if change.kind is ChangeKind.REVOKED:
+            self.reading.forget(change.removed)
+        self._tell(change, Phase.END)
+        self._busy = None
+        if self.member.over:
+            return
+        self.member.apply(ListenerDone(change.serial))
+        self.reading.open(change.added)
+        self._fetch_more()
+        self._listen()
+
+    def _tell(self, change: OwnershipChange, phase: Phase) -> None:
+        added = change.kind is ChangeKind.ASSIGNED
+        generation = change.generation
+        self._sink.emit(
+            OwnershipStep(
+                kind=change.kind,
+                phase=phase,
+                claims=change.added if added else change.removed,
+                member_id=None if generation is None else generation.member_id,
+                generation_id=None if generation is None else generation.generation_id,
+                cause=change.cause.value,
+                serial=change.serial,
+            )
+        )
+
+    # -- positions -------------------------------------------------------------------------------
+
+    def _ask_positions(self) -> None:
+        node_id = self.member.value.coordinator.node_id
+        if node_id is None or self.member.over:
+            return
+        claims = self.reading.unplaced()
+        if claims:
+            request = _offset_fetch(self.member.settings.group_id, claims)
+            timeout = self.member.settings.request_timeout
+            hear = partial(self._placed, tuple(claims), node_id)
+            self.process.ask(node_id, Lane.CONTROL, request, timeout, hear)
+
+    def _placed(
+        self,
+        claims: tuple[Claim, ...],
+        node_id: int,
+        answer: OffsetFetchResponse | None,
+        _why: str,
+    ) -> None:
+        member = self.member
+        told = None if answer is None else read_offset_fetch(answer, member.settings.group_id)
+        generation = member.value.identity.generation
+        number = None if generation is None else generation.generation_id
+        again = []
+        for claim in claims:
+            row = None if told is None else told.partitions.get(claim.tp)
+            if row is None or row.code:
+                again.append(claim)
+            else:
+                self.reading.place(claim, row.committed, number)
+        code = 0 if told is None else told.code
+        moved = code and reaction(ApiKey.OFFSET_FETCH, code) is Reaction.FIND_COORDINATOR
+        if moved and generation is not None and node_id == member.value.coordinator.node_id:
+            member.apply(CommitRejected(Reaction.FIND_COORDINATOR, generation, code))
+        if again:
+            self.process.at(member.now + _RETRY, self._unasked, again)
+        self._fetch_more()
+
+    def _unasked(self, claims: list[Claim]) -> None:
+        self.reading.unasked(claims)
+        self._ask_positions()
+
+    # -- fetching --------------------------------------------------------------------------------
+
+    def _fetch_more(self) -> None:
+        """Ask for records, unless the same is asked for already."""
+        wanted = self.reading.wanted()
+        if wanted and wanted != self._fetch:
+            self._fetch = wanted
+            self._fetches += 1
+            arrival = max(self.member.now, self.process.reach.out_until) + self._delay()
+            self.process.world.at(arrival, self._fetched, self._fetches, arrival + _MAX_WAIT)
+
+    def _fetched(self, number: int, until: float) -> None:
+        """Answer a fetch at the broker, or have it wait there for more records."""
+        if number != self._fetches:
+            return
+        ends = self._logs.ends
+        found = [(each, ends.get(each[0].tp, 0)) for each in self._fetch]
+        found = [(each, end) for each, end in found if end > each[2]]
+        now = self.process.world.now
+        if not found and now < until:
+            self._logs.wait(partial(self._fetched, number, until))
+            return
+        arrival = max(now, self.process.reach.in_until) + self._delay()
+        self.process.at(arrival, self._received, number, found)
+
+    def _received(self, number: int, found: list[tuple[Wanted, int]]) -> None:
+        if number != self._fetches:
+            return
+        self._fetch = ()
+        came = [self.reading.receive(each, end) for each, end in found]
+        if any(came) and not self._leases:
+            self._poll_soon()
+        self._fetch_more()
+
+    def _delay(self) -> float:
+        return self.process.world.delay(self.process.reach)
+
+    # -- reading ---------------------------------------------------------------------------------
+
+    def _poll_soon(self) -> None:
+        self._polls += 1
+        self.process.at(self.member.now, self._poll, self._polls)
+
+    def _poll(self, number: int) -> None:
+        if number != self._polls or self.member.over:
+            return
+        if self.stalled_until > self.member.now:
+            self.process.at(self.stalled_until, self._poll, number)
+            return
+        self._finish()
+        self._sink.emit(Polled())
+        self.member.apply(HasPolled())
+        now, value = self.member.now, self.member.value
+        leases = self._leases = self.reading.hand_out(lambda claim: value.may_deliver(claim, now))
+        for lease in leases:
+            self.member.in_hand[lease.claim] += 1
+        pause = self.plan.handling if leases else self.plan.poll_every
+        self._polls += 1
+        self.process.at(now + max(pause, 0.001), self._poll, self._polls)
+        self._fetch_more()
+
+    def _finish(self) -> None:
+        """Count what the last read returned as done."""
+        leases, self._leases = self._leases, []
+        if not leases:
+            return
+        self.reading.finish(leases)
+        for lease in leases:
+            self.member.in_hand[lease.claim] -= 1
+        if self.plan.habit is CommitHabit.EACH_BATCH:
+            self.commit_done()
+        self.member.drained()
+
+    # -- commits ---------------------------------------------------------------------------------
+
+    def commit_done(self, claims: Iterable[Claim] | None = None) -> None:
+        """Commit what is done.
+
+        Args:
+            claims: of these only, None for all.
+        """
+        only = None if claims is None else frozenset(claims)
+        ledger = self.reading.ledger
+        offsets = {
+            claim: offset for claim, offset in ledger.uncommitted() if only is None or claim in only
+        }
+        if not offsets:
+            return
+        moment = ledger.moment()
+        asked = {claim: (each.offset, moment) for claim, each in offsets.items()}
+        self.member.submit(offsets, partial(self._note, asked))
+
+    def _note(self, asked: dict[Claim, tuple[int, int]], serial: int) -> None:
+        self._asked[serial] = asked
+
+    def _committed(self, submission: Submission) -> None:
+        for claim, (offset, moment) in self._asked.pop(submission.serial, {}).items():
+            outcome = submission.closed.get(claim.tp)
+            if outcome is not None and outcome.status is CommitStatus.COMMITTED:
+                self.reading.ledger.acknowledged(claim, offset, moment)
+        self._go_on_releasing()
+
+    def _auto_commit(self) -> None:
+        if self.member.over:
+            return
+        self.commit_done()
+        self.process.at(self.member.now + self.plan.commit_interval, self._auto_commit)
+
+    # -- perturbations ---------------------------------------------------------------------------
+
+    def seek_back(self, number: int) -> None:
+        """Seek back on the first partition that has a position."""
+        for claim in [*self.reading.held]:
+            at = self.reading.ledger.handed(claim)
+            if at and self.reading.held[claim].open:
+                self.reading.seek(claim, max(0, at - number))
+                self._fetch_more()
+                return
+
+    def pause(self, seconds: float) -> None:
+        """Pause everything that is owned, for a time."""
+        held = [each for each in self.reading.held.values() if not each.paused]
+        for each in held:
+            each.paused = True
+        if held:
+            claims = tuple(each.claim for each in held)
+            self._sink.emit(Paused(claims))
+            self.process.at(self.member.now + seconds, self._resume, claims)
+
+    def _resume(self, claims: tuple[Claim, ...]) -> None:
+        there = tuple(claim for claim in claims if claim in self.reading.held)
+        for claim in there:
+            self.reading.held[claim].paused = False
+        if there:
+            self._sink.emit(Resumed(there))
+            self._fetch_more()
+
+
+def _offset_fetch(group_id: str, claims: Iterable[Claim]) -> OffsetFetchRequest:
+    by_topic: dict[str, list[int]] = {}
+    for claim in claims:
+        by_topic.setdefault(claim.tp.topic, []).append(claim.tp.partition)
+    topics = tuple(
+        OffsetFetchRequestTopics(name=topic, partition_indexes=tuple(numbers))
+        for topic, numbers in by_topic.items()
+    )
+    group = OffsetFetchRequestGroup(group_id=group_id, topics=topics)
+    return OffsetFetchRequest(groups=(group,), require_stable=True)

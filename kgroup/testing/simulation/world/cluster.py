@@ -1,0 +1,170 @@
+"""The brokers of one run: the in-process core, asked by objects or through bytes.
+
+Decides: who may connect, where a question for any broker goes, how long a message takes, and what
+of the coordinator's decisions the journal is told.
+Never: decides what a broker answers; the core does.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from kgroup.codes import ApiKey
+from kgroup.membership.step import MemberRow
+from kgroup.testing.broker.agenda import Agenda
+from kgroup.testing.broker.asked import Asked, HungUp, NoAnswer, Outbox
+from kgroup.testing.broker.cluster.cluster import OFFSETS_TOPIC
+from kgroup.testing.broker.context import Context
+from kgroup.testing.broker.core import Core
+from kgroup.testing.broker.groups.shard import Shard
+from kgroup.testing.broker.mint import Mint
+from kgroup.testing.broker.release import CoordinatorKind
+from kgroup.testing.broker.releases import release_named
+from kgroup.testing.broker.settings import BrokerSettings
+from kgroup.testing.simulation.choices import Choices
+from kgroup.testing.simulation.plan import Plan
+from kgroup.testing.simulation.world.heap import Heap
+from kgroup.testing.simulation.world.network import Link, Reach
+from kgroup.testing.simulation.world.process import Process
+from kgroup.types import TopicPartition
+from kgroup.wire.frames import request_class
+from kgroup.wire.schema import Message, Request, decode, encode
+
+__all__ = ["GROUP", "Brokers"]
+
+GROUP: Final = "g"
+_RELEASES: Final = {CoordinatorKind.NEW: "4.3", CoordinatorKind.OLD: "3.9"}
+_JITTER: Final = (1.0, 1.0, 1.0, 1.5, 1.0, 2.0, 1.0, 5.0)
+"""Times the plain latency."""
+
+
+class Brokers:
+    """The brokers of one run, and the network to them.
+
+    Args:
+        plan: says how many, and which topics.
+        choices: the run's chance.
+        through_bytes: whether each message is encoded and decoded (level A').
+    """
+
+    def __init__(self, plan: Plan, choices: Choices, *, through_bytes: bool) -> None:
+        release = release_named(_RELEASES[plan.coordinator])
+        settings = BrokerSettings(
+            min_session_timeout=1.0, offsets_partitions=1, auto_create_topics=False
+        )
+        self.agenda: Agenda = Agenda()
+        context = Context(
+            self.agenda, Outbox(), settings, release, plan.coordinator, Mint(0), 1_700_000_000.0
+        )
+        self.core: Core = Core(context, plan.brokers)
+        for topic, count in plan.topics.items():
+            self.core.cluster.create_topic(topic, count)
+        self.heap: Heap = Heap(self.agenda, self._flush)
+        self.rows: Counter[MemberRow] = Counter()
+        self.links: list[Link] = []
+        self._choices = choices
+        self._latency = plan.latency
+        self._through_bytes = through_bytes
+        self._asking: dict[int, Link] = {}
+        self._tickets = 0
+        self._versions = _highest(context)
+
+    # -- what processes see ----------------------------------------------------------------------
+
+    @property
+    def now(self) -> float:
+        """The present instant, seconds."""
+        return self.agenda.now
+
+    def at(self, instant: float, act: Callable[..., None], *args: Any) -> None:  # noqa: ANN401
+        """Do something at an instant."""
+        self.heap.at(instant, act, *args)
+
+    def delay(self, reach: Reach) -> float:
+        """Draw how long one message takes."""
+        return self._latency * _JITTER[self._choices.choose(reach.name, len(_JITTER))]
+
+    def any_node(self, name: str) -> int:
+        """Return the broker that a question for any broker goes to: one that lives, in turn."""
+        alive = [each.node_id for each in self.core.cluster.nodes.values() if each.alive]
+        if not alive:
+            return 1
+        return alive[self._choices.choose(f"{name}/any", len(alive))]
+
+    def counts(self) -> Mapping[str, int]:
+        """Return topic -> partitions, of those that are there."""
+        topics = self.core.cluster.topics.values()
+        return {each.name: len(each.partitions) for each in topics if not each.internal}
+
+    def connect(self, process: Process, node_id: int) -> Link | None:
+        """Open a connection; None: the broker is down."""
+        if not self.core.cluster.nodes[node_id].alive:
+            return None
+        link = Link(self, process.reach, node_id, len(self.links) + 1)
+        self.links.append(link)
+        return link
+
+    # -- questions and answers -------------------------------------------------------------------
+
+    def ask(self, link: Link, request: Request[Any]) -> None:
+        """Give a request to its broker."""
+        self._tickets += 1
+        self._asking[self._tickets] = link
+        version = self._versions[request.api_key]
+        if self._through_bytes:
+            request = decode(type(request), version, encode(request, version))
+        asked = Asked(
+            self._tickets, link.node_id, link.number, link.reach.name, "/127.0.0.1", version
+        )
+        self.core.ask(asked, request)
+
+    def carried(self, request: Request[Any], answer: Message) -> Message:
+        """Return an answer as it is after the network."""
+        if not self._through_bytes:
+            return answer
+        version = self._versions[request.api_key]
+        return decode(type(answer), version, encode(answer, version))
+
+    def _flush(self) -> None:
+        """Send what the core has answered."""
+        outbox = self.core.context.outbox
+        while replies := outbox.take():
+            for reply in replies:
+                link = self._asking.pop(reply.ticket, None)
+                if link is None:
+                    continue
+                gone = isinstance(reply.answer, HungUp | NoAnswer)
+                link.reply(None if gone else reply.answer)  # type: ignore[arg-type]  # a message
+
+    # -- what happens to them --------------------------------------------------------------------
+
+    @property
+    def shard(self) -> Shard:
+        """Where the group is."""
+        return self.core.coordinators.shard_of(GROUP)
+
+    @property
+    def coordinator(self) -> int | None:
+        """Node id of the coordinator, None while there is none."""
+        return self.core.coordinators.homes[self.shard.partition]
+
+    def kill(self, node_id: int) -> None:
+        """End a broker without a word."""
+        self.core.cluster.kill(node_id)
+        for link in self.links:
+            if link.node_id == node_id and not link.closed:
+                link.cut("the broker died")
+
+    def move_coordinator(self, node_id: int) -> None:
+        """Have another broker coordinate."""
+        tp = TopicPartition(OFFSETS_TOPIC, self.shard.partition)
+        self.core.cluster.elect(tp, node_id, resigned=True)
+
+
+def _highest(context: Context) -> dict[ApiKey, int]:
+    found = {}
+    for api in ApiKey:
+        spoken = [v for v in request_class(api).VERSIONS if context.release.speaks(api, v)]
+        if spoken:
+            found[api] = spoken[-1]
+    return found

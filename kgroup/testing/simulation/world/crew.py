@@ -1,0 +1,159 @@
+"""Everybody in one run: lives of members, the producer, and what the journal is told of faults.
+
+Decides: which life of a member is the present one, and who hears of new metadata when.
+Never: decides what a member does.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from kgroup.assignors import BUILT_IN
+from kgroup.journal import FaultStep, Phase, Source
+from kgroup.membership.settings import MembershipSettings
+from kgroup.testing.simulation.choices import Choices
+from kgroup.testing.simulation.perturbation import Kind, Perturbation
+from kgroup.testing.simulation.plan import MemberPlan, Plan
+from kgroup.testing.simulation.world.application import Application
+from kgroup.testing.simulation.world.cluster import GROUP, Brokers
+from kgroup.testing.simulation.world.member import Member
+from kgroup.testing.simulation.world.process import Process
+from kgroup.testing.simulation.world.recorder import MemberSink, Recorder
+from kgroup.testing.simulation.world.records import Logs
+from kgroup.types import TopicPartition
+
+__all__ = ["Crew", "Life"]
+
+_MARGIN: Final = 0.5
+_REQUEST_TIMEOUT: Final = 5.0
+_METADATA_AGE: Final = (0.1, 0.5, 1.0, 2.0)
+_BATCH: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """One life of one member."""
+
+    plan: MemberPlan
+    process: Process
+    member: Member
+    application: Application
+
+
+class Crew:
+    """Everybody.
+
+    Args:
+        plan: of the run.
+        brokers: they talk to.
+        recorder: takes their events.
+        choices: the run's chance.
+    """
+
+    group_id: str = GROUP
+
+    def __init__(self, plan: Plan, brokers: Brokers, recorder: Recorder, choices: Choices) -> None:
+        self.plan = plan
+        self.brokers = brokers
+        self.logs: Logs = Logs()
+        self.lives: dict[int, list[Life]] = {each.index: [] for each in plan.members}
+        self._recorder = recorder
+        self._choices = choices
+        self._sink = MemberSink(recorder, self._source("world", "world.0"), brokers)
+
+    @property
+    def everybody(self) -> list[Life]:
+        """Every life that is not over, in order of members."""
+        return [life for lives in self.lives.values() for life in lives if not life.process.dead]
+
+    def living(self, index: int) -> Life | None:
+        """Return the present life of a member, None without one that takes part."""
+        lives = self.lives[index]
+        if not lives or lives[-1].process.dead or lives[-1].member.over:
+            return None
+        return lives[-1]
+
+    # -- beginnings and ends ---------------------------------------------------------------------
+
+    def start(self, plan: MemberPlan) -> None:
+        """Begin a life of a member."""
+        lives = self.lives[plan.index]
+        name = f"{plan.label}.{len(lives)}"
+        sink = MemberSink(self._recorder, self._source(plan.label, name), self.brokers)
+        process = Process(self.brokers, name, sink)
+        member = Member(self.brokers, process, plan, self._settings(plan))
+        life = Life(plan, process, member, Application(member, self.logs))
+        lives.append(life)
+        life.application.start()
+
+    def start_another(self, index: int, *, twin: bool) -> bool:
+        """Begin the life of one who has not begun, or a second one; tell whether there was one."""
+        if twin:
+            life = self.living(index)
+            if life is None or life.plan.instance is None:
+                return False
+            self.start(life.plan)
+            return True
+        waiting = [each for each in self.plan.members if not self.lives[each.index]]
+        waiting = [each for each in waiting if each.starts_at is None]
+        if waiting:
+            self.start(waiting[0])
+        return bool(waiting)
+
+    def kill(self, life: Life) -> None:
+        """End a life without a word."""
+        life.process.kill()
+
+    def evict(self, life: Life) -> None:
+        """Remove a member from the group, as an administrator does."""
+        group = self.brokers.shard.groups.get(self.group_id)
+        member_id = life.member.value.identity.member_id
+        member = None if group is None else group.members.get(member_id or "")
+        if group is not None and member is not None:
+            self.brokers.shard.rounds.drop(group, member)
+
+    def _settings(self, plan: MemberPlan) -> MembershipSettings:
+        return MembershipSettings(
+            group_id=self.group_id,
+            group_instance_id=plan.instance,
+            assignors=tuple(BUILT_IN[name] for name in self.plan.assignors),
+            session_timeout=self.plan.session_timeout,
+            heartbeat_interval=self.plan.heartbeat_interval,
+            rebalance_timeout=self.plan.rebalance_timeout,
+            request_timeout=_REQUEST_TIMEOUT,
+            lease_margin=min(_MARGIN, self.plan.session_timeout / 10),
+        )
+
+    def _source(self, label: str, name: str) -> Source:
+        return Source(host="simulation", process=name, member=label, group=self.group_id)
+
+    # -- the world -------------------------------------------------------------------------------
+
+    def produce(self, count: int = _BATCH) -> None:
+        """Write records to every partition."""
+        counts = self.brokers.counts()
+        tps = [TopicPartition(name, n) for name, width in counts.items() for n in range(width)]
+        self.logs.append(tps, count)
+
+    def tell_counts(self) -> None:
+        """Let everybody hear how many partitions there are, each when its metadata is renewed."""
+        counts = self.brokers.counts()
+        for life in self.everybody:
+            age = _METADATA_AGE[
+                self._choices.choose(f"{life.process.name}/metadata", len(_METADATA_AGE))
+            ]
+            life.process.at(self.brokers.now + age, life.member.learn, counts)
+
+    def tell_fault(self, what: Perturbation, life: Life | None = None) -> None:
+        """Write a perturbation into the journal."""
+        target = "" if life is None else life.plan.label
+        self._sink.emit(FaultStep(Phase.BEGIN, what.kind.name, target))
+        end = self.brokers.now + what.seconds
+        self.brokers.at(end, self._sink.emit, FaultStep(Phase.END, what.kind.name, target))
+
+    def ends(self) -> Mapping[TopicPartition, int]:
+        """Return where the logs of the topics that are there end."""
+        counts = self.brokers.counts()
+        return {
+            tp: end for tp, end in self.logs.ends.items() if tp.partition < counts.get(tp[0], 0)
+        }

@@ -1,0 +1,320 @@
+"""One member: the real machine and the real commit queue, driven as thinly as can be.
+
+Decides: nothing about the group. It steps the machine, carries effects out, wakes it at its next
+deadline, and passes commits to the coordinator and answers back.
+Never: draws chance, or waits.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final, Protocol, assert_never
+
+from kgroup.consumer.coordination.trace import MemberTrace
+from kgroup.errors import BrokerError, ConnectionLostError, DecodeError, KGroupError
+from kgroup.journal import MemberStarted, MemberStopped, Sink
+from kgroup.machine.claims import HoldingState
+from kgroup.machine.tickets import Errand, Ticket
+from kgroup.membership.commit_queue import CommitFlight, PendingCommits, Submission
+from kgroup.membership.events import (
+    Answered,
+    AssignorDone,
+    AssignorFailed,
+    CallListener,
+    CloseRequested,
+    CoordinatorFound,
+    Disconnect,
+    Done,
+    Drained,
+    Effect,
+    Event,
+    MetadataChanged,
+    Moment,
+    Raise,
+    RequestFailed,
+    RunAssignor,
+    Send,
+    Subscribed,
+    Tell,
+    Tick,
+)
+from kgroup.membership.settings import MembershipSettings
+from kgroup.membership.step import MemberRow, next_deadline, step
+from kgroup.membership.value import GroupMember
+from kgroup.net.coordinator import coordinator_of
+from kgroup.testing.simulation.plan import MemberPlan
+from kgroup.testing.simulation.world.leading import lead
+from kgroup.testing.simulation.world.network import Lane
+from kgroup.testing.simulation.world.process import Process, Surroundings
+from kgroup.types import Claim, Leave, OffsetAndMetadata, TopicPartition
+
+__all__ = ["Member", "World"]
+
+_CLOSE_TIMEOUT: Final = 5.0
+_RELEASE_SHARE: Final = 0.8
+_PARKED: Final = (Errand.JOIN_GROUP, Errand.SYNC_GROUP)
+
+
+class World(Surroundings, Protocol):
+    """The world as a member sees it."""
+
+    rows: Counter[MemberRow]
+
+    def any_node(self, name: str) -> int:
+        """Return the broker that a question for any broker goes to."""
+        ...
+
+    def counts(self) -> Mapping[str, int]:
+        """Return topic -> partitions."""
+        ...
+
+
+class Member:
+    """One life of one member, without its application.
+
+    Args:
+        world: what is around it.
+        process: it lives in.
+        plan: of the member.
+        settings: of its machine.
+
+    `on_moved` is called after each step that changed the value, `on_committed` with each commit
+    whose outcome is known; the application sets them.
+    """
+
+    def __init__(
+        self, world: World, process: Process, plan: MemberPlan, settings: MembershipSettings
+    ) -> None:
+        self.process = process
+        self.plan = plan
+        self.settings = settings
+        self.sink: Sink = process.sink
+        self.value: GroupMember = GroupMember.new(settings, world.now)
+        self.on_moved: Callable[[], None] = _nothing
+        self.on_committed: Callable[[Submission], None] = _nothing_of
+        self.commits: PendingCommits = PendingCommits(settings.request_timeout)
+        self.in_hand: Counter[Claim] = Counter()
+        self.over: bool = False
+        """Whether the membership has ended."""
+        self._around = world
+        self._trace = MemberTrace(process.sink)
+        self._tick_at = float("inf")
+        self._following = False
+        self._pumping_at = 0.0
+
+    @property
+    def now(self) -> float:
+        """The present instant, seconds."""
+        return self._around.now
+
+    def start(self) -> None:
+        """Begin."""
+        settings = self.settings
+        self.sink.emit(
+            MemberStarted(
+                group_instance_id=settings.group_instance_id,
+                protocol=self.value.protocol,
+                session_timeout=settings.session_timeout,
+                rebalance_timeout=settings.rebalance_timeout,
+                lease_margin=settings.lease_margin,
+            )
+        )
+        self.apply(MetadataChanged(self._around.counts()))
+        self.apply(Subscribed(frozenset(self.plan.topics)))
+
+    def close(self) -> None:
+        """Give everything up and leave."""
+        release_by = self.now + _CLOSE_TIMEOUT * _RELEASE_SHARE
+        leave_by = self.now + _CLOSE_TIMEOUT
+        self.apply(CloseRequested(Leave.DEFAULT, "it closes", release_by, leave_by))
+
+    # -- the machine -----------------------------------------------------------------------------
+
+    def apply(self, event: Event) -> None:
+        """Step the machine and carry out what it wants."""
+        if self.over:
+            return
+        before, now = self.value, self._around.now
+        result = step(before, event, Moment(now, self.plan.luck))
+        self.value = result.member
+        for row in result.rows:
+            self._around.rows[row] += 1
+        self._trace.stepped(before, result, now)
+        for effect in result.effects:
+            self._carry_out(effect)
+        self._arm()
+        if result.member is not before:
+            self._follow()
+
+    def _arm(self) -> None:
+        due = next_deadline(self.value)
+        if due < self._tick_at:
+            self._tick_at = due
+            self.process.at(due, self._tick, due)
+
+    def _tick(self, due: float) -> None:
+        if due == self._tick_at:
+            self._tick_at = float("inf")
+        if not self.over and self.now >= next_deadline(self.value):
+            self.apply(Tick())
+        else:
+            self._arm()
+
+    def _carry_out(self, effect: Effect) -> None:
+        match effect:
+            case Send():
+                self._send(effect)
+            case RunAssignor():
+                done = lead(effect, self.settings.assignors, self.value.counts, self.now)
+                if isinstance(done, AssignorDone | AssignorFailed):
+                    self.process.at(self.now, self.apply, done)
+            case Disconnect():
+                self.process.drop(effect.node_id, Lane.JOIN)
+                if not effect.parked_only:
+                    self.process.drop(effect.node_id, Lane.HEARTBEAT)
+            case CallListener() | Tell():
+                pass
+            case Raise():
+                self._end(str(effect.error) or type(effect.error).__name__, left=False)
+            case Done():
+                dynamic = self.settings.group_instance_id is None
+                self._end("closed", left=dynamic)
+            case _:
+                assert_never(effect)
+
+    def _end(self, reason: str, *, left: bool) -> None:
+        self.over = True
+        self.commits.give_up("the member is not in the group any more", self.value)
+        self.flush_commits()
+        self.sink.emit(MemberStopped(reason, left=left))
+
+    # -- requests --------------------------------------------------------------------------------
+
+    def _send(self, effect: Send) -> None:
+        lane = Lane.JOIN if effect.ticket.errand in _PARKED else Lane.HEARTBEAT
+        node_id = effect.node_id
+        if node_id is None:
+            node_id, lane = self._around.any_node(self.process.name), Lane.CONTROL
+        hear = partial(self._hear, effect.ticket, node_id)
+        self.process.ask(node_id, lane, effect.request, effect.timeout, hear)
+
+    def _hear(self, ticket: Ticket, node_id: int, answer: Any | None, why: str) -> None:  # noqa: ANN401
+        if answer is None:
+            self.apply(RequestFailed(ticket, ConnectionLostError(f"node {node_id}", why)))
+        elif ticket.errand is Errand.FIND_COORDINATOR:
+            self.apply(self._found(ticket, answer))
+        else:
+            self.apply(Answered(ticket, answer))
+
+    def _found(self, ticket: Ticket, answer: Any) -> Event:  # noqa: ANN401  # of any version
+        try:
+            found = coordinator_of(answer, self.settings.group_id)
+        except BrokerError as error:
+            return CoordinatorFound(ticket, None, error.code)
+        except (KGroupError, DecodeError) as error:
+            return RequestFailed(ticket, error)
+        return CoordinatorFound(ticket, found.node_id)
+
+    # -- what follows a step ---------------------------------------------------------------------
+
+    def _follow(self) -> None:
+        """Tell the machine what is drained; let commits and the application go on."""
+        if self._following:
+            return
+        self._following = True
+        try:
+            self._drain()
+        finally:
+            self._following = False
+        self.pump_commits()
+        self.on_moved()
+
+    def _drain(self) -> None:
+        while not self.over:
+            draining = self.value.holdings.having(HoldingState.DRAINING)
+            empty = tuple(claim for claim in draining if not self.in_hand[claim])
+            if not empty or (len(empty) < len(draining) and self.value.eager):
+                return
+            before = self.value
+            self.apply(Drained(empty))
+            if self.value is before:
+                return
+
+    # -- commits ---------------------------------------------------------------------------------
+
+    def submit(
+        self, offsets: Mapping[Claim, OffsetAndMetadata], told: Callable[[int], None]
+    ) -> None:
+        """Commit offsets; `on_committed` hears of the outcome.
+
+        Args:
+            offsets: claim -> position.
+            told: called with the number of the commit, before anything becomes of it.
+        """
+        told(self.commits.submit(offsets, self.value, self.now).serial)
+        self.flush_commits()
+        self.pump_commits()
+
+    def drained(self) -> None:
+        """Hear that something is not in the application's hands any more."""
+        self._follow()
+
+    def pump_commits(self) -> None:
+        """Send what waits, if it can be sent."""
+        if self.over or not self.commits.waiting or self.now < self._pumping_at:
+            return
+        flight = self.commits.next_request(self.value, self.now, self._is_gone)
+        self.flush_commits()
+        if flight is not None:
+            hear = partial(self._commit_answered, flight)
+            timeout = self.settings.request_timeout
+            self.process.ask(flight.node_id, Lane.HEARTBEAT, flight.request, timeout, hear)
+
+    def _commit_answered(self, flight: CommitFlight, answer: Any | None, why: str) -> None:  # noqa: ANN401
+        if answer is None:
+            self.commits.failed(flight, why, self.value)
+            self._pause_commits()
+        else:
+            verdict = self.commits.answered(flight, answer, self.value)
+            self.flush_commits()
+            if verdict.rejected is not None:
+                self.apply(verdict.rejected)
+            self.commits.expire(self.value, self.now, self._is_gone)
+            if verdict.again:
+                self._pause_commits()
+        self.flush_commits()
+        self.pump_commits()
+
+    def _pause_commits(self) -> None:
+        self._pumping_at = self.now + self.settings.retry_backoff
+        self.process.at(self._pumping_at, self.pump_commits)
+
+    def flush_commits(self) -> None:
+        """Pass on what the queue has to tell."""
+        for commit_step in self.commits.take_steps():
+            self.sink.emit(commit_step)
+        for submission in self.commits.take_done():
+            self.on_committed(submission)
+
+    def _is_gone(self, tp: TopicPartition) -> bool:
+        return self.value.counts.get(tp.topic, 0) <= tp.partition
+
+    # -- metadata --------------------------------------------------------------------------------
+
+    def learn(self, counts: Mapping[str, int]) -> None:
+        """Hear how many partitions topics have now."""
+        self.apply(MetadataChanged(counts))
+
+    def subscribe(self, topics: tuple[str, ...]) -> None:
+        """Ask for other topics."""
+        self.plan = replace(self.plan, topics=topics)
+        self.apply(Subscribed(frozenset(topics)))
+
+
+def _nothing() -> None:
+    """Stand for an application that is not there yet."""
+
+
+def _nothing_of(_: Submission) -> None:
+    """Likewise."""

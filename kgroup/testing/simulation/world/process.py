@@ -1,0 +1,159 @@
+"""One life of one member: what a process is, before it knows anything of groups.
+
+Decides: that nothing happens in a process that is dead, that everything waits in one that stands
+still, and that its connections end with it.
+Never: knows what its requests mean.
+"""
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from kgroup.journal import AnswerReceived, RequestSent, Sink
+from kgroup.testing.simulation.world.network import Dispatch, Flight, Lane, Link, Reach
+from kgroup.wire.schema import Request
+
+__all__ = ["Process", "Surroundings"]
+
+
+class Surroundings(Dispatch, Protocol):
+    """The world as a process sees it."""
+
+    def connect(self, process: "Process", node_id: int) -> Link | None:
+        """Open a connection; None: the broker is down, or the process cannot be heard."""
+        ...
+
+
+class Process:
+    """One process.
+
+    Args:
+        world: what is around it.
+        name: unlike any other's.
+        sink: takes its events.
+    """
+
+    def __init__(self, world: Surroundings, name: str, sink: Sink) -> None:
+        self.world = world
+        self.name = name
+        self.sink = sink
+        self.reach = Reach(name)
+        self.dead: bool = False
+        self.frozen_until: float = 0.0
+        self._links: dict[tuple[int, Lane], Link] = {}
+        self._correlations: dict[int, int] = {}
+
+    @property
+    def now(self) -> float:
+        """The present instant, seconds."""
+        return self.world.now
+
+    def at(self, instant: float, act: Callable[..., None], *args: Any) -> None:  # noqa: ANN401
+        """Do something later, if it lives then, and does not stand still."""
+        self.world.at(instant, self._act, act, args)
+
+    def _act(self, act: Callable[..., None], args: tuple[Any, ...]) -> None:
+        if self.dead:
+            return
+        if self.frozen_until > self.world.now:
+            self.world.at(self.frozen_until, self._act, act, args)
+            return
+        act(*args)
+
+    def kill(self) -> None:
+        """End it without a word; its sockets are closed by the system."""
+        self.dead = True
+        for link in self._links.values():
+            link.vanish()
+
+    # -- requests --------------------------------------------------------------------------------
+
+    def ask(
+        self,
+        node_id: int,
+        lane: Lane,
+        request: Request[Any],
+        timeout: float,
+        then: Callable[[Any | None, str], None],
+    ) -> None:
+        """Send a request.
+
+        Args:
+            node_id: to which broker.
+            lane: on which connection; one that is there is used.
+            request: the message.
+            timeout: seconds; the connection is given up after them.
+            then: called once with the answer and "", or with None and why there is none.
+        """
+        link = self._links.get((node_id, lane))
+        if link is None or link.closed:
+            made = self.world.connect(self, node_id)
+            if made is None:
+                refused = self.world.delay(self.reach)
+                self.at(self.now + refused, then, None, "the connection was refused")
+                return
+            link = self._links[node_id, lane] = made
+        flight = self._flight(link, request, then)
+        link.send(flight)
+        self.at(self.now + timeout, self._time_out, flight, link)
+
+    def _flight(
+        self, link: Link, request: Request[Any], then: Callable[[Any | None, str], None]
+    ) -> Flight:
+        number = self._correlations.get(link.number, 0) + 1
+        self._correlations[link.number] = number
+        api = request.api_key
+        self.sink.emit(
+            RequestSent(
+                connection=link.number,
+                correlation_id=number,
+                api=api,
+                version=0,
+                generation_id=_field(request, "generation_id", "generation_id_or_member_epoch"),
+                member_id=_field(request, "member_id"),
+                group_instance_id=_field(request, "group_instance_id"),
+            )
+        )
+
+        def hear(answer: Any) -> None:  # noqa: ANN401  # any answer
+            self.sink.emit(
+                AnswerReceived(
+                    connection=link.number,
+                    correlation_id=number,
+                    api=api,
+                    version=0,
+                    error=_field(answer, "error_code"),
+                    generation_id=_field(answer, "generation_id"),
+                    member_id=_field(answer, "member_id"),
+                    leader=_field(answer, "leader"),
+                )
+            )
+            then(answer, "")
+
+        return Flight(
+            request,
+            lambda answer: self._act(hear, (answer,)),
+            lambda reason: self.at(self.world.now, then, None, reason),
+        )
+
+    def _time_out(self, flight: Flight, link: Link) -> None:
+        if not flight.over:
+            link.close("no answer came in time")
+
+    def drop(self, node_id: int, lane: Lane) -> None:
+        """Give up a connection."""
+        link = self._links.pop((node_id, lane), None)
+        if link is not None:
+            link.close("the connection was given up")
+
+    def cut(self) -> None:
+        """Have every connection reset."""
+        for link in self._links.values():
+            if not link.closed:
+                link.cut("the connection was reset")
+
+
+def _field(message: Any, *names: str) -> Any:  # noqa: ANN401  # of any message
+    for name in names:
+        if name in message.FIELDS:
+            return getattr(message, name)
+    return None

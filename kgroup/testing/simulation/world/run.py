@@ -1,0 +1,94 @@
+"""Plays one schedule at level A or A'.
+
+Decides: the order of a run: members start, perturbations strike, then nothing does, and the group
+must come to rest.
+Never: draws other than by the run's choices.
+"""
+
+from collections.abc import Callable, Mapping
+
+from kgroup.errors import LocalProtocolError
+from kgroup.journal.oracles import Oracle, Violation, at_least_once
+from kgroup.journal.oracles.watch import Watch
+from kgroup.testing.simulation.drawing import draw_plan
+from kgroup.testing.simulation.outcome import Outcome
+from kgroup.testing.simulation.plan import Plan
+from kgroup.testing.simulation.schedule import Level, Schedule
+from kgroup.testing.simulation.world.cluster import Brokers
+from kgroup.testing.simulation.world.crew import Crew
+from kgroup.testing.simulation.world.nemesis import Nemesis
+from kgroup.testing.simulation.world.recorder import Recorder
+from kgroup.testing.simulation.world.verdicts import at_rest, stuck
+
+__all__ = ["play_objects"]
+
+_LOOK_EVERY = 1.0
+
+
+def play_objects(
+    schedule: Schedule,
+    *,
+    oracles: Callable[[], Mapping[str, Oracle]] | None = None,
+    keep: bool = False,
+    plan: Plan | None = None,
+) -> Outcome:
+    """Play a schedule whose members are machines and whose messages are objects, or their bytes.
+
+    Args:
+        schedule: what to play.
+        oracles: None = all there are.
+        keep: whether the outcome holds the journal.
+        plan: None = drawn; a written one for named schedules.
+    """
+    choices = schedule.choices()
+    drawn = draw_plan(choices, schedule.mode) if plan is None else plan
+    recorder = Recorder(Watch((oracles or _oracles)()), keep=keep)
+    brokers = Brokers(drawn, choices, through_bytes=schedule.level is Level.A_BYTES)
+    crew = Crew(drawn, brokers, recorder, choices)
+    found: list[Violation] = []
+    _set_out(drawn, crew, found)
+    try:
+        brokers.heap.run(drawn.ends_at)
+        found += at_rest(crew)
+    except LocalProtocolError as error:
+        found.append(Violation("crash", str(error), ()))
+    recorder.finish()
+    return Outcome(
+        schedule=schedule,
+        plan=drawn,
+        picks=choices.picks,
+        violations=(*recorder.violations, *found),
+        digest=recorder.digest,
+        events=brokers.heap.events,
+        seconds=brokers.now,
+        rows=brokers.rows,
+        entries=tuple(recorder.entries),
+    )
+
+
+def _set_out(plan: Plan, crew: Crew, found: list[Violation]) -> None:
+    """Put everything that will happen by itself into the heap."""
+    brokers, nemesis = crew.brokers, Nemesis(crew)
+    for member in plan.members:
+        if member.starts_at is not None:
+            brokers.at(member.starts_at, crew.start, member)
+    for what in plan.perturbations:
+        brokers.at(what.at, nemesis.strike, what)
+    at = 0.0
+    while at < plan.quiet_at:
+        brokers.at(at, crew.produce)
+        at += plan.produce_every
+
+    def look() -> None:
+        for life in crew.everybody:
+            wrong = stuck(life)
+            if wrong is not None:
+                found.append(wrong)
+        brokers.at(brokers.now + _LOOK_EVERY, look)
+
+    look()
+
+
+def _oracles() -> Mapping[str, Oracle]:
+    every = at_least_once(clean_handover=False, few_rounds=False)
+    return {type(oracle).__name__: oracle for oracle in every}
