@@ -100,7 +100,12 @@ class LeaseHeld:
                     del sent[key]
             case GenerationEntered(generation_id=generation_id):
                 self._leases[source] = replace(lease, generation_id=generation_id)
-            case OwnershipStep(kind=ChangeKind.LOST):
+            case OwnershipStep(kind=ChangeKind.LOST) if event.generation_id in (
+                None,
+                lease.generation_id,
+            ):
+                # 1. a generation is lost; 2. the listener is busy; 3. the next one is entered and
+                # proved; 4. the listener hears of the loss: of the one before.
                 self._leases[source] = replace(lease, generation_id=None, session=None, round=None)
             case Delivered():
                 return self._delivered(lease, entry, event)
