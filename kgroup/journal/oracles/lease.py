@@ -23,8 +23,10 @@ from kgroup.journal.events import (
     Entry,
     Event,
     GenerationEntered,
+    JoinIssued,
     MemberStarted,
     OwnershipStep,
+    Phase,
     RequestSent,
     Source,
 )
@@ -46,6 +48,7 @@ class _Lease:
     generation_id: int | None = None
     session: Entry | None = None  # A
     round: Entry | None = None  # B
+    told: bool = True  # of every loss
 
     @property
     def until(self) -> float | None:
@@ -53,6 +56,9 @@ class _Lease:
             return None
         ends = (self.session.at + self.session_timeout, self.round.at + self.rebalance_timeout)
         return min(ends) - self.margin
+
+    def lost(self, *, told: bool = True) -> "_Lease":
+        return replace(self, generation_id=None, session=None, round=None, told=told)
 
 
 class LeaseHeld:
@@ -68,6 +74,7 @@ class LeaseHeld:
             ConnectionClosed,
             Delivered,
             GenerationEntered,
+            JoinIssued,
             MemberStarted,
             OwnershipStep,
             RequestSent,
@@ -100,13 +107,8 @@ class LeaseHeld:
                     del sent[key]
             case GenerationEntered(generation_id=generation_id):
                 self._leases[source] = replace(lease, generation_id=generation_id)
-            case OwnershipStep(kind=ChangeKind.LOST) if event.generation_id in (
-                None,
-                lease.generation_id,
-            ):
-                # 1. a generation is lost; 2. the listener is busy; 3. the next one is entered and
-                # proved; 4. the listener hears of the loss: of the one before.
-                self._leases[source] = replace(lease, generation_id=None, session=None, round=None)
+            case JoinIssued() | OwnershipStep():
+                self._leases[source] = _after_loss(lease, event)
             case Delivered():
                 return self._delivered(lease, entry, event)
             case _:
@@ -152,6 +154,21 @@ class LeaseHeld:
         else:
             return ()
         return (Violation("S3", text, (*proofs, entry), event.claim.tp),)
+
+
+def _after_loss(lease: _Lease, event: JoinIssued | OwnershipStep) -> _Lease:
+    """Return the lease of a member that has lost everything, if that is what an event says.
+
+    1. A generation is lost; 2. the listener is busy; 3. the same one is given again and proved
+    (R6); 4. the listener hears of the loss: that of step 1.
+    """
+    match event:
+        case JoinIssued(generation_id=None) if lease.generation_id is not None:
+            return lease.lost(told=False)
+        case OwnershipStep(kind=ChangeKind.LOST, phase=Phase.BEGIN):
+            return lease.lost() if lease.told else replace(lease, told=True)
+        case _:
+            return lease
 
 
 def _later(known: Entry | None, sent: Entry) -> Entry:
