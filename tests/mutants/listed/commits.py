@@ -1,0 +1,147 @@
+"""Mutants of commits and positions."""
+
+from tests.mutants.mutant import Change, Mutant
+
+__all__ = ["COMMITS"]
+
+COMMITS = (
+    Mutant(
+        name="a commit says one record too many",
+        module="kgroup.membership.commits",
+        changes=(
+            Change(
+                "                committed_offset=offset.offset,\n",
+                "                committed_offset=offset.offset + 1,\n",
+            ),
+        ),
+        rule="D1",
+    ),
+    Mutant(
+        name="a commit goes out without a generation after a loss",
+        module="kgroup.membership.commit_queue",
+        changes=(
+            Change(
+                "        generation, node_id = member.identity.generation, "
+                "member.coordinator.node_id\n",
+                "        generation, node_id = member.identity.generation, "
+                "member.coordinator.node_id\n"
+                '        generation = generation or Generation("", -1, "", None, None)\n'
+                "        generation = replace(generation, group_id=member.settings.group_id)\n",
+            ),
+            Change(
+                "        if not self._wait or self._flight is not None "
+                "or not member.may_commit():\n",
+                "        if not self._wait or self._flight is not None or node_id is None:\n",
+            ),
+            Change("        if not member.owns(claim):\n", "        if claim is None:\n"),
+        ),
+        rule="C2",
+    ),
+    Mutant(
+        name="of two commits that wait for one partition the older is sent",
+        module="kgroup.membership.commit_queue",
+        changes=(
+            Change(
+                "        for submission in self._wait:\n"
+                "            latest.update(submission.open)\n",
+                "        for submission in reversed(self._wait):\n"
+                "            latest.update(submission.open)\n",
+            ),
+        ),
+        rule="C7",
+    ),
+    Mutant(
+        name="what the coordinator did not apply counts as committed",
+        module="kgroup.membership.commits",
+        changes=(
+            Change(
+                "        if verdict is Reaction.SUCCEED:\n",
+                "        if verdict is Reaction.SUCCEED or verdict in _AGAIN:\n",
+            ),
+        ),
+        rule="C7",
+    ),
+    Mutant(
+        name="a commit without an answer is sent again",
+        module="kgroup.membership.commit_queue",
+        changes=(
+            Change(
+                "        self._end(flight, CommitStatus.UNKNOWN, reason, member)\n",
+                "        if self._over is not None:\n"
+                "            self._end(flight, CommitStatus.UNKNOWN, reason, member)\n"
+                "        elif self._awaits(flight):\n"
+                "            for submission, claim, offset in self._land():\n"
+                "                self._tell(\n"
+                "                    CommitStage.UNKNOWN, submission, claim, "
+                "offset.offset, member\n"
+                "                )\n",
+            ),
+        ),
+        rule="C6",
+    ),
+    Mutant(
+        name="a commit without an answer counts as committed",
+        module="kgroup.membership.commit_queue",
+        changes=(
+            Change(
+                "        self._end(flight, CommitStatus.UNKNOWN, reason, member)\n",
+                "        self._end(flight, CommitStatus.COMMITTED, reason, member)\n",
+            ),
+        ),
+        rule="C7",
+    ),
+    Mutant(
+        name="a commit under a claim that is over is sent",
+        module="kgroup.membership.commit_queue",
+        changes=(Change("        if not member.owns(claim):\n", "        if claim is None:\n"),),
+        rule="C5",
+    ),
+    Mutant(
+        name="an answer closes commits that were asked for after its request",
+        module="kgroup.membership.commit_queue",
+        changes=(
+            Change(
+                "            if submission.serial <= flight.through\n",
+                "            if submission.serial <= self._serial\n",
+            ),
+        ),
+        rule="C7",
+    ),
+    Mutant(
+        name="what is handed out counts as done",
+        module="kgroup.offsets.ledger",
+        changes=(
+            Change(
+                "        return OffsetAndMetadata(max(first.done_to, account.done), "
+                "leader_epoch=epoch)\n",
+                "        return OffsetAndMetadata(account.handed, leader_epoch=epoch)\n",
+            ),
+        ),
+        rule="C4",
+    ),
+    Mutant(
+        name="a commit of one record only is left out",
+        module="kgroup.offsets.ledger",
+        changes=(
+            Change(
+                "            if account.committed is None or account.moved "
+                "or offset.offset > account.committed:\n",
+                "            known = account.committed\n"
+                "            if known is None or account.moved or offset.offset > known + 1:\n",
+            ),
+        ),
+        rule="D5",
+    ),
+    Mutant(
+        name="a position stays one record behind what was fetched",
+        module="kgroup.offsets.positions",
+        changes=(
+            Change(
+                "            offset=event.next_offset,\n",
+                "            offset=max(event.next_offset - 1, event.offset + 1),\n",
+            ),
+        ),
+        rule="D2",
+    ),
+)
+"""How far a group has come, and who says so."""

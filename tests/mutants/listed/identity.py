@@ -1,0 +1,138 @@
+"""Mutants of identity: member ids, generations, and what an error says about them."""
+
+from tests.mutants.mutant import Change, Mutant
+
+__all__ = ["IDENTITY"]
+
+IDENTITY = (
+    Mutant(
+        name="the member id is dropped when a round begins",
+        module="kgroup.machine.reactions",
+        changes=(
+            Change(
+                "        _E.COORDINATOR_LOAD_IN_PROGRESS: _R.RETRY,\n"
+                "        _E.REBALANCE_IN_PROGRESS: _R.REJOIN,\n"
+                "        _E.ILLEGAL_GENERATION: _R.DROP_GENERATION,\n"
+                "        _E.UNKNOWN_MEMBER_ID: _R.DROP_MEMBER,\n"
+                "        _E.FENCED_INSTANCE_ID: _R.FENCE,\n"
+                "        _E.UNKNOWN_SERVER_ERROR: _R.RETRY,\n"
+                "    },\n"
+                "    ApiKey.OFFSET_COMMIT: {\n",
+                "        _E.COORDINATOR_LOAD_IN_PROGRESS: _R.RETRY,\n"
+                "        _E.REBALANCE_IN_PROGRESS: _R.DROP_MEMBER,\n"
+                "        _E.ILLEGAL_GENERATION: _R.DROP_GENERATION,\n"
+                "        _E.UNKNOWN_MEMBER_ID: _R.DROP_MEMBER,\n"
+                "        _E.FENCED_INSTANCE_ID: _R.FENCE,\n"
+                "        _E.UNKNOWN_SERVER_ERROR: _R.RETRY,\n"
+                "    },\n"
+                "    ApiKey.OFFSET_COMMIT: {\n",
+            ),
+        ),
+        rule="S9",
+    ),
+    Mutant(
+        name="a member id that the coordinator does not know is kept",
+        module="kgroup.membership.actions",
+        changes=(
+            Change(
+                "        Action.FORGET_MEMBER: lambda turn: _forget(turn, Identity()),\n",
+                "        Action.FORGET_MEMBER: lambda turn: _forget(\n"
+                "            turn, Identity(member_id=turn.member.identity.member_id)\n"
+                "        ),\n",
+            ),
+        ),
+        rule="S9",
+    ),
+    Mutant(
+        name="a generation that is over is taken for one that is being renewed",
+        module="kgroup.membership.translate",
+        changes=(
+            Change(
+                "        case Reaction.DROP_GENERATION:\n"
+                "            turn.cause = Cause.GENERATION_STALE\n"
+                "            return Trigger.GENERATION_STALE\n",
+                "        case Reaction.DROP_GENERATION:\n"
+                "            turn.cause = Cause.GROUP_REBALANCED\n"
+                "            return Trigger.REBALANCE_SIGNALLED\n",
+            ),
+        ),
+        rule="S2",
+    ),
+    Mutant(
+        name="the JoinGroup after a loss names the generation that was lost",
+        module="kgroup.membership.actions",
+        changes=(
+            Change(
+                "            turn, Identity(member_id=turn.member.identity.member_id)\n"
+                "        ),\n",
+                "            turn, turn.member.identity\n        ),\n",
+            ),
+        ),
+        rule="S9",
+    ),
+    Mutant(
+        name="claims are kept over a loss",
+        module="kgroup.membership.actions",
+        changes=(
+            Change(
+                "    turn.put_holdings(holdings.after(HoldingTrigger.LOST, holdings.claims))\n",
+                "    turn.put_holdings(holdings.after(HoldingTrigger.RETURNED, holdings.claims))\n",
+            ),
+        ),
+        rule="S9",
+    ),
+    Mutant(
+        name="the answer to a heartbeat of an older generation is believed",
+        module="kgroup.membership.actions",
+        changes=(
+            Change(
+                "        heartbeat=None,\n        heartbeat_at=due,\n",
+                "        heartbeat_at=due,\n",
+            ),
+        ),
+        rule="S8",
+    ),
+    Mutant(
+        name="a commit refused in an older generation ends the present one",
+        module="kgroup.membership.translate",
+        changes=(
+            Change(
+                "    if event.generation != turn.member.identity.generation:\n",
+                "    if turn.member.identity.generation is None:\n",
+            ),
+        ),
+        rule="S8",
+    ),
+    Mutant(
+        name="heartbeats name the generation of the assignment before",
+        module="kgroup.membership.requests",
+        changes=(
+            Change(
+                "    return HeartbeatRequest(\n"
+                "        group_id=generation.group_id,\n"
+                "        generation_id=generation.generation_id,\n",
+                "    return HeartbeatRequest(\n"
+                "        group_id=generation.group_id,\n"
+                "        generation_id=member.round.assigned_in or generation.generation_id,\n",
+            ),
+        ),
+        rule="S8",
+    ),
+    Mutant(
+        name="changes of ownership are numbered anew after a loss",
+        module="kgroup.membership.actions",
+        changes=(
+            Change(
+                "    turn.member = replace(\n        turn.member,\n        heartbeat=None,\n"
+                "        round=replace(\n            turn.member.round,\n"
+                "            leader=False,\n",
+                "    turn.member = replace(\n        turn.member,\n        heartbeat=None,\n"
+                "        next_change=1,\n"
+                "        round=replace(\n            turn.member.round,\n"
+                "            leader=False,\n",
+            ),
+        ),
+        rule="B1",
+    ),
+)
+"""What the coordinator and the member know each other by."""

@@ -1,0 +1,116 @@
+"""Mutants of ownership: what is held, given up, lost, and who is told."""
+
+from kgroup.testing.simulation.schedule import Mode
+from tests.mutants.mutant import Change, Mutant
+
+__all__ = ["OWNERSHIP"]
+
+OWNERSHIP = (
+    Mutant(
+        name="a partition is taken in again while the listener still gives it up",
+        module="kgroup.machine.claims",
+        changes=(
+            Change(
+                "        owned = self.partitions\n",
+                "        revoking = self.having(_H.REVOKING)\n"
+                "        owned = frozenset(c.tp for c in self.states if c not in revoking)\n",
+            ),
+        ),
+        rule="B2",
+        mode=Mode.COOPERATIVE,
+    ),
+    Mutant(
+        name="what an assignment gave back during its revocation is never taken in",
+        module="kgroup.membership.step",
+        changes=(
+            Change(
+                "    holdings, added = member.holdings.acquire(member.round.assigned)\n",
+                "    holdings, added = member.holdings.acquire(())\n",
+            ),
+        ),
+        rule="L1",
+        mode=Mode.COOPERATIVE,
+    ),
+    Mutant(
+        name="a member keeps what its assignment lacks",
+        module="kgroup.membership.actions",
+        changes=(
+            Change(
+                "    gone = tuple(claim for claim in member.holdings.claims "
+                "if claim.tp not in usable)\n",
+                "    gone = ()\n",
+            ),
+        ),
+        rule="S2",
+        mode=Mode.COOPERATIVE,
+    ),
+    Mutant(
+        name="what is being revoked is told to be lost as well",
+        module="kgroup.membership.actions",
+        changes=(
+            Change(
+                "    lost = holdings.having(HoldingState.HELD, HoldingState.DRAINING)\n",
+                "    lost = holdings.claims\n",
+            ),
+        ),
+        rule="B2",
+    ),
+    Mutant(
+        name="a loss is not told",
+        module="kgroup.membership.actions",
+        changes=(
+            Change(
+                "    if lost:\n        turn.call_listener(ChangeKind.LOST, removed=lost)\n",
+                "    if not lost:\n        turn.call_listener(ChangeKind.LOST, removed=lost)\n",
+            ),
+        ),
+        rule="S9",
+    ),
+    Mutant(
+        name="a leader does not read what members hold",
+        module="kgroup.assignors.leader",
+        changes=(Change("        owned=read.owned,\n", "        owned=(),\n"),),
+        rule="S2",
+        mode=Mode.COOPERATIVE,
+    ),
+    Mutant(
+        name="a round takes away and gives again what a member keeps",
+        module="kgroup.membership.actions",
+        changes=(
+            Change(
+                "    kept = tuple(claim for claim in member.holdings.claims "
+                "if claim.tp in usable)\n"
+                "    gone = tuple(claim for claim in member.holdings.claims "
+                "if claim.tp not in usable)\n",
+                "    kept = ()\n    gone = member.holdings.claims\n",
+            ),
+        ),
+        rule="K1",
+        mode=Mode.COOPERATIVE,
+    ),
+    Mutant(
+        name="an assignment counts together with the one before",
+        module="kgroup.membership.actions",
+        changes=(
+            Change(
+                "            assigned=usable,\n",
+                "            assigned=usable | member.round.assigned,\n",
+            ),
+        ),
+        rule="S1",
+        mode=Mode.EAGER,
+    ),
+    Mutant(
+        name="a JoinGroup does not list what is still being given up",
+        module="kgroup.machine.claims",
+        changes=(
+            Change(
+                "        return frozenset(claim.tp for claim in self.states)\n",
+                "        return frozenset(c.tp for c in self.having(_H.HELD, _H.DRAINING))\n",
+            ),
+        ),
+        rule="S4",
+        mode=Mode.COOPERATIVE,
+    ),
+)
+"""Who has what, and who knows."""

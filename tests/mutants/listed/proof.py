@@ -1,0 +1,101 @@
+"""Mutants of proof: the lease, and the heartbeats that renew it."""
+
+from tests.mutants.mutant import Change, Mutant
+
+__all__ = ["PROOF"]
+
+PROOF = (
+    Mutant(
+        name="the lease counts from when a heartbeat is answered",
+        module="kgroup.membership.translate",
+        changes=(
+            Change(
+                "        turn.put_lease(lease.confirmed(sent_at, "
+                "synced=turn.member.identity.synced))\n",
+                "        turn.put_lease(lease.confirmed(turn.now, "
+                "synced=turn.member.identity.synced))\n",
+            ),
+        ),
+        rule="S3",
+    ),
+    Mutant(
+        name="the lease knows the session only",
+        module="kgroup.machine.lease",
+        changes=(
+            Change(
+                "        return min(session_end, round_end) - self.margin\n",
+                "        return max(session_end, min(session_end, round_end)) - self.margin\n",
+            ),
+        ),
+        rule="S3",
+    ),
+    Mutant(
+        name="a heartbeat that says that a round is on renews the time for the round",
+        module="kgroup.machine.lease",
+        changes=(
+            Change(
+                "        return replace(self, confirmed_at=_later(self.confirmed_at, sent_at))\n",
+                "        return self.confirmed(sent_at, synced=True)\n",
+            ),
+        ),
+        rule="S3",
+    ),
+    Mutant(
+        name="a generation proves ownership before its assignment is adopted",
+        module="kgroup.membership.actions",
+        changes=(
+            Change(
+                "    turn.put_identity(Identity(member_id=joined.member_id, "
+                "generation=generation))\n",
+                "    turn.put_identity(Identity(joined.member_id, generation, synced=True))\n",
+            ),
+        ),
+        rule="S3",
+    ),
+    Mutant(
+        name="a lease outlives the membership it proved",
+        module="kgroup.machine.lease",
+        changes=(
+            Change(
+                "        return replace(self, confirmed_at=None, synced_at=None)\n",
+                "        return self\n",
+            ),
+        ),
+        rule="S3",
+    ),
+    Mutant(
+        name="nobody is told that a lease has ended",
+        module="kgroup.membership.timers",
+        changes=(
+            Change(
+                "            return member.lease.limit() if member.holdings else None\n",
+                "            return None\n",
+            ),
+        ),
+        rule="S2",
+    ),
+    Mutant(
+        name="heartbeats follow each other without a pause",
+        module="kgroup.membership.actions",
+        changes=(
+            Change(
+                "    due = turn.now + member.settings.heartbeat_interval\n"
+                "    turn.member = replace(member, heartbeat_at=due)\n",
+                "    due = turn.now\n    turn.member = replace(member, heartbeat_at=due)\n",
+            ),
+        ),
+        rule="L4",
+    ),
+    Mutant(
+        name="no heartbeats are sent while JoinGroup waits",
+        module="kgroup.membership.states",
+        changes=(
+            Change(
+                "            awaits=Errand.JOIN_GROUP,\n            timers=_BEATING,\n",
+                "            awaits=Errand.JOIN_GROUP,\n            timers=_HELD,\n",
+            ),
+        ),
+        rule="L3",
+    ),
+)
+"""Until when a member may say that a partition is its own."""

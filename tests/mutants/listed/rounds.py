@@ -1,0 +1,235 @@
+"""Mutants of the round: joining, leading, leaving, and looking for the coordinator."""
+
+from tests.mutants.mutant import Change, Mutant
+
+__all__ = ["ROUNDS"]
+
+ROUNDS = (
+    Mutant(
+        name="an eager member joins while its listener still gives partitions up",
+        module="kgroup.membership.value",
+        changes=(
+            Change(
+                "        if self.eager:\n            return self.holdings.claims\n",
+                "        if self.eager:\n"
+                "            held, draining = HoldingState.HELD, HoldingState.DRAINING\n"
+                "            return self.holdings.having(held, draining)\n",
+            ),
+        ),
+        rule="S4",
+    ),
+    Mutant(
+        name="a follower divides the group as if it led",
+        module="kgroup.membership.translate",
+        changes=(
+            Change(
+                "    turn.leads = led or answer.leader == answer.member_id\n",
+                "    turn.leads = True\n",
+            ),
+        ),
+        rule="L1",
+    ),
+    Mutant(
+        name="a static leader that came back does not watch the topics it leads for",
+        module="kgroup.membership.joining_rows",
+        changes=(
+            Change(
+                "        do=(_A.ENTER_GENERATION, _A.SEND_SYNC, _A.WATCH_TOPICS),\n",
+                "        do=(_A.ENTER_GENERATION, _A.SEND_SYNC),\n",
+            ),
+        ),
+        rule="L1",
+    ),
+    Mutant(
+        name="a leader does not notice that a topic has grown",
+        module="kgroup.membership.value",
+        changes=(
+            Change(
+                "        grown = any(self.counts.get(topic, 0) != count "
+                "for topic, count in watched.items())\n",
+                "        grown = False\n",
+            ),
+        ),
+        rule="L1",
+    ),
+    Mutant(
+        name="nobody tells the group that partitions were given back",
+        module="kgroup.membership.value",
+        changes=(
+            Change(
+                "        gone = self.round.told - self.holdings.partitions\n",
+                "        gone = frozenset[TopicPartition]()\n",
+            ),
+        ),
+        rule="L1",
+    ),
+    Mutant(
+        name="closing while JoinGroup is in flight is forgotten once its answer is there",
+        module="kgroup.membership.joining_rows",
+        changes=(
+            Change(
+                "        MEMBER,\n        (_T.UNSUBSCRIBED, _T.CLOSE_REQUESTED),\n",
+                "        tuple(state for state in MEMBER if state is not _S.JOINING),\n"
+                "        (_T.UNSUBSCRIBED, _T.CLOSE_REQUESTED),\n",
+            ),
+            Change(
+                "    fan(_S.DORMANT, _T.UNSUBSCRIBED, to=_S.UNSUBSCRIBED),\n",
+                "    fan(_S.JOINING, (_T.UNSUBSCRIBED, _T.CLOSE_REQUESTED)),\n"
+                "    fan(_S.DORMANT, _T.UNSUBSCRIBED, to=_S.UNSUBSCRIBED),\n",
+            ),
+        ),
+        rule="L7",
+    ),
+    Mutant(
+        name="a coordinator that has moved is asked again and again",
+        module="kgroup.membership.translate",
+        changes=(
+            Change(
+                "    if turn.member.coordinator.state is CoordinatorState.KNOWN:\n",
+                "    if turn.member.coordinator.state is CoordinatorState.WAITING:\n",
+            ),
+        ),
+        rule="L1",
+    ),
+    Mutant(
+        name="a static member leaves the group when it is closed",
+        module="kgroup.membership.actions",
+        changes=(
+            Change(
+                "    stays = mode is Leave.REMAIN or (mode is Leave.DEFAULT and static)\n",
+                "    stays = mode is Leave.REMAIN\n",
+            ),
+        ),
+        rule="T1",
+    ),
+    Mutant(
+        name="a fenced member joins again",
+        module="kgroup.membership.ending_rows",
+        changes=(
+            Change(
+                "        MEMBER,\n        _T.FENCED,\n        to=_S.FENCED,\n"
+                "        do=(*_LOSE_MEMBER, _A.RAISE),\n",
+                "        MEMBER,\n        _T.FENCED,\n        to=_S.FINDING,\n"
+                "        do=(*_LOSE_MEMBER, _A.SEEK_COORDINATOR),\n",
+            ),
+        ),
+        rule="T2",
+    ),
+    Mutant(
+        name="a member whose application does not poll stays in the group",
+        module="kgroup.membership.timers",
+        changes=(
+            Change(
+                "            return member.wishes.polled_at + member.settings.rebalance_timeout\n",
+                "            return None\n",
+            ),
+        ),
+        rule="L5",
+    ),
+    Mutant(
+        name="a dormant member does not wake when it is polled again",
+        module="kgroup.membership.joining_rows",
+        changes=(
+            Change(
+                '    fan(_S.DORMANT, _T.POLL_RESUMED, to=_S.FINDING, do=_SEEK, why="KIP-62"),\n',
+                "    fan(_S.DORMANT, _T.POLL_RESUMED),\n",
+            ),
+        ),
+        rule="L1",
+    ),
+    Mutant(
+        name="there is no pause between two tries",
+        module="kgroup.membership.turn",
+        changes=(
+            Change(
+                "        return min(pause, longest) * self._spread()\n",
+                "        return min(pause, longest) * 0.0\n",
+            ),
+        ),
+        rule="L4",
+    ),
+    Mutant(
+        name="the pause between searches for the coordinator begins anew with every try",
+        module="kgroup.membership.step",
+        changes=(
+            Change(
+                "            attempts = coordinator.attempts + 1\n",
+                "            attempts = 1\n",
+            ),
+        ),
+        rule="L4",
+    ),
+    Mutant(
+        name="LeaveGroup is waited for without an end",
+        module="kgroup.membership.states",
+        changes=(
+            Change(
+                "            timers=frozenset({_T.CLOSE_LIMIT}),\n",
+                "            timers=frozenset(),\n",
+            ),
+        ),
+        rule="L7",
+    ),
+    Mutant(
+        name="the member id that the coordinator gives is not kept",
+        module="kgroup.membership.joining_rows",
+        changes=(
+            Change(
+                "        do=(*_LOSE_MEMBER, _A.STORE_MEMBER_ID, _A.SEND_JOIN),\n",
+                "        do=(*_LOSE_MEMBER, _A.SEND_JOIN),\n",
+            ),
+        ),
+        rule="L1",
+    ),
+    Mutant(
+        name="a member goes without a LeaveGroup",
+        module="kgroup.membership.actions",
+        changes=(
+            Change(
+                "    if stays or _unnamed(turn.member):\n",
+                "    if stays or turn.member is not None:\n",
+            ),
+        ),
+        rule="L7",
+    ),
+    Mutant(
+        name="a rebalance that is heard of while joining asks for another round",
+        module="kgroup.membership.translate",
+        changes=(
+            Change(
+                "        case Reaction.REJOIN | Reaction.REJOIN_LATER:\n",
+                "        case Reaction.REJOIN | Reaction.REJOIN_LATER:\n"
+                "            if turn.member.state is MemberState.JOINING:\n"
+                "                turn.put_wishes(replace(turn.member.wishes, enforced='again'))\n",
+            ),
+        ),
+        rule="K2",
+    ),
+    Mutant(
+        name="a lost answer to SyncGroup is awaited without an end",
+        module="kgroup.membership.actions",
+        changes=(
+            Change(
+                "    turn.send(ticket, request, member.settings.parked_timeout)\n"
+                "    turn.put_round(replace(member.round, ticket=ticket))\n",
+                "    turn.send(ticket, request, 1e9)\n"
+                "    turn.put_round(replace(member.round, ticket=ticket))\n",
+            ),
+        ),
+        rule="L1",
+    ),
+    Mutant(
+        name="the answer to a JoinGroup that was given up is taken for that to the next",
+        module="kgroup.membership.translate",
+        changes=(
+            Change(
+                "    if ticket != member.round.ticket:\n        return None\n",
+                "    awaited = member.round.ticket\n"
+                "    if awaited is None or ticket.errand is not awaited.errand:\n"
+                "        return None\n",
+            ),
+        ),
+        rule="L1",
+    ),
+)
+"""In the order of a member's life."""

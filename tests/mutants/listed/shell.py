@@ -1,0 +1,122 @@
+"""Mutants of the shell: what stands between the machine, the brokers and the application.
+
+They show at level B only: level A has a thinner shell of its own.
+"""
+
+from kgroup.testing.simulation.schedule import Level
+from tests.mutants.mutant import Change, Mutant
+
+__all__ = ["SHELL"]
+
+SHELL = (
+    Mutant(
+        name="what was buffered is kept over a loss and handed out under the next claim",
+        module="kgroup.consumer.stock.owned",
+        changes=(
+            Change(
+                "            owned = Owned(claim, Position(claim))\n",
+                "            owned = Owned(claim, Position(claim))\n"
+                "            owned.chunks = self._kept.pop(claim.tp, owned.chunks)\n",
+            ),
+            Change(
+                "            del self._by_tp[owned.tp]\n",
+                "            del self._by_tp[owned.tp]\n"
+                "            self._kept[owned.tp] = owned.chunks\n",
+            ),
+            Change(
+                '    __slots__ = ("_by_tp", "_rotation", "begun")\n',
+                '    __slots__ = ("_by_tp", "_kept", "_rotation", "begun")\n',
+            ),
+            Change(
+                "        self._by_tp: dict[TopicPartition, Owned] = {}\n",
+                "        self._by_tp: dict[TopicPartition, Owned] = {}\n"
+                "        self._kept: dict[TopicPartition, deque[Chunk]] = {}\n",
+            ),
+        ),
+        rule="S7",
+        level=Level.B,
+    ),
+    Mutant(
+        name="a coordinator that cannot tell is taken to have nothing committed",
+        module="kgroup.consumer.coordination.offset_reading",
+        changes=(
+            Change(
+                "        tp: each.committed for tp, each in told.partitions.items() "
+                "if _good(each.code, tp.topic)\n",
+                "        tp: told.partitions[tp].committed if tp in told.partitions else None\n"
+                "        for tp in asked\n",
+            ),
+            Change(
+                "    if not _good(told.code, group_id):\n        return None\n",
+                "    _good(told.code, group_id)\n",
+            ),
+        ),
+        rule="C7",
+        level=Level.B,
+    ),
+    Mutant(
+        name="what is paused is handed out",
+        module="kgroup.consumer.stock.gate",
+        changes=(
+            Change(
+                "        if not owned.open or owned.paused or self._closed "
+                "or self._failure is not None:\n",
+                "        if not owned.open or self._closed or self._failure is not None:\n",
+            ),
+        ),
+        rule="S6",
+        level=Level.B,
+    ),
+    Mutant(
+        name="a revocation does not commit what is done",
+        module="kgroup.consumer.ownership",
+        changes=(
+            Change(
+                "                outcome = await self._committing.commit_done(claims)\n",
+                "                outcome = await self._committing.commit_done(())\n",
+            ),
+        ),
+        rule="D5",
+        level=Level.B,
+    ),
+    Mutant(
+        name="a listener that raises holds the change of ownership up",
+        module="kgroup.consumer.ownership",
+        changes=(
+            Change(
+                "        self._tell(change, Phase.END)\n        return error\n",
+                "        if error is not None:\n"
+                "            await anyio.sleep_forever()\n"
+                "        self._tell(change, Phase.END)\n        return error\n",
+            ),
+        ),
+        rule="B4",
+        level=Level.B,
+    ),
+    Mutant(
+        name="what a listener raises reaches nobody",
+        module="kgroup.consumer.ownership",
+        changes=(
+            Change(
+                "            if error is not None:\n                self._gate.report(error)\n",
+                "",
+            ),
+        ),
+        rule="B4",
+        level=Level.B,
+    ),
+    Mutant(
+        name="the task that sends commits does not end when it is cancelled",
+        module="kgroup.consumer.coordination.commits",
+        changes=(
+            Change(
+                "            self._pending.failed(flight, reason, self._conductor.member)\n"
+                "            raise\n",
+                "            self._pending.failed(flight, reason, self._conductor.member)\n",
+            ),
+        ),
+        rule="L7",
+        level=Level.B,
+    ),
+)
+"""At level B."""

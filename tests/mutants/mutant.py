@@ -1,0 +1,45 @@
+"""What a planted mutant is.
+
+Decides: how one names the source it changes, and what is to find it.
+Never: changes a file.
+"""
+
+from dataclasses import dataclass
+
+from kgroup.testing.simulation.schedule import Level, Mode
+
+__all__ = ["Change", "Mutant"]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One place of a module.
+
+    Args:
+        old: whole lines as they stand, or a part of one; occurs exactly once.
+        new: what stands there instead.
+    """
+
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mutant:
+    """One fault.
+
+    Args:
+        name: what is wrong, as a sentence; unlike any other's.
+        module: dotted name of the module that is changed.
+        changes: its places, at least one.
+        rule: id of the promise that is broken, as in the catalogue of properties.
+        mode: groups in which it shows.
+        level: A, unless the fault is in code that takes no part in level A.
+    """
+
+    name: str
+    module: str
+    changes: tuple[Change, ...]
+    rule: str
+    mode: Mode = Mode.MIXED
+    level: Level = Level.A

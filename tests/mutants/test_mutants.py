@@ -1,0 +1,80 @@
+"""The mutants themselves: each is a change of the present source, applied in memory only."""
+
+import ast
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kgroup.testing.simulation.schedule import Level
+from tests.mutants.listed import MUTANTS
+from tests.mutants.mutant import Mutant
+from tests.mutants.patching import StaleMutantError, changed, install
+
+ROOT = Path(__file__).parents[2]
+PURE = ("machine", "membership", "offsets", "assignors", "wire")
+
+
+def source_of(module: str) -> str:
+    spec = importlib.util.find_spec(module)
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).read_text(encoding="utf-8")
+
+
+def pairs(mutant: Mutant) -> list[tuple[str, str]]:
+    return [(change.old, change.new) for change in mutant.changes]
+
+
+def name_of(mutant: Mutant) -> str:
+    return mutant.name.replace(" ", "-")
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=name_of)
+def test_every_mutant_applies_to_the_present_source_and_changes_what_it_does(
+    mutant: Mutant,
+) -> None:
+    source = source_of(mutant.module)
+    mutated = changed(source, pairs(mutant))
+    assert ast.dump(ast.parse(mutated)) != ast.dump(ast.parse(source))
+
+
+def test_every_mutant_has_a_name_of_its_own() -> None:
+    assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS)
+
+
+def test_faults_of_pure_rooms_are_found_where_schedules_are_cheap() -> None:
+    pure = [m for m in MUTANTS if m.module.split(".")[1] in PURE]
+    assert [m.name for m in pure if m.level is not Level.A] == []
+
+
+def test_a_change_that_does_not_occur_exactly_once_is_refused() -> None:
+    with pytest.raises(StaleMutantError, match="2 times"):
+        changed("a = 1\na = 1\n", [("a = 1\n", "a = 2\n")])
+    with pytest.raises(StaleMutantError, match="0 times"):
+        changed("a = 1\n", [("b = 1\n", "b = 2\n")])
+
+
+def test_a_module_that_is_imported_already_cannot_be_changed() -> None:
+    with pytest.raises(RuntimeError, match="imported already"):
+        install("tests.mutants.patching", [("a", "b")])
+
+
+def test_the_changed_module_is_loaded_in_place_of_the_file_and_the_file_is_left_alone() -> None:
+    module, old, new = "kgroup.codes", "__all__ = [", "PLANTED = True\n__all__ = ["
+    script = (
+        "import json, sys\n"
+        "from tests.mutants import patching\n"
+        f"patching.install({module!r}, [({old!r}, {new!r})])\n"
+        f"import {module} as loaded\n"
+        f"json.dump([loaded.PLANTED, patching.installed({module!r})], sys.stdout)\n"
+    )
+    before = source_of(module)
+    ran = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert json.loads(ran.stdout) == [True, True]
+    assert source_of(module) == before
