@@ -136,6 +136,11 @@ class InProcessBroker:
         with self._board.looking() as core:
             return core
 
+    @property
+    def board(self) -> Switchboard:
+        """Its connections, for who carries bytes himself instead of by `dial`."""
+        return self._board
+
     def changing(self) -> AbstractContextManager[Core]:
         """Lend the cluster out for a change that no handle has a verb for.
 

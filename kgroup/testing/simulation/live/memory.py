@@ -1,0 +1,257 @@
+"""The network of level B: bytes in memory that take time, in one order of virtual time.
+
+Decides: when what was sent arrives. Within a connection nothing overtakes (TCP); while nothing
+passes, it arrives when something does again. One task carries everything and wakes the cluster when
+one of its timers is due, so processes may stand still without holding time up.
+Never: knows what bytes mean, or draws chance itself.
+"""
+
+import math
+from collections import deque
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Final
+
+import anyio
+from anyio.abc import ByteStream
+from anyio.lowlevel import checkpoint
+
+from kgroup.net.ports import Dial
+from kgroup.net.pulse import Pulse
+from kgroup.testing.broker.agenda import Agenda
+from kgroup.testing.broker.server.line import Line
+from kgroup.testing.broker.server.switchboard import Switchboard
+from kgroup.testing.simulation.choices import Choices
+from kgroup.testing.simulation.live.reach import Reach
+
+__all__ = ["MemoryNetwork"]
+
+_APART: Final = 1e-6
+"""Seconds between messages of different connections that would arrive at one instant."""
+_SPELL: Final = 16
+"""Messages of one connection and direction that share one draw of the jitter."""
+
+
+class MemoryNetwork:
+    """Carries bytes between processes and a cluster.
+
+    Args:
+        board: connects to the cluster.
+        choices: the run's chance.
+        latency: seconds of one way.
+    """
+
+    def __init__(self, board: Switchboard, choices: Choices, latency: float) -> None:
+        self.board = board
+        self._choices = choices
+        self._latency = latency
+        self._agenda = Agenda()
+        self._pulse = Pulse()
+        self._wakes_at = -math.inf
+        self._delays: dict[tuple[int, int, bool], tuple[float, int]] = {}
+        board.listeners.append(self._look)
+
+    def dial_of(self, reach: Reach) -> Dial:
+        """Return the port by which a process connects."""
+        return partial(self._dial, reach)
+
+    async def run(self) -> None:
+        """Carry, until cancelled."""
+        while True:
+            self._agenda.run(anyio.current_time())
+            self.board.look()
+            self._wakes_at = due = min(self._agenda.next_at, self.board.next_at)
+            if due <= anyio.current_time():
+                continue
+            with anyio.CancelScope(deadline=due):
+                await self._pulse.wait()
+            self._wakes_at = -math.inf
+
+    def _look(self) -> None:
+        if self.board.next_at < self._wakes_at:
+            self._pulse.fire()
+
+    # -- for connections -------------------------------------------------------------------------
+
+    def at(self, instant: float, act: Callable[[], None]) -> None:
+        """Do something at an instant."""
+        self._agenda.at(instant, act)
+        if instant < self._wakes_at:
+            self._pulse.fire()
+
+    def delay(self, link: "Link", *, out: bool) -> float:
+        """Draw how long one message takes."""
+        reach = link.reach
+        key = (reach.number, link.number, out)
+        delay, left = self._delays.get(key, (0.0, 0))
+        if not left:
+            jitter = self._choices.choose(f"{reach.name}/jitter", 8) / 8
+            apart = (reach.number * 7 + link.number + 1) * _APART
+            delay, left = self._latency * (1 + jitter) + apart, _SPELL
+        self._delays[key] = delay, left - 1
+        return delay
+
+    async def _dial(self, reach: Reach, host: str, port: int) -> ByteStream:
+        while reach.out_until > anyio.current_time() or reach.in_until > anyio.current_time():
+            await anyio.sleep_until(max(reach.out_until, reach.in_until))
+        if reach.dead:
+            await anyio.sleep_forever()
+        reach.dialled += 1
+        link = Link(self, reach, reach.dialled)
+        await anyio.sleep(self.delay(link, out=True))
+        node_id = self.board.node_at(host, port)
+        if node_id is None:
+            raise OSError(f"{host}: no broker of this cluster has the address {host}:{port}")
+        try:
+            link.line = self.board.connect(node_id, link.wake)
+        except ConnectionRefusedError:
+            await anyio.sleep(self.delay(link, out=False))
+            raise
+        try:
+            await anyio.sleep(self.delay(link, out=False))
+        except BaseException:
+            self.board.disconnect(link.line)
+            raise
+        if reach.dead:
+            self.board.disconnect(link.line)
+            await anyio.sleep_forever()
+        reach.connections.append(link)
+        return link
+
+
+class Link(ByteStream):
+    """The client's end of a connection.
+
+    Args:
+        network: carries.
+        reach: of the process.
+        number: of the connection, within the process.
+    """
+
+    line: Line
+
+    def __init__(self, network: MemoryNetwork, reach: Reach, number: int) -> None:
+        self.reach = reach
+        self.number = number
+        self._network = network
+        self._pulse = Pulse()
+        self._arrived: deque[bytes] = deque()
+        self._closed = False
+        self._broken = False
+        self._over = False
+        self._end_sent = False
+        self._last_out = 0.0
+        self._last_in = 0.0
+
+    # -- the client's side -----------------------------------------------------------------------
+
+    async def send(self, item: bytes) -> None:
+        """Give bytes to the network."""
+        await checkpoint()
+        if self._closed:
+            raise anyio.ClosedResourceError
+        if self._broken or self._over:
+            raise anyio.BrokenResourceError
+        self._depart(partial(self._at_broker, bytes(item)))
+
+    async def receive(self, max_bytes: int = 65536) -> bytes:
+        """Wait for the next bytes."""
+        while not self._arrived:
+            if self._closed:
+                raise anyio.ClosedResourceError
+            if self._broken:
+                raise anyio.BrokenResourceError
+            if self._over:
+                raise anyio.EndOfStream
+            await self._pulse.wait()
+        data = self._arrived.popleft()
+        if len(data) > max_bytes:
+            self._arrived.appendleft(data[max_bytes:])
+        return data[:max_bytes]
+
+    async def send_eof(self) -> None:
+        """Close the client's sending side; the broker does not mind."""
+        await checkpoint()
+
+    async def aclose(self) -> None:
+        """Close the client's end."""
+        self.vanish()
+        await checkpoint()
+
+    @property
+    def extra_attributes(self) -> Mapping[Any, Callable[[], Any]]:
+        """Nothing: there is no socket below."""
+        return {}
+
+    def vanish(self) -> None:
+        """Close it; the broker hears of it behind what was sent."""
+        if self._closed:
+            return
+        self._closed = True
+        if self in self.reach.connections:
+            self.reach.connections.remove(self)
+        unread = bool(self._arrived)
+        self._pulse.fire()
+        if not self._broken:
+            self._depart(partial(self._network.board.disconnect, self.line, reset=unread))
+
+    def reset(self) -> None:
+        """End it for both sides at once; what is on its way is lost."""
+        if self in self.reach.connections:
+            self.reach.connections.remove(self)
+        self._broken = True
+        self._arrived.clear()
+        self._network.board.disconnect(self.line, reset=True)
+        self._pulse.fire()
+
+    # -- on the way ------------------------------------------------------------------------------
+
+    def _depart(self, act: Callable[[], None]) -> None:
+        network, reach = self._network, self.reach
+        due = max(anyio.current_time(), reach.out_until) + network.delay(self, out=True)
+        self._last_out = max(due, self._last_out)
+        network.at(self._last_out, partial(self._reach_broker, act))
+
+    def _reach_broker(self, act: Callable[[], None]) -> None:
+        if self._broken:
+            return
+        if self.reach.out_until > anyio.current_time():  # nothing passes since it was sent
+            self._last_out = max(self._last_out, self.reach.out_until)
+            self._network.at(self.reach.out_until, partial(self._reach_broker, act))
+            return
+        act()
+
+    def _at_broker(self, data: bytes) -> None:
+        self._network.board.receive(self.line, data)
+
+    def wake(self) -> None:
+        """Take what may leave the broker; called whenever there may be something."""
+        data = self.line.take(self._network.board.now)
+        if data:
+            self._return(partial(self._arrived.append, data))
+        if self.line.ended and not self._end_sent:
+            self._end_sent = True
+            self._return(self._end)
+
+    def _return(self, act: Callable[[], None]) -> None:
+        network, reach = self._network, self.reach
+        due = max(anyio.current_time(), reach.in_until) + network.delay(self, out=False)
+        self._last_in = max(due, self._last_in)
+        network.at(self._last_in, partial(self._reach_client, act))
+
+    def _reach_client(self, act: Callable[[], None]) -> None:
+        if self._broken or self._closed:
+            return
+        if self.reach.in_until > anyio.current_time():
+            self._last_in = max(self._last_in, self.reach.in_until)
+            self._network.at(self.reach.in_until, partial(self._reach_client, act))
+            return
+        act()
+        self._pulse.fire()
+
+    def _end(self) -> None:
+        if self.line.reset:
+            self._broken = True
+            self._arrived.clear()
+        else:
+            self._over = True

@@ -1,0 +1,101 @@
+"""The journal of one run: entries of all members in order of time, judged at once.
+
+Decides: the stamps, and the digest: of every entry with its instant and source. Entries of one
+instant may stand in any order in it: event loops differ in that, and nothing may depend on it.
+Never: writes a file, or drops what an oracle has found.
+"""
+
+from collections.abc import Callable
+from typing import Final
+from zlib import crc32
+
+from kgroup.journal import CommitStep, Delivered, Entry, Event, Source
+from kgroup.journal.oracles.violation import Violation
+from kgroup.journal.oracles.watch import Watch
+from kgroup.types import TopicPartition
+
+__all__ = ["MemberSink", "Recorder"]
+
+_MOST_VIOLATIONS: Final = 50
+_MASK: Final = (1 << 64) - 1
+_OFF_EDGE: Final = 0.314
+"""Microseconds; round instants, which are common, are not at the edge of a rounding."""
+
+
+class Recorder:
+    """Takes the events of everybody.
+
+    Args:
+        watch: the oracles.
+        clock: tells the instant.
+        keep: whether `entries` holds everything.
+    """
+
+    def __init__(self, watch: Watch, clock: Callable[[], float], *, keep: bool) -> None:
+        self.violations: list[Violation] = []
+        self.entries: list[Entry] = []
+        self.count: int = 0
+        self.delivered: dict[TopicPartition, int] = {}
+        """Offset behind the last record that anybody was given."""
+        self.clock = clock
+        self._watch = watch
+        self._keep = keep
+        self._digest = 0
+
+    def take(self, entry: Entry) -> None:
+        """Judge one entry."""
+        self.count += 1
+        event = entry.event
+        told = f"{int(entry.at * 1e6 + _OFF_EDGE)} {entry.source.process} {event.KIND}"
+        if isinstance(event, Delivered):
+            tp = event.claim.tp
+            self.delivered[tp] = max(event.last + 1, self.delivered.get(tp, 0))
+            told += f"{event.claim} {event.first} {event.last}"
+        elif isinstance(event, CommitStep):
+            told += f"{event.claim} {event.offset} {event.stage.value}"
+        self._digest = (self._digest + crc32(told.encode()) * 0x9E3779B97F4A7C15) & _MASK
+        if self._keep:
+            self.entries.append(entry)
+        found = self._watch.observe(entry)
+        if found:
+            self.violations.extend(found[: _MOST_VIOLATIONS - len(self.violations)])
+
+    def add(self, rule: str, text: str, tp: TopicPartition | None = None) -> None:
+        """Note a broken promise that no oracle sees."""
+        if len(self.violations) < _MOST_VIOLATIONS:
+            self.violations.append(Violation(rule, text, (), tp))
+
+    def finish(self) -> None:
+        """Judge what only the end shows."""
+        self.violations.extend(self._watch.finish())
+
+    @property
+    def digest(self) -> str:
+        """Equal for equal runs."""
+        return f"{self.count}-{self._digest:016x}"
+
+
+class MemberSink:
+    """The `Sink` of one life of one member.
+
+    Args:
+        recorder: takes its entries.
+        source: stamps them.
+
+    While it is `muted`, what it is told is forgotten: the process is dead.
+    """
+
+    def __init__(self, recorder: Recorder, source: Source) -> None:
+        self.muted = False
+        self._recorder = recorder
+        self._source = source
+        self._seq = 0
+
+    def emit(self, event: Event) -> None:
+        """Take one event."""
+        if self.muted:
+            return
+        self._seq += 1
+        now = self._recorder.clock()
+        entry = Entry(source=self._source, seq=self._seq, at=now, wall=now, event=event)
+        self._recorder.take(entry)

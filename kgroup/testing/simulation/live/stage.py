@@ -1,0 +1,109 @@
+"""One run of a whole group, from its first member to its last sign of life.
+
+Decides: the course: members start, are perturbed, come to rest, are judged, and close.
+Never: draws chance for the plan, or knows what carries bytes.
+"""
+
+from dataclasses import dataclass, field
+
+import anyio
+from anyio.abc import TaskGroup
+
+from kgroup.testing import InProcessBroker
+from kgroup.testing.simulation.choices import Choices
+from kgroup.testing.simulation.live.cluster import ClusterTrouble
+from kgroup.testing.simulation.live.crew import Crew
+from kgroup.testing.simulation.live.life import CLOSE_TIMEOUT
+from kgroup.testing.simulation.live.nemesis import Nemesis
+from kgroup.testing.simulation.live.reach import Network
+from kgroup.testing.simulation.live.recorder import Recorder
+from kgroup.testing.simulation.live.rest import judge_rest
+from kgroup.testing.simulation.plan import Plan
+
+__all__ = ["Stage"]
+
+_CANCELS = 4
+_GRID = 512
+_CLOSING = CLOSE_TIMEOUT + 3.0
+"""Seconds in which everything must have ended, once it was asked to."""
+_TEARDOWN = 60.0
+
+
+@dataclass(slots=True, eq=False)
+class Stage:
+    """What one run is played on.
+
+    Args:
+        plan: the run.
+        choices: its chance.
+        broker: the cluster.
+        network: connects members with it.
+        crew: the members.
+        nemesis: perturbs them.
+        recorder: takes everything.
+        pace: what the plan's seconds are multiplied by.
+    """
+
+    plan: Plan
+    choices: Choices
+    broker: InProcessBroker
+    network: Network
+    crew: Crew
+    nemesis: Nemesis
+    recorder: Recorder
+    pace: float
+    began: float = field(init=False, default=0.0)
+
+    async def play(self) -> None:
+        """Play it to its end."""
+        self.began = anyio.current_time()
+        with anyio.move_on_after(self.plan.ends_at * self.pace + _CLOSING + _TEARDOWN) as bound:
+            async with anyio.create_task_group() as world:
+                world.start_soon(self.network.run)
+                async with anyio.create_task_group() as lives:
+                    await self._course(world, lives)
+                world.cancel_scope.cancel()
+        if bound.cancelled_caught:
+            self.recorder.add("L7", "not everything has ended")
+
+    async def _course(self, world: TaskGroup, lives: TaskGroup) -> None:
+        plan = self.plan
+        world.start_soon(self._produce)
+        world.start_soon(self.nemesis.run, world, lives)
+        for number in range(self.choices.choose("cancels", _CANCELS)):
+            world.start_soon(self._cancel, number)
+        await anyio.sleep_until(self.began + plan.ends_at * self.pace)
+        judge_rest(plan, self.broker, self.crew, self.recorder)
+        for life in self.crew.alive:
+            life.close()
+        for life in await self.crew.all_ended(_CLOSING):
+            self._hangs(life.name)
+        self._judge_ends()
+        lives.cancel_scope.cancel()
+
+    def _hangs(self, name: str) -> None:
+        waits = sorted({task.name or "?" for task in anyio.get_running_tasks()})
+        text = f"{name} has not ended {_CLOSING:g} s after it was asked to; tasks: {waits}"
+        self.recorder.add("L7", text)
+
+    def _judge_ends(self) -> None:
+        for life in self.crew.lives:
+            if life.crash is not None:
+                self.recorder.add("crash", f"{life.name}: {life.crash!r}")
+
+    async def _produce(self) -> None:
+        cluster, plan = ClusterTrouble(self.broker), self.plan
+        instant = 0.0
+        while instant <= plan.quiet_at:
+            await anyio.sleep_until(self.began + instant * self.pace)
+            cluster.produce(1)
+            instant += plan.produce_every
+
+    async def _cancel(self, number: int) -> None:
+        """Cancel what one application waits for; what it asked for goes on."""
+        at = self.choices.choose(f"cancel{number}/at", _GRID) / _GRID * self.plan.quiet_at
+        index = self.choices.choose(f"cancel{number}/member", len(self.plan.members))
+        await anyio.sleep_until(self.began + at * self.pace)
+        life = self.crew.of(index)
+        if life is not None:
+            life.cancel_call()
