@@ -36,17 +36,18 @@ _ASSIGNORS: Final = {
     _EAGER: (("range",), ("roundrobin",), ("sticky",)),
     _COOPERATIVE: (("cooperative-sticky",),),
 }
-_SESSIONS: Final = (6.0, 3.0, 10.0)
+_SESSIONS: Final = (6.0, 3.0, 4.0, 10.0)
 _HEARTBEATS: Final = (3.0, 4.0, 6.0)
 """Parts of the session."""
-_REBALANCES: Final = (6.0, 10.0, 4.0, 15.0)
+_REBALANCES: Final = (1.5, 1.0, 2.5, 1.2)
+"""Times the session."""
 _LATENCIES: Final = (0.002, 0.01, 0.05)
-_SIZES: Final = (4, 3, 5, 4, 6, 2, 5, 8)
-_TOPICS: Final = ((4,), (6,), (3, 2), (12,), (1,), (4, 4, 2), (24,), (8,))
+_SIZES: Final = (4, 3, 4, 2, 3, 5, 4, 7)
+_TOPICS: Final = ((4,), (2,), (3, 2), (8,), (1,), (4, 2, 1), (12,), (5,))
 _HANDLING: Final = (0.0, 0.05, 0.3, 1.0)
 _LISTENING: Final = (0.0, 0.05, 0.5)
-_POLLS: Final = (0.5, 0.25, 1.0)
-_COUNTS: Final = (2, 3, 4, 1, 3, 5, 6, 8)
+_POLLS: Final = (1.0, 0.5, 2.0)
+_COUNTS: Final = (2, 3, 2, 1, 3, 4, 5, 8)
 _GRID: Final = 512
 _WARM: Final = 3.0
 """Seconds in which the group forms."""
@@ -106,12 +107,12 @@ def draw_plan(choices: Choices, mode: Mode) -> Plan:
     protocol = _one(choices, "protocol", _PROTOCOLS[mode])
     session = _one(choices, "session", _SESSIONS)
     heartbeat = session / _one(choices, "heartbeat", _HEARTBEATS)
-    rebalance = _one(choices, "rebalance", _REBALANCES)
+    rebalance = session * _one(choices, "rebalance", _REBALANCES)
     latency = _one(choices, "latency", _LATENCIES)
     counts = _one(choices, "topics", _TOPICS)
     topics = {f"t{number}": count for number, count in enumerate(counts)}
     members = _members(choices, mode, tuple(topics))
-    quiet_at = _WARM + 12.0 + choices.choose("quiet", 4) * 4.0
+    quiet_at = _WARM + 9.0 + choices.choose("quiet", 4) * 3.0
     times = (session, rebalance, heartbeat, rebalance / 2, 2 * latency)
     drawn = _perturbations(choices, strategy, members, (_WARM, quiet_at), times)
     longest = max((each.at + each.seconds for each in drawn), default=quiet_at)
@@ -127,7 +128,7 @@ def draw_plan(choices: Choices, mode: Mode) -> Plan:
         heartbeat_interval=heartbeat,
         rebalance_timeout=rebalance,
         latency=latency,
-        produce_every=1.0,
+        produce_every=_one(choices, "produce", (4.0, 2.0, 6.0)),
         perturbations=drawn,
         quiet_at=quiet_at,
         ends_at=quiet_at + session + 1.5 * rebalance + 5.0,
@@ -143,7 +144,7 @@ def _one(choices: Choices, site: str, values: Sequence[T]) -> T:
 
 def _members(choices: Choices, mode: Mode, topics: tuple[str, ...]) -> tuple[MemberPlan, ...]:
     size = _one(choices, "members", _SIZES)
-    later = choices.choose("later", 3)
+    later = (0, 1, 0, 2)[choices.choose("later", 4)]
     return tuple(
         _member(choices, mode, topics, number, later=number >= size)
         for number in range(size + later)

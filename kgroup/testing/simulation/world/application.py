@@ -31,7 +31,7 @@ from kgroup.testing.simulation.world.member import Member
 from kgroup.testing.simulation.world.network import Lane
 from kgroup.testing.simulation.world.reading import Reading, Wanted
 from kgroup.testing.simulation.world.records import Logs
-from kgroup.types import ChangeKind, Claim, CommitStatus, OwnershipChange
+from kgroup.types import ChangeKind, Claim, CommitStatus, MemberState, OwnershipChange
 from kgroup.wire.messages import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -44,6 +44,7 @@ __all__ = ["Application"]
 _MAX_WAIT: Final = 5.0
 """Seconds that a fetch waits at a broker for records."""
 _RETRY: Final = 0.2
+_NOTED_EVERY: Final = 0.5
 
 
 class Application:
@@ -70,6 +71,7 @@ class Application:
         self._fetch: tuple[Wanted, ...] = ()
         self._fetches = 0
         self._polls = 0
+        self._noted_at = float("-inf")
         self._releasing: OwnershipChange | None = None
         member.on_moved = self._moved
         member.on_committed = self._committed
@@ -257,7 +259,7 @@ class Application:
             return
         self._finish()
         self._sink.emit(Polled())
-        self.member.apply(HasPolled())
+        self._note_poll()
         now, value = self.member.now, self.member.value
         leases = self._leases = self.reading.hand_out(lambda claim: value.may_deliver(claim, now))
         for lease in leases:
@@ -266,6 +268,13 @@ class Application:
         self._polls += 1
         self.process.at(now + max(pause, 0.001), self._poll, self._polls)
         self._fetch_more()
+
+    def _note_poll(self) -> None:
+        """Tell the machine of a poll, as seldom as is enough; the consumer does likewise."""
+        member = self.member
+        if member.now >= self._noted_at + _NOTED_EVERY or member.value.state is MemberState.DORMANT:
+            self._noted_at = member.now
+            member.apply(HasPolled())
 
     def _finish(self) -> None:
         """Count what the last read returned as done."""

@@ -34,6 +34,8 @@ __all__ = ["GROUP", "Brokers"]
 
 GROUP: Final = "g"
 _RELEASES: Final = {CoordinatorKind.NEW: "4.3", CoordinatorKind.OLD: "3.9"}
+_BY_NAME: Final = {ApiKey.OFFSET_COMMIT: 9, ApiKey.OFFSET_FETCH: 9}
+"""The last versions that name topics; what writes their ids instead lives in `net`."""
 _JITTER: Final = (1.0, 1.0, 1.0, 1.5, 1.0, 2.0, 1.0, 5.0)
 """Times the plain latency."""
 
@@ -166,5 +168,5 @@ def _highest(context: Context) -> dict[ApiKey, int]:
     for api in ApiKey:
         spoken = [v for v in request_class(api).VERSIONS if context.release.speaks(api, v)]
         if spoken:
-            found[api] = spoken[-1]
+            found[api] = min(spoken[-1], _BY_NAME.get(api, spoken[-1]))
     return found

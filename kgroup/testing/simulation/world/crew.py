@@ -12,7 +12,7 @@ from kgroup.assignors import BUILT_IN
 from kgroup.journal import FaultStep, Phase, Source
 from kgroup.membership.settings import MembershipSettings
 from kgroup.testing.simulation.choices import Choices
-from kgroup.testing.simulation.perturbation import Kind, Perturbation
+from kgroup.testing.simulation.perturbation import Perturbation
 from kgroup.testing.simulation.plan import MemberPlan, Plan
 from kgroup.testing.simulation.world.application import Application
 from kgroup.testing.simulation.world.cluster import GROUP, Brokers

@@ -78,11 +78,14 @@ class Nemesis:
     def _change_topic(self, what: Perturbation) -> None:
         counts = self._brokers.counts()
         topics = sorted(counts)
+        cluster = self._brokers.core.cluster
+        if len(cluster.usable) < len(cluster.nodes):
+            return  # replicas cannot be placed, nor deleted, while a broker is down
         if what.kind is Kind.ADD_PARTITIONS and topics:
             topic = topics[what.member % len(topics)]
-            self._brokers.core.cluster.add_partitions(topic, counts[topic] + what.number)
+            cluster.add_partitions(topic, counts[topic] + what.number)
         elif len(topics) > 1:
-            self._brokers.core.cluster.delete_topic(topics[-1])
+            cluster.delete_topic(topics[-1])
         self._crew.tell_counts()
 
     # -- members ---------------------------------------------------------------------------------

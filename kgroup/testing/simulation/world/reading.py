@@ -145,6 +145,7 @@ class Reading:
         held = self.held[claim]
         held.position = held.position.after(Sought(offset))
         held.buffer.clear()
+        held.told = -1
         self.ledger.begin(claim, offset)
         self._sink.emit(PositionMoved(claim, offset, PositionMove.SEEK))
 
