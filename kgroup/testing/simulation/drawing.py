@@ -57,6 +57,7 @@ _MEMBERS: Final = (
     Kind.LEAVE,
     Kind.KILL,
     Kind.RESTART,
+    Kind.TWIN,
     Kind.SUBSCRIBE,
     Kind.RESUBSCRIBE,
     Kind.ENFORCE,

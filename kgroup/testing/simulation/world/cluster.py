@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from kgroup.codes import ApiKey
+from kgroup.journal import Sink
 from kgroup.membership.step import MemberRow
 from kgroup.testing.broker.agenda import Agenda
 from kgroup.testing.broker.asked import Asked, HungUp, NoAnswer, Outbox
@@ -23,11 +24,13 @@ from kgroup.testing.broker.releases import release_named
 from kgroup.testing.broker.settings import BrokerSettings
 from kgroup.testing.simulation.choices import Choices
 from kgroup.testing.simulation.plan import Plan
+from kgroup.testing.simulation.truth import stored
 from kgroup.testing.simulation.world.heap import Heap
 from kgroup.testing.simulation.world.network import Link, Reach
 from kgroup.testing.simulation.world.process import Process
 from kgroup.types import TopicPartition
 from kgroup.wire.frames import request_class
+from kgroup.wire.messages import OffsetCommitRequest, SyncGroupRequest
 from kgroup.wire.schema import Message, Request, decode, encode
 
 __all__ = ["GROUP", "Brokers"]
@@ -63,7 +66,10 @@ class Brokers:
             self.core.cluster.create_topic(topic, count)
         self.heap: Heap = Heap(self.agenda, self._flush)
         self.rows: Counter[MemberRow] = Counter()
+        self.pairs: Counter[tuple[MemberRow, MemberRow]] = Counter()
         self.links: list[Link] = []
+        self.sink: Sink | None = None
+        """Takes what the coordinator has stored."""
         self._choices = choices
         self._latency = plan.latency
         self._through_bytes = through_bytes
@@ -135,8 +141,17 @@ class Brokers:
                 link = self._asking.pop(reply.ticket, None)
                 if link is None:
                     continue
-                gone = isinstance(reply.answer, HungUp | NoAnswer)
-                link.reply(None if gone else reply.answer)  # type: ignore[arg-type]  # a message
+                if isinstance(reply.answer, HungUp | NoAnswer):
+                    link.reply(None)
+                    continue
+                if link.asking is not None:
+                    self._tell(link.asking.request, reply.answer)
+                link.reply(reply.answer)
+
+    def _tell(self, request: Request[Any], answer: Message) -> None:
+        if isinstance(request, OffsetCommitRequest | SyncGroupRequest) and self.sink is not None:
+            for event in stored(request, answer, self.shard.groups.get(GROUP)):
+                self.sink.emit(event)
 
     # -- what happens to them --------------------------------------------------------------------
 

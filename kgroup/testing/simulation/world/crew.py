@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kgroup.assignors import BUILT_IN
-from kgroup.journal import FaultStep, Phase, Source
+from kgroup.journal import BROKER, FaultStep, Phase, Source
 from kgroup.membership.settings import MembershipSettings
 from kgroup.testing.simulation.choices import Choices
 from kgroup.testing.simulation.perturbation import Perturbation
@@ -60,6 +60,7 @@ class Crew:
         self._recorder = recorder
         self._choices = choices
         self._sink = MemberSink(recorder, self._source("world", "world.0"), brokers)
+        brokers.sink = MemberSink(recorder, self._source(BROKER, BROKER), brokers)
 
     @property
     def everybody(self) -> list[Life]:

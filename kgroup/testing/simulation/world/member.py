@@ -60,6 +60,7 @@ class World(Surroundings, Protocol):
     """The world as a member sees it."""
 
     rows: Counter[MemberRow]
+    pairs: Counter[tuple[MemberRow, MemberRow]]
 
     def any_node(self, name: str) -> int:
         """Return the broker that a question for any broker goes to."""
@@ -102,6 +103,7 @@ class Member:
         self._tick_at = float("inf")
         self._following = False
         self._pumping_at = 0.0
+        self._last_row: MemberRow | None = None
 
     @property
     def now(self) -> float:
@@ -138,8 +140,13 @@ class Member:
         before, now = self.value, self._around.now
         result = step(before, event, Moment(now, self.plan.luck))
         self.value = result.member
+        around, last = self._around, self._last_row
         for row in result.rows:
-            self._around.rows[row] += 1
+            around.rows[row] += 1
+            if last is not None:
+                around.pairs[last, row] += 1
+            last = row
+        self._last_row = last
         self._trace.stepped(before, result, now)
         for effect in result.effects:
             self._carry_out(effect)

@@ -5,13 +5,11 @@ does not happen.
 Never: draws; the plan says everything.
 """
 
-from typing import assert_never
 
 from kgroup.codes import ErrorCode
 from kgroup.membership.events import EnforceRebalance, Unsubscribed
 from kgroup.testing.simulation.perturbation import Kind, Perturbation
 from kgroup.testing.simulation.world.crew import Crew, Life
-from kgroup.types import TopicPartition
 
 __all__ = ["Nemesis"]
 

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from kgroup.journal import AnswerReceived, RequestSent, Sink
 from kgroup.testing.simulation.world.network import Dispatch, Flight, Lane, Link, Reach
+from kgroup.wire.messages import SyncGroupRequest
 from kgroup.wire.schema import Request
 
 __all__ = ["Process", "Surroundings"]
@@ -111,6 +112,7 @@ class Process:
                 generation_id=_field(request, "generation_id", "generation_id_or_member_epoch"),
                 member_id=_field(request, "member_id"),
                 group_instance_id=_field(request, "group_instance_id"),
+                assignments=_count(request),
             )
         )
 
@@ -125,6 +127,7 @@ class Process:
                     generation_id=_field(answer, "generation_id"),
                     member_id=_field(answer, "member_id"),
                     leader=_field(answer, "leader"),
+                    skip_assignment=_field(answer, "skip_assignment"),
                 )
             )
             then(answer, "")
@@ -157,3 +160,7 @@ def _field(message: Any, *names: str) -> Any:  # noqa: ANN401  # of any message
         if name in message.FIELDS:
             return getattr(message, name)
     return None
+
+
+def _count(request: Request[Any]) -> int | None:
+    return len(request.assignments) if isinstance(request, SyncGroupRequest) else None

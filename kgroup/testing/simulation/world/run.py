@@ -62,6 +62,7 @@ def play_objects(
         events=brokers.heap.events,
         seconds=brokers.now,
         rows=brokers.rows,
+        pairs=brokers.pairs,
         entries=tuple(recorder.entries),
     )
 
