@@ -140,12 +140,21 @@ def cell_named(number: int) -> str:
 
 def features(outcome: Outcome) -> frozenset[int]:
     """Return what a run has met, as numbers: cells, and pairs of rows that followed each other."""
-    cells = {_CELL_NUMBERS[cell] for cell in outcome.cells}
+    cells = set(_cells(outcome))
     pairs = {
         len(CELLS) + _ROW_NUMBERS[first] * len(ROWS.rows) + _ROW_NUMBERS[second]
         for first, second in outcome.pairs
     }
     return frozenset(cells | pairs)
+
+
+def _cells(outcome: Outcome) -> Mapping[int, int]:
+    """Return numbers of cells that were met; a row that fired has met its cell."""
+    cells = Counter({_CELL_NUMBERS[cell]: count for cell, count in outcome.cells.items()})
+    fired: Counter[int] = Counter()
+    for row, count in outcome.rows.items():
+        fired[_CELL_NUMBERS[row.at, row.on]] += count
+    return cells | fired
 
 
 @dataclass(slots=True)
@@ -165,7 +174,7 @@ class Coverage:
     def add(self, outcome: Outcome) -> frozenset[int]:
         """Count one run, and return what nobody had met before."""
         self.rows.update({_ROW_NUMBERS[row]: count for row, count in outcome.rows.items()})
-        self.cells.update({_CELL_NUMBERS[cell]: count for cell, count in outcome.cells.items()})
+        self.cells.update(_cells(outcome))
         new = features(outcome) - self.features
         self.features |= new
         return new

@@ -5,6 +5,7 @@ Never: simulates anything; the tools around simulations are tested with it.
 """
 
 import hashlib
+import os
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
@@ -171,3 +172,9 @@ def breaking() -> Schedule:
         Pick("jitter/5", 0, 1),
     )
     return Schedule(Level.A, Mode.EAGER, 11, picks)
+
+
+def play_dead(schedule: Schedule) -> Outcome:
+    """End the process."""
+    del schedule
+    os._exit(7)
