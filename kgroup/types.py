@@ -153,6 +153,9 @@ class Claim:
     tp: TopicPartition
     serial: int
 
+    def __hash__(self) -> int:
+        return self.serial  # looked up at each hand-out, and hardly ever the same twice
+
     def __str__(self) -> str:
         return f"{self.tp}#{self.serial}"
 

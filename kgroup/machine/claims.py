@@ -12,10 +12,11 @@ the application has been told.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
 
+from kgroup.frozen import replace
 from kgroup.machine.rows import Row, Table, fan
 from kgroup.types import Claim, TopicPartition
 

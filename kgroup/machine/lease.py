@@ -13,7 +13,9 @@ Two deadlines, both counted from *sending*, the safe side:
 Deadlines only extend; expiry is final: a coordinator that is loading says OK to anybody.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from kgroup.frozen import replace
 
 __all__ = ["Lease"]
 

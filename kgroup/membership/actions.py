@@ -6,10 +6,10 @@ KIPs: 345, 394, 429, 568, 800.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from types import MappingProxyType
 
 from kgroup.errors import GroupError, KGroupError, UnauthorizedError
+from kgroup.frozen import replace
 from kgroup.machine.claims import HoldingState, HoldingTrigger
 from kgroup.machine.tickets import Errand
 from kgroup.membership import leadership, requests

@@ -10,10 +10,10 @@ Another leader, a lost generation, or a SyncGroup whose fate is not known end th
 is not what the members hold.
 """
 
-from dataclasses import replace
 from typing import Final
 
 from kgroup.errors import AssignorError, KGroupError, UnauthorizedError
+from kgroup.frozen import replace
 from kgroup.machine.tickets import Errand
 from kgroup.membership.events import AssignorDone, Note, RunAssignor, Tell
 from kgroup.membership.turn import Turn

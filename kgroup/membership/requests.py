@@ -5,9 +5,8 @@ Never: a version number; the wire leaves out what a broker does not know.
 KIPs: 62, 345, 394, 429, 559, 800.
 """
 
-from dataclasses import replace
-
 from kgroup.errors import LocalProtocolError
+from kgroup.frozen import replace
 from kgroup.membership.user_data import user_data
 from kgroup.membership.value import GroupMember
 from kgroup.types import Cause

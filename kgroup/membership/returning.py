@@ -6,8 +6,7 @@ Never: begins the round; the rows do.
 KIPs: 345.
 """
 
-from dataclasses import replace
-
+from kgroup.frozen import replace
 from kgroup.membership.turn import Turn
 from kgroup.membership.value import GroupMember
 from kgroup.types import Cause, TopicPartition

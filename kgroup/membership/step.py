@@ -6,10 +6,11 @@ Never: awaits, reads a clock, draws chance. The same arguments give the same res
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import assert_never
 
 from kgroup.errors import LocalProtocolError
+from kgroup.frozen import replace
 from kgroup.machine.claims import HoldingState, HoldingTrigger
 from kgroup.machine.rows import Row
 from kgroup.machine.tickets import Errand

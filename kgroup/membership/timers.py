@@ -4,7 +4,9 @@ Decides: the instant of every timer of a state.
 Never: fires one; `step` does.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import TypeAlias
 
 from kgroup.membership.coordinator import CoordinatorState, CoordinatorTrigger
 from kgroup.membership.states import FACTS
@@ -17,37 +19,52 @@ __all__ = ["timer_cause", "timers"]
 
 def timers(member: GroupMember) -> Iterator[tuple[Trigger | CoordinatorTrigger, float]]:
     """Yield the timers that run now, with their instants."""
-    facts = FACTS[member.state]
-    for trigger in facts.timers:
-        at = _armed(member, trigger)
+    for trigger, armed in _TIMERS[member.state]:
+        at = armed(member)
         if at is not None:
             yield trigger, at
-    if facts.seeks and member.coordinator.state is CoordinatorState.WAITING:
+    if FACTS[member.state].seeks and member.coordinator.state is CoordinatorState.WAITING:
         yield CoordinatorTrigger.SEARCH_DUE, member.coordinator.search_at
 
 
-def _armed(member: GroupMember, timer: Trigger) -> float | None:
+def _heartbeat_due(member: GroupMember) -> float | None:
+    sends = member.identity.generation is not None
+    idle = member.heartbeat is None and member.coordinator.node_id is not None
+    return member.heartbeat_at if sends and idle else None
+
+
+def _close_limit(member: GroupMember) -> float | None:
     closing = member.wishes.closing
-    match timer:
-        case Trigger.HEARTBEAT_DUE:
-            sends = member.identity.generation is not None
-            idle = member.heartbeat is None and member.coordinator.node_id is not None
-            return member.heartbeat_at if sends and idle else None
-        case Trigger.LEASE_EXPIRED:
-            return member.lease.limit() if member.holdings else None
-        case Trigger.POLL_EXPIRED:
-            return member.wishes.polled_at + member.settings.rebalance_timeout
-        case Trigger.BACKOFF_OVER:
-            return member.round.retry_at
-        case Trigger.DRAIN_LIMIT:
-            return member.round.drain_until
-        case Trigger.REJOIN_DUE:
-            return member.lead.rejoin_at
-        case Trigger.CLOSE_LIMIT if closing is not None:
-            leaving = member.state is MemberState.LEAVING
-            return closing.leave_by if leaving else closing.release_by
-        case _:
-            return None
+    if closing is None:
+        return None
+    return closing.leave_by if member.state is MemberState.LEAVING else closing.release_by
+
+
+Armed: TypeAlias = Callable[[GroupMember], float | None]
+
+_ARMED: Mapping[Trigger, Armed] = MappingProxyType(
+    {
+        Trigger.HEARTBEAT_DUE: _heartbeat_due,
+        Trigger.LEASE_EXPIRED: lambda member: member.lease.limit() if member.holdings else None,
+        Trigger.POLL_EXPIRED: lambda member: (
+            member.wishes.polled_at + member.settings.rebalance_timeout
+        ),
+        Trigger.BACKOFF_OVER: lambda member: member.round.retry_at,
+        Trigger.DRAIN_LIMIT: lambda member: member.round.drain_until,
+        Trigger.REJOIN_DUE: lambda member: member.lead.rejoin_at,
+        Trigger.CLOSE_LIMIT: _close_limit,
+    }
+)
+"""When each timer is due, None while it does not run."""
+
+_TIMERS: Mapping[MemberState, tuple[tuple[Trigger, Armed], ...]] = MappingProxyType(
+    {
+        state: tuple(
+            (each, _ARMED[each]) for each in sorted(facts.timers, key=lambda one: one.value)
+        )
+        for state, facts in FACTS.items()
+    }
+)
 
 
 def timer_cause(timer: Trigger, cause: Cause) -> Cause:

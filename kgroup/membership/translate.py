@@ -5,8 +5,6 @@ Decides: whether a reply is still awaited (late ones are dropped here), what its
 Never: moves the state; the rows do.
 """
 
-from dataclasses import replace
-
 from kgroup.codes import ApiKey
 from kgroup.errors import (
     AssignorError,
@@ -16,6 +14,7 @@ from kgroup.errors import (
     UnauthorizedError,
     UnsupportedVersionError,
 )
+from kgroup.frozen import replace
 from kgroup.machine.reactions import Reaction, reaction
 from kgroup.machine.tickets import Errand
 from kgroup.membership.coordinator import CoordinatorState, CoordinatorTrigger

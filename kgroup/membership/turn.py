@@ -4,8 +4,9 @@ Decides: how a ticket is drawn and a change is queued; small moves every action 
 Never: outlives the step; what goes in and what comes out are frozen.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+from kgroup.frozen import replace
 from kgroup.machine.claims import Holdings, HoldingState
 from kgroup.machine.lease import Lease
 from kgroup.machine.rows import Row

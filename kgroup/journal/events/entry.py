@@ -27,6 +27,9 @@ class Source:
     member: str
     group: str | None = None
 
+    def __hash__(self) -> int:
+        return hash((self.process, self.member))  # oracles look members up at each entry
+
     def __str__(self) -> str:
         return f"{self.member}@{self.process}"
 
