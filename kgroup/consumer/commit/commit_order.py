@@ -230,10 +230,17 @@ class CommitOrder:
     # -- telling ---------------------------------------------------------------------------
 
     async def _tell(self) -> None:
+        """Tell outcomes in the order of calls, until `_cut_off` tells the rest.
+
+        1. The answer to the oldest job comes, which wakes this task. 2. Before it runs, the time
+        for closing is over: `_cut_off` tells all there is. Cancelling comes too late to be noticed.
+        """
         with self._telling:
-            while True:
+            while not self._ended:
                 if self._untold:
                     await self._untold[0].answered()
+                    if self._ended:
+                        return
                     await self._call_back(self._untold.popleft())
                 else:
                     await self._news.wait()
