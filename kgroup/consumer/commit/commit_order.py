@@ -236,7 +236,7 @@ class CommitOrder:
         for closing is over: `_cut_off` tells all there is. Cancelling comes too late to be noticed.
         """
         with self._telling:
-            while not self._ended:
+            while True:
                 if self._untold:
                     await self._untold[0].answered()
                     if self._ended:
