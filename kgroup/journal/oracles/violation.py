@@ -25,12 +25,14 @@ class Violation:
         text: what happened, with its numbers.
         entries: the entries that prove it, in order of time.
         tp: the partition it is about, None when it is about a member.
+        oracle: name of the oracle that found it, empty when it was given none; see `Watch`.
     """
 
     rule: str
     text: str
     entries: tuple[Entry, ...]
     tp: TopicPartition | None = None
+    oracle: str = ""
 
 
 class Oracle(Protocol):

@@ -57,6 +57,14 @@ def test_a_watch_over_named_oracles_is_one_over_the_oracles():
     assert len(watch.finish()) == 1
 
 
+def test_what_an_oracle_with_a_name_finds_bears_it():
+    history, _ = one_member(0)
+    named, nameless = Watch({"polls": Seen()}), Watch([Seen()])
+    found = [*named.observe(history.entries[0]), *named.finish()]
+    assert [violation.oracle for violation in found] == ["polls", "polls"]
+    assert [violation.oracle for violation in nameless.observe(history.entries[0])] == [""]
+
+
 def test_an_entry_of_a_kind_that_few_look_at_is_shown_to_few():
     watch = Watch(at_least_once())
     for entry in good_history().entries:
