@@ -68,8 +68,9 @@ PROOF = (
         module="kgroup.membership.timers",
         changes=(
             Change(
-                "            return member.lease.limit() if member.holdings else None\n",
-                "            return None\n",
+                "        Trigger.LEASE_EXPIRED: lambda member: "
+                "member.lease.limit() if member.holdings else None,\n",
+                "        Trigger.LEASE_EXPIRED: lambda member: None,\n",
             ),
         ),
         rule="S2",

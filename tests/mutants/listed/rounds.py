@@ -1,5 +1,6 @@
 """Mutants of the round: joining, leading, leaving, and looking for the coordinator."""
 
+from kgroup.testing.simulation.schedule import Mode
 from tests.mutants.mutant import Change, Mutant
 
 __all__ = ["ROUNDS"]
@@ -17,6 +18,7 @@ ROUNDS = (
             ),
         ),
         rule="S4",
+        mode=Mode.EAGER,
     ),
     Mutant(
         name="a follower divides the group as if it led",
@@ -39,6 +41,7 @@ ROUNDS = (
             ),
         ),
         rule="L1",
+        mode=Mode.STATIC,
     ),
     Mutant(
         name="a leader does not notice that a topic has grown",
@@ -62,6 +65,7 @@ ROUNDS = (
             ),
         ),
         rule="L1",
+        mode=Mode.COOPERATIVE,
     ),
     Mutant(
         name="closing while JoinGroup is in flight is forgotten once its answer is there",
@@ -101,6 +105,7 @@ ROUNDS = (
             ),
         ),
         rule="T1",
+        mode=Mode.STATIC,
     ),
     Mutant(
         name="a fenced member joins again",
@@ -114,14 +119,15 @@ ROUNDS = (
             ),
         ),
         rule="T2",
+        mode=Mode.STATIC,
     ),
     Mutant(
         name="a member whose application does not poll stays in the group",
         module="kgroup.membership.timers",
         changes=(
             Change(
-                "            return member.wishes.polled_at + member.settings.rebalance_timeout\n",
-                "            return None\n",
+                "            member.wishes.polled_at + member.settings.rebalance_timeout\n",
+                "            None if member else member.wishes.polled_at\n",
             ),
         ),
         rule="L5",
