@@ -12,7 +12,7 @@ from kgroup.errors import (
     NotOwnedError,
     OffsetOutOfRangeError,
 )
-from kgroup.journal import Delivered, OffsetRead, PositionMoved
+from kgroup.journal import Delivered, Done, OffsetRead, PositionMoved
 from kgroup.testing.virtual_time import WALL_AT_START
 from kgroup.types import TopicPartition
 from kgroup.wire.messages import ListOffsetsRequest, ListOffsetsResponse, OffsetFetchRequest
@@ -284,3 +284,16 @@ async def test_being_refused_while_committed_offsets_are_read_is_a_failure_and_n
         with pytest.raises(AuthenticationError):
             await stage.consumer.getone(timeout=5)
         assert isinstance(stage.consumer.failure, AuthenticationError)
+
+
+async def test_what_is_read_again_after_a_seek_is_journaled_as_done_again() -> None:
+    shelf = Shelf(t=1)
+    shelf.fill(A, 10)
+    async with entered(shelf) as stage:
+        await stage.give(A)
+        await stage.consumer.getmany(max_records=5, timeout=1)
+        await stage.consumer.getmany(max_records=5, timeout=1)
+        stage.consumer.seek(A, 3)
+        await stage.consumer.getmany(max_records=2, timeout=1)
+        await stage.consumer.getmany(max_records=2, timeout=1)
+        assert [each.next_offset for each in stage.events(Done)] == [5, 5]

@@ -145,7 +145,8 @@ class Delivery:
         epochs = {segment.leader_epoch for segment in segments}
         epoch = epochs.pop() if len(epochs) == 1 else None
         if self._journals:
-            self._tell_delivered(owned.claim, segments)
+            first, last = segments[0].first, segments[-1].last
+            self._tell_delivered(owned.claim, first, last, sum(map(len, segments)))
         lease = self.ledger.hand_out(owned.claim, chunk.at, epoch)
         keeper = self.gate.keeper(owned.claim)
         keeper.taken(owned.claim)
@@ -163,7 +164,7 @@ class Delivery:
         assert segment is not None
         offset, epoch = segment.first, segment.leader_epoch
         if self._journals:
-            self._sink.emit(Delivered(owned.claim, offset, offset, 1))
+            self._tell_delivered(owned.claim, offset, offset, 1)
         chunk.advance()
         if lease is not None and lease.leader_epoch == epoch and self.ledger.is_newest(lease):
             self.ledger.extend(lease, offset + 1)
@@ -182,9 +183,10 @@ class Delivery:
             self.ledger.skip(owned.claim, chunk.at)
         self._pulses.work.fire()
 
-    def _tell_delivered(self, claim: Claim, segments: tuple[Segment, ...]) -> None:
-        first, last = segments[0].first, segments[-1].last
-        self._sink.emit(Delivered(claim, first, last, sum(map(len, segments))))
+    def _tell_delivered(self, claim: Claim, first: int, last: int, count: int) -> None:
+        if first < self._told.get(claim, 0):
+            self._told[claim] = first  # after a seek back it is to be done, and told, once more
+        self._sink.emit(Delivered(claim, first, last, count))
 
     # -- back ------------------------------------------------------------------------------
 
