@@ -12,7 +12,18 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from kgroup.cli import assignors, assignors_check, audit, broker, consume, demo, groups, lag, topics
+from kgroup.cli import (
+    assignors,
+    assignors_check,
+    audit,
+    broker,
+    consume,
+    demo,
+    groups,
+    lag,
+    simulate,
+    topics,
+)
 from kgroup.cli.printing import forget_output
 from kgroup.cli.verbs import verb, with_list
 from kgroup.errors import ArgumentError, KGroupError
@@ -56,6 +67,7 @@ def _app() -> typer.Typer:
     app.add_typer(broker.app, name="broker")
     app.command("consume")(verb(consume.print_records))
     app.command("lag")(verb(lag.lag))
+    app.command("simulate")(verb(simulate.simulate))
     app.add_typer(_groups(), name="groups")
     app.add_typer(_topics(), name="topics")
     app.add_typer(_assignors(), name="assignors")

@@ -12,12 +12,14 @@ import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
 from typing import Final
 
 from kgroup.errors import ArgumentError
-from kgroup.testing.simulation.choices import Pick
-from kgroup.testing.simulation.schedule import Schedule
+from kgroup.testing.simulation.choices import Choices, Pick
+from kgroup.testing.simulation.drawing import draw_plan
+from kgroup.testing.simulation.schedule import Mode, Schedule
 
 __all__ = ["Budget", "Fails", "Say", "shrink"]
 
@@ -32,11 +34,8 @@ _Picks = tuple[Pick, ...]
 
 _PERTURBATION: Final = re.compile(r"p\d+/")
 _MEMBER: Final = re.compile(r"m\d+/")
-_GROUP: Final[Mapping[str, tuple[int, ...]]] = MappingProxyType(
-    {"members": (5, 1, 0, 3, 2), "topics": (4, 0)}
-)
-"""Sites of which not 0 is the simplest, but the answer with the smallest group: two members, then
-three, four, and so on; one partition, then four."""
+_MOST_SIZES: Final = 16
+"""Answers that are looked at to find out which of them makes the smallest group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +82,24 @@ def shrink(
 
 def _say_nothing(_: str) -> None:
     pass
+
+
+@cache
+def _sizes() -> Mapping[str, tuple[int, ...]]:
+    """Return for each site that says how large the group is its answers, the smallest group first.
+
+    Of these sites not 0 is the simplest, so they are asked what each answer would draw.
+    """
+    drawn: dict[str, dict[tuple[int, int], int]] = {"members": {}, "topics": {}}
+    for value in range(_MOST_SIZES):
+        for site, sizes in drawn.items():
+            picks = [Pick(site, 0, value)] if value else []
+            plan = draw_plan(Choices.replayed(picks), Mode.MIXED)
+            about = plan.members if site == "members" else plan.topics
+            sizes.setdefault((sum(plan.topics.values()), len(about)), value)
+    return MappingProxyType(
+        {site: tuple(value for _, value in sorted(sizes.items())) for site, sizes in drawn.items()}
+    )
 
 
 class _Search:
@@ -144,7 +161,7 @@ class _Search:
 
     def _make_small(self) -> None:
         """Try the smallest group first."""
-        for site, wanted in _GROUP.items():
+        for site, wanted in _sizes().items():
             for value in wanted:
                 if self._try(_with(self.best, Pick(site, 0, value))):
                     break
@@ -167,7 +184,7 @@ class _Search:
     def _lower(self, place: int) -> None:
         """Make one value smaller."""
         while place < len(self.best):
-            if self.best[place].site in _GROUP:
+            if self.best[place].site in _sizes():
                 return
             value = self.best[place].value
             lower = sorted({1, value // 2, value - 1} - {0, value})
@@ -185,13 +202,13 @@ def _weight(picks: _Picks) -> tuple[int, int, int]:
     values = {pick.site: pick.value for pick in picks if not pick.index}
     ranks = (
         wanted.index(value) if (value := values.get(site, 0)) in wanted else len(wanted)
-        for site, wanted in _GROUP.items()
+        for site, wanted in _sizes().items()
     )
     return sum(ranks), len(picks), sum(pick.value for pick in picks)
 
 
 def _others(picks: _Picks) -> _Picks:
-    return tuple(pick for pick in picks if pick.site not in _GROUP)
+    return tuple(pick for pick in picks if pick.site not in _sizes())
 
 
 def _by_head(picks: Iterable[Pick], head: re.Pattern[str]) -> list[_Picks]:

@@ -153,7 +153,7 @@ def test_a_broken_run_is_drawn_up_to_the_last_proof() -> None:
 
 def test_the_plan_and_what_is_broken_stand_above() -> None:
     head = diagram(broken()).split("    seconds")[0]
-    assert "level A, eager, 7 picks" in head
+    assert "level A, eager, 2 picks" in head
     assert "m0 closes" in head
     assert "broken: S2\nfirst S2: t0-0 has two owners" in head
 

@@ -37,7 +37,7 @@ from kgroup.membership.rows import ROWS
 from kgroup.testing.simulation.choices import Choices, Pick
 from kgroup.testing.simulation.drawing import draw_plan
 from kgroup.testing.simulation.outcome import Outcome
-from kgroup.testing.simulation.perturbation import Kind
+from kgroup.testing.simulation.perturbation import Kind, Perturbation
 from kgroup.testing.simulation.plan import Plan
 from kgroup.testing.simulation.play import MakeOracles
 from kgroup.testing.simulation.schedule import Level, Mode, Schedule
@@ -46,6 +46,11 @@ from kgroup.types import ChangeKind, Claim, MemberState, TopicPartition
 T0 = TopicPartition("t0", 0)
 AWAY = frozenset({Kind.COORDINATOR_KILLED, Kind.COORDINATOR_MOVED, Kind.COORDINATOR_LOADS})
 GONE = frozenset({Kind.KILL, Kind.LEAVE})
+PLANTED = Pick("planted", 0, 999)
+STRIKES = (
+    Perturbation(3.0, Kind.LEAVE),
+    Perturbation(3.0, Kind.COORDINATOR_KILLED, seconds=1.0),
+)
 
 
 def play(schedule: Schedule, *, oracles: MakeOracles | None = None, keep: bool = False) -> Outcome:
@@ -53,11 +58,14 @@ def play(schedule: Schedule, *, oracles: MakeOracles | None = None, keep: bool =
     del oracles
     choices = schedule.choices()
     plan = draw_plan(choices, schedule.mode)
+    planted = choices.choose("planted", 1000) == PLANTED.value
+    if planted:
+        plan = replace(plan, members=plan.members[:2], perturbations=STRIKES)
     jitter = [choices.choose(f"jitter/{number % 7}", 10) for number in range(300)]
     kinds = {each.kind for each in plan.perturbations}
     entries = tuple(story(plan))
     violations: tuple[Violation, ...] = ()
-    if kinds & AWAY and kinds & GONE and jitter[5]:
+    if planted or (kinds & AWAY and kinds & GONE and jitter[5]):
         proofs = tuple(each for each in entries if isinstance(each.event, Delivered))
         violations = (Violation("S2", "t0-0 has two owners", proofs, T0),)
     rows = [ROWS.rows[sum(jitter[:n]) % len(ROWS.rows)] for n in range(3)]
@@ -161,17 +169,8 @@ def drawn(schedule: Schedule) -> Plan:
 
 
 def breaking() -> Schedule:
-    """Return a small schedule that breaks S2."""
-    picks = (
-        Pick("topics", 0, 4),
-        Pick("members", 0, 5),
-        Pick("swarm", 2, 21),
-        Pick("perturbations", 0, 1),
-        Pick("p1/kind", 0, 8),
-        Pick("p2/kind", 0, 3),
-        Pick("jitter/5", 0, 1),
-    )
-    return Schedule(Level.A, Mode.EAGER, 11, picks)
+    """Return a schedule that breaks S2, whatever else is drawn how."""
+    return Schedule(Level.A, Mode.EAGER, 11, (PLANTED, Pick("jitter/5", 0, 1)))
 
 
 def play_dead(schedule: Schedule) -> Outcome:

@@ -1,0 +1,98 @@
+"""What is kept of a failure: its schedule, a diagram of it, and a test; small when there is time.
+
+Decides: names of files, and that a failure which cannot be made smaller is kept as it is.
+Never: plays a campaign.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from kgroup.errors import ArgumentError
+from kgroup.testing.simulation.campaign_chunk import RAISED, Failure, Play
+from kgroup.testing.simulation.diagram import diagram
+from kgroup.testing.simulation.regression import regression_test
+from kgroup.testing.simulation.schedule import Schedule
+from kgroup.testing.simulation.shrinking import Budget, Say, shrink
+
+__all__ = ["Saved", "save_failure", "smaller"]
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """One failure as it was kept.
+
+    Args:
+        failure: as the campaign found it.
+        schedule: as it was kept: smaller, or the same.
+        files: the schedule first.
+    """
+
+    failure: Failure
+    schedule: Schedule
+    files: tuple[Path, ...]
+
+    @property
+    def picks(self) -> int | None:
+        """How many picks are left, None when nobody knows them."""
+        return None if self.schedule.picks is None else len(self.schedule.picks)
+
+
+def smaller(
+    failure: Failure, play: Play, *, budget: Budget | None = None, say: Say | None = None
+) -> Schedule:
+    """Return a smaller schedule that breaks the first rule of a failure, or the same.
+
+    Args:
+        failure: what was found.
+        play: plays a schedule.
+        budget: see `shrink`.
+        say: see `shrink`.
+    """
+    rule = failure.rules[0]
+
+    def fails(candidate: Schedule) -> Schedule | None:
+        try:
+            outcome = play(candidate)
+        except Exception:  # noqa: BLE001  # another failure than the one that is looked for
+            return None
+        return candidate.with_picks(outcome.picks) if rule in outcome.rules else None
+
+    try:
+        return shrink(failure.schedule, fails, budget=budget, say=say)
+    except ArgumentError:
+        # It raised, so its picks are not known; or in real time it did not fail again.
+        return failure.schedule
+
+
+def save_failure(
+    failure: Failure, schedule: Schedule, folder: Path, *, play: Play, width: int = 100
+) -> Saved:
+    """Write a failure's schedule, its diagram and its test.
+
+    Args:
+        failure: what was found.
+        schedule: that is kept, as `smaller` returned it.
+        folder: where to; it is made when it is not there.
+        play: plays a schedule.
+        width: of the diagram.
+
+    Raises:
+        OSError: it cannot be written there.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    name = f"{failure.rules[0]}-{schedule.level.name}-{schedule.mode.value}-{schedule.seed}".lower()
+    kept = folder / f"{name}.json"
+    schedule.save(kept)
+    if failure.rules == (RAISED,):
+        raised = folder / f"{name}.txt"
+        raised.write_text(failure.text, encoding="utf-8")
+        return Saved(failure, schedule, (kept, raised))
+    outcome = play(schedule, keep=True)
+    before = len(failure.schedule.picks or ())
+    note = (
+        f"Found with seed {schedule.seed}; {before} picks, of which {len(outcome.picks)} are left."
+    )
+    drawn, test = folder / f"{name}.txt", folder / f"test_{name.replace('-', '_')}.py"
+    drawn.write_text(f"{diagram(outcome, width=width)}\n", encoding="utf-8")
+    test.write_text(regression_test(outcome, note=note), encoding="utf-8")
+    return Saved(failure, schedule, (kept, drawn, test))
