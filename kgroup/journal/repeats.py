@@ -16,6 +16,7 @@ from typing import ClassVar
 from kgroup.journal.events import (
     CommitStage,
     CommitStep,
+    CommitStored,
     Delivered,
     Done,
     Entry,
@@ -79,6 +80,7 @@ class Repeats:
 
     KINDS: ClassVar[frozenset[type[Event]]] = Periods.KINDS | {
         CommitStep,
+        CommitStored,
         Delivered,
         Done,
         PositionMoved,
@@ -112,11 +114,21 @@ class Repeats:
                 self._put((entry.source, claim), replace(self._get(entry, claim), sought=True))
             case CommitStep(stage=CommitStage.OK, claim=claim, offset=offset):
                 self._accepted[claim.tp] = (offset, entry)
+            case CommitStored(member_id=None, tp=tp):
+                self._overruled(tp)
             case CommitStep(stage=CommitStage.ERROR | CommitStage.UNKNOWN, claim=claim):
                 self._put((entry.source, claim), replace(self._get(entry, claim), failed=True))
             case _:
                 pass
         return None
+
+    def _overruled(self, tp: TopicPartition) -> None:
+        """Forget what was committed: an administrator changed it."""
+        self._accepted.pop(tp, None)
+        latest = self._latest.get(tp)
+        if latest is not None:
+            here = self._tenures[latest]
+            self._put(latest, replace(here, floor=None, committed=None, failed=True))
 
     def _get(self, entry: Entry, claim: Claim) -> _Tenure:
         return self._tenures.get((entry.source, claim), _Tenure())

@@ -42,7 +42,7 @@ class CommitStored:
 
     Args:
         tp: which.
-        offset: next offset to read.
+        offset: next offset to read, None when an administrator deleted the commit.
         member_id: who committed, None for somebody outside the group (an administrator).
         generation_id: generation it was sent under, None for somebody outside the group.
         leader_epoch: epoch stored with it (KIP-320), None without one.
@@ -50,7 +50,7 @@ class CommitStored:
 
     KIND: ClassVar[str] = "commit_stored"
     tp: TopicPartition
-    offset: int
+    offset: int | None
     member_id: str | None = None
     generation_id: int | None = None
     leader_epoch: int | None = None

@@ -3,7 +3,8 @@
 Decides: whether the calls of one member's listener make sense to the application.
 Never: judges what the listener does. (B3, nothing delivered meanwhile, is judged by the gate.)
 
-B1: calls are serial and their numbers rise.
+B1: calls are serial and their numbers rise; what a round takes away is given back, or lost, before
+    what it adds is assigned.
 B2: per partition assigned and exactly one of revoked or lost alternate, each with both edges.
 B4: a listener that raises is reported once, and ownership changes all the same.
 """
@@ -15,6 +16,7 @@ from kgroup.journal.events import (
     CallbackStep,
     Entry,
     Event,
+    GenerationEntered,
     MemberStopped,
     OwnershipStep,
     Phase,
@@ -95,19 +97,24 @@ class ListenerSerial:
 
 
 class OwnershipAlternates:
-    """B2: assigned, then revoked or lost, then assigned again."""
+    """B1 and B2: assigned, then revoked or lost, then assigned again."""
 
-    KINDS: ClassVar[frozenset[type[Event]]] = frozenset({OwnershipStep})
+    KINDS: ClassVar[frozenset[type[Event]]] = frozenset({GenerationEntered, OwnershipStep})
 
-    __slots__ = ("_edges", "_held")
+    __slots__ = ("_added", "_edges", "_held", "_rounds")
 
     def __init__(self) -> None:
+        self._rounds: dict[Source, frozenset[TopicPartition]] = {}
+        self._added: dict[Source, Entry] = {}
         self._held: dict[tuple[Source, TopicPartition], tuple[Claim, Entry]] = {}
         self._edges: dict[tuple[Source, Claim, ChangeKind], Entry] = {}
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
         """Take one entry."""
         event = entry.event
+        if isinstance(event, GenerationEntered):
+            self._rounds[entry.source] = frozenset(event.assignment)
+            self._added.pop(entry.source, None)
         if not isinstance(event, OwnershipStep):
             return ()
         if event.phase is Phase.BEGIN:
@@ -121,6 +128,7 @@ class OwnershipAlternates:
         return ()
 
     def _take(self, entry: Entry, event: OwnershipStep, claim: Claim) -> tuple[Violation, ...]:
+        self._added[entry.source] = entry
         held = self._held.get((entry.source, claim.tp))
         self._held[entry.source, claim.tp] = (claim, entry)
         self._edges[entry.source, claim, event.kind] = entry
@@ -133,10 +141,24 @@ class OwnershipAlternates:
         held = self._held.pop((entry.source, claim.tp), None)
         self._edges[entry.source, claim, event.kind] = entry
         if held is not None and held[0] == claim:
-            return ()
+            return self._after_added(entry, event, claim)
         text = f"{claim} is {event.kind.value} at {entry.source}, which does not hold it"
         proofs = (entry,) if held is None else (held[1], entry)
         return (Violation("B2", text, proofs, claim.tp),)
+
+    def _after_added(
+        self, entry: Entry, event: OwnershipStep, claim: Claim
+    ) -> tuple[Violation, ...]:
+        """Judge what is taken away after the round added something; see B1."""
+        added = self._added.get(entry.source)
+        kept = self._rounds.get(entry.source)
+        if added is None or kept is None or claim.tp in kept:
+            return ()
+        text = (
+            f"{claim} is {event.kind.value} at {entry.source} after the round that took it away "
+            "had added partitions"
+        )
+        return (Violation("B1", text, (added, entry), claim.tp),)
 
     def _close(self, entry: Entry, event: OwnershipStep, claim: Claim) -> tuple[Violation, ...]:
         if self._edges.pop((entry.source, claim, event.kind), None) is not None:

@@ -3,7 +3,8 @@
 Decides: whether the commits of a partition, over all its owners, form one line.
 Never: judges records.
 
-C3: accepted offsets of a partition do not decrease, unless its position was moved on purpose.
+C3: accepted offsets of a partition do not decrease, unless its position was moved on purpose, or
+    an administrator changed what was committed.
 C6: each commit gets at most one outcome, after it was asked (an error without a code may come
     unasked: nothing was sent); one whose outcome is unknown is asked again only under the same
     claim and never after a later one of the partition was accepted.
@@ -16,6 +17,7 @@ from typing import ClassVar
 from kgroup.journal.events import (
     CommitStage,
     CommitStep,
+    CommitStored,
     Entry,
     Event,
     OffsetRead,
@@ -44,7 +46,9 @@ class _Accepted:
 class CommitOrder:
     """C3, C6 and C7: the line of commits of each partition."""
 
-    KINDS: ClassVar[frozenset[type[Event]]] = frozenset({CommitStep, OffsetRead, PositionMoved})
+    KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
+        {CommitStep, CommitStored, OffsetRead, PositionMoved}
+    )
 
     __slots__ = ("_accepted", "_asked", "_unknown")
 
@@ -68,6 +72,8 @@ class CommitOrder:
                     self._accepted[claim.tp] = _Accepted(
                         known.offset, known.commit_id, known.claim, known.entry, moved=True
                     )
+            case CommitStored(member_id=None, tp=tp):
+                self._accepted.pop(tp, None)  # an administrator's begins a new line
             case _:
                 pass
         return ()
@@ -117,8 +123,13 @@ class CommitOrder:
         if step.stage is not CommitStage.OK:
             return ()
         known = self._accepted.get(step.claim.tp)
-        self._accepted[step.claim.tp] = _Accepted(step.offset, step.commit_id, step.claim, entry)
-        if known is None or known.moved or step.offset >= known.offset:
+        # A commit sent before a move may land after it, so a move allows one later decrease.
+        ahead = known is None or step.offset >= known.offset
+        moved = known is not None and known.moved
+        self._accepted[step.claim.tp] = _Accepted(
+            step.offset, step.commit_id, step.claim, entry, moved=moved and ahead
+        )
+        if known is None or moved or ahead:
             return ()
         text = (
             f"{step.claim.tp}: {step.offset} was committed by {entry.source} after "

@@ -7,8 +7,9 @@ K1: a partition that is in a cooperative member's assignment before and after a 
     claim, and its committed offset is not read again.
 K2: one disturbance of a group at rest costs at most 1 generation (eager) or 2 (cooperative); n
     that overlap cost at most 2n + 1. Disturbances are: a member starts, stops or loses its
-    membership, a fault begins, or a member rejoins on its own accord (a leader also because its
-    assignor asked for that, or failed).
+    membership or comes back under another id, a fault begins or ends, or a member rejoins on its
+    own accord (a leader also because its assignor asked for that, or failed). While a fault lasts
+    a group is not at rest.
 """
 
 from dataclasses import dataclass, replace
@@ -28,13 +29,14 @@ from kgroup.journal.events import (
     Phase,
     Source,
 )
+from kgroup.journal.faults import LETHAL
 from kgroup.journal.oracles.violation import Violation
 from kgroup.journal.periods import Ending, Period, PeriodKey, Periods
 from kgroup.types import Cause, ChangeKind, Claim, RebalanceProtocol, TopicPartition
 
-__all__ = ["FewRounds", "KeptUntouched"]
+__all__ = ["OWN_ACCORD", "FewRounds", "KeptUntouched"]
 
-_OWN_ACCORD: Final = frozenset(
+OWN_ACCORD: Final = frozenset(
     cause.value
     for cause in (
         Cause.SUBSCRIBED,
@@ -45,6 +47,7 @@ _OWN_ACCORD: Final = frozenset(
         Cause.UNSUBSCRIBED,
     )
 )
+"""Causes for which a member joins although nobody else did anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,19 +166,24 @@ class FewRounds:
         {FaultStep, GenerationEntered, JoinIssued, MemberStarted, MemberStopped, OwnershipStep}
     )
 
-    __slots__ = ("_known", "_rest", "_windows")
+    __slots__ = ("_faults", "_known", "_rest", "_seen", "_windows")
 
     def __init__(self, rest: float = 5.0) -> None:
         self._rest = rest
         self._windows: dict[str | None, _Window] = {}
+        self._faults: dict[tuple[str, str], None] = {}
+        self._seen: dict[Source, None] = {}
         self._known: dict[str | None, int] = {}
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
         """Take one entry."""
         event = entry.event
         if isinstance(event, GenerationEntered):
+            self._seen[entry.source] = None
             return self._entered(entry, event)
-        if _disturbs(entry):
+        if isinstance(event, FaultStep) and event.fault not in LETHAL:
+            self._fault(event)
+        if _disturbs(entry) or self._comes_back(entry):
             self._disturbed(entry)
         return ()
 
@@ -183,9 +191,22 @@ class FewRounds:
         """Say nothing more."""
         return ()
 
+    def _fault(self, event: FaultStep) -> None:
+        if event.phase is Phase.BEGIN:
+            self._faults[event.fault, event.target] = None
+        else:
+            self._faults.pop((event.fault, event.target), None)
+
+    def _comes_back(self, entry: Entry) -> bool:
+        event = entry.event
+        anew = isinstance(event, JoinIssued) and event.member_id is None
+        return anew and entry.source in self._seen
+
     def _disturbed(self, entry: Entry) -> None:
         group = entry.source.group
         window = self._windows.get(group, _Window())
+        if self._faults:
+            window = replace(window, latest=entry.at)
         if window.generations and entry.at - window.latest > self._rest:
             window = _Window()
         self._windows[group] = replace(window, disturbances=(*window.disturbances, entry))
@@ -216,11 +237,11 @@ def _disturbs(entry: Entry) -> bool:
     match entry.event:
         case MemberStarted() | MemberStopped():
             return True
-        case FaultStep(phase=Phase.BEGIN):
+        case FaultStep():
             return True
         case OwnershipStep(kind=ChangeKind.LOST, phase=Phase.BEGIN):
             return True
         case JoinIssued(cause=cause):
-            return cause in _OWN_ACCORD
+            return cause in OWN_ACCORD
         case _:
             return False

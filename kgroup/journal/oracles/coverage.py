@@ -32,7 +32,8 @@ class NothingLost:
     """D1: every record from the group's start on is delivered.
 
     Args:
-        ends: partition -> offset after its last record, when the run is over and has come to rest.
+        ends: partition -> offset after its last record, when the run is over and has come to rest;
+            looked at only then.
         sparse: topics with offsets that consumers do not see; not judged.
     """
 
@@ -47,7 +48,7 @@ class NothingLost:
         ends: Mapping[TopicPartition, int] | None = None,
         sparse: frozenset[str] = frozenset(),
     ) -> None:
-        self._ends = dict(ends or {})
+        self._ends = {} if ends is None else ends
         self._sparse = sparse
         self._starts: dict[TopicPartition, int] = {}
         self._covered: dict[TopicPartition, Intervals] = {}

@@ -5,7 +5,8 @@ Never: looks at the assignment that comes back.
 
 S4: an eager member has given everything back before JoinGroup; a cooperative one lists every
     partition whose revocation has not ended (KIP-429).
-S9: after a loss the next JoinGroup lists nothing and names no generation (KIP-792).
+S9: after a loss JoinGroup lists nothing, and names no generation until one was joined anew
+    (KIP-792).
 
 A JoinGroup that lists nothing and names no generation says itself that all is lost: it may be
 sent before the listener hears of the loss, but nothing may be delivered, or gained, in between.
@@ -13,7 +14,9 @@ sent before the listener hears of the loss, but nothing may be delivered, or gai
 
 from typing import ClassVar
 
+from kgroup.codes import ApiKey
 from kgroup.journal.events import (
+    AnswerReceived,
     Delivered,
     Entry,
     Event,
@@ -36,16 +39,25 @@ class JoinClaims:
     """S4 and S9: the owned list of a JoinGroup."""
 
     KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
-        {Delivered, GenerationEntered, JoinIssued, MemberStarted, MemberStopped, OwnershipStep}
+        {
+            AnswerReceived,
+            Delivered,
+            GenerationEntered,
+            JoinIssued,
+            MemberStarted,
+            MemberStopped,
+            OwnershipStep,
+        }
     )
 
-    __slots__ = ("_given_up", "_lost", "_periods", "_protocols")
+    __slots__ = ("_given_up", "_lost", "_periods", "_protocols", "_renewed")
 
     def __init__(self) -> None:
         self._periods = Periods()
         self._protocols: dict[Source, RebalanceProtocol | None] = {}
         self._lost: dict[Source, Entry] = {}
         self._given_up: dict[Source, Entry] = {}
+        self._renewed: dict[Source, None] = {}
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
         """Take one entry."""
@@ -54,12 +66,15 @@ class JoinClaims:
         match event:
             case MemberStarted(protocol=protocol):
                 self._protocols[source] = protocol
+            case AnswerReceived(api=ApiKey.JOIN_GROUP, error=None | 0) if source in self._lost:
+                self._renewed[source] = None
             case GenerationEntered(protocol=protocol):
                 self._lost.pop(source, None)
                 if protocol is not None:
                     self._protocols[source] = protocol
             case OwnershipStep(kind=ChangeKind.LOST, phase=Phase.BEGIN):
                 self._lost[source] = entry
+                self._renewed.pop(source, None)
                 self._given_up.pop(source, None)
             case OwnershipStep(kind=ChangeKind.ASSIGNED, phase=Phase.BEGIN) | Delivered():
                 return self._untold(entry)
@@ -78,7 +93,8 @@ class JoinClaims:
 
     def _after_loss(self, entry: Entry, event: JoinIssued) -> tuple[Violation, ...]:
         lost = self._lost.get(entry.source)
-        if lost is None or (not event.owned and event.generation_id is None):
+        named = event.generation_id is not None and entry.source not in self._renewed
+        if lost is None or not (event.owned or named):
             return ()
         text = (
             f"{entry.source} joins after a loss with {len(event.owned)} owned partitions "

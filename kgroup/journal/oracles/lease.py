@@ -12,10 +12,11 @@ Before the first answered heartbeat of a membership there is no A and so no leas
 KIPs: 62.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from kgroup.codes import ApiKey, ErrorCode
+from kgroup.frozen import replace
 from kgroup.journal.events import (
     AnswerReceived,
     ConnectionClosed,

@@ -6,7 +6,8 @@ Never: blames a killed process; it cannot say that it stopped, so only what it d
 S1: in one generation at most one member life has a partition in its assignment.
 S2: periods of one partition at different members do not overlap in time, except that a member
     which finds out late that it lost the partition may say so late, if it delivered nothing
-    meanwhile.
+    meanwhile. Of two that use one instance id, the later one takes over at once, and the other
+    cannot know before it is fenced: T2 judges what it does from then on.
 
 The race that makes S2 wait for proof:
 1. m1 is killed, or stopped with SIGSTOP; it owns t-0 and writes nothing.
@@ -107,12 +108,21 @@ class OneOwnerInTime:
     """S2: no partition is owned by two members at once."""
 
     KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
-        {CommitStep, Delivered, FetchIssued, MemberStopped, OwnershipStep, Polled}
+        {
+            CommitStep,
+            Delivered,
+            FetchIssued,
+            MemberStarted,
+            MemberStopped,
+            OwnershipStep,
+            Polled,
+        }
     )
 
-    __slots__ = ("_acted", "_overtaken", "_periods", "_told")
+    __slots__ = ("_acted", "_instances", "_overtaken", "_periods", "_told")
 
     def __init__(self) -> None:
+        self._instances: dict[Source, str] = {}
         self._periods = Periods()
         self._overtaken: dict[Source, dict[PeriodKey, Period]] = {}
         self._acted: dict[Source, Entry] = {}
@@ -121,7 +131,14 @@ class OneOwnerInTime:
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
         """Take one entry."""
         found: list[Violation] = []
+        event = entry.event
+        if isinstance(event, MemberStarted):
+            if event.group_instance_id is not None:
+                self._instances[entry.source] = event.group_instance_id
+            return ()
         for period in self._periods.observe(entry):
+            if self._is_twin(period):
+                continue
             if period.overtaken is not None and period.ended is None:
                 self._overtaken.setdefault(period.source, {})[period.key] = period
             elif period.overtaken is not None:
@@ -140,6 +157,12 @@ class OneOwnerInTime:
             for period in periods.values()
             for violation in self._tell(period, self._acted[source], "went on and never gave it up")
         )
+
+    def _is_twin(self, period: Period) -> bool:
+        instance = self._instances.get(period.source)
+        if instance is None or period.overtaken is None:
+            return False
+        return instance == self._instances.get(period.overtaken.source)
 
     def _late_end(self, period: Period) -> tuple[Violation, ...]:
         self._overtaken.get(period.source, {}).pop(period.key, None)

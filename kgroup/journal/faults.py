@@ -1,0 +1,93 @@
+"""Faults made on purpose, as a log tells them: whom they concern, since when there is calm.
+
+Decides: whether a member was free to do what it promises, and who is dead.
+Never: knows what a fault does, but that some kill; any that concerns a member excuses it.
+
+A fault concerns the member whose label is its target; one whose target is no member's label (a
+broker, "" for all) concerns everybody. A fault that kills has no end: it lasts until a member of
+that label starts again.
+"""
+
+from collections.abc import Collection
+from math import inf
+from typing import ClassVar, Final
+
+from kgroup.journal.events import Entry, Event, FaultStep, MemberStarted, Phase, Source
+
+__all__ = ["LETHAL", "Faults"]
+
+LETHAL: Final = frozenset({"KILL", "RESTART", "SIGKILL"})
+"""Faults after which the present life of their target writes nothing more."""
+
+
+class Faults:
+    """Follows faults; show it every entry of its kinds, in order of time.
+
+    Args:
+        lethal: names of the faults that kill.
+    """
+
+    KINDS: ClassVar[frozenset[type[Event]]] = frozenset({FaultStep, MemberStarted})
+    """Events it follows; no other needs to be shown."""
+
+    __slots__ = ("_dead", "_ended", "_lethal", "_lives", "_open")
+
+    def __init__(self, lethal: Collection[str] = LETHAL) -> None:
+        self._lethal = frozenset(lethal)
+        self._lives: dict[str, Source] = {}
+        self._dead: dict[Source, None] = {}
+        self._open: dict[tuple[str, str], float] = {}
+        self._ended: dict[str, float] = {}
+
+    def observe(self, entry: Entry) -> None:
+        """Take one entry."""
+        event = entry.event
+        if isinstance(event, MemberStarted):
+            member = entry.source.member
+            self._lives[member] = entry.source
+            for key in [key for key in self._open if key[1] == member and key[0] in self._lethal]:
+                self._close(key, entry.at)
+        elif isinstance(event, FaultStep):
+            self._struck(entry, event)
+
+    def calm_since(self, member: str | None = None) -> float:
+        """Return the instant since when nothing concerns a member.
+
+        Args:
+            member: its label; None for anybody, where the dead count for nothing.
+
+        Returns:
+            Minus infinity when nothing ever did, infinity while something does.
+        """
+        calm = -inf
+        for (fault, target), began in self._open.items():
+            if member is None and fault in self._lethal:
+                calm = max(calm, began)
+            elif member is None or self._concerns(target, member):
+                return inf
+        for target, ended in self._ended.items():
+            if member is None or self._concerns(target, member):
+                calm = max(calm, ended)
+        return calm
+
+    def is_dead(self, source: Source) -> bool:
+        """Tell whether this life was killed."""
+        return source in self._dead
+
+    def _concerns(self, target: str, member: str) -> bool:
+        return target == member or target not in self._lives
+
+    def _struck(self, entry: Entry, event: FaultStep) -> None:
+        key = (event.fault, event.target)
+        if event.fault in self._lethal:
+            if event.phase is Phase.BEGIN and event.target in self._lives:
+                self._open[key] = entry.at
+                self._dead[self._lives[event.target]] = None
+        elif event.phase is Phase.BEGIN:
+            self._open[key] = entry.at
+        else:
+            self._close(key, entry.at)
+
+    def _close(self, key: tuple[str, str], at: float) -> None:
+        self._open.pop(key, None)
+        self._ended[key[1]] = at

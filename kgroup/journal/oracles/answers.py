@@ -1,0 +1,282 @@
+"""S8 and S9's second half: what answers may change.
+
+Decides: whether an answer that came too late moved the member, and under which id it joins again.
+Never: judges the connection; an answer that is no longer awaited is late wherever it comes from.
+
+S8: an answer to a request of an older generation, of another member id, or that is no longer
+    awaited, moves no state: no change follows it at its own instant that only an answer causes.
+S9: the member id is kept after ILLEGAL_GENERATION and dropped after UNKNOWN_MEMBER_ID.
+"""
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Final
+
+from kgroup.codes import ApiKey, ErrorCode
+from kgroup.journal.events import (
+    AnswerReceived,
+    CommitStep,
+    ConnectionClosed,
+    Entry,
+    Event,
+    GenerationEntered,
+    JoinIssued,
+    MemberStarted,
+    OwnershipStep,
+    Phase,
+    RequestSent,
+    Source,
+    StateChanged,
+)
+from kgroup.journal.oracles.violation import Violation
+from kgroup.types import ChangeKind
+
+__all__ = ["ANSWER_CAUSES", "AnswersInTime", "MemberIds"]
+
+ANSWER_CAUSES: Final = frozenset(
+    {
+        "member id given",
+        "joined as leader",
+        "joined as leader, nothing to assign",
+        "joined as follower",
+        "synced",
+        "assignment unreadable",
+        "rejoin asked",
+        "retry later",
+        "generation refused",
+        "member refused",
+        "leave ended",
+        "the round is not permitted",
+        "refused for good",
+        "fenced",
+        "rebalance signalled",
+        "generation stale",
+        "expelled",
+        "not permitted",
+    }
+)
+"""Causes of a change of state that only an answer can be, in the words of the table."""
+
+_LOST_BY_ANSWER: Final = frozenset(
+    {
+        "the coordinator no longer knows this member",
+        "the coordinator is at another generation",
+        "another member uses the same group instance id",
+    }
+)
+
+_JOIN: Final = ApiKey.JOIN_GROUP
+_SYNC: Final = ApiKey.SYNC_GROUP
+_BEAT: Final = ApiKey.HEARTBEAT
+
+
+@dataclass(slots=True)
+class _Asked:
+    """What one member life has asked its coordinator and what it is.
+
+    Args:
+        requests: (connection, correlation) -> the request that awaits an answer.
+        join: the latest JoinGroup.
+        generation_id: newest generation it was told of.
+        member_id: newest id it was told.
+        late: the late answer that was the last thing to come, None otherwise.
+    """
+
+    requests: dict[tuple[int, int], Entry] = field(default_factory=dict)
+    join: tuple[int, int] | None = None
+    generation_id: int = -1
+    member_id: str | None = None
+    late: Entry | None = None
+
+
+class AnswersInTime:
+    """S8: late answers move nothing."""
+
+    KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
+        {
+            AnswerReceived,
+            CommitStep,
+            ConnectionClosed,
+            GenerationEntered,
+            OwnershipStep,
+            RequestSent,
+            StateChanged,
+        }
+    )
+
+    __slots__ = ("_asked",)
+
+    def __init__(self) -> None:
+        self._asked: dict[Source, _Asked] = {}
+
+    def observe(self, entry: Entry) -> tuple[Violation, ...]:
+        """Take one entry."""
+        event = entry.event
+        if isinstance(event, RequestSent):
+            if event.api in (_JOIN, _SYNC, _BEAT):
+                self._sent(self._of(entry.source), entry, event)
+            return ()
+        if isinstance(event, AnswerReceived):
+            if event.api in (_JOIN, _SYNC, _BEAT):
+                self._answered(self._of(entry.source), entry, event)
+            return ()
+        asked = self._asked.get(entry.source)
+        if asked is None:
+            return ()
+        if isinstance(event, StateChanged | OwnershipStep):
+            return self._moved(asked, entry, event)
+        if isinstance(event, GenerationEntered):
+            asked.generation_id = max(event.generation_id, asked.generation_id)
+            asked.member_id = event.member_id
+        elif isinstance(event, ConnectionClosed):
+            gone = [key for key in asked.requests if key[0] == event.connection]
+            for key in gone:
+                del asked.requests[key]
+        else:
+            asked.late = None  # a commit's answer may be what moves it
+        return ()
+
+    def finish(self) -> tuple[Violation, ...]:
+        """Say nothing more."""
+        return ()
+
+    def _of(self, source: Source) -> _Asked:
+        known = self._asked.get(source)
+        if known is None:
+            known = self._asked[source] = _Asked()
+        return known
+
+    @staticmethod
+    def _sent(asked: _Asked, entry: Entry, event: RequestSent) -> None:
+        key = (event.connection, event.correlation_id)
+        asked.requests[key] = entry
+        if event.api is _JOIN:
+            asked.join = key
+            asked.generation_id = -1  # the group may begin anew, from 1
+        elif event.api is _SYNC and event.generation_id is not None:
+            asked.generation_id = event.generation_id
+
+    @staticmethod
+    def _answered(asked: _Asked, entry: Entry, event: AnswerReceived) -> None:
+        key = (event.connection, event.correlation_id)
+        request = asked.requests.pop(key, None)
+        asked.late = entry if _is_late(asked, key, request) else None
+        if event.api is _JOIN and asked.late is None:
+            asked.generation_id = max(asked.generation_id, event.generation_id or -1)
+            asked.member_id = event.member_id or asked.member_id
+
+    @staticmethod
+    def _moved(
+        asked: _Asked, entry: Entry, event: StateChanged | OwnershipStep
+    ) -> tuple[Violation, ...]:
+        late = asked.late
+        if late is None or late.at != entry.at:
+            return ()
+        if isinstance(event, StateChanged):
+            moved = event.cause in ANSWER_CAUSES
+            what = f"went from {event.before.value} to {event.after.value} ({event.cause})"
+        else:
+            lost = event.kind is ChangeKind.LOST and event.phase is Phase.BEGIN
+            moved = lost and event.cause in _LOST_BY_ANSWER
+            what = f"lost {len(event.claims)} partitions ({event.cause})"
+        if not moved:
+            return ()
+        asked.late = None
+        text = f"{entry.source} {what} by an answer that came too late"
+        return (Violation("S8", text, (late, entry)),)
+
+
+def _is_late(asked: _Asked, key: tuple[int, int], request: Entry | None) -> bool:
+    if request is None:
+        return True
+    event = request.event
+    assert isinstance(event, RequestSent)
+    if event.api is _JOIN:
+        return key != asked.join
+    if event.generation_id is not None and event.generation_id < asked.generation_id:
+        return True
+    known = asked.member_id
+    return event.member_id is not None and known is not None and event.member_id != known
+
+
+@dataclass(slots=True)
+class _Id:
+    """The member id of one life.
+
+    Args:
+        member_id: what it is called, None before it was told.
+        requests: (connection, correlation) -> id a request was sent under.
+        refused: the answer that decides about the next join, None when none does.
+        keeps: whether the id must be kept after it.
+    """
+
+    member_id: str | None = None
+    requests: dict[tuple[int, int], str | None] = field(default_factory=dict)
+    refused: Entry | None = None
+    keeps: bool = False
+
+
+class MemberIds:
+    """S9: which id a member joins under after it was refused."""
+
+    KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
+        {AnswerReceived, JoinIssued, MemberStarted, RequestSent}
+    )
+
+    __slots__ = ("_ids",)
+
+    def __init__(self) -> None:
+        self._ids: dict[Source, _Id] = {}
+
+    def observe(self, entry: Entry) -> tuple[Violation, ...]:
+        """Take one entry."""
+        event = entry.event
+        if isinstance(event, RequestSent):
+            if event.api in (_JOIN, _SYNC, _BEAT, ApiKey.LEAVE_GROUP):
+                self._sent(entry.source, event)
+        elif isinstance(event, AnswerReceived):
+            if event.api in (_JOIN, _SYNC, _BEAT):
+                self._answered(entry, event)
+        elif isinstance(event, JoinIssued):
+            return self._joins(entry, event)
+        return ()
+
+    def finish(self) -> tuple[Violation, ...]:
+        """Say nothing more."""
+        return ()
+
+    def _sent(self, source: Source, event: RequestSent) -> None:
+        mine = self._ids.get(source)
+        if mine is None:
+            mine = self._ids[source] = _Id()
+        if event.api is ApiKey.LEAVE_GROUP:
+            mine.refused = mine.member_id = None  # whoever left may come back as anybody
+            return
+        mine.requests[event.connection, event.correlation_id] = event.member_id
+
+    def _answered(self, entry: Entry, event: AnswerReceived) -> None:
+        mine = self._ids.get(entry.source)
+        key = (event.connection, event.correlation_id)
+        if mine is None or key not in mine.requests:
+            return
+        named = mine.requests.pop(key)
+        if event.api is _JOIN and event.member_id:
+            mine.member_id, mine.refused = event.member_id, None
+        if not named or named != mine.member_id:
+            return
+        if event.error == ErrorCode.UNKNOWN_MEMBER_ID:
+            mine.refused, mine.keeps, mine.member_id = entry, False, None
+        elif event.error == ErrorCode.ILLEGAL_GENERATION:
+            mine.refused, mine.keeps = entry, True
+
+    def _joins(self, entry: Entry, event: JoinIssued) -> tuple[Violation, ...]:
+        mine = self._ids.get(entry.source)
+        if mine is None or mine.refused is None:
+            return ()
+        refused, mine.refused = mine.refused, None
+        if mine.keeps == (event.member_id is not None):
+            return ()
+        assert isinstance(refused.event, AnswerReceived)
+        kept = "without its member id" if mine.keeps else "under its former member id"
+        why = "ILLEGAL_GENERATION" if mine.keeps else "UNKNOWN_MEMBER_ID"
+        text = f"{entry.source} joins {kept} after {why}"
+        return (Violation("S9", text, (refused, entry)),)

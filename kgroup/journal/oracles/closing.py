@@ -1,0 +1,179 @@
+"""L7 and B7: closing is bounded, and leaves nothing half told.
+
+Decides: whether a member went as it should.
+Never: asks a member to tell a coordinator that it could not reach: while a fault lasts, or after a
+connection was lost while it closed, it may go without a word, as it may after a failure.
+
+L7: close() returns within its timeout; a dynamic member that may be in the group, and one whose
+    id is still pending, has sent LeaveGroup, as has a static one that was asked to leave.
+B7: a listener that was called has returned or raised before its member stops; cancelling it
+    counts as raising.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from kgroup.codes import ApiKey, ErrorCode
+from kgroup.journal.events import (
+    AnswerReceived,
+    CallbackStage,
+    CallbackStep,
+    CloseAsked,
+    ConnectionClosed,
+    Entry,
+    Event,
+    FaultStep,
+    GenerationEntered,
+    MemberStarted,
+    MemberStopped,
+    RequestSent,
+    Source,
+)
+from kgroup.journal.faults import Faults
+from kgroup.journal.oracles.violation import Violation
+from kgroup.types import Leave
+
+__all__ = ["ClosesWell"]
+
+_EXPELLING: Final = frozenset(
+    {ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID, ErrorCode.ILLEGAL_GENERATION}
+)
+
+
+@dataclass(slots=True)
+class _Life:
+    """What one life of a member has said so far.
+
+    Args:
+        started: its first entry.
+        static: whether it has an instance id.
+        known: the entry by which the coordinator may count it as a member, None without one.
+        asked: the entry that closes it, None before.
+        cut: whether a connection was lost while it closed.
+        inside: the call of the listener that runs, None without one.
+    """
+
+    started: Entry
+    static: bool
+    known: Entry | None = None
+    asked: Entry | None = None
+    cut: bool = False
+    inside: Entry | None = None
+
+
+class ClosesWell:
+    """L7 and B7: the end of a member.
+
+    Args:
+        slack: seconds forgiven beyond the timeout.
+    """
+
+    KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
+        {
+            AnswerReceived,
+            CallbackStep,
+            CloseAsked,
+            ConnectionClosed,
+            FaultStep,
+            GenerationEntered,
+            MemberStarted,
+            MemberStopped,
+            RequestSent,
+        }
+    )
+
+    __slots__ = ("_faults", "_latest", "_lives", "_slack")
+
+    def __init__(self, slack: float = 0.05) -> None:
+        self._slack = slack
+        self._faults = Faults()
+        self._lives: dict[Source, _Life] = {}
+        self._latest: Entry | None = None
+
+    def observe(self, entry: Entry) -> tuple[Violation, ...]:
+        """Take one entry."""
+        event = entry.event
+        self._latest = entry
+        if isinstance(event, RequestSent):
+            if event.api is ApiKey.LEAVE_GROUP and entry.source in self._lives:
+                self._lives[entry.source].known = None
+            return ()
+        if isinstance(event, AnswerReceived):
+            if event.api is ApiKey.JOIN_GROUP or event.api is ApiKey.HEARTBEAT:
+                self._answered(entry, event)
+            return ()
+        if isinstance(event, MemberStarted | FaultStep):
+            self._faults.observe(entry)
+            if isinstance(event, MemberStarted):
+                static = event.group_instance_id is not None
+                self._lives[entry.source] = _Life(entry, static)
+            return ()
+        life = self._lives.get(entry.source)
+        return () if life is None else self._lived(life, entry)
+
+    def finish(self) -> tuple[Violation, ...]:
+        """Report those that are closing still."""
+        return tuple(
+            violation
+            for life in self._lives.values()
+            if life.asked is not None and self._latest is not None
+            if self._faults.calm_since(life.started.source.member) <= life.asked.at
+            for violation in self._over(life, self._latest)
+        )
+
+    def _answered(self, entry: Entry, event: AnswerReceived) -> None:
+        life = self._lives.get(entry.source)
+        if life is None:
+            return
+        if event.error in _EXPELLING:
+            life.known = None
+        elif event.api is ApiKey.JOIN_GROUP and event.member_id:
+            life.known = entry
+
+    def _lived(self, life: _Life, entry: Entry) -> tuple[Violation, ...]:
+        match entry.event:
+            case GenerationEntered():
+                life.known = entry
+            case CallbackStep(stage=stage):
+                life.inside = entry if stage is CallbackStage.ENTER else None
+            case CloseAsked():
+                life.asked = entry
+            case ConnectionClosed():
+                life.cut = life.asked is not None
+            case MemberStopped() as stopped:
+                del self._lives[entry.source]
+                return (
+                    *self._over(life, entry),
+                    *self._untold(life, entry, stopped),
+                    *_inside(life, entry),
+                )
+            case _:
+                pass
+        return ()
+
+    def _over(self, life: _Life, entry: Entry) -> tuple[Violation, ...]:
+        asked = life.asked
+        if asked is None:
+            return ()
+        assert isinstance(asked.event, CloseAsked)
+        late = entry.at - asked.at - asked.event.timeout
+        if late <= self._slack:
+            return ()
+        text = f"{asked.source} was closed {late:.3f} s after its timeout"
+        return (Violation("L7", text, (asked, entry)),)
+
+    def _untold(self, life: _Life, entry: Entry, stopped: MemberStopped) -> tuple[Violation, ...]:
+        stays = stopped.mode is Leave.REMAIN or (life.static and stopped.mode is Leave.DEFAULT)
+        if life.known is None or stays or life.cut or stopped.reason != "closed":
+            return ()
+        if self._faults.calm_since(entry.source.member) > (life.asked or life.known).at:
+            return ()
+        text = f"{entry.source} was closed and the coordinator was not told (no LeaveGroup)"
+        return (Violation("L7", text, (life.known, entry)),)
+
+
+def _inside(life: _Life, entry: Entry) -> tuple[Violation, ...]:
+    if life.inside is None:
+        return ()
+    text = f"{entry.source} stopped, but its listener has neither returned nor raised"
+    return (Violation("B7", text, (life.inside, entry)),)

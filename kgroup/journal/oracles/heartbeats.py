@@ -1,0 +1,248 @@
+"""L3 and B5: heartbeats come when they should, and only then.
+
+Decides: whether a member's heartbeats keep its session without a flood.
+Never: judges a member whose coordinator is being looked for, or that a fault concerns: it may be
+unable to send anything.
+
+L3: no heartbeat before a JoinGroup was answered or after LeaveGroup was sent; one generation has
+    at most one in flight, not counting what was sent before its sync (the lease of a generation
+    needs a heartbeat sent after it); in a stable generation the next is sent within 1.2 intervals,
+    the first within one; the session is at least three intervals long.
+B5: the same while the listener runs, up to the rebalance timeout.
+"""
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Final
+
+from kgroup.codes import ApiKey
+from kgroup.journal.events import (
+    AnswerReceived,
+    CallbackStage,
+    CallbackStep,
+    ConnectionClosed,
+    Entry,
+    Event,
+    FaultStep,
+    GenerationEntered,
+    MemberStarted,
+    MemberStopped,
+    RequestSent,
+    Source,
+    StateChanged,
+)
+from kgroup.journal.faults import Faults
+from kgroup.journal.oracles.violation import Violation
+from kgroup.types import ChangeKind, MemberState
+
+__all__ = ["Heartbeats"]
+
+_BEATING: Final = frozenset(
+    {
+        MemberState.STABLE,
+        MemberState.PREPARING,
+        MemberState.JOINING,
+        MemberState.SYNCING,
+        MemberState.ASSIGNING,
+        MemberState.RELEASING,
+    }
+)
+"""States in which a member that has a generation keeps its session."""
+
+_LATEST: Final = 1.2
+"""Intervals between two heartbeats, at most."""
+
+
+@dataclass(slots=True)
+class _Pulse:
+    """The heartbeats of one member life; instants in monotonic seconds.
+
+    Args:
+        started: its first entry.
+        interval: between two heartbeats, None when not told.
+        patience: after which an unanswered heartbeat is given up.
+        rebalance_timeout: how long the listener may take.
+        member: whether a JoinGroup was answered, and no LeaveGroup sent since.
+        left: the LeaveGroup, None before.
+        synced: number of the entry that entered the generation.
+        flight: (connection, correlation) -> heartbeats that await an answer.
+        state: of the member.
+        base: what the next heartbeat is measured from, None while it cannot be judged.
+        limit: seconds after `base` at which the next one is late.
+        inside: the call of the listener that runs.
+    """
+
+    started: Entry
+    interval: float | None
+    patience: float
+    rebalance_timeout: float
+    member: bool = False
+    left: Entry | None = None
+    synced: int = 0
+    flight: dict[tuple[int, int], Entry] = field(default_factory=dict)
+    state: MemberState | None = None
+    base: Entry | None = None
+    limit: float = 0.0
+    inside: Entry | None = None
+
+    def measure(self, base: Entry | None, intervals: float = _LATEST) -> None:
+        """Measure the next heartbeat from an entry on, or not at all."""
+        self.base = base
+        self.limit = intervals * (self.interval or 0.0)
+
+
+class Heartbeats:
+    """L3 and B5: the rhythm of heartbeats.
+
+    Args:
+        slack: seconds forgiven, e.g. the lag of a loop.
+    """
+
+    KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
+        {
+            AnswerReceived,
+            CallbackStep,
+            ConnectionClosed,
+            FaultStep,
+            GenerationEntered,
+            MemberStarted,
+            MemberStopped,
+            RequestSent,
+            StateChanged,
+        }
+    )
+
+    __slots__ = ("_faults", "_latest", "_pulses", "_slack")
+
+    def __init__(self, slack: float = 0.05) -> None:
+        self._slack = slack
+        self._faults = Faults()
+        self._pulses: dict[Source, _Pulse] = {}
+        self._latest: Entry | None = None
+
+    def observe(self, entry: Entry) -> tuple[Violation, ...]:
+        """Take one entry; members without a group have no heartbeats."""
+        event = entry.event
+        self._latest = entry
+        if isinstance(event, MemberStarted | FaultStep):
+            self._faults.observe(entry)
+            return self._start(entry, event) if isinstance(event, MemberStarted) else ()
+        pulse = self._pulses.get(entry.source)
+        if pulse is None:
+            return ()
+        if isinstance(event, RequestSent):
+            return self._sent(pulse, entry, event)
+        if isinstance(event, AnswerReceived):
+            self._answered(pulse, entry, event)
+            return ()
+        return self._moved(pulse, entry)
+
+    def finish(self) -> tuple[Violation, ...]:
+        """Report members that fell silent."""
+        latest = self._latest
+        if latest is None:
+            return ()
+        pulses = self._pulses.values()
+        return tuple(violation for pulse in pulses for violation in self._late(pulse, latest))
+
+    # -- single events ---------------------------------------------------------------------
+
+    def _start(self, entry: Entry, event: MemberStarted) -> tuple[Violation, ...]:
+        session, interval = event.session_timeout, event.heartbeat_interval
+        if session is None or event.rebalance_timeout is None:
+            return ()
+        patience = max(interval or 0.0, session / 3)
+        self._pulses[entry.source] = _Pulse(entry, interval, patience, event.rebalance_timeout)
+        if interval is None or session >= 3 * interval:
+            return ()
+        text = f"{entry.source} has a session of {session} s and a heartbeat every {interval} s"
+        return (Violation("L3", text, (entry,)),)
+
+    def _sent(self, pulse: _Pulse, entry: Entry, event: RequestSent) -> tuple[Violation, ...]:
+        if event.api is ApiKey.LEAVE_GROUP:
+            found = self._late(pulse, entry)
+            pulse.member, pulse.left, pulse.base = False, entry, None
+            return found
+        if event.api is ApiKey.FIND_COORDINATOR:
+            pulse.base = None
+        if event.api is not ApiKey.HEARTBEAT:
+            return ()
+        found = (*self._unfit(pulse, entry, event), *self._late(pulse, entry))
+        pulse.flight[event.connection, event.correlation_id] = entry
+        pulse.base = None
+        return found
+
+    def _unfit(self, pulse: _Pulse, entry: Entry, event: RequestSent) -> tuple[Violation, ...]:
+        if not pulse.member:
+            when = "before it has joined" if pulse.left is None else "after it has left"
+            text = f"{entry.source} sent a heartbeat {when}"
+            return (Violation("L3", text, (pulse.left or pulse.started, entry)),)
+        for sent in pulse.flight.values():
+            assert isinstance(sent.event, RequestSent)
+            same = sent.event.generation_id == event.generation_id
+            if same and sent.seq > pulse.synced and entry.at - sent.at < pulse.patience:
+                text = f"{entry.source} sent a heartbeat while another awaited its answer"
+                return (Violation("L3", text, (sent, entry)),)
+        return ()
+
+    @staticmethod
+    def _answered(pulse: _Pulse, entry: Entry, event: AnswerReceived) -> None:
+        if event.api is ApiKey.JOIN_GROUP:
+            if not event.error:
+                pulse.member, pulse.left = True, None
+            return
+        if event.api is not ApiKey.HEARTBEAT:
+            return
+        sent = pulse.flight.pop((event.connection, event.correlation_id), None)
+        if sent is None:
+            return
+        due = sent.at + (pulse.interval or 0.0)
+        pulse.measure(None if event.error else sent if entry.at < due else entry)
+
+    def _moved(self, pulse: _Pulse, entry: Entry) -> tuple[Violation, ...]:
+        event = entry.event
+        found: tuple[Violation, ...] = ()
+        if isinstance(event, StateChanged):
+            found = self._late(pulse, entry)
+            pulse.state = event.after
+        elif isinstance(event, GenerationEntered):
+            pulse.member, pulse.synced = True, entry.seq
+            pulse.measure(entry, 1.0)
+        elif isinstance(event, CallbackStep):
+            found = self._late(pulse, entry)
+            entered = event.stage is CallbackStage.ENTER and event.kind is not ChangeKind.LOST
+            pulse.inside = entry if entered else None
+        elif isinstance(event, ConnectionClosed):
+            pulse.base = None
+            gone = [key for key in pulse.flight if key[0] == event.connection]
+            for key in gone:
+                del pulse.flight[key]
+        else:
+            found = self._late(pulse, entry)
+            del self._pulses[entry.source]
+        return found
+
+    # -- gaps ------------------------------------------------------------------------------
+
+    def _late(self, pulse: _Pulse, entry: Entry) -> tuple[Violation, ...]:
+        base = pulse.base
+        if base is None or pulse.interval is None or pulse.flight:
+            return ()
+        due = base.at + pulse.limit
+        if entry.at <= due + self._slack:
+            return ()
+        rule = self._rule(pulse, due)
+        if rule is None or self._faults.calm_since(pulse.started.source.member) > base.at:
+            return ()
+        pulse.base = None
+        text = (
+            f"{pulse.started.source}: the next heartbeat was due {entry.at - due:.3f} s ago, "
+            f"{pulse.limit:.3f} s after the last"
+        )
+        return (Violation(rule, text, (base, entry)),)
+
+    @staticmethod
+    def _rule(pulse: _Pulse, due: float) -> str | None:
+        if pulse.inside is not None and pulse.state in _BEATING:
+            in_time = due < pulse.inside.at + pulse.rebalance_timeout
+            return "B5" if in_time else None
+        return "L3" if pulse.state is MemberState.STABLE else None

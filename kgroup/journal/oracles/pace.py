@@ -1,0 +1,85 @@
+"""L4: no storm of requests, whatever the answers are.
+
+Decides: how many requests a member may send that bring it nothing.
+Never: counts what is fetched or committed with success: that is as fast as the application is.
+
+L4: a member sends at most 20 requests a second, averaged over a few seconds. Fetches count when
+    they are answered with an error, commits when nothing new was asked to be committed.
+"""
+
+from collections import deque
+from typing import ClassVar, Final
+
+from kgroup.codes import ApiKey
+from kgroup.journal.events import (
+    CommitStage,
+    CommitStep,
+    Entry,
+    Event,
+    FetchAnswered,
+    RequestSent,
+    Source,
+)
+from kgroup.journal.oracles.violation import Violation
+
+__all__ = ["NoStorm"]
+
+_FETCH: Final = ApiKey.FETCH
+_COMMIT: Final = ApiKey.OFFSET_COMMIT
+
+
+class NoStorm:
+    """L4: requests per second.
+
+    Args:
+        per_second: requests, at most.
+        window: seconds over which they are averaged; a start or a rebalance needs several at once.
+    """
+
+    KINDS: ClassVar[frozenset[type[Event]]] = frozenset({CommitStep, FetchAnswered, RequestSent})
+
+    __slots__ = ("_asked", "_most", "_per_second", "_sent", "_window")
+
+    def __init__(self, per_second: float = 20.0, window: float = 5.0) -> None:
+        self._per_second = per_second
+        self._window = window
+        self._most = int(per_second * window)
+        self._sent: dict[Source, deque[Entry]] = {}
+        self._asked: dict[Source, None] = {}
+
+    def observe(self, entry: Entry) -> tuple[Violation, ...]:
+        """Take one entry."""
+        event = entry.event
+        if isinstance(event, RequestSent):
+            api = event.api
+            if api is _FETCH:
+                return ()
+            if api is not _COMMIT or self._asked.pop(entry.source, True) is not None:
+                return self._count(entry)
+        elif isinstance(event, FetchAnswered):
+            if event.error:
+                return self._count(entry)
+        elif isinstance(event, CommitStep) and event.stage is CommitStage.REQUESTED:
+            self._asked[entry.source] = None
+        return ()
+
+    def finish(self) -> tuple[Violation, ...]:
+        """Say nothing more."""
+        return ()
+
+    def _count(self, entry: Entry) -> tuple[Violation, ...]:
+        sent = self._sent.get(entry.source)
+        if sent is None:
+            sent = self._sent[entry.source] = deque()
+        sent.append(entry)
+        if len(sent) <= self._most:
+            return ()
+        first = sent.popleft()
+        if entry.at - first.at >= self._window:
+            return ()
+        sent.clear()
+        text = (
+            f"{entry.source} sent {self._most + 1} requests in {entry.at - first.at:.3f} s, "
+            f"more than {self._per_second:g} a second"
+        )
+        return (Violation("L4", text, (first, entry)),)
