@@ -14,16 +14,19 @@ A static member's subscription is kept until its next JoinGroup, so it must be a
 """
 
 import logging
-from collections import Counter
 from collections.abc import Mapping
 
 from kgroup.codes import ApiKey
 from kgroup.errors import BrokerError, DecodeError, KGroupError
 from kgroup.membership.described import GroupInUse, Remembered
-from kgroup.membership.requests import PROTOCOL_TYPE
 from kgroup.membership.settings import MembershipSettings
+from kgroup.membership.standing import (
+    asked_topics,
+    assigned_partitions,
+    remembered_of,
+    standing_members,
+)
 from kgroup.net.cluster import Cluster, Lane
-from kgroup.wire.consumer_protocol import decode_assignment, decode_subscription
 from kgroup.wire.messages import (
     DescribedGroupMember,
     DescribeGroupsDescribedGroup,
@@ -33,8 +36,6 @@ from kgroup.wire.messages import (
 __all__ = ["assigned_counts", "in_use", "remembered"]
 
 log = logging.getLogger(__name__)
-
-_STABLE = "Stable"
 
 
 async def assigned_counts(
@@ -58,8 +59,8 @@ async def assigned_counts(
     members = await _standing(cluster, node_id, group_id, timeout=timeout)
     if members is None:
         return None
-    assigned = _assigned(members)
-    wanted = {topic for each in members for topic in _asked(each)}
+    assigned = assigned_partitions(members)
+    wanted = {topic for each in members for topic in asked_topics(each)}
     return {topic: assigned[topic] for topic in wanted}
 
 
@@ -79,13 +80,11 @@ async def remembered(
     """
     group_id, timeout = settings.group_id, settings.recall_timeout
     try:
-        members = await _standing(cluster, node_id, group_id, timeout=timeout) or ()
-        for each in members:
-            if each.group_instance_id == settings.group_instance_id:
-                return Remembered(_asked(each), frozenset(_assigned(members)))
+        described = await _described(cluster, node_id, group_id, timeout=timeout)
+        return remembered_of(described, settings.group_instance_id)
     except (KGroupError, TimeoutError) as error:
         log.debug("group=%s cannot look back: %s", group_id, error)
-    return None
+        return None
 
 
 async def in_use(cluster: Cluster, node_id: int, settings: MembershipSettings) -> GroupInUse | None:
@@ -115,9 +114,7 @@ async def _standing(
     cluster: Cluster, node_id: int, group_id: str, *, timeout: float
 ) -> tuple[DescribedGroupMember, ...] | None:
     """Return the members of a generation that stands, None when none does."""
-    described = await _described(cluster, node_id, group_id, timeout=timeout)
-    stands = described.group_state == _STABLE and described.protocol_type == PROTOCOL_TYPE
-    return described.members if stands else None
+    return standing_members(await _described(cluster, node_id, group_id, timeout=timeout))
 
 
 async def _described(
@@ -131,15 +128,3 @@ async def _described(
     if described.error_code:
         raise BrokerError(ApiKey.DESCRIBE_GROUPS.name, described.error_code, group_id)
     return described
-
-
-def _asked(member: DescribedGroupMember) -> frozenset[str]:
-    return frozenset(decode_subscription(member.member_metadata).topics)
-
-
-def _assigned(members: tuple[DescribedGroupMember, ...]) -> Counter[str]:
-    """Count the partitions assigned of each topic."""
-    found: Counter[str] = Counter()
-    for member in members:
-        found.update(tp.topic for tp in set(decode_assignment(member.member_assignment).partitions))
-    return found

@@ -40,6 +40,7 @@ from kgroup.membership.events import (
     Tick,
 )
 from kgroup.membership.settings import MembershipSettings
+from kgroup.membership.standing import remembered_of
 from kgroup.membership.step import MemberRow, next_deadline, step
 from kgroup.membership.value import GroupMember
 from kgroup.net.coordinator import coordinator_of
@@ -48,6 +49,7 @@ from kgroup.testing.simulation.world.leading import lead
 from kgroup.testing.simulation.world.network import Lane
 from kgroup.testing.simulation.world.process import Process, Surroundings
 from kgroup.types import Claim, Leave, OffsetAndMetadata, TopicPartition
+from kgroup.wire.messages import DescribeGroupsRequest
 
 __all__ = ["Member", "World"]
 
@@ -203,7 +205,7 @@ class Member:
         node_id = effect.node_id
         if node_id is None:
             node_id, lane = self._around.any_node(self.process.name), Lane.CONTROL
-        hear = partial(self._hear, effect.ticket, node_id)
+        hear = partial(self._recall if effect.recall else self._hear, effect.ticket, node_id)
         self.process.ask(node_id, lane, effect.request, effect.timeout, hear)
 
     def _hear(self, ticket: Ticket, node_id: int, answer: Any | None, why: str) -> None:  # noqa: ANN401
@@ -213,6 +215,24 @@ class Member:
             self.apply(self._found(ticket, answer))
         else:
             self.apply(Answered(ticket, answer))
+
+    def _recall(self, ticket: Ticket, node_id: int, answer: Any | None, why: str) -> None:  # noqa: ANN401
+        """Ask the coordinator that was found what it remembers of this static member."""
+        found = None if answer is None else self._found(ticket, answer)
+        if not isinstance(found, CoordinatorFound) or found.node_id is None:
+            self._hear(ticket, node_id, answer, why)
+            return
+        request = DescribeGroupsRequest(groups=(self.settings.group_id,))
+        timeout = self.settings.recall_timeout
+        hear = partial(self._recalled, found)
+        self.process.ask(found.node_id, Lane.CONTROL, request, timeout, hear)
+
+    def _recalled(self, found: CoordinatorFound, answer: Any | None, _why: str) -> None:  # noqa: ANN401
+        remembered = None
+        if answer is not None and not answer.groups[0].error_code:
+            instance = self.settings.group_instance_id
+            remembered = remembered_of(answer.groups[0], instance)
+        self.apply(replace(found, remembered=remembered))
 
     def _found(self, ticket: Ticket, answer: Any) -> Event:  # noqa: ANN401  # of any version
         try:

@@ -1,0 +1,71 @@
+"""What DescribeGroups says of a generation that stands.
+
+Decides: how its rows are read: which topics members ask for, which partitions they have, and what
+the group remembers of a static member.
+Never: asks; takes a round that is on for one that stands.
+KIPs: 345.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Final
+
+from kgroup.membership.described import Remembered
+from kgroup.membership.requests import PROTOCOL_TYPE
+from kgroup.wire.consumer_protocol import decode_assignment, decode_subscription
+from kgroup.wire.messages import DescribedGroupMember, DescribeGroupsDescribedGroup
+
+__all__ = ["asked_topics", "assigned_partitions", "remembered_of", "standing_members"]
+
+_STABLE: Final = "Stable"
+
+
+def standing_members(
+    described: DescribeGroupsDescribedGroup,
+) -> tuple[DescribedGroupMember, ...] | None:
+    """Return the members of a generation that stands, None when none does."""
+    stands = described.group_state == _STABLE and described.protocol_type == PROTOCOL_TYPE
+    return described.members if stands else None
+
+
+def remembered_of(
+    described: DescribeGroupsDescribedGroup, group_instance_id: str | None
+) -> Remembered | None:
+    """Return what a group knows of a static member whose process has not joined yet.
+
+    Args:
+        described: what the coordinator says of the group.
+        group_instance_id: of the member.
+
+    Returns:
+        None when the group has no such member, or is in a round.
+
+    Raises:
+        DecodeError: what a member has asked for, or was assigned, cannot be read.
+    """
+    members = standing_members(described) or ()
+    for each in members:
+        if each.group_instance_id == group_instance_id:
+            return Remembered(asked_topics(each), frozenset(assigned_partitions(members)))
+    return None
+
+
+def asked_topics(member: DescribedGroupMember) -> frozenset[str]:
+    """Return the topics that a member subscribes to.
+
+    Raises:
+        DecodeError: its bytes cannot be read.
+    """
+    return frozenset(decode_subscription(member.member_metadata).topics)
+
+
+def assigned_partitions(members: Iterable[DescribedGroupMember]) -> Counter[str]:
+    """Count the partitions assigned of each topic.
+
+    Raises:
+        DecodeError: the bytes of one cannot be read.
+    """
+    found: Counter[str] = Counter()
+    for member in members:
+        found.update(tp.topic for tp in set(decode_assignment(member.member_assignment).partitions))
+    return found
