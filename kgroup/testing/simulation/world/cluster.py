@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from kgroup.codes import ApiKey
-from kgroup.journal import Sink
+from kgroup.journal import CommitStored, Sink
 from kgroup.membership.step import MemberRow
 from kgroup.testing.broker.agenda import Agenda
 from kgroup.testing.broker.asked import Asked, HungUp, NoAnswer, Outbox
@@ -164,6 +164,14 @@ class Brokers:
     def coordinator(self) -> int | None:
         """Node id of the coordinator, None while there is none."""
         return self.core.coordinators.homes[self.shard.partition]
+
+    def delete_offsets(self) -> None:
+        """Delete what the group has committed, as an administrator does."""
+        gone = tuple(self.shard.offsets.of(GROUP))
+        self.shard.offsets.remove_group(GROUP)
+        for tp in gone:
+            if self.sink is not None:
+                self.sink.emit(CommitStored(tp=tp, offset=None))
 
     def kill(self, node_id: int) -> None:
         """End a broker without a word."""

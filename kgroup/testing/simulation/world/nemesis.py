@@ -5,7 +5,6 @@ does not happen.
 Never: draws; the plan says everything.
 """
 
-
 from kgroup.codes import ErrorCode
 from kgroup.membership.events import EnforceRebalance, Unsubscribed
 from kgroup.testing.simulation.perturbation import Kind, Perturbation
@@ -59,7 +58,7 @@ class Nemesis:
             case Kind.ADD_PARTITIONS | Kind.DELETE_TOPIC:
                 self._change_topic(what)
             case Kind.DELETE_OFFSETS:
-                brokers.shard.offsets.remove_group(self._crew.group_id)
+                brokers.delete_offsets()
             case Kind.PRODUCE:
                 self._crew.produce(what.number * 3)
             case _:
