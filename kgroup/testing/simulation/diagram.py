@@ -49,6 +49,8 @@ _RESTING: Final = frozenset(
 _RECORDS: Final = frozenset({"commit", "delivery", "stored commit"})
 """Routine that is shown of the partitions a violation is about."""
 
+_NOT_COUNTED: Final = frozenset({"answer", "change of nothing"})
+
 _Key = tuple[str, str, int]
 
 
@@ -136,14 +138,9 @@ def _summary(sheet: "_Sheet", lines: Sequence[_Line]) -> Iterator[str]:
     """Say in one line what went on meanwhile; nothing of what took no time."""
     if lines[-1].entry.at - lines[0].entry.at < _QUIET:
         return
-    counts = Counter(line.said.routine for line in lines if line.said.routine != "answer")
-    told = ", ".join(plural(count, _many(name, count)) for name, count in sorted(counts.items()))
+    counts = Counter(line.said.routine for line in lines if line.said.routine not in _NOT_COUNTED)
+    told = ", ".join(plural(count, name) for name, count in sorted(counts.items()))
     yield from sheet.rest(lines[-1].entry.at - lines[0].entry.at, told)
-
-
-def _many(name: str, count: int) -> str:
-    irregular = {"delivery": "deliveries", "fetch": "fetches", "done": "done", "Metadata": name}
-    return irregular.get(name, name) if count > 1 else name
 
 
 def _is_routine(line: _Line, about: frozenset[TopicPartition]) -> bool:
@@ -161,20 +158,26 @@ def _joined(entries: Iterable[Entry], violations: Sequence[Violation]) -> list[_
     lines: list[_Line] = []
     for entry in entries:
         said = words(entry.event)
-        last = lines[-1] if lines else None
-        if last is None or not said.joins or _join(last) != _join(_Line(entry, said)):
-            last = _Line(entry, said)
-            lines.append(last)
+        line = _same(lines, entry, said)
+        if line is None:
+            line = _Line(entry, said)
+            lines.append(line)
         else:
-            last.said = _both(last.said, said)
+            line.said = _both(line.said, said)
         key = _key(entry)
-        last.proof = last.proof or key in proofs
-        last.ends += ends.get(key, ())
+        line.proof = line.proof or key in proofs
+        line.ends += ends.get(key, ())
     return lines
 
 
-def _join(line: _Line) -> tuple[object, ...]:
-    return line.entry.source, line.entry.at, line.said.joins
+def _same(lines: Sequence[_Line], entry: Entry, said: Words) -> _Line | None:
+    """Return the line to which an entry adds a partition: of that member and instant."""
+    for line in reversed(lines) if said.joins else ():
+        if line.entry.source != entry.source or line.entry.at != entry.at:
+            return None
+        if line.said.joins == said.joins:
+            return line
+    return None
 
 
 def _both(first: Words, second: Words) -> Words:

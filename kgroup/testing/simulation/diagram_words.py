@@ -5,6 +5,7 @@ happens all the time and says something only when it fails.
 Never: lays anything out.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -91,6 +92,8 @@ _ROUTINE_APIS: Final = frozenset(
     }
 )
 _MOST_PARTITIONS: Final = 6
+_PLURALS: Final = MappingProxyType({"delivery": "deliveries", "fetch": "fetches"})
+_UUID: Final = re.compile(r"-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")
 
 
 def words(event: Event) -> Words:
@@ -100,7 +103,12 @@ def words(event: Event) -> Words:
 
 def plural(count: int, name: str) -> str:
     """Return how many of what."""
-    return f"{count} {name}" if count == 1 or name.endswith("s") else f"{count} {name}s"
+    return f"{count} {name if count == 1 else _PLURALS.get(name, f'{name}s')}"
+
+
+def _short(member_id: str) -> str:
+    """Return a member id without the UUID that makes it unlike any other."""
+    return _UUID.sub("", member_id)
 
 
 def _named(tps: Iterable[TopicPartition]) -> str:
@@ -194,8 +202,9 @@ _CHANGES: Final[Mapping[tuple[ChangeKind, Phase], str]] = MappingProxyType(
 
 def _ownership(event: OwnershipStep) -> Words:
     tps = _tps(event.claims)
+    routine = "" if tps else "change of nothing"
     named = _named(tps) or "nothing"
-    return Words(f"{_CHANGES[event.kind, event.phase]} {named}", tps=tps)
+    return Words(f"{_CHANGES[event.kind, event.phase]} {named}", Way.NONE, routine, tps=tps)
 
 
 def _callback(event: CallbackStep) -> Words:
@@ -234,7 +243,7 @@ def _delivered(event: Delivered) -> Words:
 
 def _done(event: Done) -> Words:
     part = f"{event.claim.tp} below {event.next_offset}"
-    return Words("is done with", Way.NONE, "done", "done", (part,), _tps((event.claim,)))
+    return Words("is done with", Way.NONE, "batch done", "done", (part,), _tps((event.claim,)))
 
 
 def _pause(event: Paused | Resumed) -> Words:
@@ -267,14 +276,14 @@ def _commit(event: CommitStep) -> Words:
 
 def _commit_stored(event: CommitStored) -> Words:
     since = "" if event.generation_id is None else f" of generation {event.generation_id}"
-    text = f"stores a commit of {event.member_id or 'somebody outside'}{since}:"
+    text = f"stores a commit of {_short(event.member_id or 'somebody outside')}{since}:"
     part = f"{event.tp}@{event.offset}"
     return Words(text, Way.NONE, "stored commit", text, (part,), frozenset({event.tp}))
 
 
 def _round_stored(event: RoundStored) -> Words:
     given = "; ".join(
-        f"{each.member_id} {_named(each.partitions) or 'nothing'}" for each in event.members
+        f"{_short(each.member_id)} {_named(each.partitions) or 'nothing'}" for each in event.members
     )
     return Words(f"stores generation {event.generation_id}: {given or 'nobody'}")
 
