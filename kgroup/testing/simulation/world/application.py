@@ -247,6 +247,14 @@ class Application:
 
     # -- reading ---------------------------------------------------------------------------------
 
+    def poll(self) -> None:
+        """Read now, without waiting for what is in hand to take its time."""
+        self._poll_soon()
+
+    def finish(self) -> None:
+        """Be done with what is in hand, before the next read."""
+        self._finish()
+
     def _poll_soon(self) -> None:
         self._polls += 1
         self.process.at(self.member.now, self._poll, self._polls)

@@ -200,8 +200,9 @@ class Link:
 
     def _deliver(self, flight: Flight, answer: Message) -> None:
         if self.reach.in_until > self._world.now:  # nothing passes since it was sent
-            self._last_out = max(self.reach.in_until, self._last_out)
-            self._world.at(self._last_out, self._deliver, flight, answer)
+            until = self.reach.in_until  # not later: what was sent after it may be due before
+            self._last_out = max(until, self._last_out)
+            self._world.at(until, self._deliver, flight, answer)
             return
         if flight.over or self.closed:
             return
