@@ -4,7 +4,7 @@ Decides: which engine plays which level.
 Never: judges or draws by itself.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import assert_never
 
 from kgroup.journal.oracles import Oracle
@@ -17,12 +17,19 @@ MakeOracles = Callable[[], Mapping[str, Oracle]]
 """Makes the oracles of one run, by name; each run has fresh ones."""
 
 
-def play(schedule: Schedule, *, oracles: MakeOracles | None = None, keep: bool = False) -> Outcome:
+def play(
+    schedule: Schedule,
+    *,
+    oracles: MakeOracles | None = None,
+    without: Collection[str] = (),
+    keep: bool = False,
+) -> Outcome:
     """Play one schedule and judge it.
 
     Args:
         schedule: what to play.
-        oracles: None = all there are.
+        oracles: None = those that fit the plan, see `promises`.
+        without: names of oracles to leave out of those.
         keep: whether the outcome holds the whole journal.
     """
     # Each engine is imported when it is needed: `kgroup simulate --level A` needs no sockets.
@@ -30,10 +37,10 @@ def play(schedule: Schedule, *, oracles: MakeOracles | None = None, keep: bool =
         case Level.A | Level.A_BYTES:
             from kgroup.testing.simulation.world.run import play_objects
 
-            return play_objects(schedule, oracles=oracles, keep=keep)
+            return play_objects(schedule, oracles=oracles, without=without, keep=keep)
         case Level.B | Level.C:
             from kgroup.testing.simulation.live.run import play_live
 
-            return play_live(schedule, oracles=oracles, keep=keep)
+            return play_live(schedule, oracles=oracles, without=without, keep=keep)
         case _:
             assert_never(schedule.level)

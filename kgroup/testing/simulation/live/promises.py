@@ -1,23 +1,46 @@
 """Which promises are judged at levels B and C.
 
-Decides: which oracles fit a plan: what an application or an administrator did on purpose is no
-broken promise of the consumer's.
+Decides: which oracles fit a plan. What the group reads, and where logs end, is known only while a
+run goes on; oracles look at it when they need it.
 Never: judges.
 """
 
-from kgroup.journal.oracles import Oracle, at_least_once
-from kgroup.testing.simulation.perturbation import Kind
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from kgroup.journal.oracles import Oracle, simulation_oracles
 from kgroup.testing.simulation.plan import CommitHabit, Plan
+from kgroup.types import TopicPartition
 
-__all__ = ["promises"]
+__all__ = ["Known", "promises"]
 
 
-def promises(plan: Plan, *, slack: float = 0.0) -> tuple[Oracle, ...]:
+@dataclass(slots=True)
+class Known:
+    """What oracles are told while a run goes on.
+
+    Args:
+        partitions: topic -> partitions, of topics that are there.
+        ends: partition -> offset after its last record, of those that must have been read.
+    """
+
+    partitions: dict[str, int] = field(default_factory=dict)
+    ends: dict[TopicPartition, int] = field(default_factory=dict)
+
+
+def promises(plan: Plan, known: Known, without: Collection[str] = ()) -> Mapping[str, Oracle]:
     """Return fresh oracles for a plan.
 
     Args:
         plan: of the run.
-        slack: seconds forgiven to the lease.
+        known: filled while the run goes on.
+        without: names of oracles to leave out.
     """
     by_itself = all(member.habit is CommitHabit.AUTO for member in plan.members)
-    return at_least_once(clean_handover=by_itself, slack=slack)
+    return simulation_oracles(
+        partitions=known.partitions,
+        ends=known.ends,
+        clean_handover=by_itself,
+        # Judged on the living members, who may have subscribed to other topics.
+        without=("recovers", *without),
+    )

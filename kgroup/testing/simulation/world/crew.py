@@ -4,7 +4,6 @@ Decides: which life of a member is the present one, and who hears of new metadat
 Never: decides what a member does.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,6 +11,7 @@ from kgroup.assignors import BUILT_IN
 from kgroup.journal import BROKER, FaultStep, Phase, Source
 from kgroup.membership.settings import MembershipSettings
 from kgroup.testing.simulation.choices import Choices
+from kgroup.testing.simulation.live.promises import Known
 from kgroup.testing.simulation.perturbation import Perturbation
 from kgroup.testing.simulation.plan import MemberPlan, Plan
 from kgroup.testing.simulation.world.application import Application
@@ -48,15 +48,24 @@ class Crew:
         brokers: they talk to.
         recorder: takes their events.
         choices: the run's chance.
+        known: told which partitions there are, and where logs end; None when nobody asks.
     """
 
-    group_id: str = GROUP
-
-    def __init__(self, plan: Plan, brokers: Brokers, recorder: Recorder, choices: Choices) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        brokers: Brokers,
+        recorder: Recorder,
+        choices: Choices,
+        known: Known | None = None,
+    ) -> None:
+        self.group_id: str = GROUP
         self.plan = plan
         self.brokers = brokers
         self.logs: Logs = Logs()
         self.lives: dict[int, list[Life]] = {each.index: [] for each in plan.members}
+        self._known = Known() if known is None else known
+        self._known.partitions.update(brokers.counts())
         self._recorder = recorder
         self._choices = choices
         self._sink = MemberSink(recorder, self._source("world", "world.0"), brokers)
@@ -139,6 +148,8 @@ class Crew:
     def tell_counts(self) -> None:
         """Let everybody hear how many partitions there are, each when its metadata is renewed."""
         counts = self.brokers.counts()
+        self._known.partitions.clear()
+        self._known.partitions.update(counts)
         for life in self.everybody:
             age = _METADATA_AGE[
                 self._choices.choose(f"{life.process.name}/metadata", len(_METADATA_AGE))
@@ -152,9 +163,6 @@ class Crew:
         end = self.brokers.now + what.seconds
         self.brokers.at(end, self._sink.emit, FaultStep(Phase.END, what.kind.name, target))
 
-    def ends(self) -> Mapping[TopicPartition, int]:
-        """Return where the logs of the topics that are there end."""
-        counts = self.brokers.counts()
-        return {
-            tp: end for tp, end in self.logs.ends.items() if tp.partition < counts.get(tp[0], 0)
-        }
+    def must_have_read(self, tp: TopicPartition) -> None:
+        """Note that somebody owned a partition when the run ended: all of it must be read."""
+        self._known.ends[tp] = self.logs.ends.get(tp, 0)

@@ -5,12 +5,15 @@ must come to rest.
 Never: draws other than by the run's choices.
 """
 
-from collections.abc import Callable, Mapping
+import logging
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 
 from kgroup.errors import LocalProtocolError
-from kgroup.journal.oracles import Oracle, Violation, at_least_once
+from kgroup.journal.oracles import Oracle, Violation
 from kgroup.journal.oracles.watch import Watch
 from kgroup.testing.simulation.drawing import draw_plan
+from kgroup.testing.simulation.live.promises import Known, promises
 from kgroup.testing.simulation.outcome import Outcome
 from kgroup.testing.simulation.plan import Plan
 from kgroup.testing.simulation.schedule import Level, Schedule
@@ -29,6 +32,7 @@ def play_objects(
     schedule: Schedule,
     *,
     oracles: Callable[[], Mapping[str, Oracle]] | None = None,
+    without: Collection[str] = (),
     keep: bool = False,
     plan: Plan | None = None,
 ) -> Outcome:
@@ -36,22 +40,26 @@ def play_objects(
 
     Args:
         schedule: what to play.
-        oracles: None = all there are.
+        oracles: None = those that fit the plan.
+        without: names of oracles to leave out of those.
         keep: whether the outcome holds the journal.
         plan: None = drawn; a written one for named schedules.
     """
     choices = schedule.choices()
     drawn = draw_plan(choices, schedule.mode) if plan is None else plan
-    recorder = Recorder(Watch((oracles or _oracles)()), keep=keep)
+    known = Known()
+    watch = Watch(promises(drawn, known, without) if oracles is None else oracles())
+    recorder = Recorder(watch, keep=keep)
     brokers = Brokers(drawn, choices, through_bytes=schedule.level is Level.A_BYTES)
-    crew = Crew(drawn, brokers, recorder, choices)
+    crew = Crew(drawn, brokers, recorder, choices, known)
     found: list[Violation] = []
-    _set_out(drawn, crew, found)
-    try:
-        brokers.heap.run(drawn.ends_at)
-        found += at_rest(crew)
-    except LocalProtocolError as error:
-        found.append(Violation("crash", str(error), ()))
+    with _quiet():
+        _set_out(drawn, crew, found)
+        try:
+            brokers.heap.run(drawn.ends_at)
+            found += at_rest(crew)
+        except LocalProtocolError as error:
+            found.append(Violation("crash", str(error), ()))
     recorder.finish()
     return Outcome(
         schedule=schedule,
@@ -65,6 +73,18 @@ def play_objects(
         pairs=brokers.pairs,
         entries=tuple(recorder.entries),
     )
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep the members' logs to themselves."""
+    log = logging.getLogger("kgroup")
+    before = log.level
+    log.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        log.setLevel(before)
 
 
 def _set_out(plan: Plan, crew: Crew, found: list[Violation]) -> None:
@@ -88,8 +108,3 @@ def _set_out(plan: Plan, crew: Crew, found: list[Violation]) -> None:
         brokers.at(brokers.now + _LOOK_EVERY, look)
 
     look()
-
-
-def _oracles() -> Mapping[str, Oracle]:
-    every = at_least_once(clean_handover=False, few_rounds=False)
-    return {type(oracle).__name__: oracle for oracle in every}

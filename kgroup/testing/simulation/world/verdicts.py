@@ -67,6 +67,7 @@ def _of_partition(
         yield Violation("L1", text, (), tp)
         return
     (life,) = there
+    crew.must_have_read(tp)
     claims = life.application.reading.claims_of([tp])
     handed = None if not claims else life.application.reading.ledger.handed(claims[0])
     end = crew.logs.ends.get(tp, 0)
