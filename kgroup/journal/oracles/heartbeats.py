@@ -6,8 +6,9 @@ unable to send anything.
 
 L3: no heartbeat before a JoinGroup was answered or after LeaveGroup was sent; one generation has
     at most one in flight, not counting what was sent before its sync (the lease of a generation
-    needs a heartbeat sent after it); in a stable generation the next is sent within 1.2 intervals,
-    the first within one; the session is at least three intervals long.
+    needs a heartbeat sent after it) and what went to a former coordinator; in a stable generation
+    the next is sent within 1.2 intervals, the first within one; the session is at least three
+    intervals long.
 B5: the same while the listener runs, up to the rebalance timeout.
 """
 
@@ -178,7 +179,10 @@ class Heartbeats:
             return (Violation("L3", text, (pulse.left or pulse.started, entry)),)
         for sent in pulse.flight.values():
             assert isinstance(sent.event, RequestSent)
-            same = sent.event.generation_id == event.generation_id
+            same = (sent.event.generation_id, sent.event.connection) == (
+                event.generation_id,
+                event.connection,
+            )
             if same and sent.seq > pulse.synced and entry.at - sent.at < pulse.patience:
                 text = f"{entry.source} sent a heartbeat while another awaited its answer"
                 return (Violation("L3", text, (sent, entry)),)
