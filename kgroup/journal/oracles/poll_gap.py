@@ -103,7 +103,7 @@ class PollGap:
     ) -> tuple[Violation, ...]:
         here.away = entry
         missed, here.missed = here.missed, None
-        if missed is None or here.claims.get(event.claim, entry.at) >= missed.at:
+        if missed is None or here.claims.get(event.claim, entry.at) > missed.at:
             return ()
         text = (
             f"{event.claim}: {entry.source} delivered {event.first} to {event.last} although the "

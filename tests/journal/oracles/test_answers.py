@@ -1,0 +1,220 @@
+from kgroup.codes import ApiKey
+from kgroup.journal import AnswerReceived
+from kgroup.journal.oracles import AnswersInTime, MemberIds, OnlyLeadersAssign
+from kgroup.journal.oracles.answers import ANSWER_CAUSES
+from kgroup.membership.triggers import Trigger
+from kgroup.types import ChangeKind, MemberState
+from tests.journal.oracles.logs import C0, STABLE, Log
+
+FINDING, JOINING = MemberState.FINDING, MemberState.JOINING
+BEAT, JOIN, SYNC = ApiKey.HEARTBEAT, ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP
+UNKNOWN_MEMBER, ILLEGAL_GENERATION = 25, 22
+
+
+def joined(generation: int = 5) -> Log:
+    log = Log()
+    log.join(generation)
+    log.enter(generation)
+    return log
+
+
+# -- S8 ------------------------------------------------------------------------------------
+
+
+def test_s8_an_answer_in_time_moves_the_member():
+    log = joined()
+    log.beat(27, generation=5)
+    log.state(STABLE, FINDING, "rebalance signalled")
+    assert log.rules(AnswersInTime()) == []
+
+
+def test_s8_an_answer_of_an_older_generation_that_moves_the_member_is_found():
+    log = joined(5)
+    late = log.sent(BEAT, generation=5)
+    log.join(6)
+    log.enter(6)
+    log.answered(BEAT, late, 27)
+    log.state(STABLE, FINDING, "rebalance signalled")
+    assert log.rules(AnswersInTime()) == ["S8"]
+
+
+def test_s8_a_loss_by_a_late_answer_is_found():
+    log = joined(5)
+    late = log.sent(BEAT, generation=5)
+    log.join(6)
+    log.answered(BEAT, late, UNKNOWN_MEMBER)
+    log.begin(ChangeKind.LOST, C0, cause="the coordinator no longer knows this member")
+    assert log.rules(AnswersInTime()) == ["S8"]
+
+
+def test_s8_a_loss_by_a_timer_at_that_instant_is_fine():
+    log = joined(5)
+    late = log.sent(BEAT, generation=5)
+    log.join(6)
+    log.answered(BEAT, late, UNKNOWN_MEMBER)
+    log.state(STABLE, FINDING, "lease expired")
+    log.begin(ChangeKind.LOST, C0, cause="the session could not be confirmed in time")
+    assert log.rules(AnswersInTime()) == []
+
+
+def test_s8_what_happens_later_is_not_by_the_late_answer():
+    log = joined(5)
+    late = log.sent(BEAT, generation=5)
+    log.join(6)
+    log.answered(BEAT, late, 27)
+    log.wait(0.1)
+    log.state(STABLE, FINDING, "rebalance signalled")
+    assert log.rules(AnswersInTime()) == []
+
+
+def test_s8_an_answer_in_time_after_a_late_one_may_move_the_member():
+    log = joined(5)
+    late = log.sent(BEAT, generation=5)
+    log.join(6)
+    log.enter(6)
+    log.answered(BEAT, late, 27)
+    log.beat(27, generation=6)
+    log.state(STABLE, FINDING, "rebalance signalled")
+    assert log.rules(AnswersInTime()) == []
+
+
+def test_s8_an_answer_on_a_closed_connection_is_late():
+    log = joined()
+    late = log.sent(BEAT, generation=5)
+    log.closed()
+    log.answered(BEAT, late, 27)
+    log.state(STABLE, FINDING, "rebalance signalled")
+    assert log.rules(AnswersInTime()) == ["S8"]
+
+
+def test_s8_an_answer_to_a_join_that_was_asked_anew_is_late():
+    log = Log()
+    first = log.sent(JOIN, generation=None)
+    log.sent(JOIN, generation=None)
+    log.answered(JOIN, first, generation=3, member_id="id")
+    log.state(JOINING, MemberState.SYNCING, "joined as follower")
+    assert log.rules(AnswersInTime()) == ["S8"]
+
+
+def test_s8_an_answer_under_a_former_member_id_is_late():
+    log = joined()
+    late = log.sent(BEAT, generation=5, member_id="former")
+    log.answered(BEAT, late, UNKNOWN_MEMBER)
+    log.state(STABLE, FINDING, "expelled")
+    assert log.rules(AnswersInTime()) == ["S8"]
+
+
+def test_s8_a_group_that_begins_anew_with_lower_generations_is_no_older_one():
+    log = joined(50)
+    log.join(1)
+    log.enter(1)
+    log.beat(27, generation=1)
+    log.state(STABLE, FINDING, "rebalance signalled")
+    assert log.rules(AnswersInTime()) == []
+
+
+def test_s8_the_causes_are_words_of_the_table():
+    assert {trigger.value for trigger in Trigger} >= ANSWER_CAUSES
+
+
+# -- S9 ------------------------------------------------------------------------------------
+
+
+def test_s9_the_id_is_kept_after_illegal_generation():
+    for member_id, expected in (("id", []), (None, ["S9"])):
+        log = joined()
+        log.beat(ILLEGAL_GENERATION, generation=5)
+        log.issue(member_id)
+        assert log.rules(MemberIds()) == expected
+
+
+def test_s9_the_id_is_dropped_after_unknown_member():
+    for member_id, expected in ((None, []), ("id", ["S9"])):
+        log = joined()
+        log.beat(UNKNOWN_MEMBER, generation=5)
+        log.issue(member_id)
+        assert log.rules(MemberIds()) == expected
+
+
+def test_s9_a_refusal_of_a_former_id_says_nothing_about_the_present_one():
+    log = joined()
+    late = log.sent(BEAT, member_id="former")
+    log.answered(BEAT, late, UNKNOWN_MEMBER)
+    log.issue("id")
+    assert log.rules(MemberIds()) == []
+
+
+def test_s9_a_join_that_gives_an_id_settles_what_was_refused_before():
+    log = joined()
+    pending = log.sent(JOIN, generation=None)
+    log.beat(UNKNOWN_MEMBER, generation=5)
+    log.answered(JOIN, pending, generation=6, member_id="id")
+    log.issue("id")
+    assert log.rules(MemberIds()) == []
+
+
+def test_s9_whoever_left_may_come_back_as_anybody():
+    log = joined()
+    log.beat(ILLEGAL_GENERATION, generation=5)
+    log.sent(ApiKey.LEAVE_GROUP)
+    log.issue(None)
+    assert log.rules(MemberIds()) == []
+
+
+# -- T3 ------------------------------------------------------------------------------------
+
+
+def told(log: Log, *, leader: str, skip: bool | None = None) -> None:
+    number = log.sent(JOIN, generation=None)
+    log.write(
+        AnswerReceived(
+            connection=1,
+            correlation_id=number,
+            api=JOIN,
+            version=9,
+            error=0,
+            generation_id=5,
+            member_id="id",
+            leader=leader,
+            skip_assignment=skip,
+        )
+    )
+
+
+def test_t3_a_leader_assigns_and_a_follower_sends_an_empty_sync():
+    for leader, assignments in (("id", 3), ("other", 0)):
+        log = Log()
+        told(log, leader=leader, skip=False)
+        log.sent(SYNC, generation=5, assignments=assignments)
+        log.enter(5, leader=leader == "id")
+        assert log.rules(OnlyLeadersAssign()) == []
+
+
+def test_t3_a_leader_that_is_to_skip_the_assignment_leads_but_sends_none():
+    for assignments, expected in ((0, []), (3, ["T3"])):
+        log = Log()
+        told(log, leader="id", skip=True)
+        log.sent(SYNC, generation=5, assignments=assignments)
+        log.enter(5, leader=True)
+        assert log.rules(OnlyLeadersAssign()) == expected
+
+
+def test_t3_a_restarted_leader_that_is_told_its_former_id_and_assigns_is_found():
+    log = Log()
+    told(log, leader="former id")
+    log.sent(SYNC, generation=5, assignments=3)
+    assert log.rules(OnlyLeadersAssign()) == ["T3"]
+
+
+def test_t3_a_follower_that_counts_as_leader_is_found():
+    log = Log()
+    told(log, leader="former id")
+    log.enter(5, leader=True)
+    assert log.rules(OnlyLeadersAssign()) == ["T3"]
+
+
+def test_t3_without_the_leaders_id_nothing_is_judged():
+    log = joined()
+    log.sent(SYNC, generation=5, assignments=3)
+    log.enter(5, leader=True)
+    assert log.rules(OnlyLeadersAssign()) == []

@@ -1,0 +1,131 @@
+import pytest
+
+from kgroup.codes import ApiKey
+from kgroup.journal import CallbackStage, CallbackStep, CloseAsked, MemberStopped
+from kgroup.journal.oracles import ClosesWell
+from kgroup.types import ChangeKind, Leave
+from tests.journal.oracles.logs import Log
+
+CLOSED = MemberStopped("closed", left=True)
+ENTER = CallbackStep(kind=ChangeKind.REVOKED, stage=CallbackStage.ENTER, serial=1)
+
+
+def rules(log: Log) -> list[str]:
+    return log.rules(ClosesWell())
+
+
+def member(instance: str | None = None) -> Log:
+    log = Log()
+    log.start(instance)
+    log.join()
+    log.enter()
+    return log
+
+
+def test_l7_a_member_that_leaves_in_time_is_fine():
+    log = member()
+    log.write(CloseAsked(5.0))
+    log.sent(ApiKey.LEAVE_GROUP)
+    log.wait(5.0)
+    log.write(CLOSED)
+    assert rules(log) == []
+
+
+def test_l7_closing_for_longer_than_the_timeout_is_found():
+    log = member()
+    log.write(CloseAsked(5.0))
+    log.sent(ApiKey.LEAVE_GROUP)
+    log.wait(5.1)
+    log.write(CLOSED)
+    assert rules(log) == ["L7"]
+
+
+def test_l7_a_member_that_never_comes_to_its_end_is_found():
+    log = member()
+    log.write(CloseAsked(5.0))
+    log.wait(6.0)
+    log.start(member="b")
+    assert rules(log) == ["L7"]
+
+
+def test_l7_a_member_that_was_killed_while_it_closed_is_excused():
+    log = member()
+    log.write(CloseAsked(5.0))
+    log.fault("SIGKILL", "a")
+    log.wait(6.0)
+    log.start(member="b")
+    assert rules(log) == []
+
+
+def test_l7_a_dynamic_member_that_goes_without_a_word_is_found():
+    log = member()
+    log.write(MemberStopped("closed"))
+    assert rules(log) == ["L7"]
+
+
+def test_l7_a_pending_member_id_must_be_given_back_too():
+    log = Log()
+    log.start()
+    number = log.sent(ApiKey.JOIN_GROUP, member_id="")
+    log.answered(ApiKey.JOIN_GROUP, number, 79, member_id="pending")
+    log.write(MemberStopped("closed"))
+    assert rules(log) == ["L7"]
+
+
+def test_l7_a_member_that_never_joined_has_nothing_to_tell():
+    log = Log()
+    log.start()
+    log.write(MemberStopped("closed"))
+    assert rules(log) == []
+
+
+def test_l7_a_static_member_stays_unless_it_was_asked_to_leave():
+    for mode, expected in ((Leave.DEFAULT, []), (Leave.LEAVE, ["L7"])):
+        log = member("static-1")
+        log.write(MemberStopped("closed", mode=mode))
+        assert rules(log) == expected
+
+
+def test_l7_a_dynamic_member_that_was_asked_to_remain_tells_nothing():
+    log = member()
+    log.write(MemberStopped("closed", mode=Leave.REMAIN))
+    assert rules(log) == []
+
+
+@pytest.mark.parametrize("why", ["fault", "lost connection", "expelled", "failure"])
+def test_l7_a_member_that_cannot_tell_is_excused(why):
+    log, reason = member(), "closed"
+    if why == "fault":
+        log.fault("BLACKHOLE", "a")
+    if why == "expelled":
+        log.beat(25)
+    log.write(CloseAsked(5.0))
+    if why == "lost connection":
+        log.closed()
+    if why == "failure":
+        reason = "the group is not authorized"
+    log.write(MemberStopped(reason))
+    assert rules(log) == []
+
+
+def test_l7_a_fault_that_was_over_before_it_closed_excuses_nothing():
+    log = member()
+    log.fault("BLACKHOLE", "a")
+    log.fault("BLACKHOLE", "a", end=True)
+    log.wait(1.0)
+    log.write(CloseAsked(5.0), MemberStopped("closed"))
+    assert rules(log) == ["L7"]
+
+
+def test_b7_a_listener_that_is_still_called_when_its_member_stops_is_found():
+    log = member("static-1")
+    log.write(ENTER, MemberStopped("closed"))
+    assert rules(log) == ["B7"]
+
+
+@pytest.mark.parametrize("stage", [CallbackStage.EXIT, CallbackStage.RAISE])
+def test_b7_a_listener_that_returned_or_raised_is_fine(stage):
+    log = member("static-1")
+    log.write(ENTER, CallbackStep(kind=ChangeKind.REVOKED, stage=stage, serial=1))
+    log.write(MemberStopped("closed"))
+    assert rules(log) == []

@@ -1,0 +1,238 @@
+import pytest
+
+from kgroup.codes import ApiKey
+from kgroup.journal import CallbackStage, CallbackStep, MemberStarted, MemberStopped
+from kgroup.journal.oracles import Heartbeats
+from kgroup.types import ChangeKind, MemberState
+from tests.journal.oracles.logs import STABLE, Log
+
+BEAT = ApiKey.HEARTBEAT
+SYNCING = MemberState.SYNCING
+
+
+def rules(log: Log) -> list[str]:
+    return log.rules(Heartbeats(slack=0.05))
+
+
+def stable() -> Log:
+    """Return the log of a member that has just become stable; it beats once a second."""
+    log = Log()
+    log.start()
+    log.join()
+    log.state(SYNCING, STABLE)
+    log.enter()
+    log.beat()
+    return log
+
+
+def callback(stage: CallbackStage, kind: ChangeKind = ChangeKind.ASSIGNED) -> CallbackStep:
+    return CallbackStep(kind=kind, stage=stage, serial=1)
+
+
+def test_l3_a_heartbeat_every_interval_is_fine():
+    log = stable()
+    for _ in range(3):
+        log.wait(1.0)
+        log.beat()
+    assert rules(log) == []
+
+
+def test_l3_a_heartbeat_before_the_join_is_answered_is_found():
+    log = Log()
+    log.start()
+    log.beat()
+    assert rules(log) == ["L3"]
+
+
+def test_l3_a_heartbeat_after_leaving_is_found_and_after_joining_again_is_fine():
+    log = stable()
+    log.sent(ApiKey.LEAVE_GROUP)
+    log.beat()
+    assert rules(log) == ["L3"]
+    log = stable()
+    log.sent(ApiKey.LEAVE_GROUP)
+    log.join()
+    log.beat()
+    assert rules(log) == []
+
+
+def test_l3_two_heartbeats_in_flight_are_found():
+    log = stable()
+    log.sent(BEAT)
+    log.sent(BEAT)
+    assert rules(log) == ["L3"]
+
+
+def test_l3_an_unanswered_heartbeat_is_given_up_after_a_third_of_the_session():
+    log = stable()
+    log.sent(BEAT)
+    log.wait(2.0)
+    log.sent(BEAT)
+    assert rules(log) == []
+
+
+def test_l3_a_heartbeat_follows_the_sync_although_an_earlier_one_is_in_flight():
+    log = Log()
+    log.start()
+    log.join()
+    log.sent(BEAT)
+    log.enter()
+    log.sent(BEAT)
+    assert rules(log) == []
+
+
+def test_l3_a_heartbeat_to_a_former_coordinator_does_not_count():
+    log = stable()
+    log.sent(BEAT, connection=7)
+    log.sent(BEAT)
+    assert rules(log) == []
+
+
+def test_l3_a_heartbeat_on_a_lost_connection_is_in_flight_no_more():
+    log = stable()
+    log.sent(BEAT)
+    log.closed()
+    log.sent(BEAT)
+    assert rules(log) == []
+
+
+def test_l3_a_gap_of_more_than_a_fifth_over_the_interval_is_found():
+    for gap, expected in ((1.24, []), (1.26, ["L3"])):
+        log = stable()
+        log.wait(gap)
+        log.beat()
+        assert rules(log) == expected
+
+
+def test_l3_the_first_heartbeat_of_a_generation_comes_within_one_interval():
+    for gap, expected in ((1.04, []), (1.06, ["L3"])):
+        log = Log()
+        log.start()
+        log.join()
+        log.state(SYNCING, STABLE)
+        log.enter()
+        log.wait(gap)
+        log.beat()
+        assert rules(log) == expected
+
+
+def test_l3_a_late_answer_postpones_the_next_heartbeat():
+    log = stable()
+    number = log.sent(BEAT)
+    log.wait(1.9)
+    log.answered(BEAT, number)
+    log.wait(0.1)
+    log.beat()
+    assert rules(log) == []
+
+
+def test_l3_a_member_that_falls_silent_is_found_at_the_end():
+    log = stable()
+    log.wait(9.0)
+    log.start(member="b")
+    assert rules(log) == ["L3"]
+
+
+def test_l3_a_silence_that_ends_with_the_stable_state_is_found():
+    log = stable()
+    log.wait(2.0)
+    log.state(STABLE, MemberState.PREPARING, "rebalance enforced")
+    assert rules(log) == ["L3"]
+
+
+@pytest.mark.parametrize("what", ["fault", "search", "refusal", "lost connection", "not stable"])
+def test_l3_a_gap_is_excused(what):
+    log = stable()
+    match what:
+        case "fault":
+            log.fault("SIGSTOP", "a")
+            log.wait(1.0)
+            log.fault("SIGSTOP", "a", end=True)
+        case "search":
+            log.sent(ApiKey.FIND_COORDINATOR)
+        case "refusal":
+            log.beat(16)
+        case "lost connection":
+            log.closed()
+        case _:
+            log.state(STABLE, MemberState.BACKING_OFF, "retry later")
+    log.wait(3.0)
+    log.beat()
+    assert rules(log) == []
+
+
+def test_l3_a_fault_of_another_member_excuses_nothing():
+    log = stable()
+    log.start(member="b")
+    log.fault("SIGSTOP", "b")
+    log.wait(3.0)
+    log.beat()
+    assert rules(log) == ["L3"]
+
+
+def test_l3_a_member_that_was_killed_or_stopped_may_be_silent():
+    log = stable()
+    log.fault("SIGKILL", "a")
+    log.wait(9.0)
+    log.start(member="b")
+    assert rules(log) == []
+    log = stable()
+    log.write(MemberStopped("closed"))
+    log.wait(9.0)
+    log.start(member="b")
+    assert rules(log) == []
+
+
+def test_l3_a_session_shorter_than_three_heartbeats_is_found():
+    log = Log()
+    started = MemberStarted(session_timeout=6.0, rebalance_timeout=9.0, heartbeat_interval=2.5)
+    log.write(started)
+    assert rules(log) == ["L3"]
+
+
+def test_l3_a_member_without_a_group_is_not_judged():
+    log = Log()
+    log.write(MemberStarted())
+    log.beat()
+    assert rules(log) == []
+
+
+# -- B5 ------------------------------------------------------------------------------------
+
+
+def test_b5_heartbeats_go_on_while_the_listener_runs():
+    log = stable()
+    log.write(callback(CallbackStage.ENTER))
+    log.state(STABLE, MemberState.PREPARING, "rebalance enforced")
+    for _ in range(3):
+        log.wait(1.0)
+        log.beat()
+    log.write(callback(CallbackStage.EXIT))
+    assert rules(log) == []
+
+
+def test_b5_a_listener_that_stops_the_heartbeats_is_found():
+    log = stable()
+    log.write(callback(CallbackStage.ENTER))
+    log.state(STABLE, MemberState.PREPARING, "rebalance enforced")
+    log.wait(3.0)
+    log.write(callback(CallbackStage.EXIT))
+    assert rules(log) == ["B5"]
+
+
+def test_b5_after_the_rebalance_timeout_and_after_a_loss_nothing_is_expected():
+    log = stable()
+    log.state(STABLE, MemberState.PREPARING, "rebalance enforced")
+    log.write(callback(CallbackStage.ENTER))
+    for _ in range(10):
+        log.wait(1.0)
+        log.beat()
+    log.wait(5.0)
+    log.write(callback(CallbackStage.EXIT))
+    assert rules(log) == []
+    log = stable()
+    log.state(STABLE, MemberState.PREPARING, "rebalance enforced")
+    log.write(callback(CallbackStage.ENTER, ChangeKind.LOST))
+    log.wait(5.0)
+    log.write(callback(CallbackStage.EXIT, ChangeKind.LOST))
+    assert rules(log) == []

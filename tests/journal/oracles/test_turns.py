@@ -1,0 +1,195 @@
+import pytest
+
+from kgroup.journal import (
+    CommitStage,
+    Delivered,
+    Done,
+    FetchAnswered,
+    FetchIssued,
+    MemberStopped,
+    OffsetRead,
+    Paused,
+    Polled,
+    PositionMove,
+    PositionMoved,
+    Resumed,
+)
+from kgroup.journal.oracles import (
+    AutoCommitBehindPoll,
+    CommitsBeforeJoin,
+    NoSilentJump,
+    ServedInTurn,
+)
+from kgroup.types import ChangeKind
+from tests.journal.oracles.logs import C0, C1, C2, Log
+
+ASKED, OK = CommitStage.REQUESTED, CommitStage.OK
+
+# -- L10 -----------------------------------------------------------------------------------
+
+
+def backlog() -> Log:
+    """Return the log of a member with records of three partitions."""
+    log = Log()
+    log.own(C0, C1, C2)
+    log.write(*(FetchAnswered(claim, 0, 100) for claim in (C0, C1, C2)))
+    return log
+
+
+def turns(log: Log, number: int) -> None:
+    """Serve two of the three partitions in turn."""
+    for turn in range(number):
+        claim, first = (C0, C1)[turn % 2], 10 * (turn // 2)
+        log.write(Delivered(claim, first, first + 9, 10))
+
+
+def test_l10_partitions_served_in_turn_are_fine():
+    log = backlog()
+    for first in range(0, 100, 10):
+        log.write(*(Delivered(claim, first, first + 9, 10) for claim in (C0, C1, C2)))
+    assert log.rules(ServedInTurn()) == []
+
+
+def test_l10_a_partition_that_waits_for_more_turns_than_there_are_claims_is_found():
+    for number, expected in ((4, []), (5, ["L10"])):
+        log = backlog()
+        turns(log, number)
+        assert log.rules(ServedInTurn()) == expected
+
+
+def test_l10_one_partition_that_takes_every_poll_is_found():
+    log = backlog()
+    for first in range(0, 50, 10):
+        log.write(Delivered(C0, first, first + 9, 10))
+    assert log.rules(ServedInTurn(max_records=10)) == ["L10", "L10"]
+    assert log.rules(ServedInTurn(max_records=500)) == []
+
+
+@pytest.mark.parametrize("why", ["paused", "resumed", "moved", "lost", "empty", "read"])
+def test_l10_a_partition_without_records_to_deliver_is_not_starved(why):
+    log = backlog()
+    match why:
+        case "paused":
+            log.write(Paused((C2,)))
+        case "resumed":
+            log.write(Paused((C2,)), Resumed((C2,)))
+        case "moved":
+            log.write(PositionMoved(C2, 7, PositionMove.SEEK))
+        case "lost":
+            log.lose(C2)
+        case "empty":
+            log = Log()
+            log.own(C0, C1, C2)
+            log.write(FetchAnswered(C2, 0, 0))
+        case _:
+            log.write(Delivered(C2, 0, 99, 100))
+    turns(log, 8)
+    assert log.rules(ServedInTurn()) == []
+
+
+# -- C8 ------------------------------------------------------------------------------------
+
+
+def test_c8_a_commit_that_is_settled_before_the_join_is_fine():
+    log = Log()
+    log.commit(ASKED, 5)
+    log.commit(OK, 5)
+    log.revoke(C0)
+    log.issue()
+    assert log.rules(CommitsBeforeJoin()) == []
+
+
+def test_c8_a_join_before_the_commit_of_a_revoked_claim_has_an_outcome_is_found():
+    log = Log()
+    log.commit(ASKED, 5)
+    log.revoke(C0)
+    log.issue()
+    assert log.rules(CommitsBeforeJoin()) == ["C8"]
+
+
+@pytest.mark.parametrize("why", ["kept", "lost", "revocation lasts", "another life"])
+def test_c8_commits_of_other_claims_may_be_open(why):
+    log = Log()
+    log.commit(ASKED, 5)
+    match why:
+        case "lost":
+            log.lose(C0)
+        case "revocation lasts":
+            log.begin(ChangeKind.REVOKED, C0)
+        case "another life":
+            log.revoke(C0)
+            log.write(MemberStopped("closed"))
+        case _:
+            log.revoke(C1)
+    log.issue()
+    assert log.rules(CommitsBeforeJoin()) == []
+
+
+# -- C9 ------------------------------------------------------------------------------------
+
+FIRST, SECOND = Delivered(C0, 0, 4, 5), Delivered(C0, 5, 9, 5)
+
+
+def test_c9_an_automatic_commit_stays_behind_the_newest_poll():
+    for offset, expected in ((5, []), (6, ["C9"]), (10, ["C9"])):
+        log = Log()
+        log.write(Polled(), FIRST, Polled(), SECOND)
+        log.commit(ASKED, offset)
+        assert log.rules(AutoCommitBehindPoll()) == expected
+
+
+def test_c9_what_the_poll_before_handed_out_may_be_committed():
+    log = Log()
+    log.write(Polled(), FIRST, Polled())
+    log.commit(ASKED, 5)
+    log.write(Delivered(C1, 0, 4, 5))
+    log.commit(ASKED, 5, number=2)
+    assert log.rules(AutoCommitBehindPoll()) == []
+
+
+def test_c9_what_the_application_said_to_be_done_with_may_be_committed_where_it_may_say_so():
+    log = Log()
+    log.write(Polled(), FIRST, Done(C0, 5))
+    log.commit(ASKED, 5)
+    assert log.rules(AutoCommitBehindPoll(explicit=True)) == []
+    assert log.rules(AutoCommitBehindPoll()) == ["C9"]
+    log.commit(ASKED, 6, number=2)
+    assert log.rules(AutoCommitBehindPoll(explicit=True)) == ["C9"]
+
+
+# -- D8 ------------------------------------------------------------------------------------
+
+
+def test_d8_fetches_go_on_from_where_the_claim_stands():
+    log = Log()
+    log.write(OffsetRead(C0, 3), FetchIssued(C0, 3), FetchAnswered(C0, 3, 9), FetchIssued(C0, 9))
+    log.write(Delivered(C0, 3, 5, 3), FetchIssued(C0, 6), FetchAnswered(C0, 6, 9))
+    log.write(FetchIssued(C0, 9))
+    assert log.rules(NoSilentJump()) == []
+
+
+def test_d8_a_jump_after_an_offset_out_of_range_is_found():
+    log = Log()
+    log.write(OffsetRead(C0, 3), FetchIssued(C0, 3), FetchAnswered(C0, 3, 3, 1), FetchIssued(C0, 8))
+    assert log.rules(NoSilentJump()) == ["D8"]
+
+
+@pytest.mark.parametrize("move", PositionMove)
+def test_d8_a_jump_that_is_told_is_none(move):
+    log = Log()
+    log.write(OffsetRead(C0, 3), FetchIssued(C0, 3), FetchAnswered(C0, 3, 3, 1))
+    log.write(PositionMoved(C0, 8, move), FetchIssued(C0, 8))
+    assert log.rules(NoSilentJump()) == []
+
+
+def test_d8_an_answer_to_a_fetch_before_a_move_moves_nothing():
+    log = Log()
+    log.write(OffsetRead(C0, 3), FetchIssued(C0, 3), PositionMoved(C0, 8, PositionMove.SEEK))
+    log.write(FetchAnswered(C0, 3, 9), FetchIssued(C0, 8))
+    assert log.rules(NoSilentJump()) == []
+
+
+def test_d8_the_first_fetch_of_a_claim_whose_beginning_was_not_told_is_believed():
+    log = Log()
+    log.write(OffsetRead(C0, None), FetchIssued(C0, 4), FetchIssued(C0, 4))
+    assert log.rules(NoSilentJump()) == []
