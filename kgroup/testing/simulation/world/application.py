@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Final, assert_never
 
-from kgroup.codes import ApiKey
 from kgroup.journal import (
     CallbackStage,
     CallbackStep,
@@ -20,24 +19,16 @@ from kgroup.journal import (
     Polled,
     Resumed,
 )
-from kgroup.machine.reactions import Reaction, reaction
 from kgroup.membership.commit_queue import Submission
-from kgroup.membership.events import CommitRejected, ListenerDone
+from kgroup.membership.events import ListenerDone
 from kgroup.membership.events import Polled as HasPolled
-from kgroup.net.offset_answers import read_offset_fetch
 from kgroup.offsets.ledger import Lease
 from kgroup.testing.simulation.plan import CommitHabit
+from kgroup.testing.simulation.world.fetching import Fetching
 from kgroup.testing.simulation.world.member import Member
-from kgroup.testing.simulation.world.network import Lane
-from kgroup.testing.simulation.world.reading import Reading, Wanted
+from kgroup.testing.simulation.world.reading import Reading
 from kgroup.testing.simulation.world.records import Logs
 from kgroup.types import ChangeKind, Claim, CommitStatus, MemberState, OwnershipChange
-from kgroup.wire.messages import (
-    OffsetFetchRequest,
-    OffsetFetchRequestGroup,
-    OffsetFetchRequestTopics,
-    OffsetFetchResponse,
-)
 
 __all__ = ["Application"]
 
@@ -63,18 +54,19 @@ class Application:
         self.stalled_until: float = 0.0
         self.slow_listener: float = 0.0
         self.raising_listener: bool = False
-        self._logs = logs
         self._sink = member.sink
         self._busy: OwnershipChange | None = None
+        self._inside: OwnershipChange | None = None
         self._leases: list[Lease] = []
         self._asked: dict[int, dict[Claim, tuple[int, int]]] = {}
-        self._fetch: tuple[Wanted, ...] = ()
-        self._fetches = 0
+        self._fetching = Fetching(member, self.reading, logs, self._arrived)
         self._polls = 0
         self._noted_at = float("-inf")
         self._releasing: OwnershipChange | None = None
+        self._called_back = False
         member.on_moved = self._moved
         member.on_committed = self._committed
+        member.on_end = self._ended
 
     def start(self) -> None:
         """Begin."""
@@ -85,8 +77,22 @@ class Application:
 
     def _moved(self) -> None:
         self._listen()
-        self._ask_positions()
+        self._fetching.ask_positions()
         self._go_on_releasing()
+
+    def _ended(self) -> None:
+        """Break off the listener: the membership has ended, and nobody waits for it any more."""
+        change, self._busy = self._busy, None
+        self._releasing = None
+        if change is not None and change is self._inside:
+            stage, error = CallbackStage.RAISE, "it is cancelled"
+            self._sink.emit(
+                CallbackStep(kind=change.kind, stage=stage, serial=change.serial, error=error)
+            )
+        if change is not None:
+            self.reading.forget(change.removed)
+            self._tell(change, Phase.END)
+        self._inside = None
 
     # -- the listener ----------------------------------------------------------------------------
 
@@ -114,7 +120,7 @@ class Application:
                 assert_never(change.kind)
 
     def _go_on_releasing(self) -> None:
-        """Call the listener once what is being given up has no commit on its way."""
+        """Call the listener, or settle after it, once no commit of what is given up is out."""
         change = self._releasing
         if change is None:
             return
@@ -123,22 +129,41 @@ class Application:
             if removed & submission.open.keys():
                 return
         self._releasing = None
-        self._call(change)
+        if self._called_back:
+            self._called_back = False
+            self._settle(change)
+        else:
+            self._call(change)
 
     def _call(self, change: OwnershipChange) -> None:
         stage = CallbackStep(kind=change.kind, stage=CallbackStage.ENTER, serial=change.serial)
         self._sink.emit(stage)
+        self._inside = change
         seconds = self.plan.listener + self.slow_listener
         self.slow_listener = 0.0
         self.process.at(self.member.now + seconds, self._called, change)
 
     def _called(self, change: OwnershipChange) -> None:
+        if self._inside is not change:
+            return  # it was broken off
+        self._inside = None
         raised, self.raising_listener = self.raising_listener, False
         stage = CallbackStage.RAISE if raised else CallbackStage.EXIT
         error = "it raises" if raised else ""
         self._sink.emit(
             CallbackStep(kind=change.kind, stage=stage, serial=change.serial, error=error)
         )
+        if change.kind is ChangeKind.REVOKED and not self.member.over:
+            # Again: the callback may have finished what was in its hands.
+            if self.plan.habit is CommitHabit.AUTO:
+                self.commit_done(change.removed)
+            self._releasing, self._called_back = change, True
+            self._go_on_releasing()
+            return
+        self._settle(change)
+
+    def _settle(self, change: OwnershipChange) -> None:
+        """End a change, and begin the next."""
         if change.kind is ChangeKind.REVOKED:
             self.reading.forget(change.removed)
         self._tell(change, Phase.END)
@@ -147,7 +172,7 @@ class Application:
             return
         self.member.apply(ListenerDone(change.serial))
         self.reading.open(change.added)
-        self._fetch_more()
+        self._fetching.fetch_more()
         self._listen()
 
     def _tell(self, change: OwnershipChange, phase: Phase) -> None:
@@ -165,86 +190,6 @@ class Application:
             )
         )
 
-    # -- positions -------------------------------------------------------------------------------
-
-    def _ask_positions(self) -> None:
-        node_id = self.member.value.coordinator.node_id
-        if node_id is None or self.member.over:
-            return
-        claims = self.reading.unplaced()
-        if claims:
-            request = _offset_fetch(self.member.settings.group_id, claims)
-            timeout = self.member.settings.request_timeout
-            hear = partial(self._placed, tuple(claims), node_id)
-            self.process.ask(node_id, Lane.CONTROL, request, timeout, hear)
-
-    def _placed(
-        self,
-        claims: tuple[Claim, ...],
-        node_id: int,
-        answer: OffsetFetchResponse | None,
-        _why: str,
-    ) -> None:
-        member = self.member
-        told = None if answer is None else read_offset_fetch(answer, member.settings.group_id)
-        generation = member.value.identity.generation
-        number = None if generation is None else generation.generation_id
-        again = []
-        for claim in claims:
-            row = None if told is None else told.partitions.get(claim.tp)
-            if row is None or row.code:
-                again.append(claim)
-            else:
-                self.reading.place(claim, row.committed, number)
-        code = 0 if told is None else told.code
-        moved = code and reaction(ApiKey.OFFSET_FETCH, code) is Reaction.FIND_COORDINATOR
-        if moved and generation is not None and node_id == member.value.coordinator.node_id:
-            member.apply(CommitRejected(Reaction.FIND_COORDINATOR, generation, code))
-        if again:
-            self.process.at(member.now + _RETRY, self._unasked, again)
-        self._fetch_more()
-
-    def _unasked(self, claims: list[Claim]) -> None:
-        self.reading.unasked(claims)
-        self._ask_positions()
-
-    # -- fetching --------------------------------------------------------------------------------
-
-    def _fetch_more(self) -> None:
-        """Ask for records, unless the same is asked for already."""
-        wanted = self.reading.wanted()
-        if wanted and wanted != self._fetch:
-            self._fetch = wanted
-            self._fetches += 1
-            arrival = max(self.member.now, self.process.reach.out_until) + self._delay()
-            self.process.world.at(arrival, self._fetched, self._fetches, arrival + _MAX_WAIT)
-
-    def _fetched(self, number: int, until: float) -> None:
-        """Answer a fetch at the broker, or have it wait there for more records."""
-        if number != self._fetches:
-            return
-        ends = self._logs.ends
-        found = [(each, ends.get(each[0].tp, 0)) for each in self._fetch]
-        found = [(each, end) for each, end in found if end > each[2]]
-        now = self.process.world.now
-        if not found and now < until:
-            self._logs.wait(partial(self._fetched, number, until))
-            return
-        arrival = max(now, self.process.reach.in_until) + self._delay()
-        self.process.at(arrival, self._received, number, found)
-
-    def _received(self, number: int, found: list[tuple[Wanted, int]]) -> None:
-        if number != self._fetches:
-            return
-        self._fetch = ()
-        came = [self.reading.receive(each, end) for each, end in found]
-        if any(came) and not self._leases:
-            self._poll_soon()
-        self._fetch_more()
-
-    def _delay(self) -> float:
-        return self.process.world.delay(self.process.reach)
-
     # -- reading ---------------------------------------------------------------------------------
 
     def poll(self) -> None:
@@ -254,6 +199,11 @@ class Application:
     def finish(self) -> None:
         """Be done with what is in hand, before the next read."""
         self._finish()
+
+    def _arrived(self) -> None:
+        """Hear that records have come: a read that waits for them returns."""
+        if not self._leases:
+            self._poll_soon()
 
     def _poll_soon(self) -> None:
         self._polls += 1
@@ -275,7 +225,7 @@ class Application:
         pause = self.plan.handling if leases else self.plan.poll_every
         self._polls += 1
         self.process.at(now + max(pause, 0.001), self._poll, self._polls)
-        self._fetch_more()
+        self._fetching.fetch_more()
 
     def _note_poll(self) -> None:
         """Tell the machine of a poll, as seldom as is enough; the consumer does likewise."""
@@ -339,7 +289,7 @@ class Application:
             at = self.reading.ledger.handed(claim)
             if at and self.reading.held[claim].open:
                 self.reading.seek(claim, max(0, at - number))
-                self._fetch_more()
+                self._fetching.fetch_more()
                 return
 
     def pause(self, seconds: float) -> None:
@@ -358,16 +308,4 @@ class Application:
             self.reading.held[claim].paused = False
         if there:
             self._sink.emit(Resumed(there))
-            self._fetch_more()
-
-
-def _offset_fetch(group_id: str, claims: Iterable[Claim]) -> OffsetFetchRequest:
-    by_topic: dict[str, list[int]] = {}
-    for claim in claims:
-        by_topic.setdefault(claim.tp.topic, []).append(claim.tp.partition)
-    topics = tuple(
-        OffsetFetchRequestTopics(name=topic, partition_indexes=tuple(numbers))
-        for topic, numbers in by_topic.items()
-    )
-    group = OffsetFetchRequestGroup(group_id=group_id, topics=topics)
-    return OffsetFetchRequest(groups=(group,), require_stable=True)
+            self._fetching.fetch_more()

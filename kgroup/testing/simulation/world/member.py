@@ -83,7 +83,7 @@ class Member:
         settings: of its machine.
 
     `on_moved` is called after each step that changed the value, `on_committed` with each commit
-    whose outcome is known; the application sets them.
+    whose outcome is known, `on_end` when the membership ends; the application sets them.
     """
 
     def __init__(
@@ -96,6 +96,7 @@ class Member:
         self.value: GroupMember = GroupMember.new(settings, world.now)
         self.on_moved: Callable[[], None] = _nothing
         self.on_committed: Callable[[Submission], None] = _nothing_of
+        self.on_end: Callable[[], None] = _nothing
         self.commits: PendingCommits = PendingCommits(settings.request_timeout)
         self.in_hand: Counter[Claim] = Counter()
         self.over: bool = False
@@ -194,6 +195,7 @@ class Member:
 
     def _end(self, reason: str, *, left: bool) -> None:
         self.over = True
+        self.on_end()
         self.commits.give_up("the member is not in the group any more", self.value)
         self.flush_commits()
         self.sink.emit(MemberStopped(reason, left=left))
