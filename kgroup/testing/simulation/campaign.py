@@ -129,25 +129,33 @@ def run_campaign(
     """
     load_play(campaign.world)
     found, began_at = Found(), clock()
-    search = _Search(campaign, found)
+
+    def heard() -> None:
+        found.seconds = clock() - began_at
+        if tell is not None:
+            tell(found)
+
     try:
-        with _player(campaign) as player, Checker(campaign.world) as checker:
-            for chunk in search.chunks(player):
-                search.count(chunk)
-                if campaign.level is not Level.C:  # in real time no two runs are alike
-                    checker.add(chunk.checks)
-                _note(checker, found)
-                found.seconds = clock() - began_at
-                if tell is not None:
-                    tell(found)
-                if search.over:
-                    break
-            checker.finish()
-            _note(checker, found)
+        _play(campaign, found, heard)
     except KeyboardInterrupt:
         found.interrupted = True
     found.seconds = clock() - began_at
     return found
+
+
+def _play(campaign: Campaign, found: Found, heard: Callable[[], None]) -> None:
+    search = _Search(campaign, found)
+    with _player(campaign) as player, Checker(campaign.world) as checker:
+        for chunk in search.chunks(player):
+            search.count(chunk)
+            if campaign.level is not Level.C:  # in real time no two runs are alike
+                checker.add(chunk.checks)
+            _note(checker, found)
+            heard()
+            if search.over:
+                break
+        checker.finish()
+        _note(checker, found)
 
 
 def _note(checker: Checker, found: Found) -> None:

@@ -1,0 +1,71 @@
+"""The tables of the page about simulation: what happens, what is judged, which cells there are.
+
+Decides: what stands between two comments `<!-- NAME -->` and `<!-- end -->` of the page.
+Never: touches what stands elsewhere on it.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from kgroup.journal.oracles import Oracle
+from kgroup.journal.oracles.sets import simulation_oracles
+from kgroup.testing.simulation.coverage import CELLS, CellClass, classify
+from kgroup.testing.simulation.perturbation import Kind
+from tests.house.reference import cell, table
+
+__all__ = ["NAME", "render"]
+
+NAME: Final = "simulation.md"
+
+_PAGE: Final = Path(__file__).parents[2] / "docs" / NAME
+_PART: Final = re.compile(r"<!-- (\w+) -->\n.*?<!-- end -->", re.DOTALL)
+_SUBJECTS: Final = ("the ", "a topic", "`number` records")
+
+
+def render() -> str:
+    """Return the page with its tables written anew."""
+    page = _PAGE.read_text(encoding="utf-8")
+    return _PART.sub(lambda found: f"<!-- {found[1]} -->\n{_part(found[1])}<!-- end -->", page)
+
+
+def _part(name: str) -> str:
+    return f"{_PARTS[name]()}\n"
+
+
+def _kinds() -> str:
+    return table(("kind", "what happens"), [(f"`{kind.name}`", _sentence(kind)) for kind in Kind])
+
+
+def _sentence(kind: Kind) -> str:
+    whole = kind.value.startswith(_SUBJECTS)
+    return cell(kind.value if whole else f"a member {kind.value}")
+
+
+def _oracles() -> str:
+    oracles = simulation_oracles().items()
+    rows = [(f"`{name}`", _judges(oracle)) for name, oracle in oracles]
+    return table(("oracle", "what it judges"), rows)
+
+
+def _judges(oracle: Oracle) -> str:
+    first, *_ = (type(oracle).__doc__ or "").strip().split("\n\n")
+    return cell(" ".join(first.split()))
+
+
+def _cells() -> str:
+    counts = Counter((verdict.kind, verdict.why) for verdict in (classify(*c) for c in CELLS))
+    rows = [
+        (str(counts[kind, why]), kind.value, cell(why or "the table has a row, or several"))
+        for kind in CellClass
+        for why in sorted(why for each, why in counts if each is kind)
+    ]
+    return table(("cells", "class", "why"), rows)
+
+
+_PARTS: Final[Mapping[str, Callable[[], str]]] = MappingProxyType(
+    {"kinds": _kinds, "oracles": _oracles, "cells": _cells}
+)
