@@ -28,7 +28,7 @@ class Source:
     group: str | None = None
 
     def __hash__(self) -> int:
-        return hash((self.process, self.member))  # oracles look members up at each entry
+        return hash(self.process)  # oracles look members up at each entry
 
     def __str__(self) -> str:
         return f"{self.member}@{self.process}"
