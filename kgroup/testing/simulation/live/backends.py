@@ -12,7 +12,7 @@ import heapq
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import Context
-from typing import Any, TypeVar, TypeVarTuple
+from typing import Any, TypeVar, TypeVarTuple, cast
 
 import anyio
 
@@ -66,14 +66,14 @@ class _OrderedLoop(VirtualLoop):
         self._timers_set += 1
         timer = _Timer(when, callback, args, self, context)
         timer.number = self._timers_set
-        loop: Any = self
-        heapq.heappush(loop._scheduled, timer)
-        timer._scheduled = True
+        loop, known = cast("Any", self), cast("Any", timer)
+        heapq.heappush(loop._scheduled, timer)  # noqa: SLF001
+        known._scheduled = True  # noqa: SLF001  # as asyncio's own loop does
         return timer
 
 
 class _Timer(asyncio.TimerHandle):
-    __slots__ = ("_scheduled", "number")
+    __slots__ = ("number",)
 
     number: int
 

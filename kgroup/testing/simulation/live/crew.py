@@ -6,7 +6,6 @@ Never: decides when anybody starts or ends; the plan and the nemesis do.
 
 import math
 from collections.abc import Callable
-from contextvars import copy_context
 from dataclasses import dataclass
 from typing import Final
 
@@ -89,6 +88,10 @@ class Crew:
         lives = [life for life in self.lives if life.plan.label == label and life.alive]
         return lives[0] if lives else None
 
+    def has_lived(self, plan: MemberPlan) -> bool:
+        """Whether a member has had a life already."""
+        return any(life.plan.label == plan.label for life in self.lives)
+
     @property
     def alive(self) -> list[Life]:
         """Lives that nobody has ended."""
@@ -114,7 +117,7 @@ class Crew:
         config = self._config(plan, client, reach, sink)
         life = Life(plan, name, config, reach, sink, pace=self._pace)
         self.lives.append(life)
-        copy_context().run(tasks.start_soon, life.run)
+        tasks.start_soon(life.run)
         return life
 
     def _config(

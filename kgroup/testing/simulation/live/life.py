@@ -139,8 +139,8 @@ class Life:
                 await self._read()
             except ClosedError:
                 return
-            except ListenerRaisedError:
-                continue
+            except (ListenerRaisedError, TimeoutError):
+                continue  # what a listener raised, or that it took too long, told once
             except KGroupError as error:
                 if self.consumer.failure is not None:
                     self.failure = error

@@ -92,8 +92,7 @@ class MemoryNetwork:
         return delay
 
     async def _dial(self, reach: Reach, host: str, port: int) -> ByteStream:
-        while reach.out_until > anyio.current_time() or reach.in_until > anyio.current_time():
-            await anyio.sleep_until(max(reach.out_until, reach.in_until))
+        await reach.hears()
         if reach.dead:
             await anyio.sleep_forever()
         reach.dialled += 1

@@ -7,6 +7,8 @@ Never: carries bytes; `memory` and `sockets` do.
 from dataclasses import dataclass, field
 from typing import Protocol
 
+import anyio
+
 from kgroup.net.ports import Dial
 
 __all__ = ["Connection", "Network", "Reach"]
@@ -44,6 +46,17 @@ class Reach:
     dead: bool = False
     connections: list[Connection] = field(default_factory=list)
     dialled: int = 0
+
+    async def is_heard(self) -> None:
+        """Wait until what it sends arrives."""
+        while self.out_until > anyio.current_time():  # noqa: ASYNC110  # it may be put off again
+            await anyio.sleep_until(self.out_until)
+
+    async def hears(self) -> None:
+        """Wait until it may ask, and hear the answer."""
+        await self.is_heard()
+        while self.in_until > anyio.current_time():  # noqa: ASYNC110  # it may be put off again
+            await anyio.sleep_until(self.in_until)
 
     def silence(self, until: float, *, answers_only: bool) -> None:
         """Let nothing through before an instant."""

@@ -6,27 +6,34 @@ Never: draws other than by the schedule's choices.
 """
 
 import logging
+import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Final
 
 import anyio
 
 from kgroup.journal import Source
-from kgroup.journal.oracles import Watch
+from kgroup.journal.oracles import Oracle, Watch, at_least_once
+from kgroup.net.ports import Clock, system_clock
 from kgroup.testing import InProcessBroker
 from kgroup.testing.broker.settings import BrokerSettings
 from kgroup.testing.simulation.choices import Choices
 from kgroup.testing.simulation.drawing import draw_plan
-from kgroup.testing.simulation.live.backends import run_virtual
+from kgroup.testing.simulation.live.backends import run_real, run_virtual
+from kgroup.testing.simulation.live.cluster import ClusterTrouble, Truth
 from kgroup.testing.simulation.live.crew import GROUP, Crew
+from kgroup.testing.simulation.live.member_trouble import MemberTrouble
 from kgroup.testing.simulation.live.memory import MemoryNetwork
 from kgroup.testing.simulation.live.nemesis import Nemesis
+from kgroup.testing.simulation.live.promises import Known, promises
+from kgroup.testing.simulation.live.reach import Network
 from kgroup.testing.simulation.live.recorder import MemberSink, Recorder
+from kgroup.testing.simulation.live.sockets import SocketNetwork
 from kgroup.testing.simulation.live.stage import Stage
 from kgroup.testing.simulation.live.standstill import standstill
-from kgroup.testing.simulation.live.promises import promises
 from kgroup.testing.simulation.outcome import Outcome
 from kgroup.testing.simulation.plan import Plan
 from kgroup.testing.simulation.play import MakeOracles
@@ -37,49 +44,41 @@ __all__ = ["play_live"]
 
 _NEMESIS: Final = Source(host="simulated", process="nemesis", member="nemesis", group=GROUP)
 
+_REAL_SECONDS: Final = 4.0
+"""That a run of level C takes, besides its end."""
+_SLACK: Final = 0.25
+"""Seconds that are forgiven to a lease in real time."""
+
 
 def play_live(
-    schedule: Schedule, *, oracles: MakeOracles | None = None, keep: bool = False
+    schedule: Schedule,
+    *,
+    oracles: MakeOracles | None = None,
+    without: Collection[str] = (),
+    keep: bool = False,
+    plan: Plan | None = None,
 ) -> Outcome:
     """Play one schedule of whole consumers.
 
     Args:
         schedule: what to play; level B or C.
-        oracles: None = all there are.
+        oracles: None = those that fit the plan.
+        without: names of oracles to leave out of those.
         keep: whether the outcome holds the whole journal.
+        plan: None = drawn; a written one for named schedules.
     """
     choices = schedule.choices()
-    plan = draw_plan(choices, schedule.mode)
-    return play_plan(schedule, plan, choices, oracles=oracles, keep=keep)
-
-
-def play_plan(
-    schedule: Schedule,
-    plan: Plan,
-    choices: Choices,
-    *,
-    oracles: MakeOracles | None = None,
-    keep: bool = False,
-) -> Outcome:
-    """Play one plan; `play_live` draws it from the schedule.
-
-    Args:
-        schedule: names level and backend.
-        plan: what to play.
-        choices: the rest of its chance.
-        oracles: None = all there are.
-        keep: whether the outcome holds the whole journal.
-    """
-    watch = Watch(promises(plan) if oracles is None else oracles())
-    recorder = Recorder(watch, anyio.current_time, keep=keep)
+    drawn = draw_plan(choices, schedule.mode) if plan is None else plan
+    known = Known()
+    judges = _oracles(schedule, drawn, known, without) if oracles is None else oracles()
+    recorder = Recorder(Watch(judges), _clock_of(schedule), keep=keep)
+    run = _Run(schedule, drawn, choices, recorder, known)
     with _quiet(recorder):
-        seconds = run_virtual(
-            schedule.backend, lambda: _in_memory(schedule, plan, choices, recorder)
-        )
+        seconds = run.play()
     recorder.finish()
     return Outcome(
         schedule=schedule,
-        plan=plan,
+        plan=drawn,
         picks=choices.picks,
         violations=tuple(recorder.violations),
         digest=recorder.digest,
@@ -89,17 +88,65 @@ def play_plan(
     )
 
 
-async def _in_memory(schedule: Schedule, plan: Plan, choices: Choices, recorder: Recorder) -> float:
-    broker = _broker(plan, 1.0)
-    network = MemoryNetwork(broker.board, choices, plan.latency)
-    clocks = anyio.current_time, virtual_wall
-    crew = Crew(plan, lambda: broker.bootstrap_servers, network, recorder, clocks, pace=1.0)
-    still = standstill(schedule.backend)
-    sink = MemberSink(recorder, _NEMESIS)
-    nemesis = Nemesis(plan, crew, broker, still, sink, pace=1.0)
-    stage = Stage(plan, choices, broker, network, crew, nemesis, recorder, 1.0)
-    await stage.play()
-    return anyio.current_time()
+def _oracles(
+    schedule: Schedule, plan: Plan, known: Known, without: Collection[str]
+) -> Mapping[str, Oracle]:
+    if schedule.level is Level.B:
+        return promises(plan, known, without)
+    chosen = at_least_once(clean_handover=False, few_rounds=False, slack=_SLACK)
+    return {type(oracle).__name__: oracle for oracle in chosen}
+
+
+def _clock_of(schedule: Schedule) -> Clock:
+    return anyio.current_time if schedule.level is Level.B else system_clock
+
+
+@dataclass(slots=True, eq=False)
+class _Run:
+    """One run, to be set up inside its event loop."""
+
+    schedule: Schedule
+    plan: Plan
+    choices: Choices
+    recorder: Recorder
+    known: Known
+    _broker: InProcessBroker = field(init=False)
+
+    def play(self) -> float:
+        """Play it; return the seconds it took."""
+        if self.schedule.level is Level.B:
+            self._broker = _broker(self.plan, 1.0)
+            return run_virtual(self.schedule.backend, self._in_memory)
+        pace = _REAL_SECONDS / self.plan.ends_at
+        self._broker = _broker(self.plan, pace)
+        began = time.monotonic()
+        with self._broker.serve():
+            run_real(self.schedule.backend, self._on_sockets)
+        return time.monotonic() - began
+
+    async def _in_memory(self) -> float:
+        network = MemoryNetwork(self._broker.board, self.choices, self.plan.latency)
+        truth = Truth(self._broker, self.recorder)
+        await self._play(network, (anyio.current_time, virtual_wall), truth, 1.0)
+        return anyio.current_time()
+
+    async def _on_sockets(self) -> None:
+        pace = _REAL_SECONDS / self.plan.ends_at
+        await self._play(SocketNetwork(), (system_clock, time.time), None, pace)
+
+    async def _play(
+        self, network: Network, clocks: tuple[Clock, Clock], truth: Truth | None, pace: float
+    ) -> None:
+        plan, broker, recorder = self.plan, self._broker, self.recorder
+        crew = Crew(plan, lambda: broker.bootstrap_servers, network, recorder, clocks, pace=pace)
+        members = MemberTrouble(plan, broker, standstill(self.schedule.backend))
+        cluster = ClusterTrouble(broker, truth)
+        sink = MemberSink(recorder, _NEMESIS)
+        nemesis = Nemesis(plan, crew, members, cluster, sink, pace=pace)
+        stage = Stage(
+            plan, self.choices, cluster, network, crew, nemesis, recorder, self.known, pace
+        )
+        await stage.play()
 
 
 def _broker(plan: Plan, pace: float) -> InProcessBroker:
@@ -115,9 +162,9 @@ def _broker(plan: Plan, pace: float) -> InProcessBroker:
 
 @contextmanager
 def _quiet(recorder: Recorder) -> Iterator[None]:
-    """Say nothing on the way; a warning is a broken promise."""
+    """Log nothing on the way; a warning of Python's is a broken promise."""
     log = logging.getLogger("kgroup")
-    before, log.disabled = log.level, False
+    before = log.level
     log.setLevel(logging.CRITICAL + 1)
     try:
         with warnings.catch_warnings(record=True) as caught:

@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 import anyio
 from anyio.abc import TaskGroup
 
-from kgroup.testing import InProcessBroker
 from kgroup.testing.simulation.choices import Choices
 from kgroup.testing.simulation.live.cluster import ClusterTrouble
 from kgroup.testing.simulation.live.crew import Crew
 from kgroup.testing.simulation.live.life import CLOSE_TIMEOUT
 from kgroup.testing.simulation.live.nemesis import Nemesis
+from kgroup.testing.simulation.live.promises import Known
 from kgroup.testing.simulation.live.reach import Network
 from kgroup.testing.simulation.live.recorder import Recorder
-from kgroup.testing.simulation.live.rest import judge_rest
+from kgroup.testing.simulation.live.rest import judge_ends, judge_rest
 from kgroup.testing.simulation.plan import Plan
 
 __all__ = ["Stage"]
@@ -36,21 +36,23 @@ class Stage:
     Args:
         plan: the run.
         choices: its chance.
-        broker: the cluster.
+        cluster: theirs, and what may happen to it.
         network: connects members with it.
         crew: the members.
         nemesis: perturbs them.
         recorder: takes everything.
+        known: what oracles are told.
         pace: what the plan's seconds are multiplied by.
     """
 
     plan: Plan
     choices: Choices
-    broker: InProcessBroker
+    cluster: ClusterTrouble
     network: Network
     crew: Crew
     nemesis: Nemesis
     recorder: Recorder
+    known: Known
     pace: float
     began: float = field(init=False, default=0.0)
 
@@ -69,16 +71,17 @@ class Stage:
     async def _course(self, world: TaskGroup, lives: TaskGroup) -> None:
         plan = self.plan
         world.start_soon(self._produce)
-        world.start_soon(self.nemesis.run, world, lives)
+        world.start_soon(self.nemesis.run, self.began, world, lives)
         for number in range(self.choices.choose("cancels", _CANCELS)):
             world.start_soon(self._cancel, number)
         await anyio.sleep_until(self.began + plan.ends_at * self.pace)
-        judge_rest(plan, self.broker, self.crew, self.recorder)
+        ends = self.cluster.ends()
+        self.known.ends.update(judge_rest(self.crew, self.cluster.group, ends, self.recorder))
         for life in self.crew.alive:
             life.close()
         for life in await self.crew.all_ended(_CLOSING):
             self._hangs(life.name)
-        self._judge_ends()
+        judge_ends(self.crew, self.recorder)
         lives.cancel_scope.cancel()
 
     def _hangs(self, name: str) -> None:
@@ -86,17 +89,13 @@ class Stage:
         text = f"{name} has not ended {_CLOSING:g} s after it was asked to; tasks: {waits}"
         self.recorder.add("L7", text)
 
-    def _judge_ends(self) -> None:
-        for life in self.crew.lives:
-            if life.crash is not None:
-                self.recorder.add("crash", f"{life.name}: {life.crash!r}")
-
     async def _produce(self) -> None:
-        cluster, plan = ClusterTrouble(self.broker), self.plan
-        instant = 0.0
+        plan, instant = self.plan, 0.0
         while instant <= plan.quiet_at:
             await anyio.sleep_until(self.began + instant * self.pace)
-            cluster.produce(1)
+            self.cluster.produce(1)
+            self.known.partitions.clear()
+            self.known.partitions.update(self.cluster.topics())
             instant += plan.produce_every
 
     async def _cancel(self, number: int) -> None:

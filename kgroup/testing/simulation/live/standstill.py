@@ -61,7 +61,7 @@ class _OnAsyncio:
             self._plain(_run, handle)
 
     def _call_soon(
-        self, callback: Callable[..., object], *args: Any, context: Context | None = None
+        self, callback: Callable[..., object], *args: object, context: Context | None = None
     ) -> asyncio.Handle:
         process = PROCESS.get() if context is None else context.get(PROCESS)
         held = None if process is None else self._held.get(process)
