@@ -18,7 +18,7 @@ ARGS ?=
 DEMO_READY := $(VENV)/.demo-ready
 DEV_READY := $(VENV)/.dev-ready
 
-.PHONY: help venv demo test test-fast differential lint format docs lock clean
+.PHONY: help venv demo test test-fast differential simulate exhaustive fuzz mutants lint format docs lock clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +36,18 @@ test-fast: $(DEV_READY) ## run what needs no broker and no patience (under a min
 
 differential: $(DEV_READY) ## compare the in-process broker with real ones; ARGS="--scripts 1000 --version 4.3.1 --seed 1"
 	@$(BIN)/python -m tests.testing.differential $(ARGS)
+
+simulate: $(DEV_READY) ## search groups for broken promises; ARGS="--schedules 10000 --level A --seed 1"
+	@$(BIN)/python -m kgroup.cli simulate $(ARGS)
+
+exhaustive: $(DEV_READY) ## walk through every state of a small group; ARGS="--mode eager --faults 1"
+	@$(BIN)/python -m kgroup.testing.exhaustive $(ARGS)
+
+fuzz: $(DEV_READY) ## feed a decoder or the machine with nonsense; ARGS="T2 --inputs 1000000"
+	@$(BIN)/python -m tests.fuzz $(ARGS)
+
+mutants: $(DEV_READY) ## plant bugs, and see that simulation finds each; ARGS="--schedules 300"
+	@$(BIN)/python -m tests.mutants $(ARGS)
 
 lint: $(DEV_READY) ## check format, rules, types, imports, sizes and the documented API
 	@$(BIN)/ruff format --check .

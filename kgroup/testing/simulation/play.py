@@ -35,11 +35,11 @@ def play(
     # Each engine is imported when it is needed: `kgroup simulate --level A` needs no sockets.
     match schedule.level:
         case Level.A | Level.A_BYTES:
-            from kgroup.testing.simulation.world.run import play_objects
+            from kgroup.testing.simulation.world.run import play_objects  # noqa: PLC0415
 
             return play_objects(schedule, oracles=oracles, without=without, keep=keep)
         case Level.B | Level.C:
-            from kgroup.testing.simulation.live.run import play_live
+            from kgroup.testing.simulation.live.run import play_live  # noqa: PLC0415
 
             return play_live(schedule, oracles=oracles, without=without, keep=keep)
         case _:
