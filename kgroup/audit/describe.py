@@ -9,44 +9,15 @@ import re
 from collections.abc import Iterator
 from dataclasses import MISSING, fields
 from enum import Enum
+from importlib import import_module
 from types import ModuleType
 from typing import Final, get_args
 
 from kgroup.audit.verdict import PartitionVerdict, ProblemKind
 from kgroup.journal.events import EVENT_CLASSES, Entry, Event, Source
-from kgroup.journal.oracles import (
-    callbacks,
-    commit_done,
-    commit_identity,
-    commit_order,
-    cooperative,
-    coverage,
-    delivery_order,
-    duplicates,
-    gate,
-    handover,
-    lease,
-    ownership,
-    static,
-)
+from kgroup.journal.oracles.catalogue import CATALOGUE, Promise, kinds_of
 
 __all__ = ["event_log_page"]
-
-_ORACLES: Final[tuple[ModuleType, ...]] = (
-    ownership,
-    lease,
-    handover,
-    gate,
-    commit_identity,
-    commit_order,
-    commit_done,
-    delivery_order,
-    coverage,
-    duplicates,
-    cooperative,
-    static,
-    callbacks,
-)
 
 _HEAD: Final = """\
 # The event log
@@ -71,6 +42,17 @@ So SIGKILL of a member loses no line; a last line that is cut off all the same i
 A commit's `ok` is written after the broker's answer: a member killed in between leaves the broker
 ahead of its log, and repeated records are counted against the last commit that was logged.
 """
+
+_JUDGES: Final = """\
+## Who judges which promise
+Every promise there is, with the oracles that judge it and the events they look at.
+Where events cannot show it, the last column says where it is judged instead, and why there.
+A simulation uses all of these oracles (`simulation_oracles`), an audit those that logs of real
+members prove (`at_least_once`): what the coordinator stored, and faults that excuse, are only known
+to a simulation.
+
+| id | promise | oracles | events | elsewhere |
+|---|---|---|---|---|"""
 
 _VERDICT: Final = """\
 ## Reading a verdict
@@ -103,7 +85,10 @@ def event_log_page() -> str:
             "Each is judged by an oracle over the entries (`kgroup.journal.oracles`), in a",
             "simulation while it runs and in an audit afterwards.",
             "",
-            *(f"- **{rule}** {text}" for module in _ORACLES for rule, text in _rules(module)),
+            *(f"- **{rule}** {text}" for module in _modules() for rule, text in _rules(module)),
+            "",
+            _JUDGES,
+            *(_promise(promise) for promise in CATALOGUE),
             "",
             _VERDICT,
             _table("Numbers of a partition", _arguments(PartitionVerdict)),
@@ -113,6 +98,22 @@ def event_log_page() -> str:
             "",
         )
     )
+
+
+def _promise(promise: Promise) -> str:
+    """Return the promise's row: who judges it, by which events, and what is judged elsewhere."""
+    judges = ", ".join(f"`{oracle.__name__}`" for oracle in promise.oracles)
+    every = [kinds_of(oracle) for oracle in promise.oracles]
+    seen = {kind.KIND for kinds in every if kinds is not None for kind in kinds}
+    events = "all" if None in every else ", ".join(f"`{kind}`" for kind in sorted(seen))
+    cells = (promise.rule, promise.text, judges, events, promise.elsewhere)
+    return f"| {' | '.join(cells)} |"
+
+
+def _modules() -> Iterator[ModuleType]:
+    """Return the modules of the oracles, each once, in the order of the promises."""
+    names = dict.fromkeys(oracle.__module__ for promise in CATALOGUE for oracle in promise.oracles)
+    return (import_module(name) for name in names)
 
 
 def _event(event: type[Event]) -> str:

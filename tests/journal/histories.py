@@ -120,7 +120,10 @@ class Writer:
         )
 
     def stop(self, *, left: bool = True) -> None:
-        self.write(MemberStopped("closed", left=left and self.instance is None))
+        left = left and self.instance is None
+        if left:
+            self.ask(ApiKey.LEAVE_GROUP)
+        self.write(MemberStopped("closed", left=left))
         self.claims.clear()
 
     def ask(self, api: ApiKey, *, error: int = 0, generation: int | None = None) -> None:
@@ -342,6 +345,7 @@ def _kill(a: Writer, b: Writer, history: History) -> None:
     history.fault("SIGKILL", "a")
     for _ in range(6):
         history.wait(1.0)
+        b.write(Polled())
         b.heartbeat()
     b.heartbeat(error=27)
     b.join(4, 0, 1)

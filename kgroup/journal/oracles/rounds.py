@@ -3,6 +3,7 @@
 Decides: whether a stored round gives each partition to one member that may have it now.
 Never: trusts the leader's word; it looks at the round as the coordinator stored it.
 
+S1: an eager round hands out every partition of the topics its members subscribe to.
 S5: a cooperative leader adds no partition to a member while another claims to own it in the
     current generation, whatever the assignor returned (KIP-429, KIP-792).
 S10: a round names only topics that its members subscribe to and partitions that are there, each

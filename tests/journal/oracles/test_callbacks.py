@@ -82,3 +82,23 @@ def test_b4_a_change_that_a_raising_listener_held_up_is_found():
 def test_b4_a_process_killed_right_after_the_raise_is_forgiven():
     history, _ = raising()
     assert rules(history) == []
+
+
+def test_b1_what_a_round_takes_away_is_given_back_before_what_it_adds():
+    for taken_first, expected in ((True, []), (False, ["B1"])):
+        history, member = one_member(0, 1)
+        member.enter(2, 0, 2)
+        if taken_first:
+            member.revoke(1)
+        member.assign(2)
+        if not taken_first:
+            member.revoke(1)
+        assert [v.rule for v in judge([OwnershipAlternates()], history.entries)] == expected
+
+
+def test_b1_what_is_given_back_at_the_end_may_have_been_added_by_the_last_round():
+    history, member = one_member(0, 1)
+    member.enter(2, 0, 1, 2)
+    member.assign(2)
+    member.revoke(0, 1, 2)
+    assert judge([OwnershipAlternates()], history.entries) == ()

@@ -96,3 +96,27 @@ def test_k1_a_revocation_from_the_round_before_may_end_in_this_one():
     member.step(ChangeKind.REVOKED, Phase.END, (claim,))
     member.join(4, 0, 1)
     assert judge([KeptUntouched()], history.entries) == ()
+
+
+def test_k2_a_member_that_comes_back_under_another_id_is_a_disturbance():
+    history, member = one_member(0)
+    history.wait(10.0)
+    member.lose(0)
+    history.wait(10.0)
+    for generation in (2, 3):
+        member.write(JoinIssued(member_id=None, generation_id=None, owned=()))
+        member.enter(generation, 0)
+    member.enter(4, 0)
+    assert judge([FewRounds()], history.entries) == ()
+
+
+def test_k2_a_group_is_not_at_rest_while_a_fault_lasts():
+    history, member = one_member(0)
+    history.wait(10.0)
+    history.fault("HOLD", "a")
+    member.enter(2, 0)
+    history.wait(10.0)
+    history.fault("SIGKILL", "z")
+    for generation in (3, 4, 5):
+        member.enter(generation, 0)
+    assert judge([FewRounds()], history.entries) == ()

@@ -1,4 +1,12 @@
-from kgroup.journal import CommitStage, Delivered, PositionMove, PositionMoved
+from kgroup.journal import (
+    BROKER,
+    CommitStage,
+    CommitStored,
+    Delivered,
+    PositionMove,
+    PositionMoved,
+    Source,
+)
 from kgroup.journal.oracles import BoundedDuplicates, DeliveryOrder, NothingLost, judge
 from tests.journal.histories import History, Writer, one_member, tp
 
@@ -118,3 +126,16 @@ def test_d6_a_kill_does_not_explain_what_was_committed():
     history, _ = taken_over(killed=True, offset=8)
     (found,) = judge([BoundedDuplicates()], history.entries)
     assert (found.rule, "2 records" in found.text) == ("D6", True)
+
+
+def test_d6_offsets_that_an_administrator_deleted_explain_the_repetition():
+    for deleted, expected in ((True, []), (False, ["D6"])):
+        history, b = taken_over(killed=True, offset=10)
+        broker = Source(host="h", process=BROKER, member="coordinator", group="g")
+        if deleted:
+            gone = CommitStored(tp=b.claims[tp(0)].tp, offset=None)
+            history.write(broker, 1, gone)
+        b.positions[tp(0)] = 8
+        b.write(PositionMoved(b.claims[tp(0)], 8, PositionMove.RESET))
+        b.deliver(0, 2)
+        assert [v.rule for v in judge([BoundedDuplicates()], history.entries)] == expected

@@ -1,3 +1,4 @@
+from kgroup.codes import ApiKey
 from kgroup.journal import JoinIssued
 from kgroup.journal.oracles import JoinClaims, judge
 from kgroup.types import RebalanceProtocol
@@ -61,3 +62,15 @@ def test_s9_a_delivery_between_that_join_and_the_loss_is_found():
 
 def test_s9_a_loss_that_is_never_told_is_found():
     assert join_as_one_who_lost(told=False, delivers=False) == ["S9"]
+
+
+def test_s9_after_a_join_that_was_answered_the_generation_may_be_named_again():
+    """A SyncGroup that is refused with REBALANCE_IN_PROGRESS sends the member round again."""
+    for answered, expected in ((True, []), (False, ["S9"])):
+        history, member = one_member(0)
+        member.lose(0)
+        member.write(JoinIssued(member_id="m", generation_id=None, owned=()))
+        if answered:
+            member.ask(ApiKey.JOIN_GROUP)
+        member.write(JoinIssued(member_id="m", generation_id=2, owned=()))
+        assert [v.rule for v in judge([JoinClaims()], history.entries)] == expected

@@ -94,3 +94,19 @@ def test_s2_one_overlap_is_told_once():
     a.deliver(0, 5)
     a.end(ChangeKind.REVOKED, 0)
     assert len(judge([OneOwnerInTime()], history.entries)) == 1
+
+
+def test_s2_of_two_that_use_one_instance_id_the_later_takes_over_at_once():
+    for instance, expected in (("static-1", []), ("static-2", ["S2"])):
+        history = History()
+        first = history.member("a", instance="static-1")
+        second = history.member("a", "2", instance=instance)
+        first.start()
+        first.join(1, 0)
+        first.assign(0, offset=0)
+        second.start()
+        second.join(1, 0)
+        second.assign(0, offset=0)
+        first.deliver(0, 1)
+        first.stop()
+        assert [v.rule for v in judge([OneOwnerInTime()], history.entries)] == expected
