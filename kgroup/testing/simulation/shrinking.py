@@ -1,11 +1,12 @@
 """From a failing schedule to a small one that fails in the same way.
 
-Decides: what is tried in which order: without perturbations, without what is special about single
-members, with fewer members, without whole sites, without single picks, with smaller values; each
-by delta debugging, again and again until nothing more can go or the budget is spent.
+Decides: what is tried in which order: the plan alone, without the jitter of the run; without
+perturbations, without what is special about single members, with fewer members, without whole
+sites, without single picks, with smaller values; each by delta debugging, again and again until
+nothing more can go or the budget is spent.
 Never: knows what a run does; every candidate is played, and counts only if it fails alike. Which
 part of a schedule a pick belongs to is read from its site: `p3/...` is the fourth perturbation,
-`m1/...` the second member.
+`m1/...` the second member, `m1.0` its first process.
 """
 
 import re
@@ -33,7 +34,7 @@ Say = Callable[[str], None]
 _Picks = tuple[Pick, ...]
 
 _PERTURBATION: Final = re.compile(r"p\d+/")
-_MEMBER: Final = re.compile(r"m\d+/")
+_MEMBER: Final = re.compile(r"m\d+(?=[/.]|$)")
 _MOST_SIZES: Final = 16
 """Answers that are looked at to find out which of them makes the smallest group."""
 
@@ -143,6 +144,7 @@ class _Search:
     def run(self) -> None:
         """Try everything, in rounds, until a round finds nothing."""
         before: _Picks | None = None
+        self._try(_planned(self.best, self._schedule.mode))
         while before != self.best and not self.over:
             before = self.best
             self._drop("perturbations", _by_head(self.best, _PERTURBATION))
@@ -205,6 +207,13 @@ def _weight(picks: _Picks) -> tuple[int, int, int]:
         for site, wanted in _sizes().items()
     )
     return sum(ranks), len(picks), sum(pick.value for pick in picks)
+
+
+def _planned(picks: _Picks, mode: Mode) -> _Picks:
+    """Return the picks that draw the plan: without the jitter of a run, which is most of them."""
+    choices = Choices.replayed(picks)
+    draw_plan(choices, mode)
+    return choices.picks
 
 
 def _others(picks: _Picks) -> _Picks:
