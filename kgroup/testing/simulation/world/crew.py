@@ -154,7 +154,10 @@ class Crew:
             age = _METADATA_AGE[
                 self._choices.choose(f"{life.process.name}/metadata", len(_METADATA_AGE))
             ]
-            life.process.at(self.brokers.now + age, life.member.learn, counts)
+            life.process.at(self.brokers.now + age, self._refresh, life)
+
+    def _refresh(self, life: Life) -> None:
+        life.member.learn(self.brokers.counts())
 
     def tell_fault(self, what: Perturbation, life: Life | None = None) -> None:
         """Write a perturbation into the journal."""
