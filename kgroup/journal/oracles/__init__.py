@@ -6,7 +6,12 @@ Never: reads a file or asks a broker; simulation shows entries as they happen, a
 
 from kgroup.journal.oracles.answers import AnswersInTime, MemberIds
 from kgroup.journal.oracles.balance import Balanced
-from kgroup.journal.oracles.callbacks import ListenerSerial, OwnershipAlternates
+from kgroup.journal.oracles.callbacks import (
+    ListenerEnds,
+    ListenerSerial,
+    OwnershipAlternates,
+    TakenBeforeAdded,
+)
 from kgroup.journal.oracles.closing import ClosesWell
 from kgroup.journal.oracles.commit_done import CommitsOnlyDone
 from kgroup.journal.oracles.commit_identity import CommitIdentity
@@ -56,6 +61,7 @@ __all__ = [
     "JoinClaims",
     "KeptUntouched",
     "LeaseHeld",
+    "ListenerEnds",
     "ListenerSerial",
     "MemberIds",
     "NoSilentJump",
@@ -74,6 +80,7 @@ __all__ = [
     "StaticUnnoticed",
     "StoredCommits",
     "StoredIsDone",
+    "TakenBeforeAdded",
     "TrueOutcomes",
     "Violation",
     "Watch",

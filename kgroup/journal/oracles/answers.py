@@ -20,7 +20,6 @@ from kgroup.journal.events import (
     Event,
     GenerationEntered,
     JoinIssued,
-    MemberStarted,
     OwnershipStep,
     Phase,
     RequestSent,
@@ -28,7 +27,7 @@ from kgroup.journal.events import (
     StateChanged,
 )
 from kgroup.journal.oracles.violation import Violation
-from kgroup.types import ChangeKind
+from kgroup.types import ChangeKind, MemberState
 
 __all__ = ["ANSWER_CAUSES", "AnswersInTime", "MemberIds"]
 
@@ -63,6 +62,8 @@ _LOST_BY_ANSWER: Final = frozenset(
         "another member uses the same group instance id",
     }
 )
+
+_OUT: Final = frozenset({MemberState.UNSUBSCRIBED, MemberState.LEFT, MemberState.DORMANT})
 
 _JOIN: Final = ApiKey.JOIN_GROUP
 _SYNC: Final = ApiKey.SYNC_GROUP
@@ -219,7 +220,7 @@ class MemberIds:
     """S9: which id a member joins under after it was refused."""
 
     KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
-        {AnswerReceived, JoinIssued, MemberStarted, RequestSent}
+        {AnswerReceived, JoinIssued, RequestSent, StateChanged}
     )
 
     __slots__ = ("_ids",)
@@ -238,6 +239,8 @@ class MemberIds:
                 self._answered(entry, event)
         elif isinstance(event, JoinIssued):
             return self._joins(entry, event)
+        elif isinstance(event, StateChanged) and event.after in _OUT:
+            self._forget(entry.source)
         return ()
 
     def finish(self) -> tuple[Violation, ...]:
@@ -249,9 +252,15 @@ class MemberIds:
         if mine is None:
             mine = self._ids[source] = _Id()
         if event.api is ApiKey.LEAVE_GROUP:
-            mine.refused = mine.member_id = None  # whoever left may come back as anybody
+            self._forget(source)
             return
         mine.requests[event.connection, event.correlation_id] = event.member_id
+
+    def _forget(self, source: Source) -> None:
+        """Let whoever is out of the group come back as anybody."""
+        mine = self._ids.get(source)
+        if mine is not None:
+            mine.refused = mine.member_id = None
 
     def _answered(self, entry: Entry, event: AnswerReceived) -> None:
         mine = self._ids.get(entry.source)

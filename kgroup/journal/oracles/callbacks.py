@@ -1,4 +1,4 @@
-"""B1, B2 and B4: the listener is called in order, once, and may raise.
+"""B1, B2, B4 and B7: the listener is called in order, once, and may raise.
 
 Decides: whether the calls of one member's listener make sense to the application.
 Never: judges what the listener does. (B3, nothing delivered meanwhile, is judged by the gate.)
@@ -7,6 +7,8 @@ B1: calls are serial and their numbers rise; what a round takes away is given ba
     what it adds is assigned.
 B2: per partition assigned and exactly one of revoked or lost alternate, each with both edges.
 B4: a listener that raises is reported once, and ownership changes all the same.
+B7: a listener that was called has returned or raised before its member stops; cancelling it
+    counts as raising.
 """
 
 from typing import ClassVar
@@ -25,7 +27,7 @@ from kgroup.journal.events import (
 from kgroup.journal.oracles.violation import Violation
 from kgroup.types import ChangeKind, Claim, TopicPartition
 
-__all__ = ["ListenerSerial", "OwnershipAlternates"]
+__all__ = ["ListenerEnds", "ListenerSerial", "OwnershipAlternates", "TakenBeforeAdded"]
 
 
 class ListenerSerial:
@@ -97,24 +99,19 @@ class ListenerSerial:
 
 
 class OwnershipAlternates:
-    """B1 and B2: assigned, then revoked or lost, then assigned again."""
+    """B2: assigned, then revoked or lost, then assigned again."""
 
-    KINDS: ClassVar[frozenset[type[Event]]] = frozenset({GenerationEntered, OwnershipStep})
+    KINDS: ClassVar[frozenset[type[Event]]] = frozenset({OwnershipStep})
 
-    __slots__ = ("_added", "_edges", "_held", "_rounds")
+    __slots__ = ("_edges", "_held")
 
     def __init__(self) -> None:
-        self._rounds: dict[Source, frozenset[TopicPartition]] = {}
-        self._added: dict[Source, Entry] = {}
         self._held: dict[tuple[Source, TopicPartition], tuple[Claim, Entry]] = {}
         self._edges: dict[tuple[Source, Claim, ChangeKind], Entry] = {}
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
         """Take one entry."""
         event = entry.event
-        if isinstance(event, GenerationEntered):
-            self._rounds[entry.source] = frozenset(event.assignment)
-            self._added.pop(entry.source, None)
         if not isinstance(event, OwnershipStep):
             return ()
         if event.phase is Phase.BEGIN:
@@ -128,7 +125,6 @@ class OwnershipAlternates:
         return ()
 
     def _take(self, entry: Entry, event: OwnershipStep, claim: Claim) -> tuple[Violation, ...]:
-        self._added[entry.source] = entry
         held = self._held.get((entry.source, claim.tp))
         self._held[entry.source, claim.tp] = (claim, entry)
         self._edges[entry.source, claim, event.kind] = entry
@@ -141,27 +137,85 @@ class OwnershipAlternates:
         held = self._held.pop((entry.source, claim.tp), None)
         self._edges[entry.source, claim, event.kind] = entry
         if held is not None and held[0] == claim:
-            return self._after_added(entry, event, claim)
+            return ()
         text = f"{claim} is {event.kind.value} at {entry.source}, which does not hold it"
         proofs = (entry,) if held is None else (held[1], entry)
         return (Violation("B2", text, proofs, claim.tp),)
-
-    def _after_added(
-        self, entry: Entry, event: OwnershipStep, claim: Claim
-    ) -> tuple[Violation, ...]:
-        """Judge what is taken away after the round added something; see B1."""
-        added = self._added.get(entry.source)
-        kept = self._rounds.get(entry.source)
-        if added is None or kept is None or claim.tp in kept:
-            return ()
-        text = (
-            f"{claim} is {event.kind.value} at {entry.source} after the round that took it away "
-            "had added partitions"
-        )
-        return (Violation("B1", text, (added, entry), claim.tp),)
 
     def _close(self, entry: Entry, event: OwnershipStep, claim: Claim) -> tuple[Violation, ...]:
         if self._edges.pop((entry.source, claim, event.kind), None) is not None:
             return ()
         text = f"{claim}: {event.kind.value} ends at {entry.source} without having begun"
         return (Violation("B2", text, (entry,), claim.tp),)
+
+
+class TakenBeforeAdded:
+    """B1: what a round takes away goes before what it adds comes."""
+
+    KINDS: ClassVar[frozenset[type[Event]]] = frozenset({GenerationEntered, OwnershipStep})
+
+    __slots__ = ("_added", "_rounds")
+
+    def __init__(self) -> None:
+        self._rounds: dict[Source, frozenset[TopicPartition]] = {}
+        self._added: dict[Source, Entry] = {}
+
+    def observe(self, entry: Entry) -> tuple[Violation, ...]:
+        """Take one entry."""
+        event = entry.event
+        if isinstance(event, GenerationEntered):
+            self._rounds[entry.source] = frozenset(event.assignment)
+            self._added.pop(entry.source, None)
+        elif isinstance(event, OwnershipStep) and event.phase is Phase.BEGIN and event.claims:
+            if event.kind is not ChangeKind.ASSIGNED:
+                return self._taken(entry, event)
+            self._added[entry.source] = entry
+        return ()
+
+    def finish(self) -> tuple[Violation, ...]:
+        """Say nothing more."""
+        return ()
+
+    def _taken(self, entry: Entry, event: OwnershipStep) -> tuple[Violation, ...]:
+        added = self._added.get(entry.source)
+        kept = self._rounds.get(entry.source)
+        if added is None or kept is None:
+            return ()
+        return tuple(
+            Violation(
+                "B1",
+                f"{claim} is {event.kind.value} at {entry.source} after the round that took it "
+                "away had added partitions",
+                (added, entry),
+                claim.tp,
+            )
+            for claim in event.claims
+            if claim.tp not in kept
+        )
+
+
+class ListenerEnds:
+    """B7: a listener that was called ends before its member does."""
+
+    KINDS: ClassVar[frozenset[type[Event]]] = frozenset({CallbackStep, MemberStopped})
+
+    __slots__ = ("_inside",)
+
+    def __init__(self) -> None:
+        self._inside: dict[Source, Entry] = {}
+
+    def observe(self, entry: Entry) -> tuple[Violation, ...]:
+        """Take one entry."""
+        event = entry.event
+        if isinstance(event, CallbackStep) and event.stage is CallbackStage.ENTER:
+            self._inside[entry.source] = entry
+            return ()
+        inside = self._inside.pop(entry.source, None)
+        if inside is None or isinstance(event, CallbackStep):
+            return ()
+        text = f"{entry.source} stopped, but its listener has neither returned nor raised"
+        return (Violation("B7", text, (inside, entry)),)
+
+    def finish(self) -> tuple[Violation, ...]:
+        """Say nothing: a member that was killed inside its listener says no more."""
+        return ()

@@ -1,4 +1,4 @@
-"""L7 and B7: closing is bounded, and leaves nothing half told.
+"""L7: closing is bounded, and leaves nothing half told.
 
 Decides: whether a member went as it should.
 Never: asks a member to tell a coordinator that it could not reach: while a fault lasts, or after a
@@ -6,8 +6,6 @@ connection was lost while it closed, it may go without a word, as it may after a
 
 L7: close() returns within its timeout; a dynamic member that may be in the group, and one whose
     id is still pending, has sent LeaveGroup, as has a static one that was asked to leave.
-B7: a listener that was called has returned or raised before its member stops; cancelling it
-    counts as raising.
 """
 
 from dataclasses import dataclass
@@ -16,8 +14,6 @@ from typing import ClassVar, Final
 from kgroup.codes import ApiKey, ErrorCode
 from kgroup.journal.events import (
     AnswerReceived,
-    CallbackStage,
-    CallbackStep,
     CloseAsked,
     ConnectionClosed,
     Entry,
@@ -50,7 +46,6 @@ class _Life:
         known: the entry by which the coordinator may count it as a member, None without one.
         asked: the entry that closes it, None before.
         cut: whether a connection was lost while it closed.
-        inside: the call of the listener that runs, None without one.
     """
 
     started: Entry
@@ -58,11 +53,10 @@ class _Life:
     known: Entry | None = None
     asked: Entry | None = None
     cut: bool = False
-    inside: Entry | None = None
 
 
 class ClosesWell:
-    """L7 and B7: the end of a member.
+    """L7: the end of a member.
 
     Args:
         slack: seconds forgiven beyond the timeout.
@@ -71,7 +65,6 @@ class ClosesWell:
     KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
         {
             AnswerReceived,
-            CallbackStep,
             CloseAsked,
             ConnectionClosed,
             FaultStep,
@@ -134,8 +127,6 @@ class ClosesWell:
         match entry.event:
             case GenerationEntered():
                 life.known = entry
-            case CallbackStep(stage=stage):
-                life.inside = entry if stage is CallbackStage.ENTER else None
             case CloseAsked():
                 life.asked = entry
             case ConnectionClosed():
@@ -145,7 +136,6 @@ class ClosesWell:
                 return (
                     *self._over(life, entry),
                     *self._untold(life, entry, stopped),
-                    *_inside(life, entry),
                 )
             case _:
                 pass
@@ -170,10 +160,3 @@ class ClosesWell:
             return ()
         text = f"{entry.source} was closed and the coordinator was not told (no LeaveGroup)"
         return (Violation("L7", text, (life.known, entry)),)
-
-
-def _inside(life: _Life, entry: Entry) -> tuple[Violation, ...]:
-    if life.inside is None:
-        return ()
-    text = f"{entry.source} stopped, but its listener has neither returned nor raised"
-    return (Violation("B7", text, (life.inside, entry)),)

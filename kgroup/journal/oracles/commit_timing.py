@@ -7,7 +7,7 @@ Never: looks at what the coordinator stored.
 C8: the commits of a claim that was revoked have an outcome before a JoinGroup is sent that does
     not list it any more.
 C9: with automatic commits, no commit covers a record that the newest poll handed out, unless the
-    application said by itself that it was done with it before.
+    application said by itself that it was done with it, or moved the position since.
 """
 
 from dataclasses import dataclass
@@ -25,6 +25,7 @@ from kgroup.journal.events import (
     OwnershipStep,
     Phase,
     Polled,
+    PositionMoved,
     Source,
 )
 from kgroup.journal.oracles.violation import Violation
@@ -112,7 +113,9 @@ class AutoCommitBehindPoll:
             again; then these may be committed.
     """
 
-    KINDS: ClassVar[frozenset[type[Event]]] = frozenset({CommitStep, Delivered, Done, Polled})
+    KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
+        {CommitStep, Delivered, Done, Polled, PositionMoved}
+    )
 
     __slots__ = ("_explicit", "_hands", "_polls")
 
@@ -132,11 +135,11 @@ class AutoCommitBehindPoll:
             if hands is None or hands.poll != poll:
                 new = _Hands(poll, event.first, event.first, entry)
                 self._hands[source, event.claim] = new
+        elif isinstance(event, PositionMoved):
+            self._hands.pop((source, event.claim), None)
         elif isinstance(event, Done):
             if self._explicit:
-                hands = self._hands.get((source, event.claim))
-                if hands is not None:
-                    hands.done = max(hands.done, event.next_offset)
+                self._done(entry, event)
         elif isinstance(event, CommitStep) and event.stage is CommitStage.REQUESTED:
             return self._commits(entry, event)
         return ()
@@ -144,6 +147,11 @@ class AutoCommitBehindPoll:
     def finish(self) -> tuple[Violation, ...]:
         """Say nothing more."""
         return ()
+
+    def _done(self, entry: Entry, event: Done) -> None:
+        hands = self._hands.get((entry.source, event.claim))
+        if hands is not None:
+            hands.done = max(hands.done, event.next_offset)
 
     def _commits(self, entry: Entry, step: CommitStep) -> tuple[Violation, ...]:
         hands = self._hands.get((entry.source, step.claim))

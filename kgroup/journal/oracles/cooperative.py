@@ -70,7 +70,7 @@ class KeptUntouched:
     """
 
     KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
-        {Delivered, GenerationEntered, MemberStopped, OffsetRead, OwnershipStep}
+        {Delivered, GenerationEntered, JoinIssued, MemberStopped, OffsetRead, OwnershipStep}
     )
 
     __slots__ = ("_delivered", "_holdings", "_periods")
@@ -88,6 +88,8 @@ class KeptUntouched:
         match entry.event:
             case GenerationEntered() as event:
                 return self._entered(entry, event)
+            case JoinIssued(member_id=None):
+                self._holdings.pop(entry.source, None)  # it comes back as somebody new
             case OffsetRead(claim=claim):
                 return self._read_again(entry, claim)
             case Delivered(claim=claim):

@@ -15,6 +15,7 @@ from kgroup.journal.events import (
     Entry,
     Event,
     FetchAnswered,
+    GenerationEntered,
     OwnershipStep,
     Paused,
     Phase,
@@ -73,7 +74,15 @@ class ServedInTurn:
     """
 
     KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
-        {Delivered, FetchAnswered, OwnershipStep, Paused, PositionMoved, Resumed}
+        {
+            Delivered,
+            FetchAnswered,
+            GenerationEntered,
+            OwnershipStep,
+            Paused,
+            PositionMoved,
+            Resumed,
+        }
     )
 
     __slots__ = ("_max_records", "_spare", "_turns")
@@ -95,6 +104,8 @@ class ServedInTurn:
             _brought(turns, entry, event)
         elif isinstance(event, OwnershipStep):
             _owned(turns, event)
+        elif isinstance(event, GenerationEntered):
+            _taken(turns, event)
         elif isinstance(event, PositionMoved):
             turns.waiting.pop(event.claim, None)
         elif isinstance(event, Paused | Resumed):
@@ -145,6 +156,14 @@ def _brought(turns: _Turns, entry: Entry, event: FetchAnswered) -> None:
         )
     else:
         waited.end = event.next_offset
+
+
+def _taken(turns: _Turns, event: GenerationEntered) -> None:
+    """Expect nothing of what the round took away: its revocation may wait for the listener."""
+    kept = frozenset(event.assignment)
+    for claim in [claim for claim in turns.held if claim.tp not in kept]:
+        del turns.held[claim]
+        turns.waiting.pop(claim, None)
 
 
 def _owned(turns: _Turns, event: OwnershipStep) -> None:

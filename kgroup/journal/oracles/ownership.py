@@ -6,8 +6,9 @@ Never: blames a killed process; it cannot say that it stopped, so only what it d
 S1: in one generation at most one member life has a partition in its assignment.
 S2: periods of one partition at different members do not overlap in time, except that a member
     which finds out late that it lost the partition may say so late, if it delivered nothing
-    meanwhile. Of two that use one instance id, the later one takes over at once, and the other
-    cannot know before it is fenced: T2 judges what it does from then on.
+    meanwhile; so may one that loses its membership while its listener hears of a revocation. Of
+    two that use one instance id, the later one takes over at once, and the other cannot know
+    before it is fenced: T2 judges what it does from then on.
 
 The race that makes S2 wait for proof:
 1. m1 is killed, or stopped with SIGSTOP; it owns t-0 and writes nothing.
@@ -18,9 +19,11 @@ The race that makes S2 wait for proof:
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final
 
+from kgroup.codes import ErrorCode
 from kgroup.journal.events import (
+    AnswerReceived,
     CommitStage,
     CommitStep,
     Delivered,
@@ -39,6 +42,11 @@ from kgroup.journal.periods import Ending, Period, PeriodKey, Periods
 from kgroup.types import ChangeKind, TopicPartition
 
 __all__ = ["OneOwnerInTime", "OneOwnerPerGeneration"]
+
+
+_REFUSING: Final = frozenset(
+    {ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.FENCED_INSTANCE_ID}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +124,14 @@ class OneOwnerInTime:
             MemberStopped,
             OwnershipStep,
             Polled,
+            AnswerReceived,
         }
     )
 
-    __slots__ = ("_acted", "_instances", "_overtaken", "_periods", "_told")
+    __slots__ = ("_acted", "_instances", "_overtaken", "_periods", "_refused", "_told")
 
     def __init__(self) -> None:
+        self._refused: dict[Source, Entry] = {}
         self._instances: dict[Source, str] = {}
         self._periods = Periods()
         self._overtaken: dict[Source, dict[PeriodKey, Period]] = {}
@@ -135,6 +145,10 @@ class OneOwnerInTime:
         if isinstance(event, MemberStarted):
             if event.group_instance_id is not None:
                 self._instances[entry.source] = event.group_instance_id
+            return ()
+        if isinstance(event, AnswerReceived):
+            if event.error in _REFUSING:
+                self._refused[entry.source] = entry
             return ()
         for period in self._periods.observe(entry):
             if self._is_twin(period):
@@ -164,9 +178,14 @@ class OneOwnerInTime:
             return False
         return instance == self._instances.get(period.overtaken.source)
 
+    def _was_lost(self, period: Period) -> bool:
+        """Tell whether the membership was lost while the listener heard of the revocation."""
+        refused, revoking = self._refused.get(period.source), period.revoking
+        return refused is not None and revoking is not None and refused.seq > revoking.seq
+
     def _late_end(self, period: Period) -> tuple[Violation, ...]:
         self._overtaken.get(period.source, {}).pop(period.key, None)
-        if period.ending is Ending.LOST or period.ended is None:
+        if period.ending is Ending.LOST or period.ended is None or self._was_lost(period):
             return ()
         return self._tell(period, period.ended, f"held it until {period.ended.event.KIND}")
 

@@ -9,7 +9,12 @@ from collections.abc import Collection, Mapping
 from kgroup.errors import ConfigError
 from kgroup.journal.oracles.answers import AnswersInTime, MemberIds
 from kgroup.journal.oracles.balance import Balanced
-from kgroup.journal.oracles.callbacks import ListenerSerial, OwnershipAlternates
+from kgroup.journal.oracles.callbacks import (
+    ListenerEnds,
+    ListenerSerial,
+    OwnershipAlternates,
+    TakenBeforeAdded,
+)
 from kgroup.journal.oracles.closing import ClosesWell
 from kgroup.journal.oracles.commit_done import CommitsOnlyDone
 from kgroup.journal.oracles.commit_identity import CommitIdentity
@@ -176,4 +181,6 @@ def _of_life() -> dict[str, Oracle]:
         "closes_well": ClosesWell(),
         "listener_serial": ListenerSerial(),
         "ownership_alternates": OwnershipAlternates(),
+        "taken_before_added": TakenBeforeAdded(),
+        "listener_ends": ListenerEnds(),
     }

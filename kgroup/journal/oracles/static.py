@@ -5,7 +5,7 @@ Never: judges a restart that overlaps another disturbance.
 
 T1: a static member that is closed sends no LeaveGroup, unless it was asked to. One that is back
     within its session finds the generation and its partitions unchanged, and the other members
-    are not assigned, revoked or robbed of anything meanwhile.
+    are not assigned, revoked or robbed of anything meanwhile, unless by their own doing.
 T2: after FENCED_INSTANCE_ID a member delivers nothing and sends no group request.
 """
 
@@ -29,7 +29,7 @@ from kgroup.journal.events import (
     StateChanged,
 )
 from kgroup.journal.oracles.violation import Violation
-from kgroup.types import ChangeKind, Leave, MemberState
+from kgroup.types import Cause, ChangeKind, Leave, MemberState
 
 __all__ = ["FencedSilent", "StaticUnnoticed"]
 
@@ -40,6 +40,15 @@ _GROUP_APIS: Final = frozenset(
         ApiKey.HEARTBEAT,
         ApiKey.LEAVE_GROUP,
         ApiKey.OFFSET_COMMIT,
+    }
+)
+
+_OWN_DOING: Final = frozenset(
+    {
+        Cause.CLOSING.value,
+        Cause.UNSUBSCRIBED.value,
+        Cause.SUBSCRIBED.value,
+        Cause.POLL_TIMEOUT.value,
     }
 )
 
@@ -141,6 +150,9 @@ class StaticUnnoticed:
         return (Violation("T1", text, (entry,)),)
 
     def _moved(self, entry: Entry, event: OwnershipStep) -> tuple[Violation, ...]:
+        if event.cause in _OWN_DOING:
+            self._disturb(entry.source.group, entry)
+            return ()
         found = tuple(
             Violation(
                 "T1",

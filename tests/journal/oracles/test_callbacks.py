@@ -1,5 +1,5 @@
 from kgroup.journal import CallbackStage, CallbackStep, MemberStopped, Phase, Polled
-from kgroup.journal.oracles import ListenerSerial, OwnershipAlternates, judge
+from kgroup.journal.oracles import ListenerSerial, OwnershipAlternates, TakenBeforeAdded, judge
 from kgroup.types import ChangeKind, Claim
 from tests.journal.histories import History, one_member, tp
 
@@ -93,7 +93,7 @@ def test_b1_what_a_round_takes_away_is_given_back_before_what_it_adds():
         member.assign(2)
         if not taken_first:
             member.revoke(1)
-        assert [v.rule for v in judge([OwnershipAlternates()], history.entries)] == expected
+        assert [v.rule for v in judge([TakenBeforeAdded()], history.entries)] == expected
 
 
 def test_b1_what_is_given_back_at_the_end_may_have_been_added_by_the_last_round():
@@ -101,4 +101,4 @@ def test_b1_what_is_given_back_at_the_end_may_have_been_added_by_the_last_round(
     member.enter(2, 0, 1, 2)
     member.assign(2)
     member.revoke(0, 1, 2)
-    assert judge([OwnershipAlternates()], history.entries) == ()
+    assert judge([TakenBeforeAdded()], history.entries) == ()

@@ -2,7 +2,7 @@ import pytest
 
 from kgroup.codes import ApiKey
 from kgroup.journal import CallbackStage, CallbackStep, CloseAsked, MemberStopped
-from kgroup.journal.oracles import ClosesWell
+from kgroup.journal.oracles import ClosesWell, ListenerEnds
 from kgroup.types import ChangeKind, Leave
 from tests.journal.oracles.logs import Log
 
@@ -120,7 +120,7 @@ def test_l7_a_fault_that_was_over_before_it_closed_excuses_nothing():
 def test_b7_a_listener_that_is_still_called_when_its_member_stops_is_found():
     log = member("static-1")
     log.write(ENTER, MemberStopped("closed"))
-    assert rules(log) == ["B7"]
+    assert log.rules(ListenerEnds()) == ["B7"]
 
 
 @pytest.mark.parametrize("stage", [CallbackStage.EXIT, CallbackStage.RAISE])
@@ -128,4 +128,4 @@ def test_b7_a_listener_that_returned_or_raised_is_fine(stage):
     log = member("static-1")
     log.write(ENTER, CallbackStep(kind=ChangeKind.REVOKED, stage=stage, serial=1))
     log.write(MemberStopped("closed"))
-    assert rules(log) == []
+    assert log.rules(ListenerEnds()) == []
