@@ -13,6 +13,7 @@ from kgroup.journal.events.coordinator import BROKER, CommitStored
 from kgroup.testing import InProcessBroker
 from kgroup.testing.broker.server.switchboard import Reaction
 from kgroup.testing.simulation.live.crew import GROUP
+from kgroup.testing.simulation.live.promises import Known
 from kgroup.testing.simulation.live.recorder import MemberSink, Recorder
 from kgroup.testing.simulation.perturbation import Kind, Perturbation
 from kgroup.testing.simulation.truth import stored
@@ -64,12 +65,15 @@ class ClusterTrouble:
     Args:
         broker: the cluster.
         truth: journals what was stored, None when nobody does.
+        known: told which topics there are.
     """
 
-    def __init__(self, broker: InProcessBroker, truth: Truth | None) -> None:
+    def __init__(self, broker: InProcessBroker, truth: Truth | None, known: Known) -> None:
         self._broker = broker
+        self._known = known
         self.group = broker.group(GROUP)
         self._truth = truth
+        self._tell()
 
     def make(self, what: Perturbation, seconds: float) -> Callable[[], None] | None:
         """Make one kind of trouble; return what ends it, None if there was nothing to make it for.
@@ -129,12 +133,17 @@ class ClusterTrouble:
         topics = self._broker.core.cluster.topics.values()
         return {topic.name: len(topic.partitions) for topic in topics if not topic.internal}
 
+    def _tell(self) -> None:
+        self._known.partitions.clear()
+        self._known.partitions.update(self.topics())
+
     def _widen(self, which: int, count: int) -> bool:
         topics = self.topics()
         if self._down() or not topics:
             return False  # replicas cannot be placed while a broker is down
         topic = sorted(topics)[which % len(topics)]
         self._broker.add_partitions(topic, topics[topic] + max(count, 1))
+        self._tell()
         return True
 
     def _delete(self) -> bool:
@@ -143,6 +152,7 @@ class ClusterTrouble:
             return False
         gone = [tp for tp in self.group.offsets if tp.topic == topics[-1]]
         self._broker.delete_topic(topics[-1])
+        self._tell()
         self._forgotten(gone)
         return True
 

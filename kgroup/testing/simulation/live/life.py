@@ -167,8 +167,10 @@ class Life:
 
     # -- the listener ----------------------------------------------------------------------------
 
-    async def on_assigned(self, _consumer: object, _change: OwnershipChange) -> None:
+    async def on_assigned(self, _consumer: object, change: OwnershipChange) -> None:
         """Take as long as the plan says."""
+        for claim in change.added:
+            self.last.pop(claim.tp, None)
         await self._listen()
 
     async def on_revoked(self, _consumer: object, _change: OwnershipChange) -> None:

@@ -26,10 +26,12 @@ from kgroup.testing.simulation.live.reach import Reach
 
 __all__ = ["MemoryNetwork"]
 
-_APART: Final = 1e-6
-"""Seconds between messages of different connections that would arrive at one instant."""
+_APART: Final = 1e-8
+_APARTS: Final = 9973
+_STRIDE: Final = 7919
+"""Messages take up to `_APART` times `_APARTS` seconds longer, in steps that look random."""
 _SPELL: Final = 16
-"""Messages of one connection and direction that share one draw of the jitter."""
+"""Messages of one connection that share one draw of the jitter."""
 
 
 class MemoryNetwork:
@@ -48,7 +50,6 @@ class MemoryNetwork:
         self._agenda = Agenda()
         self._pulse = Pulse()
         self._wakes_at = -math.inf
-        self._delays: dict[tuple[int, int, bool], tuple[float, int]] = {}
         board.listeners.append(self._look)
 
     def dial_of(self, reach: Reach) -> Dial:
@@ -79,17 +80,20 @@ class MemoryNetwork:
         if instant < self._wakes_at:
             self._pulse.fire()
 
-    def delay(self, link: "Link", *, out: bool) -> float:
-        """Draw how long one message takes."""
-        reach = link.reach
-        key = (reach.number, link.number, out)
-        delay, left = self._delays.get(key, (0.0, 0))
-        if not left:
-            jitter = self._choices.choose(f"{reach.name}/jitter", 8) / 8
-            apart = (reach.number * 7 + link.number + 1) * _APART
-            delay, left = self._latency * (1 + jitter) + apart, _SPELL
-        self._delays[key] = delay, left - 1
-        return delay
+    def delay(self, link: "Link") -> float:
+        """Draw how long one message takes.
+
+        No two take exactly as long: what happens at one instant in one process has an order that
+        only its event loop decides.
+        """
+        if not link.spell:
+            reach = link.reach
+            link.jitter = self._choices.choose(f"{reach.name}/jitter", 8) / 8
+            link.spell = _SPELL
+        link.spell -= 1
+        link.carried += 1
+        apart = link.carried * _STRIDE % _APARTS * _APART
+        return self._latency * (1 + link.jitter) + apart
 
     async def _dial(self, reach: Reach, host: str, port: int) -> ByteStream:
         await reach.hears()
@@ -97,17 +101,17 @@ class MemoryNetwork:
             await anyio.sleep_forever()
         reach.dialled += 1
         link = Link(self, reach, reach.dialled)
-        await anyio.sleep(self.delay(link, out=True))
+        await anyio.sleep(self.delay(link))
         node_id = self.board.node_at(host, port)
         if node_id is None:
             raise OSError(f"{host}: no broker of this cluster has the address {host}:{port}")
         try:
             link.line = self.board.connect(node_id, link.wake)
         except ConnectionRefusedError:
-            await anyio.sleep(self.delay(link, out=False))
+            await anyio.sleep(self.delay(link))
             raise
         try:
-            await anyio.sleep(self.delay(link, out=False))
+            await anyio.sleep(self.delay(link))
         except BaseException:
             self.board.disconnect(link.line)
             raise
@@ -141,6 +145,9 @@ class Link(ByteStream):
         self._end_sent = False
         self._last_out = 0.0
         self._last_in = 0.0
+        self.jitter = 0.0
+        self.spell = 0
+        self.carried = reach.number * 577 + number * 97
 
     # -- the client's side -----------------------------------------------------------------------
 
@@ -207,7 +214,7 @@ class Link(ByteStream):
 
     def _depart(self, act: Callable[[], None]) -> None:
         network, reach = self._network, self.reach
-        due = max(anyio.current_time(), reach.out_until) + network.delay(self, out=True)
+        due = max(anyio.current_time(), reach.out_until) + network.delay(self)
         self._last_out = max(due, self._last_out)
         network.at(self._last_out, partial(self._reach_broker, act))
 
@@ -234,7 +241,7 @@ class Link(ByteStream):
 
     def _return(self, act: Callable[[], None]) -> None:
         network, reach = self._network, self.reach
-        due = max(anyio.current_time(), reach.in_until) + network.delay(self, out=False)
+        due = max(anyio.current_time(), reach.in_until) + network.delay(self)
         self._last_in = max(due, self._last_in)
         network.at(self._last_in, partial(self._reach_client, act))
 

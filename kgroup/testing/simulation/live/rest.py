@@ -36,7 +36,7 @@ def judge_rest(
         recorder.add("L1", f"{group!r} has not settled; there are {names}")
     wanted = {tp: end for tp, end in ends.items() if any(_wants(life, tp) for life in readers)}
     for tp, end in wanted.items():
-        for text in _wrong(tp, end, readers):
+        for text in _wrong(tp, end, readers, recorder.delivered.get(tp, 0)):
             recorder.add("L1", f"{tp} {text}, long after the last perturbation", tp)
     return wanted
 
@@ -46,13 +46,13 @@ def _wants(life: Life, tp: TopicPartition) -> bool:
     return subscription is not None and tp.topic in (subscription.topics or ())
 
 
-def _wrong(tp: TopicPartition, end: int, readers: list[Life]) -> Iterator[str]:
+def _wrong(tp: TopicPartition, end: int, readers: list[Life], furthest: int) -> Iterator[str]:
     owners = [life for life in readers if life.consumer.owns(tp)]
     if len(owners) != 1:
         yield f"is owned by {', '.join(life.name for life in owners) or 'nobody'}"
         return
-    read = owners[0].last.get(tp)
-    if read is not None and read < end:
+    read = owners[0].last.get(tp, furthest)  # an owner that was given nothing had nothing to read
+    if read < end:
         yield f"ends at {end}, but {owners[0].name} has read to {read}"
 
 

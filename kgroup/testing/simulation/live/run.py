@@ -140,7 +140,7 @@ class _Run:
         plan, broker, recorder = self.plan, self._broker, self.recorder
         crew = Crew(plan, lambda: broker.bootstrap_servers, network, recorder, clocks, pace=pace)
         members = MemberTrouble(plan, broker, standstill(self.schedule.backend))
-        cluster = ClusterTrouble(broker, truth)
+        cluster = ClusterTrouble(broker, truth, self.known)
         sink = MemberSink(recorder, _NEMESIS)
         nemesis = Nemesis(plan, crew, members, cluster, sink, pace=pace)
         stage = Stage(
@@ -151,7 +151,7 @@ class _Run:
 
 def _broker(plan: Plan, pace: float) -> InProcessBroker:
     settings = BrokerSettings(
-        min_session_timeout=min(1.0, plan.session_timeout * pace),
+        min_session_timeout=0.05,
         auto_create_topics=False,
         new_member_join_timeout=300.0 * pace,
     )

@@ -94,8 +94,6 @@ class Stage:
         while instant <= plan.quiet_at:
             await anyio.sleep_until(self.began + instant * self.pace)
             self.cluster.produce(1)
-            self.known.partitions.clear()
-            self.known.partitions.update(self.cluster.topics())
             instant += plan.produce_every
 
     async def _cancel(self, number: int) -> None:
