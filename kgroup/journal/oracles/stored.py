@@ -3,7 +3,9 @@
 Decides: whether the accepted commits of a partition form one line, under the right generations.
 Never: believes a member about what was accepted; what it was told is `outcomes`' business.
 
-C1: an accepted commit's generation is that of the group at its place in the log.
+C1: an accepted commit's generation is not older than that of the latest stored round. It may be
+    newer: 1. a round begins and everybody has joined; 2. before its leader's SyncGroup arrives,
+    the next begins, and nothing is stored of this one; 3. a member that has joined both commits.
 C3: accepted offsets of a partition do not decrease, unless its position was moved on purpose.
 C7: what a new owner reads is not below what stood when the partition was assigned to it, and was
     stored.
@@ -97,7 +99,7 @@ class StoredCommits:
         if stood is None or stored.member_id is None:
             return ()
         assert isinstance(stood.event, RoundStored)
-        if stored.generation_id == stood.event.generation_id:
+        if stored.generation_id is None or stored.generation_id >= stood.event.generation_id:
             return ()
         text = (
             f"{stored.tp}: {stored.offset} of {stored.member_id} was accepted under generation "

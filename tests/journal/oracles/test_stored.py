@@ -26,6 +26,15 @@ def test_c1_a_commit_of_a_former_generation_is_found():
     assert log.rules(StoredCommits()) == ["C1"]
 
 
+def test_c1_a_commit_of_a_round_that_was_never_stored_is_fine():
+    """The next round began before the SyncGroup of the leader of this one arrived."""
+    log = Log()
+    log.round([given("id", T0)], generation=3)
+    log.stored(5, generation=4)
+    log.round([given("id", T0)], generation=5)
+    assert log.rules(StoredCommits()) == []
+
+
 def test_c1_an_administrator_has_no_generation():
     log = Log()
     log.round([], generation=4)
