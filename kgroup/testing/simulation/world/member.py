@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol, assert_never
 
 from kgroup.consumer.coordination.trace import MemberTrace
 from kgroup.errors import BrokerError, ConnectionLostError, DecodeError, KGroupError
-from kgroup.journal import MemberStarted, MemberStopped, Sink
+from kgroup.journal import CloseAsked, MemberStarted, MemberStopped, Sink
 from kgroup.machine.claims import HoldingState
 from kgroup.machine.tickets import Errand, Ticket
 from kgroup.membership.commit_queue import CommitFlight, PendingCommits, Submission
@@ -104,6 +104,7 @@ class Member:
         self._around = world
         self._trace = MemberTrace(process.sink)
         self._tick_at = float("inf")
+        self._said_goodbye = False
         self._following = False
         self._pumping_at = 0.0
         self._last_row: MemberRow | None = None
@@ -130,6 +131,7 @@ class Member:
 
     def close(self) -> None:
         """Give everything up and leave."""
+        self.sink.emit(CloseAsked(_CLOSE_TIMEOUT))
         release_by = self.now + _CLOSE_TIMEOUT * _RELEASE_SHARE
         leave_by = self.now + _CLOSE_TIMEOUT
         self.apply(CloseRequested(Leave.DEFAULT, "it closes", release_by, leave_by))
@@ -188,8 +190,7 @@ class Member:
             case Raise():
                 self._end(str(effect.error) or type(effect.error).__name__, left=False)
             case Done():
-                dynamic = self.settings.group_instance_id is None
-                self._end("closed", left=dynamic)
+                self._end("closed", left=self._said_goodbye)
             case _:
                 assert_never(effect)
 
@@ -203,6 +204,7 @@ class Member:
     # -- requests --------------------------------------------------------------------------------
 
     def _send(self, effect: Send) -> None:
+        self._said_goodbye |= effect.ticket.errand is Errand.LEAVE_GROUP
         lane = Lane.JOIN if effect.ticket.errand in _PARKED else Lane.HEARTBEAT
         node_id = effect.node_id
         if node_id is None:
