@@ -1,5 +1,6 @@
 """`make fuzz`: arbitrary bytes against whatever reads bytes.
 
+    make fuzz
     make fuzz ARGS="T2 --inputs 1000000 --seed 7"
 
 Ends with status 1 when a promise was broken; the inputs that break it are saved as crashers.
@@ -27,7 +28,7 @@ _INTERRUPTED = 130
 
 def options(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make fuzz", description=__doc__)
-    parser.add_argument("target", help="one of T1 to T12, or all of them: all")
+    parser.add_argument("target", nargs="?", default=_ALL, help="T1 to T12; default: one by one")
     parser.add_argument("--inputs", type=int, default=100_000, help="how many for each target")
     parser.add_argument("--seed", type=int, default=1, help="the same one gives the same inputs")
     parser.add_argument("--corpus", type=Path, help="a folder of more inputs to begin with")

@@ -253,13 +253,17 @@ def run(
     began = time.perf_counter()
     with suppress(KeyboardInterrupt):
         for batch in _upto(supply, count):
-            with _watched():
-                for data in batch:
-                    judge(data)
+            _judge_all(batch, judge)
             score.seconds = time.perf_counter() - began
             progress(score)
     score.seconds = time.perf_counter() - began
     return score
+
+
+def _judge_all(batch: list[bytes], judge: Callable[[bytes], None]) -> None:
+    with _watched():
+        for data in batch:
+            judge(data)
 
 
 def _upto(supply: Iterator[list[bytes]], count: int) -> Iterator[list[bytes]]:

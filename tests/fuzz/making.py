@@ -4,9 +4,10 @@ Decides: which values a field has: mostly the small, the empty and the edges.
 """
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, Final
 
-from kgroup.wire.layout import layout_of
+from kgroup.wire.layout import Step, layout_of
 from kgroup.wire.schema import Message
 from kgroup.wire.vocabulary import ArrayForm, BlobForm, Form, RowForm, ScalarForm
 from tests.fuzz.tape import Tape
@@ -29,10 +30,9 @@ def make(cls: type[Message], version: int, tape: Tape, *, anything: bool = False
         tape: decides.
         anything: fill fields too that the version lacks.
     """
-    layout = layout_of(cls, version)
-    steps = (*layout.present, *layout.tagged, *(layout.absent if anything else ()))
+    known: Any = cls
     values: dict[str, Any] = {}
-    for step in steps:
+    for step in _steps(known, version, anything=anything):
         absent_too = anything and step.nullable_since is not None
         if (step.nullable or absent_too) and tape.below(_SHARES) == 1:
             values[step.name] = None
@@ -40,6 +40,12 @@ def make(cls: type[Message], version: int, tape: Tape, *, anything: bool = False
             shown = max(version, step.since) if step.until is None else min(version, step.until)
             values[step.name] = _value(step.form, shown, tape, anything=anything)
     return cls(**values)
+
+
+@cache
+def _steps(cls: Any, version: int, *, anything: bool) -> tuple[Step, ...]:
+    layout = layout_of(cls, version)
+    return (*layout.present, *layout.tagged, *(layout.absent if anything else ()))
 
 
 def _value(form: Form, version: int, tape: Tape, *, anything: bool) -> Any:

@@ -11,6 +11,7 @@ KIP-482 (compact forms, tagged fields); a nullable row has a marker before it (K
 import struct
 from collections.abc import Mapping
 from enum import Enum
+from functools import cache
 from typing import Any
 
 from kgroup.wire.layout import Layout, Step, layout_of
@@ -99,7 +100,8 @@ class Reading:
     # -- rows --------------------------------------------------------------------------------
 
     def _row(self, cls: type[Message]) -> tuple[Row, bytes]:
-        layout = layout_of(cls, self._version)
+        known: Any = cls
+        layout = _layout(known, self._version)
         values: dict[str, Any] = {}
         parts = []
         for step in layout.present:
@@ -213,6 +215,11 @@ class Reading:
         if length < 0:
             raise Refused(f"an item has length {length}")
         return self._sized(item, length, "h")
+
+
+@cache
+def _layout(cls: Any, version: int) -> Layout:
+    return layout_of(cls, version)
 
 
 def uvarint(value: int) -> bytes:

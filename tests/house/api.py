@@ -29,6 +29,7 @@ PUBLIC = (
     "kgroup.testing",
     "kgroup.testing.kafka",
     "kgroup.testing.requests",
+    "kgroup.testing.strategies",
     "kgroup.testing.virtual_time",
     "kgroup.types",
 )

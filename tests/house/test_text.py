@@ -38,7 +38,7 @@ def tracked_texts() -> dict[str, str]:
     texts = {}
     for name in filter(None, listed.stdout.split("\0")):
         path = ROOT / name
-        if path.is_file() and path.suffix not in {".gz", ".png"}:
+        if path.is_file() and path.suffix not in {".bin", ".gz", ".png"}:
             texts[name] = path.read_text(encoding="utf-8")
     return texts
 

@@ -35,13 +35,14 @@ from tests.fuzz.target import Target, sure
 _ANSWERS: Final = 4
 _METADATA: Final = 3
 _NODES: Final = (1, 2, 3, 0, -1, -2, 1, 2**31 - 1)
-_HOSTS: Final = ("a", "b", "", "é", "x" * 300)
-_PORTS: Final = (9092, 9093, 0, -1, 65535, 65536, 2**31 - 1)
+_HOSTS: Final = ("a", "b", "a", "b", "a", "", "é", "x" * 300)
+_PORTS: Final = (*(9092, 9093) * 4, 0, -1, 65535, 65536, 2**31 - 1)
 _NAMES: Final = ("t", "u", "", None, "__consumer_offsets", "t")
 _CODES: Final = (0, 0, 0, 0, 3, 5, 9, 17, 29, 87, 100, 129, -1, 999)
 _EPOCHS: Final = (-1, 0, 1, 2, 3, -5, 2**31 - 1)
 _IDS: Final = (bytes(16), b"1" * 16, b"2" * 16)
-_FIELDS, _ANYTHING = 0, 1
+_FIELDS, _ANYTHING, _BYTES = 0, 1, 2
+_KINDS: Final = (_FIELDS, _ANYTHING, _BYTES, _FIELDS, _FIELDS, _BYTES, _FIELDS, _BYTES)
 
 
 def check(data: bytes) -> bool:
@@ -70,7 +71,7 @@ def check(data: bytes) -> bool:
 
 
 def _answer(tape: Tape) -> MetadataResponse | None:
-    kind = tape.below(3)
+    kind = tape.pick(_KINDS)
     if kind == _FIELDS:
         return _of_fields(tape)
     version = tape.pick(MetadataResponse.VERSIONS)
