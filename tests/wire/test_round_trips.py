@@ -5,15 +5,14 @@ Rows of equal lengths are read by a faster path (a run), so the arrays here repe
 
 import contextlib
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kgroup.errors import DecodeError
+from kgroup.testing.strategies import messages as drawn
 from kgroup.wire import messages
-from kgroup.wire.layout import layout_of
 from kgroup.wire.messages import (
     JoinGroupResponse,
     JoinGroupResponseMember,
@@ -28,55 +27,13 @@ from kgroup.wire.messages import (
     OffsetFetchResponseTopic,
 )
 from kgroup.wire.schema import Message, decode, encode
-from kgroup.wire.vocabulary import ArrayForm, BlobForm, Form, RowForm, ScalarForm
 
 TRIED = [
     "JoinGroupRequest", "JoinGroupResponse", "MetadataResponse", "FetchRequest", "FetchResponse",
     "OffsetFetchResponse", "ConsumerGroupHeartbeatResponse", "ApiVersionsResponse",
     "DescribeGroupsResponse", "ListGroupsRequest",
 ]  # fmt: skip
-BITS = {"b": 8, "h": 16, "i": 32, "q": 64}
 quick = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
-
-
-# -- strategies ----------------------------------------------------------------------------
-
-
-def values(cls: type[Message], version: int) -> st.SearchStrategy[Any]:
-    """Messages of a class that a version can carry; what it lacks stays at the default."""
-    layout = layout_of(cls, version)
-    fields = {}
-    for step in layout.present + layout.tagged:
-        strategy = value(step.form, version)
-        fields[step.name] = st.none() | strategy if step.nullable else strategy
-    return st.builds(cls, **fields)
-
-
-def value(form: Form, version: int) -> st.SearchStrategy[Any]:
-    match form:
-        case ScalarForm("?", _):
-            return st.booleans()
-        case ScalarForm("16s", _):
-            return st.binary(min_size=16, max_size=16)
-        case ScalarForm(code, _):
-            bound = 1 << (BITS[code] - 1)
-            return st.integers(-bound, bound - 1) | st.sampled_from([-bound, -1, 0, bound - 1])
-        case RowForm(cls):
-            return values(cls, version)
-        case ArrayForm(item):
-            return repeated(value(item, version))
-        case BlobForm():
-            return st.binary(max_size=5) | st.sampled_from(
-                [b"", b"a" * 126, b"b" * 127, b"c" * 300]
-            )
-        case _:
-            return st.text(max_size=5) | st.sampled_from(["", "é" * 63, "x" * 128, "y" * 200])
-
-
-def repeated(item: st.SearchStrategy[Any]) -> st.SearchStrategy[tuple[Any, ...]]:
-    """Few different items, each many times in a row."""
-    runs = st.lists(st.tuples(item, st.integers(1, 5)), max_size=3)
-    return runs.map(lambda pairs: tuple(one for one, times in pairs for _ in range(times)))
 
 
 @pytest.mark.parametrize("name", TRIED)
@@ -85,7 +42,7 @@ def repeated(item: st.SearchStrategy[Any]) -> st.SearchStrategy[tuple[Any, ...]]
 def test_a_message_comes_back_as_it_was(name: str, data: st.DataObject) -> None:
     cls: type[Message] = getattr(messages, name)
     version = data.draw(st.sampled_from(cls.VERSIONS))
-    given_ = data.draw(values(cls, version))
+    given_ = data.draw(drawn(cls, version))
     written = encode(given_, version)
     assert decode(cls, version, written) == given_
     cut = data.draw(st.integers(0, max(len(written) - 1, 0)))
@@ -99,7 +56,7 @@ def test_a_message_comes_back_as_it_was(name: str, data: st.DataObject) -> None:
 def test_any_bytes_are_a_message_or_a_decode_error(data: st.DataObject) -> None:
     cls: type[Message] = getattr(messages, data.draw(st.sampled_from(TRIED)))
     version = data.draw(st.sampled_from(cls.VERSIONS))
-    written = bytearray(encode(data.draw(values(cls, version)), version))
+    written = bytearray(encode(data.draw(drawn(cls, version)), version))
     for _ in range(data.draw(st.integers(1, 3))):
         at = data.draw(st.integers(0, len(written)))
         written[at : at + data.draw(st.integers(0, 4))] = data.draw(st.binary(max_size=4))
