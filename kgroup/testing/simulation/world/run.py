@@ -47,7 +47,7 @@ def play_objects(
     """
     choices = schedule.choices()
     drawn = draw_plan(choices, schedule.mode) if plan is None else plan
-    known = Known()
+    known = Known(dict(drawn.topics))  # oracles look at what there is at first
     watch = Watch(promises(drawn, known, without) if oracles is None else oracles())
     recorder = Recorder(watch, keep=keep)
     brokers = Brokers(drawn, choices, through_bytes=schedule.level is Level.A_BYTES)
