@@ -4,7 +4,8 @@ Decides: whether kept partitions were left alone, and whether there were too man
 Never: judges where partitions went.
 
 K1: a partition that is in a cooperative member's assignment before and after a round keeps its
-    claim, and its committed offset is not read again.
+    claim, unless the member gave it up by its own doing, and its committed offset is not read
+    again.
 K2: one disturbance of a group at rest costs at most 1 generation (eager) or 2 (cooperative); n
     that overlap cost at most 2n + 1. Disturbances are: a member starts, stops or loses its
     membership or comes back under another id, a fault begins or ends, or a member rejoins on its
@@ -108,7 +109,7 @@ class KeptUntouched:
             return
         if period.ending is Ending.LOST:
             del self._holdings[period.source]
-        elif period.revoking is not None and period.revoking.seq > holding.entry.seq:
+        elif period.revoking is not None and _by_round(period.revoking, holding.entry):
             revoked = (*holding.revoked, period)
             self._holdings[period.source] = replace(holding, revoked=revoked)
 
@@ -139,6 +140,13 @@ class KeptUntouched:
             return ()
         text = f"{entry.source} read the committed offset of {claim} again while it holds it"
         return (Violation("K1", text, (delivered, entry), claim.tp),)
+
+
+def _by_round(revoking: Entry, generation: Entry) -> bool:
+    """Tell whether a revocation began inside a generation, and not by the member's own doing."""
+    event = revoking.event
+    own = isinstance(event, OwnershipStep) and event.cause in OWN_ACCORD
+    return revoking.seq > generation.seq and not own
 
 
 @dataclass(frozen=True, slots=True)

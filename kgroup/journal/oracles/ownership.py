@@ -140,7 +140,6 @@ class OneOwnerInTime:
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
         """Take one entry."""
-        found: list[Violation] = []
         event = entry.event
         if isinstance(event, MemberStarted):
             if event.group_instance_id is not None:
@@ -150,17 +149,13 @@ class OneOwnerInTime:
             if event.error in _REFUSING:
                 self._refused[entry.source] = entry
             return ()
-        for period in self._periods.observe(entry):
-            if self._is_twin(period):
-                continue
-            if period.overtaken is not None and period.ended is None:
-                self._overtaken.setdefault(period.source, {})[period.key] = period
-            elif period.overtaken is not None:
-                found.extend(self._late_end(period))
+        if isinstance(event, CommitStep) and event.code in _REFUSING:
+            self._refused[entry.source] = entry
+        found = self._changed(entry) if type(event) in Periods.KINDS else ()
+        if not self._overtaken:
+            return found
         mine = self._overtaken.get(entry.source)
-        if mine:
-            found.extend(self._act(entry, mine))
-        return tuple(found)
+        return (*found, *self._act(entry, mine)) if mine else found
 
     def finish(self) -> tuple[Violation, ...]:
         """Report members that went on as owners and never gave the partition up."""
@@ -171,6 +166,17 @@ class OneOwnerInTime:
             for period in periods.values()
             for violation in self._tell(period, self._acted[source], "went on and never gave it up")
         )
+
+    def _changed(self, entry: Entry) -> tuple[Violation, ...]:
+        found: list[Violation] = []
+        for period in self._periods.observe(entry):
+            if self._is_twin(period) or period.overtaken is None:
+                continue
+            if period.ended is None:
+                self._overtaken.setdefault(period.source, {})[period.key] = period
+            else:
+                found.extend(self._late_end(period))
+        return tuple(found)
 
     def _is_twin(self, period: Period) -> bool:
         instance = self._instances.get(period.source)

@@ -1,3 +1,5 @@
+import pytest
+
 from kgroup.codes import ApiKey
 from kgroup.journal import AnswerReceived
 from kgroup.journal.oracles import AnswersInTime, MemberIds, OnlyLeadersAssign
@@ -157,6 +159,15 @@ def test_s9_whoever_left_may_come_back_as_anybody():
     log = joined()
     log.beat(ILLEGAL_GENERATION, generation=5)
     log.sent(ApiKey.LEAVE_GROUP)
+    log.issue(None)
+    assert log.rules(MemberIds()) == []
+
+
+@pytest.mark.parametrize("out", [MemberState.UNSUBSCRIBED, MemberState.LEFT, MemberState.DORMANT])
+def test_s9_whoever_is_out_of_the_group_may_come_back_as_anybody(out):
+    log = joined()
+    log.beat(ILLEGAL_GENERATION, generation=5)
+    log.state(MemberState.LEAVING, out, "leave ended")
     log.issue(None)
     assert log.rules(MemberIds()) == []
 

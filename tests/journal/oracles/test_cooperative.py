@@ -1,4 +1,4 @@
-from kgroup.journal import JoinIssued, Phase
+from kgroup.journal import JoinIssued, OwnershipStep, Phase
 from kgroup.journal.oracles import FewRounds, KeptUntouched, judge
 from kgroup.types import Cause, ChangeKind, RebalanceProtocol
 from tests.journal.histories import COOPERATIVE, EAGER, History, one_member, tp
@@ -120,3 +120,27 @@ def test_k2_a_group_is_not_at_rest_while_a_fault_lasts():
     for generation in (3, 4, 5):
         member.enter(generation, 0)
     assert judge([FewRounds()], history.entries) == ()
+
+
+def test_k1_a_partition_that_the_member_gave_up_by_its_own_doing_may_come_back():
+    for cause, expected in ((Cause.TOPICS_CHANGED, []), (Cause.GROUP_REBALANCED, ["K1"])):
+        history, member = one_member(0)
+        for phase in Phase:
+            member.write(
+                OwnershipStep(
+                    kind=ChangeKind.REVOKED,
+                    phase=phase,
+                    claims=(member.claims[tp(0)],),
+                    cause=cause.value,
+                )
+            )
+        member.enter(2, 0)
+        assert [v.rule for v in judge([KeptUntouched()], history.entries)] == expected
+
+
+def test_k1_a_member_that_comes_back_as_somebody_new_keeps_nothing():
+    history, member = one_member(0)
+    member.revoke(0)
+    member.write(JoinIssued(member_id=None, generation_id=None, owned=()))
+    member.enter(1, 0)
+    assert judge([KeptUntouched()], history.entries) == ()

@@ -1,7 +1,11 @@
-from kgroup.journal import MemberStopped, Polled
+from dataclasses import replace
+
+import pytest
+
+from kgroup.journal import CommitStage, CommitStep, MemberStopped, Phase, Polled
 from kgroup.journal.oracles import OneOwnerInTime, OneOwnerPerGeneration, judge
 from kgroup.types import ChangeKind
-from tests.journal.histories import History, Writer, tp
+from tests.journal.histories import History, Writer, one_member, tp
 
 
 def two_owners() -> tuple[History, Writer, Writer]:
@@ -110,3 +114,22 @@ def test_s2_of_two_that_use_one_instance_id_the_later_takes_over_at_once():
         first.deliver(0, 1)
         first.stop()
         assert [v.rule for v in judge([OneOwnerInTime()], history.entries)] == expected
+
+
+@pytest.mark.parametrize("how", ["heartbeat", "commit", "not"])
+def test_s2_a_membership_lost_while_the_listener_hears_of_a_revocation_is_forgiven(how: str):
+    history, first = one_member(0)
+    first.step(ChangeKind.REVOKED, Phase.BEGIN, (first.claims[tp(0)],))
+    if how == "heartbeat":
+        first.heartbeat(error=25)
+    if how == "commit":
+        asked = first.commit(0, stage=None).event
+        assert isinstance(asked, CommitStep)
+        first.write(replace(asked, stage=CommitStage.ERROR, code=25))
+    second = history.member("b")
+    second.start()
+    second.join(2, 0)
+    second.assign(0, offset=0)
+    first.step(ChangeKind.REVOKED, Phase.END, (first.claims[tp(0)],))
+    expected = ["S2"] if how == "not" else []
+    assert [v.rule for v in judge([OneOwnerInTime()], history.entries)] == expected

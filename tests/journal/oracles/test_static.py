@@ -1,9 +1,16 @@
 import pytest
 
 from kgroup.codes import ApiKey
-from kgroup.journal import AnswerReceived, CommitStage, MemberStopped, StateChanged
+from kgroup.journal import (
+    AnswerReceived,
+    CommitStage,
+    MemberStopped,
+    OwnershipStep,
+    Phase,
+    StateChanged,
+)
 from kgroup.journal.oracles import FencedSilent, StaticUnnoticed, judge
-from kgroup.types import Leave, MemberState
+from kgroup.types import Cause, ChangeKind, Leave, MemberState
 from tests.journal.histories import History, Writer, one_member
 
 
@@ -119,3 +126,19 @@ def test_t2_a_fenced_member_may_close():
     member.write(MemberStopped("fenced"))
     member.ask(ApiKey.METADATA)
     assert judge([FencedSilent()], history.entries) == ()
+
+
+def test_t1_a_survivor_that_closes_or_unsubscribes_is_not_disturbed():
+    for cause, expected in ((Cause.CLOSING, []), (Cause.GROUP_REBALANCED, ["T1"])):
+        history, a, s = settled()
+        s.revoke(1)
+        s.stop()
+        history.member("s", "2", instance="i").start()
+        step = OwnershipStep(
+            kind=ChangeKind.REVOKED,
+            phase=Phase.BEGIN,
+            claims=tuple(a.claims.values()),
+            cause=cause.value,
+        )
+        a.write(step)
+        assert rules(history) == expected

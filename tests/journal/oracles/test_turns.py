@@ -21,7 +21,7 @@ from kgroup.journal.oracles import (
     ServedInTurn,
 )
 from kgroup.types import ChangeKind
-from tests.journal.oracles.logs import C0, C1, C2, Log
+from tests.journal.oracles.logs import C0, C1, C2, T0, T1, Log
 
 ASKED, OK = CommitStage.REQUESTED, CommitStage.OK
 
@@ -65,7 +65,9 @@ def test_l10_one_partition_that_takes_every_poll_is_found():
     assert log.rules(ServedInTurn(max_records=500)) == []
 
 
-@pytest.mark.parametrize("why", ["paused", "resumed", "moved", "lost", "empty", "read"])
+@pytest.mark.parametrize(
+    "why", ["paused", "resumed", "moved", "lost", "taken away", "empty", "read"]
+)
 def test_l10_a_partition_without_records_to_deliver_is_not_starved(why):
     log = backlog()
     match why:
@@ -77,6 +79,8 @@ def test_l10_a_partition_without_records_to_deliver_is_not_starved(why):
             log.write(PositionMoved(C2, 7, PositionMove.SEEK))
         case "lost":
             log.lose(C2)
+        case "taken away":
+            log.enter(2, T0, T1)
         case "empty":
             log = Log()
             log.own(C0, C1, C2)
@@ -155,6 +159,13 @@ def test_c9_what_the_application_said_to_be_done_with_may_be_committed_where_it_
     assert log.rules(AutoCommitBehindPoll()) == ["C9"]
     log.commit(ASKED, 6, number=2)
     assert log.rules(AutoCommitBehindPoll(explicit=True)) == ["C9"]
+
+
+def test_c9_a_position_that_the_application_moved_may_be_committed():
+    log = Log()
+    log.write(Polled(), FIRST, PositionMoved(C0, 3, PositionMove.SEEK))
+    log.commit(ASKED, 3)
+    assert log.rules(AutoCommitBehindPoll()) == []
 
 
 # -- D8 ------------------------------------------------------------------------------------

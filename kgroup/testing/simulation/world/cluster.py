@@ -73,7 +73,7 @@ class Brokers:
         self._choices = choices
         self._latency = plan.latency
         self._through_bytes = through_bytes
-        self._asking: dict[int, Link] = {}
+        self._asking: dict[int, tuple[Link, Request[Any]]] = {}
         self._tickets = 0
         self._versions = _highest(context)
 
@@ -117,7 +117,7 @@ class Brokers:
     def ask(self, link: Link, request: Request[Any]) -> None:
         """Give a request to its broker."""
         self._tickets += 1
-        self._asking[self._tickets] = link
+        self._asking[self._tickets] = (link, request)
         version = self._versions[request.api_key]
         if self._through_bytes:
             request = decode(type(request), version, encode(request, version))
@@ -138,14 +138,14 @@ class Brokers:
         outbox = self.core.context.outbox
         while replies := outbox.take():
             for reply in replies:
-                link = self._asking.pop(reply.ticket, None)
-                if link is None:
+                asking = self._asking.pop(reply.ticket, None)
+                if asking is None:
                     continue
+                link, request = asking
                 if isinstance(reply.answer, HungUp | NoAnswer):
                     link.reply(None)
                     continue
-                if link.asking is not None:
-                    self._tell(link.asking.request, reply.answer)
+                self._tell(request, reply.answer)  # also when nobody waits for it any more
                 link.reply(reply.answer)
 
     def _tell(self, request: Request[Any], answer: Message) -> None:
