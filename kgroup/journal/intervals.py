@@ -37,6 +37,13 @@ class Intervals:
         """Add the offsets from `first` to before `end`; return those that were in already."""
         if first >= end:
             return ()
+        if not self._ends or first > self._ends[-1]:
+            self._firsts.append(first)
+            self._ends.append(end)
+            return ()
+        if first == self._ends[-1]:  # a partition read in order
+            self._ends[-1] = end
+            return ()
         known = self.overlap(first, end)
         low = bisect_left(self._ends, first)
         high = bisect_right(self._firsts, end)
@@ -60,6 +67,8 @@ class Intervals:
 
     def missing(self, first: int, end: int) -> tuple[Interval, ...]:
         """Return the parts of `first` to before `end` that are not in the set."""
+        if self._firsts and self._firsts[-1] <= first and end <= self._ends[-1]:
+            return ()
         gaps: list[Interval] = []
         for a, b in self.overlap(first, end):
             if first < a:

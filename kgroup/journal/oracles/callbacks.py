@@ -11,7 +11,7 @@ B7: a listener that was called has returned or raised before its member stops; c
     counts as raising.
 """
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from kgroup.journal.events import (
     CallbackStage,
@@ -30,6 +30,9 @@ from kgroup.types import ChangeKind, Claim, TopicPartition
 __all__ = ["ListenerEnds", "ListenerSerial", "OwnershipAlternates", "TakenBeforeAdded"]
 
 
+_CALLS: Final = frozenset({CallbackStep, OwnershipStep, MemberStopped})
+
+
 class ListenerSerial:
     """B1 and B4: one call at a time, and none forgotten."""
 
@@ -43,14 +46,17 @@ class ListenerSerial:
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
         """Take one entry."""
-        self._latest[entry.source] = entry
+        if self._raised and entry.source in self._raised:
+            self._latest[entry.source] = entry
+        if type(entry.event) not in _CALLS:
+            return ()
         match entry.event:
             case CallbackStep(stage=CallbackStage.ENTER) as step:
                 return self._enter(entry, step)
             case CallbackStep() as step:
                 return self._return(entry, step)
             case OwnershipStep(phase=Phase.END, serial=serial):
-                self._raised.get(entry.source, {}).pop(serial, None)
+                self._settled(entry.source, serial)
             case MemberStopped():
                 return self._unsettled(entry.source)
             case _:
@@ -64,6 +70,13 @@ class ListenerSerial:
             for source in tuple(self._raised)
             for violation in self._unsettled(source, self._latest[source])
         )
+
+    def _settled(self, source: Source, serial: int) -> None:
+        raised = self._raised.get(source)
+        if raised is not None:
+            raised.pop(serial, None)
+            if not raised:
+                del self._raised[source]
 
     def _enter(self, entry: Entry, step: CallbackStep) -> tuple[Violation, ...]:
         inside = self._inside.get(entry.source)
@@ -85,6 +98,7 @@ class ListenerSerial:
             return (Violation("B1", text, (entry,)),)
         if step.stage is CallbackStage.RAISE:
             self._raised.setdefault(entry.source, {})[step.serial] = entry
+            self._latest[entry.source] = entry
         return ()
 
     def _unsettled(self, source: Source, latest: Entry | None = None) -> tuple[Violation, ...]:

@@ -45,6 +45,8 @@ class DeliveryGate:
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
         """Take one entry."""
+        if isinstance(entry.event, Delivered):
+            return self._delivered(entry, entry.event)
         self._periods.observe(entry)
         match entry.event:
             case Paused(claims=claims):
@@ -52,8 +54,6 @@ class DeliveryGate:
             case Resumed(claims=claims):
                 for claim in claims:
                     self._paused.get(entry.source, {}).pop(claim, None)
-            case Delivered() as event:
-                return self._delivered(entry, event)
             case _:
                 pass
         return ()
@@ -65,9 +65,10 @@ class DeliveryGate:
     def _delivered(self, entry: Entry, event: Delivered) -> tuple[Violation, ...]:
         period = self._periods.get(entry.source, event.claim)
         refused = _refusal(period)
-        paused = self._paused.get(entry.source, {}).get(event.claim)
-        if refused is None and paused is not None:
-            refused = ("S6", "while it was paused", (paused,))
+        if refused is None and self._paused:
+            paused = self._paused.get(entry.source, {}).get(event.claim)
+            if paused is not None:
+                refused = ("S6", "while it was paused", (paused,))
         if refused is None:
             return ()
         rule, when, proofs = refused
@@ -103,21 +104,28 @@ class FetchedUnderClaim:
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
         """Take one entry."""
-        match entry.event:
-            case FetchAnswered(claim=claim, offset=offset, next_offset=end):
-                self._fetched.setdefault((entry.source, claim), Intervals()).add(offset, end)
-            case Delivered(claim=claim, first=first, last=last):
-                fetched = self._fetched.get((entry.source, claim), Intervals())
-                foreign = total(fetched.missing(first, last + 1))
-                if foreign:
-                    text = (
-                        f"{claim}: {foreign} offsets of {first} to {last} were delivered to "
-                        f"{entry.source} but not fetched under that claim"
-                    )
-                    return (Violation("S7", text, (entry,), claim.tp),)
-            case _:
-                pass
+        event = entry.event
+        if isinstance(event, FetchAnswered):
+            key = (entry.source, event.claim)
+            fetched = self._fetched.get(key)
+            if fetched is None:
+                fetched = self._fetched[key] = Intervals()
+            fetched.add(event.offset, event.next_offset)
+        elif isinstance(event, Delivered):
+            return self._delivered(entry, event)
         return ()
+
+    def _delivered(self, entry: Entry, event: Delivered) -> tuple[Violation, ...]:
+        claim, first, last = event.claim, event.first, event.last
+        fetched = self._fetched.get((entry.source, claim)) or Intervals()
+        foreign = fetched.missing(first, last + 1)
+        if not foreign:
+            return ()
+        text = (
+            f"{claim}: {total(foreign)} offsets of {first} to {last} were delivered to "
+            f"{entry.source} but not fetched under that claim"
+        )
+        return (Violation("S7", text, (entry,), claim.tp),)
 
     def finish(self) -> tuple[Violation, ...]:
         """Say nothing more."""

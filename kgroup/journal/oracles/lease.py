@@ -12,11 +12,10 @@ Before the first answered heartbeat of a membership there is no A and so no leas
 KIPs: 62.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
 from kgroup.codes import ApiKey, ErrorCode
-from kgroup.frozen import replace
 from kgroup.journal.events import (
     AnswerReceived,
     ConnectionClosed,
@@ -39,7 +38,7 @@ __all__ = ["LeaseHeld"]
 _PROVING: Final = frozenset({ApiKey.HEARTBEAT, ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Lease:
     """What one member life can prove; None where nothing is known yet."""
 
@@ -50,6 +49,7 @@ class _Lease:
     session: Entry | None = None  # A
     round: Entry | None = None  # B
     told: bool = True  # of every loss
+    sent: dict[tuple[int, int], Entry] = field(default_factory=dict)
 
     @property
     def until(self) -> float | None:
@@ -58,8 +58,8 @@ class _Lease:
         ends = (self.session.at + self.session_timeout, self.round.at + self.rebalance_timeout)
         return min(ends) - self.margin
 
-    def lost(self, *, told: bool = True) -> "_Lease":
-        return replace(self, generation_id=None, session=None, round=None, told=told)
+    def lose(self) -> None:
+        self.generation_id = self.session = self.round = None
 
 
 class LeaseHeld:
@@ -82,38 +82,25 @@ class LeaseHeld:
         }
     )
 
-    __slots__ = ("_leases", "_sent", "_slack")
+    __slots__ = ("_leases", "_slack")
 
     def __init__(self, slack: float = 0.0) -> None:
         self._slack = slack
         self._leases: dict[Source, _Lease] = {}
-        self._sent: dict[Source, dict[tuple[int, int], Entry]] = {}
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
         """Take one entry; members without a group have no lease."""
-        source, event = entry.source, entry.event
+        event = entry.event
+        if isinstance(event, RequestSent | AnswerReceived) and event.api not in _PROVING:
+            return ()
         if isinstance(event, MemberStarted):
-            self._start(source, event)
-        lease = self._leases.get(source)
+            self._start(entry.source, event)
+        lease = self._leases.get(entry.source)
         if lease is None:
             return ()
-        match event:
-            case RequestSent() if event.api in _PROVING:
-                self._sent[source][event.connection, event.correlation_id] = entry
-            case AnswerReceived() if event.api in _PROVING:
-                self._answered(lease, entry, event)
-            case ConnectionClosed(connection=connection):
-                sent = self._sent[source]
-                for key in [key for key in sent if key[0] == connection]:
-                    del sent[key]
-            case GenerationEntered(generation_id=generation_id):
-                self._leases[source] = replace(lease, generation_id=generation_id)
-            case JoinIssued() | OwnershipStep():
-                self._leases[source] = _after_loss(lease, event)
-            case Delivered():
-                return self._delivered(lease, entry, event)
-            case _:
-                pass
+        if isinstance(event, Delivered):
+            return self._delivered(lease, entry, event)
+        _follow(lease, entry)
         return ()
 
     def finish(self) -> tuple[Violation, ...]:
@@ -126,50 +113,69 @@ class LeaseHeld:
         self._leases[source] = _Lease(
             event.session_timeout, event.rebalance_timeout, event.lease_margin
         )
-        self._sent[source] = {}
-
-    def _answered(self, lease: _Lease, entry: Entry, event: AnswerReceived) -> None:
-        sent = self._sent[entry.source].pop((event.connection, event.correlation_id), None)
-        if sent is None:
-            return
-        assert isinstance(sent.event, RequestSent)
-        fine = event.error in (None, ErrorCode.NONE)
-        if event.api is ApiKey.HEARTBEAT:
-            if fine or event.error == ErrorCode.REBALANCE_IN_PROGRESS:
-                lease = replace(lease, session=_later(lease.session, sent))
-            fine = fine and sent.event.generation_id == lease.generation_id
-        if fine:
-            lease = replace(lease, round=_later(lease.round, sent))
-        self._leases[entry.source] = lease
 
     def _delivered(self, lease: _Lease, entry: Entry, event: Delivered) -> tuple[Violation, ...]:
         until = lease.until
+        if until is not None and entry.at <= until + self._slack:
+            return ()
         proofs = tuple(proof for proof in (lease.session, lease.round) if proof is not None)
         if until is None:
             text = f"{event.claim} delivered before a heartbeat of the membership was answered"
-        elif entry.at > until + self._slack:
+        else:
             text = (
                 f"{event.claim} delivered {entry.at - until:.3f} s after the lease of "
                 f"{entry.source} had ended"
             )
-        else:
-            return ()
         return (Violation("S3", text, (*proofs, entry), event.claim.tp),)
 
 
-def _after_loss(lease: _Lease, event: JoinIssued | OwnershipStep) -> _Lease:
-    """Return the lease of a member that has lost everything, if that is what an event says.
+def _follow(lease: _Lease, entry: Entry) -> None:
+    match entry.event:
+        case RequestSent() as event:
+            lease.sent[event.connection, event.correlation_id] = entry
+        case AnswerReceived() as event:
+            _answered(lease, event)
+        case ConnectionClosed(connection=connection):
+            for key in [key for key in lease.sent if key[0] == connection]:
+                del lease.sent[key]
+        case GenerationEntered(generation_id=generation_id):
+            lease.generation_id = generation_id
+        case JoinIssued() | OwnershipStep() as event:
+            _lost(lease, event)
+        case _:
+            pass
+
+
+def _answered(lease: _Lease, event: AnswerReceived) -> None:
+    sent = lease.sent.pop((event.connection, event.correlation_id), None)
+    if sent is None:
+        return
+    assert isinstance(sent.event, RequestSent)
+    fine = not event.error
+    if event.api is ApiKey.HEARTBEAT:
+        if fine or event.error == ErrorCode.REBALANCE_IN_PROGRESS:
+            lease.session = _later(lease.session, sent)
+        fine = fine and sent.event.generation_id == lease.generation_id
+    if fine:
+        lease.round = _later(lease.round, sent)
+
+
+def _lost(lease: _Lease, event: JoinIssued | OwnershipStep) -> None:
+    """End the lease of a member that has lost everything, if that is what an event says.
 
     1. A generation is lost; 2. the listener is busy; 3. the same one is given again and proved
     (R6); 4. the listener hears of the loss: that of step 1.
     """
     match event:
         case JoinIssued(generation_id=None) if lease.generation_id is not None:
-            return lease.lost(told=False)
+            lease.lose()
+            lease.told = False
         case OwnershipStep(kind=ChangeKind.LOST, phase=Phase.BEGIN):
-            return lease.lost() if lease.told else replace(lease, told=True)
+            if lease.told:
+                lease.lose()
+            lease.told = True
         case _:
-            return lease
+            pass
 
 
 def _later(known: Entry | None, sent: Entry) -> Entry:

@@ -44,6 +44,8 @@ from kgroup.types import ChangeKind, TopicPartition
 __all__ = ["OneOwnerInTime", "OneOwnerPerGeneration"]
 
 
+_GRANTING: Final = frozenset({MemberStarted, MemberStopped, OwnershipStep, GenerationEntered})
+
 _REFUSING: Final = frozenset(
     {ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.FENCED_INSTANCE_ID}
 )
@@ -70,6 +72,8 @@ class OneOwnerPerGeneration:
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
         """Take one entry."""
+        if not self._suspected and type(entry.event) not in _GRANTING:
+            return ()
         source, event = entry.source, entry.event
         ends = isinstance(event, MemberStopped) or (
             isinstance(event, OwnershipStep) and event.kind is ChangeKind.LOST

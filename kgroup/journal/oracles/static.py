@@ -52,10 +52,14 @@ _OWN_DOING: Final = frozenset(
     }
 )
 
+_DISTURBING: Final = frozenset(
+    {MemberStarted, MemberStopped, GenerationEntered, OwnershipStep, FaultStep}
+)
+
 _Instance = tuple[str | None, str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Life:
     """One life of a static member."""
 
@@ -87,33 +91,36 @@ class StaticUnnoticed:
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
         """Take one entry."""
-        source = entry.source
-        found: tuple[Violation, ...] = ()
-        match entry.event:
-            case MemberStarted() as event:
-                self._start(entry, event)
-            case MemberStopped() as event:
-                found = self._stop(entry, event)
-            case GenerationEntered() as event:
-                found = self._entered(entry, event)
-            case OwnershipStep() as event:
-                found = self._moved(entry, event)
-            case FaultStep(target=target):
-                if not any(life.source.member == target for life in self._lives.values()):
-                    self._disturb(source.group, entry)
-            case _:
-                pass
-        instance = self._instances.get(source)
+        found = self._happened(entry) if type(entry.event) in _DISTURBING else ()
+        if not self._instances:
+            return found
+        instance = self._instances.get(entry.source)
         life = None if instance is None else self._lives.get(instance)
-        if instance is not None and life is not None and life.source == source:
-            generation = entry if isinstance(entry.event, GenerationEntered) else life.generation
-            self._lives[instance] = _Life(
-                source, life.started, life.session_timeout, entry, generation
-            )
+        if life is not None and life.source == entry.source:
+            life.latest = entry
+            if isinstance(entry.event, GenerationEntered):
+                life.generation = entry
         return found
 
     def finish(self) -> tuple[Violation, ...]:
         """Say nothing more."""
+        return ()
+
+    def _happened(self, entry: Entry) -> tuple[Violation, ...]:
+        match entry.event:
+            case MemberStarted() as event:
+                self._start(entry, event)
+            case MemberStopped() as event:
+                return self._stop(entry, event)
+            case GenerationEntered() as event:
+                return self._entered(entry, event)
+            case OwnershipStep() as event:
+                return self._moved(entry, event)
+            case FaultStep(target=target):
+                if not any(life.source.member == target for life in self._lives.values()):
+                    self._disturb(entry.source.group, entry)
+            case _:
+                pass
         return ()
 
     def _disturb(self, group: str | None, entry: Entry) -> None:
