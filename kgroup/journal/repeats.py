@@ -10,7 +10,7 @@ whose log lost records, or is another one, only repeats the numbers of offsets.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 from kgroup.journal.events import (
@@ -61,7 +61,7 @@ class Repeat:
     before: Period | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Tenure:
     """One claim: what it may rely on, what it delivered, what it leaves to the next."""
 
@@ -98,29 +98,37 @@ class Repeats:
 
     def delivered(self, tp: TopicPartition) -> Intervals:
         """Return every offset of a partition that was delivered so far."""
-        return self._delivered.setdefault(tp, Intervals())
+        known = self._delivered.get(tp)
+        if known is None:
+            known = self._delivered[tp] = Intervals()
+        return known
 
     def observe(self, entry: Entry) -> Repeat | None:
         """Take one entry; return what it repeats, None when it repeats nothing."""
+        event = entry.event
+        if isinstance(event, Delivered):
+            return self._deliver(entry, event)
+        if isinstance(event, Done):
+            self._get(entry, event.claim).done = event.next_offset
+            return None
+        self._follow(entry)
+        return None
+
+    def _follow(self, entry: Entry) -> None:
         for period in self._periods.observe(entry):
             if period.began is entry:
                 self._begin(period)
         match entry.event:
-            case Delivered() as event:
-                return self._deliver(entry, event)
-            case Done(claim=claim, next_offset=offset):
-                self._put((entry.source, claim), replace(self._get(entry, claim), done=offset))
             case PositionMoved(claim=claim, move=move) if move is not PositionMove.RESET:
-                self._put((entry.source, claim), replace(self._get(entry, claim), sought=True))
+                self._get(entry, claim).sought = True
             case CommitStep(stage=CommitStage.OK, claim=claim, offset=offset):
                 self._accepted[claim.tp] = (offset, entry)
             case CommitStored(member_id=None, tp=tp):
                 self._overruled(tp)
             case CommitStep(stage=CommitStage.ERROR | CommitStage.UNKNOWN, claim=claim):
-                self._put((entry.source, claim), replace(self._get(entry, claim), failed=True))
+                self._get(entry, claim).failed = True
             case _:
                 pass
-        return None
 
     def _overruled(self, tp: TopicPartition) -> None:
         """Forget what was committed: an administrator changed it."""
@@ -128,18 +136,19 @@ class Repeats:
         latest = self._latest.get(tp)
         if latest is not None:
             here = self._tenures[latest]
-            self._put(latest, replace(here, floor=None, committed=None, failed=True))
+            here.floor, here.committed, here.failed = None, None, True
 
     def _get(self, entry: Entry, claim: Claim) -> _Tenure:
-        return self._tenures.get((entry.source, claim), _Tenure())
-
-    def _put(self, key: PeriodKey, tenure: _Tenure) -> None:
-        self._tenures[key] = tenure
+        key = (entry.source, claim)
+        known = self._tenures.get(key)
+        if known is None:
+            known = self._tenures[key] = _Tenure()
+        return known
 
     def _begin(self, period: Period) -> None:
         tp = period.claim.tp
         floor, committed = self._accepted.get(tp, (None, None))
-        self._put(period.key, _Tenure(floor, committed, self._latest.get(tp)))
+        self._tenures[period.key] = _Tenure(floor, committed, self._latest.get(tp))
         self._latest[tp] = period.key
 
     def _deliver(self, entry: Entry, event: Delivered) -> Repeat | None:
@@ -147,14 +156,8 @@ class Repeats:
         here = self._get(entry, claim)
         repeated = self.delivered(claim.tp).add(first, end)
         own = (0, 0) if here.first is None else (here.first, here.position or 0)
-        self._put(
-            (entry.source, claim),
-            replace(
-                here,
-                first=first if here.first is None else min(first, here.first),
-                position=max(end, here.position or 0),
-            ),
-        )
+        here.first = first if here.first is None else min(first, here.first)
+        here.position = max(end, here.position or 0)
         if not repeated:
             return None
         foreign = tuple(_outside(repeated, own))

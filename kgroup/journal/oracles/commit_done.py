@@ -4,7 +4,7 @@ Decides: whether the position committed under a claim is covered by what the app
 Never: applies to at-most-once, where the commit comes first on purpose.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 from kgroup.journal.events import (
@@ -23,7 +23,7 @@ from kgroup.journal.periods import PeriodKey
 __all__ = ["CommitsOnlyDone"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Progress:
     """How far one claim is; offsets are the next ones."""
 
@@ -51,25 +51,28 @@ class CommitsOnlyDone:
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
         """Take one entry."""
-        match entry.event:
-            case (
-                OffsetRead(claim=claim, offset=int(offset))
-                | PositionMoved(claim=claim, offset=offset)
-            ):
-                self._progress[entry.source, claim] = _Progress(offset, offset, entry)
-            case Delivered(claim=claim, first=first, last=last):
-                known = self._progress.get((entry.source, claim))
-                done = first if known is None else known.done
-                self._progress[entry.source, claim] = _Progress(last + 1, done, entry)
-            case Done(claim=claim, next_offset=done):
-                known = self._progress.get((entry.source, claim))
-                if known is not None and done > known.done:
-                    self._progress[entry.source, claim] = replace(known, done=done)
-            case CommitStep(stage=CommitStage.REQUESTED) as step:
-                return self._requested(entry, step)
-            case _:
-                pass
+        event = entry.event
+        if isinstance(event, CommitStep):
+            if event.stage is CommitStage.REQUESTED:
+                return self._requested(entry, event)
+        elif isinstance(event, Delivered):
+            self._delivered(entry, event)
+        elif isinstance(event, Done):
+            known = self._progress.get((entry.source, event.claim))
+            if known is not None and event.next_offset > known.done:
+                known.done = event.next_offset
+        elif isinstance(event, OffsetRead | PositionMoved) and event.offset is not None:
+            new = _Progress(event.offset, event.offset, entry)
+            self._progress[entry.source, event.claim] = new
         return ()
+
+    def _delivered(self, entry: Entry, event: Delivered) -> None:
+        key = (entry.source, event.claim)
+        known = self._progress.get(key)
+        if known is None:
+            self._progress[key] = _Progress(event.last + 1, event.first, entry)
+        else:
+            known.position, known.entry = event.last + 1, entry
 
     def finish(self) -> tuple[Violation, ...]:
         """Say nothing more."""

@@ -43,8 +43,11 @@ class CommitIdentity:
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
         """Take one entry."""
+        event = entry.event
+        if isinstance(event, RequestSent) and event.api is not ApiKey.OFFSET_COMMIT:
+            return ()
         self._periods.observe(entry)
-        match entry.event:
+        match event:
             case GenerationEntered():
                 self._members.setdefault(entry.source, entry)
             case RequestSent(api=ApiKey.OFFSET_COMMIT) as sent if entry.source in self._members:

@@ -83,6 +83,11 @@ class KeptUntouched:
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
         """Take one entry."""
+        if isinstance(entry.event, Delivered):
+            key = (entry.source, entry.event.claim)
+            if key not in self._delivered:
+                self._delivered[key] = entry
+            return ()
         for period in self._periods.observe(entry):
             if period.ended is entry:
                 self._ended(period)
@@ -93,8 +98,6 @@ class KeptUntouched:
                 self._holdings.pop(entry.source, None)  # it comes back as somebody new
             case OffsetRead(claim=claim):
                 return self._read_again(entry, claim)
-            case Delivered(claim=claim):
-                self._delivered.setdefault((entry.source, claim), entry)
             case _:
                 pass
         return ()

@@ -18,7 +18,7 @@ from kgroup.journal.periods import PeriodKey
 __all__ = ["DeliveryOrder"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Position:
     """Where a claim stands.
 
@@ -50,18 +50,16 @@ class DeliveryOrder:
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
         """Take one entry."""
-        match entry.event:
+        event = entry.event
+        if isinstance(event, Delivered):
+            return self._delivered(entry, event)
+        match event:
             case OffsetRead(claim=claim, offset=offset):
                 known = self._positions.get((entry.source, claim))
                 if known is None or not known.delivered:
                     self._positions[entry.source, claim] = _Position(offset, entry, delivered=False)
             case PositionMoved(claim=claim, offset=target):
                 self._positions[entry.source, claim] = _Position(target, entry, delivered=False)
-            case Delivered() as event:
-                known = self._positions.get((entry.source, event.claim))
-                here = _Position(event.last + 1, entry, delivered=True)
-                self._positions[entry.source, event.claim] = here
-                return (*self._start(entry, event, known), *self._inside(entry, event))
             case _:
                 pass
         return ()
@@ -69,6 +67,15 @@ class DeliveryOrder:
     def finish(self) -> tuple[Violation, ...]:
         """Say nothing more."""
         return ()
+
+    def _delivered(self, entry: Entry, event: Delivered) -> tuple[Violation, ...]:
+        key = (entry.source, event.claim)
+        known = self._positions.get(key)
+        self._positions[key] = _Position(event.last + 1, entry, delivered=True)
+        span = event.last - event.first + 1
+        if known is not None and event.first == known.offset and event.count == span:
+            return ()
+        return (*self._start(entry, event, known), *self._inside(entry, event))
 
     def _start(
         self, entry: Entry, event: Delivered, known: _Position | None

@@ -61,13 +61,24 @@ class JoinClaims:
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
         """Take one entry."""
-        self._periods.observe(entry)
         source, event = entry.source, entry.event
+        if isinstance(event, Delivered):
+            return self._untold(entry) if self._given_up else ()
+        if isinstance(event, AnswerReceived):
+            self._answered(source, event)
+            return ()
+        return self._group(entry)
+
+    def finish(self) -> tuple[Violation, ...]:
+        """Say nothing more."""
+        return ()
+
+    def _group(self, entry: Entry) -> tuple[Violation, ...]:
+        source, event = entry.source, entry.event
+        self._periods.observe(entry)
         match event:
             case MemberStarted(protocol=protocol):
                 self._protocols[source] = protocol
-            case AnswerReceived(api=ApiKey.JOIN_GROUP, error=None | 0) if source in self._lost:
-                self._renewed[source] = None
             case GenerationEntered(protocol=protocol):
                 self._lost.pop(source, None)
                 if protocol is not None:
@@ -76,7 +87,7 @@ class JoinClaims:
                 self._lost[source] = entry
                 self._renewed.pop(source, None)
                 self._given_up.pop(source, None)
-            case OwnershipStep(kind=ChangeKind.ASSIGNED, phase=Phase.BEGIN) | Delivered():
+            case OwnershipStep(kind=ChangeKind.ASSIGNED, phase=Phase.BEGIN):
                 return self._untold(entry)
             case JoinIssued(generation_id=None, owned=()):
                 if self._periods.held(source):
@@ -87,9 +98,9 @@ class JoinClaims:
                 pass
         return ()
 
-    def finish(self) -> tuple[Violation, ...]:
-        """Say nothing more."""
-        return ()
+    def _answered(self, source: Source, event: AnswerReceived) -> None:
+        if event.api is ApiKey.JOIN_GROUP and not event.error and source in self._lost:
+            self._renewed[source] = None
 
     def _after_loss(self, entry: Entry, event: JoinIssued) -> tuple[Violation, ...]:
         lost = self._lost.get(entry.source)
