@@ -64,7 +64,8 @@ def verdict(finding: Finding) -> str:
     if not finding.killed:
         return f"SURVIVED {after}  {name}"
     asked = "" if finding.mutant.rule in finding.rules else f" (expected {finding.mutant.rule})"
-    return f"killed   {after}  {name}: {', '.join(finding.rules)}{asked}"
+    by = f"{', '.join(finding.rules)} ({', '.join(finding.oracles)})"
+    return f"killed   {after}  {name}: {by}{asked}"
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -14,51 +14,53 @@ from typing import Any
 
 from tests.mutants import patching
 
-__all__ = ["hunt"]
+__all__ = ["carry_out"]
 
 CRASH = "crash"
-"""Stands for a rule when the product raised what it must not raise."""
+"""Stands for rule and oracle when the product raised what it must not raise."""
 
 
-def hunt(order: dict[str, Any]) -> dict[str, Any]:
-    """Play schedules until one breaks a promise.
+def carry_out(order: dict[str, Any]) -> dict[str, Any]:
+    """Play schedules until one breaks a promise, or all of them.
 
     Args:
-        order: `module` and `changes` (None for the product as it is), `level`, `mode`, `backend`,
-            `first` and `schedules` (seeds), `without` (names of oracles that are switched off).
+        order: `module` and `changes` (None for the product as it is), `level`, `mode`, `seeds`,
+            `without` (names of oracles that are switched off), `all`: whether to go on.
 
     Returns:
-        `seed` (None when all promises were kept), `rules`, `words`, `played`, `seconds`, and
-        `loaded`: whether the changed module took part.
+        `found`: for each schedule that broke a promise `seed`, `rules`, `oracles`, `words`;
+        `played`, `seconds`, and `loaded`: whether the changed module took part.
     """
     module = order["module"]
     if module is not None:
         patching.install(module, [(old, new) for old, new in order["changes"]])
     from tests.mutants.playing import Player  # noqa: PLC0415
 
-    player = Player(order["level"], order["mode"], order["backend"], order["without"])
+    player = Player(order["level"], order["mode"], order["without"])
     began = time.perf_counter()
-    found: dict[str, Any] = {"seed": None, "rules": [], "words": ""}
+    found: list[dict[str, Any]] = []
     played = 0
-    for seed in range(order["first"], order["first"] + order["schedules"]):
+    for seed in order["seeds"]:
         played += 1
         try:
             broken = player.play(seed)
         except Exception as error:  # noqa: BLE001 - whatever a fault makes the product raise
-            broken = [(CRASH, f"{type(error).__name__}: {error}")]
+            broken = [(CRASH, CRASH, f"{type(error).__name__}: {error}")]
         if broken:
-            rules = list(dict.fromkeys(rule for rule, _ in broken))
-            found = {"seed": seed, "rules": rules, "words": broken[0][1]}
-            break
-    loaded = module is None or patching.installed(module)
+            rules = list(dict.fromkeys(rule for rule, _, _ in broken))
+            oracles = list(dict.fromkeys(oracle for _, oracle, _ in broken))
+            words = broken[0][2]
+            found.append({"seed": seed, "rules": rules, "oracles": oracles, "words": words})
+            if not order["all"]:
+                break
     return {
-        **found,
+        "found": found,
         "played": played,
         "seconds": time.perf_counter() - began,
-        "loaded": loaded,
+        "loaded": module is None or patching.installed(module),
     }
 
 
 if __name__ == "__main__":
     logging.disable(logging.CRITICAL)
-    json.dump(hunt(json.load(sys.stdin)), sys.stdout)
+    json.dump(carry_out(json.load(sys.stdin)), sys.stdout)

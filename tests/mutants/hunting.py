@@ -8,14 +8,14 @@ Never: plays anything in this process.
 import json
 import subprocess
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tests.mutants.mutant import Mutant
 
-__all__ = ["Finding", "hunt"]
+__all__ = ["Finding", "hunt", "survey"]
 
 _ROOT = Path(__file__).parents[2]
 
@@ -28,6 +28,7 @@ class Finding:
         mutant: which.
         seed: of the schedule that found it, None when it has survived.
         rules: ids of the promises that schedule broke, the first one first.
+        oracles: names of those that found them.
         words: of the first.
         played: schedules until then.
         seconds: that they took.
@@ -37,6 +38,7 @@ class Finding:
     mutant: Mutant
     seed: int | None
     rules: tuple[str, ...]
+    oracles: tuple[str, ...]
     words: str
     played: int
     seconds: float
@@ -61,35 +63,57 @@ def hunt(
     """
     played, seconds, noisy = 0, 0.0, 0
     while True:
-        order = _order(mutant, first + played, schedules - played, without)
-        found = _child({**order, "module": mutant.module})
-        played, seconds = played + found["played"], seconds + found["seconds"]
-        if not found["loaded"]:
-            raise RuntimeError(
-                f"{mutant.module} takes no part at level {mutant.level.value}: {mutant.name}"
-            )
-        seed, rules = found["seed"], tuple(found["rules"])
-        if seed is None or not _is_noisy({**order, "first": seed}):
-            return Finding(mutant, seed, rules, found["words"], played, seconds, noisy)
-        noisy += 1
-        if played >= schedules:
-            return Finding(mutant, None, (), "", played, seconds, noisy)
+        seeds = range(first + played, first + schedules)
+        ran = _mutated(mutant, seeds, without, whole=False)
+        played, seconds = played + ran["played"], seconds + ran["seconds"]
+        found = ran["found"][0] if ran["found"] else None
+        if found is not None and _is_noisy(mutant, found["seed"], without):
+            noisy, found = noisy + 1, None
+            if played < schedules:
+                continue
+        if found is None:
+            return Finding(mutant, None, (), (), "", played, seconds, noisy)
+        rules, oracles = tuple(found["rules"]), tuple(found["oracles"])
+        return Finding(
+            mutant, found["seed"], rules, oracles, found["words"], played, seconds, noisy
+        )
 
 
-def _is_noisy(order: dict[str, Any]) -> bool:
+def survey(
+    mutant: Mutant, seeds: Sequence[int], *, without: Collection[str] = ()
+) -> dict[int, tuple[str, ...]]:
+    """Play all of some schedules; return for each that finds a mutant the oracles that did."""
+    ran = _mutated(mutant, seeds, without, whole=True)
+    return {
+        found["seed"]: tuple(found["oracles"])
+        for found in ran["found"]
+        if not _is_noisy(mutant, found["seed"], without)
+    }
+
+
+def _mutated(
+    mutant: Mutant, seeds: Sequence[int], without: Collection[str], *, whole: bool
+) -> dict[str, Any]:
+    order = {**_order(mutant, seeds, without), "module": mutant.module, "all": whole}
+    ran = _child(order)
+    if not ran["loaded"]:
+        level = mutant.level.value
+        raise RuntimeError(f"{mutant.module} takes no part at level {level}: {mutant.name}")
+    return ran
+
+
+def _is_noisy(mutant: Mutant, seed: int, without: Collection[str]) -> bool:
     """Tell whether a schedule breaks a promise without the mutant, too."""
-    control = _child({**order, "module": None, "schedules": 1})
-    return control["seed"] is not None
+    order = {**_order(mutant, (seed,), without), "module": None, "all": False}
+    return bool(_child(order)["found"])
 
 
-def _order(mutant: Mutant, first: int, schedules: int, without: Collection[str]) -> dict[str, Any]:
+def _order(mutant: Mutant, seeds: Sequence[int], without: Collection[str]) -> dict[str, Any]:
     return {
         "changes": [(change.old, change.new) for change in mutant.changes],
         "level": mutant.level.value,
         "mode": mutant.mode.value,
-        "backend": "asyncio",
-        "first": first,
-        "schedules": schedules,
+        "seeds": list(seeds),
         "without": sorted(without),
     }
 

@@ -143,5 +143,30 @@ COMMITS = (
         ),
         rule="D2",
     ),
+    Mutant(
+        name="commits that are given up at the end are never told",
+        module="kgroup.membership.commit_queue",
+        changes=(
+            Change(
+                "        for submission, claim, offset in tuple(self._open()):\n"
+                "            self._close(submission, claim, _refusal(offset, reason), member)\n"
+                "        self._sweep()\n",
+                "        self._sweep()\n",
+            ),
+        ),
+        rule="L8",
+    ),
+    Mutant(
+        name="a commit that is on its way is not waited for",
+        module="kgroup.membership.commit_queue",
+        changes=(
+            Change(
+                "        return tuple(self._wait)\n",
+                "        aloft = 0 if self._flight is None else self._flight.through\n"
+                "        return tuple(each for each in self._wait if each.serial > aloft)\n",
+            ),
+        ),
+        rule="C8",
+    ),
 )
 """How far a group has come, and who says so."""

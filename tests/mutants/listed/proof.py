@@ -98,5 +98,18 @@ PROOF = (
         ),
         rule="L3",
     ),
+    Mutant(
+        name="heartbeats are further apart than they may be",
+        module="kgroup.membership.actions",
+        changes=(
+            Change(
+                "    due = turn.now + member.settings.heartbeat_interval\n"
+                "    turn.member = replace(member, heartbeat_at=due)\n",
+                "    due = turn.now + 1.5 * member.settings.heartbeat_interval\n"
+                "    turn.member = replace(member, heartbeat_at=due)\n",
+            ),
+        ),
+        rule="L3",
+    ),
 )
 """Until when a member may say that a partition is its own."""

@@ -8,13 +8,13 @@ __all__ = ["ROUNDS"]
 ROUNDS = (
     Mutant(
         name="an eager member joins while its listener still gives partitions up",
-        module="kgroup.membership.value",
+        module="kgroup.membership.step",
         changes=(
             Change(
-                "        if self.eager:\n            return self.holdings.claims\n",
-                "        if self.eager:\n"
-                "            held, draining = HoldingState.HELD, HoldingState.DRAINING\n"
-                "            return self.holdings.having(held, draining)\n",
+                "        turn.call_listener(ChangeKind.REVOKED, removed=ready)\n",
+                "        turn.call_listener(ChangeKind.REVOKED, removed=ready)\n"
+                "        if member.eager and member.state is MemberState.PREPARING:\n"
+                "            turn.raised.append(Trigger.HANDED_BACK)\n",
             ),
         ),
         rule="S4",
@@ -236,6 +236,63 @@ ROUNDS = (
             ),
         ),
         rule="L1",
+    ),
+    Mutant(
+        name="a coordinator that does not answer costs the generation",
+        module="kgroup.membership.translate",
+        changes=(
+            Change(
+                "        turn.error = event.error\n"
+                "        turn.cause = Cause.FAILED\n"
+                "        return Trigger.REFUSED\n"
+                "    return _coordinator_lost(turn)\n",
+                "        turn.error = event.error\n"
+                "        turn.cause = Cause.FAILED\n"
+                "        return Trigger.REFUSED\n"
+                "    _coordinator_lost(turn)\n"
+                "    return Trigger.GENERATION_STALE if beat else None\n",
+            ),
+        ),
+        rule="L6",
+    ),
+    Mutant(
+        name="a static leader that came back divides the group although it shall not",
+        module="kgroup.membership.translate",
+        changes=(
+            Change(
+                "    if led or (turn.leads and answer.skip_assignment):\n",
+                "    if led:\n",
+            ),
+        ),
+        rule="T3",
+        mode=Mode.STATIC,
+    ),
+    Mutant(
+        name="partitions are dealt to the same member again and again",
+        module="kgroup.assignors.roundrobin",
+        changes=(
+            Change(
+                "                hands[able[(first + dealt) % len(able)]].append(\n",
+                "                hands[able[(first + dealt // 2) % len(able)]].append(\n",
+            ),
+        ),
+        rule="K3",
+        mode=Mode.EAGER,
+    ),
+    Mutant(
+        name="a leader counts one partition too many",
+        module="kgroup.assignors.numbering",
+        changes=(
+            Change(
+                "        ordered = {topic: _in_order(counts[topic]) "
+                "for topic in sorted(counts, key=utf16_order)}\n",
+                "        ordered = {\n"
+                "            topic: _in_order([*counts[topic], len([*counts[topic]])])\n"
+                "            for topic in sorted(counts, key=utf16_order)\n"
+                "        }\n",
+            ),
+        ),
+        rule="S10",
     ),
 )
 """In the order of a member's life."""

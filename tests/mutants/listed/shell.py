@@ -118,5 +118,62 @@ SHELL = (
         rule="L7",
         level=Level.B,
     ),
+    Mutant(
+        name="partitions are always looked at in the same order",
+        module="kgroup.consumer.stock.owned",
+        changes=(
+            Change(
+                "        for _ in range(len(self._rotation)):\n"
+                "            owned = self._rotation[0]\n"
+                "            self._rotation.rotate(-1)\n"
+                "            yield owned\n",
+                "        yield from tuple(self._rotation)\n",
+            ),
+        ),
+        rule="L10",
+        level=Level.B,
+    ),
+    Mutant(
+        name="the leader epoch of a committed offset is not read",
+        module="kgroup.consumer.fetch.positioning",
+        changes=(
+            Change(
+                "        epoch = None if committed is None else committed.leader_epoch\n",
+                "        epoch = None\n",
+            ),
+        ),
+        rule="C10",
+        level=Level.B,
+    ),
+    Mutant(
+        name="records count as done as soon as they are handed out",
+        module="kgroup.consumer.stock.delivery",
+        changes=(
+            Change(
+                "        keeper.taken(owned.claim)\n",
+                "        keeper.taken(owned.claim)\n        self.done(lease)\n",
+            ),
+        ),
+        rule="C9",
+        level=Level.B,
+    ),
+    Mutant(
+        name="an answer to a fetch is kept for whoever owns the partition now",
+        module="kgroup.consumer.fetch.fetch_answers",
+        changes=(
+            Change(
+                "            self._owned.of(owned.claim) is owned\n",
+                "            self._owned.find(owned.tp) is not None\n",
+            ),
+            Change(
+                "    def _stock(self, question: Asked, chunk: Chunk) -> None:\n"
+                "        owned = question.owned\n",
+                "    def _stock(self, question: Asked, chunk: Chunk) -> None:\n"
+                "        owned = self._owned.find(question.owned.tp) or question.owned\n",
+            ),
+        ),
+        rule="S7",
+        level=Level.B,
+    ),
 )
 """At level B."""
