@@ -72,7 +72,8 @@ class Teller:
         broken = f"{len(score.kinds)} kind(s) of findings" if score.kinds else "no finding"
         say(
             f"{score.target}: {score.inputs} inputs from seed {score.seed} in {score.seconds:.1f} s"
-            f" ({score.rate:.0f}/s), {share} % accepted, {broken}"
+            f" ({score.rate:.0f}/s; {score.processor:.1f} s of the processor's),"
+            f" {share} % accepted, {broken}"
         )
 
 

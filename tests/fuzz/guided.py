@@ -60,10 +60,11 @@ def fuzz(
     score = Score(target.name, seed)
     judge = Judge(target, score, found).judge
     folder = TemporaryDirectory()
-    began = time.perf_counter()
+    began, began_processor = time.perf_counter(), time.process_time()
 
     def finish() -> NoReturn:
         score.seconds = time.perf_counter() - began
+        score.processor = time.process_time() - began_processor
         status = end(score)
         folder.cleanup()
         sys.stdout.flush()

@@ -60,6 +60,7 @@ class Score:
         inputs: judged so far.
         accepted: of those, how many were read as something.
         seconds: spent, making the corpus not included.
+        processor: seconds of those that were the processor's.
         bytes: of all inputs.
         sampled: inputs whose memory was measured.
         findings: the first few of each kind.
@@ -71,6 +72,7 @@ class Score:
     inputs: int = 0
     accepted: int = 0
     seconds: float = 0.0
+    processor: float = 0.0
     bytes: int = 0
     sampled: int = 0
     findings: list[Finding] = field(default_factory=list)
@@ -90,6 +92,7 @@ class Score:
             "accepted": self.accepted,
             "seconds": round(self.seconds, 2),
             "inputs_per_second": round(self.rate),
+            "processor_seconds": round(self.processor, 2),
             "bytes": self.bytes,
             "memory_sampled": self.sampled,
             "findings": dict(self.kinds),
@@ -250,13 +253,14 @@ def run(
     score = Score(target.name, seed)
     supply = inputs([*corpus, *target.corpus()], seed, tokens=target.tokens, batch=BATCH)
     judge = Judge(target, score, found).judge
-    began = time.perf_counter()
+    began, began_processor = time.perf_counter(), time.process_time()
     with suppress(KeyboardInterrupt):
         for batch in _upto(supply, count):
             _judge_all(batch, judge)
             score.seconds = time.perf_counter() - began
             progress(score)
     score.seconds = time.perf_counter() - began
+    score.processor = time.process_time() - began_processor
     return score
 
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 from kgroup.codes import ErrorCode
 from kgroup.errors import UnsupportedVersionError
 from kgroup.machine.tickets import Errand
+from kgroup.membership.described import Remembered
 from kgroup.membership.events import GroupResponse
 from kgroup.membership.value import GroupMember
 from kgroup.types import TopicPartition
@@ -33,8 +34,8 @@ from tests.fuzz.tape import Tape
 TOPICS: Final = ("t", "u", "v")
 PARTITIONS: Final = tuple(TopicPartition(topic, number) for topic in TOPICS for number in (0, 1))
 
-_CODES: Final = (0, 0, 0, 0, 14, 15, 16, 22, 23, 24, 25, 26, 27, 29, 30, 79, 81, 82, 84, -1, 999)
-_RARE_CODES: Final = tuple(code.value for code in ErrorCode)
+_CODES: Final = (0, 0, 0, 0, 14, 15, 16, 16, 22, 22, 25, 25, 27, 27, 27, 30, 79, 7, -1)
+_RARE_CODES: Final = (*(23, 24, 26, 29, 81, 82, 84, 999) * 8, *(each.value for each in ErrorCode))
 _NUMBERS: Final = (-1, 0, 1, 2, 3, -2, (1 << 31) - 1, -(1 << 31))
 _IDS: Final = ("m-1", "", "m-2", "m-1 ", "é", "i-1-00000000-0000-0000-0000-000000000000")
 _ASSIGNORS: Final = (None, "range", "cooperative-sticky", "sticky", "", "unheard")
@@ -85,7 +86,13 @@ def sound_sync(topics: frozenset[str], chosen: int) -> SyncGroupResponse:
 
 def code(tape: Tape) -> int:
     """Return an error code: none, or one that means something to a group, as a rule."""
-    return tape.pick(_RARE_CODES) if tape.chance(16) else tape.pick(_CODES)
+    return tape.pick(_RARE_CODES) if tape.chance(24) else tape.pick(_CODES)
+
+
+def remembered(tape: Tape) -> Remembered:
+    """Return what a coordinator may know of a static member's process before."""
+    topics = frozenset(tape.pick(TOPICS) for _ in range(tape.below(3)))
+    return Remembered(topics, frozenset(tape.pick(TOPICS) for _ in range(tape.below(3))))
 
 
 def arbitrary(errand: Errand, member: GroupMember, tape: Tape) -> GroupResponse:
@@ -110,6 +117,8 @@ def arbitrary(errand: Errand, member: GroupMember, tape: Tape) -> GroupResponse:
 
 def _join(member: GroupMember, tape: Tape) -> JoinGroupResponse:
     own = member.identity.member_id or "m-1"
+    if tape.below(2):
+        return _led(member, own, tape)
     member_id = own if tape.below(2) else tape.pick(_IDS)
     rows = tuple(
         JoinGroupResponseMember(
@@ -128,6 +137,21 @@ def _join(member: GroupMember, tape: Tape) -> JoinGroupResponse:
         skip_assignment=tape.chance(_SKIP),
         member_id=member_id,
         members=rows,
+    )
+
+
+def _led(member: GroupMember, own: str, tape: Tape) -> JoinGroupResponse:
+    """Return an answer that can be meant, of a group led by this member, another one, or none."""
+    row = JoinGroupResponseMember(member_id=own, metadata=_metadata(tape))
+    known = member.identity.generation
+    return JoinGroupResponse(
+        generation_id=tape.below(3) if known is None else known.generation_id + tape.below(2),
+        protocol_type="consumer",
+        protocol_name=member.settings.assignors[0].name,
+        leader=own if tape.below(3) else tape.pick(_IDS),
+        skip_assignment=tape.chance(_SKIP),
+        member_id=own,
+        members=(row,),
     )
 
 

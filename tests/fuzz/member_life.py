@@ -21,6 +21,7 @@ from kgroup.errors import (
 from kgroup.machine.claims import HoldingState
 from kgroup.machine.reactions import reaction
 from kgroup.machine.tickets import Errand, Ticket
+from kgroup.membership.described import GroupInUse
 from kgroup.membership.events import (
     Answered,
     AssignorDone,
@@ -56,7 +57,8 @@ from tests.fuzz.tape import Tape
 Errands = dict[Ticket, Send | RunAssignor]
 
 NODE: Final = 1
-_QUIET: Final = 140
+_QUIET: Final = 110
+_UNSENDABLE: Final = "t" * 40_000
 _BETWEEN_POLLS: Final = 1.0
 _ASSIGNORS: Final = (
     ("range",),
@@ -142,7 +144,8 @@ class Life:
         """Let happen what should; `detail` decides what is left open."""
         draining = self.member.holdings.having(HoldingState.DRAINING)
         if self.outstanding:
-            self._answer(next(iter(self.outstanding)), detail)
+            newest = detail // 4 % 2
+            self._answer(list(self.outstanding)[-newest], detail)
         elif self.member.changes:
             self.on(ListenerDone(self.member.changes[0].serial))
         elif draining:
@@ -213,15 +216,18 @@ class Life:
         if ticket.errand is Errand.FIND_COORDINATOR:
             found = member_answers.code(tape)
             node = None if found or tape.chance(4) else tape.below(3)
-            self.on(CoordinatorFound(ticket, node, found))
+            remembered = member_answers.remembered(tape) if tape.chance(3) else None
+            self.on(CoordinatorFound(ticket, node, found, remembered))
         elif ticket.errand is Errand.RUN_ASSIGNOR:
             counts = {topic: tape.below(4) for topic in TOPICS[: tape.below(4)]}
             again = (None, 0.0, 1.5, 100.0)[tape.below(4)]
             rows = tuple((name, tape.take(2)) for name in ("m-1", "m-2")[: tape.below(3)])
-            self.on(AssignorDone(ticket, rows, counts, again))
+            places, now = ({"t": tape.below(2)} if tape.below(2) else {} for _ in range(2))
+            self.on(AssignorDone(ticket, rows, counts, again, None, places, now))
         else:
             answer = member_answers.arbitrary(ticket.errand, self.member, tape)
-            self.on(Answered(ticket, answer))
+            in_use = GroupInUse("consumer", "range", ("other",)) if tape.chance(4) else None
+            self.on(Answered(ticket, answer, in_use))
 
     def fail(self) -> None:
         ticket = self._some_ticket()
@@ -248,6 +254,9 @@ class Life:
         self.on(Drained(tuple(claim for claim in claims if self.tape.below(2))))
 
     def subscribe(self) -> None:
+        if self.tape.chance(12):
+            self.on(Subscribed(frozenset((_UNSENDABLE,))))
+            return
         self.on(
             Subscribed(frozenset(self.tape.pick(TOPICS) for _ in range(1 + self.tape.below(3))))
         )
@@ -256,7 +265,7 @@ class Life:
         self.on(Unsubscribed())
 
     def close(self) -> None:
-        if not self.tape.chance(3):
+        if not self.tape.chance(8):
             return
         release_by = self.now + self.tape.pick(_JUMPS)
         leave_by = release_by + self.tape.pick(_JUMPS)
@@ -267,7 +276,8 @@ class Life:
         self.on(EnforceRebalance("because"))
 
     def metadata(self) -> None:
-        self.on(MetadataChanged({topic: self.tape.below(4) for topic in TOPICS}))
+        places = {"t": self.tape.below(2)} if self.tape.chance(3) else {}
+        self.on(MetadataChanged({topic: self.tape.below(4) for topic in TOPICS}, places))
 
     def poll(self) -> None:
         self.on(Polled())
@@ -285,4 +295,5 @@ _HAPPENINGS: Final[tuple[Callable[[Life], None], ...]] = (
     *(Life.answer_anything, Life.answer_anything, Life.answer_anything, Life.answer_anything),
     *(Life.fail, Life.fail, Life.wait, Life.wait, Life.listener, Life.drained, Life.subscribe),
     *(Life.unsubscribe, Life.close, Life.enforce, Life.metadata, Life.poll, Life.commit_refused),
+    *(Life.commit_refused, Life.metadata, Life.answer_anything),
 )

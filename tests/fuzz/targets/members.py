@@ -9,6 +9,7 @@ becomes STABLE, and one that closes has left.
 """
 
 import math
+import random
 from typing import Final
 
 from kgroup.errors import DecodeError
@@ -27,6 +28,9 @@ from tests.fuzz.tape import Tape
 from tests.fuzz.target import Target, sure
 
 _STEPS: Final = 60
+_SEED: Final = 9
+_TROUBLED: Final = 1500
+_LONG: Final = 140
 _HEALED_WITHIN: Final = 150
 _S = MemberState
 _HANDING_BACK: Final = frozenset({_S.PREPARING, _S.RELEASING})
@@ -214,25 +218,18 @@ def _settled(life: Life) -> bool:
 
 
 def corpus() -> list[bytes]:
-    """Quiet lives of every kind, and the same with one or two things in between."""
+    """Quiet lives of every kind; and lives that are quiet for a while, and then are not."""
     quiet = [
-        bytes((kind, static)) + bytes(detail if at % 2 else 0 for at in range(80))
+        bytes((kind, static)) + bytes(detail if at % 2 else 0 for at in range(_LONG))
         for kind in range(4)
         for static in (0, 1)
         for detail in (0, 1, 2, 4, 7)
     ]
+    dice = random.Random(_SEED)
     troubled = []
-    for number in range(600):
-        life = bytearray(quiet[number % len(quiet)])
-        for place in range(1 + number % 4):
-            at = 2 + (number * 7 + place * 13) % 60
-            life[at : at + 6] = bytes(
-                (
-                    140 + (number * (place + 3)) % 116,
-                    *((number * k * 31 + place) % 256 for k in range(5)),
-                )
-            )
-        troubled.append(bytes(life))
+    for number in range(_TROUBLED):
+        begun = quiet[number % len(quiet)][: 2 + 2 * int(dice.random() * 20)]
+        troubled.append(begun + dice.randbytes(_LONG))
     return [*quiet, *troubled]
 
 
