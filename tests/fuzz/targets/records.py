@@ -21,6 +21,7 @@ from kgroup.wire.records import (
     AbortedTransactions,
     BatchView,
     LogBatch,
+    MessageSetView,
     NewRecord,
     RecordColumns,
     Row,
@@ -30,6 +31,7 @@ from kgroup.wire.records import (
 from kgroup.wire.records.encode import seal
 from kgroup.wire.records.header import unpack_header
 from kgroup.wire.records.scan import STRIDE
+from tests.fuzz.legacy_reference import read_set
 from tests.fuzz.recorded import record_data
 from tests.fuzz.records_reference import read_records
 from tests.fuzz.reference import Refused
@@ -112,11 +114,28 @@ def _judge_batch(batch: LogBatch, most: int, *, check_crc: bool) -> bool:
     except (CorruptRecordError, UnsupportedCodecError) as error:
         if isinstance(batch, BatchView):
             _judge_refusal(batch, error)
+        else:
+            _judge_old_refusal(batch, most, error, check_crc=check_crc)
         return False
     _judge_columns(batch, columns)
     if isinstance(batch, BatchView):
         _judge_records(batch, columns)
+    else:
+        rows = read_set(bytes(batch.data), most, check_crc=check_crc)
+        sure(list(columns) == rows, "both readers agree on old messages", rows)
     return True
+
+
+def _judge_old_refusal(
+    batch: MessageSetView, most: int, error: DecodeError, *, check_crc: bool
+) -> None:
+    if not 0 <= batch.base_offset <= batch.last_offset < (1 << 63) - 1:
+        return
+    try:
+        rows = read_set(bytes(batch.data), most, check_crc=check_crc)
+    except (Refused, DecodeError):
+        return
+    sure(False, "refused, but the second reader accepts old messages", error, rows)
 
 
 def _judge_columns(batch: LogBatch, columns: RecordColumns) -> None:
