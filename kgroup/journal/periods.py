@@ -76,12 +76,14 @@ class Periods:
     KINDS: ClassVar[frozenset[type[Event]]] = frozenset({OwnershipStep, MemberStopped})
     """Events that change a period; no other needs to be shown."""
 
-    __slots__ = ("_all", "_by_source", "_open")
+    __slots__ = ("_all", "_by_source", "_changed", "_latest", "_open")
 
     def __init__(self) -> None:
         self._all: dict[PeriodKey, Period] = {}
         self._open: dict[TopicPartition, tuple[PeriodKey, ...]] = {}
         self._by_source: dict[Source, dict[Claim, None]] = {}
+        self._latest: Entry | None = None
+        self._changed: tuple[Period, ...] = ()
 
     def get(self, source: Source, claim: Claim) -> Period | None:
         """Return one period, open or ended."""
@@ -96,7 +98,16 @@ class Periods:
         return tuple(self._all[key] for key in self._open.get(tp, ()))
 
     def observe(self, entry: Entry) -> tuple[Period, ...]:
-        """Take one entry and return the periods it changes, as they are now."""
+        """Take one entry and return the periods it changes, as they are now.
+
+        Several oracles may share one follower: what is shown again at once counts once.
+        """
+        if entry is not self._latest:
+            self._latest = entry
+            self._changed = self._take(entry)
+        return self._changed
+
+    def _take(self, entry: Entry) -> tuple[Period, ...]:
         event = entry.event
         if isinstance(event, OwnershipStep):
             return tuple(

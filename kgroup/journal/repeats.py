@@ -76,7 +76,11 @@ class _Tenure:
 
 
 class Repeats:
-    """Finds repeated deliveries; show it every entry, in order of time."""
+    """Finds repeated deliveries; show it every entry, in order of time.
+
+    Args:
+        periods: a follower shared with others that watch the same history.
+    """
 
     KINDS: ClassVar[frozenset[type[Event]]] = Periods.KINDS | {
         CommitStep,
@@ -89,8 +93,8 @@ class Repeats:
 
     __slots__ = ("_accepted", "_delivered", "_latest", "_periods", "_tenures")
 
-    def __init__(self) -> None:
-        self._periods = Periods()
+    def __init__(self, periods: Periods | None = None) -> None:
+        self._periods = Periods() if periods is None else periods
         self._tenures: dict[PeriodKey, _Tenure] = {}
         self._latest: dict[TopicPartition, PeriodKey] = {}
         self._accepted: dict[TopicPartition, tuple[int, Entry]] = {}

@@ -29,7 +29,11 @@ __all__ = ["CommitIdentity"]
 
 
 class CommitIdentity:
-    """C2 and C5: commits under an identity and a claim."""
+    """C2 and C5: commits under an identity and a claim.
+
+    Args:
+        periods: a follower shared with other oracles of the same history.
+    """
 
     KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
         {CommitStep, GenerationEntered, MemberStopped, OwnershipStep, RequestSent}
@@ -37,8 +41,8 @@ class CommitIdentity:
 
     __slots__ = ("_members", "_periods")
 
-    def __init__(self) -> None:
-        self._periods = Periods()
+    def __init__(self, periods: Periods | None = None) -> None:
+        self._periods = Periods() if periods is None else periods
         self._members: dict[object, Entry] = {}
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:

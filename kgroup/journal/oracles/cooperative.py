@@ -76,8 +76,8 @@ class KeptUntouched:
 
     __slots__ = ("_delivered", "_holdings", "_periods")
 
-    def __init__(self) -> None:
-        self._periods = Periods()
+    def __init__(self, periods: Periods | None = None) -> None:
+        self._periods = Periods() if periods is None else periods
         self._holdings: dict[Source, _Holding] = {}
         self._delivered: dict[PeriodKey, Entry] = {}
 
@@ -173,6 +173,7 @@ class FewRounds:
 
     Args:
         rest: seconds without a new generation after which the group counts as at rest.
+        periods: a follower shared with other oracles of the same history.
     """
 
     KINDS: ClassVar[frozenset[type[Event]]] = frozenset(

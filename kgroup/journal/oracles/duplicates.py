@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from kgroup.journal.events import Entry, Event
 from kgroup.journal.oracles.violation import Violation
+from kgroup.journal.periods import Periods
 from kgroup.journal.repeats import Repeat, Repeats
 
 __all__ = ["BoundedDuplicates"]
@@ -22,15 +23,16 @@ class BoundedDuplicates:
 
     Args:
         clean_handover: judge D5; False when the application commits by hand, or not at all.
+        periods: a follower shared with other oracles of the same history.
     """
 
     KINDS: ClassVar[frozenset[type[Event]]] = Repeats.KINDS
 
     __slots__ = ("_clean", "_repeats")
 
-    def __init__(self, *, clean_handover: bool = True) -> None:
+    def __init__(self, *, clean_handover: bool = True, periods: Periods | None = None) -> None:
         self._clean = clean_handover
-        self._repeats = Repeats()
+        self._repeats = Repeats(periods)
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
         """Take one entry."""

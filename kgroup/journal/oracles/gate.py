@@ -31,7 +31,11 @@ __all__ = ["DeliveryGate", "FetchedUnderClaim"]
 
 
 class DeliveryGate:
-    """S6 and B3: deliveries and ownership."""
+    """S6 and B3: deliveries and ownership.
+
+    Args:
+        periods: a follower shared with other oracles of the same history.
+    """
 
     KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
         {Delivered, MemberStopped, OwnershipStep, Paused, Resumed}
@@ -39,8 +43,8 @@ class DeliveryGate:
 
     __slots__ = ("_paused", "_periods")
 
-    def __init__(self) -> None:
-        self._periods = Periods()
+    def __init__(self, periods: Periods | None = None) -> None:
+        self._periods = Periods() if periods is None else periods
         self._paused: dict[Source, dict[Claim, Entry]] = {}
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:

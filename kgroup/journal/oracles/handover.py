@@ -36,7 +36,11 @@ __all__ = ["JoinClaims"]
 
 
 class JoinClaims:
-    """S4 and S9: the owned list of a JoinGroup."""
+    """S4 and S9: the owned list of a JoinGroup.
+
+    Args:
+        periods: a follower shared with other oracles of the same history.
+    """
 
     KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
         {
@@ -52,8 +56,8 @@ class JoinClaims:
 
     __slots__ = ("_given_up", "_lost", "_periods", "_protocols", "_renewed")
 
-    def __init__(self) -> None:
-        self._periods = Periods()
+    def __init__(self, periods: Periods | None = None) -> None:
+        self._periods = Periods() if periods is None else periods
         self._protocols: dict[Source, RebalanceProtocol | None] = {}
         self._lost: dict[Source, Entry] = {}
         self._given_up: dict[Source, Entry] = {}

@@ -117,7 +117,11 @@ class OneOwnerPerGeneration:
 
 
 class OneOwnerInTime:
-    """S2: no partition is owned by two members at once."""
+    """S2: no partition is owned by two members at once.
+
+    Args:
+        periods: a follower shared with other oracles of the same history.
+    """
 
     KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
         {
@@ -134,10 +138,10 @@ class OneOwnerInTime:
 
     __slots__ = ("_acted", "_instances", "_overtaken", "_periods", "_refused", "_told")
 
-    def __init__(self) -> None:
+    def __init__(self, periods: Periods | None = None) -> None:
         self._refused: dict[Source, Entry] = {}
         self._instances: dict[Source, str] = {}
-        self._periods = Periods()
+        self._periods = Periods() if periods is None else periods
         self._overtaken: dict[Source, dict[PeriodKey, Period]] = {}
         self._acted: dict[Source, Entry] = {}
         self._told: set[PeriodKey] = set()

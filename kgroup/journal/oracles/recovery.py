@@ -41,6 +41,7 @@ class Recovers:
         ends: partition -> offset after its last record; looked at when it is judged. None: only
             ownership is judged.
         ends_at: monotonic seconds at which the run ends, None: with its last delivery.
+        periods: a follower shared with other oracles of the same history.
     """
 
     KINDS: ClassVar[frozenset[type[Event]]] = Periods.KINDS | {
@@ -71,13 +72,14 @@ class Recovers:
         bound: float = 60.0,
         ends: Mapping[TopicPartition, int] | None = None,
         ends_at: float | None = None,
+        periods: Periods | None = None,
     ) -> None:
         self._partitions = {} if partitions is None else partitions
         self._bound = bound
         self._ends = {} if ends is None else ends
         self._ends_at = ends_at
         self._faults = Faults()
-        self._periods = Periods()
+        self._periods = Periods() if periods is None else periods
         self._live: dict[Source, None] = {}
         self._positions: dict[PeriodKey, int] = {}
         self._since: Entry | None = None

@@ -2,6 +2,9 @@
 
 Decides: the sets; every call makes fresh oracles.
 Never: judges.
+
+Those of one set share what they follow, the periods of ownership: an entry is shown to all of them
+before the next one is, as `Watch` and `judge` do.
 """
 
 from collections.abc import Collection, Mapping
@@ -42,6 +45,7 @@ from kgroup.journal.oracles.static_leader import OnlyLeadersAssign
 from kgroup.journal.oracles.stored import StoredCommits
 from kgroup.journal.oracles.stored_done import StoredIsDone
 from kgroup.journal.oracles.violation import Oracle
+from kgroup.journal.periods import Periods
 from kgroup.types import TopicPartition
 
 __all__ = ["at_least_once", "simulation_oracles"]
@@ -65,20 +69,21 @@ def at_least_once(
             moments may each need a round.
         slack: seconds forgiven to the lease, for logs of a real machine.
     """
+    periods = Periods()
     return (
         OneOwnerPerGeneration(),
-        OneOwnerInTime(),
+        OneOwnerInTime(periods),
         LeaseHeld(slack),
-        JoinClaims(),
-        DeliveryGate(),
+        JoinClaims(periods),
+        DeliveryGate(periods),
         FetchedUnderClaim(),
-        CommitIdentity(),
+        CommitIdentity(periods),
         CommitOrder(),
         CommitsOnlyDone(sparse),
         DeliveryOrder(sparse),
         NothingLost(ends, sparse),
-        BoundedDuplicates(clean_handover=clean_handover),
-        KeptUntouched(),
+        BoundedDuplicates(clean_handover=clean_handover, periods=periods),
+        KeptUntouched(periods),
         *((FewRounds(),) if few_rounds else ()),
         StaticUnnoticed(),
         FencedSilent(),
@@ -114,11 +119,12 @@ def simulation_oracles(
     Raises:
         ConfigError: `without` names an oracle that there is not.
     """
+    periods = Periods()
     oracles = {
-        **_of_ownership(partitions, ends_at),
-        **_of_commits(),
-        **_of_records(ends, clean_handover=clean_handover),
-        "recovers": Recovers(partitions, bound=bound, ends=ends, ends_at=ends_at),
+        **_of_ownership(periods, partitions, ends_at),
+        **_of_commits(periods),
+        **_of_records(periods, ends, clean_handover=clean_handover),
+        "recovers": Recovers(partitions, bound=bound, ends=ends, ends_at=ends_at, periods=periods),
         **_of_life(),
     }
     unknown = sorted(set(without) - oracles.keys())
@@ -127,18 +133,20 @@ def simulation_oracles(
     return {name: oracle for name, oracle in oracles.items() if name not in without}
 
 
-def _of_ownership(partitions: Mapping[str, int] | None, ends_at: float | None) -> dict[str, Oracle]:
+def _of_ownership(
+    periods: Periods, partitions: Mapping[str, int] | None, ends_at: float | None
+) -> dict[str, Oracle]:
     return {
         "one_owner_per_generation": OneOwnerPerGeneration(),
-        "one_owner_in_time": OneOwnerInTime(),
+        "one_owner_in_time": OneOwnerInTime(periods),
         "lease_held": LeaseHeld(),
-        "join_claims": JoinClaims(),
+        "join_claims": JoinClaims(periods),
         "round_rules": RoundRules(partitions),
-        "delivery_gate": DeliveryGate(),
+        "delivery_gate": DeliveryGate(periods),
         "fetched_under_claim": FetchedUnderClaim(),
         "answers_in_time": AnswersInTime(),
         "member_ids": MemberIds(),
-        "kept_untouched": KeptUntouched(),
+        "kept_untouched": KeptUntouched(periods),
         "few_rounds": FewRounds(),
         "balanced": Balanced(ends_at=ends_at),
         "static_unnoticed": StaticUnnoticed(),
@@ -147,9 +155,9 @@ def _of_ownership(partitions: Mapping[str, int] | None, ends_at: float | None) -
     }
 
 
-def _of_commits() -> dict[str, Oracle]:
+def _of_commits(periods: Periods) -> dict[str, Oracle]:
     return {
-        "commit_identity": CommitIdentity(),
+        "commit_identity": CommitIdentity(periods),
         "commit_order": CommitOrder(),
         "stored_commits": StoredCommits(),
         "commits_only_done": CommitsOnlyDone(),
@@ -160,13 +168,13 @@ def _of_commits() -> dict[str, Oracle]:
 
 
 def _of_records(
-    ends: Mapping[TopicPartition, int] | None, *, clean_handover: bool
+    periods: Periods, ends: Mapping[TopicPartition, int] | None, *, clean_handover: bool
 ) -> dict[str, Oracle]:
     return {
         "nothing_lost": NothingLost(ends),
         "stored_is_done": StoredIsDone(),
         "delivery_order": DeliveryOrder(),
-        "bounded_duplicates": BoundedDuplicates(clean_handover=clean_handover),
+        "bounded_duplicates": BoundedDuplicates(clean_handover=clean_handover, periods=periods),
         "no_silent_jump": NoSilentJump(),
         "served_in_turn": ServedInTurn(),
     }

@@ -34,6 +34,17 @@ def test_every_call_makes_fresh_oracles():
     assert not any(first[name] is second[name] for name in first)
 
 
+def test_what_oracles_share_changes_nothing_they_find():
+    """Each of some entries is left out in turn, so that most oracles find something."""
+    entries = good_history().entries
+    names = list(simulation_oracles())
+    for gone in range(0, len(entries), 29):
+        rest = entries[:gone] + entries[gone + 1 :]
+        together = judge(simulation_oracles().values(), rest)
+        alone = [found for name in names for found in judge([simulation_oracles()[name]], rest)]
+        assert sorted(map(repr, together)) == sorted(map(repr, alone))
+
+
 def test_the_ends_are_looked_at_when_the_run_is_over():
     ends: dict[TopicPartition, int] = {}
     watch = Watch(simulation_oracles(ends=ends))
