@@ -234,12 +234,11 @@ def _progress() -> Iterator[Say]:
 
 def _so_far(found: Found, campaign: Campaign) -> str:
     coverage = found.coverage
-    lacking = len(coverage.rows_never_fired())
-    broken = f", {len(found.failures)} broken" if found.failures else ""
-    return (
-        f"{found.tally.runs:,} of {campaign.schedules:,} groups, {found.rate:,.0f}/s, "
-        f"{coverage.legal_cells_met()} cells met, {lacking} rows never fired{broken}"
-    )
+    told = f"{found.tally.runs:,} of {campaign.schedules:,} groups, {found.rate:,.0f}/s"
+    if coverage.rows:
+        lacking = len(coverage.rows_never_fired())
+        told += f", {coverage.legal_cells_met()} cells met, {lacking} rows never fired"
+    return told + (f", {len(found.failures)} broken" if found.failures else "")
 
 
 def _show(found: Found, saved: Sequence[Saved]) -> None:
@@ -269,18 +268,23 @@ def _sums(found: Found) -> list[tuple[Cell, ...]]:
     )
     often = f"{ENOUGH} times or more: {coverage['legal_cells_met_ten_times']}"
     cells = f"{coverage['legal_cells_met']} of {coverage['cells']['legal']}, {often}"
+    met: list[tuple[Cell, ...]] = [
+        ("rows fired", f"{coverage['rows_fired']} of {coverage['rows']}"),
+        ("legal cells met", cells),
+    ]
     return [
         ("groups", f"{tally['runs']:,} in {found.seconds:.1f} s, {found.rate:,.1f}/s{end}"),
         ("virtual time", f"{tally['virtual_hours']:,.1f} h"),
         ("a group has", means),
-        ("rows fired", f"{coverage['rows_fired']} of {coverage['rows']}"),
-        ("legal cells met", cells),
+        *(met if found.coverage.rows else ()),
         ("played twice", f"{found.checked}, {len(found.mismatches)} not the same"),
         ("broken", ", ".join(f"{r}: {n}" for r, n in tally["broken"].items()) or "nothing"),
     ]
 
 
 def _lacking(coverage: Coverage) -> Iterator[tuple[str, Sequence[str]]]:
+    if not coverage.rows:
+        return  # only levels A and A' look into the table
     yield "rows never fired", coverage.rows_never_fired()
     rare = tuple(f"{name} ({count})" for name, count in coverage.legal_cells_rare())
     yield f"legal cells met less than {ENOUGH} times", rare
