@@ -36,7 +36,8 @@ class Nemesis:
         life = self._crew.living(what.member)
         if life is None:
             return
-        self._crew.tell_fault(what, life)
+        if what.kind is not Kind.LEAVE:  # a wish, by which nothing is excused
+            self._crew.tell_fault(what, life)
         if not (self._process(what, life) or self._network(what, life)):
             self._application(what, life)
 
