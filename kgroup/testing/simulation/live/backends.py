@@ -99,12 +99,18 @@ def _trio_in_order() -> Iterator[None]:
 
     whole: Any = trio
     inside: Any = trio._core._run  # noqa: SLF001
-    before = inside._r, whole.Event  # noqa: SLF001
-    inside._r, whole.Event = _NoChance(), _event_in_order()  # noqa: SLF001
+    names = ("_r", "_ALLOW_DETERMINISTIC_SCHEDULING")
+    before = {name: getattr(inside, name) for name in names}
+    event = whole.Event
+    # Its own determinism, which tools for tests turn on, is another order than asyncio's.
+    inside._r, inside._ALLOW_DETERMINISTIC_SCHEDULING = _NoChance(), False  # noqa: SLF001
+    whole.Event = _event_in_order()
     try:
         yield
     finally:
-        inside._r, whole.Event = before  # noqa: SLF001
+        for name, value in before.items():
+            setattr(inside, name, value)
+        whole.Event = event
 
 
 def _event_in_order() -> type:

@@ -1,0 +1,69 @@
+"""Level B: whole consumers in virtual time, the same on both event loops and in any process."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from kgroup.testing.simulation.live.run import play_live
+from kgroup.testing.simulation.play import play
+from kgroup.testing.simulation.schedule import Level, Mode, Schedule
+from tests.testing.simulation.live_plans import member, plan
+
+MODES = tuple(Mode)
+BACKENDS = ("asyncio", "trio")
+
+
+def drawn(seed: int, backend: str = "asyncio") -> Schedule:
+    return Schedule(Level.B, MODES[seed % len(MODES)], seed, backend=backend)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_small_group_shares_reads_and_closes(backend: str) -> None:
+    small = plan(quiet_at=2.0, ends_at=5.0)
+    outcome = play_live(Schedule(Level.B, picks=(), backend=backend), plan=small)
+    assert outcome.violations == ()
+    assert outcome.events > 50
+
+
+def test_what_nobody_reads_to_its_end_is_found() -> None:
+    idle = plan(members=(member(0, handling=30.0),), quiet_at=3.0, ends_at=8.0)
+    outcome = play_live(Schedule(Level.B, picks=()), plan=idle)
+    assert "L1" in outcome.rules
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(20))
+def test_a_schedule_has_one_transcript_on_both_event_loops(seed: int) -> None:
+    first, second = (play(drawn(seed, backend)) for backend in BACKENDS)
+    assert first.digest == second.digest
+    assert first.picks == second.picks
+
+
+@pytest.mark.slow
+def test_a_schedule_has_one_transcript_whatever_the_hash_seed() -> None:
+    program = (
+        "from tests.testing.simulation.test_live import drawn, BACKENDS\n"
+        "from kgroup.testing.simulation.play import play\n"
+        "print([play(drawn(seed, b)).digest for seed in range(20, 22) for b in BACKENDS])\n"
+    )
+    told = [
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": number},
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        for number in ("1", "2")
+    ]
+    assert told[0] == told[1]
+    assert len(told[0]) > 100
+
+
+@pytest.mark.slow
+def test_picks_replay_what_a_seed_drew() -> None:
+    first = play(drawn(7))
+    again = play(drawn(7).with_picks(first.picks))
+    assert again.digest == first.digest
