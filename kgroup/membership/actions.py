@@ -243,7 +243,7 @@ def _forget(turn: Turn, identity: Identity) -> None:
             watch=None,
             assigned=frozenset(),
             assigned_in=None,
-            unheard=frozenset(),
+            unheard=MappingProxyType({}),
             remembered=None,
         ),
     )

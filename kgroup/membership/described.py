@@ -5,7 +5,9 @@ Never: a broker's own words; who asks reads them.
 KIPs: 345.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
 
 __all__ = ["GroupInUse", "Remembered"]
 
@@ -32,7 +34,10 @@ class Remembered:
     Args:
         topics: what the process before asked for.
         assigned: topics of which somebody in the group, whoever it is, was assigned a partition.
+        divided: topic -> how many of its partitions were assigned; none of a topic that is absent,
+            or not known, where `assigned` has it.
     """
 
     topics: frozenset[str]
     assigned: frozenset[str]
+    divided: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))

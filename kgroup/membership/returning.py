@@ -1,10 +1,13 @@
-"""What a static member that came back owes the group: the topics nobody heard of.
+"""What a static member that came back owes the group: a round for partitions that nobody has.
 
-Decides: which topics of a restarted static member the leader may not know, and when a round is
-owed for them.
+Decides: which topics of a restarted static member the leader may not know, or not have given out
+whole, and when a round is owed for them.
 Never: begins the round; the rows do.
-KIPs: 345.
+KIPs: 345, 429.
 """
+
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from kgroup.frozen import replace
 from kgroup.membership.turn import Turn
@@ -21,37 +24,58 @@ def asks_anew(member: GroupMember) -> bool:
     return member.round.returned and before is not None and before.topics != told
 
 
-def unheard_topics(member: GroupMember, assigned: frozenset[TopicPartition]) -> frozenset[str]:
-    """Return the topics a static member came back with and the leader may not have heard of.
+def unheard_topics(member: GroupMember, assigned: frozenset[TopicPartition]) -> Mapping[str, int]:
+    """Return the topics a static member came back with and the group may not have given out whole.
 
+    A topic that the leader may not have heard of has 0 partitions that somebody has:
     1. A static member restarts with one topic more; 2. it is given its old assignment at once,
     without a round; 3. the leader never hears of the topic. When nothing is remembered, nobody can
     tell a topic that is new from one that went to others: one round in vain is the smaller harm.
     When it is, a topic that nobody was given is suspect all the same: 4. that process dies before
     its round; 5. the next one asks for the same topics, and the coordinator remembers them.
+
+    Of others somebody has a part (KIP-429):
+    1. A cooperative member must hand t-1 back before another one may have it; 2. its process dies
+    before the round in which it would have said that it did; 3. the next process is given what it
+    may keep, at once, without a round. Nobody else owes that round, so nobody would ever have t-1.
+
+    Returns:
+        Topic -> how many partitions of it somebody has; a round is owed when there are more.
     """
     if not member.round.returned:
-        return frozenset()
+        return MappingProxyType({})
     before = member.round.remembered
     heard = frozenset(tp.topic for tp in assigned)
+    divided: Mapping[str, int] = {}
     if before is not None:
         heard |= before.assigned
-    return member.round.told_topics - heard
+        divided = before.divided
+    told = member.round.told_topics
+    return MappingProxyType(
+        dict.fromkeys(sorted(told - heard), 0)
+        | {topic: divided[topic] for topic in sorted(told & heard & divided.keys())}
+    )
 
 
 def owe_unheard(turn: Turn) -> bool:
-    """Owe a round as soon as a topic that the group has not heard of has partitions.
+    """Owe a round as soon as there are partitions that nobody has.
+
+    What was found to be given out whole is settled: that it grows, who leads will see.
 
     The JoinGroup of that round differs from the one before in the generation it names, so a
     coordinator in Stable takes it for a change and begins a round, also from a follower.
     """
-    if not turn.member.unheard():
-        return False
-    owe_told(turn)
-    return True
+    if turn.member.unheard():
+        owe_told(turn)
+        return True
+    known, counts = turn.member.round.unheard, turn.member.counts
+    open_yet = {topic: had for topic, had in known.items() if not (had and counts.get(topic))}
+    if len(open_yet) < len(known):
+        turn.put_round(replace(turn.member.round, unheard=MappingProxyType(open_yet)))
+    return False
 
 
 def owe_told(turn: Turn) -> None:
-    """Owe the round in which the group is told all topics this member asks for."""
-    turn.put_round(replace(turn.member.round, unheard=frozenset()))
+    """Owe the round in which the group is told all that this member asks for and has."""
+    turn.put_round(replace(turn.member.round, unheard=MappingProxyType({})))
     turn.put_wishes(replace(turn.member.wishes, enforced=Cause.SUBSCRIBED.value))

@@ -8,6 +8,7 @@ KIPs: 345.
 
 from collections import Counter
 from collections.abc import Iterable
+from types import MappingProxyType
 from typing import Final
 
 from kgroup.membership.described import Remembered
@@ -46,7 +47,8 @@ def remembered_of(
     members = standing_members(described) or ()
     for each in members:
         if each.group_instance_id == group_instance_id:
-            return Remembered(asked_topics(each), frozenset(assigned_partitions(members)))
+            divided = assigned_partitions(members)
+            return Remembered(asked_topics(each), frozenset(divided), MappingProxyType(divided))
     return None
 
 

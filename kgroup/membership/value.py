@@ -87,7 +87,8 @@ class Round:
     Args:
         ticket: the awaited reply that moves the state.
         told_topics: topics of the latest JoinGroup.
-        unheard: topics of `told_topics` that the group may not know this member asks for.
+        unheard: topic of `told_topics` -> partitions of it that somebody has, of those that the
+            group may not know this member asks for, or may not have given out whole.
         returned: the latest JoinGroup was a static member's without its id: it may be answered
             with an assignment older than its subscription (KIP-345).
         introduced: a JoinGroup was sent: from now on the group may remember this process.
@@ -112,7 +113,7 @@ class Round:
 
     ticket: Ticket | None = None
     told_topics: frozenset[str] = frozenset()
-    unheard: frozenset[str] = frozenset()
+    unheard: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     returned: bool = False
     introduced: bool = False
     remembered: Remembered | None = None
@@ -285,8 +286,9 @@ class GroupMember:
         return self.settings.group_instance_id is not None and not self.round.introduced
 
     def unheard(self) -> frozenset[str]:
-        """Return topics with partitions that the group may not know this member asks for."""
-        return frozenset(topic for topic in self.round.unheard if self.counts.get(topic))
+        """Return topics with partitions that nobody may have; see `returning`."""
+        known = self.round.unheard
+        return frozenset(topic for topic, had in known.items() if self.counts.get(topic, 0) > had)
 
     def join_due_at(self) -> float:
         """Return the instant from which the next JoinGroup keeps the pace.
