@@ -26,7 +26,7 @@ from tests.fuzz.target import Broken, Target
 BATCH: Final = 250
 SAMPLED: Final = 200
 HANGS: Final = 30
-"""Seconds after which a batch is taken to hang, and the input at hand to be why."""
+"""Seconds of processor time after which the input at hand is taken to hang its batch."""
 
 _AGAIN: Final = 3
 _KEPT: Final = 2
@@ -287,13 +287,13 @@ def _watched() -> Iterator[None]:
         return
 
     def wake(_signal: int, _frame: object) -> None:
-        signal.alarm(HANGS)
+        signal.setitimer(signal.ITIMER_VIRTUAL, HANGS)
         raise Broken(f"no end within {HANGS} s")
 
-    before = signal.signal(signal.SIGALRM, wake)
-    signal.alarm(HANGS)
+    before = signal.signal(signal.SIGVTALRM, wake)
+    signal.setitimer(signal.ITIMER_VIRTUAL, HANGS)
     try:
         yield
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
