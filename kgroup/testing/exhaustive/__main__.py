@@ -55,7 +55,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--closes", type=int, default=0, help="how many members close at most")
     parser.add_argument("--session", type=int, default=2, help="session timeout in ticks")
     parser.add_argument("--rebalance", type=int, default=2, help="rebalance timeout in ticks")
-    parser.add_argument("--patience", type=int, default=1, help="calls of a listener that may wait")
+    parser.add_argument("--patience", type=int, default=1, help="debts an application may have")
     parser.add_argument("--late-requests", action="store_true", help="of closed connections")
     parser.add_argument("--every-order", action="store_true", help="leave no order of moves out")
     parser.add_argument("--states", type=int, default=10_000_000, help="stop at so many")

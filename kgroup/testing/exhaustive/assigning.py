@@ -13,16 +13,26 @@ from kgroup.assignors import (
 )
 from kgroup.membership.events import AssignorDone, AssignorFailed, RunAssignor
 from kgroup.membership.value import GroupMember
+from kgroup.testing.exhaustive.scope import TOPIC
 from kgroup.types import RebalanceProtocol
 
 __all__ = ["assigned"]
 
 
-def assigned(run: RunAssignor, member: GroupMember) -> AssignorDone | AssignorFailed:
-    """Return what the assignor of a leader returns."""
+def assigned(
+    run: RunAssignor, member: GroupMember, standing: int | None
+) -> AssignorDone | AssignorFailed:
+    """Return what the assignor of a leader returns.
+
+    Args:
+        run: what it was asked.
+        member: the leader.
+        standing: how many partitions the coordinator has assigned, None while a round is on; told
+            to a static leader that came back and only looks (KIP-814).
+    """
     counts = dict(member.counts)
     if run.unasked:
-        return AssignorDone(run.ticket, (), counts)
+        return AssignorDone(run.ticket, (), counts if standing is None else {TOPIC: standing})
     assignor = member.settings.assignors[0]
     cooperates = RebalanceProtocol.COOPERATIVE in assignor.supported_protocols
     protocol = RebalanceProtocol.COOPERATIVE if cooperates else RebalanceProtocol.EAGER

@@ -12,16 +12,17 @@ Never: drops anything a guard, a timer or a message could see.
 
 from collections.abc import Hashable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache
 from typing import Any, Final
 
+from kgroup.frozen import replace
 from kgroup.machine.claims import Holdings
 from kgroup.machine.tickets import Errand, Ticket
 from kgroup.membership.coordinator import Coordinator, CoordinatorState
 from kgroup.membership.events import GroupRequest, RunAssignor
-from kgroup.membership.value import Leadership, Round
+from kgroup.membership.value import GroupMember, Leadership, Round
 from kgroup.testing.exhaustive.process import Answer, Call, Process
 from kgroup.testing.exhaustive.scope import NOW
 from kgroup.types import Cause, Claim, Generation, MemberState, OwnershipChange
@@ -201,7 +202,7 @@ def _plain(process: Process) -> Process:
             polled_at=max(member.wishes.polled_at, NOW - rebalance) if process.stalled else NOW,
         ),
         coordinator=_plain_coordinator(member.coordinator),
-        round=_plain_round(member.round, member.state),
+        round=_plain_round(member),
         heartbeat_at=max(member.heartbeat_at, NOW),
         lead=Leadership(),  # it tells what members hold that cannot be read: all can
         changes=tuple(_plain_change(change, member.holdings) for change in member.changes),
@@ -229,7 +230,8 @@ def _plain_coordinator(coordinator: Coordinator) -> Coordinator:
     )
 
 
-def _plain_round(around: Round, state: MemberState) -> Round:
+def _plain_round(member: GroupMember) -> Round:
+    around, state = member.round, member.state
     around = replace(
         around,
         completed=0,
@@ -239,8 +241,8 @@ def _plain_round(around: Round, state: MemberState) -> Round:
         # The pace never bites here: of the machine's patience with storms there is another test.
         paced_until=NOW - 1000.0,
         drain_until=around.drain_until if state in _RELEASING else None,
-        # The topic never changes, so neither does what a leader watches.
-        watched=None,
+        # The topic never changes: a leader that watches what there is need not watch.
+        watched=around.watched if member.recounted() else None,
         # Told to people only.
         leader=False,
     )
@@ -341,24 +343,40 @@ def _numbered_claims(process: Process) -> Process:
 # -- keys ------------------------------------------------------------------------------------------
 
 _CONSTANT: Final = frozenset({"settings"})
+_PLAIN: Final = frozenset({type(None), bool, int, float, str, bytes})
 
 
 def key_of(value: Any) -> Hashable:  # noqa: ANN401 - any value of a process
     """Return something hashable that is equal for equal values, field by field."""
+    kind = type(value)
+    if kind in _PLAIN:
+        return value  # type: ignore[no-any-return]
+    names = _names(kind)  # type: ignore[arg-type]  # a type can be hashed
+    if names:
+        return (kind.__name__, *[key_of(getattr(value, name)) for name in names])
     match value:
-        case None | bool() | int() | float() | str() | bytes() | Enum():
-            return value
+        case Enum():
+            return value.value  # type: ignore[no-any-return]
         case memoryview():
             return bytes(value)
-        case Message():
-            return (type(value).__name__, *(key_of(getattr(value, f)) for f in value.FIELDS))
         case Mapping():
             return tuple(sorted((key_of(k), key_of(v)) for k, v in value.items()))
         case AbstractSet():
             return frozenset(key_of(each) for each in value)
         case tuple() | list():
-            return tuple(key_of(each) for each in value)
-    if is_dataclass(value):
-        names = (field.name for field in fields(value) if field.name not in _CONSTANT)
-        return (type(value).__name__, *(key_of(getattr(value, name)) for name in names))
+            return tuple([key_of(each) for each in value])
+    return ("empty", kind.__name__) if names is not None else _unknown(value)
+
+
+def _unknown(value: object) -> Hashable:
     raise TypeError(f"{value!r} has no key")
+
+
+@cache
+def _names(kind: type) -> tuple[str, ...] | None:
+    """Return the names of a value's fields, None when it has none because it is no record."""
+    if issubclass(kind, Message):
+        return tuple(kind.FIELDS)
+    if is_dataclass(kind):
+        return tuple(field.name for field in fields(kind) if field.name not in _CONSTANT)
+    return None

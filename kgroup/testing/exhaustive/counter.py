@@ -6,10 +6,11 @@ Never: answers anything itself.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import permutations
 from typing import Final
 
+from kgroup.frozen import replace
 from kgroup.membership.described import Remembered
 from kgroup.membership.events import GroupRequest
 from kgroup.testing.broker.agenda import Agenda
@@ -21,7 +22,15 @@ from kgroup.testing.broker.mint import Mint
 from kgroup.testing.broker.release import CoordinatorKind
 from kgroup.testing.broker.releases import release_named
 from kgroup.testing.exhaustive.canon import FIRST, newer_answer, newer_metadata, newer_request
-from kgroup.testing.exhaustive.desk import JOIN_VERSION, SYNC_VERSION, Desk, Room, freeze, thaw
+from kgroup.testing.exhaustive.desk import (
+    JOIN_VERSION,
+    SYNC_VERSION,
+    Desk,
+    Room,
+    Seat,
+    freeze,
+    thaw,
+)
 from kgroup.testing.exhaustive.process import Answer, Orphan
 from kgroup.testing.exhaustive.scope import GROUP, NOW, TICK, TOPIC, Fault, Scope
 from kgroup.wire.consumer_protocol import decode_assignment, decode_subscription
@@ -36,7 +45,7 @@ from kgroup.wire.messages import (
     SyncGroupResponse,
 )
 
-__all__ = ["UPSETS", "Counter", "Served"]
+__all__ = ["UPSETS", "Counter", "Served", "assigned_count", "remembered"]
 
 _IDS: Final = ("AaAaAa", "AaAaBB", "AaBBAa", "AaBBBB", "BBAaAa", "BBAaBB", "BBBBAa", "BBBBBB")
 """Endings that Java gives one hash, so that the order of members is that of their slots."""
@@ -195,21 +204,6 @@ class Counter:
         on_their_way = (*desk.orphans, *orphans) if self._scope.late_requests else ()
         return replace(desk, room=room, orphans=tuple(sorted(on_their_way, key=repr)))
 
-    def remembered(self, desk: Desk, slot: int) -> Remembered | None:
-        """Return what a Stable group knows of a static member (KIP-345)."""
-        room = desk.room
-        if room is None or room.phase is not Phase.STABLE or desk.loading:
-            return None
-        instance_id = self._scope.client_id(slot)
-        assigned = {
-            tp.topic for seat in room.seats for tp in decode_assignment(seat.assignment).partitions
-        }
-        for seat in room.seats:
-            if seat.instance_id == instance_id:
-                topics = frozenset(decode_subscription(seat.protocols[0][1]).topics)
-                return Remembered(topics, frozenset(assigned))
-        return None
-
     # -- results -------------------------------------------------------------------------------
 
     def _taken(self, before: Desk, ticket: int | None) -> Served:
@@ -285,3 +279,30 @@ def _unnamed_tickets(desk: Desk) -> Desk:
         for seat in desk.room.seats
     )
     return replace(desk, room=replace(desk.room, seats=seats))
+
+
+# -- what a group that stands says of itself -------------------------------------------------------
+
+
+def remembered(desk: Desk, instance_id: str) -> Remembered | None:
+    """Return what a group that stands knows of a static member (KIP-345), None otherwise."""
+    seats = _standing(desk)
+    count = assigned_count(desk)
+    divided = {} if count is None else {TOPIC: count}
+    for seat in seats:
+        if seat.instance_id == instance_id:
+            topics = frozenset(decode_subscription(seat.protocols[0][1]).topics)
+            return Remembered(topics, frozenset(divided), divided)
+    return None
+
+
+def assigned_count(desk: Desk) -> int | None:
+    """Return how many partitions a group that stands has assigned, None otherwise."""
+    seats = _standing(desk)
+    return sum(len(decode_assignment(seat.assignment).partitions) for seat in seats) or None
+
+
+def _standing(desk: Desk) -> tuple[Seat, ...]:
+    room = desk.room
+    stands = room is not None and room.phase is Phase.STABLE and not desk.loading
+    return room.seats if room is not None and stands else ()

@@ -31,8 +31,8 @@ class Facts:
     Args:
         holds: bits of the partitions that it holds and has announced, while its lease is good.
         steady: it has what it will have: STABLE, everything held and announced, lease good.
-        hurried: something of it will not wait for the clock: a message, the assignor, or more calls
-            of the listener than patience allows.
+        hurried: something of it will not wait for the clock: a message, the assignor, or more of
+            the application than patience allows.
         awaits: places of calls whose request may arrive now.
         returns: places of calls that may come back now.
         lanes: connections with something on them, as (lane, node id).
@@ -77,7 +77,7 @@ def facts_of(process: Process, scope: Scope) -> Facts:
         and not member.changes
         and (good or not states),
         hurried=any(_hurried(call) for call in process.calls)
-        or len(member.changes) > scope.patience,
+        or len(member.changes) + bool(draining) > scope.patience,
         awaits=tuple(_awaits(process.calls)),
         returns=tuple(_returns(process.calls)),
         lanes=_lanes(process.calls),

@@ -6,12 +6,12 @@ Never: decides what may happen when; `world` does.
 """
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
+from kgroup.frozen import replace
 from kgroup.machine.claims import HoldingState
-from kgroup.membership.described import Remembered
 from kgroup.membership.events import (
     CloseRequested,
     CoordinatorFound,
@@ -29,7 +29,7 @@ from kgroup.testing.exhaustive.assigning import assigned
 from kgroup.testing.exhaustive.canon import canonical, key_of, later, newer
 from kgroup.testing.exhaustive.facts import Facts, facts_of
 from kgroup.testing.exhaustive.interning import Interned
-from kgroup.testing.exhaustive.process import Answer, Lane, Orphan, Process, Stage
+from kgroup.testing.exhaustive.process import Given, Known, Lane, Orphan, Process, Stage
 from kgroup.testing.exhaustive.running import Broken, Running, StepFunction
 from kgroup.testing.exhaustive.scope import NOW, TICK, TOPIC, Scope
 from kgroup.types import Leave
@@ -166,29 +166,29 @@ def _back(running: Running, place: int) -> None:
     running.answered(place)
 
 
-def _found(running: Running, place: int, remembered: Remembered | None) -> None:
+def _found(running: Running, place: int, known: Known) -> None:
     call = running.take(place)
-    running.on(CoordinatorFound(call.ticket, 1, 0, remembered if call.recall else None))
+    running.on(CoordinatorFound(call.ticket, 1, 0, known.remembered if call.recall else None))
 
 
-def _assigned(running: Running, place: int) -> None:
+def _assigned(running: Running, place: int, standing: int | None) -> None:
     call = running.take(place)
     assert isinstance(call.request, RunAssignor)
-    running.on(assigned(call.request, running.process.member))
+    running.on(assigned(call.request, running.process.member, standing))
 
 
-def _put(running: Running, place: int, answer: Answer | None) -> None:
+def _put(running: Running, place: int, given: Given) -> None:
     """Note that a request has arrived: it is parked, or its answer is on its way."""
-    calls = list(running.process.calls)
+    calls, answer = list(running.process.calls), given.answer
     stage = Stage.PARKED if answer is None else Stage.ANSWERED
     calls[place] = replace(calls[place], stage=stage, answer=answer)
     running.process = replace(running.process, calls=tuple(calls))
 
 
-def _reply(running: Running, answer: Answer) -> None:
+def _reply(running: Running, given: Given) -> None:
     for place, call in enumerate(running.process.calls):
         if call.lane is Lane.JOIN and call.stage is Stage.PARKED:
-            _put(running, place, answer)
+            _put(running, place, given)
 
 
 def _listener(running: Running) -> None:

@@ -4,10 +4,11 @@ Decides: shapes only. A process is a frozen value; two equal ones have the same 
 Never: steps the machine; `running` does.
 """
 
-from dataclasses import dataclass
-from enum import Enum
+from dataclasses import dataclass, field
+from enum import Enum, IntEnum
 
 from kgroup.machine.tickets import Errand, Ticket
+from kgroup.membership.described import Remembered
 from kgroup.membership.events import GroupRequest, RunAssignor
 from kgroup.membership.value import GroupMember
 from kgroup.types import Claim
@@ -19,19 +20,30 @@ from kgroup.wire.messages import (
     SyncGroupResponse,
 )
 
-__all__ = ["Account", "Answer", "Call", "Lane", "Orphan", "Process", "Stage", "lane_of"]
+__all__ = [
+    "Account",
+    "Answer",
+    "Call",
+    "Given",
+    "Known",
+    "Lane",
+    "Orphan",
+    "Process",
+    "Stage",
+    "lane_of",
+]
 
 Answer = JoinGroupResponse | SyncGroupResponse | HeartbeatResponse | LeaveGroupResponse
 Asked = GroupRequest | DescribeGroupsRequest
 
 
-class Lane(Enum):
+class Lane(IntEnum):
     """The connection of a call: one request is served at a time (R18)."""
 
-    JOIN = "join"
-    BEAT = "beat"
-    ANY = "any"
-    LOCAL = "local"
+    JOIN = 1
+    BEAT = 2
+    ANY = 3
+    LOCAL = 4
 
 
 class Stage(Enum):
@@ -80,6 +92,27 @@ class Call:
     stage: Stage = Stage.SENT
     answer: Answer | None = None
     recall: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """An answer with its number: equal answers have one number, which is quicker to compare.
+
+    Args:
+        number: of the answer.
+        answer: itself, None for none.
+    """
+
+    number: int
+    answer: Answer | None = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is remembered of a static member, with its number as in `Given`."""
+
+    number: int
+    remembered: Remembered | None = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)

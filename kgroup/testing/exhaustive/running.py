@@ -6,10 +6,11 @@ Never: knows the coordinator, or another process.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from kgroup.errors import ConnectionLostError, KGroupError
+from kgroup.frozen import replace
 from kgroup.machine.tickets import Errand
 from kgroup.membership.events import (
     Answered,

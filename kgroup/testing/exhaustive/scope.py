@@ -79,8 +79,8 @@ class Scope:
         closes: how many members close at most.
         session: session timeout, in ticks; heartbeats are sent every tick.
         rebalance: rebalance timeout, in ticks; batches are waited for half as long.
-        patience: how many calls of the listener may wait while the clock moves on, at no cost;
-            batches in hand never hold it up.
+        patience: how many things of each application may go on while the clock moves on, at no
+            cost: calls of the listener, and batches in hand, which count as one.
         late_requests: a request of a closed connection may arrive later, while the clock stands;
             else it arrives before the connection closes, or never.
     """

@@ -9,16 +9,18 @@ The clock moves on only when nothing is in a hurry, that is when no message is o
 all the same is a fault like any other ("late").
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from kgroup.membership.described import Remembered
 from kgroup.membership.events import RunAssignor
-from kgroup.testing.exhaustive.counter import UPSETS, Counter, Served
+from kgroup.testing.exhaustive.canon import key_of
+from kgroup.testing.exhaustive.counter import UPSETS, Counter, Served, assigned_count, remembered
 from kgroup.testing.exhaustive.desk import Desk
 from kgroup.testing.exhaustive.interning import Interned
 from kgroup.testing.exhaustive.local import GONE, KILLED, UNBORN, Local, Result
-from kgroup.testing.exhaustive.process import Answer, Lane, Stage
+from kgroup.testing.exhaustive.process import Answer, Given, Known, Lane, Stage
 from kgroup.testing.exhaustive.running import StepFunction, machine
 from kgroup.testing.exhaustive.scope import Fault, Mode, Scope
 from kgroup.wire.messages import JoinGroupRequest
@@ -54,6 +56,16 @@ class Move:
     broken: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Came:
+    """What came of something at the coordinator, by number; see `Served`."""
+
+    desk: int
+    given: Given
+    replies: tuple[tuple[int, Given], ...]
+    shift: int
+
+
 @dataclass(slots=True)
 class _Next:
     """A state in the making."""
@@ -79,7 +91,10 @@ class World:
     local: Local = field(init=False)
     counter: Counter = field(init=False)
     desks: Interned[Desk] = field(init=False)
-    _served: dict[Any, Any] = field(default_factory=dict)
+    _came: dict[Hashable, tuple[_Came, ...]] = field(default_factory=dict)
+    _memories: Interned[Remembered | None] = field(default_factory=lambda: Interned(key_of))
+    _left: dict[Hashable, int] = field(default_factory=dict)
+    _answers: Interned[Answer | None] = field(default_factory=lambda: Interned(key_of))
 
     def __post_init__(self) -> None:
         self.local = Local(self.scope, self.steps)
@@ -151,7 +166,7 @@ class World:
         for place in facts.returns:
             call = process.calls[place]
             if isinstance(call.request, RunAssignor):
-                yield self._own(state, "the assignor returns", slot, ("assigned", place))
+                yield self._assigned(state, slot, place)
             elif call.lane is Lane.ANY and call.stage is Stage.SENT:
                 yield self._search(state, slot, place)
             else:
@@ -228,50 +243,57 @@ class World:
 
     def _search(self, state: State, slot: int, place: int) -> Move:
         desk = self.desks.values[state[self.scope.members]]
-        remembered = None
+        known = None
         if self.scope.mode is Mode.STATIC and self.local.process(state[slot]).calls[place].recall:
-            remembered = self.counter.remembered(desk, slot)
-        return self._own(state, "the coordinator is found", slot, ("found", place, remembered))
+            known = remembered(desk, self.scope.client_id(slot))
+        return self._own(
+            state,
+            "the coordinator is found",
+            slot,
+            ("found", place, Known(self._memories.number(known), known)),
+        )
+
+    def _assigned(self, state: State, slot: int, place: int) -> Move:
+        call = self.local.process(state[slot]).calls[place]
+        assert isinstance(call.request, RunAssignor)
+        standing = None
+        if call.request.unasked and call.request.node_id is not None:
+            standing = assigned_count(self.desks.values[state[self.scope.members]])
+        return self._own(state, "the assignor returns", slot, ("assigned", place, standing))
 
     def _arrival(self, state: State, slot: int, place: int, name: str) -> Move:
         call = self.local.process(state[slot]).calls[place]
-        assert not isinstance(call.request, RunAssignor)
-        used = self._used(state, call.request)
+        request = call.request
+        assert not isinstance(request, RunAssignor)
+        used = self._used(state, request)
         key = ("serve", state[self.scope.members], slot, state[slot], place, used)
-        served = self._served.get(key)
-        if served is None:
-            desk = self.desks.values[state[self.scope.members]]
-            served = self.counter.serve(desk, slot, call.node_id, call.request, used)
-            self._served[key] = served
-        begun = self._begun(state)
-        self._take(begun, served)
-        self._put(
-            begun, slot, self.local.do(begun.numbers[slot], slot, "put", place, served.answer)
+        desk = self.desks.values[state[self.scope.members]]
+        (came,) = self._come(
+            key, lambda: [self.counter.serve(desk, slot, call.node_id, request, used)]
         )
-        self._pass_on(begun, served)
-        return self._move(begun, Move(name, slot, served.answer, state))
+        begun = self._begun(state)
+        self._take(begun, came)
+        self._put(begun, slot, self.local.do(begun.numbers[slot], slot, "put", place, came.given))
+        self._pass_on(begun, came)
+        return self._move(begun, Move(name, slot, came.given.answer, state))
 
     def _orphan(self, state: State, place: int, slot: int) -> Move:
         desk = self.desks.values[state[self.scope.members]]
         used = self._used(state, desk.orphans[place].request)
         key = ("orphan", state[self.scope.members], place, used)
-        served = self._served.get(key)
-        if served is None:
-            served = self.counter.orphan_arrives(desk, desk.orphans[place], used)
-            self._served[key] = served
+        (came,) = self._come(
+            key, lambda: [self.counter.orphan_arrives(desk, desk.orphans[place], used)]
+        )
         begun = self._begun(state)
-        self._take(begun, served)
-        self._pass_on(begun, served)
+        self._take(begun, came)
+        self._pass_on(begun, came)
         name = f"{type(desk.orphans[place].request).__name__} of a closed connection arrives"
         return self._move(begun, Move(name, slot, None, state, tame=False))
 
     def _clock(self, state: State, name: str, *, spent: int) -> Iterator[Move]:
         key = ("later", state[self.scope.members])
-        every = self._served.get(key)
-        if every is None:
-            desk = self.desks.values[state[self.scope.members]]
-            every = self._served[key] = tuple(self.counter.later(desk))
-        for served in every:
+        desk = self.desks.values[state[self.scope.members]]
+        for served in self._come(key, lambda: self.counter.later(desk)):
             begun = self._begun(state)
             self._take(begun, served)
             ticked = []
@@ -288,10 +310,8 @@ class World:
 
     def _upset(self, state: State, kind: Fault) -> Move:
         key = (kind, state[self.scope.members])
-        served = self._served.get(key)
-        if served is None:
-            desk = self.desks.values[state[self.scope.members]]
-            served = self._served[key] = self.counter.upset(desk, kind)
+        desk = self.desks.values[state[self.scope.members]]
+        (served,) = self._come(key, lambda: [self.counter.upset(desk, kind)])
         begun = self._begun(state)
         self._take(begun, served)
         if kind in _CRASHES:
@@ -300,6 +320,24 @@ class World:
         if kind is Fault.MOVE:
             self._everybody(begun, "move")
         return self._move(begun, Move(kind.words, None, None, state, tame=False), (1, 0))
+
+    def _come(self, key: Hashable, make: Callable[[], Iterable[Served]]) -> tuple[_Came, ...]:
+        """Return what came of something at the coordinator, computed once."""
+        known = self._came.get(key)
+        if known is None:
+            known = self._came[key] = tuple(
+                _Came(
+                    self.desks.number(served.desk),
+                    self._given(served.answer),
+                    tuple((slot, self._given(answer)) for slot, answer in served.replies),
+                    served.shift,
+                )
+                for served in make()
+            )
+        return known
+
+    def _given(self, answer: Answer | None) -> Given:
+        return Given(self._answers.number(answer), answer)
 
     # -- pieces --------------------------------------------------------------------------------
 
@@ -318,9 +356,9 @@ class World:
                 ids |= self.local.facts(number).ids
         return ids
 
-    def _take(self, begun: _Next, served: Served) -> None:
+    def _take(self, begun: _Next, served: _Came) -> None:
         """Put a new coordinator in place; generations everywhere are counted from its own."""
-        begun.desk = self.desks.number(served.desk)
+        begun.desk = served.desk
         if served.shift:
             self._everybody(begun, "shift", served.shift)
 
@@ -329,9 +367,8 @@ class World:
             if number >= _LIVE:
                 self._put(begun, slot, self.local.do(number, slot, what, *how))
 
-    def _pass_on(self, begun: _Next, served: Served) -> None:
-        replies: tuple[tuple[int, Answer], ...] = served.replies
-        for slot, answer in replies:
+    def _pass_on(self, begun: _Next, served: _Came) -> None:
+        for slot, answer in served.replies:
             if begun.numbers[slot] >= _LIVE:
                 self._put(begun, slot, self.local.do(begun.numbers[slot], slot, "reply", answer))
 
@@ -343,9 +380,14 @@ class World:
     def _leave_behind(self, begun: _Next, slot: int, result: Result) -> None:
         if not result.orphans and not result.let_go:
             return
-        desk = self.desks.values[begun.desk]
-        left = self.counter.abandon(desk, slot, result.orphans, gone=result.let_go)
-        begun.desk = self.desks.number(left)
+        left_over = result.orphans if self.scope.late_requests else ()
+        key = (begun.desk, slot, result.let_go, left_over)
+        number = self._left.get(key)
+        if number is None:
+            desk = self.desks.values[begun.desk]
+            left = self.counter.abandon(desk, slot, result.orphans, gone=result.let_go)
+            number = self._left[key] = self.desks.number(left)
+        begun.desk = number
 
     def _move(self, begun: _Next, move: Move, spent: tuple[int, int] = (0, 0)) -> Move:
         """Return a move, so far with the state it begins in, with the one it leads to."""
