@@ -119,6 +119,8 @@ class AnswersInTime:
         if isinstance(event, AnswerReceived):
             if event.api in (_JOIN, _SYNC, _BEAT):
                 self._answered(self._of(entry.source), entry, event)
+            else:
+                self._of(entry.source).late = None  # this one may be what moves it
             return ()
         asked = self._asked.get(entry.source)
         if asked is None:

@@ -6,7 +6,8 @@ Never: judges a restart that overlaps another disturbance.
 T1: a static member that is closed sends no LeaveGroup, unless it was asked to. One that is back
     within its session finds the generation and its partitions unchanged, and the other members
     are not assigned, revoked or robbed of anything meanwhile, unless by their own doing.
-T2: after FENCED_INSTANCE_ID a member delivers nothing and sends no group request.
+T2: after FENCED_INSTANCE_ID a member delivers nothing and sends no group request, unless a
+    JoinGroup that was under way is answered after all: then the fence was for its former id.
 """
 
 from dataclasses import dataclass
@@ -211,6 +212,9 @@ class FencedSilent:
                 self._fenced[entry.source] = entry
             return ()
         match entry.event:
+            case AnswerReceived(api=ApiKey.JOIN_GROUP, error=0 | None):
+                del self._fenced[entry.source]
+                return ()
             case Delivered(claim=claim, count=count):
                 what = f"was given {count} records of {claim}"
             case RequestSent(api=api) if api in _GROUP_APIS:

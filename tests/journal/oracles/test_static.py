@@ -142,3 +142,17 @@ def test_t1_a_survivor_that_closes_or_unsubscribes_is_not_disturbed():
         )
         a.write(step)
         assert rules(history) == expected
+
+
+def test_t2_a_fence_for_the_former_id_of_a_member_whose_join_is_under_way_is_none():
+    for joined, expected in ((True, []), (False, ["T2"])):
+        _, member = one_member(0)
+        fence(member, "heartbeat")
+        if joined:
+            join = AnswerReceived(
+                connection=1, correlation_id=77, api=ApiKey.JOIN_GROUP, version=9, error=0
+            )
+            member.write(join)
+        member.heartbeat()
+        found = judge([FencedSilent()], member.history.entries)
+        assert [violation.rule for violation in found] == expected
