@@ -237,13 +237,13 @@ class CommitOrder:
         """
         with self._telling:
             while True:
-                if self._untold:
-                    await self._untold[0].answered()
-                    if self._ended:
-                        return
-                    await self._call_back(self._untold.popleft())
-                else:
+                if not self._untold:
                     await self._news.wait()
+                    continue
+                await self._untold[0].answered()
+                if self._ended:
+                    return
+                await self._call_back(self._untold.popleft())
 
     async def _call_back(self, job: Job) -> None:
         if job.callback is None:
