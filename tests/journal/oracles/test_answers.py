@@ -49,6 +49,17 @@ def test_s8_a_loss_by_a_late_answer_is_found():
     assert log.rules(AnswersInTime()) == ["S8"]
 
 
+def test_s8_an_answer_of_another_kind_at_that_instant_may_be_what_moves_it():
+    log = joined(5)
+    late = log.sent(BEAT, generation=5)
+    log.join(6)
+    leaving = log.sent(ApiKey.LEAVE_GROUP)
+    log.answered(BEAT, late, 27)
+    log.answered(ApiKey.LEAVE_GROUP, leaving)
+    log.state(MemberState.LEAVING, MemberState.LEFT, "leave ended")
+    assert log.rules(AnswersInTime()) == []
+
+
 def test_s8_a_loss_by_a_timer_at_that_instant_is_fine():
     log = joined(5)
     late = log.sent(BEAT, generation=5)
