@@ -124,6 +124,7 @@ class Member:
                 session_timeout=settings.session_timeout,
                 rebalance_timeout=settings.rebalance_timeout,
                 lease_margin=settings.lease_margin,
+                heartbeat_interval=settings.heartbeat_interval,
             )
         )
         self.apply(MetadataChanged(self._around.counts()))
