@@ -191,6 +191,7 @@ class _Search:
         self._found = found
         self._size = _CHUNK[campaign.level]
         self._parents: list[tuple[Pick, ...]] = []
+        self._forgotten = 0
         self._known = deque([_Knowledge()] * _LAG, _LAG)
         self._counted = 0
 
@@ -228,7 +229,8 @@ class _Search:
         parent = None
         if seed % _MUTATED_EVERY == _MUTATED_EVERY - 1 and knowledge.parents:
             pool = min(_POOL, knowledge.parents)
-            parent = self._parents[knowledge.parents - 1 - seed // _MUTATED_EVERY % pool]
+            number = knowledge.parents - 1 - seed // _MUTATED_EVERY % pool
+            parent = self._parents[number - self._forgotten]
         return Schedule(campaign.level, campaign.mode, seed, None, campaign.backend, parent)
 
     def count(self, chunk: Chunk) -> None:
@@ -239,7 +241,12 @@ class _Search:
         found.failures += chunk.failures
         self._parents += chunk.parents
         self._counted += 1
-        self._known.append(_Knowledge(len(self._parents), frozenset(found.coverage.features)))
+        parents = self._forgotten + len(self._parents)
+        self._known.append(_Knowledge(parents, frozenset(found.coverage.features)))
+        # A chunk to come may look back by a pool from what was known before the lag.
+        old = max(0, self._known[0].parents - _POOL - self._forgotten)
+        del self._parents[:old]
+        self._forgotten += old
 
 
 # -- who plays ---------------------------------------------------------------------------------
