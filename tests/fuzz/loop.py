@@ -172,7 +172,7 @@ def _slow(target: Target, data: bytes) -> str | None:
     allowed = target.patience(data)
     if best <= allowed:
         return None
-    return f"reading {len(data)} bytes takes {best:.3f} s of processor time, not {allowed:.3f}"
+    return f"slow: {len(data)} bytes take {best:.3f} s of processor time, not {allowed:.3f}"
 
 
 def _processor_seconds(target: Target, data: bytes) -> float:
@@ -192,7 +192,7 @@ def _large(target: Target, data: bytes) -> str | None:
         peak = _peak(target, data)
         if peak <= allowed:
             return None
-    return f"reading {len(data)} bytes allocates {peak}, not {allowed}"
+    return f"large: reading {len(data)} bytes allocates {peak}, not {allowed}"
 
 
 def _peak(target: Target, data: bytes) -> int:
@@ -288,7 +288,7 @@ def _watched() -> Iterator[None]:
 
     def wake(_signal: int, _frame: object) -> None:
         signal.setitimer(signal.ITIMER_VIRTUAL, HANGS)
-        raise Broken(f"no end within {HANGS} s")
+        raise Broken(f"no end: not within {HANGS} s of processor time")
 
     before = signal.signal(signal.SIGVTALRM, wake)
     signal.setitimer(signal.ITIMER_VIRTUAL, HANGS)

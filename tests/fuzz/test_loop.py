@@ -98,22 +98,22 @@ def test_a_broken_promise_is_named_by_what_was_promised() -> None:
 
 def test_reading_that_takes_too_long_is_a_finding() -> None:
     def check(_: bytes) -> None:
-        sum(range(300_000))
+        sum(range(2_000_000))  # long enough for any clock of processor time
 
-    score = run(target(check, patience=lambda _: 0.001), 2, 1)
-    assert score.kinds.total() == 2
-    assert "processor time" in score.findings[0].said
+    score = run(target(check, patience=lambda _: 0.001), 1, 1)
+    assert score.kinds.total() == 1
+    assert list(score.kinds) == ["Broken slow"]
 
 
 def test_reading_that_takes_too_much_memory_is_a_finding() -> None:
     score = run(target(lambda _: bytearray(2 * MIB)), SAMPLED, 1)
     assert score.sampled == 1
-    assert "allocates" in score.findings[0].said
+    assert list(score.kinds) == ["Broken large"]
 
 
 @pytest.mark.slow
 def test_an_input_that_does_not_end_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop, "HANGS", 1)
+    monkeypatch.setattr(loop, "HANGS", 0.2)
 
     def check(data: bytes) -> None:
         while len(data) == 3:
