@@ -91,6 +91,10 @@ class JoinClaims:
                 self._lost[source] = entry
                 self._renewed.pop(source, None)
                 self._given_up.pop(source, None)
+            case OwnershipStep(kind=ChangeKind.REVOKED, phase=Phase.END):
+                # Lost while its listener was giving it up already: that is all it hears.
+                if not self._periods.held(source):
+                    self._given_up.pop(source, None)
             case OwnershipStep(kind=ChangeKind.ASSIGNED, phase=Phase.BEGIN):
                 return self._untold(entry)
             case JoinIssued(generation_id=None, owned=()):

@@ -1,7 +1,7 @@
 from kgroup.codes import ApiKey
-from kgroup.journal import JoinIssued
+from kgroup.journal import JoinIssued, Phase
 from kgroup.journal.oracles import JoinClaims, judge
-from kgroup.types import RebalanceProtocol
+from kgroup.types import ChangeKind, RebalanceProtocol
 from tests.journal.histories import COOPERATIVE, EAGER, one_member, tp
 
 
@@ -62,6 +62,17 @@ def test_s9_a_delivery_between_that_join_and_the_loss_is_found():
 
 def test_s9_a_loss_that_is_never_told_is_found():
     assert join_as_one_who_lost(told=False, delivers=False) == ["S9"]
+
+
+def test_s9_what_is_being_revoked_when_everything_is_lost_is_told_by_the_end_of_that():
+    history, member = one_member(0, protocol=EAGER)
+    claims = (member.claims[tp(0)],)
+    member.step(ChangeKind.REVOKED, Phase.BEGIN, claims)
+    member.write(JoinIssued(member_id=None, generation_id=None, owned=()))
+    member.step(ChangeKind.REVOKED, Phase.END, claims)
+    member.enter(2, 0)
+    member.assign(0)
+    assert judge([JoinClaims()], history.entries) == ()
 
 
 def test_s9_after_a_join_that_was_answered_the_generation_may_be_named_again():
