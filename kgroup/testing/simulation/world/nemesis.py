@@ -5,6 +5,9 @@ does not happen.
 Never: draws; the plan says everything.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 from kgroup.codes import ErrorCode
 from kgroup.membership.events import EnforceRebalance, Unsubscribed
 from kgroup.testing.simulation.perturbation import Kind, Perturbation
@@ -92,22 +95,22 @@ class Nemesis:
         crew, now = self._crew, self._brokers.now
         match what.kind:
             case Kind.LEAVE:
-                life.member.close()
+                self._have(life, life.member.close)
             case Kind.KILL:
                 crew.kill(life)
             case Kind.RESTART:
                 crew.kill(life)
                 self._brokers.at(now + what.seconds, crew.start, life.plan)
             case Kind.FREEZE:
-                life.process.frozen_until = now + what.seconds
+                life.process.frozen_until = max(life.process.frozen_until, now + what.seconds)
             case Kind.SUBSCRIBE:
                 every = tuple(sorted(crew.plan.topics))
-                life.member.subscribe(every[: 1 + what.number % len(every)])
+                self._have(life, life.member.subscribe, every[: 1 + what.number % len(every)])
             case Kind.RESUBSCRIBE:
-                life.member.apply(Unsubscribed())
+                self._have(life, life.member.apply, Unsubscribed())
                 life.process.at(now + what.seconds, life.member.subscribe, life.member.plan.topics)
             case Kind.ENFORCE:
-                life.member.apply(EnforceRebalance("somebody wants one"))
+                self._have(life, life.member.apply, EnforceRebalance("somebody wants one"))
             case Kind.EVICT:
                 crew.evict(life)
             case _:
@@ -124,13 +127,17 @@ class Nemesis:
             case Kind.RAISING_LISTENER:
                 application.raising_listener = True
             case Kind.COMMIT:
-                application.commit_done()
+                self._have(life, application.commit_done)
             case Kind.SEEK:
-                application.seek_back(what.number)
+                self._have(life, application.seek_back, what.number)
             case Kind.PAUSE:
-                application.pause(what.seconds)
+                self._have(life, application.pause, what.seconds)
             case _:
                 raise AssertionError(f"{what.kind} is not carried out at this level")
+
+    def _have(self, life: Life, act: Callable[..., None], *args: Any) -> None:  # noqa: ANN401
+        """Have a member do something itself: it cannot while it stands still, nor once it ended."""
+        life.process.at(self._brokers.now, _unless_over, life, act, args)
 
     # -- network ---------------------------------------------------------------------------------
 
@@ -152,3 +159,8 @@ class Nemesis:
             case _:
                 return False
         return True
+
+
+def _unless_over(life: Life, act: Callable[..., None], args: tuple[Any, ...]) -> None:
+    if not life.member.over:
+        act(*args)
