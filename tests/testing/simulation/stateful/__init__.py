@@ -1,0 +1,1 @@
+"""A group whose every step Hypothesis chooses: level A of the simulation, rule by rule."""
