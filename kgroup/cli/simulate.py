@@ -36,7 +36,7 @@ _INTERRUPTED: Final = 130
 _SHRUNK: Final = 5
 """Failures that are made smaller: the first of each rule, and no more than these."""
 _NAMED: Final = 12
-"""Rows and cells that are named; a ledger names all."""
+"""Rows, cells and failures that are named; a ledger names all."""
 _WORLD: Final = "kgroup.testing.simulation.play:play"
 
 
@@ -251,10 +251,13 @@ def _show(found: Found, saved: Sequence[Saved]) -> None:
     for mismatch in found.mismatches:
         told = f"not the same when it was played again: {mismatch.schedule}"
         console.print(Text(told, style="bold red"))
-    for each in saved:
+    for each in saved[:_NAMED]:
         console.print(Text(_told(each), style="bold red"))
         for path in each.files:
             console.print(Text(f"  {path}"))
+    if len(saved) > _NAMED:
+        folder = saved[0].files[0].parent
+        console.print(Text(f"and {len(saved) - _NAMED} more in {folder}", style="bold red"))
     if found.good:
         console.print(Text("nothing is broken", style="bold green"))
 

@@ -98,6 +98,17 @@ def test_it_goes_on_after_a_violation_when_asked(capsys: Shown) -> None:
 
 
 @pytest.mark.slow
+def test_of_many_failures_the_first_are_told_and_all_are_saved(capsys: Shown) -> None:
+    words = ["--schedules", "240", "--mode", "eager", "--shrink", "0", "--keep-going", *TOY]
+    simulated(words, code=1)
+    out = capsys.readouterr().out
+    count = len(list(Path("simulation").glob("*.json")))
+    assert count > 12
+    assert out.count("t0-0 has two owners") == 12
+    assert f"and {count - 12} more in simulation" in out
+
+
+@pytest.mark.slow
 def test_a_run_that_raises_is_saved_with_where_it_raised(capsys: Shown) -> None:
     simulated(["--schedules", "10", "--seed", "1", *BADLY], code=1)
     assert "seed 3: LookupError: seed 3 is too much" in capsys.readouterr().out
