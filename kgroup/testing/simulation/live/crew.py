@@ -56,7 +56,7 @@ class Crew:
         bootstrap: addresses of the cluster.
         network: connects them.
         recorder: takes their journals.
-        ports: clocks; what dials is made for each.
+        clocks: monotonic and calendar.
         pace: what the plan's seconds are multiplied by.
     """
 

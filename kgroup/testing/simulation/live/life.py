@@ -42,7 +42,7 @@ class ListenerRaisedError(Exception):
 
 
 @dataclass(slots=True)
-class Whims:
+class _Whims:
     """What the application does differently for once.
 
     Args:
@@ -82,7 +82,7 @@ class Life:
         self.name = name
         self.reach = reach
         self.sink = sink
-        self.whims = Whims()
+        self.whims = _Whims()
         self.ended = anyio.Event()
         self.killed: bool = False
         self.closing: bool = False

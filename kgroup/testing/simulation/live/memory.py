@@ -80,7 +80,7 @@ class MemoryNetwork:
         if instant < self._wakes_at:
             self._pulse.fire()
 
-    def delay(self, link: "Link") -> float:
+    def delay(self, link: "_Link") -> float:
         """Draw how long one message takes.
 
         No two take exactly as long: what happens at one instant in one process has an order that
@@ -100,7 +100,7 @@ class MemoryNetwork:
         if reach.dead:
             await anyio.sleep_forever()
         reach.dialled += 1
-        link = Link(self, reach, reach.dialled)
+        link = _Link(self, reach, reach.dialled)
         await anyio.sleep(self.delay(link))
         node_id = self.board.node_at(host, port)
         if node_id is None:
@@ -122,7 +122,7 @@ class MemoryNetwork:
         return link
 
 
-class Link(ByteStream):
+class _Link(ByteStream):
     """The client's end of a connection.
 
     Args:

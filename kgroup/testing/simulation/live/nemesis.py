@@ -113,9 +113,32 @@ class Nemesis:
             ):
                 undo = self._cluster.make(what, what.seconds * self._pace)
                 return None if undo is None else ("", undo)
-            case _:
+            case (
+                Kind.LEAVE
+                | Kind.KILL
+                | Kind.RESTART
+                | Kind.EVICT
+                | Kind.CUT
+                | Kind.LOSE
+                | Kind.DELAY
+                | Kind.HOLD
+                | Kind.BLACKHOLE
+                | Kind.DEAF
+                | Kind.FREEZE
+                | Kind.STALL
+                | Kind.SLOW_LISTENER
+                | Kind.RAISING_LISTENER
+                | Kind.COMMIT
+                | Kind.SEEK
+                | Kind.PAUSE
+                | Kind.SUBSCRIBE
+                | Kind.RESUBSCRIBE
+                | Kind.ENFORCE
+            ):
                 life = self._crew.of(what.member)
                 return None if life is None else self._strike_life(lives, what, life)
+            case _:
+                assert_never(what.kind)
 
     def _start(self, lives: TaskGroup, what: Perturbation) -> _Struck | None:
         plan, life = self._plan.members[what.member], self._crew.of(what.member)
@@ -148,33 +171,8 @@ class Nemesis:
                 return (label, nothing) if self._cluster.evict(life.reach.name) else None
             case Kind.CUT | Kind.LOSE | Kind.DELAY | Kind.HOLD | Kind.BLACKHOLE | Kind.DEAF:
                 return label, self._members.network(what, life, seconds)
-            case (
-                Kind.FREEZE
-                | Kind.STALL
-                | Kind.SLOW_LISTENER
-                | Kind.RAISING_LISTENER
-                | Kind.COMMIT
-                | Kind.SEEK
-                | Kind.PAUSE
-                | Kind.SUBSCRIBE
-                | Kind.RESUBSCRIBE
-                | Kind.ENFORCE
-            ):
-                return label, self._members.application(what, life, seconds)
-            case (
-                Kind.JOIN
-                | Kind.TWIN
-                | Kind.COORDINATOR_KILLED
-                | Kind.COORDINATOR_MOVED
-                | Kind.COORDINATOR_LOADS
-                | Kind.ADD_PARTITIONS
-                | Kind.DELETE_TOPIC
-                | Kind.DELETE_OFFSETS
-                | Kind.PRODUCE
-            ):
-                raise AssertionError(f"{what.kind} strikes no member")
             case _:
-                assert_never(what.kind)
+                return label, self._members.application(what, life, seconds)
 
     def _again(self, lives: TaskGroup, index: int) -> None:
         if self._crew.of(index) is None:

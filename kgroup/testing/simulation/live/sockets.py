@@ -31,12 +31,12 @@ class SocketNetwork:
         await reach.hears()
         if reach.dead:
             await anyio.sleep_forever()
-        wire = Wire(reach, await dial_tcp(host, port))
+        wire = _Wire(reach, await dial_tcp(host, port))
         reach.connections.append(wire)
         return wire
 
 
-class Wire(ByteStream):
+class _Wire(ByteStream):
     """The client's end of a connection.
 
     Args:

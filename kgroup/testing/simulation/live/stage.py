@@ -27,6 +27,9 @@ _GRID = 512
 _CLOSING = CLOSE_TIMEOUT + 3.0
 """Seconds in which everything must have ended, once it was asked to."""
 _TEARDOWN = 60.0
+_PATIENCE = 4.0
+"""Real seconds that a group at level C may need longer to come to rest."""
+_LOOKS = 20
 
 
 @dataclass(slots=True, eq=False)
@@ -75,6 +78,7 @@ class Stage:
         for number in range(self.choices.choose("cancels", _CANCELS)):
             world.start_soon(self._cancel, number)
         await anyio.sleep_until(self.began + plan.ends_at * self.pace)
+        await self._come_to_rest()
         ends = self.cluster.ends()
         self.known.ends.update(judge_rest(self.crew, self.cluster.group, ends, self.recorder))
         for life in self.crew.alive:
@@ -83,6 +87,16 @@ class Stage:
             self._hangs(life.name)
         judge_ends(self.crew, self.recorder)
         lives.cancel_scope.cancel()
+
+    async def _come_to_rest(self) -> None:
+        """Give a real machine, which others use too, some more time."""
+        if self.pace == 1.0:
+            return
+        for _ in range(_LOOKS):
+            readers = [life for life in self.crew.alive if life.reads]
+            if not readers or self.cluster.group.has_settled(len(readers)):
+                return
+            await anyio.sleep(_PATIENCE / _LOOKS)
 
     def _hangs(self, name: str) -> None:
         waits = sorted({task.name or "?" for task in anyio.get_running_tasks()})
