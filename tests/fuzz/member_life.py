@@ -67,6 +67,9 @@ _ASSIGNORS: Final = (
     ("sticky", "roundrobin"),
 )
 _JUMPS: Final = (0.0, 0.001, 0.1, 0.5, 1.0, 2.9, 5.0, 9.6, 11.0, 29.9, 31.0, 100.0)
+_STARVED: Final = (5.0, 16.0, 31.0)
+_STARVED_STEPS: Final = 40
+_KEPT_ALIVE: Final = (Errand.HEARTBEAT, Errand.FIND_COORDINATOR)
 _FAILURES: Final[tuple[Callable[[], Exception], ...]] = (
     lambda: ConnectionLostError("broker-1:9092", "closed by the peer"),
     TimeoutError,
@@ -85,8 +88,7 @@ class Life:
         outstanding: requests and runs of the assignor that are not answered, oldest first.
         answered: tickets that were.
         announced: claims that the application was told it has, and not yet that they ended.
-        effects: of the latest step.
-        before: the state before the latest step.
+        effects: since they were looked at last; whoever does takes them away.
     """
 
     def __init__(self, tape: Tape) -> None:
@@ -107,7 +109,6 @@ class Life:
         self.answered: list[Ticket] = []
         self.announced: dict[Claim, int] = {}
         self.effects: tuple[Effect, ...] = ()
-        self.before = self.member.state
         self._rounds = 0
         self._named = 1
 
@@ -116,9 +117,9 @@ class Life:
     def on(self, event: Event, *, after: float = 0.0) -> None:
         """Let one thing happen."""
         self.now += after
-        self.before = self.member.state
         result = step(self.member, event, Moment(self.now, self.tape.below(256) / 256))
-        self.member, self.effects = result.member, result.effects
+        self.member = result.member
+        self.effects += result.effects
         for effect in result.effects:
             if isinstance(effect, Send | RunAssignor):
                 self.outstanding[effect.ticket] = effect
@@ -133,7 +134,6 @@ class Life:
 
     def happen(self) -> None:
         """Let happen what the tape says; it may be nothing."""
-        self.effects, self.before = (), self.member.state
         drawn = self.tape.below(256)
         if drawn < _QUIET:
             self.quiet(drawn)
@@ -242,6 +242,19 @@ class Life:
     def wait(self) -> None:
         self.on(Tick(), after=self.tape.pick(_JUMPS))
 
+    def starve(self) -> None:
+        """Let time pass in which the coordinator is there, and the application is not."""
+        until = self.now + self.tape.pick(_STARVED)
+        for _ in range(_STARVED_STEPS):
+            idle = [each for each in self.outstanding if each.errand in _KEPT_ALIVE]
+            if idle:
+                self._answer(idle[0], 0)
+                continue
+            if self.now >= until:
+                return
+            due = min(next_deadline(self.member), until)
+            self.on(Tick(), after=max(due - self.now, 0.0))
+
     def listener(self) -> None:
         changes = self.member.changes
         if changes:
@@ -295,5 +308,5 @@ _HAPPENINGS: Final[tuple[Callable[[Life], None], ...]] = (
     *(Life.answer_anything, Life.answer_anything, Life.answer_anything, Life.answer_anything),
     *(Life.fail, Life.fail, Life.wait, Life.wait, Life.listener, Life.drained, Life.subscribe),
     *(Life.unsubscribe, Life.close, Life.enforce, Life.metadata, Life.poll, Life.commit_refused),
-    *(Life.commit_refused, Life.metadata, Life.answer_anything),
+    *(Life.commit_refused, Life.metadata, Life.answer_anything, Life.starve),
 )

@@ -111,7 +111,7 @@ ASSIGNING: Final = Target(
     corpus=corpus,
     check=check,
     read=check,
-    costs=10,
+    costs=4,
     patience=lambda _: _SECONDS,
     room=None,
 )

@@ -45,7 +45,9 @@ def check(data: bytes) -> bool:
     for _ in range(_STEPS):
         if not tape.left:
             break
+        ended = life.member.state in TERMINAL
         life.happen()
+        sure(not ended or _is_over(life), "what has ended does nothing", life.member, life.effects)
         serial = judge(life, serial)
     _heal(life, serial)
     return life.member.state is _S.STABLE
@@ -55,25 +57,25 @@ def check(data: bytes) -> bool:
 
 
 def judge(life: Life, serial: int) -> int:
-    """Judge what one step left; return the highest ticket so far."""
-    member = life.member
+    """Judge what happened since the last time; return the highest ticket so far."""
+    member, effects = life.member, life.effects
+    life.effects = ()
     waits = unmet(life)
     sure(waits is None, "L2: a state waits for nothing that will come", member.state.name, waits)
     _deliverable(life)
     _committable(member)
-    for effect in life.effects:
+    for effect in effects:
         if isinstance(effect, Send | RunAssignor):
             sure(effect.ticket.serial > serial, "a ticket is drawn once", effect.ticket)
             serial = effect.ticket.serial
         if isinstance(effect, Send):
             _sendable(member, effect)
-    if life.before in TERMINAL:
-        sure(member.state in TERMINAL, "what has ended has ended", life.before, member.state)
-        doing = [
-            each for each in life.effects if isinstance(each, Send | RunAssignor | CallListener)
-        ]
-        sure(not doing, "what has ended does nothing", doing)
     return serial
+
+
+def _is_over(life: Life) -> bool:
+    doing = [each for each in life.effects if isinstance(each, Send | RunAssignor | CallListener)]
+    return life.member.state in TERMINAL and not doing
 
 
 def unmet(life: Life) -> str | None:
@@ -240,7 +242,7 @@ MEMBERS: Final = Target(
     corpus=corpus,
     check=check,
     read=check,
-    costs=10,
+    costs=5,
     patience=lambda _: 1.0,
     room=None,
 )
