@@ -169,7 +169,16 @@ class Brokers:
         """Delete what the group has committed, as an administrator does."""
         gone = tuple(self.shard.offsets.of(GROUP))
         self.shard.offsets.remove_group(GROUP)
-        for tp in gone:
+        self._tell_deleted(gone)
+
+    def delete_topic(self, topic: str) -> None:
+        """Delete a topic, and with it what was committed of it."""
+        gone = tuple(tp for tp in self.shard.offsets.of(GROUP) if tp.topic == topic)
+        self.core.cluster.delete_topic(topic)
+        self._tell_deleted(gone)
+
+    def _tell_deleted(self, partitions: tuple[TopicPartition, ...]) -> None:
+        for tp in partitions:
             if self.sink is not None:
                 self.sink.emit(CommitStored(tp=tp, offset=None))
 

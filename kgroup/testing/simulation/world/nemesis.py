@@ -86,7 +86,7 @@ class Nemesis:
             topic = topics[what.member % len(topics)]
             cluster.add_partitions(topic, counts[topic] + what.number)
         elif len(topics) > 1:
-            cluster.delete_topic(topics[-1])
+            self._brokers.delete_topic(topics[-1])
         self._crew.tell_counts()
 
     # -- members ---------------------------------------------------------------------------------
