@@ -82,11 +82,11 @@ def main(arguments: Sequence[str]) -> int:
     with ThreadPoolExecutor(wanted.processes) as pool:
         for finding in pool.map(one, mutants):
             findings.append(finding)
+            if wanted.ledger:
+                write_ledger(findings, wanted.schedules)
             sys.stderr.write(f"{verdict(finding)}\n")
     survivors = [each for each in findings if not each.killed]
     sys.stderr.write(f"{len(findings) - len(survivors)} of {len(findings)} mutants killed\n")
-    if wanted.ledger:
-        write_ledger(findings, wanted.schedules)
     if wanted.json:
         sys.stdout.write(f"{json.dumps(document_of(findings, wanted.schedules), indent=1)}\n")
     return 1 if survivors else 0

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.mutants.hunting import Finding
+from tests.mutants.listed import MUTANTS
 
 __all__ = ["LEDGER", "document_of", "write_ledger"]
 
@@ -24,22 +25,31 @@ def document_of(findings: Sequence[Finding], schedules: int) -> dict[str, Any]:
         findings: one of each mutant.
         schedules: that each had at most.
     """
-    return {
-        "commit": _commit(),
-        "schedules at most": schedules,
-        "killed": sum(each.killed for each in findings),
-        "survived": sum(not each.killed for each in findings),
-        "mutants": [_row(each) for each in findings],
-    }
+    return _document([_row(each, schedules) for each in findings])
 
 
 def write_ledger(findings: Sequence[Finding], schedules: int) -> None:
-    """Write them down."""
-    text = json.dumps(document_of(findings, schedules), indent=1)
+    """Write them down; a mutant that took no part keeps what was found before."""
+    rows = {row["name"]: row for row in _known()}
+    rows.update((each.mutant.name, _row(each, schedules)) for each in findings)
+    names = [mutant.name for mutant in MUTANTS]
+    text = json.dumps(_document([rows[name] for name in names if name in rows]), indent=1)
     LEDGER.write_text(f"{text}\n", encoding="utf-8")
 
 
-def _row(finding: Finding) -> dict[str, Any]:
+def _known() -> list[dict[str, Any]]:
+    if not LEDGER.exists():
+        return []
+    rows: list[dict[str, Any]] = json.loads(LEDGER.read_text(encoding="utf-8"))["mutants"]
+    return rows
+
+
+def _document(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    killed = sum(row["killed by"] is not None for row in rows)
+    return {"killed": killed, "survived": len(rows) - killed, "mutants": rows}
+
+
+def _row(finding: Finding, schedules: int) -> dict[str, Any]:
     mutant = finding.mutant
     return {
         "name": mutant.name,
@@ -50,8 +60,10 @@ def _row(finding: Finding) -> dict[str, Any]:
         "broken": list(finding.rules),
         "seed": finding.seed,
         "schedules": finding.played,
+        "at most": schedules,
         "seconds": round(finding.seconds, 2),
         "not counted": finding.noisy,
+        "commit": _commit(),
     }
 
 

@@ -9,10 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from kgroup.journal.oracles import simulation_oracles
 from kgroup.testing.simulation.schedule import Level
+from tests.mutants.alone import ALONE, OPEN
+from tests.mutants.hunting import hunt
+from tests.mutants.ledger import LEDGER
 from tests.mutants.listed import MUTANTS
 from tests.mutants.mutant import Mutant
 from tests.mutants.patching import StaleMutantError, changed, install
+from tests.mutants.playing import WORLD
 
 ROOT = Path(__file__).parents[2]
 PURE = ("machine", "membership", "offsets", "assignors", "wire")
@@ -78,3 +83,34 @@ def test_the_changed_module_is_loaded_in_place_of_the_file_and_the_file_is_left_
     )
     assert json.loads(ran.stdout) == [True, True]
     assert source_of(module) == before
+
+
+# -- what simulation finds ---------------------------------------------------------------------
+
+SCHEDULES = 60
+"""Enough for what is found often; `make mutants` has ten thousand for each."""
+
+
+def mutant_called(name: str) -> Mutant:
+    return next(mutant for mutant in MUTANTS if mutant.name == name)
+
+
+def test_every_oracle_of_a_simulation_has_a_mutant_of_its_own_or_a_reason_why_not() -> None:
+    named = {*ALONE, *OPEN}
+    assert not ALONE.keys() & OPEN.keys()
+    assert {each for each in named if not each.startswith(WORLD)} == simulation_oracles().keys()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("oracle", sorted(ALONE))
+def test_without_an_oracle_the_mutant_lives_that_only_it_finds(oracle: str) -> None:
+    mutant = mutant_called(ALONE[oracle])
+    found = hunt(mutant, SCHEDULES)
+    assert oracle in found.oracles
+    blind = hunt(mutant, found.played, without=[oracle])
+    assert not blind.killed, f"found by {blind.oracles} as well"
+
+
+def test_the_ledger_is_about_the_mutants_there_are() -> None:
+    ledger = json.loads(LEDGER.read_text(encoding="utf-8"))
+    assert {row["name"] for row in ledger["mutants"]} == {mutant.name for mutant in MUTANTS}

@@ -17,23 +17,16 @@ COMMITS = (
         rule="D1",
     ),
     Mutant(
-        name="a commit goes out without a generation after a loss",
+        name="a commit goes out without a generation while a round is on",
         module="kgroup.membership.commit_queue",
         changes=(
             Change(
-                "        generation, node_id = member.identity.generation, "
-                "member.coordinator.node_id\n",
-                "        generation, node_id = member.identity.generation, "
-                "member.coordinator.node_id\n"
-                '        generation = generation or Generation("", -1, "", None, None)\n'
-                "        generation = replace(generation, group_id=member.settings.group_id)\n",
+                "        assert generation is not None\n        assert node_id is not None\n",
+                "        assert generation is not None\n"
+                "        assert node_id is not None\n"
+                "        if member.round.ticket is not None:\n"
+                "            generation = replace(generation, generation_id=-1)\n",
             ),
-            Change(
-                "        if not self._wait or self._flight is not None "
-                "or not member.may_commit():\n",
-                "        if not self._wait or self._flight is not None or node_id is None:\n",
-            ),
-            Change("        if not member.owns(claim):\n", "        if claim is None:\n"),
         ),
         rule="C2",
     ),
@@ -86,23 +79,6 @@ COMMITS = (
             Change(
                 "        self._end(flight, CommitStatus.UNKNOWN, reason, member)\n",
                 "        self._end(flight, CommitStatus.COMMITTED, reason, member)\n",
-            ),
-        ),
-        rule="C7",
-    ),
-    Mutant(
-        name="a commit under a claim that is over is sent",
-        module="kgroup.membership.commit_queue",
-        changes=(Change("        if not member.owns(claim):\n", "        if claim is None:\n"),),
-        rule="C5",
-    ),
-    Mutant(
-        name="an answer closes commits that were asked for after its request",
-        module="kgroup.membership.commit_queue",
-        changes=(
-            Change(
-                "            if submission.serial <= flight.through\n",
-                "            if submission.serial <= self._serial\n",
             ),
         ),
         rule="C7",
@@ -167,6 +143,17 @@ COMMITS = (
             ),
         ),
         rule="C8",
+    ),
+    Mutant(
+        name="an answer closes commits that were asked for after its request",
+        module="kgroup.membership.commit_queue",
+        changes=(
+            Change(
+                "            if submission.serial <= flight.through\n",
+                "            if submission.serial <= self._serial\n",
+            ),
+        ),
+        rule="C7",
     ),
 )
 """How far a group has come, and who says so."""

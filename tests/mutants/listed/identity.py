@@ -44,21 +44,6 @@ IDENTITY = (
         rule="S9",
     ),
     Mutant(
-        name="a generation that is over is taken for one that is being renewed",
-        module="kgroup.membership.translate",
-        changes=(
-            Change(
-                "        case Reaction.DROP_GENERATION:\n"
-                "            turn.cause = Cause.GENERATION_STALE\n"
-                "            return Trigger.GENERATION_STALE\n",
-                "        case Reaction.DROP_GENERATION:\n"
-                "            turn.cause = Cause.GROUP_REBALANCED\n"
-                "            return Trigger.REBALANCE_SIGNALLED\n",
-            ),
-        ),
-        rule="S2",
-    ),
-    Mutant(
         name="the JoinGroup after a loss names the generation that was lost",
         module="kgroup.membership.actions",
         changes=(

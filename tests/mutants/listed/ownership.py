@@ -7,31 +7,6 @@ __all__ = ["OWNERSHIP"]
 
 OWNERSHIP = (
     Mutant(
-        name="a partition is taken in again while the listener still gives it up",
-        module="kgroup.machine.claims",
-        changes=(
-            Change(
-                "        owned = self.partitions\n",
-                "        revoking = self.having(_H.REVOKING)\n"
-                "        owned = frozenset(c.tp for c in self.states if c not in revoking)\n",
-            ),
-        ),
-        rule="B2",
-        mode=Mode.COOPERATIVE,
-    ),
-    Mutant(
-        name="what an assignment gave back during its revocation is never taken in",
-        module="kgroup.membership.step",
-        changes=(
-            Change(
-                "    holdings, added = member.holdings.acquire(member.round.assigned)\n",
-                "    holdings, added = member.holdings.acquire(())\n",
-            ),
-        ),
-        rule="L1",
-        mode=Mode.COOPERATIVE,
-    ),
-    Mutant(
         name="a member keeps what its assignment lacks",
         module="kgroup.membership.actions",
         changes=(
@@ -43,17 +18,6 @@ OWNERSHIP = (
         ),
         rule="S2",
         mode=Mode.COOPERATIVE,
-    ),
-    Mutant(
-        name="what is being revoked is told to be lost as well",
-        module="kgroup.membership.actions",
-        changes=(
-            Change(
-                "    lost = holdings.having(HoldingState.HELD, HoldingState.DRAINING)\n",
-                "    lost = holdings.claims\n",
-            ),
-        ),
-        rule="B2",
     ),
     Mutant(
         name="a loss is not told",

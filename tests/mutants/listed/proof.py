@@ -41,18 +41,6 @@ PROOF = (
         rule="S3",
     ),
     Mutant(
-        name="a generation proves ownership before its assignment is adopted",
-        module="kgroup.membership.actions",
-        changes=(
-            Change(
-                "    turn.put_identity(Identity(member_id=joined.member_id, "
-                "generation=generation))\n",
-                "    turn.put_identity(Identity(joined.member_id, generation, synced=True))\n",
-            ),
-        ),
-        rule="S3",
-    ),
-    Mutant(
         name="a lease outlives the membership it proved",
         module="kgroup.machine.lease",
         changes=(
@@ -62,18 +50,6 @@ PROOF = (
             ),
         ),
         rule="S3",
-    ),
-    Mutant(
-        name="nobody is told that a lease has ended",
-        module="kgroup.membership.timers",
-        changes=(
-            Change(
-                "        Trigger.LEASE_EXPIRED: lambda member: "
-                "member.lease.limit() if member.holdings else None,\n",
-                "        Trigger.LEASE_EXPIRED: lambda member: None,\n",
-            ),
-        ),
-        rule="S2",
     ),
     Mutant(
         name="heartbeats follow each other without a pause",
@@ -86,17 +62,6 @@ PROOF = (
             ),
         ),
         rule="L4",
-    ),
-    Mutant(
-        name="no heartbeats are sent while JoinGroup waits",
-        module="kgroup.membership.states",
-        changes=(
-            Change(
-                "            awaits=Errand.JOIN_GROUP,\n            timers=_BEATING,\n",
-                "            awaits=Errand.JOIN_GROUP,\n            timers=_HELD,\n",
-            ),
-        ),
-        rule="L3",
     ),
     Mutant(
         name="heartbeats are further apart than they may be",

@@ -32,18 +32,6 @@ ROUNDS = (
         rule="L1",
     ),
     Mutant(
-        name="a static leader that came back does not watch the topics it leads for",
-        module="kgroup.membership.joining_rows",
-        changes=(
-            Change(
-                "        do=(_A.ENTER_GENERATION, _A.SEND_SYNC, _A.WATCH_TOPICS),\n",
-                "        do=(_A.ENTER_GENERATION, _A.SEND_SYNC),\n",
-            ),
-        ),
-        rule="L1",
-        mode=Mode.STATIC,
-    ),
-    Mutant(
         name="a leader does not notice that a topic has grown",
         module="kgroup.membership.value",
         changes=(
@@ -133,61 +121,6 @@ ROUNDS = (
         rule="L5",
     ),
     Mutant(
-        name="a dormant member does not wake when it is polled again",
-        module="kgroup.membership.joining_rows",
-        changes=(
-            Change(
-                '    fan(_S.DORMANT, _T.POLL_RESUMED, to=_S.FINDING, do=_SEEK, why="KIP-62"),\n',
-                "    fan(_S.DORMANT, _T.POLL_RESUMED),\n",
-            ),
-        ),
-        rule="L1",
-    ),
-    Mutant(
-        name="there is no pause between two tries",
-        module="kgroup.membership.turn",
-        changes=(
-            Change(
-                "        return min(pause, longest) * self._spread()\n",
-                "        return min(pause, longest) * 0.0\n",
-            ),
-        ),
-        rule="L4",
-    ),
-    Mutant(
-        name="the pause between searches for the coordinator begins anew with every try",
-        module="kgroup.membership.step",
-        changes=(
-            Change(
-                "            attempts = coordinator.attempts + 1\n",
-                "            attempts = 1\n",
-            ),
-        ),
-        rule="L4",
-    ),
-    Mutant(
-        name="LeaveGroup is waited for without an end",
-        module="kgroup.membership.states",
-        changes=(
-            Change(
-                "            timers=frozenset({_T.CLOSE_LIMIT}),\n",
-                "            timers=frozenset(),\n",
-            ),
-        ),
-        rule="L7",
-    ),
-    Mutant(
-        name="the member id that the coordinator gives is not kept",
-        module="kgroup.membership.joining_rows",
-        changes=(
-            Change(
-                "        do=(*_LOSE_MEMBER, _A.STORE_MEMBER_ID, _A.SEND_JOIN),\n",
-                "        do=(*_LOSE_MEMBER, _A.SEND_JOIN),\n",
-            ),
-        ),
-        rule="L1",
-    ),
-    Mutant(
         name="a member goes without a LeaveGroup",
         module="kgroup.membership.actions",
         changes=(
@@ -220,19 +153,6 @@ ROUNDS = (
                 "    turn.put_round(replace(member.round, ticket=ticket))\n",
                 "    turn.send(ticket, request, 1e9)\n"
                 "    turn.put_round(replace(member.round, ticket=ticket))\n",
-            ),
-        ),
-        rule="L1",
-    ),
-    Mutant(
-        name="the answer to a JoinGroup that was given up is taken for that to the next",
-        module="kgroup.membership.translate",
-        changes=(
-            Change(
-                "    if ticket != member.round.ticket:\n        return None\n",
-                "    awaited = member.round.ticket\n"
-                "    if awaited is None or ticket.errand is not awaited.errand:\n"
-                "        return None\n",
             ),
         ),
         rule="L1",

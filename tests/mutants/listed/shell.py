@@ -37,24 +37,6 @@ SHELL = (
         level=Level.B,
     ),
     Mutant(
-        name="a coordinator that cannot tell is taken to have nothing committed",
-        module="kgroup.consumer.coordination.offset_reading",
-        changes=(
-            Change(
-                "        tp: each.committed for tp, each in told.partitions.items() "
-                "if _good(each.code, tp.topic)\n",
-                "        tp: told.partitions[tp].committed if tp in told.partitions else None\n"
-                "        for tp in asked\n",
-            ),
-            Change(
-                "    if not _good(told.code, group_id):\n        return None\n",
-                "    _good(told.code, group_id)\n",
-            ),
-        ),
-        rule="C7",
-        level=Level.B,
-    ),
-    Mutant(
         name="what is paused is handed out",
         module="kgroup.consumer.stock.gate",
         changes=(
@@ -68,18 +50,6 @@ SHELL = (
         level=Level.B,
     ),
     Mutant(
-        name="a revocation does not commit what is done",
-        module="kgroup.consumer.ownership",
-        changes=(
-            Change(
-                "                outcome = await self._committing.commit_done(claims)\n",
-                "                outcome = await self._committing.commit_done(())\n",
-            ),
-        ),
-        rule="D5",
-        level=Level.B,
-    ),
-    Mutant(
         name="a listener that raises holds the change of ownership up",
         module="kgroup.consumer.ownership",
         changes=(
@@ -88,18 +58,6 @@ SHELL = (
                 "        if error is not None:\n"
                 "            await anyio.sleep_forever()\n"
                 "        self._tell(change, Phase.END)\n        return error\n",
-            ),
-        ),
-        rule="B4",
-        level=Level.B,
-    ),
-    Mutant(
-        name="what a listener raises reaches nobody",
-        module="kgroup.consumer.ownership",
-        changes=(
-            Change(
-                "            if error is not None:\n                self._gate.report(error)\n",
-                "",
             ),
         ),
         rule="B4",
@@ -119,45 +77,6 @@ SHELL = (
         level=Level.B,
     ),
     Mutant(
-        name="partitions are always looked at in the same order",
-        module="kgroup.consumer.stock.owned",
-        changes=(
-            Change(
-                "        for _ in range(len(self._rotation)):\n"
-                "            owned = self._rotation[0]\n"
-                "            self._rotation.rotate(-1)\n"
-                "            yield owned\n",
-                "        yield from tuple(self._rotation)\n",
-            ),
-        ),
-        rule="L10",
-        level=Level.B,
-    ),
-    Mutant(
-        name="the leader epoch of a committed offset is not read",
-        module="kgroup.consumer.fetch.positioning",
-        changes=(
-            Change(
-                "        epoch = None if committed is None else committed.leader_epoch\n",
-                "        epoch = None\n",
-            ),
-        ),
-        rule="C10",
-        level=Level.B,
-    ),
-    Mutant(
-        name="records count as done as soon as they are handed out",
-        module="kgroup.consumer.stock.delivery",
-        changes=(
-            Change(
-                "        keeper.taken(owned.claim)\n",
-                "        keeper.taken(owned.claim)\n        self.done(lease)\n",
-            ),
-        ),
-        rule="C9",
-        level=Level.B,
-    ),
-    Mutant(
         name="an answer to a fetch is kept for whoever owns the partition now",
         module="kgroup.consumer.fetch.fetch_answers",
         changes=(
@@ -173,6 +92,24 @@ SHELL = (
             ),
         ),
         rule="S7",
+        level=Level.B,
+    ),
+    Mutant(
+        name="a coordinator that cannot tell is taken to have nothing committed",
+        module="kgroup.consumer.coordination.offset_reading",
+        changes=(
+            Change(
+                "        tp: each.committed for tp, each in told.partitions.items() "
+                "if _good(each.code, tp.topic)\n",
+                "        tp: told.partitions[tp].committed if tp in told.partitions else None\n"
+                "        for tp in asked\n",
+            ),
+            Change(
+                "    if not _good(told.code, group_id):\n        return None\n",
+                "    _good(told.code, group_id)\n",
+            ),
+        ),
+        rule="C7",
         level=Level.B,
     ),
 )
