@@ -1,7 +1,8 @@
 """A failing schedule as a test that is ready to be kept.
 
 Decides: the name (a sentence), the story above it, and that the schedule stands in the file: it is
-replayed from its picks, so a changed generator of schedules does not make it another one.
+replayed from its picks, so what is drawn from a seed may change; a new meaning of an old pick still
+makes it another run.
 Never: writes a file.
 """
 
