@@ -6,7 +6,8 @@ Never: blames a killed process; it cannot say that it stopped, so only what it d
 S1: in one generation at most one member life has a partition in its assignment.
 S2: periods of one partition at different members do not overlap in time, except that a member
     which finds out late that it lost the partition may say so late, if it delivered nothing
-    meanwhile; so may one that loses its membership while its listener hears of a revocation. Of
+    meanwhile; so may one that loses its membership while its listener hears of a revocation: by
+    the coordinator's word, or because no answer renewed its session for as long as that lasts. Of
     two that use one instance id, the later one takes over at once, and the other cannot know
     before it is fenced: T2 judges what it does from then on.
 
@@ -21,7 +22,7 @@ The race that makes S2 wait for proof:
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from kgroup.codes import ErrorCode
+from kgroup.codes import ApiKey, ErrorCode
 from kgroup.journal.events import (
     AnswerReceived,
     CommitStage,
@@ -35,6 +36,7 @@ from kgroup.journal.events import (
     MemberStopped,
     OwnershipStep,
     Polled,
+    RequestSent,
     Source,
 )
 from kgroup.journal.oracles.violation import Violation
@@ -49,6 +51,11 @@ _GRANTING: Final = frozenset({MemberStarted, MemberStopped, OwnershipStep, Gener
 _REFUSING: Final = frozenset(
     {ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.FENCED_INSTANCE_ID}
 )
+
+_RENEWING: Final = frozenset(
+    {ApiKey.HEARTBEAT, ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP, ApiKey.OFFSET_COMMIT}
+)
+"""Requests that renew a session, unless they are refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,13 +140,27 @@ class OneOwnerInTime:
             OwnershipStep,
             Polled,
             AnswerReceived,
+            RequestSent,
         }
     )
 
-    __slots__ = ("_acted", "_instances", "_overtaken", "_periods", "_refused", "_told")
+    __slots__ = (
+        "_acted",
+        "_asked",
+        "_instances",
+        "_overtaken",
+        "_periods",
+        "_refused",
+        "_renewed",
+        "_sessions",
+        "_told",
+    )
 
     def __init__(self, periods: Periods | None = None) -> None:
         self._refused: dict[Source, Entry] = {}
+        self._asked: dict[Source, dict[tuple[int, int], float]] = {}
+        self._renewed: dict[Source, float] = {}
+        self._sessions: dict[Source, float] = {}
         self._instances: dict[Source, str] = {}
         self._periods = Periods() if periods is None else periods
         self._overtaken: dict[Source, dict[PeriodKey, Period]] = {}
@@ -150,12 +171,10 @@ class OneOwnerInTime:
         """Take one entry."""
         event = entry.event
         if isinstance(event, MemberStarted):
-            if event.group_instance_id is not None:
-                self._instances[entry.source] = event.group_instance_id
+            self._started(entry.source, event)
             return ()
-        if isinstance(event, AnswerReceived):
-            if event.error in _REFUSING:
-                self._refused[entry.source] = entry
+        if isinstance(event, RequestSent | AnswerReceived):
+            self._talked(entry, event)
             return ()
         if isinstance(event, CommitStep) and event.code in _REFUSING:
             self._refused[entry.source] = entry
@@ -174,6 +193,27 @@ class OneOwnerInTime:
             for period in periods.values()
             for violation in self._tell(period, self._acted[source], "went on and never gave it up")
         )
+
+    def _started(self, source: Source, event: MemberStarted) -> None:
+        if event.group_instance_id is not None:
+            self._instances[source] = event.group_instance_id
+        if event.session_timeout is not None:
+            self._sessions[source] = event.session_timeout
+
+    def _talked(self, entry: Entry, event: RequestSent | AnswerReceived) -> None:
+        """Note when a session was renewed, and when the coordinator refused a member."""
+        if isinstance(event, AnswerReceived) and event.error in _REFUSING:
+            self._refused[entry.source] = entry
+        if event.api not in _RENEWING:
+            return
+        asked = self._asked.setdefault(entry.source, {})
+        request = (event.connection, event.correlation_id)
+        if isinstance(event, RequestSent):
+            if event.correlation_id == 1:
+                asked.clear()  # the connection before is gone, with what was on its way
+            asked[request] = entry.at
+        elif event.error not in _REFUSING and request in asked:
+            self._renewed[entry.source] = asked.pop(request)
 
     def _changed(self, entry: Entry) -> tuple[Violation, ...]:
         found: list[Violation] = []
@@ -194,8 +234,16 @@ class OneOwnerInTime:
 
     def _was_lost(self, period: Period) -> bool:
         """Tell whether the membership was lost while the listener heard of the revocation."""
-        refused, revoking = self._refused.get(period.source), period.revoking
-        return refused is not None and revoking is not None and refused.seq > revoking.seq
+        source, revoking = period.source, period.revoking
+        if revoking is None or period.overtaken is None:
+            return False
+        refused = self._refused.get(source)
+        if refused is not None and refused.seq > revoking.seq:
+            return True
+        session = self._sessions.get(source)
+        # The answer may just have come that tells of a session renewed long ago.
+        renewed = self._renewed.get(source, revoking.at)
+        return session is not None and period.overtaken.at >= renewed + session
 
     def _late_end(self, period: Period) -> tuple[Violation, ...]:
         self._overtaken.get(period.source, {}).pop(period.key, None)
