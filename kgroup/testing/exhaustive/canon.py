@@ -38,7 +38,16 @@ from kgroup.wire.schema import Message
 from kgroup.wire.schema import replace as with_fields
 from kgroup.wire.user_data import decode_cooperative_user_data, encode_cooperative_user_data
 
-__all__ = ["FIRST", "canonical", "key_of", "later", "newer", "newer_answer", "newer_request"]
+__all__ = [
+    "FIRST",
+    "canonical",
+    "key_of",
+    "later",
+    "newer",
+    "newer_answer",
+    "newer_metadata",
+    "newer_request",
+]
 
 FIRST: Final = 10
 """The lower one of the generations the coordinator has stored, and has in memory."""
@@ -68,7 +77,7 @@ def _newer_call(call: Call, shift: int) -> Call:
             with_fields(each, metadata=newer_metadata(bytes(each.metadata), shift))
             for each in run.members
         )
-        number = shifted(run.generation_id, shift)
+        number = _shifted(run.generation_id, shift)
         return replace(call, request=replace(run, members=members, generation_id=number))
     return replace(call, request=newer_request(call.request, shift), answer=answer)
 
@@ -77,7 +86,7 @@ def newer_request(request: GroupRequest, shift: int) -> GroupRequest:
     """Return a request whose generations are counted from another one on."""
     match request:
         case HeartbeatRequest() | SyncGroupRequest():
-            return with_fields(request, generation_id=shifted(request.generation_id, shift))
+            return with_fields(request, generation_id=_shifted(request.generation_id, shift))
         case JoinGroupRequest():
             return with_fields(
                 request,
@@ -96,7 +105,7 @@ def newer_answer(answer: Answer, shift: int) -> Answer:
         return answer
     return with_fields(
         answer,
-        generation_id=shifted(answer.generation_id, shift),
+        generation_id=_shifted(answer.generation_id, shift),
         members=tuple(
             with_fields(each, metadata=newer_metadata(bytes(each.metadata), shift))
             for each in answer.members
@@ -119,19 +128,19 @@ def newer_metadata(metadata: bytes, shift: int) -> bytes:
     return encode_subscription(replace(read, generation_id=generation_id, user_data=user_data))
 
 
-def shifted(number: int, shift: int) -> int:
+def _shifted(number: int, shift: int) -> int:
     """Count one generation from another one on."""
     return number if number < 0 else max(number + shift, _OLDEST)
 
 
 def _number(number: int | None, shift: int) -> int | None:
-    return None if number is None else shifted(number, shift)
+    return None if number is None else _shifted(number, shift)
 
 
 def _generation(generation: Generation | None, shift: int) -> Generation | None:
     if generation is None:
         return None
-    return replace(generation, generation_id=shifted(generation.generation_id, shift))
+    return replace(generation, generation_id=_shifted(generation.generation_id, shift))
 
 
 # -- time ------------------------------------------------------------------------------------------

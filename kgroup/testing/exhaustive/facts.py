@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kgroup.machine.claims import HoldingState
+from kgroup.membership.events import RunAssignor
 from kgroup.membership.states import TERMINAL
 from kgroup.membership.timers import timers
 from kgroup.membership.triggers import Trigger
@@ -98,7 +99,10 @@ def _hurried(call: Call) -> bool:
 def _private(calls: tuple[Call, ...]) -> bool:
     """Whether all of it is local: see `world`."""
     outside = any(
-        call.stage is Stage.PARKED or (call.stage is Stage.SENT and call.lane in _REMOTE)
+        call.stage is Stage.PARKED
+        or (call.stage is Stage.SENT and call.lane in _REMOTE)
+        or call.recall  # it is told what the group is like when it is asked
+        or (isinstance(call.request, RunAssignor) and call.request.unasked)
         for call in calls
     )
     return not outside and any(_hurried(call) for call in calls)

@@ -62,7 +62,7 @@ def _processes(world: World, state: State) -> Iterator[str]:
 
 
 def _group(world: World, state: State) -> str:
-    desk = world.desks.values[state[world.scope.members]]
+    desk = world.coming.desks.values[state[world.scope.members]]
     if desk.room is None:
         return "no group" if not desk.loading else "loading"
     seats = _joined(f"{seat.member_id[:1]}" for seat in desk.room.seats)

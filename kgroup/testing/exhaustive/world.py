@@ -9,18 +9,16 @@ The clock moves on only when nothing is in a hurry, that is when no message is o
 all the same is a fault like any other ("late").
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from kgroup.membership.described import Remembered
 from kgroup.membership.events import RunAssignor
-from kgroup.testing.exhaustive.canon import key_of
-from kgroup.testing.exhaustive.counter import UPSETS, Counter, Served, assigned_count, remembered
+from kgroup.testing.exhaustive.coming import Came, Coming
+from kgroup.testing.exhaustive.counter import UPSETS
 from kgroup.testing.exhaustive.desk import Desk
-from kgroup.testing.exhaustive.interning import Interned
 from kgroup.testing.exhaustive.local import GONE, KILLED, UNBORN, Local, Result
-from kgroup.testing.exhaustive.process import Answer, Given, Known, Lane, Stage
+from kgroup.testing.exhaustive.process import Lane, Stage
 from kgroup.testing.exhaustive.running import StepFunction, machine
 from kgroup.testing.exhaustive.scope import Fault, Mode, Scope
 from kgroup.wire.messages import JoinGroupRequest
@@ -56,16 +54,6 @@ class Move:
     broken: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Came:
-    """What came of something at the coordinator, by number; see `Served`."""
-
-    desk: int
-    given: Given
-    replies: tuple[tuple[int, Given], ...]
-    shift: int
-
-
 @dataclass(slots=True)
 class _Next:
     """A state in the making."""
@@ -89,23 +77,17 @@ class World:
     steps: StepFunction = machine
     reduced: bool = True
     local: Local = field(init=False)
-    counter: Counter = field(init=False)
-    desks: Interned[Desk] = field(init=False)
-    _came: dict[Hashable, tuple[_Came, ...]] = field(default_factory=dict)
-    _memories: Interned[Remembered | None] = field(default_factory=lambda: Interned(key_of))
-    _left: dict[Hashable, int] = field(default_factory=dict)
-    _answers: Interned[Answer | None] = field(default_factory=lambda: Interned(key_of))
+    coming: Coming = field(init=False)
 
     def __post_init__(self) -> None:
         self.local = Local(self.scope, self.steps)
-        self.counter = Counter(self.scope)
-        self.desks = Interned(lambda desk: desk)
+        self.coming = Coming(self.scope)
 
     @property
     def start(self) -> State:
         """Nobody has begun."""
         size = self.scope.members
-        desk = self.desks.number(Desk())
+        desk = self.coming.desks.number(Desk())
         return (*(UNBORN,) * size, desk, self.scope.faults, self.scope.closes)
 
     # -- what may happen -----------------------------------------------------------------------
@@ -113,7 +95,7 @@ class World:
     def moves(self, state: State) -> Iterator[Move]:
         """Yield every move, the tame ones first."""
         size = self.scope.members
-        desk = self.desks.values[state[size]]
+        desk = self.coming.desks.values[state[size]]
         live = [(slot, number) for slot, number in enumerate(state[:size]) if number >= _LIVE]
         if self.reduced and not state[size + 1]:
             alone = self._alone(state, live)
@@ -181,10 +163,10 @@ class World:
         if facts.draining:
             every = facts.draining
             yield self._own(state, "batches are finished", slot, ("drained", every))
-            if self.scope.mode is not Mode.EAGER:
-                for bit in range(self.scope.partitions):
-                    if every >> bit & 1 and every != 1 << bit:
-                        yield self._own(state, "a batch is finished", slot, ("drained", 1 << bit))
+            # Eager members wait for all of them.
+            eager = self.scope.mode is Mode.EAGER
+            for bits in () if eager else _single(every):
+                yield self._own(state, "a batch is finished", slot, ("drained", bits))
         if facts.dormant:
             yield self._own(state, "the application polls again", slot, ("poll",))
 
@@ -242,34 +224,26 @@ class World:
         return self._move(begun, Move(name, slot, None, state, tame=False))
 
     def _search(self, state: State, slot: int, place: int) -> Move:
-        desk = self.desks.values[state[self.scope.members]]
-        known = None
-        if self.scope.mode is Mode.STATIC and self.local.process(state[slot]).calls[place].recall:
-            known = remembered(desk, self.scope.client_id(slot))
-        return self._own(
-            state,
-            "the coordinator is found",
-            slot,
-            ("found", place, Known(self._memories.number(known), known)),
-        )
+        recall = self.local.process(state[slot]).calls[place].recall
+        known = self.coming.remembered(state[self.scope.members], slot, recall=recall)
+        return self._own(state, "the coordinator is found", slot, ("found", place, known))
 
     def _assigned(self, state: State, slot: int, place: int) -> Move:
-        call = self.local.process(state[slot]).calls[place]
-        assert isinstance(call.request, RunAssignor)
+        request = self.local.process(state[slot]).calls[place].request
+        assert isinstance(request, RunAssignor)
         standing = None
-        if call.request.unasked and call.request.node_id is not None:
-            standing = assigned_count(self.desks.values[state[self.scope.members]])
+        if request.unasked and request.node_id is not None:
+            standing = self.coming.assigned_count(state[self.scope.members])
         return self._own(state, "the assignor returns", slot, ("assigned", place, standing))
 
     def _arrival(self, state: State, slot: int, place: int, name: str) -> Move:
         call = self.local.process(state[slot]).calls[place]
         request = call.request
         assert not isinstance(request, RunAssignor)
+        asked = call.node_id, request
         used = self._used(state, request)
-        key = ("serve", state[self.scope.members], slot, state[slot], place, used)
-        desk = self.desks.values[state[self.scope.members]]
-        (came,) = self._come(
-            key, lambda: [self.counter.serve(desk, slot, call.node_id, request, used)]
+        came = self.coming.arrives(
+            state[self.scope.members], slot, (state[slot], place), asked, used
         )
         begun = self._begun(state)
         self._take(begun, came)
@@ -278,12 +252,9 @@ class World:
         return self._move(begun, Move(name, slot, came.given.answer, state))
 
     def _orphan(self, state: State, place: int, slot: int) -> Move:
-        desk = self.desks.values[state[self.scope.members]]
+        desk = self.coming.desks.values[state[self.scope.members]]
         used = self._used(state, desk.orphans[place].request)
-        key = ("orphan", state[self.scope.members], place, used)
-        (came,) = self._come(
-            key, lambda: [self.counter.orphan_arrives(desk, desk.orphans[place], used)]
-        )
+        came = self.coming.orphan_arrives(state[self.scope.members], place, used)
         begun = self._begun(state)
         self._take(begun, came)
         self._pass_on(begun, came)
@@ -291,9 +262,7 @@ class World:
         return self._move(begun, Move(name, slot, None, state, tame=False))
 
     def _clock(self, state: State, name: str, *, spent: int) -> Iterator[Move]:
-        key = ("later", state[self.scope.members])
-        desk = self.desks.values[state[self.scope.members]]
-        for served in self._come(key, lambda: self.counter.later(desk)):
+        for served in self.coming.later(state[self.scope.members]):
             begun = self._begun(state)
             self._take(begun, served)
             ticked = []
@@ -305,13 +274,11 @@ class World:
                     ticked.append((slot, result))
             self._pass_on(begun, served)
             for slot, result in ticked:
-                self._leave_behind(begun, slot, result)
+                begun.desk = self.coming.left(begun.desk, slot, result)
             yield self._move(begun, Move(name, None, None, state, not spent), (spent, 0))
 
     def _upset(self, state: State, kind: Fault) -> Move:
-        key = (kind, state[self.scope.members])
-        desk = self.desks.values[state[self.scope.members]]
-        (served,) = self._come(key, lambda: [self.counter.upset(desk, kind)])
+        served = self.coming.upset(state[self.scope.members], kind)
         begun = self._begun(state)
         self._take(begun, served)
         if kind in _CRASHES:
@@ -320,24 +287,6 @@ class World:
         if kind is Fault.MOVE:
             self._everybody(begun, "move")
         return self._move(begun, Move(kind.words, None, None, state, tame=False), (1, 0))
-
-    def _come(self, key: Hashable, make: Callable[[], Iterable[Served]]) -> tuple[_Came, ...]:
-        """Return what came of something at the coordinator, computed once."""
-        known = self._came.get(key)
-        if known is None:
-            known = self._came[key] = tuple(
-                _Came(
-                    self.desks.number(served.desk),
-                    self._given(served.answer),
-                    tuple((slot, self._given(answer)) for slot, answer in served.replies),
-                    served.shift,
-                )
-                for served in make()
-            )
-        return known
-
-    def _given(self, answer: Answer | None) -> Given:
-        return Given(self._answers.number(answer), answer)
 
     # -- pieces --------------------------------------------------------------------------------
 
@@ -350,13 +299,13 @@ class World:
         if not isinstance(request, JoinGroupRequest) or request.member_id:
             return frozenset()
         size = self.scope.members
-        ids = _ids(self.desks.values[state[size]])
+        ids = self.coming.ids(state[size])
         for number in state[:size]:
             if number >= _LIVE:
                 ids |= self.local.facts(number).ids
         return ids
 
-    def _take(self, begun: _Next, served: _Came) -> None:
+    def _take(self, begun: _Next, served: Came) -> None:
         """Put a new coordinator in place; generations everywhere are counted from its own."""
         begun.desk = served.desk
         if served.shift:
@@ -367,7 +316,7 @@ class World:
             if number >= _LIVE:
                 self._put(begun, slot, self.local.do(number, slot, what, *how))
 
-    def _pass_on(self, begun: _Next, served: _Came) -> None:
+    def _pass_on(self, begun: _Next, served: Came) -> None:
         for slot, answer in served.replies:
             if begun.numbers[slot] >= _LIVE:
                 self._put(begun, slot, self.local.do(begun.numbers[slot], slot, "reply", answer))
@@ -375,19 +324,7 @@ class World:
     def _put(self, begun: _Next, slot: int, result: Result) -> None:
         begun.numbers[slot] = result.number
         begun.broken = begun.broken or result.broken
-        self._leave_behind(begun, slot, result)
-
-    def _leave_behind(self, begun: _Next, slot: int, result: Result) -> None:
-        if not result.orphans and not result.let_go:
-            return
-        left_over = result.orphans if self.scope.late_requests else ()
-        key = (begun.desk, slot, result.let_go, left_over)
-        number = self._left.get(key)
-        if number is None:
-            desk = self.desks.values[begun.desk]
-            left = self.counter.abandon(desk, slot, result.orphans, gone=result.let_go)
-            number = self._left[key] = self.desks.number(left)
-        begun.desk = number
+        begun.desk = self.coming.left(begun.desk, slot, result)
 
     def _move(self, begun: _Next, move: Move, spent: tuple[int, int] = (0, 0)) -> Move:
         """Return a move, so far with the state it begins in, with the one it leads to."""
@@ -425,11 +362,7 @@ class World:
         return not anybody or taken == (1 << self.scope.partitions) - 1
 
 
-def _ids(desk: Desk) -> frozenset[str]:
-    ids: set[str] = set()
-    for room in (desk.room, desk.stored):
-        if room is not None:
-            ids |= {seat.member_id for seat in room.seats} | room.pending
-    for orphan in desk.orphans:
-        ids.add(getattr(orphan.request, "member_id", ""))
-    return frozenset(ids)
+def _single(bits: int) -> list[int]:
+    """Return each of several bits, nothing when there is but one."""
+    single = [1 << place for place in range(bits.bit_length()) if bits >> place & 1]
+    return single if len(single) > 1 else []
