@@ -11,6 +11,7 @@ from kgroup.testing.simulation.schedule import Level, Mode
 PAGE = (Path(__file__).parents[3] / "docs" / "simulation.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_example_runs() -> None:
     (program,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     exec(compile(program, "simulation.md", "exec"), {})
@@ -21,6 +22,7 @@ def test_every_level_and_mode_is_told_of() -> None:
         assert f"`{each.value}`" in PAGE
 
 
+@pytest.mark.slow
 def test_the_commands_take_the_options_that_are_shown(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

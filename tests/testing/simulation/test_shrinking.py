@@ -110,6 +110,7 @@ def test_a_schedule_that_does_not_fail_again_is_refused() -> None:
         shrink(Schedule(Level.A, picks=()), lambda _: False)
 
 
+@pytest.mark.slow
 def test_nearly_all_planted_failures_become_small_soon() -> None:
     found = [each for seed in range(100) if (each := failing(seed)) is not None]
     assert len(found) > 5
