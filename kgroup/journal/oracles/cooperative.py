@@ -68,6 +68,9 @@ class KeptUntouched:
     2. the member rejoins meanwhile, and generation 6 gives t-0 back to it;
     3. the listener returns, the claim ends, and generation 7 gives t-0 to it anew.
     So only a revocation that began inside the generation that gave the partition counts.
+
+    Args:
+        periods: a follower shared with other oracles of the same history.
     """
 
     KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
@@ -173,7 +176,6 @@ class FewRounds:
 
     Args:
         rest: seconds without a new generation after which the group counts as at rest.
-        periods: a follower shared with other oracles of the same history.
     """
 
     KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
