@@ -12,6 +12,8 @@ from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 from weakref import ReferenceType
 
+import anyio
+
 from kgroup.consumer.user_code import UserCode
 from kgroup.errors import ArgumentError
 from kgroup.journal import CallbackStage, CallbackStep, Sink
@@ -101,6 +103,7 @@ class ListenerCalls:
         self._consumer = consumer
         self._sink = sink
         self._code = code
+        self._running: anyio.Event | None = None
         self.listener: Listener | None = None
         """Who is called; may be replaced at any time."""
 
@@ -117,13 +120,23 @@ class ListenerCalls:
             return None
         self._emit(change, CallbackStage.ENTER)
         name = f"{_METHOD[change.kind]} of the listener"
-        error = await self._code.call(name, callback, consumer, change)
+        self._running = running = anyio.Event()
+        try:
+            error = await self._code.call(name, callback, consumer, change)
+        finally:
+            self._running = None
+            running.set()
         if error is None:
             self._emit(change, CallbackStage.EXIT)
             return None
         log.error("%s failed: %r", name, error)
         self._emit(change, CallbackStage.RAISE, repr(error))
         return error
+
+    async def returned(self) -> None:
+        """Wait until no callback runs; the caller bounds the time."""
+        while self._running is not None:
+            await self._running.wait()
 
     def _emit(self, change: OwnershipChange, stage: CallbackStage, error: str = "") -> None:
         step = CallbackStep(kind=change.kind, stage=stage, serial=change.serial, error=error)

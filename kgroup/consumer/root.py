@@ -212,6 +212,8 @@ class Root:
                 await self._work_in_hand(request.task)
             self._take_back()
             await self._part(request)
+            # A member that has failed does not wait for its listener to hear of the loss.
+            await self._parts.calls.returned()
         await self._parts.committing.end(max(request.deadline - self._parts.ports.clock(), 0.0))
         self._tell_stop(request)
 

@@ -8,8 +8,9 @@ import pytest
 
 from kgroup.consumer.closing import Closing
 from kgroup.errors import ClosedError
-from kgroup.types import Leave
-from tests.consumer.entered import A, Stage, entered, staged
+from kgroup.types import Leave, OwnershipChange
+from tests.consumer.entered import A, Stage, entered, grouped, staged
+from tests.consumer.ground import ground
 from tests.consumer.shelf import Shelf
 
 pytestmark = pytest.mark.anyio
@@ -99,3 +100,23 @@ def test_a_wish_after_the_loop_is_over_does_nothing() -> None:
         anyio.run(enter, backend=backend)
         closing.soon(lambda: called.append("called"))  # noqa: B023 - it must not be called
         assert called == []
+
+
+async def test_closing_after_a_failure_waits_for_the_listener_that_runs() -> None:
+    heard: list[str] = []
+
+    class Slow:
+        async def on_lost(self, _consumer: object, _change: OwnershipChange) -> None:
+            await anyio.sleep(1.0)
+            heard.append("all of it")
+
+    broker = ground(t=1)
+    async with grouped(broker, listener=Slow(), group_instance_id="i") as stage:
+        await stage.owns(A)
+        broker.group("g").fence("i")
+        with anyio.fail_after(30):
+            while stage.consumer.failure is None:  # noqa: ASYNC110  # nothing rings
+                await anyio.sleep(0.01)
+        assert heard == []
+        await stage.consumer.close()
+        assert heard == ["all of it"]
