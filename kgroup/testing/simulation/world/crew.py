@@ -5,6 +5,7 @@ Never: decides what a member does.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from kgroup.assignors import BUILT_IN
@@ -91,6 +92,7 @@ class Crew:
         name = f"{plan.label}.{len(lives)}"
         sink = MemberSink(self._recorder, self._source(plan.label, name), self.brokers)
         process = Process(self.brokers, name, sink)
+        process.reach.tell = partial(self._tell_now, plan.label)
         member = Member(self.brokers, process, plan, self._settings(plan))
         life = Life(plan, process, member, Application(member, self.logs))
         lives.append(life)
@@ -165,6 +167,11 @@ class Crew:
         self._sink.emit(FaultStep(Phase.BEGIN, what.kind.name, target))
         end = self.brokers.now + what.seconds
         self.brokers.at(end, self._sink.emit, FaultStep(Phase.END, what.kind.name, target))
+
+    def _tell_now(self, target: str, fault: str) -> None:
+        """Write into the journal that something asked for earlier has come true."""
+        self._sink.emit(FaultStep(Phase.BEGIN, fault, target))
+        self._sink.emit(FaultStep(Phase.END, fault, target))
 
     def must_have_read(self, tp: TopicPartition) -> None:
         """Note that somebody owned a partition when the run ended: all of it must be read."""
