@@ -87,21 +87,30 @@ class JoinClaims:
                 self._lost.pop(source, None)
                 if protocol is not None:
                     self._protocols[source] = protocol
-            case OwnershipStep(kind=ChangeKind.LOST, phase=Phase.BEGIN):
-                self._lost[source] = entry
-                self._renewed.pop(source, None)
-                self._given_up.pop(source, None)
-            case OwnershipStep(kind=ChangeKind.REVOKED, phase=Phase.END):
-                # Lost while its listener was giving it up already: that is all it hears.
-                if not self._periods.held(source):
-                    self._given_up.pop(source, None)
-            case OwnershipStep(kind=ChangeKind.ASSIGNED, phase=Phase.BEGIN):
-                return self._untold(entry)
+            case OwnershipStep():
+                return self._moved(entry, event)
             case JoinIssued(generation_id=None, owned=()):
                 if self._periods.held(source):
                     self._given_up[source] = entry
             case JoinIssued():
                 return (*self._after_loss(entry, event), *self._held_back(entry, event))
+            case _:
+                pass
+        return ()
+
+    def _moved(self, entry: Entry, event: OwnershipStep) -> tuple[Violation, ...]:
+        source = entry.source
+        match event.kind, event.phase:
+            case ChangeKind.LOST, Phase.BEGIN:
+                self._lost[source] = entry
+                self._renewed.pop(source, None)
+                self._given_up.pop(source, None)
+            case ChangeKind.REVOKED, Phase.END:
+                # Lost while its listener was giving it up already: that is all it hears.
+                if not self._periods.held(source):
+                    self._given_up.pop(source, None)
+            case ChangeKind.ASSIGNED, Phase.BEGIN:
+                return self._untold(entry)
             case _:
                 pass
         return ()
