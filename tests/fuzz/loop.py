@@ -236,6 +236,7 @@ def run(
     count: int,
     seed: int,
     *,
+    start: int = 0,
     corpus: Sequence[bytes] = (),
     found: Callable[[Finding], object] = lambda _: None,
     progress: Callable[[Score], object] = lambda _: None,
@@ -246,6 +247,7 @@ def run(
         target: what is fed.
         count: of inputs.
         seed: the same one gives the same inputs.
+        start: inputs of that seed that are passed over, because another run judges them.
         corpus: more inputs to begin with, beside the target's own.
         found: called with the first findings of each kind.
         progress: called after each batch.
@@ -255,7 +257,7 @@ def run(
     judge = Judge(target, score, found).judge
     began, began_processor = time.perf_counter(), time.process_time()
     with suppress(KeyboardInterrupt):
-        for batch in _upto(supply, count):
+        for batch in _slice(supply, start, count):
             _judge_all(batch, judge)
             score.seconds = time.perf_counter() - began
             progress(score)
@@ -270,13 +272,15 @@ def _judge_all(batch: list[bytes], judge: Callable[[bytes], None]) -> None:
             judge(data)
 
 
-def _upto(supply: Iterator[list[bytes]], count: int) -> Iterator[list[bytes]]:
-    left = count
+def _slice(supply: Iterator[list[bytes]], start: int, count: int) -> Iterator[list[bytes]]:
+    at, end = 0, start + count
     for batch in supply:
-        if left <= 0:
+        if at >= end:
             return
-        yield batch[:left]
-        left -= len(batch)
+        wanted = batch[max(start - at, 0) : end - at]
+        if wanted:
+            yield wanted
+        at += len(batch)
 
 
 @contextmanager

@@ -139,6 +139,17 @@ def test_a_saved_input_that_still_breaks_a_promise_fails() -> None:
         replay(target(lambda _: bytearray(2 * MIB)), b"")
 
 
+def test_runs_of_one_seed_can_share_its_inputs() -> None:
+    seen: list[bytes] = []
+    collecting = target(seen.append, room=None, patience=lambda _: 9.0)
+    run(collecting, 700, 1)
+    whole = seen.copy()
+    seen.clear()
+    for start, count in ((0, 260), (260, 240), (500, 200)):
+        run(collecting, count, 1, start=start)
+    assert seen == whole
+
+
 # -- the command ---------------------------------------------------------------------------------
 
 
