@@ -22,7 +22,6 @@ from kgroup.types import MemberState
 __all__ = ["Facts", "facts_of"]
 
 _ID: Final = re.compile(r"[abc]-\w+")
-_SHUT: Final = frozenset({MemberState.FENCED, MemberState.FAILED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +42,7 @@ class Facts:
             nothing from it before it moves.
         stalled: nobody polls.
         dormant: it left because nobody polled.
+        fenced: it ended because another process uses its instance id.
         ids: member ids it knows of.
         wrong: which promise is broken, None for none.
     """
@@ -58,6 +58,7 @@ class Facts:
     private: bool
     stalled: bool
     dormant: bool
+    fenced: bool
     ids: frozenset[str]
     wrong: str | None
 
@@ -87,6 +88,7 @@ def facts_of(process: Process, scope: Scope) -> Facts:
         private=_private(process.calls),
         stalled=process.stalled,
         dormant=member.state is MemberState.DORMANT,
+        fenced=member.state is MemberState.FENCED,
         ids=frozenset(_ID.findall(repr(key_of((member.identity, member.lead, process.calls))))),
         wrong=_wrong(process),
     )
@@ -163,8 +165,8 @@ def _wrong(process: Process) -> str | None:
         return "C2: a commit would carry no generation"
     if member.may_commit() and generation is not None and not generation.member_id:
         return "C2: a commit would carry no member id"
-    if member.state in _SHUT:
-        return f"a member ended for good: {member.state.name}"
+    if member.state is MemberState.FAILED:
+        return "a member ended for good: FAILED"
     if member.state not in TERMINAL and not _goes_on(process):
         return f"L2: a {member.state.name} member waits for nothing"
     return None

@@ -28,6 +28,7 @@ __all__ = ["Move", "State", "World"]
 State = tuple[int, ...]
 
 _LIVE: Final = KILLED + 1
+_FAULTS_THAT_FENCE: Final = 2
 _OF_LANES: Final = (Fault.CUT, Fault.MUTE)
 _OF_PROCESSES: Final = (Fault.KILL, Fault.STALL)
 _CRASHES: Final = (Fault.CRASH, Fault.LOAD)
@@ -329,9 +330,26 @@ class World:
     def _move(self, begun: _Next, move: Move, spent: tuple[int, int] = (0, 0)) -> Move:
         """Return a move, so far with the state it begins in, with the one it leads to."""
         faults, closes = move.state[-2] - spent[0], move.state[-1] - spent[1]
+        self._end_fenced(begun, self.scope.faults - faults)
         after = (*begun.numbers, begun.desk, faults, closes)
         broken = begun.broken or self._wrong(after)
         return Move(move.name, move.slot, move.how, after, move.tame, broken)
+
+    def _end_fenced(self, begun: _Next, happened: int) -> None:
+        """Let processes end that are fenced; it takes two faults to fence one that has no twin.
+
+        1. A static member restarts while a round is on; its new id is not in the log before that
+        round is; 2. the coordinator resigns: whoever loads the log knows the old id alone. There is
+        nothing in the answer to tell that from a twin, so the member ends (KIP-345), as it must.
+        """
+        for slot, number in enumerate(begun.numbers):
+            if number < _LIVE or not self.local.facts(number).fenced:
+                continue
+            if self.scope.mode is not Mode.STATIC or happened < _FAULTS_THAT_FENCE:
+                begun.broken = "T2: a member without a twin is fenced"
+                continue
+            self._put(begun, slot, self.local.do(number, slot, "kill"))
+            begun.numbers[slot] = KILLED
 
     # -- judging -------------------------------------------------------------------------------
 

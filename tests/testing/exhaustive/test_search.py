@@ -39,9 +39,10 @@ def test_a_world_without_faults_is_searched_whole_and_keeps_every_promise(mode: 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [Fault.KILL, Fault.RESIGN])
+@pytest.mark.parametrize("kind", [Fault.KILL, Fault.RESIGN, Fault.STALL])
 def test_a_world_with_one_fault_keeps_every_promise(kind: Fault) -> None:
-    found = search(World(Scope(Mode.COOPERATIVE, faults=1, kinds=frozenset({kind}))))
+    scope = Scope(Mode.COOPERATIVE, faults=1, kinds=frozenset({kind}), patience=0)
+    found = search(World(scope))
     assert found.broken is None
     assert found.complete
 
@@ -55,11 +56,14 @@ def test_members_that_close_leave_the_others_everything() -> None:
 
 @pytest.mark.slow
 def test_leaving_orders_out_meets_fewer_states_and_fires_the_same_rows() -> None:
-    scope = Scope(Mode.EAGER, partitions=1, faults=0, closes=1)
+    kinds = frozenset({Fault.KILL, Fault.CUT})
+    scope = Scope(Mode.EAGER, partitions=1, kinds=kinds, patience=0)
     every, fewer = (search(World(scope, reduced=reduced)) for reduced in (False, True))
     assert fewer.progress.states < every.progress.states
     assert fewer.rows == every.rows
     assert fewer.rest_ticks == every.rest_ticks
+    assert fewer.complete
+    assert every.complete
 
 
 def test_one_member_comes_to_own_everything() -> None:
