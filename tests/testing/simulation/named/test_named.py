@@ -14,7 +14,7 @@ from tests.testing.simulation.named.schedules import SCHEDULES
 from tests.testing.simulation.named.tale import Tale
 
 _TESTS = Path(__file__).parents[3]
-_JITTERS = (0, 1, 2)
+_JITTERS = (0, 1)
 """Seeds of what each message takes beyond the plain latency, up to five times."""
 
 each_schedule = pytest.mark.parametrize("named", SCHEDULES, ids=lambda named: named.name)
