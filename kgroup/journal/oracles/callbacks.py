@@ -4,7 +4,8 @@ Decides: whether the calls of one member's listener make sense to the applicatio
 Never: judges what the listener does. (B3, nothing delivered meanwhile, is judged by the gate.)
 
 B1: calls are serial and their numbers rise; what a round takes away is given back, or lost, before
-    what it adds is assigned.
+    what it adds is assigned, in an eager round. A cooperative one gives each partition back as soon
+    as it is out of hand, and what it adds does not wait for that.
 B2: per partition assigned and exactly one of revoked or lost alternate, each with both edges.
 B4: a listener that raises is reported once, and ownership changes all the same.
 B7: a listener that was called has returned or raised before its member stops; cancelling it
@@ -25,7 +26,7 @@ from kgroup.journal.events import (
     Source,
 )
 from kgroup.journal.oracles.violation import Violation
-from kgroup.types import ChangeKind, Claim, TopicPartition
+from kgroup.types import ChangeKind, Claim, RebalanceProtocol, TopicPartition
 
 __all__ = ["ListenerEnds", "ListenerSerial", "OwnershipAlternates", "TakenBeforeAdded"]
 
@@ -164,7 +165,7 @@ class OwnershipAlternates:
 
 
 class TakenBeforeAdded:
-    """B1: what a round takes away goes before what it adds comes."""
+    """B1: what an eager round takes away goes before what it adds comes."""
 
     KINDS: ClassVar[frozenset[type[Event]]] = frozenset({GenerationEntered, OwnershipStep})
 
@@ -178,7 +179,11 @@ class TakenBeforeAdded:
         """Take one entry."""
         event = entry.event
         if isinstance(event, GenerationEntered):
-            self._rounds[entry.source] = frozenset(event.assignment)
+            # What a cooperative round takes away may be in hand, and what it adds does not wait.
+            if event.protocol is RebalanceProtocol.EAGER:
+                self._rounds[entry.source] = frozenset(event.assignment)
+            else:
+                self._rounds.pop(entry.source, None)
             self._added.pop(entry.source, None)
         elif isinstance(event, OwnershipStep) and event.phase is Phase.BEGIN and event.claims:
             if event.kind is not ChangeKind.ASSIGNED:

@@ -11,6 +11,11 @@ C7: what a new owner reads is not below what stood when the partition was assign
     stored.
 A move allows one decrease, whenever it comes: commits sent before the move may land after it.
 What an administrator stores or deletes begins a new line.
+
+No client can keep C3 where the network keeps a commit for longer than its sender waits for the
+answer (the fault HOLD), so that is no violation: 1. a commit is written, and does not arrive; 2.
+its time is over, its outcome unknown; 3. a newer one is accepted on a new connection; 4. the first
+one arrives, and brokers check no order.
 """
 
 from dataclasses import dataclass
@@ -20,12 +25,14 @@ from kgroup.journal.events import (
     CommitStored,
     Entry,
     Event,
+    FaultStep,
     OffsetRead,
     OwnershipStep,
     Phase,
     PositionMoved,
     RoundStored,
 )
+from kgroup.journal.faults import HOLD
 from kgroup.journal.oracles.violation import Violation
 from kgroup.journal.periods import PeriodKey
 from kgroup.types import ChangeKind, TopicPartition
@@ -41,32 +48,37 @@ class _Line:
         entry: the latest one.
         offset: what stands, None when it was deleted.
         moved_to: lowest target of moves that may still let it decrease.
+        overtaken: decreases so far that a commit kept on its way has explained.
     """
 
     entry: Entry
     offset: int | None
     moved_to: int | None = None
+    overtaken: int = 0
 
 
 class StoredCommits:
     """C1, C3 and C7: ground truth."""
 
     KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
-        {CommitStored, RoundStored, PositionMoved, OffsetRead, OwnershipStep}
+        {CommitStored, FaultStep, RoundStored, PositionMoved, OffsetRead, OwnershipStep}
     )
 
-    __slots__ = ("_floors", "_lines", "_rounds")
+    __slots__ = ("_floors", "_kept_on_the_way", "_lines", "_rounds")
 
     def __init__(self) -> None:
         self._rounds: dict[str | None, Entry] = {}
         self._lines: dict[TopicPartition, _Line] = {}
         self._floors: dict[PeriodKey, Entry] = {}
+        self._kept_on_the_way = 0
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
         """Take one entry."""
         match entry.event:
             case CommitStored() as stored:
                 return (*self._generation(entry, stored), *self._stored(entry, stored))
+            case FaultStep(phase=Phase.BEGIN, fault=fault):
+                self._kept_on_the_way += fault == HOLD
             case RoundStored():
                 self._rounds[entry.source.group] = entry
             case PositionMoved(claim=claim, offset=offset):
@@ -122,6 +134,9 @@ class StoredCommits:
         self._lower(tp, entry)
         moved_to, line.moved_to = line.moved_to, None
         if moved_to is not None and offset >= moved_to:
+            return ()
+        if line.overtaken < self._kept_on_the_way:
+            line.overtaken += 1
             return ()
         text = f"{tp}: {offset} of {stored.member_id} was accepted after {stood}"
         return (Violation("C3", text, (before, entry), tp),)

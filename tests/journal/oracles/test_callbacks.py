@@ -1,6 +1,6 @@
 from kgroup.journal import CallbackStage, CallbackStep, MemberStopped, Phase, Polled
 from kgroup.journal.oracles import ListenerSerial, OwnershipAlternates, TakenBeforeAdded, judge
-from kgroup.types import ChangeKind, Claim
+from kgroup.types import ChangeKind, Claim, RebalanceProtocol
 from tests.journal.histories import History, one_member, tp
 
 
@@ -84,9 +84,9 @@ def test_b4_a_process_killed_right_after_the_raise_is_forgiven():
     assert rules(history) == []
 
 
-def test_b1_what_a_round_takes_away_is_given_back_before_what_it_adds():
+def test_b1_what_an_eager_round_takes_away_is_given_back_before_what_it_adds():
     for taken_first, expected in ((True, []), (False, ["B1"])):
-        history, member = one_member(0, 1)
+        history, member = one_member(0, 1, protocol=RebalanceProtocol.EAGER)
         member.enter(2, 0, 2)
         if taken_first:
             member.revoke(1)
@@ -96,8 +96,16 @@ def test_b1_what_a_round_takes_away_is_given_back_before_what_it_adds():
         assert [v.rule for v in judge([TakenBeforeAdded()], history.entries)] == expected
 
 
-def test_b1_what_is_given_back_at_the_end_may_have_been_added_by_the_last_round():
+def test_b1_what_a_cooperative_round_adds_does_not_wait_for_what_is_in_hand():
     history, member = one_member(0, 1)
+    member.enter(2, 0, 2)
+    member.assign(2)
+    member.revoke(1)
+    assert judge([TakenBeforeAdded()], history.entries) == ()
+
+
+def test_b1_what_is_given_back_at_the_end_may_have_been_added_by_the_last_round():
+    history, member = one_member(0, 1, protocol=RebalanceProtocol.EAGER)
     member.enter(2, 0, 1, 2)
     member.assign(2)
     member.revoke(0, 1, 2)

@@ -1,4 +1,13 @@
-from kgroup.journal import CommitStage, Done, MemberStopped, OffsetRead, PositionMove, PositionMoved
+from kgroup.journal import (
+    CommitStage,
+    Done,
+    FaultStep,
+    MemberStopped,
+    OffsetRead,
+    Phase,
+    PositionMove,
+    PositionMoved,
+)
 from kgroup.journal.oracles import CommitOrder, StoredCommits, StoredIsDone, TrueOutcomes
 from tests.journal.oracles.logs import C0, C1, T0, T1, Log, given
 
@@ -57,6 +66,17 @@ def test_c3_an_accepted_offset_that_goes_back_is_found():
     log = Log()
     log.stored(5)
     log.stored(4)
+    assert log.rules(StoredCommits()) == ["C3"]
+
+
+def test_c3_a_commit_that_is_kept_on_its_way_may_land_after_a_newer_one_and_once_only():
+    log = Log()
+    log.write(FaultStep(Phase.BEGIN, "HOLD", "m0"))
+    log.stored(5)
+    log.stored(4)
+    log.stored(6)
+    assert log.rules(StoredCommits()) == []
+    log.stored(5)
     assert log.rules(StoredCommits()) == ["C3"]
 
 
