@@ -180,3 +180,11 @@ def test_the_command_takes_more_inputs_to_begin_with_and_saves_what_breaks_a_pro
 def test_the_command_names_the_targets_there_are() -> None:
     with pytest.raises(SystemExit, match="T1, T2"):
         main(["T99"])
+
+
+def test_the_command_says_when_the_engine_asked_for_is_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tests.fuzz.guided.is_installed", lambda: False)
+    with pytest.raises(SystemExit, match="not installed"):
+        main(["T1", "--engine", "atheris"])
