@@ -12,6 +12,7 @@ from kgroup.journal.oracles import Violation
 from kgroup.membership.step import MemberRow
 from kgroup.membership.triggers import Trigger
 from kgroup.testing.simulation.choices import Pick
+from kgroup.testing.simulation.perturbation import Kind
 from kgroup.testing.simulation.plan import Plan
 from kgroup.testing.simulation.schedule import Schedule
 from kgroup.types import MemberState
@@ -35,6 +36,7 @@ class Outcome:
         cells: (state, trigger) that were met -> how often, those without effect included.
         pairs: rows that fired one after the other in one member -> how often.
         entries: the journal, when it was to be kept.
+        skipped: perturbations that had nobody to strike -> how often (levels B, C).
     """
 
     schedule: Schedule
@@ -48,6 +50,7 @@ class Outcome:
     cells: Mapping[tuple[MemberState, Trigger], int] = field(default_factory=dict)
     pairs: Mapping[tuple[MemberRow, MemberRow], int] = field(default_factory=dict)
     entries: tuple[Entry, ...] = ()
+    skipped: Mapping[Kind, int] = field(default_factory=dict)
 
     @property
     def rules(self) -> tuple[str, ...]:

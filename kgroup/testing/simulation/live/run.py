@@ -8,6 +8,7 @@ Never: draws other than by the schedule's choices.
 import logging
 import time
 import warnings
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -35,6 +36,7 @@ from kgroup.testing.simulation.live.sockets import SocketNetwork
 from kgroup.testing.simulation.live.stage import Stage
 from kgroup.testing.simulation.live.standstill import standstill
 from kgroup.testing.simulation.outcome import Outcome
+from kgroup.testing.simulation.perturbation import Kind
 from kgroup.testing.simulation.plan import Plan
 from kgroup.testing.simulation.play import MakeOracles
 from kgroup.testing.simulation.schedule import Level, Schedule
@@ -88,6 +90,7 @@ def play_live(
         events=recorder.count,
         seconds=seconds,
         entries=tuple(recorder.entries),
+        skipped=run.skipped,
     )
 
 
@@ -114,6 +117,7 @@ class _Run:
     choices: Choices
     recorder: Recorder
     known: Known
+    skipped: Counter[Kind] = field(init=False, default_factory=Counter)
     _broker: InProcessBroker = field(init=False)
 
     def play(self) -> float:
@@ -150,6 +154,7 @@ class _Run:
         stage = Stage(
             plan, self.choices, cluster, network, crew, nemesis, recorder, self.known, pace
         )
+        self.skipped = nemesis.skipped
         await stage.play()
 
 
