@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from kgroup.testing.exhaustive.report import as_json
+from kgroup.testing.exhaustive.running import StepFunction, machine
 from kgroup.testing.exhaustive.scope import Fault, Mode, Scope
 from kgroup.testing.exhaustive.search import Found, Progress, Search
 from kgroup.testing.exhaustive.story import told
@@ -17,15 +18,23 @@ from kgroup.testing.exhaustive.world import World
 __all__ = ["main"]
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Search one world and say what was found; returns the exit code."""
+def main(arguments: Sequence[str] | None = None, steps: StepFunction = machine) -> int:
+    """Search one world and say what was found.
+
+    Args:
+        arguments: of the command line; None = those of the process.
+        steps: the machine of all members.
+
+    Returns:
+        The exit code.
+    """
     options = _parser().parse_args(arguments)
     try:
         scope = _scope(options)
     except ValueError as error:
         sys.stderr.write(f"wrong arguments: {error}\n")
         return 2
-    world = World(scope, reduced=not options.every_order)
+    world = World(scope, steps, reduced=not options.every_order)
     search = Search(world, limit=options.states)
     try:
         found = search.run(_show)

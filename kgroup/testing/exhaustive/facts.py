@@ -78,8 +78,7 @@ def facts_of(process: Process, scope: Scope) -> Facts:
         and held
         and not member.changes
         and (good or not states),
-        hurried=any(_hurried(call) for call in process.calls)
-        or len(member.changes) + bool(draining) > scope.patience,
+        hurried=_is_hurried(process.calls) or len(member.changes) + bool(draining) > scope.patience,
         awaits=tuple(_awaits(process.calls)),
         returns=tuple(_returns(process.calls)),
         lanes=_lanes(process.calls),
@@ -94,8 +93,14 @@ def facts_of(process: Process, scope: Scope) -> Facts:
     )
 
 
-def _hurried(call: Call) -> bool:
-    return call.stage in (Stage.SENT, Stage.ANSWERED, Stage.BROKEN)
+def _is_hurried(calls: tuple[Call, ...]) -> bool:
+    """Whether anything is on its way; behind a request that is never answered nothing is."""
+    stuck = {(call.lane, call.node_id) for call in calls if call.stage is Stage.MUTE}
+    return any(
+        call.stage in (Stage.ANSWERED, Stage.BROKEN)
+        or (call.stage is Stage.SENT and (call.lane, call.node_id) not in stuck)
+        for call in calls
+    )
 
 
 def _private(calls: tuple[Call, ...]) -> bool:
@@ -107,7 +112,7 @@ def _private(calls: tuple[Call, ...]) -> bool:
         or (isinstance(call.request, RunAssignor) and call.request.unasked)
         for call in calls
     )
-    return not outside and any(_hurried(call) for call in calls)
+    return not outside and _is_hurried(calls)
 
 
 def _awaits(calls: tuple[Call, ...]) -> list[int]:

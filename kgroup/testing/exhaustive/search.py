@@ -155,6 +155,9 @@ class Search:
             number = self._meet(move.state, self.expanded)
             if move.tame and peaceful == _NONE:
                 peaceful, ticks = number, move.slot is None
+        if peaceful == _NONE:
+            state = self.states[self.expanded]
+            return Move("nothing more can happen", None, None, state, broken="L2: a dead end")
         self._peaceful.append(peaceful)
         self._ticks.append(ticks)
         return None
