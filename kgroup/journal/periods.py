@@ -143,12 +143,16 @@ class Periods:
             )
         if event.phase is Phase.BEGIN or period.ended is not None or period.began is not None:
             return (self._put(period),)
-        others = tuple(
+        others = [each for each in self.holders(claim.tp) if each.key != period.key and each.owned]
+        late = next((each.began for each in others if _is_late(period, each)), None)
+        if late is not None:
+            return (self._put(replace(period, began=entry, overtaken=late)),)
+        overtaken = [
             self._put(replace(other, overtaken=entry))
-            for other in self.holders(claim.tp)
-            if other.key != period.key and other.owned and other.overtaken is None
-        )
-        return (*others, self._put(replace(period, began=entry)))
+            for other in others
+            if other.overtaken is None
+        ]
+        return (*overtaken, self._put(replace(period, began=entry)))
 
     def _put(self, period: Period) -> Period:
         known = period.key in self._all
@@ -166,3 +170,14 @@ class Periods:
         self._open[tp] = tuple(key for key in self._open[tp] if key != period.key)
         self._by_source[period.source].pop(period.claim, None)
         return ended
+
+
+def _is_late(period: Period, other: Period) -> bool:
+    """Tell whether a period begins when another has long begun in a later generation.
+
+    1. m1 is given t-0, and stands still inside its listener; 2. its session ends, and m2 is given
+    t-0; 3. m1 goes on, and its listener returns. It is m1 that owns nothing.
+    """
+    if period.generation_id is None or other.generation_id is None or other.began is None:
+        return False
+    return period.generation_id < other.generation_id and period.assigning.at < other.began.at

@@ -129,6 +129,10 @@ class Repeats:
                 self._accepted[claim.tp] = (offset, entry)
             case CommitStored(member_id=None, tp=tp):
                 self._overruled(tp)
+            case CommitStored(tp=tp, offset=offset):
+                known = self._accepted.get(tp)
+                if known is not None and offset is not None and offset < known[0]:
+                    self._overruled(tp)
             case CommitStep(stage=CommitStage.ERROR | CommitStage.UNKNOWN, claim=claim):
                 self._get(entry, claim).failed = True
             case _:

@@ -74,6 +74,11 @@ class CommitOrder:
                     )
             case CommitStored(member_id=None, tp=tp):
                 self._accepted.pop(tp, None)  # an administrator's begins a new line
+            case CommitStored(tp=tp, offset=offset):
+                # Whether it may go back is judged by what is stored (C3); what was told is not it.
+                known = self._accepted.get(tp)
+                if known is not None and offset is not None and offset < known.offset:
+                    del self._accepted[tp]
             case _:
                 pass
         return ()

@@ -149,10 +149,15 @@ class KeptUntouched:
 
 
 def _by_round(revoking: Entry, generation: Entry) -> bool:
-    """Tell whether a revocation began inside a generation, and not by the member's own doing."""
-    event = revoking.event
-    own = isinstance(event, OwnershipStep) and event.cause in OWN_ACCORD
-    return revoking.seq > generation.seq and not own
+    """Tell whether a revocation was decided inside a generation, not by the member's own doing.
+
+    A busy listener may hear in the next generation of what was decided in the one before.
+    """
+    event, entered = revoking.event, generation.event
+    assert isinstance(event, OwnershipStep)
+    assert isinstance(entered, GenerationEntered)
+    inside = revoking.seq > generation.seq and event.generation_id == entered.generation_id
+    return inside and event.cause not in OWN_ACCORD
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from kgroup.journal.events import (
     Event,
     FetchIssued,
     GenerationEntered,
+    JoinIssued,
     MemberStarted,
     MemberStopped,
     OwnershipStep,
@@ -135,6 +136,7 @@ class OneOwnerInTime:
             CommitStep,
             Delivered,
             FetchIssued,
+            JoinIssued,
             MemberStarted,
             MemberStopped,
             OwnershipStep,
@@ -176,7 +178,7 @@ class OneOwnerInTime:
         if isinstance(event, RequestSent | AnswerReceived):
             self._talked(entry, event)
             return ()
-        if isinstance(event, CommitStep) and event.code in _REFUSING:
+        if _is_over(event):
             self._refused[entry.source] = entry
         found = self._changed(entry) if type(event) in Periods.KINDS else ()
         if not self._overtaken:
@@ -276,3 +278,10 @@ class OneOwnerInTime:
             f"which {what}, {seconds:.3f} s later"
         )
         return (Violation("S2", text, (period.began, period.overtaken, proof), tp),)
+
+
+def _is_over(event: Event) -> bool:
+    """Tell whether a member writes that its membership is over: refused, or lost by its clock."""
+    if isinstance(event, CommitStep):
+        return event.code in _REFUSING
+    return isinstance(event, JoinIssued) and event.generation_id is None
