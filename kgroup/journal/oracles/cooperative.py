@@ -154,10 +154,11 @@ def _by_round(revoking: Entry, generation: Entry) -> bool:
     A busy listener may hear in the next generation of what was decided in the one before.
     """
     event, entered = revoking.event, generation.event
-    assert isinstance(event, OwnershipStep)
     assert isinstance(entered, GenerationEntered)
-    inside = revoking.seq > generation.seq and event.generation_id == entered.generation_id
-    return inside and event.cause not in OWN_ACCORD
+    if revoking.seq < generation.seq or not isinstance(event, OwnershipStep):
+        return False
+    decided_here = event.generation_id in (None, entered.generation_id)
+    return decided_here and event.cause not in OWN_ACCORD
 
 
 @dataclass(frozen=True, slots=True)
