@@ -17,7 +17,6 @@ BACKENDS = ("asyncio", "trio")
 
 KNOWN = {
     "L3": "a heartbeat that waits for its connection is not taken back when the next one is due",
-    "K1": "a revocation of the round before may begin after the next one gave the partition back",
 }
 """Rules that are not judged here, and why."""
 
