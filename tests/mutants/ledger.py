@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.mutants.hunting import Finding
-from tests.mutants.listed import MUTANTS
+from tests.mutants.listed import ALL
 
 __all__ = ["LEDGER", "document_of", "write_ledger"]
 
@@ -32,7 +32,7 @@ def write_ledger(findings: Sequence[Finding], schedules: int) -> None:
     """Write them down; a mutant that took no part keeps what was found before."""
     rows = {row["name"]: row for row in _known()}
     rows.update((each.mutant.name, _row(each, schedules)) for each in findings)
-    names = [mutant.name for mutant in MUTANTS]
+    names = [mutant.name for mutant in ALL]
     text = json.dumps(_document([rows[name] for name in names if name in rows]), indent=1)
     LEDGER.write_text(f"{text}\n", encoding="utf-8")
 

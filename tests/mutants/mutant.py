@@ -35,6 +35,7 @@ class Mutant:
         rule: id of the promise that is broken, as in the catalogue of properties.
         mode: groups in which it shows.
         level: A, unless the fault is in code that takes no part in level A.
+        eludes: why simulation has not found it so far; empty when it has.
     """
 
     name: str
@@ -43,3 +44,4 @@ class Mutant:
     rule: str
     mode: Mode = Mode.MIXED
     level: Level = Level.A
+    eludes: str = ""

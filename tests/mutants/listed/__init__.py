@@ -7,7 +7,13 @@ from tests.mutants.listed.proof import PROOF
 from tests.mutants.listed.rounds import ROUNDS
 from tests.mutants.listed.shell import SHELL
 
-__all__ = ["MUTANTS"]
+__all__ = ["ALL", "ELUSIVE", "MUTANTS"]
 
-MUTANTS = (*ROUNDS, *IDENTITY, *PROOF, *OWNERSHIP, *COMMITS, *SHELL)
+ALL = (*ROUNDS, *IDENTITY, *PROOF, *OWNERSHIP, *COMMITS, *SHELL)
 """Each with a name of its own."""
+
+MUTANTS = tuple(mutant for mutant in ALL if not mutant.eludes)
+"""Those that simulation must find: forty."""
+
+ELUSIVE = tuple(mutant for mutant in ALL if mutant.eludes)
+"""Those that it has not found so far, each with the reason; what simulation lacks."""

@@ -41,7 +41,7 @@ COMMITS = (
                 "            latest.update(submission.open)\n",
             ),
         ),
-        rule="C7",
+        rule="C10",
     ),
     Mutant(
         name="what the coordinator did not apply counts as committed",
@@ -81,7 +81,7 @@ COMMITS = (
                 "        self._end(flight, CommitStatus.COMMITTED, reason, member)\n",
             ),
         ),
-        rule="C7",
+        rule="C10",
     ),
     Mutant(
         name="what is handed out counts as done",
@@ -107,6 +107,7 @@ COMMITS = (
             ),
         ),
         rule="D5",
+        eludes="all members must commit by themselves, and hand over after one record",
     ),
     Mutant(
         name="a position stays one record behind what was fetched",
@@ -131,6 +132,7 @@ COMMITS = (
             ),
         ),
         rule="L8",
+        eludes="a member must end while a commit waits",
     ),
     Mutant(
         name="a commit that is on its way is not waited for",
@@ -153,7 +155,7 @@ COMMITS = (
                 "            if submission.serial <= self._serial\n",
             ),
         ),
-        rule="C7",
+        rule="C10",
     ),
 )
 """How far a group has come, and who says so."""

@@ -64,7 +64,7 @@ IDENTITY = (
                 "    turn.put_holdings(holdings.after(HoldingTrigger.RETURNED, holdings.claims))\n",
             ),
         ),
-        rule="S9",
+        rule="B2",
     ),
     Mutant(
         name="the answer to a heartbeat of an older generation is believed",
@@ -86,7 +86,7 @@ IDENTITY = (
                 "    if turn.member.identity.generation is None:\n",
             ),
         ),
-        rule="S8",
+        rule="S9",
     ),
     Mutant(
         name="heartbeats name the generation of the assignment before",

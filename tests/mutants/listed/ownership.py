@@ -16,7 +16,7 @@ OWNERSHIP = (
                 "    gone = ()\n",
             ),
         ),
-        rule="S2",
+        rule="K3",
         mode=Mode.COOPERATIVE,
     ),
     Mutant(
@@ -28,7 +28,7 @@ OWNERSHIP = (
                 "    if not lost:\n        turn.call_listener(ChangeKind.LOST, removed=lost)\n",
             ),
         ),
-        rule="S9",
+        rule="B2",
     ),
     Mutant(
         name="a leader does not read what members hold",

@@ -17,6 +17,7 @@ PROOF = (
             ),
         ),
         rule="S3",
+        eludes="a late answer and a silence must follow each other, with records still coming",
     ),
     Mutant(
         name="the lease knows the session only",
@@ -28,6 +29,7 @@ PROOF = (
             ),
         ),
         rule="S3",
+        eludes="a JoinGroup must arrive late by more than the time for the round",
     ),
     Mutant(
         name="a heartbeat that says that a round is on renews the time for the round",
@@ -39,6 +41,7 @@ PROOF = (
             ),
         ),
         rule="S3",
+        eludes="a JoinGroup must arrive late by more than the time for the round",
     ),
     Mutant(
         name="a lease outlives the membership it proved",

@@ -33,7 +33,7 @@ SHELL = (
                 "        self._kept: dict[TopicPartition, deque[Chunk]] = {}\n",
             ),
         ),
-        rule="S7",
+        rule="D3",
         level=Level.B,
     ),
     Mutant(
@@ -48,6 +48,7 @@ SHELL = (
         ),
         rule="S6",
         level=Level.B,
+        eludes="level B plays one schedule a second; few of them pause",
     ),
     Mutant(
         name="a listener that raises holds the change of ownership up",
@@ -62,6 +63,7 @@ SHELL = (
         ),
         rule="B4",
         level=Level.B,
+        eludes="level B plays one schedule a second; few of them raise",
     ),
     Mutant(
         name="the task that sends commits does not end when it is cancelled",
@@ -75,6 +77,7 @@ SHELL = (
         ),
         rule="L7",
         level=Level.B,
+        eludes="level B plays one schedule a second; a commit must be on its way at the end",
     ),
     Mutant(
         name="an answer to a fetch is kept for whoever owns the partition now",
@@ -93,6 +96,7 @@ SHELL = (
         ),
         rule="S7",
         level=Level.B,
+        eludes="level B plays one schedule a second; an answer must cross a rebalance",
     ),
     Mutant(
         name="a coordinator that cannot tell is taken to have nothing committed",
@@ -111,6 +115,7 @@ SHELL = (
         ),
         rule="C7",
         level=Level.B,
+        eludes="level B plays one schedule a second; the coordinator must load just then",
     ),
 )
 """At level B."""
