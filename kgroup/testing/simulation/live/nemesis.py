@@ -102,15 +102,10 @@ class Nemesis:
         match what.kind:
             case Kind.JOIN | Kind.TWIN:
                 return self._start(lives, what)
-            case (
-                Kind.COORDINATOR_KILLED
-                | Kind.COORDINATOR_MOVED
-                | Kind.COORDINATOR_LOADS
-                | Kind.ADD_PARTITIONS
-                | Kind.DELETE_TOPIC
-                | Kind.DELETE_OFFSETS
-                | Kind.PRODUCE
-            ):
+            case Kind.COORDINATOR_KILLED | Kind.COORDINATOR_MOVED | Kind.COORDINATOR_LOADS:
+                undo = self._cluster.make(what, what.seconds * self._pace)
+                return None if undo is None else ("", undo)
+            case Kind.ADD_PARTITIONS | Kind.DELETE_TOPIC | Kind.DELETE_OFFSETS | Kind.PRODUCE:
                 undo = self._cluster.make(what, what.seconds * self._pace)
                 return None if undo is None else ("", undo)
             case (
