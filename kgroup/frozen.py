@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dataclasses import replace
 else:
 
-    def replace(value, /, **changes):  # noqa: ANN001, ANN003, ANN201
+    def replace(value: Any, /, **changes: Any) -> Any:  # noqa: ANN401  # seen at run time only
         """Return a copy of a slotted dataclass with some fields changed.
 
         Args:

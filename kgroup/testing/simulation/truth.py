@@ -35,8 +35,9 @@ def stored(request: Request[Any], answer: object, group: Group | None) -> Iterat
     """
     if isinstance(request, OffsetCommitRequest) and isinstance(answer, OffsetCommitResponse):
         yield from _commits(request, answer)
-    elif isinstance(request, SyncGroupRequest) and isinstance(answer, SyncGroupResponse):
-        if request.assignments and not answer.error_code and group is not None:
+    elif isinstance(request, SyncGroupRequest) and group is not None:
+        accepted = isinstance(answer, SyncGroupResponse) and not answer.error_code
+        if accepted and request.assignments:
             yield _round(group)
 
 
