@@ -18,7 +18,7 @@ ARGS ?=
 DEMO_READY := $(VENV)/.demo-ready
 DEV_READY := $(VENV)/.dev-ready
 
-.PHONY: help venv demo test test-fast differential simulate exhaustive fuzz mutants lint format docs lock clean
+.PHONY: help venv demo test test-fast differential stateful simulate exhaustive fuzz mutants lint format docs lock clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ fuzz: $(DEV_READY) ## feed a decoder or the machine with nonsense; ARGS="T2 --in
 
 mutants: $(DEV_READY) ## plant bugs, and see that simulation finds each; ARGS="--schedules 300"
 	@$(BIN)/python -m tests.mutants $(ARGS)
+
+stateful: $(DEV_READY) ## run groups that Hypothesis chooses rule by rule; ARGS="--examples 20000 --seed 7"
+	@$(BIN)/python -m tests.testing.simulation.stateful $(ARGS)
 
 lint: $(DEV_READY) ## check format, rules, types, imports, sizes and the documented API
 	@$(BIN)/ruff format --check .
