@@ -17,23 +17,30 @@ __all__ = ["EXAMPLES", "STEPS", "hunt"]
 EXAMPLES: Final = 2_000
 """Of the run that is part of all tests."""
 STEPS: Final = 40
-"""Rules of one example, at most."""
+"""Rules of one example, where nothing else is said."""
 
 
-def hunt(machine: type[RuleBasedStateMachine], examples: int, *, chance: int | None = None) -> None:
+def hunt(
+    machine: type[RuleBasedStateMachine],
+    examples: int,
+    *,
+    chance: int | None = None,
+    steps: int = STEPS,
+) -> None:
     """Run a machine.
 
     Args:
         machine: its rules.
         examples: how many at most.
         chance: a seed; None = the same examples each time.
+        steps: rules of one example, at most.
 
     Raises:
         AssertionError: a promise is broken; notes of the error tell the shortest rules that do.
     """
     wanted = settings(
         max_examples=examples,
-        stateful_step_count=STEPS,
+        stateful_step_count=steps,
         deadline=None,
         database=None,
         derandomize=chance is None,

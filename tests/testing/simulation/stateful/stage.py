@@ -73,10 +73,9 @@ class Stage:
 
     Args:
         plan: of the group; its members come as they are told to.
-        pace: seconds that pass with each thing that is done.
     """
 
-    def __init__(self, plan: Plan, pace: float = 0.0) -> None:
+    def __init__(self, plan: Plan) -> None:
         self.dice: Dice = Dice()
         choices = Choices(self.dice)
         known = Known(dict(plan.topics))  # oracles look at what there was at first
@@ -88,8 +87,7 @@ class Stage:
         self._members: list[MemberPlan] = []
         self._patience: dict[str, _Patience] = {}
         self._calm_at = 0.0
-        self._pace = pace
-        self._quiet_at = 0.0
+        self._quiet_at = inf
         self._found: list[Violation] = []
         self._produce()
 
@@ -100,7 +98,7 @@ class Stage:
 
     def _produce(self) -> None:
         self.crew.produce()
-        if not self._quiet_at or self.now < self._quiet_at:
+        if self.now < self._quiet_at:
             self.brokers.at(self.now + self._plan.produce_every, self._produce)
 
     # -- time ------------------------------------------------------------------------------------
@@ -238,8 +236,8 @@ class Stage:
         return life
 
     def _run(self) -> None:
-        """Let everything happen that is due now, or a little later."""
-        self.advance(self._pace)
+        """Let everything happen that is due now."""
+        self.advance(0.0)
 
     def _tell(self, kind: Kind, seconds: float) -> None:
         self.crew.tell_fault(Perturbation(self.now, kind, seconds=seconds))
@@ -286,7 +284,7 @@ class Stage:
 
     def drawing(self) -> str:
         """Return the run as a sequence diagram."""
-        quiet_at = self._quiet_at or self.now
+        quiet_at = min(self._quiet_at, self.now)
         plan = replace(
             self._plan, members=tuple(self._members), quiet_at=quiet_at, ends_at=self.now
         )
@@ -309,5 +307,5 @@ def _oracles(known: Known) -> Mapping[str, Oracle]:
         partitions=known.partitions,
         ends=known.ends,
         clean_handover=False,
-        without=("recovers",),  # judged on the living members: `at_rest`
+        without=("recovers",),  # L1 is judged on the living members: `at_rest`
     )

@@ -14,7 +14,9 @@ from tests.testing.simulation.stateful.machine import GroupMachine
 
 _ENOUGH = 200
 """Examples within which it is found."""
-_SHORT = 8
+_STEPS = 8
+"""Rules of one example: a short one shrinks in seconds."""
+_SHORT = 6
 """Rules that are left of them at most, invariants not counted."""
 
 
@@ -31,7 +33,7 @@ def test_partitions_that_are_kept_after_a_loss_are_found_and_told_in_few_rules(
 ) -> None:
     monkeypatch.setattr(driven, "step", _tells_no_loss)
     with pytest.raises(AssertionError) as found:
-        hunt(GroupMachine, _ENOUGH)
+        hunt(GroupMachine, _ENOUGH, steps=_STEPS)
     told = "\n".join(found.value.__notes__)
     rules = [line for line in told.splitlines() if " = state." in f" = {line}"]
     done = [line for line in rules if "nothing_is_broken" not in line and "teardown" not in line]
