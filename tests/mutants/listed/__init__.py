@@ -13,7 +13,7 @@ ALL = (*ROUNDS, *IDENTITY, *PROOF, *OWNERSHIP, *COMMITS, *SHELL)
 """Each with a name of its own."""
 
 MUTANTS = tuple(mutant for mutant in ALL if not mutant.eludes)
-"""Those that simulation must find: forty."""
+"""Those that simulation must find: forty and more."""
 
 ELUSIVE = tuple(mutant for mutant in ALL if mutant.eludes)
 """Those that it has not found so far, each with the reason; what simulation lacks."""

@@ -42,7 +42,6 @@ ROUNDS = (
             ),
         ),
         rule="L1",
-        eludes="the next perturbation is a round anyway, and heals it",
     ),
     Mutant(
         name="nobody tells the group that partitions were given back",
