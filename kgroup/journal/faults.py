@@ -14,10 +14,10 @@ from typing import ClassVar, Final
 
 from kgroup.journal.events import Entry, Event, FaultStep, MemberStarted, Phase, Source
 
-__all__ = ["HOLD", "LETHAL", "Faults"]
+__all__ = ["KEPT", "LETHAL", "Faults"]
 
-HOLD: Final = "HOLD"
-"""The fault by which a request is kept on its way, and arrives all the same."""
+KEPT: Final = frozenset({"HOLD", "BLACKHOLE"})
+"""Faults by which a request is kept on its way, and arrives all the same."""
 
 LETHAL: Final = frozenset({"KILL", "RESTART", "SIGKILL"})
 """Faults after which the present life of their target writes nothing more."""

@@ -91,7 +91,7 @@ class Repeats:
     }
     """Events it follows; no other needs to be shown."""
 
-    __slots__ = ("_accepted", "_delivered", "_latest", "_periods", "_tenures")
+    __slots__ = ("_accepted", "_delivered", "_latest", "_periods", "_stands", "_tenures")
 
     def __init__(self, periods: Periods | None = None) -> None:
         self._periods = Periods() if periods is None else periods
@@ -99,6 +99,7 @@ class Repeats:
         self._latest: dict[TopicPartition, PeriodKey] = {}
         self._accepted: dict[TopicPartition, tuple[int, Entry]] = {}
         self._delivered: dict[TopicPartition, Intervals] = {}
+        self._stands: dict[TopicPartition, int | None] = {}
 
     def delivered(self, tp: TopicPartition) -> Intervals:
         """Return every offset of a partition that was delivered so far."""
@@ -126,12 +127,14 @@ class Repeats:
             case PositionMoved(claim=claim, move=move) if move is not PositionMove.RESET:
                 self._get(entry, claim).sought = True
             case CommitStep(stage=CommitStage.OK, claim=claim, offset=offset):
-                self._accepted[claim.tp] = (offset, entry)
-            case CommitStored(member_id=None, tp=tp):
-                self._overruled(tp)
-            case CommitStored(tp=tp, offset=offset):
+                stands = self._stands.get(claim.tp, offset)
+                if stands is not None and stands >= offset:  # else it is overruled already
+                    self._accepted[claim.tp] = (offset, entry)
+            case CommitStored(tp=tp, offset=offset, member_id=member_id):
+                self._stands[tp] = offset
                 known = self._accepted.get(tp)
-                if known is not None and offset is not None and offset < known[0]:
+                lower = known is not None and (offset is None or offset < known[0])
+                if member_id is None or lower:
                     self._overruled(tp)
             case CommitStep(stage=CommitStage.ERROR | CommitStage.UNKNOWN, claim=claim):
                 self._get(entry, claim).failed = True
@@ -139,7 +142,7 @@ class Repeats:
                 pass
 
     def _overruled(self, tp: TopicPartition) -> None:
-        """Forget what was committed: an administrator changed it."""
+        """Forget what was committed: it does not stand any more."""
         self._accepted.pop(tp, None)
         latest = self._latest.get(tp)
         if latest is not None:

@@ -50,11 +50,12 @@ class CommitOrder:
         {CommitStep, CommitStored, OffsetRead, PositionMoved}
     )
 
-    __slots__ = ("_accepted", "_asked", "_unknown")
+    __slots__ = ("_accepted", "_asked", "_stands", "_unknown")
 
     def __init__(self) -> None:
         self._accepted: dict[TopicPartition, _Accepted] = {}
         self._asked: dict[_CommitKey, tuple[Claim, Entry]] = {}
+        self._stands: dict[TopicPartition, int | None] = {}
         self._unknown: dict[_CommitKey, tuple[Claim, Entry]] = {}
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
@@ -72,13 +73,8 @@ class CommitOrder:
                     self._accepted[claim.tp] = _Accepted(
                         known.offset, known.commit_id, known.claim, known.entry, moved=True
                     )
-            case CommitStored(member_id=None, tp=tp):
-                self._accepted.pop(tp, None)  # an administrator's begins a new line
-            case CommitStored(tp=tp, offset=offset):
-                # Whether it may go back is judged by what is stored (C3); what was told is not it.
-                known = self._accepted.get(tp)
-                if known is not None and offset is not None and offset < known.offset:
-                    del self._accepted[tp]
+            case CommitStored() as stored:
+                self._stored(stored)
             case _:
                 pass
         return ()
@@ -86,6 +82,27 @@ class CommitOrder:
     def finish(self) -> tuple[Violation, ...]:
         """Say nothing: a commit without an outcome may belong to a killed process."""
         return ()
+
+    def _stored(self, stored: CommitStored) -> None:
+        """Forget what members were told, where it does not stand any more.
+
+        Whether what is stored may go back is judged by itself (C3, `stored`). An administrator's
+        offset begins a new line.
+        """
+        tp, offset = stored.tp, stored.offset
+        self._stands[tp] = offset
+        known = self._accepted.get(tp)
+        lower = known is not None and (offset is None or offset < known.offset)
+        if stored.member_id is None or lower:
+            self._accepted.pop(tp, None)
+
+    def _stood(self, step: CommitStep) -> bool:
+        """Tell whether what a late answer tells of is not overruled already."""
+        tp = step.claim.tp
+        if tp not in self._stands:
+            return True  # nobody tells what is stored
+        stands = self._stands[tp]
+        return stands is not None and stands >= step.offset
 
     def _request(self, entry: Entry, step: CommitStep) -> tuple[Violation, ...]:
         key = (entry.source, step.commit_id, step.claim.tp)
@@ -125,7 +142,7 @@ class CommitOrder:
             return (Violation("C6", text, (entry,), step.claim.tp),)
         if step.stage is CommitStage.UNKNOWN:
             self._unknown[key] = (step.claim, entry)
-        if step.stage is not CommitStage.OK:
+        if step.stage is not CommitStage.OK or not self._stood(step):
             return ()
         known = self._accepted.get(step.claim.tp)
         # A commit sent before a move may land after it, so a move allows one later decrease.

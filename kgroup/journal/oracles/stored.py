@@ -13,9 +13,9 @@ A move allows one decrease, whenever it comes: commits sent before the move may 
 What an administrator stores or deletes begins a new line.
 
 No client can keep C3 where the network keeps a commit for longer than its sender waits for the
-answer (the fault HOLD), so that is no violation: 1. a commit is written, and does not arrive; 2.
-its time is over, its outcome unknown; 3. a newer one is accepted on a new connection; 4. the first
-one arrives, and brokers check no order.
+answer (the faults HOLD, BLACKHOLE), so that is no violation: 1. a commit is written, and does not
+arrive; 2. its time is over, its outcome unknown; 3. a newer one is accepted on a new connection;
+4. the first one arrives, and brokers check no order.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ from kgroup.journal.events import (
     PositionMoved,
     RoundStored,
 )
-from kgroup.journal.faults import HOLD
+from kgroup.journal.faults import KEPT
 from kgroup.journal.oracles.violation import Violation
 from kgroup.journal.periods import PeriodKey
 from kgroup.types import ChangeKind, TopicPartition
@@ -78,7 +78,7 @@ class StoredCommits:
             case CommitStored() as stored:
                 return (*self._generation(entry, stored), *self._stored(entry, stored))
             case FaultStep(phase=Phase.BEGIN, fault=fault):
-                self._kept_on_the_way += fault == HOLD
+                self._kept_on_the_way += fault in KEPT
             case RoundStored():
                 self._rounds[entry.source.group] = entry
             case PositionMoved(claim=claim, offset=offset):
