@@ -145,6 +145,8 @@ class CommitOrder:
         if step.stage is not CommitStage.OK or not self._stood(step):
             return ()
         known = self._accepted.get(step.claim.tp)
+        if known is not None and step.offset < known.offset and step.claim.tp in self._stands:
+            return ()  # it is heard late; the order is that of what is stored
         # A commit sent before a move may land after it, so a move allows one later decrease.
         ahead = known is None or step.offset >= known.offset
         moved = known is not None and known.moved
@@ -162,6 +164,14 @@ class CommitOrder:
     def _read(self, entry: Entry, read: OffsetRead) -> tuple[Violation, ...]:
         known = self._accepted.get(read.claim.tp)
         if known is None or (read.offset is not None and read.offset >= known.offset):
+            return ()
+        newer = known.entry.event
+        assert isinstance(newer, CommitStep)
+        if None not in (read.generation_id, newer.generation_id) and (
+            (read.generation_id or 0) < (newer.generation_id or 0)
+        ):
+            # 1. it asks; 2. it stands still, and is evicted; 3. another one commits; 4. it wakes up
+            # with the answer, and no lease.
             return ()
         text = (
             f"{read.claim.tp}: {entry.source} read the committed offset {read.offset} after "
