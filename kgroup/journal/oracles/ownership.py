@@ -30,12 +30,14 @@ from kgroup.journal.events import (
     Delivered,
     Entry,
     Event,
+    FaultStep,
     FetchIssued,
     GenerationEntered,
     JoinIssued,
     MemberStarted,
     MemberStopped,
     OwnershipStep,
+    Phase,
     Polled,
     RequestSent,
     Source,
@@ -57,6 +59,10 @@ _RENEWING: Final = frozenset(
     {ApiKey.HEARTBEAT, ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP, ApiKey.OFFSET_COMMIT}
 )
 """Requests that renew a session, unless they are refused."""
+
+
+_EVICT: Final = "EVICT"
+"""The fault by which an administrator removes a member; its lease goes on, and proves nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +141,7 @@ class OneOwnerInTime:
         {
             CommitStep,
             Delivered,
+            FaultStep,
             FetchIssued,
             JoinIssued,
             MemberStarted,
@@ -149,6 +156,7 @@ class OneOwnerInTime:
     __slots__ = (
         "_acted",
         "_asked",
+        "_evicted",
         "_instances",
         "_overtaken",
         "_periods",
@@ -160,6 +168,7 @@ class OneOwnerInTime:
 
     def __init__(self, periods: Periods | None = None) -> None:
         self._refused: dict[Source, Entry] = {}
+        self._evicted: dict[str, float] = {}
         self._asked: dict[Source, dict[tuple[int, int], float]] = {}
         self._renewed: dict[Source, float] = {}
         self._sessions: dict[Source, float] = {}
@@ -177,6 +186,10 @@ class OneOwnerInTime:
             return ()
         if isinstance(event, RequestSent | AnswerReceived):
             self._talked(entry, event)
+            return ()
+        if isinstance(event, FaultStep):
+            if event.fault == _EVICT and event.phase is Phase.BEGIN:
+                self._evicted[event.target] = entry.at
             return ()
         if _is_over(event):
             self._refused[entry.source] = entry
@@ -247,9 +260,17 @@ class OneOwnerInTime:
         renewed = self._renewed.get(source, revoking.at)
         return session is not None and period.overtaken.at >= renewed + session
 
+    def _is_evicted(self, period: Period, at: float) -> bool:
+        """Tell whether an administrator removed a member, which could not know of it by then."""
+        evicted = self._evicted.get(period.source.member)
+        session = self._sessions.get(period.source)
+        return evicted is not None and session is not None and evicted <= at <= evicted + session
+
     def _late_end(self, period: Period) -> tuple[Violation, ...]:
         self._overtaken.get(period.source, {}).pop(period.key, None)
         if period.ending is Ending.LOST or period.ended is None or self._was_lost(period):
+            return ()
+        if self._is_evicted(period, period.ended.at):
             return ()
         return self._tell(period, period.ended, f"held it until {period.ended.event.KIND}")
 
@@ -257,7 +278,7 @@ class OneOwnerInTime:
         event = entry.event
         if isinstance(event, Delivered):
             period = mine.get((entry.source, event.claim))
-            if period is not None:
+            if period is not None and not self._is_evicted(period, entry.at):
                 return self._tell(period, entry, f"delivered {event.first} to {event.last}")
         requested = isinstance(event, CommitStep) and event.stage is CommitStage.REQUESTED
         if requested or isinstance(event, Delivered | Polled | FetchIssued):

@@ -61,6 +61,21 @@ def test_s2_a_delivery_by_the_former_owner_is_found_at_once():
     assert found.entries[-1].source == a.source
 
 
+def test_s2_a_member_that_an_administrator_removed_is_forgiven_for_as_long_as_a_session():
+    for seconds, expected in ((1.0, []), (7.0, ["S2"])):
+        history = History()
+        a, b = history.member("a"), history.member("b")
+        for member in (a, b):
+            member.start()
+            member.join(1, 0)
+            member.assign(0, offset=0)
+        history.fault("EVICT", "a")
+        history.wait(seconds)
+        a.deliver(0, 5)
+        found = judge([OneOwnerInTime()], history.entries)
+        assert [each.rule for each in found] == expected
+
+
 def test_s2_a_revocation_that_ends_after_the_next_assignment_is_found():
     history, a, _ = two_owners()
     a.revoke(0)
