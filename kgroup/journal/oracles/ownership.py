@@ -206,6 +206,7 @@ class OneOwnerInTime:
             for source, periods in self._overtaken.items()
             if source in self._acted
             for period in periods.values()
+            if not self._is_evicted(period, self._acted[source].at)
             for violation in self._tell(period, self._acted[source], "went on and never gave it up")
         )
 
