@@ -87,6 +87,9 @@ class _Process:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=environment,
+            # Ctrl-C at a terminal is for whoever started it, who ends it: it may come while this
+            # process is still importing.
+            process_group=0,
         )
         self.busy: bool = False
 
