@@ -29,7 +29,6 @@ from kgroup.testing.simulation.live.crew import GROUP, Crew
 from kgroup.testing.simulation.live.member_trouble import MemberTrouble
 from kgroup.testing.simulation.live.memory import MemoryNetwork
 from kgroup.testing.simulation.live.nemesis import Nemesis
-from kgroup.testing.simulation.live.promises import Known, promises
 from kgroup.testing.simulation.live.reach import Network
 from kgroup.testing.simulation.live.recorder import MemberSink, Recorder
 from kgroup.testing.simulation.live.sockets import SocketNetwork
@@ -39,6 +38,7 @@ from kgroup.testing.simulation.outcome import Outcome
 from kgroup.testing.simulation.perturbation import Kind
 from kgroup.testing.simulation.plan import Plan
 from kgroup.testing.simulation.play import MakeOracles
+from kgroup.testing.simulation.promises import Known, promises
 from kgroup.testing.simulation.schedule import Level, Schedule
 from kgroup.testing.virtual_time import virtual_wall
 

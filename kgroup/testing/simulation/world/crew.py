@@ -12,9 +12,9 @@ from kgroup.assignors import BUILT_IN
 from kgroup.journal import BROKER, FaultStep, Phase, Source
 from kgroup.membership.settings import MembershipSettings
 from kgroup.testing.simulation.choices import Choices
-from kgroup.testing.simulation.live.promises import Known
 from kgroup.testing.simulation.perturbation import Perturbation
 from kgroup.testing.simulation.plan import MemberPlan, Plan
+from kgroup.testing.simulation.promises import Known
 from kgroup.testing.simulation.world.application import Application
 from kgroup.testing.simulation.world.cluster import GROUP, Brokers
 from kgroup.testing.simulation.world.member import Member

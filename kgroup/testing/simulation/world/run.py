@@ -13,9 +13,9 @@ from kgroup.errors import LocalProtocolError
 from kgroup.journal.oracles import Oracle, Violation
 from kgroup.journal.oracles.watch import Watch
 from kgroup.testing.simulation.drawing import draw_plan
-from kgroup.testing.simulation.live.promises import Known, promises
 from kgroup.testing.simulation.outcome import Outcome
 from kgroup.testing.simulation.plan import Plan
+from kgroup.testing.simulation.promises import Known, promises
 from kgroup.testing.simulation.schedule import Level, Schedule
 from kgroup.testing.simulation.world.cluster import Brokers
 from kgroup.testing.simulation.world.crew import Crew

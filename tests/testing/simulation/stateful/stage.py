@@ -17,10 +17,10 @@ from kgroup.membership.events import Unsubscribed
 from kgroup.membership.step import next_deadline
 from kgroup.testing.simulation.choices import Choices
 from kgroup.testing.simulation.diagram import diagram
-from kgroup.testing.simulation.live.promises import Known
 from kgroup.testing.simulation.outcome import Outcome
 from kgroup.testing.simulation.perturbation import Kind, Perturbation
 from kgroup.testing.simulation.plan import MemberPlan, Plan
+from kgroup.testing.simulation.promises import Known
 from kgroup.testing.simulation.schedule import Level, Schedule
 from kgroup.testing.simulation.world.crew import Crew, Life
 from kgroup.testing.simulation.world.nemesis import Nemesis

@@ -6,8 +6,8 @@ from tests.testing.simulation.stateful.hunting import EXAMPLES, hunt
 from tests.testing.simulation.stateful.machine import GroupMachine
 
 _UNSETTLED = (
-    "two oracles accuse what Kafka leaves no way to avoid: S2 the first of three processes with "
-    "one instance id, L7 a process that stood still beyond the time it had to close"
+    "not run: surveys of 400 runs still meet S2, S4, L7 and C3, of which not all are known to be "
+    "an oracle's fault"
 )
 
 

@@ -1,4 +1,4 @@
-"""Which promises are judged at levels B and C.
+"""Which promises are judged of a run.
 
 Decides: which oracles fit a plan. What the group reads, and where logs end, is known only while a
 run goes on; oracles look at it when they need it.
