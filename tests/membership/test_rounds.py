@@ -75,6 +75,31 @@ def test_a_heartbeat_is_sent_at_once_after_the_sync() -> None:
     assert len(member.sent(HeartbeatRequest)) == 1
 
 
+def test_a_heartbeat_that_is_due_when_the_sync_is_answered_is_sent_once() -> None:
+    """One heartbeat leaves, the one that proves the lease of the generation.
+
+    1. the heartbeat after the first round is sent; 2. the group rejoins, and waits for SyncGroup;
+    3. its answer arrives when the next heartbeat is due, neither before nor after: the timer fires
+    in the step that hears the answer, and entering the generation asks for a heartbeat as well.
+    """
+    member = Driven()
+    member.subscribe()
+    member.found()
+    member.joined(1)
+    member.synced("t-0")
+    member.settle()
+    member.beat()
+    member.on(EnforceRebalance("now"))
+    member.joined(2)
+    before = len(member.sent(HeartbeatRequest))
+    member.now += HEARTBEAT
+    member.synced("t-0")
+    heartbeats = member.sent(HeartbeatRequest)[before:]
+    assert [each.generation_id for each in heartbeats] == [2]
+    member.beat()
+    assert member.member.may_deliver(member.claim("t-0"), member.now)
+
+
 def test_nothing_is_delivered_before_the_first_heartbeat_is_answered() -> None:
     member = Driven()
     member.subscribe()
