@@ -14,13 +14,16 @@ from typing import ClassVar, Final
 
 from kgroup.journal.events import Entry, Event, FaultStep, MemberStarted, Phase, Source
 
-__all__ = ["KEPT", "LETHAL", "Faults"]
+__all__ = ["KEPT", "LETHAL", "STANDING", "Faults"]
 
 KEPT: Final = frozenset({"HOLD", "BLACKHOLE"})
 """Faults by which a request is kept on its way, and arrives all the same."""
 
 LETHAL: Final = frozenset({"KILL", "RESTART", "SIGKILL"})
 """Faults after which the present life of their target writes nothing more."""
+
+STANDING: Final = frozenset({"FREEZE", "SIGSTOP"})
+"""Faults while which their target does nothing, not even look at its clock."""
 
 
 class Faults:

@@ -2,13 +2,14 @@
 
 Decides: whether a member went as it should.
 Never: asks a member to tell a coordinator that it could not reach: while a fault lasts, or after a
-connection was lost while it closed, it may go without a word, as it may after a failure.
+connection was lost while it closed, it may go without a word, as it may after a failure; nor a
+member to end while it stands still.
 
 L7: close() returns within its timeout; a dynamic member that may be in the group, and one whose
     id is still pending, has sent LeaveGroup, as has a static one that was asked to leave.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
 from kgroup.codes import ApiKey, ErrorCode
@@ -22,12 +23,14 @@ from kgroup.journal.events import (
     GenerationEntered,
     MemberStarted,
     MemberStopped,
+    Phase,
     RequestSent,
     Source,
+    StateChanged,
 )
-from kgroup.journal.faults import Faults
+from kgroup.journal.faults import STANDING, Faults
 from kgroup.journal.oracles.violation import Violation
-from kgroup.types import Leave
+from kgroup.types import Leave, MemberState
 
 __all__ = ["ClosesWell"]
 
@@ -46,6 +49,11 @@ class _Life:
         known: the entry by which the coordinator may count it as a member, None without one.
         asked: the entry that closes it, None before.
         cut: whether a connection was lost while it closed.
+        joins: (connection, correlation) of JoinGroups since the last LeaveGroup that await an
+            answer.
+        frozen: how many faults have it stand still.
+        frozen_at: instant since when it stands still, or of the last time it did.
+        thawed_at: instant at which it moved again.
     """
 
     started: Entry
@@ -53,6 +61,10 @@ class _Life:
     known: Entry | None = None
     asked: Entry | None = None
     cut: bool = False
+    joins: set[tuple[int, int]] = field(default_factory=set)
+    frozen: int = 0
+    frozen_at: float = 0.0
+    thawed_at: float = 0.0
 
 
 class ClosesWell:
@@ -72,6 +84,7 @@ class ClosesWell:
             MemberStarted,
             MemberStopped,
             RequestSent,
+            StateChanged,
         }
     )
 
@@ -88,8 +101,8 @@ class ClosesWell:
         event = entry.event
         self._latest = entry
         if isinstance(event, RequestSent):
-            if event.api is ApiKey.LEAVE_GROUP and entry.source in self._lives:
-                self._lives[entry.source].known = None
+            if event.api is ApiKey.LEAVE_GROUP or event.api is ApiKey.JOIN_GROUP:
+                self._sent(entry, event)
             return ()
         if isinstance(event, AnswerReceived):
             if event.api is ApiKey.JOIN_GROUP or event.api is ApiKey.HEARTBEAT:
@@ -100,6 +113,8 @@ class ClosesWell:
             if isinstance(event, MemberStarted):
                 static = event.group_instance_id is not None
                 self._lives[entry.source] = _Life(entry, static)
+            elif event.fault in STANDING:
+                self._froze(entry, event)
             return ()
         life = self._lives.get(entry.source)
         return () if life is None else self._lived(life, entry)
@@ -114,14 +129,39 @@ class ClosesWell:
             for violation in self._over(life, self._latest)
         )
 
+    def _sent(self, entry: Entry, event: RequestSent) -> None:
+        life = self._lives.get(entry.source)
+        if life is None:
+            return
+        if event.api is ApiKey.LEAVE_GROUP:
+            # 1. JoinGroup is on its way; 2. the member gives it up, and leaves under the id it
+            # asked with; 3. the answer is read all the same: that id has been told to leave.
+            life.known = None
+            life.joins.clear()
+        else:
+            life.joins.add((event.connection, event.correlation_id))
+
     def _answered(self, entry: Entry, event: AnswerReceived) -> None:
         life = self._lives.get(entry.source)
         if life is None:
             return
+        number = (event.connection, event.correlation_id)
+        awaited = number in life.joins
+        life.joins.discard(number)
         if event.error in _EXPELLING:
             life.known = None
-        elif event.api is ApiKey.JOIN_GROUP and event.member_id:
+        elif awaited and event.member_id:
             life.known = entry
+
+    def _froze(self, entry: Entry, event: FaultStep) -> None:
+        for life in self._lives.values():
+            if life.started.source.member != event.target:
+                continue
+            began = event.phase is Phase.BEGIN
+            if began and not life.frozen:
+                life.frozen_at = entry.at
+            life.frozen = max(0, life.frozen + (1 if began else -1))
+            life.thawed_at = entry.at
 
     def _lived(self, life: _Life, entry: Entry) -> tuple[Violation, ...]:
         match entry.event:
@@ -131,6 +171,10 @@ class ClosesWell:
                 life.asked = entry
             case ConnectionClosed():
                 life.cut = life.asked is not None
+            case StateChanged(before=MemberState.FINDING, after=MemberState.DORMANT):
+                # 1. the coordinator is lost; 2. the application does not poll for too long; 3. the
+                # member gives its id up, and has nobody to tell: its session ends by itself.
+                life.known = None
             case MemberStopped() as stopped:
                 del self._lives[entry.source]
                 return (
@@ -146,7 +190,11 @@ class ClosesWell:
         if asked is None:
             return ()
         assert isinstance(asked.event, CloseAsked)
-        late = entry.at - asked.at - asked.event.timeout
+        due = asked.at + asked.event.timeout
+        if life.frozen_at <= due:
+            # 1. it closes; 2. it stands still beyond its time; 3. it ends as soon as it moves.
+            due = max(due, entry.at if life.frozen else life.thawed_at)
+        late = entry.at - due
         if late <= self._slack:
             return ()
         text = f"{asked.source} was closed {late:.3f} s after its timeout"

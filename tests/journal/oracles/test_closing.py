@@ -3,7 +3,7 @@ import pytest
 from kgroup.codes import ApiKey
 from kgroup.journal import CallbackStage, CallbackStep, CloseAsked, MemberStopped
 from kgroup.journal.oracles import ClosesWell, ListenerEnds
-from kgroup.types import ChangeKind, Leave
+from kgroup.types import ChangeKind, Leave, MemberState
 from tests.journal.oracles.logs import Log
 
 CLOSED = MemberStopped("closed", left=True)
@@ -55,6 +55,71 @@ def test_l7_a_member_that_was_killed_while_it_closed_is_excused():
     log.wait(6.0)
     log.start(member="b")
     assert rules(log) == []
+
+
+@pytest.mark.parametrize(
+    ("began", "moved", "ended", "expected"),
+    [
+        (1.0, 9.0, 9.0, []),  # it ends as soon as it moves
+        (1.0, 9.0, 9.5, ["L7"]),  # it does not
+        (1.0, 3.0, 5.1, ["L7"]),  # it could move again in time
+        (5.5, 9.0, 9.0, ["L7"]),  # it was late before
+    ],
+)
+def test_l7_a_member_that_stands_still_ends_as_soon_as_it_moves(began, moved, ended, expected):
+    log = member()
+    log.write(CloseAsked(5.0))
+    log.sent(ApiKey.LEAVE_GROUP)
+    log.wait(began)
+    log.fault("FREEZE", "a")
+    log.wait(moved - began)
+    log.fault("FREEZE", "a", end=True)
+    log.wait(ended - moved)
+    log.write(CLOSED)
+    assert rules(log) == expected
+
+
+def test_l7_of_two_standstills_the_later_end_counts_and_that_of_another_member_never():
+    for target, expected in (("a", []), ("b", ["L7"])):
+        log = member()
+        log.start(member="b")
+        log.write(CloseAsked(5.0))
+        log.sent(ApiKey.LEAVE_GROUP)
+        log.fault("FREEZE", target)
+        log.fault("FREEZE", target)
+        log.wait(2.0)
+        log.fault("FREEZE", target, end=True)
+        log.wait(7.0)
+        log.write(CLOSED)
+        assert rules(log) == expected
+
+
+def test_l7_the_late_answer_to_a_join_given_up_names_an_id_that_has_left():
+    log = Log()
+    log.start()
+    number = log.sent(ApiKey.JOIN_GROUP)
+    log.sent(ApiKey.LEAVE_GROUP)
+    log.answered(ApiKey.JOIN_GROUP, number, generation=1, member_id="id")
+    log.write(CloseAsked(5.0), MemberStopped("closed"))
+    assert rules(log) == []
+
+
+def test_l7_who_joins_again_after_leaving_has_to_leave_again():
+    log = member()
+    log.sent(ApiKey.LEAVE_GROUP)
+    log.join()
+    log.write(CloseAsked(5.0), MemberStopped("closed"))
+    assert rules(log) == ["L7"]
+
+
+@pytest.mark.parametrize(
+    ("before", "expected"), [(MemberState.FINDING, []), (MemberState.STABLE, ["L7"])]
+)
+def test_l7_who_does_not_poll_leaves_unless_the_coordinator_is_lost(before, expected):
+    log = member()
+    log.state(before, MemberState.DORMANT, "poll interval over")
+    log.write(CloseAsked(5.0), MemberStopped("closed"))
+    assert rules(log) == expected
 
 
 def test_l7_a_dynamic_member_that_goes_without_a_word_is_found():
