@@ -56,6 +56,7 @@ class _Turns:
         records: delivered in it.
         held: the claims it owns.
         waiting: those with records to deliver that are not paused.
+        paused: those that are.
     """
 
     number: int = 0
@@ -63,6 +64,7 @@ class _Turns:
     records: int = 0
     held: dict[Claim, None] = field(default_factory=dict)
     waiting: dict[Claim, _Waiting] = field(default_factory=dict)
+    paused: dict[Claim, None] = field(default_factory=dict)
 
 
 class ServedInTurn:
@@ -109,9 +111,7 @@ class ServedInTurn:
         elif isinstance(event, PositionMoved):
             turns.waiting.pop(event.claim, None)
         elif isinstance(event, Paused | Resumed):
-            # What waits while it is paused may be thrown away; what is fetched anew counts anew.
-            for claim in event.claims:
-                turns.waiting.pop(claim, None)
+            _paused(turns, event)
         return ()
 
     def finish(self) -> tuple[Violation, ...]:
@@ -147,7 +147,9 @@ class ServedInTurn:
 
 
 def _brought(turns: _Turns, entry: Entry, event: FetchAnswered) -> None:
-    if event.next_offset <= event.offset or event.claim not in turns.held:
+    # 1. a fetch is on its way; 2. the application pauses the partition; 3. the records arrive.
+    served = event.claim in turns.held and event.claim not in turns.paused
+    if event.next_offset <= event.offset or not served:
         return
     waited = turns.waiting.get(event.claim)
     if waited is None:
@@ -156,6 +158,16 @@ def _brought(turns: _Turns, entry: Entry, event: FetchAnswered) -> None:
         )
     else:
         waited.end = event.next_offset
+
+
+def _paused(turns: _Turns, event: Paused | Resumed) -> None:
+    """Expect nothing of what is paused: it may be thrown away; what comes after counts anew."""
+    for claim in event.claims:
+        turns.waiting.pop(claim, None)
+        if isinstance(event, Paused):
+            turns.paused[claim] = None
+        else:
+            turns.paused.pop(claim, None)
 
 
 def _taken(turns: _Turns, event: GenerationEntered) -> None:
@@ -171,6 +183,7 @@ def _owned(turns: _Turns, event: OwnershipStep) -> None:
         if event.kind is not ChangeKind.ASSIGNED:
             turns.held.pop(claim, None)
             turns.waiting.pop(claim, None)
+            turns.paused.pop(claim, None)
         elif event.phase is Phase.END:
             turns.held[claim] = None
     for waited in turns.waiting.values():

@@ -66,13 +66,18 @@ def test_l10_one_partition_that_takes_every_poll_is_found():
 
 
 @pytest.mark.parametrize(
-    "why", ["paused", "resumed", "moved", "lost", "taken away", "empty", "read"]
+    "why",
+    ["paused", "paused before", "resumed", "moved", "lost", "taken away", "empty", "read"],
 )
 def test_l10_a_partition_without_records_to_deliver_is_not_starved(why):
     log = backlog()
     match why:
         case "paused":
             log.write(Paused((C2,)))
+        case "paused before":
+            log = Log()
+            log.own(C0, C1, C2)
+            log.write(Paused((C2,)), *(FetchAnswered(claim, 0, 100) for claim in (C0, C1, C2)))
         case "resumed":
             log.write(Paused((C2,)), Resumed((C2,)))
         case "moved":
@@ -89,6 +94,15 @@ def test_l10_a_partition_without_records_to_deliver_is_not_starved(why):
             log.write(Delivered(C2, 0, 99, 100))
     turns(log, 8)
     assert log.rules(ServedInTurn()) == []
+
+
+def test_l10_what_is_fetched_after_a_partition_was_resumed_waits_again():
+    log = Log()
+    log.own(C0, C1, C2)
+    log.write(Paused((C2,)), Resumed((C2,)))
+    log.write(*(FetchAnswered(claim, 0, 100) for claim in (C0, C1, C2)))
+    turns(log, 5)
+    assert log.rules(ServedInTurn()) == ["L10"]
 
 
 # -- C8 ------------------------------------------------------------------------------------
