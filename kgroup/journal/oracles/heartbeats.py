@@ -25,6 +25,7 @@ from kgroup.journal.events import (
     Event,
     FaultStep,
     GenerationEntered,
+    JoinIssued,
     MemberStarted,
     MemberStopped,
     RequestSent,
@@ -105,6 +106,7 @@ class Heartbeats:
             ConnectionClosed,
             FaultStep,
             GenerationEntered,
+            JoinIssued,
             MemberStarted,
             MemberStopped,
             RequestSent,
@@ -211,6 +213,11 @@ class Heartbeats:
         elif isinstance(event, GenerationEntered):
             pulse.member, pulse.synced = True, entry.seq
             pulse.measure(entry, 1.0)
+        elif isinstance(event, JoinIssued):
+            if event.generation_id is None:
+                # 1. a heartbeat is answered; 2. the generation is lost; 3. while the member joins
+                # anew, it has none to send a heartbeat for, and the next one has a base of its own.
+                pulse.base = None
         elif isinstance(event, CallbackStep):
             found = self._late(pulse, entry)
             entered = event.stage is CallbackStage.ENTER and event.kind is not ChangeKind.LOST

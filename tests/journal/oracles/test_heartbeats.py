@@ -1,7 +1,7 @@
 import pytest
 
 from kgroup.codes import ApiKey
-from kgroup.journal import CallbackStage, CallbackStep, MemberStarted, MemberStopped
+from kgroup.journal import CallbackStage, CallbackStep, JoinIssued, MemberStarted, MemberStopped
 from kgroup.journal.oracles import Heartbeats
 from kgroup.types import ChangeKind, MemberState
 from tests.journal.oracles.logs import STABLE, Log
@@ -159,6 +159,25 @@ def test_l3_a_gap_is_excused(what):
     log.wait(3.0)
     log.beat()
     assert rules(log) == []
+
+
+def test_l3_a_member_that_lost_its_generation_owes_no_heartbeat_until_it_has_another():
+    for generation, expected in ((None, []), (1, ["L3"])):
+        log = stable()
+        log.state(STABLE, MemberState.JOINING, "lease expired")
+        log.write(JoinIssued(member_id="id", generation_id=generation, owned=()))
+        log.wait(3.0)
+        log.state(SYNCING, STABLE)
+        log.state(STABLE, MemberState.JOINING, "the group must be told")
+        assert rules(log) == expected
+
+
+def test_l3_a_silence_that_ends_with_the_generation_is_found():
+    log = stable()
+    log.wait(3.0)
+    log.state(STABLE, MemberState.JOINING, "lease expired")
+    log.issue()
+    assert rules(log) == ["L3"]
 
 
 def test_l3_a_fault_of_another_member_excuses_nothing():
