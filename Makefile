@@ -14,6 +14,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
 
+# Thousands of tests in several processes: what is compiled is kept, whatever the environment says.
+TESTING = PYTHONDONTWRITEBYTECODE= $(BIN)/python
+
 # Two stamps in one environment: the demo needs less than lint and tests do.
 DEMO_READY := $(VENV)/.demo-ready
 DEV_READY := $(VENV)/.dev-ready
@@ -28,11 +31,12 @@ venv: $(DEV_READY) ## build .venv from the lock, once
 demo: $(DEMO_READY) ## run a group of consumers on a Kafka and audit it; ARGS="--seconds 30"
 	@$(BIN)/python -m kgroup.cli demo $(ARGS)
 
-test: $(DEV_READY) ## run all tests, on real brokers too; ARGS="-k name"
-	@$(BIN)/python -m pytest $(ARGS)
+test: $(DEV_READY) ## run all tests, those on real brokers last; ARGS="-k name"
+	@$(TESTING) -m tests $(ARGS)
 
 test-fast: $(DEV_READY) ## run what needs no broker and no patience (under a minute); house rules are in lint
-	@$(BIN)/python -m pytest -n 2 --ignore tests/house -m "not real and not docker and not slow" $(ARGS)
+	@$(TESTING) -m pytest -n 2 --dist worksteal --ignore tests/house \
+		-m "not real and not docker and not slow" $(ARGS)
 
 differential: $(DEV_READY) ## compare the in-process broker with real ones; ARGS="--scripts 1000 --version 4.3.1 --seed 1"
 	@$(BIN)/python -m tests.testing.differential $(ARGS)

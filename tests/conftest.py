@@ -6,6 +6,7 @@ skipped fails. Without it an in-process broker may stand in for a real one; a te
 engine runs.
 """
 
+import gc
 import os
 from collections.abc import Generator
 from typing import Any
@@ -18,6 +19,13 @@ settings.register_profile("kgroup", deadline=None)
 settings.load_profile("kgroup")
 
 REQUIRE_REAL = bool(os.environ.get("KGROUP_REQUIRE_REAL"))
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Take what lives to the end of the run out of the way of the garbage collector."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 20)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
