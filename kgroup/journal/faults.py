@@ -8,6 +8,7 @@ broker, "" for all) concerns everybody. A fault that kills has no end: it lasts 
 that label starts again.
 """
 
+from collections import Counter
 from collections.abc import Collection
 from math import inf
 from typing import ClassVar, Final
@@ -36,13 +37,14 @@ class Faults:
     KINDS: ClassVar[frozenset[type[Event]]] = frozenset({FaultStep, MemberStarted})
     """Events it follows; no other needs to be shown."""
 
-    __slots__ = ("_dead", "_ended", "_lethal", "_lives", "_open")
+    __slots__ = ("_dead", "_ended", "_lethal", "_lives", "_open", "_times")
 
     def __init__(self, lethal: Collection[str] = LETHAL) -> None:
         self._lethal = frozenset(lethal)
         self._lives: dict[str, Source] = {}
         self._dead: dict[Source, None] = {}
         self._open: dict[tuple[str, str], float] = {}
+        self._times: Counter[tuple[str, str]] = Counter()
         self._ended: dict[str, float] = {}
 
     def observe(self, entry: Entry) -> None:
@@ -90,10 +92,14 @@ class Faults:
                 self._open[key] = entry.at
                 self._dead[self._lives[event.target]] = None
         elif event.phase is Phase.BEGIN:
+            self._times[key] += 1
             self._open[key] = entry.at
         else:
-            self._close(key, entry.at)
+            self._times[key] -= 1
+            if self._times[key] <= 0:
+                self._close(key, entry.at)
 
     def _close(self, key: tuple[str, str], at: float) -> None:
         self._open.pop(key, None)
+        self._times.pop(key, None)
         self._ended[key[1]] = at

@@ -10,9 +10,10 @@ K2: one disturbance of a group at rest costs at most 1 generation (eager) or 2 (
     that overlap cost at most 2n + 1. Disturbances are: a member starts, stops or loses its
     membership or comes back under another id, a fault begins or ends, or a member rejoins on its
     own accord (a leader also because its assignor asked for that, or failed). While a fault lasts
-    a group is not at rest.
+    a group is not at rest, nor while somebody joins.
 """
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
@@ -188,12 +189,13 @@ class FewRounds:
         {FaultStep, GenerationEntered, JoinIssued, MemberStarted, MemberStopped, OwnershipStep}
     )
 
-    __slots__ = ("_faults", "_known", "_rest", "_seen", "_windows")
+    __slots__ = ("_faults", "_joining", "_known", "_rest", "_seen", "_windows")
 
     def __init__(self, rest: float = 5.0) -> None:
         self._rest = rest
+        self._joining: dict[Source, None] = {}
         self._windows: dict[str | None, _Window] = {}
-        self._faults: dict[tuple[str, str], None] = {}
+        self._faults: Counter[tuple[str, str]] = Counter()
         self._seen: dict[Source, None] = {}
         self._known: dict[str | None, int] = {}
 
@@ -202,11 +204,16 @@ class FewRounds:
         event = entry.event
         if isinstance(event, GenerationEntered):
             self._seen[entry.source] = None
+            self._joining.pop(entry.source, None)
             return self._entered(entry, event)
-        if isinstance(event, FaultStep) and event.fault not in LETHAL:
+        if isinstance(event, FaultStep):
             self._fault(event)
         if _disturbs(entry) or self._comes_back(entry):
             self._disturbed(entry)
+        if isinstance(event, JoinIssued):
+            self._joining[entry.source] = None
+        elif isinstance(event, MemberStopped):
+            self._joining.pop(entry.source, None)
         return ()
 
     def finish(self) -> tuple[Violation, ...]:
@@ -214,10 +221,14 @@ class FewRounds:
         return ()
 
     def _fault(self, event: FaultStep) -> None:
-        if event.phase is Phase.BEGIN:
-            self._faults[event.fault, event.target] = None
-        else:
-            self._faults.pop((event.fault, event.target), None)
+        if event.fault in LETHAL:
+            for source in [each for each in self._joining if each.member == event.target]:
+                del self._joining[source]
+            return
+        key = (event.fault, event.target)
+        self._faults[key] += 1 if event.phase is Phase.BEGIN else -1
+        if self._faults[key] <= 0:
+            del self._faults[key]
 
     def _comes_back(self, entry: Entry) -> bool:
         event = entry.event
@@ -227,7 +238,9 @@ class FewRounds:
     def _disturbed(self, entry: Entry) -> None:
         group = entry.source.group
         window = self._windows.get(group, _Window())
-        if self._faults:
+        # 1. a member asks to join; 2. the owner of everything is long about giving it up, for which
+        # the round waits; 3. another disturbance comes: one round answers both, one more follows.
+        if self._faults or any(each.group == group for each in self._joining):
             window = replace(window, latest=entry.at)
         if window.generations and entry.at - window.latest > self._rest:
             window = _Window()

@@ -17,6 +17,7 @@ from kgroup.codes import ApiKey
 from kgroup.journal.events import (
     Entry,
     Event,
+    FaultStep,
     JoinIssued,
     RequestSent,
     RoundFailed,
@@ -37,15 +38,16 @@ class RoundRules:
     """S5, S10, S1: stored rounds, and rounds that failed.
 
     Args:
-        partitions: topic -> how many partitions it has; looked at again at each round, so that
-            it may grow. None when not known: then nothing is said about missing partitions.
+        partitions: topic -> how many partitions it has; looked at again at each round and each
+            fault, so that it may grow. None when not known: then nothing is said about missing
+            partitions.
         cooperative: names of cooperative assignors, for S5.
         eager: names of assignors that hand everything out in each round, for S1. A topic counts
             with the partitions it had at first: a leader may hear late of new ones.
     """
 
     KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
-        {RoundStored, RoundFailed, RequestSent, JoinIssued}
+        {RoundStored, RoundFailed, RequestSent, JoinIssued, FaultStep}
     )
 
     __slots__ = ("_cooperative", "_eager", "_failed", "_first", "_most", "_partitions")
@@ -70,7 +72,10 @@ class RoundRules:
         if isinstance(event, RequestSent):
             if event.api is ApiKey.SYNC_GROUP and self._failed:
                 return self._sent(entry, event)
+        elif isinstance(event, FaultStep):
+            self._look()  # a topic may grow, and be gone before the next round
         elif isinstance(event, RoundStored):
+            self._look()
             return tuple(
                 Violation(rule, f"generation {event.generation_id}: {text}", (entry,), tp)
                 for rule, text, tp in self._wrong(event)
@@ -85,6 +90,11 @@ class RoundRules:
         """Say nothing more."""
         return ()
 
+    def _look(self) -> None:
+        """Note which partitions there are."""
+        for topic, count in (self._partitions or {}).items():
+            self._most[topic] = max(count, self._most.get(topic, 0))
+
     def _sent(self, entry: Entry, event: RequestSent) -> tuple[Violation, ...]:
         generation_id, failed = self._failed.get(entry.source, (None, entry))
         if generation_id != event.generation_id or event.assignments == 0:
@@ -93,8 +103,6 @@ class RoundRules:
         return (Violation("S10", text, (failed, entry)),)
 
     def _wrong(self, event: RoundStored) -> Iterator[tuple[str, str, TopicPartition | None]]:
-        for topic, count in (self._partitions or {}).items():
-            self._most[topic] = max(count, self._most.get(topic, 0))
         given: dict[TopicPartition, RoundMember] = {}
         for member in event.members:
             for tp in member.partitions:

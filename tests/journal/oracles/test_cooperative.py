@@ -1,3 +1,5 @@
+import pytest
+
 from kgroup.journal import JoinIssued, OwnershipStep, Phase
 from kgroup.journal.oracles import FewRounds, KeptUntouched, judge
 from kgroup.types import Cause, ChangeKind, RebalanceProtocol
@@ -120,6 +122,39 @@ def test_k2_a_group_is_not_at_rest_while_a_fault_lasts():
     for generation in (3, 4, 5):
         member.enter(generation, 0)
     assert judge([FewRounds()], history.entries) == ()
+
+
+@pytest.mark.parametrize(("joins", "broken"), [(True, []), (False, ["K2"])])
+def test_k2_a_group_is_not_at_rest_while_somebody_joins(joins: bool, broken: list[str]):
+    history, member = one_member(0)
+    history.wait(3.0)
+    newcomer = history.member("b")
+    newcomer.start()
+    if joins:
+        newcomer.write(JoinIssued(member_id="b", generation_id=None, owned=()))
+    history.wait(10.0)
+    member.write(
+        JoinIssued(member_id="m", generation_id=1, owned=(tp(0),), cause=Cause.ENFORCED.value)
+    )
+    for generation in (2, 3, 4):
+        member.enter(generation, 0)
+    assert [found.rule for found in judge([FewRounds()], history.entries)] == broken
+
+
+def test_k2_who_is_killed_does_not_join_any_more():
+    history, member = one_member(0)
+    history.wait(3.0)
+    newcomer = history.member("b")
+    newcomer.start()
+    newcomer.write(JoinIssued(member_id="b", generation_id=None, owned=()))
+    history.fault("SIGKILL", "b")
+    history.wait(10.0)
+    member.write(
+        JoinIssued(member_id="m", generation_id=1, owned=(tp(0),), cause=Cause.ENFORCED.value)
+    )
+    for generation in (2, 3, 4):
+        member.enter(generation, 0)
+    assert [found.rule for found in judge([FewRounds()], history.entries)] == ["K2"]
 
 
 def test_k1_a_partition_that_the_member_gave_up_by_its_own_doing_may_come_back():

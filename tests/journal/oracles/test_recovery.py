@@ -214,6 +214,17 @@ def test_a_fault_concerns_its_target_and_one_of_no_member_concerns_everybody():
     assert faults(log).calm_since("b") == float("inf")
 
 
+def test_a_fault_that_begins_twice_lasts_until_it_has_ended_twice():
+    log = Log()
+    log.start()
+    log.fault("COORDINATOR_KILLED")
+    log.fault("COORDINATOR_KILLED")
+    log.fault("COORDINATOR_KILLED", end=True)
+    assert faults(log).calm_since() == float("inf")
+    log.fault("COORDINATOR_KILLED", end=True)
+    assert faults(log).calm_since() == log.now
+
+
 def test_a_kill_lasts_until_its_member_starts_again():
     log = Log()
     log.start()

@@ -52,6 +52,20 @@ def test_s10_a_partition_of_a_topic_that_was_deleted_since_is_no_invention():
     assert log.rules(oracle) == []
 
 
+def test_s10_a_partition_of_a_topic_that_grew_and_was_deleted_between_rounds_is_no_invention():
+    log, partitions = Log(), {"t": 2}
+    oracle = RoundRules(partitions)
+    partitions["t"] = 3
+    log.fault("ADD_PARTITIONS")
+    assert log.rules(oracle) == []
+    partitions.clear()
+    log.fault("DELETE_TOPIC")
+    log.round([given("a", T0, T1, T2)])
+    assert log.rules(oracle) == []
+    log.round([given("a", T0, T1, T2, TopicPartition("t", 3))])
+    assert log.rules(oracle) == ["S10"]
+
+
 def test_s10_without_counts_nothing_is_said_about_what_exists():
     log = Log()
     log.round([given("a", TopicPartition("t", 99))])
