@@ -46,9 +46,15 @@ _LOST: Final[Rules] = (
     ),
     fan(
         _S.JOINING,
-        (_T.EXPELLED, _T.LEASE_EXPIRED),
+        _T.LEASE_EXPIRED,
         do=_LOSE_GENERATION,
         why="the JoinGroup in flight will be answered by itself",
+    ),
+    fan(
+        _S.JOINING,
+        _T.EXPELLED,
+        do=_LOSE_MEMBER,
+        why="likewise; if that answer is lost, the next JoinGroup must not name a dead id",
     ),
     fan(
         (_S.FINDING, _S.BACKING_OFF),

@@ -61,6 +61,21 @@ def test_unknown_member_id_loses_everything_and_the_member_id() -> None:
     assert member.sent(JoinGroupRequest)[-1].member_id == ""
 
 
+def test_an_id_that_died_while_joining_is_not_named_again_when_the_answer_is_lost() -> None:
+    # 1. JoinGroup is on its way; 2. a heartbeat finds the member removed; 3. the answer to the
+    # JoinGroup, which would say the same, never comes.
+    member = Driven().join("t-0")
+    member.on(EnforceRebalance("test"))
+    member.on(Tick(), after=HEARTBEAT)
+    member.beat(ErrorCode.UNKNOWN_MEMBER_ID)
+    member.expect(MemberState.JOINING)
+    assert member.calls() == [(ChangeKind.LOST, partitions("t-0"))]
+    member.on(RequestFailed(member.ticket(Errand.JOIN_GROUP), LOST))
+    member.on(Tick(), after=1.0)
+    member.found()
+    assert member.sent(JoinGroupRequest)[-1].member_id == ""
+
+
 def test_an_expired_lease_is_final_even_when_an_ok_comes_late() -> None:
     member = Driven().join("t-0")
     member.on(Tick(), after=HEARTBEAT)
