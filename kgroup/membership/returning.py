@@ -76,6 +76,10 @@ def owe_unheard(turn: Turn) -> bool:
 
 
 def owe_told(turn: Turn) -> None:
-    """Owe the round in which the group is told all that this member asks for and has."""
+    """Owe the round in which the group is told all that this member asks for and has.
+
+    Whatever made it find out: that it asks for these topics is why it joins.
+    """
+    turn.cause = Cause.SUBSCRIBED
     turn.put_round(replace(turn.member.round, unheard=MappingProxyType({})))
     turn.put_wishes(replace(turn.member.wishes, enforced=Cause.SUBSCRIBED.value))

@@ -20,7 +20,7 @@ from kgroup.membership.events import (
     Tick,
     Unsubscribed,
 )
-from kgroup.types import Leave, MemberState
+from kgroup.types import Cause, Leave, MemberState
 from kgroup.wire.consumer_protocol import decode_subscription
 from kgroup.wire.messages import (
     FindCoordinatorRequest,
@@ -209,6 +209,14 @@ def test_what_was_remembered_means_nothing_after_the_member_id_is_lost() -> None
     member.synced("t-0")
     assert member.member.round.completed == 2
     member.expect(MemberState.JOINING)
+
+
+def test_the_round_that_is_owed_for_a_topic_says_so_and_not_that_the_leader_assigned() -> None:
+    member = static({"t": 2, "u": 1}, "t", "u", before=None)
+    member.joined(7)
+    member.synced("t-0")
+    member.expect(MemberState.JOINING)
+    assert member.member.round.cause is Cause.SUBSCRIBED
 
 
 def test_what_is_remembered_is_dropped_by_a_member_that_does_not_join_now() -> None:
