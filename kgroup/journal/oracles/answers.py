@@ -31,6 +31,8 @@ from kgroup.types import ChangeKind, MemberState
 
 __all__ = ["ANSWER_CAUSES", "AnswersInTime", "MemberIds"]
 
+_LEAVE_ENDED: Final = "leave ended"
+
 ANSWER_CAUSES: Final = frozenset(
     {
         "member id given",
@@ -43,7 +45,7 @@ ANSWER_CAUSES: Final = frozenset(
         "retry later",
         "generation refused",
         "member refused",
-        "leave ended",
+        _LEAVE_ENDED,
         "the round is not permitted",
         "refused for good",
         "fenced",
@@ -63,7 +65,9 @@ _LOST_BY_ANSWER: Final = frozenset(
     }
 )
 
-_OUT: Final = frozenset({MemberState.UNSUBSCRIBED, MemberState.LEFT, MemberState.DORMANT})
+_OUT: Final = frozenset(
+    {MemberState.UNSUBSCRIBED, MemberState.LEAVING, MemberState.LEFT, MemberState.DORMANT}
+)
 
 _JOIN: Final = ApiKey.JOIN_GROUP
 _SYNC: Final = ApiKey.SYNC_GROUP
@@ -80,6 +84,7 @@ class _Asked:
         generation_id: newest generation it was told of.
         member_id: newest id it was told.
         late: the late answer that was the last thing to come, None otherwise.
+        leaving: whether it has sent a LeaveGroup since it went to leave.
     """
 
     requests: dict[tuple[int, int], Entry] = field(default_factory=dict)
@@ -87,6 +92,7 @@ class _Asked:
     generation_id: int = -1
     member_id: str | None = None
     late: Entry | None = None
+    leaving: bool = False
 
 
 class AnswersInTime:
@@ -113,7 +119,7 @@ class AnswersInTime:
         """Take one entry."""
         event = entry.event
         if isinstance(event, RequestSent):
-            if event.api in (_JOIN, _SYNC, _BEAT):
+            if event.api in (_JOIN, _SYNC, _BEAT, ApiKey.LEAVE_GROUP):
                 self._sent(self._of(entry.source), entry, event)
             return ()
         if isinstance(event, AnswerReceived):
@@ -150,6 +156,9 @@ class AnswersInTime:
 
     @staticmethod
     def _sent(asked: _Asked, entry: Entry, event: RequestSent) -> None:
+        if event.api is ApiKey.LEAVE_GROUP:
+            asked.leaving = True
+            return
         key = (event.connection, event.correlation_id)
         asked.requests[key] = entry
         if event.api is _JOIN:
@@ -172,10 +181,14 @@ class AnswersInTime:
         asked: _Asked, entry: Entry, event: StateChanged | OwnershipStep
     ) -> tuple[Violation, ...]:
         late = asked.late
+        if isinstance(event, StateChanged) and event.after is MemberState.LEAVING:
+            asked.leaving = False
         if late is None or late.at != entry.at:
             return ()
         if isinstance(event, StateChanged):
-            moved = event.cause in ANSWER_CAUSES
+            # Who has no id, or stays in the group, has nothing to send: leaving ends by itself.
+            unasked = event.cause == _LEAVE_ENDED and not asked.leaving
+            moved = event.cause in ANSWER_CAUSES and not unasked
             what = f"went from {event.before.value} to {event.after.value} ({event.cause})"
         else:
             lost = event.kind is ChangeKind.LOST and event.phase is Phase.BEGIN
@@ -207,13 +220,15 @@ class _Id:
 
     Args:
         member_id: what it is called, None before it was told.
-        requests: (connection, correlation) -> id a request was sent under.
+        generation_id: of the newest round it was told of, -1 before.
+        requests: (connection, correlation) -> the request that awaits an answer.
         refused: the answer that decides about the next join, None when none does.
         keeps: whether the id must be kept after it.
     """
 
     member_id: str | None = None
-    requests: dict[tuple[int, int], str | None] = field(default_factory=dict)
+    generation_id: int = -1
+    requests: dict[tuple[int, int], RequestSent] = field(default_factory=dict)
     refused: Entry | None = None
     keeps: bool = False
 
@@ -222,7 +237,7 @@ class MemberIds:
     """S9: which id a member joins under after it was refused."""
 
     KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
-        {AnswerReceived, JoinIssued, RequestSent, StateChanged}
+        {AnswerReceived, CommitStep, JoinIssued, RequestSent, StateChanged}
     )
 
     __slots__ = ("_ids",)
@@ -241,6 +256,8 @@ class MemberIds:
                 self._answered(entry, event)
         elif isinstance(event, JoinIssued):
             return self._joins(entry, event)
+        elif isinstance(event, CommitStep):
+            self._committed(entry, event)
         elif isinstance(event, StateChanged) and event.after in _OUT:
             self._forget(entry.source)
         return ()
@@ -256,7 +273,7 @@ class MemberIds:
         if event.api is ApiKey.LEAVE_GROUP:
             self._forget(source)
             return
-        mine.requests[event.connection, event.correlation_id] = event.member_id
+        mine.requests[event.connection, event.correlation_id] = event
 
     def _forget(self, source: Source) -> None:
         """Let whoever is out of the group come back as anybody."""
@@ -269,14 +286,29 @@ class MemberIds:
         key = (event.connection, event.correlation_id)
         if mine is None or key not in mine.requests:
             return
-        named = mine.requests.pop(key)
+        asked = mine.requests.pop(key)
         if event.api is _JOIN and event.member_id:
             mine.member_id, mine.refused = event.member_id, None
+            if not event.error and event.generation_id is not None:
+                mine.generation_id = event.generation_id
+        self._refused(mine, entry, asked.member_id, asked.generation_id, event.error)
+
+    def _committed(self, entry: Entry, event: CommitStep) -> None:
+        mine = self._ids.get(entry.source)
+        if mine is not None and event.generation_id == mine.generation_id:
+            self._refused(mine, entry, event.member_id, event.generation_id, event.code)
+
+    @staticmethod
+    def _refused(
+        mine: _Id, entry: Entry, named: str | None, generation_id: int | None, code: int | None
+    ) -> None:
         if not named or named != mine.member_id:
             return
-        if event.error == ErrorCode.UNKNOWN_MEMBER_ID:
+        if code == ErrorCode.UNKNOWN_MEMBER_ID:
             mine.refused, mine.keeps, mine.member_id = entry, False, None
-        elif event.error == ErrorCode.ILLEGAL_GENERATION:
+        elif code == ErrorCode.ILLEGAL_GENERATION and generation_id in (None, mine.generation_id):
+            # 1. a heartbeat is out; 2. the next round is joined; 3. the heartbeat is refused: that
+            # says nothing about the id in the round that was joined.
             mine.refused, mine.keeps = entry, True
 
     def _joins(self, entry: Entry, event: JoinIssued) -> tuple[Violation, ...]:
@@ -286,7 +318,6 @@ class MemberIds:
         refused, mine.refused = mine.refused, None
         if mine.keeps == (event.member_id is not None):
             return ()
-        assert isinstance(refused.event, AnswerReceived)
         kept = "without its member id" if mine.keeps else "under its former member id"
         why = "ILLEGAL_GENERATION" if mine.keeps else "UNKNOWN_MEMBER_ID"
         text = f"{entry.source} joins {kept} after {why}"

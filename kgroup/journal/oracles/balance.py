@@ -6,13 +6,22 @@ Never: counts what was moved to get there; the assignors' own tests do.
 K3: at the end of a run the last round is balanced. range: the subscribers of a topic differ by at
     most one partition of it. roundrobin: members that all subscribe to the same differ by at most
     one. sticky and cooperative-sticky: no member has two more than another that could take one
-    of them (KIP-54).
+    of them (KIP-54). A group whose members have all stopped or died never came to rest.
 """
 
 from collections.abc import Iterator
 from typing import ClassVar
 
-from kgroup.journal.events import Entry, Event, RoundMember, RoundStored
+from kgroup.journal.events import (
+    Entry,
+    Event,
+    MemberStarted,
+    MemberStopped,
+    RoundMember,
+    RoundStored,
+    Source,
+)
+from kgroup.journal.faults import Faults
 from kgroup.journal.oracles.violation import Violation
 
 __all__ = ["Balanced"]
@@ -27,18 +36,24 @@ class Balanced:
             was made.
     """
 
-    KINDS: ClassVar[frozenset[type[Event]]] = frozenset({RoundStored})
+    KINDS: ClassVar[frozenset[type[Event]]] = frozenset({MemberStopped, RoundStored}) | Faults.KINDS
 
-    __slots__ = ("_ends_at", "_last", "_rest")
+    __slots__ = ("_alive", "_ends_at", "_faults", "_last", "_rest")
 
     def __init__(self, rest: float = 5.0, *, ends_at: float | None = None) -> None:
         self._rest = rest
         self._ends_at = ends_at
         self._last: dict[str | None, Entry] = {}
+        self._alive: dict[Source, bool] = {}
+        self._faults = Faults()
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
         """Take one entry."""
-        self._last[entry.source.group] = entry
+        if isinstance(entry.event, RoundStored):
+            self._last[entry.source.group] = entry
+        elif isinstance(entry.event, MemberStarted | MemberStopped):
+            self._alive[entry.source] = isinstance(entry.event, MemberStarted)
+        self._faults.observe(entry)
         return ()
 
     def finish(self) -> tuple[Violation, ...]:
@@ -47,8 +62,19 @@ class Balanced:
             Violation("K3", f"group {group}: {text}", (entry,))
             for group, entry in self._last.items()
             if self._ends_at is None or self._ends_at - entry.at >= self._rest
+            if not self._deserted(group)
             for text in _uneven(entry)
         )
+
+    def _deserted(self, group: str | None) -> bool:
+        """Tell whether nobody was left to come to rest.
+
+        1. A cooperative round takes partitions away, which the next one will give to others;
+        2. everybody dies, or closes, before that one.
+        """
+        lives = [source for source in self._alive if source.group == group]
+        left = [each for each in lives if self._alive[each] and not self._faults.is_dead(each)]
+        return bool(lives) and not left
 
 
 def _uneven(entry: Entry) -> Iterator[str]:

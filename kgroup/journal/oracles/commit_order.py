@@ -167,11 +167,11 @@ class CommitOrder:
             return ()
         newer = known.entry.event
         assert isinstance(newer, CommitStep)
-        if None not in (read.generation_id, newer.generation_id) and (
-            (read.generation_id or 0) < (newer.generation_id or 0)
+        if newer.generation_id is not None and (
+            read.generation_id is None or read.generation_id < newer.generation_id
         ):
             # 1. it asks; 2. it stands still, and is evicted; 3. another one commits; 4. it wakes up
-            # with the answer, and no lease.
+            # with the answer, and no lease, or out of its generation already.
             return ()
         text = (
             f"{read.claim.tp}: {entry.source} read the committed offset {read.offset} after "

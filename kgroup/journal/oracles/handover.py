@@ -54,7 +54,7 @@ class JoinClaims:
         }
     )
 
-    __slots__ = ("_given_up", "_lost", "_periods", "_protocols", "_renewed")
+    __slots__ = ("_entered", "_given_up", "_lost", "_periods", "_protocols", "_renewed")
 
     def __init__(self, periods: Periods | None = None) -> None:
         self._periods = Periods() if periods is None else periods
@@ -62,6 +62,7 @@ class JoinClaims:
         self._lost: dict[Source, Entry] = {}
         self._given_up: dict[Source, Entry] = {}
         self._renewed: dict[Source, None] = {}
+        self._entered: dict[Source, int] = {}
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
         """Take one entry."""
@@ -83,7 +84,8 @@ class JoinClaims:
         match event:
             case MemberStarted(protocol=protocol):
                 self._protocols[source] = protocol
-            case GenerationEntered(protocol=protocol):
+            case GenerationEntered(protocol=protocol, generation_id=generation_id):
+                self._entered[source] = generation_id
                 self._lost.pop(source, None)
                 if protocol is not None:
                     self._protocols[source] = protocol
@@ -102,7 +104,10 @@ class JoinClaims:
         source = entry.source
         match event.kind, event.phase:
             case ChangeKind.LOST, Phase.BEGIN:
-                self._lost[source] = entry
+                # 1. a generation is lost while the listener is busy; 2. the next one is entered;
+                # 3. the listener hears of the loss. Of the next one nothing is lost.
+                if event.generation_id is None or event.generation_id >= self._newest(source):
+                    self._lost[source] = entry
                 self._renewed.pop(source, None)
                 self._given_up.pop(source, None)
             case ChangeKind.REVOKED, Phase.END:
@@ -114,6 +119,9 @@ class JoinClaims:
             case _:
                 pass
         return ()
+
+    def _newest(self, source: Source) -> int:
+        return self._entered.get(source, -1)
 
     def _answered(self, source: Source, event: AnswerReceived) -> None:
         if event.api is ApiKey.JOIN_GROUP and not event.error and source in self._lost:

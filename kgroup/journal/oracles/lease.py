@@ -164,14 +164,16 @@ def _lost(lease: _Lease, event: JoinIssued | OwnershipStep) -> None:
     """End the lease of a member that has lost everything, if that is what an event says.
 
     1. A generation is lost; 2. the listener is busy; 3. the same one is given again and proved
-    (R6); 4. the listener hears of the loss: that of step 1.
+    (R6), or the JoinGroup that was out is answered; 4. the listener hears of the loss: that of
+    step 1, of the generation it names.
     """
     match event:
         case JoinIssued(generation_id=None) if lease.generation_id is not None:
             lease.lose()
             lease.told = False
-        case OwnershipStep(kind=ChangeKind.LOST, phase=Phase.BEGIN):
-            if lease.told:
+        case OwnershipStep(kind=ChangeKind.LOST, phase=Phase.BEGIN, generation_id=lost):
+            newest = lease.generation_id
+            if lease.told and (lost is None or newest is None or lost >= newest):
                 lease.lose()
             lease.told = True
         case _:

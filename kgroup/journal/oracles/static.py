@@ -4,13 +4,14 @@ Decides: whether a restart within the session disturbed anybody, and what follow
 Never: judges a restart that overlaps another disturbance.
 
 T1: a static member that is closed sends no LeaveGroup, unless it was asked to. One that is back
-    within its session finds the generation and its partitions unchanged, and the other members
-    are not assigned, revoked or robbed of anything meanwhile, unless by their own doing.
-T2: after FENCED_INSTANCE_ID a member delivers nothing and sends no group request, unless a
-    JoinGroup that was under way is answered after all: then the fence was for its former id.
+    within its session (its JoinGroup is sent before what it proved of it ends, less its margin)
+    finds the generation and its partitions unchanged, and the other members are not assigned,
+    revoked or robbed of anything meanwhile, unless by their own doing.
+T2: after FENCED_INSTANCE_ID a member delivers nothing and sends no group request, unless the fence
+    is for its former id: a JoinGroup gave it another one, or does after all, if it was under way.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
 from kgroup.codes import ApiKey, ErrorCode
@@ -29,6 +30,7 @@ from kgroup.journal.events import (
     Source,
     StateChanged,
 )
+from kgroup.journal.faults import LETHAL
 from kgroup.journal.oracles.violation import Violation
 from kgroup.types import Cause, ChangeKind, Leave, MemberState
 
@@ -43,6 +45,8 @@ _GROUP_APIS: Final = frozenset(
         ApiKey.OFFSET_COMMIT,
     }
 )
+
+_PROVING: Final = frozenset({ApiKey.HEARTBEAT, ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP})
 
 _OWN_DOING: Final = frozenset(
     {
@@ -62,13 +66,32 @@ _Instance = tuple[str | None, str]
 
 @dataclass(slots=True)
 class _Life:
-    """One life of a static member."""
+    """One life of a static member.
+
+    Args:
+        source: it writes as.
+        started: its first entry.
+        session_timeout: seconds.
+        margin: seconds a request may be on its way.
+        latest: its last entry.
+        generation: the newest one it entered.
+        sent: (connection, correlation) -> when a request was sent that may prove its session.
+        proved: when the newest one was sent that did, None while none did.
+    """
 
     source: Source
     started: Entry
     session_timeout: float
+    margin: float
     latest: Entry
     generation: Entry | None = None
+    sent: dict[tuple[int, int], float] = field(default_factory=dict)
+    proved: float | None = None
+
+    @property
+    def session_until(self) -> float:
+        since = self.latest.at if self.proved is None else self.proved
+        return since + self.session_timeout - self.margin
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +122,38 @@ class StaticUnnoticed:
         life = None if instance is None else self._lives.get(instance)
         if life is not None and life.source == entry.source:
             life.latest = entry
-            if isinstance(entry.event, GenerationEntered):
-                life.generation = entry
+            self._follow(life, entry)
         return found
 
     def finish(self) -> tuple[Violation, ...]:
         """Say nothing more."""
         return ()
+
+    def _follow(self, life: _Life, entry: Entry) -> None:
+        match entry.event:
+            case GenerationEntered():
+                life.generation = entry
+            case RequestSent(api=api) as event if api in _PROVING:
+                life.sent[event.connection, event.correlation_id] = entry.at
+                restart = self._restarts.get(entry.source)
+                if api is ApiKey.JOIN_GROUP and restart is not None:
+                    self._returns(restart, entry)
+            case AnswerReceived(api=api) as event if api in _PROVING:
+                at = life.sent.pop((event.connection, event.correlation_id), None)
+                if at is not None and event.error in (None, 0, ErrorCode.REBALANCE_IN_PROGRESS):
+                    life.proved = at if life.proved is None else max(at, life.proved)
+            case _:
+                pass
+
+    def _returns(self, restart: _Restart, entry: Entry) -> None:
+        """Judge no restart that may come too late.
+
+        1. Its last answered heartbeat is sent; 2. the process dies a while later; 3. the next one
+        starts within a session of that; 4. by when its JoinGroup arrives, the session of step 1 is
+        over.
+        """
+        if entry.at >= restart.before.session_until:
+            self._disturb(entry.source.group, entry)
 
     def _happened(self, entry: Entry) -> tuple[Violation, ...]:
         match entry.event:
@@ -117,8 +165,9 @@ class StaticUnnoticed:
                 return self._entered(entry, event)
             case OwnershipStep() as event:
                 return self._moved(entry, event)
-            case FaultStep(target=target):
-                if not any(life.source.member == target for life in self._lives.values()):
+            case FaultStep(fault=fault, target=target):
+                static = any(life.source.member == target for life in self._lives.values())
+                if not (static and fault in LETHAL):  # that is what a restart begins with
                     self._disturb(entry.source.group, entry)
             case _:
                 pass
@@ -136,7 +185,9 @@ class StaticUnnoticed:
             return
         instance = (source.group, event.group_instance_id)
         before = self._lives.get(instance)
-        self._lives[instance] = _Life(source, entry, event.session_timeout, entry)
+        self._lives[instance] = _Life(
+            source, entry, event.session_timeout, event.lease_margin, entry
+        )
         self._instances[source] = instance
         calm = self._disturbed.get(source.group)
         if (
@@ -199,16 +250,19 @@ class FencedSilent:
         {AnswerReceived, CommitStep, Delivered, RequestSent, StateChanged}
     )
 
-    __slots__ = ("_fenced",)
+    __slots__ = ("_fenced", "_ids", "_named")
 
     def __init__(self) -> None:
         self._fenced: dict[Source, Entry] = {}
+        self._ids: dict[Source, str] = {}
+        self._named: dict[tuple[Source, int, int], str | None] = {}
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
         """Take one entry."""
+        named = self._follow(entry)
         fence = self._fenced.get(entry.source)
         if fence is None:
-            if _fences(entry):
+            if _fences(entry) and named in (None, "", self._ids.get(entry.source, named)):
                 self._fenced[entry.source] = entry
             return ()
         match entry.event:
@@ -226,6 +280,25 @@ class FencedSilent:
     def finish(self) -> tuple[Violation, ...]:
         """Say nothing more."""
         return ()
+
+    def _follow(self, entry: Entry) -> str | None:
+        """Return the id that an answer is for, None when it is not known.
+
+        1. A heartbeat is on its way; 2. the member is removed, and joins anew; 3. it is given
+        another id; 4. the heartbeat arrives, under an id that the instance has no more.
+        """
+        source, event = entry.source, entry.event
+        if isinstance(event, RequestSent):
+            if event.api in _GROUP_APIS:
+                self._named[source, event.connection, event.correlation_id] = event.member_id
+        elif isinstance(event, AnswerReceived):
+            named = self._named.pop((source, event.connection, event.correlation_id), None)
+            if event.api is ApiKey.JOIN_GROUP and not event.error and event.member_id:
+                self._ids[source] = event.member_id
+            return named
+        elif isinstance(event, CommitStep):
+            return event.member_id
+        return None
 
 
 def _fences(entry: Entry) -> bool:

@@ -156,6 +156,19 @@ class Log:
     def commit(self, stage: CommitStage, offset: int, claim: Claim = C0, number: int = 1) -> None:
         self.write(CommitStep(stage=stage, commit_id=number, claim=claim, offset=offset))
 
+    def refused_commit(self, code: int, *, generation: int, member_id: str = "id") -> None:
+        self.write(
+            CommitStep(
+                stage=CommitStage.ERROR,
+                commit_id=1,
+                claim=C0,
+                offset=1,
+                member_id=member_id,
+                generation_id=generation,
+                code=code,
+            )
+        )
+
     # -- everything else -------------------------------------------------------------------
 
     def fault(self, what: str, target: str = "", *, end: bool = False) -> None:

@@ -130,6 +130,22 @@ def test_s8_the_causes_are_words_of_the_table():
     assert {trigger.value for trigger in Trigger} >= ANSWER_CAUSES
 
 
+def test_s8_leaving_that_has_nothing_to_send_ends_by_itself():
+    # 1. JoinGroup is out; 2. the member wakes up with its answer, and is closed; 3. it has no id,
+    # so nothing is sent; 4. what it sent when it left before is answered to nobody.
+    for sends, expected in ((False, []), (True, ["S8"])):
+        log = joined(5)
+        late = log.sent(BEAT, generation=5)
+        log.sent(ApiKey.LEAVE_GROUP)
+        log.join(6)
+        log.answered(BEAT, late, 27)
+        log.state(MemberState.RELEASING, MemberState.LEAVING, "everything handed back")
+        if sends:
+            log.sent(ApiKey.LEAVE_GROUP)
+        log.state(MemberState.LEAVING, MemberState.LEFT, "leave ended")
+        assert log.rules(AnswersInTime()) == expected
+
+
 # -- S9 ------------------------------------------------------------------------------------
 
 
@@ -174,7 +190,38 @@ def test_s9_whoever_left_may_come_back_as_anybody():
     assert log.rules(MemberIds()) == []
 
 
-@pytest.mark.parametrize("out", [MemberState.UNSUBSCRIBED, MemberState.LEFT, MemberState.DORMANT])
+def test_s9_a_refused_commit_decides_about_the_id_as_well():
+    for member_id, expected in ((None, []), ("id", ["S9"])):
+        log = joined()
+        log.beat(ILLEGAL_GENERATION, generation=5)
+        log.refused_commit(UNKNOWN_MEMBER, generation=5)
+        log.issue(member_id)
+        assert log.rules(MemberIds()) == expected
+
+
+def test_s9_a_refused_commit_of_the_round_before_decides_nothing():
+    log = joined()
+    log.refused_commit(UNKNOWN_MEMBER, generation=4)
+    log.issue("id")
+    assert log.rules(MemberIds()) == []
+
+
+def test_s9_a_generation_refused_after_the_next_was_joined_decides_nothing():
+    # 1. a heartbeat is out; 2. the next round is joined; 3. the heartbeat is refused; 4. the
+    # member is removed, and hears of it in another way.
+    for generation, expected in ((5, []), (6, ["S9"])):
+        log = joined(5)
+        late = log.sent(BEAT, generation=generation)
+        log.join(6)
+        log.answered(BEAT, late, ILLEGAL_GENERATION)
+        log.issue(None)
+        assert log.rules(MemberIds()) == expected
+
+
+@pytest.mark.parametrize(
+    "out",
+    [MemberState.UNSUBSCRIBED, MemberState.LEAVING, MemberState.LEFT, MemberState.DORMANT],
+)
 def test_s9_whoever_is_out_of_the_group_may_come_back_as_anybody(out):
     log = joined()
     log.beat(ILLEGAL_GENERATION, generation=5)

@@ -147,6 +147,17 @@ def test_c7_a_new_owner_that_reads_less_than_was_acknowledged_is_found(offset: i
     assert rules(history) == ["C7"]
 
 
+def test_c7_who_is_out_of_its_generation_reads_nothing_any_more():
+    # 1. it asks, and stands still; 2. the next owner commits; 3. it wakes up without a lease, and
+    # the answer comes: what it is told of is no new owner's.
+    for generation, expected in ((None, []), (2, ["C7"])):
+        history, member = one_member(0)
+        member.deliver(0, 10)
+        member.commit(0)
+        history.member("b").write(OffsetRead(Claim(tp(0), 1), 9, generation))
+        assert rules(history) == expected
+
+
 def test_c7_reading_more_than_was_logged_is_fine():
     history, member = one_member(0)
     member.deliver(0, 10)

@@ -85,3 +85,20 @@ def test_s9_after_a_join_that_was_answered_the_generation_may_be_named_again():
             member.ask(ApiKey.JOIN_GROUP)
         member.write(JoinIssued(member_id="m", generation_id=2, owned=()))
         assert [v.rule for v in judge([JoinClaims()], history.entries)] == expected
+
+
+def test_s9_a_loss_that_is_told_late_says_nothing_about_the_generation_after_it():
+    # 1. everything is lost while the listener is busy; 2. the next generation is entered; 3. the
+    # listener hears of the loss; 4. the member is given partitions, and lists them.
+    for lost_in, expected in ((1, []), (2, ["S9"])):
+        history, member = one_member(0)
+        claims = (member.claims[tp(0)],)
+        member.write(JoinIssued(member_id=None, generation_id=None, owned=()))
+        member.enter(2, 0)
+        member.generation = lost_in
+        member.step(ChangeKind.LOST, Phase.BEGIN, claims)
+        member.step(ChangeKind.LOST, Phase.END, claims)
+        member.generation = 2
+        member.assign(0)
+        member.write(JoinIssued(member_id="m", generation_id=2, owned=(tp(0),)))
+        assert [v.rule for v in judge([JoinClaims()], history.entries)] == expected

@@ -1,9 +1,10 @@
 import pytest
 
 from kgroup.codes import ApiKey
-from kgroup.journal import AnswerReceived, ConnectionClosed, RequestSent
+from kgroup.journal import AnswerReceived, ConnectionClosed, Phase, RequestSent
 from kgroup.journal.oracles import LeaseHeld, judge
-from tests.journal.histories import Writer, one_member
+from kgroup.types import ChangeKind
+from tests.journal.histories import Writer, one_member, tp
 
 
 def rules(member: Writer, slack: float = 0.0) -> list[str]:
@@ -95,3 +96,19 @@ def test_s3_there_is_no_lease_before_the_first_answered_heartbeat_and_after_a_lo
     member.deliver(1, 1)
     assert rules(member) == ["S3"]
     assert history.entries[-2].event.KIND == "deliver"
+
+
+def test_s3_a_loss_that_is_told_late_ends_the_lease_of_the_generation_it_names():
+    # 1. the lease ends while JoinGroup is out, and the listener is busy; 2. JoinGroup is answered,
+    # and the next generation proved; 3. the listener hears of the loss of the one before.
+    for lost_in, expected in ((1, []), (2, ["S3"])):
+        _, member = one_member(0)
+        claims = (member.claims[tp(0)],)
+        member.join(2, 0)
+        member.generation = lost_in
+        member.step(ChangeKind.LOST, Phase.BEGIN, claims)
+        member.step(ChangeKind.LOST, Phase.END, claims)
+        member.generation = 2
+        member.assign(0, offset=0)
+        member.deliver(0, 1)
+        assert rules(member) == expected

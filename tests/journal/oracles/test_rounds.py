@@ -1,7 +1,7 @@
 import pytest
 
 from kgroup.codes import ApiKey
-from kgroup.journal import RoundFailed
+from kgroup.journal import MemberStopped, RoundFailed
 from kgroup.journal.oracles import Balanced, RoundRules
 from kgroup.types import TopicPartition
 from tests.journal.oracles.logs import T0, T1, T2, Log, given
@@ -187,6 +187,19 @@ def test_k3_a_group_that_has_not_come_to_rest_is_not_judged():
     log.round([given("a", T0, T1, T2), given("b")], "sticky")
     assert log.rules(Balanced(5.0, ends_at=log.now + 4.0)) == []
     assert log.rules(Balanced(5.0, ends_at=log.now + 6.0)) == ["K3"]
+
+
+def test_k3_a_group_that_nobody_is_left_of_never_came_to_rest():
+    # 1. a cooperative round takes partitions away; 2. everybody dies or closes before the next.
+    for survivor, expected in ((False, []), (True, ["K3"])):
+        log = Log()
+        log.start(member="a")
+        log.start(member="b")
+        log.round([given("a", T0, T1), given("b")], COOPERATIVE)
+        log.fault("KILL", "a")
+        if not survivor:
+            log.write(MemberStopped("closed"), member="b")
+        assert log.rules(Balanced()) == expected
 
 
 def test_k3_without_subscriptions_nothing_is_judged():

@@ -7,6 +7,8 @@ from kgroup.journal import (
     MemberStopped,
     OwnershipStep,
     Phase,
+    Polled,
+    RequestSent,
     StateChanged,
 )
 from kgroup.journal.oracles import FencedSilent, StaticUnnoticed, judge
@@ -156,3 +158,60 @@ def test_t2_a_fence_for_the_former_id_of_a_member_whose_join_is_under_way_is_non
         member.heartbeat()
         found = judge([FencedSilent()], member.history.entries)
         assert [violation.rule for violation in found] == expected
+
+
+@pytest.mark.parametrize("former", [True, False])
+def test_t2_a_heartbeat_that_arrives_after_its_member_joined_anew_is_fenced_for_the_former_id(
+    former: bool,
+):
+    history, member = one_member(0)
+    beat = RequestSent(
+        connection=1,
+        correlation_id=88,
+        api=ApiKey.HEARTBEAT,
+        version=4,
+        member_id="former" if former else "new",
+    )
+    member.write(beat)
+    joined = AnswerReceived(
+        connection=1,
+        correlation_id=77,
+        api=ApiKey.JOIN_GROUP,
+        version=9,
+        error=0,
+        member_id="new",
+    )
+    member.write(joined)
+    member.write(
+        AnswerReceived(connection=1, correlation_id=88, api=ApiKey.HEARTBEAT, version=4, error=82)
+    )
+    member.heartbeat()
+    found = [violation.rule for violation in judge([FencedSilent()], history.entries)]
+    assert found == ([] if former else ["T2"])
+
+
+def test_t1_a_restart_whose_join_comes_when_the_session_may_be_over_is_not_judged():
+    # 1. the last heartbeat that is answered; 2. the process goes on for a while, and dies; 3. the
+    # next one starts within a session of that, and joins after the session of step 1.
+    for pause, expected in ((4.0, ["T1"]), (5.95, [])):
+        history, _, s = settled()
+        s.heartbeat()
+        history.wait(2.0)
+        s.write(Polled())
+        history.wait(pause - 2.0)
+        again = history.member("s", "2", instance="i")
+        again.start()
+        again.join(2, 1)
+        assert rules(history) == expected
+
+
+def test_t1_a_static_member_may_be_killed_and_not_else_disturbed():
+    for fault, expected in (("SIGKILL", ["T1"]), ("HOLD", [])):
+        history, _, s = settled()
+        s.heartbeat()
+        history.fault(fault, "s")
+        history.wait(2.0)
+        again = history.member("s", "2", instance="i")
+        again.start()
+        again.join(2, 1)
+        assert rules(history) == expected
