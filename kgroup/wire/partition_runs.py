@@ -27,7 +27,8 @@ class HasRuns(Protocol):
 
 def runs_of(partitions: Iterable[TopicPartition]) -> Iterable[tuple[str, Sequence[int]]]:
     """Return (topic, partition numbers): by stretch where that is known, else by topic."""
-    if isinstance(partitions, HasRuns):
+    # A tuple is the common case, and to ask one for a protocol costs more than to write it.
+    if not isinstance(partitions, tuple) and isinstance(partitions, HasRuns):
         return partitions.runs()
     rows: dict[str, list[int]] = {}
     for topic, number in partitions:

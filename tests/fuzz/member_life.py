@@ -57,6 +57,7 @@ from tests.fuzz.tape import Tape
 Errands = dict[Ticket, Send | RunAssignor]
 
 NODE: Final = 1
+_ASKING: Final = (Send, RunAssignor)
 _QUIET: Final = 110
 _UNSENDABLE: Final = "t" * 40_000
 _BETWEEN_POLLS: Final = 1.0
@@ -121,7 +122,7 @@ class Life:
         self.member = result.member
         self.effects += result.effects
         for effect in result.effects:
-            if isinstance(effect, Send | RunAssignor):
+            if isinstance(effect, _ASKING):
                 self.outstanding[effect.ticket] = effect
             elif isinstance(effect, CallListener):
                 self._announce(effect)

@@ -32,6 +32,8 @@ _SEED: Final = 9
 _TROUBLED: Final = 1500
 _LONG: Final = 140
 _HEALED_WITHIN: Final = 150
+_ASKING: Final = (Send, RunAssignor)
+_DOING: Final = (*_ASKING, CallListener)
 _S = MemberState
 _HANDING_BACK: Final = frozenset({_S.PREPARING, _S.RELEASING})
 _IDLE: Final = frozenset({_S.UNSUBSCRIBED, _S.DORMANT})
@@ -65,7 +67,7 @@ def judge(life: Life, serial: int) -> int:
     _deliverable(life)
     _committable(member)
     for effect in effects:
-        if isinstance(effect, Send | RunAssignor):
+        if isinstance(effect, _ASKING):
             sure(effect.ticket.serial > serial, "a ticket is drawn once", effect.ticket)
             serial = effect.ticket.serial
         if isinstance(effect, Send):
@@ -74,7 +76,7 @@ def judge(life: Life, serial: int) -> int:
 
 
 def _is_over(life: Life) -> bool:
-    doing = [each for each in life.effects if isinstance(each, Send | RunAssignor | CallListener)]
+    doing = [each for each in life.effects if isinstance(each, _DOING)]
     return life.member.state in TERMINAL and not doing
 
 
@@ -141,6 +143,8 @@ def _will_beat(member: GroupMember) -> bool:
 def _deliverable(life: Life) -> None:
     """S6, and that nothing is owned twice or after the end."""
     member = life.member
+    if not (member.holdings.claims or life.announced or member.changes):
+        return
     held = frozenset(member.holdings.having(HoldingState.HELD))
     waiting = {change.serial for change in member.changes}
     partitions = [claim.tp for claim in member.holdings.claims]
