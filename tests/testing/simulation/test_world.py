@@ -11,6 +11,7 @@ from kgroup.codes import ApiKey
 from kgroup.journal import (
     CallbackStage,
     CallbackStep,
+    CloseAsked,
     CommitStage,
     CommitStep,
     CommitStored,
@@ -198,4 +199,22 @@ def test_a_listener_raises_once_and_ownership_changes_all_the_same() -> None:
         each for each in events(outcome, CallbackStep, "m0") if each.stage is CallbackStage.RAISE
     ]
     assert len(raised) == 1
+    assert outcome.violations == ()
+
+
+def test_a_member_that_closes_already_gets_no_more_time_for_it() -> None:
+    outcome = played(
+        struck(
+            Perturbation(AT, Kind.SLOW_LISTENER, 0, 9.0),
+            Perturbation(AT + 0.1, Kind.LEAVE, 0),
+            Perturbation(AT + 3.0, Kind.LEAVE, 0),
+        )
+    )
+    assert len(events(outcome, CloseAsked, "m0")) == 1
+    (ended,) = (
+        each.at
+        for each in outcome.entries
+        if isinstance(each.event, MemberStopped) and each.source.member == "m0"
+    )
+    assert AT + 3.0 < ended <= AT + 0.1 + 5.0
     assert outcome.violations == ()

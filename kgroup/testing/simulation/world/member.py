@@ -131,7 +131,9 @@ class Member:
         self.apply(Subscribed(frozenset(self.plan.topics)))
 
     def close(self) -> None:
-        """Give everything up and leave."""
+        """Give everything up and leave; who closes already has no more time for it."""
+        if self.value.wishes.closing is not None:
+            return
         self.sink.emit(CloseAsked(_CLOSE_TIMEOUT))
         release_by = self.now + _CLOSE_TIMEOUT * _RELEASE_SHARE
         leave_by = self.now + _CLOSE_TIMEOUT
