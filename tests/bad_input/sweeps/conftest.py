@@ -1,5 +1,6 @@
 """The processes that play sweeps; none is started unless a slow test asks."""
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -9,5 +10,6 @@ from tests.bad_input.sweeps.workers import Workers
 
 @pytest.fixture(scope="session")
 def workers() -> Iterator[Workers]:
-    with Workers() as started:
+    # Where tests run on several processes, the cores are theirs already.
+    with Workers(1 if "PYTEST_XDIST_WORKER" in os.environ else None) as started:
         yield started

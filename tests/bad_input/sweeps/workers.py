@@ -65,11 +65,15 @@ def _begin() -> None:
 
 
 class Workers:
-    """One process per core; `with` starts and ends them."""
+    """Processes that play; `with` starts and ends them.
 
-    def __init__(self) -> None:
+    Args:
+        count: how many; None = one per core.
+    """
+
+    def __init__(self, count: int | None = None) -> None:
         self._pool = ProcessPoolExecutor(
-            os.cpu_count(), multiprocessing.get_context("spawn"), initializer=_begin
+            count or os.cpu_count(), multiprocessing.get_context("spawn"), initializer=_begin
         )
 
     def __enter__(self) -> Self:
