@@ -5,6 +5,7 @@ member does in the order a right consumer does it. Tests break a history by writ
 right consumer would not, or by mutating the finished list.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kgroup.codes import ApiKey
@@ -30,6 +31,8 @@ from kgroup.journal import (
     Phase,
     Polled,
     RequestSent,
+    RoundMember,
+    RoundStored,
     Source,
 )
 from kgroup.types import ChangeKind, Claim, RebalanceProtocol, TopicPartition
@@ -82,8 +85,21 @@ class History:
         self.faults += 1
         self.write(source, self.faults, FaultStep(Phase.BEGIN, what, target))
 
+    def round(self, generation: int, given: Mapping["Writer", tuple[int, ...]]) -> None:
+        """Have the coordinator store a round: who is given what."""
+        members = tuple(
+            RoundMember(writer.member_id, writer.instance, tuple(tp(p) for p in partitions))
+            for writer, partitions in given.items()
+        )
+        self.faults += 1
+        self.write(
+            Source(host="h", process="0", member="run", group="g"),
+            self.faults,
+            RoundStored(generation_id=generation, protocol_name="range", members=members),
+        )
 
-@dataclass
+
+@dataclass(eq=False)
 class Writer:
     """One life of one member."""
 

@@ -3,9 +3,9 @@
 Decides: whether what a member was told is what the coordinator stored.
 Never: judges whether the commit was right.
 
-C10: a partition of a commit is reported accepted only when the coordinator stored its offset, or a
-    later one, since it was asked; the leader epoch that was stored is the one that is read
-    (KIP-320).
+C10: a partition of a commit is reported accepted only when the coordinator stored its offset, a
+    later one, or the one that its member asked for after it, since it was asked; the leader epoch
+    that was stored is the one that is read (KIP-320).
 L8: an asked commit has an outcome before its member stops: an answer is never dropped silently.
 A history without the coordinator's entries is judged by L8 only.
 """
@@ -117,11 +117,24 @@ class TrueOutcomes:
         reached = any(offset is not None and offset >= step.offset for offset in since)
         if step.stage is not CommitStage.OK or not self._truth or reached:
             return ()
+        # 1. p@6 waits to be committed; 2. the application seeks back, and commits p@4; 3. one
+        # request speaks for both, with the latest: it is as if p@6 had been accepted before.
+        if not self._newer(entry.source, step).isdisjoint(since):
+            return ()
         text = (
             f"{tp}: {entry.source} was told that commit {step.commit_id} of {step.offset} was "
             "accepted, but the coordinator stored nothing like it since it was asked"
         )
         return (Violation("C10", text, (question, entry), tp),)
+
+    def _newer(self, source: Source, step: CommitStep) -> frozenset[int]:
+        """Return the offsets that a member asked for after a commit, and has no outcome of."""
+        return frozenset(
+            question.event.offset
+            for (commit_id, tp), (_, question) in self._asked.get(source, {}).items()
+            if tp == step.claim.tp and commit_id > step.commit_id
+            if isinstance(question.event, CommitStep)
+        )
 
     @staticmethod
     def _answered(about: _Partition) -> None:

@@ -8,8 +8,9 @@ S2: periods of one partition at different members do not overlap in time, except
     which finds out late that it lost the partition may say so late, if it delivered nothing
     meanwhile; so may one that loses its membership while its listener hears of a revocation: by
     the coordinator's word, or because no answer renewed its session for as long as that lasts. Of
-    two that use one instance id, the later one takes over at once, and the other cannot know
-    before it is fenced: T2 judges what it does from then on.
+    two that use one instance id, the later one takes over at once, also what the next round gives
+    to others, and the one before cannot know before it is fenced, a session later at most: T2
+    judges what it does from then on.
 
 The race that makes S2 wait for proof:
 1. m1 is killed, or stopped with SIGSTOP; it owns t-0 and writes nothing.
@@ -20,6 +21,7 @@ The race that makes S2 wait for proof:
 """
 
 from dataclasses import dataclass
+from math import inf
 from typing import ClassVar, Final
 
 from kgroup.codes import ApiKey, ErrorCode
@@ -40,6 +42,7 @@ from kgroup.journal.events import (
     Phase,
     Polled,
     RequestSent,
+    RoundStored,
     Source,
 )
 from kgroup.journal.oracles.violation import Violation
@@ -58,7 +61,9 @@ _REFUSING: Final = frozenset(
 _RENEWING: Final = frozenset(
     {ApiKey.HEARTBEAT, ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP, ApiKey.OFFSET_COMMIT}
 )
-"""Requests that renew a session, unless they are refused."""
+"""Requests that renew a session, unless the answer tells of an error; a round is none."""
+
+_RENEWED: Final = frozenset({None, ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS})
 
 
 _EVICT: Final = "EVICT"
@@ -150,18 +155,21 @@ class OneOwnerInTime:
             Polled,
             AnswerReceived,
             RequestSent,
+            RoundStored,
         }
     )
 
     __slots__ = (
         "_acted",
         "_asked",
+        "_committing",
         "_evicted",
         "_instances",
         "_overtaken",
         "_periods",
         "_refused",
         "_renewed",
+        "_replaced",
         "_sessions",
         "_told",
     )
@@ -171,8 +179,10 @@ class OneOwnerInTime:
         self._evicted: dict[str, float] = {}
         self._asked: dict[Source, dict[tuple[int, int], float]] = {}
         self._renewed: dict[Source, float] = {}
+        self._committing: dict[Source, float] = {}
         self._sessions: dict[Source, float] = {}
         self._instances: dict[Source, str] = {}
+        self._replaced: dict[str, tuple[str, float]] = {}
         self._periods = Periods() if periods is None else periods
         self._overtaken: dict[Source, dict[PeriodKey, Period]] = {}
         self._acted: dict[Source, Entry] = {}
@@ -187,10 +197,15 @@ class OneOwnerInTime:
         if isinstance(event, RequestSent | AnswerReceived):
             self._talked(entry, event)
             return ()
+        if isinstance(event, RoundStored):
+            self._stored(entry, event)
+            return ()
         if isinstance(event, FaultStep):
             if event.fault == _EVICT and event.phase is Phase.BEGIN:
                 self._evicted[event.target] = entry.at
             return ()
+        if isinstance(event, CommitStep) and event.stage is CommitStage.OK:
+            self._renew(entry.source, self._committing.pop(entry.source, -inf))
         if _is_over(event):
             self._refused[entry.source] = entry
         found = self._changed(entry) if type(event) in Periods.KINDS else ()
@@ -206,7 +221,7 @@ class OneOwnerInTime:
             for source, periods in self._overtaken.items()
             if source in self._acted
             for period in periods.values()
-            if not self._is_evicted(period, self._acted[source].at)
+            if not self._cannot_know(period, self._acted[source].at)
             for violation in self._tell(period, self._acted[source], "went on and never gave it up")
         )
 
@@ -228,8 +243,15 @@ class OneOwnerInTime:
             if event.correlation_id == 1:
                 asked.clear()  # the connection before is gone, with what was on its way
             asked[request] = entry.at
-        elif event.error not in _REFUSING and request in asked:
-            self._renewed[entry.source] = asked.pop(request)
+        elif request in asked:
+            sent_at = asked.pop(request)
+            if event.api is ApiKey.OFFSET_COMMIT:  # each partition of it has its own error
+                self._committing[entry.source] = sent_at
+            elif event.error in _RENEWED:
+                self._renew(entry.source, sent_at)
+
+    def _renew(self, source: Source, sent_at: float) -> None:
+        self._renewed[source] = max(sent_at, self._renewed.get(source, -inf))
 
     def _changed(self, entry: Entry) -> tuple[Violation, ...]:
         found: list[Violation] = []
@@ -261,17 +283,33 @@ class OneOwnerInTime:
         renewed = self._renewed.get(source, revoking.at)
         return session is not None and period.overtaken.at >= renewed + session
 
-    def _is_evicted(self, period: Period, at: float) -> bool:
-        """Tell whether an administrator removed a member, which could not know of it by then."""
-        evicted = self._evicted.get(period.source.member)
-        session = self._sessions.get(period.source)
-        return evicted is not None and session is not None and evicted <= at <= evicted + session
+    def _stored(self, entry: Entry, event: RoundStored) -> None:
+        """Note under which id each instance takes part, and since when."""
+        for member in event.members:
+            if member.instance_id is None:
+                continue
+            known = self._replaced.get(member.instance_id)
+            if known is None or known[0] != member.member_id:
+                self._replaced[member.instance_id] = (member.member_id, entry.at)
+
+    def _cannot_know(self, period: Period, at: float) -> bool:
+        """Tell whether a member was removed or replaced, and could not know of it by then.
+
+        By an administrator, or by a twin: 1. i is m1, and owns t-0; 2. a second process joins as
+        i, and is m2 from now on; 3. the round that begins with it ends at once, for nobody waits
+        for m1, and gives t-0 to another; 4. m1 goes on until it has an answer: it is fenced.
+        """
+        since = self._evicted.get(period.source.member, -inf)
+        present, replaced = self._replaced.get(self._instances.get(period.source, ""), ("", -inf))
+        if present != period.member_id:
+            since = max(since, replaced)
+        return since <= at <= since + self._sessions.get(period.source, -inf)
 
     def _late_end(self, period: Period) -> tuple[Violation, ...]:
         self._overtaken.get(period.source, {}).pop(period.key, None)
         if period.ending is Ending.LOST or period.ended is None or self._was_lost(period):
             return ()
-        if self._is_evicted(period, period.ended.at):
+        if self._cannot_know(period, period.ended.at):
             return ()
         return self._tell(period, period.ended, f"held it until {period.ended.event.KIND}")
 
@@ -279,7 +317,7 @@ class OneOwnerInTime:
         event = entry.event
         if isinstance(event, Delivered):
             period = mine.get((entry.source, event.claim))
-            if period is not None and not self._is_evicted(period, entry.at):
+            if period is not None and not self._cannot_know(period, entry.at):
                 return self._tell(period, entry, f"delivered {event.first} to {event.last}")
         requested = isinstance(event, CommitStep) and event.stage is CommitStage.REQUESTED
         if requested or isinstance(event, Delivered | Polled | FetchIssued):

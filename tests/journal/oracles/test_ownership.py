@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import pytest
 
+from kgroup.codes import ApiKey
 from kgroup.journal import CommitStage, CommitStep, MemberStopped, Phase, Polled
 from kgroup.journal.oracles import OneOwnerInTime, OneOwnerPerGeneration, judge
 from kgroup.types import ChangeKind
@@ -148,3 +149,61 @@ def test_s2_a_membership_lost_while_the_listener_hears_of_a_revocation_is_forgiv
     first.step(ChangeKind.REVOKED, Phase.END, (first.claims[tp(0)],))
     expected = ["S2"] if how == "not" else []
     assert [v.rule for v in judge([OneOwnerInTime()], history.entries)] == expected
+
+
+@pytest.mark.parametrize(("renews", "broken"), [(0, ["S2"]), (27, ["S2"]), (16, [])])
+def test_s2_only_who_coordinates_renews_a_session(renews: int, broken: list[str]):
+    history, first = one_member(0)
+    first.step(ChangeKind.REVOKED, Phase.BEGIN, (first.claims[tp(0)],))
+    history.wait(4.0)
+    first.heartbeat(error=renews)
+    history.wait(4.0)
+    second = history.member("b")
+    second.start()
+    second.join(2, 0)
+    second.assign(0, offset=0)
+    first.step(ChangeKind.REVOKED, Phase.END, (first.claims[tp(0)],))
+    assert [v.rule for v in judge([OneOwnerInTime()], history.entries)] == broken
+
+
+@pytest.mark.parametrize(("stage", "broken"), [(CommitStage.OK, ["S2"]), (CommitStage.ERROR, [])])
+def test_s2_only_a_commit_that_is_accepted_renews_a_session(stage: CommitStage, broken: list[str]):
+    history, first = one_member(0)
+    first.step(ChangeKind.REVOKED, Phase.BEGIN, (first.claims[tp(0)],))
+    history.wait(4.0)
+    first.commit(0, stage=None)
+    first.ask(ApiKey.OFFSET_COMMIT)
+    first.commit_step(stage, 0)
+    history.wait(4.0)
+    second = history.member("b")
+    second.start()
+    second.join(2, 0)
+    second.assign(0, offset=0)
+    first.step(ChangeKind.REVOKED, Phase.END, (first.claims[tp(0)],))
+    assert [v.rule for v in judge([OneOwnerInTime()], history.entries)] == broken
+
+
+@pytest.mark.parametrize(
+    ("instance", "seconds", "broken"),
+    [("i", 1.0, []), ("i", 7.0, ["S2"]), ("j", 1.0, ["S2"])],
+)
+def test_s2_who_was_replaced_by_a_twin_cannot_know_of_the_round_after_it(
+    instance: str, seconds: float, broken: list[str]
+):
+    history = History()
+    first = history.member("a", instance="i")
+    twin = history.member("a", "2", instance=instance)
+    other = history.member("b")
+    for member in (first, twin, other):
+        member.start()
+    first.join(1, 0)
+    first.assign(0, offset=0)
+    twin.join(2, 1)
+    other.join(2, 0)
+    given = {twin: (1,), other: (0,)}
+    history.round(2, given if instance == "i" else {first: (), **given})
+    twin.assign(1, offset=0)
+    other.assign(0, offset=0)
+    history.wait(seconds)
+    first.deliver(0, 5)
+    assert [v.rule for v in judge([OneOwnerInTime()], history.entries)] == broken

@@ -1,3 +1,5 @@
+import pytest
+
 from kgroup.journal import (
     CommitStage,
     Done,
@@ -259,6 +261,16 @@ def test_c10_a_later_commit_covers_one_that_waited_in_the_queue():
     log.commit(OK, 5, number=1)
     log.commit(OK, 8, number=2)
     assert log.rules(TrueOutcomes()) == []
+
+
+@pytest.mark.parametrize(("stored", "broken"), [(4, []), (3, ["C10"])])
+def test_c10_so_does_one_after_a_seek_back_but_nothing_else(stored: int, broken: list[str]):
+    log = Log()
+    log.commit(ASKED, 6, number=1)
+    log.commit(ASKED, 4, number=2)
+    log.stored(stored)
+    log.commit(OK, 6, number=1)
+    assert log.rules(TrueOutcomes()) == broken
 
 
 def test_c10_without_the_coordinators_entries_nothing_is_judged():
