@@ -9,8 +9,10 @@ K1: a partition that is in a cooperative member's assignment before and after a 
 K2: one disturbance of a group at rest costs at most 1 generation (eager) or 2 (cooperative); n
     that overlap cost at most 2n + 1. Disturbances are: a member starts, stops or loses its
     membership or comes back under another id, a fault begins or ends, or a member rejoins on its
-    own accord (a leader also because its assignor asked for that, or failed). While a fault lasts
-    a group is not at rest, nor while somebody joins.
+    own accord (a leader also because its assignor asked for that, or failed). While a fault lasts,
+    the session of a member that was killed, or a JoinGroup, a group is not at rest. A member that
+    the coordinator removed costs a generation more than its return, and so does a cooperative one
+    that has not given back yet what a round took from it when it joins the next.
 """
 
 from collections import Counter
@@ -164,18 +166,31 @@ def _by_round(revoking: Entry, generation: Entry) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """Disturbances that overlap, and the generations they cost."""
+    """Disturbances that overlap, and the generations they cost.
+
+    Args:
+        disturbances: entries that tell of them.
+        generations: that were entered since.
+        latest: when the newest one was.
+        protocol: of that one.
+        late: generations in which a member still held what the one before took from it.
+        removed: former ids of members that came back before the generation without them was
+            entered.
+    """
 
     disturbances: tuple[Entry, ...] = ()
     generations: frozenset[int] = frozenset()
     latest: float = 0.0
     protocol: RebalanceProtocol | None = None
+    late: frozenset[int] = frozenset()
+    removed: frozenset[str] = frozenset()
 
     @property
     def bound(self) -> int:
+        more = len(self.late) + len(self.removed)
         if len(self.disturbances) != 1:
-            return 2 * len(self.disturbances) + 1
-        return 1 if self.protocol is RebalanceProtocol.EAGER else 2
+            return 2 * len(self.disturbances) + 1 + more
+        return more + (1 if self.protocol is RebalanceProtocol.EAGER else 2)
 
 
 class FewRounds:
@@ -189,31 +204,39 @@ class FewRounds:
         {FaultStep, GenerationEntered, JoinIssued, MemberStarted, MemberStopped, OwnershipStep}
     )
 
-    __slots__ = ("_faults", "_joining", "_known", "_rest", "_seen", "_windows")
+    __slots__ = (
+        "_dying",
+        "_faults",
+        "_joining",
+        "_known",
+        "_rest",
+        "_seen",
+        "_sessions",
+        "_windows",
+    )
 
     def __init__(self, rest: float = 5.0) -> None:
         self._rest = rest
         self._joining: dict[Source, None] = {}
         self._windows: dict[str | None, _Window] = {}
         self._faults: Counter[tuple[str, str]] = Counter()
-        self._seen: dict[Source, None] = {}
+        self._seen: dict[Source, GenerationEntered] = {}
+        self._sessions: dict[str, float] = {}
+        self._dying: dict[str, float] = {}
         self._known: dict[str | None, int] = {}
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
         """Take one entry."""
         event = entry.event
         if isinstance(event, GenerationEntered):
-            self._seen[entry.source] = None
+            self._seen[entry.source] = event
             self._joining.pop(entry.source, None)
             return self._entered(entry, event)
         if isinstance(event, FaultStep):
             self._fault(event)
         if _disturbs(entry) or self._comes_back(entry):
             self._disturbed(entry)
-        if isinstance(event, JoinIssued):
-            self._joining[entry.source] = None
-        elif isinstance(event, MemberStopped):
-            self._joining.pop(entry.source, None)
+        self._follow(entry)
         return ()
 
     def finish(self) -> tuple[Violation, ...]:
@@ -230,6 +253,51 @@ class FewRounds:
         if self._faults[key] <= 0:
             del self._faults[key]
 
+    def _follow(self, entry: Entry) -> None:
+        """Note who is on its way into the group, or out of it."""
+        source = entry.source
+        match entry.event:
+            case MemberStarted(session_timeout=session):
+                self._sessions[source.member] = session or 0.0
+            case MemberStopped():
+                self._joining.pop(source, None)
+            case JoinIssued() as event:
+                self._joining[source] = None
+                self._joins(source, event)
+            case FaultStep(fault=fault, phase=Phase.BEGIN, target=target) if fault in LETHAL:
+                # The coordinator misses a member that was killed when its session is over.
+                self._dying[target] = entry.at + self._sessions.get(target, 0.0)
+            case _:
+                pass
+
+    def _joins(self, source: Source, event: JoinIssued) -> None:
+        """Note what a JoinGroup tells about the generation before."""
+        group, former = source.group, self._seen.get(source)
+        window = self._windows.get(group)
+        if former is None or window is None:
+            return
+        if event.member_id is None and self._known.get(group) == former.generation_id:
+            # 1. it is removed, and a round begins; 2. it hears of that, and joins; 3. the round of
+            # step 1 is over already, so that another one is needed for it.
+            removed = window.removed | {former.member_id}
+            self._windows[group] = replace(window, removed=removed)
+        elif set(event.owned) - set(former.assignment):
+            # 1. a round takes partitions from two members; 2. one has given them back, and joins;
+            # 3. the other one must join as well, and still has its own.
+            late = window.late | {former.generation_id}
+            self._windows[group] = replace(window, late=late)
+
+    def _resting(self, group: str | None, at: float) -> bool:
+        """Tell whether nothing is under way that will cost a generation by itself.
+
+        1. A member asks to join; 2. the owner of everything is long about giving it up, for which
+        the round waits; 3. another disturbance comes: one round answers both, one more follows.
+        """
+        for target in [each for each, until in self._dying.items() if at > until]:
+            del self._dying[target]
+        joining = any(each.group == group for each in self._joining)
+        return not (self._faults or self._dying or joining)
+
     def _comes_back(self, entry: Entry) -> bool:
         event = entry.event
         anew = isinstance(event, JoinIssued) and event.member_id is None
@@ -238,9 +306,7 @@ class FewRounds:
     def _disturbed(self, entry: Entry) -> None:
         group = entry.source.group
         window = self._windows.get(group, _Window())
-        # 1. a member asks to join; 2. the owner of everything is long about giving it up, for which
-        # the round waits; 3. another disturbance comes: one round answers both, one more follows.
-        if self._faults or any(each.group == group for each in self._joining):
+        if not self._resting(group, entry.at):
             window = replace(window, latest=entry.at)
         if window.generations and entry.at - window.latest > self._rest:
             window = _Window()

@@ -3,7 +3,7 @@ import pytest
 from kgroup.journal import JoinIssued, OwnershipStep, Phase
 from kgroup.journal.oracles import FewRounds, KeptUntouched, judge
 from kgroup.types import Cause, ChangeKind, RebalanceProtocol
-from tests.journal.histories import COOPERATIVE, EAGER, History, one_member, tp
+from tests.journal.histories import COOPERATIVE, EAGER, History, Writer, one_member, tp
 
 
 def rounds(protocol: RebalanceProtocol, generations: int, *, disturbances: int = 1) -> list[str]:
@@ -155,6 +155,61 @@ def test_k2_who_is_killed_does_not_join_any_more():
     for generation in (2, 3, 4):
         member.enter(generation, 0)
     assert [found.rule for found in judge([FewRounds()], history.entries)] == ["K2"]
+
+
+def test_k2_the_dead_are_missed_when_their_session_is_over():
+    # 1. two members are killed; 2. a round goes without the first; 3. another disturbance comes
+    # while the session of the second still stands, so that two rounds are to be expected.
+    for pause, expected in ((5.5, []), (6.5, ["K2"])):
+        history, member = one_member(0, protocol=EAGER)
+        for label in ("b", "c"):
+            history.member(label, protocol=EAGER).start()
+        history.wait(10.0)
+        for label in ("b", "c"):
+            history.fault("SIGKILL", label)
+        member.enter(2, 0)
+        history.wait(pause)
+        ask_for_a_round(member)
+        for generation in (3, 4):
+            member.enter(generation, 0)
+        assert [found.rule for found in judge([FewRounds()], history.entries)] == expected
+
+
+def ask_for_a_round(member: Writer) -> None:
+    member.write(JoinIssued(member_id="m", generation_id=1, owned=(), cause=Cause.ENFORCED.value))
+
+
+def test_k2_a_member_that_was_removed_costs_a_generation_and_its_return_another():
+    # 1. it is removed; 2. it hears of that while the round without it goes on, and joins anew.
+    for before, expected in ((True, []), (False, ["K2"])):
+        history, member = one_member(0, protocol=EAGER)
+        gone = history.member("b", protocol=EAGER)
+        gone.start()
+        gone.enter(1)
+        history.wait(10.0)
+        if not before:
+            member.enter(2, 0)
+            history.wait(10.0)
+        gone.write(JoinIssued(member_id=None, generation_id=None, owned=()))
+        for generation in (3, 4):
+            member.enter(generation, 0)
+        assert [found.rule for found in judge([FewRounds()], history.entries)] == expected
+
+
+def test_k2_a_member_that_still_holds_what_was_taken_from_it_costs_another_generation():
+    # 1. a round takes t-1; 2. its listener runs; 3. another one, faster, has the next round begin,
+    # in which t-1 is still listed.
+    for owned, expected in (((0, 1), []), ((0,), ["K2"])):
+        history, member = one_member(0, 1)
+        history.wait(10.0)
+        ask_for_a_round(member)
+        member.enter(2, 0)
+        member.write(
+            JoinIssued(member_id="m", generation_id=2, owned=tuple(tp(number) for number in owned))
+        )
+        for generation in (3, 4):
+            member.enter(generation, 0)
+        assert [found.rule for found in judge([FewRounds()], history.entries)] == expected
 
 
 def test_k1_a_partition_that_the_member_gave_up_by_its_own_doing_may_come_back():
