@@ -9,6 +9,7 @@ import pytest
 
 from kgroup.codes import ApiKey
 from kgroup.journal import (
+    AnswerReceived,
     CallbackStage,
     CallbackStep,
     CloseAsked,
@@ -16,11 +17,13 @@ from kgroup.journal import (
     CommitStep,
     CommitStored,
     Delivered,
+    FaultStep,
     GenerationEntered,
     MemberStarted,
     MemberStopped,
     OwnershipStep,
     Paused,
+    Phase,
     PositionMoved,
     RequestSent,
     RoundStored,
@@ -217,4 +220,25 @@ def test_a_member_that_closes_already_gets_no_more_time_for_it() -> None:
         if isinstance(each.event, MemberStopped) and each.source.member == "m0"
     )
     assert AT + 3.0 < ended <= AT + 0.1 + 5.0
+    assert outcome.violations == ()
+
+
+def test_a_delay_that_comes_true_late_is_told_while_it_lasts() -> None:
+    delay = Perturbation(AT, Kind.DELAY, 0, 3.0, api=ApiKey.JOIN_GROUP)
+    outcome = played(struck(delay, Perturbation(AT + 5.0, Kind.ENFORCE, 1)))
+    told = [
+        (each.event.phase, each.at)
+        for each in outcome.entries
+        if isinstance(each.event, FaultStep) and each.event.fault == "DELAY"
+    ]
+    answered = [
+        each.at
+        for each in outcome.entries
+        if isinstance(each.event, AnswerReceived)
+        and each.source.member == "m0"
+        and each.event.api is ApiKey.JOIN_GROUP
+    ]
+    phases = [phase for phase, _ in told]
+    assert phases == [Phase.BEGIN, Phase.END, Phase.BEGIN, Phase.END]
+    assert answered[-1] == pytest.approx(told[-1][1], abs=0.1)
     assert outcome.violations == ()

@@ -168,10 +168,14 @@ class Crew:
         end = self.brokers.now + what.seconds
         self.brokers.at(end, self._sink.emit, FaultStep(Phase.END, what.kind.name, target))
 
-    def _tell_now(self, target: str, fault: str) -> None:
+    def _tell_now(self, target: str, fault: str, seconds: float) -> None:
         """Write into the journal that something asked for earlier has come true."""
         self._sink.emit(FaultStep(Phase.BEGIN, fault, target))
-        self._sink.emit(FaultStep(Phase.END, fault, target))
+        end = FaultStep(Phase.END, fault, target)
+        if seconds:
+            self.brokers.at(self.brokers.now + seconds, self._sink.emit, end)
+        else:
+            self._sink.emit(end)
 
     def must_have_read(self, tp: TopicPartition) -> None:
         """Note that somebody owned a partition when the run ended: all of it must be read."""

@@ -38,7 +38,8 @@ class Reach:
         lose: API -> how many of the next answers to it are lost, with their connection.
         late: API -> seconds by which the next answer to it is late.
         held: API -> seconds by which the next request of it is late.
-        tell: called with a name when one of these three has come true.
+        tell: called when one of these three has come true, with its name and the seconds for
+            which that lasts.
     """
 
     name: str
@@ -47,7 +48,7 @@ class Reach:
     lose: dict[ApiKey, int] = field(default_factory=dict)
     late: dict[ApiKey, float] = field(default_factory=dict)
     held: dict[ApiKey, float] = field(default_factory=dict)
-    tell: Callable[[str], None] = field(default=lambda _: None)
+    tell: Callable[[str, float], None] = field(default=lambda _, __: None)
 
 
 @dataclass(slots=True, eq=False)
@@ -124,8 +125,9 @@ class Link:
         self._flights.append(flight)
         due = max(world.now, reach.out_until) + world.delay(reach)
         if reach.held and flight.request.api_key in reach.held:
-            due += reach.held.pop(flight.request.api_key)
-            reach.tell("HOLD")
+            seconds = reach.held.pop(flight.request.api_key)
+            due += seconds
+            reach.tell("HOLD", seconds)
         self._last_in = due = max(due, self._last_in)
         world.at(due, self._arrive, flight)
 
@@ -193,12 +195,13 @@ class Link:
         reach, api = self.reach, flight.request.api_key
         due = max(self._world.now, reach.in_until) + self._world.delay(reach)
         if api in reach.late:
-            due += reach.late.pop(api)
-            reach.tell("DELAY")
+            seconds = reach.late.pop(api)
+            due += seconds
+            reach.tell("DELAY", seconds)
         self._last_out = due = max(due, self._last_out)
         if reach.lose.get(api, 0) > 0:
             reach.lose[api] -= 1
-            reach.tell("LOSE")
+            reach.tell("LOSE", 0.0)
             self._world.at(due, self.cut, "the answer was lost with its connection")
             return
         self._world.at(due, self._deliver, flight, self._world.carried(flight.request, answer))
