@@ -123,6 +123,10 @@ class ListenerCalls:
         self._running = running = anyio.Event()
         try:
             error = await self._code.call(name, callback, consumer, change)
+        except BaseException:
+            # Closing does not wait for ever: to whoever reads the journal it has raised.
+            self._emit(change, CallbackStage.RAISE, f"{name} was broken off")
+            raise
         finally:
             self._running = None
             running.set()

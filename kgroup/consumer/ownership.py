@@ -83,19 +83,20 @@ class Ownership:
 
     async def _carry_out(self, change: OwnershipChange) -> Exception | None:
         self._tell(change, Phase.BEGIN)
-        match change.kind:
-            case ChangeKind.ASSIGNED:
-                self._take_in(change.added)
-                error = await self._calls.call(change)
-            case ChangeKind.REVOKED:
-                error = await self._give_up(change)
-            case ChangeKind.LOST:
-                self._forget(change.removed)
-                error = await self._calls.call(change)
-            case _:
-                assert_never(change.kind)
-        self._tell(change, Phase.END)
-        return error
+        try:
+            match change.kind:
+                case ChangeKind.ASSIGNED:
+                    self._take_in(change.added)
+                    return await self._calls.call(change)
+                case ChangeKind.REVOKED:
+                    return await self._give_up(change)
+                case ChangeKind.LOST:
+                    self._forget(change.removed)
+                    return await self._calls.call(change)
+                case _:
+                    assert_never(change.kind)
+        finally:
+            self._tell(change, Phase.END)  # also of one that closing breaks off
 
     def _take_in(self, claims: tuple[Claim, ...]) -> None:
         self._owned.begin(claims)

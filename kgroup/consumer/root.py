@@ -63,6 +63,8 @@ class Root:
         self._request: _Request | None = None
         self._requested = anyio.Event()
         self._ended = anyio.Event()
+        self._settling: anyio.CancelScope | None = None
+        self._settled = anyio.Event()
 
     # -- from outside ----------------------------------------------------------------------
 
@@ -178,7 +180,11 @@ class Root:
 
     async def _settle_changes(self) -> None:
         assert self._parts.group is not None
-        await self._parts.ownership.run(self._parts.group)
+        try:
+            with anyio.CancelScope() as self._settling:
+                await self._parts.ownership.run(self._parts.group)
+        finally:
+            self._settled.set()
 
     async def _watch_metadata(self) -> None:
         """Wake fetching when leaders change, readers when a topic is refused."""
@@ -215,7 +221,15 @@ class Root:
             # A member that has failed does not wait for its listener to hear of the loss.
             await self._parts.calls.returned()
         await self._parts.committing.end(max(request.deadline - self._parts.ports.clock(), 0.0))
+        await self._break_off()
         self._tell_stop(request)
+
+    async def _break_off(self) -> None:
+        """Have a listener that still runs end before the member does: it counts as raising."""
+        if self._settling is not None:
+            self._settling.cancel()
+            with anyio.move_on_after(_TEARDOWN / 2):
+                await self._settled.wait()
 
     async def _work_in_hand(self, asker: int | None) -> None:
         while self._parts.delivery.at_work(asker):

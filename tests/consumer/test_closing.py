@@ -8,7 +8,8 @@ import pytest
 
 from kgroup.consumer.closing import Closing
 from kgroup.errors import ClosedError
-from kgroup.types import Leave, OwnershipChange
+from kgroup.journal import CallbackStage, CallbackStep, MemberStopped, OwnershipStep, Phase
+from kgroup.types import ChangeKind, Leave, OwnershipChange
 from tests.consumer.entered import A, Stage, entered, grouped, staged
 from tests.consumer.ground import ground
 from tests.consumer.shelf import Shelf
@@ -120,3 +121,26 @@ async def test_closing_after_a_failure_waits_for_the_listener_that_runs() -> Non
         assert heard == []
         await stage.consumer.close()
         assert heard == ["all of it"]
+
+
+async def test_a_listener_that_closing_breaks_off_has_raised_before_the_member_stops() -> None:
+    class Slow:
+        async def on_revoked(self, _consumer: object, _change: OwnershipChange) -> None:
+            await anyio.sleep(60.0)
+
+    async with grouped(ground(t=1), listener=Slow()) as stage:
+        await stage.owns(A)
+        await stage.consumer.close(timeout=2.0)
+        told = stage.sink.events
+        raised, ended, stopped = (
+            next(n for n, each in enumerate(told) if happened(each))
+            for happened in (
+                lambda e: isinstance(e, CallbackStep) and e.stage is CallbackStage.RAISE,
+                lambda e: (
+                    isinstance(e, OwnershipStep)
+                    and (e.kind, e.phase) == (ChangeKind.REVOKED, Phase.END)
+                ),
+                lambda e: isinstance(e, MemberStopped),
+            )
+        )
+        assert raised < ended < stopped
