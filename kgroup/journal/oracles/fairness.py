@@ -3,8 +3,10 @@
 Decides: whether partitions that have records waiting are served in turn.
 Never: judges an application that names the partitions it reads; whoever uses that leaves this out.
 
-L10: with k claims held, one that has records waiting is served within k turns. A turn is a run
-    of deliveries of one claim, of as many records as a poll may hand out.
+L10: with k claims held, one that has records waiting is served within 2k turns. A turn is a run
+    of deliveries of one claim, of as many records as a poll may hand out. Not k: a poll that hands
+    out of every claim begins one further than the one before: 1. a poll serves b, c, d, a; 2. the
+    next one c, d, a, b; 3. the others had six turns between those of b, which missed no poll.
 """
 
 from dataclasses import dataclass, field
@@ -135,7 +137,7 @@ class ServedInTurn:
     def _starved(self, turns: _Turns, entry: Entry) -> tuple[Violation, ...]:
         found = []
         for claim, waited in tuple(turns.waiting.items()):
-            if turns.number - waited.turn <= waited.most + self._spare:
+            if turns.number - waited.turn <= 2 * waited.most + self._spare:
                 continue
             del turns.waiting[claim]
             text = (

@@ -50,8 +50,16 @@ def test_l10_partitions_served_in_turn_are_fine():
     assert log.rules(ServedInTurn()) == []
 
 
-def test_l10_a_partition_that_waits_for_more_turns_than_there_are_claims_is_found():
-    for number, expected in ((4, []), (5, ["L10"])):
+def test_l10_polls_that_begin_one_further_each_time_are_fine():
+    log = backlog()
+    for first in range(0, 60, 20):
+        for offset, order in ((first, (C0, C1, C2)), (first + 10, (C1, C2, C0))):
+            log.write(*(Delivered(claim, offset, offset + 9, 10) for claim in order))
+    assert log.rules(ServedInTurn(spare=0)) == []
+
+
+def test_l10_a_partition_that_waits_for_more_than_two_turns_of_each_is_found():
+    for number, expected in ((7, []), (8, ["L10"])):
         log = backlog()
         turns(log, number)
         assert log.rules(ServedInTurn()) == expected
@@ -59,7 +67,7 @@ def test_l10_a_partition_that_waits_for_more_turns_than_there_are_claims_is_foun
 
 def test_l10_one_partition_that_takes_every_poll_is_found():
     log = backlog()
-    for first in range(0, 50, 10):
+    for first in range(0, 80, 10):
         log.write(Delivered(C0, first, first + 9, 10))
     assert log.rules(ServedInTurn(max_records=10)) == ["L10", "L10"]
     assert log.rules(ServedInTurn(max_records=500)) == []
@@ -92,7 +100,7 @@ def test_l10_a_partition_without_records_to_deliver_is_not_starved(why):
             log.write(FetchAnswered(C2, 0, 0))
         case _:
             log.write(Delivered(C2, 0, 99, 100))
-    turns(log, 8)
+    turns(log, 11)
     assert log.rules(ServedInTurn()) == []
 
 
@@ -101,7 +109,7 @@ def test_l10_what_is_fetched_after_a_partition_was_resumed_waits_again():
     log.own(C0, C1, C2)
     log.write(Paused((C2,)), Resumed((C2,)))
     log.write(*(FetchAnswered(claim, 0, 100) for claim in (C0, C1, C2)))
-    turns(log, 5)
+    turns(log, 8)
     assert log.rules(ServedInTurn()) == ["L10"]
 
 
