@@ -42,6 +42,7 @@ def promises(plan: Plan, known: Known, without: Collection[str] = ()) -> Mapping
         partitions=known.partitions,
         ends=known.ends,
         clean_handover=by_itself,
+        explicit=not by_itself,  # who commits by itself never says so but by the next poll
         # Judged on the living members, who may have subscribed to other topics.
         without=("recovers", *without),
     )

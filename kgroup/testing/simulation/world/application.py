@@ -215,8 +215,8 @@ class Application:
         if self.stalled_until > self.member.now:
             self.process.at(self.stalled_until, self._poll, number)
             return
+        self._sink.emit(Polled())  # before what was in hand counts as done: the call says so
         self._finish()
-        self._sink.emit(Polled())
         self._note_poll()
         now, value = self.member.now, self.member.value
         leases = self._leases = self.reading.hand_out(lambda claim: value.may_deliver(claim, now))
