@@ -21,7 +21,7 @@ TESTING = PYTHONDONTWRITEBYTECODE= $(BIN)/python
 DEMO_READY := $(VENV)/.demo-ready
 DEV_READY := $(VENV)/.dev-ready
 
-.PHONY: help venv demo test test-fast differential stateful simulate exhaustive fuzz mutants lint format docs lock clean
+.PHONY: help venv demo test test-fast differential stateful simulate exhaustive fuzz mutants campaign lint format docs lock clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,6 +52,9 @@ fuzz: $(DEV_READY) ## feed a decoder or the machine with nonsense; ARGS="T2 --in
 
 mutants: $(DEV_READY) ## plant bugs, and see that simulation finds each; ARGS="--schedules 300"
 	@$(BIN)/python -m tests.mutants $(ARGS)
+
+campaign: $(DEV_READY) ## search on where the last sitting ended; ARGS="A --count 50000", ARGS="T2 --minutes 20"
+	@$(BIN)/python -m tests.campaign $(ARGS)
 
 stateful: $(DEV_READY) ## run groups that Hypothesis chooses rule by rule; ARGS="--examples 20000 --seed 7"
 	@$(BIN)/python -m tests.testing.simulation.stateful $(ARGS)

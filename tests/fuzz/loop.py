@@ -237,6 +237,7 @@ def run(
     seed: int,
     *,
     start: int = 0,
+    bred: bool = False,
     corpus: Sequence[bytes] = (),
     found: Callable[[Finding], object] = lambda _: None,
     progress: Callable[[Score], object] = lambda _: None,
@@ -248,12 +249,13 @@ def run(
         count: of inputs.
         seed: the same one gives the same inputs.
         start: inputs of that seed that are passed over, because another run judges them.
+        bred: whether the corpus itself is left out, because another run judges it.
         corpus: more inputs to begin with, beside the target's own.
         found: called with the first findings of each kind.
         progress: called after each batch.
     """
     score = Score(target.name, seed)
-    supply = inputs([*corpus, *target.corpus()], seed, tokens=target.tokens, batch=BATCH)
+    supply = inputs([*corpus, *target.corpus()], seed, tokens=target.tokens, batch=BATCH, bred=bred)
     judge = Judge(target, score, found).judge
     began, began_processor = time.perf_counter(), time.process_time()
     with suppress(KeyboardInterrupt):

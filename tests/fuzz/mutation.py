@@ -186,11 +186,24 @@ _CHANGES: Final[tuple[Callable[[Mutator, bytearray], None], ...]] = (
 
 
 def inputs(
-    corpus: Sequence[bytes], seed: int, *, tokens: Sequence[bytes] = (), batch: int
+    corpus: Sequence[bytes],
+    seed: int,
+    *,
+    tokens: Sequence[bytes] = (),
+    batch: int,
+    bred: bool = False,
 ) -> Iterator[list[bytes]]:
-    """Yield batches without end: the corpus as it is, shuffled, in turns with mutations of it."""
+    """Yield batches without end: the corpus as it is, shuffled, in turns with mutations of it.
+
+    Args:
+        corpus: inputs to begin with, at least one.
+        seed: of the chance.
+        tokens: further byte strings worth inserting.
+        batch: inputs of one batch.
+        bred: whether the corpus as it is is left out.
+    """
     mutator = Mutator(corpus, seed, tokens)
-    shuffled = list(corpus)
+    shuffled = [] if bred else list(corpus)
     random.Random(seed).shuffle(shuffled)
     for at in range(0, len(shuffled), batch):
         yield shuffled[at : at + batch]

@@ -19,7 +19,7 @@ from kgroup.testing.simulation.campaign import Campaign, Found
 from kgroup.testing.simulation.campaign_chunk import Failure
 from kgroup.testing.simulation.campaign_saving import Saved
 
-__all__ = ["ledger", "save_ledger"]
+__all__ = ["circumstances", "ledger", "save_ledger"]
 
 _PACKAGES: Final = ("kgroup", "anyio", "trio")
 
@@ -50,7 +50,7 @@ def ledger(campaign: Campaign, found: Found, saved: Sequence[Saved] = ()) -> dic
         "not_the_same": [each.schedule.to_json() for each in found.mismatches],
         "violations": [_violation(each, saved) for each in found.failures],
         "coverage": found.coverage.to_json(),
-        "made": _circumstances(),
+        "made": circumstances(),
     }
 
 
@@ -65,7 +65,8 @@ def _violation(failure: Failure, saved: Sequence[Saved]) -> dict[str, Any]:
     }
 
 
-def _circumstances() -> dict[str, Any]:
+def circumstances() -> dict[str, Any]:
+    """Return when, by which code, and on what machine something is done."""
     return {
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
         "commit": _commit(),

@@ -1,0 +1,1 @@
+"""`make campaign`: searches that take days, sitting by sitting."""
