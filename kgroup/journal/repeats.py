@@ -21,6 +21,7 @@ from kgroup.journal.events import (
     Done,
     Entry,
     Event,
+    MemberStopped,
     PositionMove,
     PositionMoved,
 )
@@ -189,12 +190,24 @@ class Repeats:
         )
 
     def _settled(self, before: Period | None, repeated: tuple[Interval, ...]) -> int:
-        if before is None or before.ending not in (Ending.REVOKED, Ending.STOPPED):
+        if before is None or not _is_clean(before):
             return 0
         former = self._tenures[before.key]
         if former.done is None or former.failed:
             return 0
         return total(repeated) - total(_outside(repeated, (0, former.done)))
+
+
+def _is_clean(period: Period) -> bool:
+    """Tell whether a claim was given up in a way that lets it be committed first.
+
+    1. m1 is done with records, and another member starts with its instance id; 2. the coordinator
+    fences m1; 3. m1 stops with that error: no commit of its is accepted from 1 on.
+    """
+    if period.ending is Ending.STOPPED and period.ended is not None:
+        event = period.ended.event
+        return isinstance(event, MemberStopped) and event.reason == "closed"
+    return period.ending is Ending.REVOKED
 
 
 def _outside(intervals: Iterable[Interval], cut: Interval) -> Iterable[Interval]:

@@ -1,8 +1,11 @@
+import pytest
+
 from kgroup.journal import (
     BROKER,
     CommitStage,
     CommitStored,
     Delivered,
+    MemberStopped,
     PositionMove,
     PositionMoved,
     Source,
@@ -115,6 +118,22 @@ def test_d5_a_failed_commit_explains_the_repetition():
     b.assign(0, offset=0)
     b.deliver(0, 10)
     assert rules(history) == []
+
+
+@pytest.mark.parametrize(
+    ("reason", "expected"), [("closed", ["D5"]), ("another member uses the instance id", [])]
+)
+def test_d5_a_member_that_ended_with_an_error_could_not_commit_what_it_was_done_with(
+    reason, expected
+):
+    history, a = one_member(0)
+    a.deliver(0, 10)
+    a.write(MemberStopped(reason))
+    b = history.member("b")
+    b.join(2, 0)
+    b.assign(0, offset=0)
+    b.deliver(0, 10)
+    assert [v.rule for v in judge([BoundedDuplicates()], history.entries)] == expected
 
 
 def test_d6_a_kill_explains_what_follows_the_last_acknowledged_commit():
