@@ -58,9 +58,9 @@ def tell_group(turn: Turn) -> None:
     """
     member = turn.member
     match member.state:
-        case MemberState.PREPARING if not member.must_hand_back():
+        case MemberState.PREPARING if not member.must_hand_back() and not member.still_revoking():
             turn.raised.append(Trigger.HANDED_BACK)
-        case MemberState.RELEASING if not member.holdings:
+        case MemberState.RELEASING if not member.holdings and not member.still_revoking():
             turn.raised.append(Trigger.HANDED_BACK)
         case MemberState.STABLE if member.owes_round():
             turn.raised.append(Trigger.ROUND_OWED)

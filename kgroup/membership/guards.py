@@ -26,6 +26,10 @@ def _static(member: GroupMember) -> bool:
     return member.settings.group_instance_id is not None
 
 
+def _may_join(member: GroupMember) -> bool:
+    return not member.still_revoking()
+
+
 def _wants_join(member: GroupMember) -> bool:
     return not _closing(member) and member.wishes.topics is not None
 
@@ -42,6 +46,9 @@ _ASKED: Mapping[Guard, Callable[[GroupMember, float], bool]] = MappingProxyType(
         Guard.WANTS_NOTHING: lambda member, _: not _closing(member) and not _wants_join(member),
         Guard.IN_PACE: lambda member, now: now >= member.join_due_at(),
         Guard.OUT_OF_PACE: lambda member, now: now < member.join_due_at(),
+        Guard.STILL_REVOKING: lambda member, _: member.still_revoking(),
+        Guard.JOINS_NOW: lambda member, now: _may_join(member) and now >= member.join_due_at(),
+        Guard.JOINS_LATER: lambda member, now: _may_join(member) and now < member.join_due_at(),
     }
 )
 """Complete: the coverage theorem has every guard in a family, and every family in a row."""

@@ -114,12 +114,19 @@ _HANDING_BACK: Final[Rules] = (
 )
 
 _ROUND: Final[Rules] = (
-    fan(_S.FINDING, _T.COORDINATOR_READY, to=_S.JOINING, when=_G.IN_PACE, do=(_A.SEND_JOIN,)),
+    fan(
+        _S.FINDING,
+        _T.COORDINATOR_READY,
+        to=_S.PREPARING,
+        when=_G.STILL_REVOKING,
+        why="a JoinGroup that claims nothing would hand over what the listener still works on",
+    ),
+    fan(_S.FINDING, _T.COORDINATOR_READY, to=_S.JOINING, when=_G.JOINS_NOW, do=(_A.SEND_JOIN,)),
     fan(
         _S.FINDING,
         _T.COORDINATOR_READY,
         to=_S.BACKING_OFF,
-        when=_G.OUT_OF_PACE,
+        when=_G.JOINS_LATER,
         do=(_A.KEEP_PACE,),
         why="every single rejoin is right, but a coordinator may ask for them without end",
     ),

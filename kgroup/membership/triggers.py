@@ -93,6 +93,9 @@ class Guard(Enum):
     WANTS_NOTHING = "not subscribed"
     IN_PACE = "rounds are not too close together"
     OUT_OF_PACE = "too many rounds in a short time"
+    STILL_REVOKING = "on_revoked still runs for what was lost meanwhile"
+    JOINS_NOW = "no listener is waited for, and rounds are not too close together"
+    JOINS_LATER = "no listener is waited for, but too many rounds in a short time"
 
 
 class Action(Enum):

@@ -252,6 +252,21 @@ class GroupMember:
         wanted = self.wishes.topics or frozenset()
         return tuple(claim for claim in self.holdings.claims if claim.tp.topic not in wanted)
 
+    def still_revoking(self) -> bool:
+        """Tell whether on_revoked has not returned for something that was lost meanwhile.
+
+        1. on_revoked(p) runs; 2. the generation is lost, so nothing can be claimed any more; 3. a
+        JoinGroup now would have p given to another member, whose listener then works on p together
+        with ours. So it waits; who takes longer than the coordinator waits is passed over.
+        """
+        states = self.holdings.states
+        return any(
+            claim not in states
+            for change in self.changes
+            if change.kind is ChangeKind.REVOKED
+            for claim in change.removed
+        )
+
     def release_cause(self) -> Cause:
         """Tell why partitions are given up now, some time after that was decided."""
         if self.wishes.closing is not None:

@@ -7,6 +7,7 @@ import pytest
 
 from kgroup.codes import ErrorCode
 from kgroup.errors import ConnectionLostError
+from kgroup.machine.claims import HoldingState
 from kgroup.machine.reactions import Reaction
 from kgroup.machine.tickets import Errand
 from kgroup.membership.events import (
@@ -14,6 +15,7 @@ from kgroup.membership.events import (
     AssignorFailed,
     CloseRequested,
     CommitRejected,
+    Drained,
     EnforceRebalance,
     ListenerDone,
     MetadataChanged,
@@ -85,6 +87,14 @@ def prepare(member: Driven) -> None:
 def lose_join(member: Driven) -> None:
     enforce(member)
     member.on(RequestFailed(member.ticket(Errand.JOIN_GROUP), LOST))
+
+
+def lose_what_is_revoked(member: Driven) -> None:
+    """Lose the generation while on_revoked runs, and go on looking for the coordinator."""
+    member.on(Subscribed(frozenset({"t"})))
+    member.on(Drained(member.member.holdings.having(HoldingState.DRAINING)))
+    member.on(rejected(member, Reaction.DROP_GENERATION))
+    member.expect(S.FINDING)
 
 
 def lead(member: Driven) -> None:
@@ -164,7 +174,9 @@ def pull(member: Driven, row: MemberRow) -> None:
     """Make the row's trigger happen, with the row's guard holding."""
     if row.when is Guard.HANDS_BACK and row.at in (S.JOINING, S.ASSIGNING, S.SYNCING):
         member.on(Subscribed(frozenset({"t"})))
-    if row.when is Guard.OUT_OF_PACE:
+    if row.when is Guard.STILL_REVOKING:
+        lose_what_is_revoked(member)
+    if row.when in (Guard.OUT_OF_PACE, Guard.JOINS_LATER):
         out_of_pace(member)
     if row.when is Guard.CLOSING and row.at is S.RELEASING:
         close(member)

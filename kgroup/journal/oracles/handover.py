@@ -9,7 +9,8 @@ S9: after a loss JoinGroup lists nothing, and names no generation until one was 
     (KIP-792).
 
 A JoinGroup that lists nothing and names no generation says itself that all is lost: it may be
-sent before the listener hears of the loss, but nothing may be delivered, or gained, in between.
+sent before the listener hears of the loss, but nothing may be delivered, or gained, in between. It
+waits for a listener that gives partitions up: what it works on would be handed over (S4).
 """
 
 from typing import ClassVar
@@ -30,7 +31,7 @@ from kgroup.journal.events import (
 )
 from kgroup.journal.oracles.violation import Violation
 from kgroup.journal.periods import Periods
-from kgroup.types import ChangeKind, RebalanceProtocol
+from kgroup.types import ChangeKind, Claim, RebalanceProtocol
 
 __all__ = ["JoinClaims"]
 
@@ -92,8 +93,7 @@ class JoinClaims:
             case OwnershipStep():
                 return self._moved(entry, event)
             case JoinIssued(generation_id=None, owned=()):
-                if self._periods.held(source):
-                    self._given_up[source] = entry
+                return self._given_up_all(entry)
             case JoinIssued():
                 return (*self._after_loss(entry, event), *self._held_back(entry, event))
             case _:
@@ -110,6 +110,8 @@ class JoinClaims:
                     self._lost[source] = entry
                 self._renewed.pop(source, None)
                 self._given_up.pop(source, None)
+            case ChangeKind.REVOKED, Phase.BEGIN:
+                return self._revoked_late(entry, event)
             case ChangeKind.REVOKED, Phase.END:
                 # Lost while its listener was giving it up already: that is all it hears.
                 if not self._periods.held(source):
@@ -122,6 +124,26 @@ class JoinClaims:
 
     def _newest(self, source: Source) -> int:
         return self._entered.get(source, -1)
+
+    def _given_up_all(self, entry: Entry) -> tuple[Violation, ...]:
+        held = self._periods.held(entry.source)
+        if held:
+            self._given_up[entry.source] = entry
+        return tuple(
+            _unfinished(period.claim, period.revoking, entry)
+            for period in held
+            if period.revoking is not None
+        )
+
+    def _revoked_late(self, entry: Entry, event: OwnershipStep) -> tuple[Violation, ...]:
+        """Find what is revoked, not lost, after a JoinGroup that says that all is lost.
+
+        1. A listener is slow to take a partition; 2. it is to give it up next; 3. all is lost.
+        """
+        joined = self._given_up.get(entry.source)
+        if joined is None:
+            return ()
+        return tuple(_unfinished(claim, entry, joined) for claim in event.claims)
 
     def _answered(self, source: Source, event: AnswerReceived) -> None:
         if event.api is ApiKey.JOIN_GROUP and not event.error and source in self._lost:
@@ -167,3 +189,8 @@ class JoinClaims:
             )
             for period in hidden
         )
+
+
+def _unfinished(claim: Claim, revoking: Entry, joined: Entry) -> Violation:
+    text = f"{joined.source} joins as one who has lost {claim}, which its listener still gives up"
+    return Violation("S4", text, (joined, revoking), claim.tp)

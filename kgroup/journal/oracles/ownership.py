@@ -7,10 +7,11 @@ S1: in one generation at most one member life has a partition in its assignment.
 S2: periods of one partition at different members do not overlap in time, except that a member
     which finds out late that it lost the partition may say so late, if it delivered nothing
     meanwhile; so may one that loses its membership while its listener hears of a revocation: by
-    the coordinator's word, or because no answer renewed its session for as long as that lasts. Of
-    two that use one instance id, the later one takes over at once, also what the next round gives
-    to others, and the one before cannot know before it is fenced, a session later at most: T2
-    judges what it does from then on.
+    the coordinator's word, or because no answer proved it for as long as a session or a round may
+    last, or because its application did not read for that long and it left (KIP-62). That it does
+    not join again meanwhile, S4 judges. Of two that use one instance id, the later one takes over
+    at once, also what the next round gives to others, and the one before cannot know before it is
+    fenced, a session later at most: T2 judges what it does from then on.
 
 The race that makes S2 wait for proof:
 1. m1 is killed, or stopped with SIGSTOP; it owns t-0 and writes nothing.
@@ -35,7 +36,6 @@ from kgroup.journal.events import (
     FaultStep,
     FetchIssued,
     GenerationEntered,
-    JoinIssued,
     MemberStarted,
     MemberStopped,
     OwnershipStep,
@@ -64,6 +64,10 @@ _RENEWING: Final = frozenset(
 """Requests that renew a session, unless the answer tells of an error; a round is none."""
 
 _RENEWED: Final = frozenset({None, ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS})
+
+
+_PROVING: Final = frozenset({ApiKey.HEARTBEAT, ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP})
+"""Requests whose answer without an error proves that no round went on without the member."""
 
 
 _EVICT: Final = "EVICT"
@@ -148,7 +152,6 @@ class OneOwnerInTime:
             Delivered,
             FaultStep,
             FetchIssued,
-            JoinIssued,
             MemberStarted,
             MemberStopped,
             OwnershipStep,
@@ -162,14 +165,18 @@ class OneOwnerInTime:
     __slots__ = (
         "_acted",
         "_asked",
+        "_away",
         "_committing",
         "_evicted",
         "_instances",
         "_overtaken",
         "_periods",
+        "_polled",
+        "_proved",
         "_refused",
         "_renewed",
         "_replaced",
+        "_rounds",
         "_sessions",
         "_told",
     )
@@ -180,7 +187,11 @@ class OneOwnerInTime:
         self._asked: dict[Source, dict[tuple[int, int], float]] = {}
         self._renewed: dict[Source, float] = {}
         self._committing: dict[Source, float] = {}
+        self._proved: dict[Source, float] = {}
+        self._polled: dict[Source, float] = {}
         self._sessions: dict[Source, float] = {}
+        self._rounds: dict[Source, float] = {}
+        self._away: set[PeriodKey] = set()
         self._instances: dict[Source, str] = {}
         self._replaced: dict[str, tuple[str, float]] = {}
         self._periods = Periods() if periods is None else periods
@@ -206,7 +217,9 @@ class OneOwnerInTime:
             return ()
         if isinstance(event, CommitStep) and event.stage is CommitStage.OK:
             self._renew(entry.source, self._committing.pop(entry.source, -inf))
-        if _is_over(event):
+        if isinstance(event, Polled):
+            self._polled[entry.source] = entry.at
+        if isinstance(event, CommitStep) and event.code in _REFUSING:
             self._refused[entry.source] = entry
         found = self._changed(entry) if type(event) in Periods.KINDS else ()
         if not self._overtaken:
@@ -230,6 +243,8 @@ class OneOwnerInTime:
             self._instances[source] = event.group_instance_id
         if event.session_timeout is not None:
             self._sessions[source] = event.session_timeout
+        if event.rebalance_timeout is not None:
+            self._rounds[source] = event.rebalance_timeout
 
     def _talked(self, entry: Entry, event: RequestSent | AnswerReceived) -> None:
         """Note when a session was renewed, and when the coordinator refused a member."""
@@ -249,6 +264,8 @@ class OneOwnerInTime:
                 self._committing[entry.source] = sent_at
             elif event.error in _RENEWED:
                 self._renew(entry.source, sent_at)
+            if event.api in _PROVING and not event.error:
+                self._proved[entry.source] = max(sent_at, self._proved.get(entry.source, sent_at))
 
     def _renew(self, source: Source, sent_at: float) -> None:
         self._renewed[source] = max(sent_at, self._renewed.get(source, -inf))
@@ -259,6 +276,8 @@ class OneOwnerInTime:
             if self._is_twin(period) or period.overtaken is None:
                 continue
             if period.ended is None:
+                if self._is_away(period, period.overtaken.at):
+                    self._away.add(period.key)
                 self._overtaken.setdefault(period.source, {})[period.key] = period
             else:
                 found.extend(self._late_end(period))
@@ -278,10 +297,17 @@ class OneOwnerInTime:
         refused = self._refused.get(source)
         if refused is not None and refused.seq > revoking.seq:
             return True
-        session = self._sessions.get(source)
+        if period.key in self._away:
+            return True
         # The answer may just have come that tells of a session renewed long ago.
-        renewed = self._renewed.get(source, revoking.at)
-        return session is not None and period.overtaken.at >= renewed + session
+        session_end = self._renewed.get(source, revoking.at) + self._sessions.get(source, inf)
+        round_end = self._proved.get(source, revoking.at) + self._rounds.get(source, inf)
+        return period.overtaken.at >= min(session_end, round_end)
+
+    def _is_away(self, period: Period, at: float) -> bool:
+        """Tell whether its application had not read for so long that the member had left."""
+        polled = self._polled.get(period.source)
+        return polled is not None and at >= polled + self._rounds.get(period.source, inf)
 
     def _stored(self, entry: Entry, event: RoundStored) -> None:
         """Note under which id each instance takes part, and since when."""
@@ -338,10 +364,3 @@ class OneOwnerInTime:
             f"which {what}, {seconds:.3f} s later"
         )
         return (Violation("S2", text, (period.began, period.overtaken, proof), tp),)
-
-
-def _is_over(event: Event) -> bool:
-    """Tell whether a member writes that its membership is over: refused, or lost by its clock."""
-    if isinstance(event, CommitStep):
-        return event.code in _REFUSING
-    return isinstance(event, JoinIssued) and event.generation_id is None

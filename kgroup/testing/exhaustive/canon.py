@@ -23,9 +23,9 @@ from kgroup.machine.tickets import Errand, Ticket
 from kgroup.membership.coordinator import Coordinator, CoordinatorState
 from kgroup.membership.events import GroupRequest, RunAssignor
 from kgroup.membership.value import GroupMember, Leadership, Round
-from kgroup.testing.exhaustive.process import Answer, Call, Process
+from kgroup.testing.exhaustive.process import LOST, Answer, Call, Process
 from kgroup.testing.exhaustive.scope import NOW
-from kgroup.types import Cause, Claim, Generation, MemberState, OwnershipChange
+from kgroup.types import Cause, ChangeKind, Claim, Generation, MemberState, OwnershipChange
 from kgroup.wire.consumer_protocol import decode_subscription, encode_subscription
 from kgroup.wire.messages import (
     HeartbeatRequest,
@@ -272,11 +272,14 @@ _IN_ROUND: Final = (
 
 
 def _plain_change(change: OwnershipChange, holdings: Holdings) -> OwnershipChange:
-    """What has ended meanwhile is nothing to the machine when the listener returns."""
+    """What was lost meanwhile is nothing to the machine, but that on_revoked still runs for it."""
+    removed = tuple(claim for claim in change.removed if claim in holdings.states)
+    if change.kind is ChangeKind.REVOKED and len(removed) < len(change.removed):
+        removed = (*removed, LOST)
     return replace(
         change,
         added=tuple(claim for claim in change.added if claim in holdings.states),
-        removed=tuple(claim for claim in change.removed if claim in holdings.states),
+        removed=removed,
         kept=(),
         cause=Cause.ASSIGNED,
         generation=None,

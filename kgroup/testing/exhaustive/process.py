@@ -6,12 +6,13 @@ Never: steps the machine; `running` does.
 
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
+from typing import Final
 
 from kgroup.machine.tickets import Errand, Ticket
 from kgroup.membership.described import Remembered
 from kgroup.membership.events import GroupRequest, RunAssignor
 from kgroup.membership.value import GroupMember
-from kgroup.types import Claim
+from kgroup.types import Claim, TopicPartition
 from kgroup.wire.messages import (
     DescribeGroupsRequest,
     HeartbeatResponse,
@@ -21,6 +22,7 @@ from kgroup.wire.messages import (
 )
 
 __all__ = [
+    "LOST",
     "Account",
     "Answer",
     "Call",
@@ -35,6 +37,9 @@ __all__ = [
 
 Answer = JoinGroupResponse | SyncGroupResponse | HeartbeatResponse | LeaveGroupResponse
 Asked = GroupRequest | DescribeGroupsRequest
+
+LOST: Final = Claim(TopicPartition("", 0), 0)
+"""For any claims of which only this is known: they are over, and on_revoked has not returned."""
 
 
 class Lane(IntEnum):

@@ -1,3 +1,5 @@
+import pytest
+
 from kgroup.codes import ApiKey
 from kgroup.journal import JoinIssued, Phase
 from kgroup.journal.oracles import JoinClaims, judge
@@ -64,15 +66,25 @@ def test_s9_a_loss_that_is_never_told_is_found():
     assert join_as_one_who_lost(told=False, delivers=False) == ["S9"]
 
 
-def test_s9_what_is_being_revoked_when_everything_is_lost_is_told_by_the_end_of_that():
+@pytest.mark.parametrize("begun", [False, True])
+@pytest.mark.parametrize("over", [False, True])
+def test_s4_a_join_waits_for_the_listener_that_gives_up_what_was_lost(begun: bool, over: bool):
+    """It may even wait for its call, when the listener is slow to take something before."""
     history, member = one_member(0, protocol=EAGER)
     claims = (member.claims[tp(0)],)
+    joined = JoinIssued(member_id=None, generation_id=None, owned=())
+    if not begun and not over:
+        member.write(joined)
     member.step(ChangeKind.REVOKED, Phase.BEGIN, claims)
-    member.write(JoinIssued(member_id=None, generation_id=None, owned=()))
+    if begun and not over:
+        member.write(joined)
     member.step(ChangeKind.REVOKED, Phase.END, claims)
+    if over:
+        member.write(joined)
     member.enter(2, 0)
     member.assign(0)
-    assert judge([JoinClaims()], history.entries) == ()
+    found = judge([JoinClaims()], history.entries)
+    assert [each.rule for each in found] == ([] if over else ["S4"])
 
 
 def test_s9_after_a_join_that_was_answered_the_generation_may_be_named_again():

@@ -3,9 +3,11 @@
 import itertools
 
 from kgroup.codes import ApiKey, ErrorCode
-from kgroup.journal import CallbackStage, CallbackStep, Done, FetchAnswered
+from kgroup.frozen import replace
+from kgroup.journal import CallbackStage, CallbackStep, Done, FetchAnswered, JoinIssued
 from kgroup.testing.simulation.perturbation import Kind, Perturbation
 from kgroup.testing.simulation.plan import CommitHabit, Plan
+from kgroup.testing.simulation.schedule import Level
 from kgroup.types import ChangeKind
 from tests.testing.simulation.named.case import (
     COOPERATIVES,
@@ -174,6 +176,44 @@ def _is_called_once(tale: Tale) -> bool:
     return not lost and bool(taken) and taken <= set(given)
 
 
+# -- a listener that takes longer than the coordinator waits --------------------------------------
+
+
+def _endless_listener(setting: Setting) -> Plan:
+    """m0's listener takes longer than the rebalance timeout when all is asked of it."""
+    members = (member(setting, 0), member(setting, 1, None))
+    return group(
+        setting,
+        members,
+        Perturbation(7.0, Kind.SLOW_LISTENER, 0, seconds=14.0),
+        Perturbation(7.0, Kind.JOIN, 1),
+    )
+
+
+def _giving_back(tale: Tale) -> tuple[float, float]:
+    """When m0's listener is asked to give back what it has, and when it has done so."""
+    steps = [
+        each
+        for each in tale.all(CallbackStep, "m0", after=tale.struck(0))
+        if each.event.kind is _REVOKED
+    ]
+    entered = next(m.at for m in steps if m.event.stage is CallbackStage.ENTER)
+    return entered, next(m.at for m in steps if m.event.stage is not CallbackStage.ENTER)
+
+
+def _listener_outlasts_the_round(tale: Tale) -> bool:
+    entered, left = _giving_back(tale)
+    taken = [each.since for each in tale.periods("m1") if entered < each.since]
+    return left - entered > tale.plan.rebalance_timeout and bool(taken) and min(taken) < left
+
+
+def _joins_when_it_has_returned(tale: Tale) -> bool:
+    """Nothing that m0 says has the round ended sooner than the coordinator would end it."""
+    entered, left = _giving_back(tale)
+    joined = [each.at for each in tale.all(JoinIssued, "m0", after=entered)]
+    return bool(joined) and min(joined) >= left and not tale.told(ChangeKind.LOST, "m0")
+
+
 NAMED = (
     Named(
         name="a round begins while a batch is in hand, and the commit after it is accepted",
@@ -242,12 +282,30 @@ NAMED = (
         plan=_slow_listener,
         happened=_listener_outlasts_the_session,
         kept=_is_called_once,
-        settings=(*COOPERATIVES, STATIC),
+        settings=(*COOPERATIVES, EAGER, STATIC),
         faults=(
             Fault(
                 "kgroup.membership.timers",
                 "    idle = member.heartbeat is None and member.coordinator.node_id is not None\n",
                 "    idle = member.heartbeat is None and not member.changes\n",
+            ),
+        ),
+    ),
+    Named(
+        name="who loses its membership while its listener gives back joins when it has returned",
+        of=("symptom 25",),
+        promises=("S2", "S4", "S9"),
+        plan=_endless_listener,
+        happened=_listener_outlasts_the_round,
+        kept=_joins_when_it_has_returned,
+        settings=(EAGER, replace(EAGER, latency=0.05), replace(EAGER, level=Level.A_BYTES)),
+        faults=(
+            Fault(
+                "kgroup.membership.value",
+                "            if change.kind is ChangeKind.REVOKED\n"
+                "            for claim in change.removed",
+                "            if change.kind is ChangeKind.LOST\n"
+                "            for claim in change.removed",
             ),
         ),
     ),
