@@ -3,12 +3,15 @@
 Decides: where plug-ins are looked for: the entry point group `kgroup.assignors`; and what an
 entry point may name: an assignor, a class or a function without arguments that makes one, or an
 assignor of aiokafka or kafka-python.
-Never: keeps what it found; imports a plug-in that nobody asks for; lets a broken one fail anybody
-who does not ask for it.
+Never: keeps what it found once something else may be installed; imports a plug-in that nobody asks
+for; lets a broken one fail anybody who does not ask for it.
 """
 
+import sys
 from collections.abc import Collection
+from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import Final
 
 from kgroup.assignors import Assignor, FoundAssignor
@@ -41,12 +44,29 @@ def plug_ins(names: Collection[str]) -> tuple[FoundAssignor, ...]:
     return tuple(_load(each) if each.name in wanted else _unloaded(each) for each in offered)
 
 
-def _offered() -> list[EntryPoint]:
+def _offered() -> tuple[EntryPoint, ...]:
     """Return the entry points in an order that does not depend on the search path."""
+    finders = tuple(id(each) for each in sys.meta_path)
+    return _offered_in(finders, tuple((folder, _changed_at(folder)) for folder in sys.path))
+
+
+def _changed_at(folder: str) -> int | None:
+    """Return when something was last installed in a folder, or taken out; None: there is none."""
+    try:
+        return Path(folder).stat().st_mtime_ns
+    except OSError:
+        return None
+
+
+@lru_cache(maxsize=1)
+def _offered_in(
+    _finders: tuple[int, ...], _path: tuple[tuple[str, int | None], ...]
+) -> tuple[EntryPoint, ...]:
+    """Read them from every distribution on the search path, as it is: ten milliseconds and more."""
     unique = {
         (each.name, each.value, _origin(each)): each for each in entry_points(group=ENTRY_POINTS)
     }
-    return [unique[key] for key in sorted(unique)]
+    return tuple(unique[key] for key in sorted(unique))
 
 
 def _origin(offered: EntryPoint) -> str:

@@ -201,10 +201,10 @@ class Root:
         while True:
             self._parts.delivery.sweep()
             self._parts.gate.topics.look()
-            self._parts.pulses.news.fire()
             backend = self._parts.gate.backend
             with anyio.move_on_after(_LOOK_AGAIN):
                 seen = await backend.membership_changed(seen)
+                self._parts.pulses.news.fire()
 
     # -- the end ---------------------------------------------------------------------------
 

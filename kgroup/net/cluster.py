@@ -23,7 +23,6 @@ from kgroup.errors import (
     NoBrokerError,
 )
 from kgroup.machine.reactions import Reaction, reaction
-from kgroup.net.connection import Connection
 from kgroup.net.endpoint import Endpoint, Lane, rotated
 from kgroup.net.metadata import (
     EMPTY_VIEW,
@@ -216,7 +215,7 @@ class Cluster:
         endpoint = self._endpoint(node_id)
         started = anyio.current_time()
         try:
-            connection = await self._connect(endpoint, lane, timeout)
+            connection = await self._pool.connect_within(endpoint, lane, timeout)
             left = timeout - (anyio.current_time() - started)
             return await connection.request(request, max(left, 0.0))
         except (ConnectionLostError, DecodeError, TimeoutError):
@@ -244,7 +243,7 @@ class Cluster:
             if left <= 0:
                 break
             try:
-                connection = await self._connect(endpoint, Lane.CONTROL, left)
+                connection = await self._pool.connect_within(endpoint, Lane.CONTROL, left)
             except ClosedError:
                 raise
             except (KGroupError, TimeoutError) as error:
@@ -262,11 +261,6 @@ class Cluster:
             self._pool.drop(endpoint, lane, "the connection was dropped by its user")
 
     # -- routing ---------------------------------------------------------------------------
-
-    async def _connect(self, endpoint: Endpoint, lane: Lane, timeout: float) -> Connection:
-        with anyio.move_on_after(timeout):
-            return await self._pool.connect(endpoint, lane)
-        raise TimeoutError(f"{endpoint}: not connected within {timeout:g} s")
 
     def _known_endpoint(self, node_id: int) -> Endpoint | None:
         learned = self._learned.get(node_id)

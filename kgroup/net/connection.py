@@ -77,9 +77,8 @@ class Connection:
         self._trace = trace
         self._scope = anyio.CancelScope()
         self._ready = anyio.Event()
-        self._line = Line(
-            ports.clock, settings.connections_max_idle, settings.silence(identity.lane)
-        )
+        silence = settings.silence(identity.lane)
+        self._line = Line(ports.clock, settings.connections_max_idle, silence)
         self._next_id = 0
         self._versions = BrokerVersions()
         self._failure: KGroupError | None = None
@@ -106,6 +105,11 @@ class Connection:
     def versions(self) -> BrokerVersions:
         """What the broker speaks; nothing before the handshake."""
         return self._versions
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it can be asked now: the handshake is over, and it has not ended."""
+        return self._ready.is_set() and self._failure is None
 
     # -- for callers -----------------------------------------------------------------------
 

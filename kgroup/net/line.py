@@ -93,7 +93,8 @@ class Line:
         """Note that the oldest request has its answer."""
         self._in_flight.popleft()
         self.use()
-        self._moved.fire()
+        if self._held:  # else nobody waits for it: that it was used only puts the end of idling off
+            self._moved.fire()
 
     def clear(self) -> None:
         """Forget everything."""

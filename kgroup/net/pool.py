@@ -114,6 +114,20 @@ class Pool:
         await connection.ready()
         return connection
 
+    async def connect_within(self, endpoint: Endpoint, lane: Lane, timeout: float) -> Connection:
+        """Return a connection like `connect`, in bounded time; one that is ready at once.
+
+        Raises:
+            TimeoutError: it was not made in time.
+            KGroupError, AuthenticationError, ClosedError: as `connect`.
+        """
+        there = self._connections.get((endpoint, lane))
+        if there is not None and there.is_ready:  # a timer for each request would cost more
+            return there
+        with anyio.move_on_after(timeout):
+            return await self.connect(endpoint, lane)
+        raise TimeoutError(f"{endpoint}: not connected within {timeout:g} s")
+
     def resting(self, endpoint: Endpoint) -> float:
         """Return the seconds for which an endpoint is left alone; 0 when it may be dialled."""
         rest = self._rests.get(endpoint)

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from importlib.metadata import Distribution, DistributionFinder
+from pathlib import Path
 
 import anyio
 import pytest
@@ -62,3 +63,19 @@ def test_assignors_that_are_given_need_nothing_that_is_installed(lookout: Lookou
     assert lookout.looks == 0
     ConsumerConfig(group_id="g", assignors=("range",))
     assert lookout.looks > 0
+
+
+def test_what_is_installed_is_read_once_while_it_stays_the_same(
+    lookout: Lookout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ConsumerConfig(group_id="g")
+    looks = lookout.looks
+    ConsumerConfig(group_id="h")
+    assert lookout.looks == looks
+    monkeypatch.syspath_prepend(tmp_path)
+    ConsumerConfig(group_id="g")
+    once_more = lookout.looks
+    assert once_more > looks
+    (tmp_path / "something-1.0.dist-info").mkdir()
+    ConsumerConfig(group_id="g")
+    assert lookout.looks > once_more

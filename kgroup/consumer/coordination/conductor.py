@@ -9,7 +9,10 @@ afterwards sees the new value; what the step wants done is done by the conductor
 """
 
 import logging
+import math
 from collections.abc import Callable
+from operator import attrgetter, is_
+from typing import Final
 
 import anyio
 from anyio.abc import TaskGroup
@@ -44,6 +47,7 @@ from kgroup.membership.step import next_deadline, step
 from kgroup.membership.value import GroupMember
 from kgroup.net.cluster import Cluster, Lane
 from kgroup.net.coordinator import coordinator_of
+from kgroup.net.pulse import Pulse
 from kgroup.types import Membership
 from kgroup.wire.messages import FindCoordinatorRequest, FindCoordinatorResponse, JoinGroupResponse
 from kgroup.wire.schema import Request
@@ -55,9 +59,14 @@ log = logging.getLogger(__name__)
 _LONGEST_NAP = 1.0
 """The machine's clock may count suspend where the loop's does not; look at least this often."""
 
-
 _FAREWELL = 1.0
 """Seconds a failed member waits for its LeaveGroup to be sent."""
+
+_SHOWN: Final = attrgetter(
+    "state", "identity", "coordinator", "round", "lead", "holdings", "trouble", "changes"
+)
+"""What somebody may wait for. Polls, heartbeats and a lease that goes on change none of it, and are
+most of the steps."""
 
 
 class Conductor:
@@ -79,14 +88,16 @@ class Conductor:
         self._leading = Leading(cluster, interest, settings)
         self._settings = settings
         self._member: GroupMember | None = None
-        self._shown: tuple[GroupMember, Membership] | None = None
+        self._shown: Membership | None = None
         self._outbox: list[Effect] = []
-        self._moved: anyio.Event | None = None
+        self._moved = Pulse()
+        self._wake = Pulse()
+        self._sleeps_until = -math.inf
         self._finished = False
         self.failure: Exception | None = None
         """What ended the membership for good, None while nothing did."""
         self.on_move: Callable[[GroupMember], None] | None = None
-        """Called after each step that changed the value; must not wait."""
+        """Called after each step that changed what it shows; must not wait."""
 
     @property
     def member(self) -> GroupMember:
@@ -108,12 +119,12 @@ class Conductor:
     def snapshot(self) -> Membership:
         """Return what the outside may know.
 
-        It is kept as long as the value is the same one: it lists everything owned, and is asked
-        for by who does something with each of that.
+        It is kept as long as it is the same: it lists everything owned, and is asked for by who
+        does something with each of that.
         """
-        if self._shown is None or self._shown[0] is not self.member:
-            self._shown = self.member, self.member.snapshot()
-        return self._shown[1]
+        if self._shown is None:
+            self._shown = self.member.snapshot()
+        return self._shown
 
     def apply(self, event: Event) -> None:
         """Step the machine; effects are carried out by the conductor's task."""
@@ -126,13 +137,14 @@ class Conductor:
         self._trace.stepped(before, result, moment.now)
         for effect in result.effects:
             self._note_end(effect)
-        if result.member is not before:
+        if self._outbox or next_deadline(result.member) < self._sleeps_until:
+            self._wake.fire()
+        if _shows_more(before, result.member):
+            self._shown = None
             self._announce()
 
     async def moved(self) -> None:
-        """Wait until the value may have changed."""
-        if self._moved is None:
-            self._moved = anyio.Event()
+        """Wait until the value shows something else; when it was polled last is no part of that."""
         await self._moved.wait()
 
     async def run(self) -> None:
@@ -148,9 +160,7 @@ class Conductor:
             tasks.cancel_scope.deadline = anyio.current_time() + patience
 
     def _announce(self) -> None:
-        moved, self._moved = self._moved, None
-        if moved is not None:
-            moved.set()
+        self._moved.fire()
         if self.on_move is not None:
             self.on_move(self.member)
 
@@ -164,10 +174,13 @@ class Conductor:
                 pass
 
     async def _nap(self) -> None:
-        delay = min(next_deadline(self.member) - self._ports.clock(), _LONGEST_NAP)
-        if delay > 0 and not self._outbox:
-            with anyio.move_on_after(delay):
-                await self.moved()
+        deadline, now = next_deadline(self.member), self._ports.clock()
+        if deadline > now:
+            # A deadline that is put off wakes nobody: the nap ends at the old one, and begins anew.
+            self._sleeps_until = deadline
+            with anyio.move_on_after(min(deadline - now, _LONGEST_NAP)):
+                await self._wake.wait()
+            self._sleeps_until = -math.inf
         if self._ports.clock() >= next_deadline(self.member):
             self.apply(Tick())
 
@@ -230,6 +243,12 @@ class Conductor:
 
     async def _assign(self, effect: RunAssignor) -> None:
         self.apply(await self._leading.run(effect))
+
+
+def _shows_more(before: GroupMember, after: GroupMember) -> bool:
+    """Tell whether somebody who waits could see a difference."""
+    same = all(map(is_, _SHOWN(before), _SHOWN(after)))
+    return not same or before.lease.proved is not after.lease.proved
 
 
 def _lane(effect: Send) -> Lane:

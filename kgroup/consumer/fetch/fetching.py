@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 _SHORT_WAIT: Final = 0.05
 """Longest wait of a broker when some of its partitions are left out because they are full: they
 must not wait for the quiet ones once they have room again."""
-_LOOK_AGAIN: Final = 1.0
+_LOOK_AGAIN: Final = 30.0
 _LONGEST_WAIT: Final = 5.0
 """Longest pause between two looks at a partition that nobody leads."""
 _MIN_SHARE: Final = 16 * 1024

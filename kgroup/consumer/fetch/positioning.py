@@ -43,7 +43,8 @@ __all__ = ["Positioning"]
 log = logging.getLogger(__name__)
 
 _API: Final = ApiKey.LIST_OFFSETS
-_LOOK_AGAIN: Final = 1.0
+_LOOK_AGAIN: Final = 30.0
+"""Seconds after which positions are looked at even when nothing woke it."""
 
 
 @dataclass(frozen=True, slots=True)

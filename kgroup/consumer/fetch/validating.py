@@ -41,7 +41,7 @@ __all__ = ["Validating"]
 log = logging.getLogger(__name__)
 
 _API = ApiKey.OFFSET_FOR_LEADER_EPOCH
-_LOOK_AGAIN = 1.0
+_LOOK_AGAIN = 30.0
 _WAITS_FOR_LEADER = 15
 """Questions for metadata before a leader is asked about an epoch newer than its own: with the
 default pauses longer than a cluster takes to notice a dead leader."""
