@@ -6,10 +6,12 @@ import sys
 
 import pytest
 
+from kgroup.testing.simulation.coverage import Coverage
 from kgroup.testing.simulation.live.run import play_live
 from kgroup.testing.simulation.perturbation import Kind, Perturbation
 from kgroup.testing.simulation.play import play
 from kgroup.testing.simulation.schedule import Level, Mode, Schedule
+from kgroup.types import MemberState
 from tests.testing.simulation.live_plans import member, plan
 
 MODES = tuple(Mode)
@@ -31,6 +33,21 @@ def test_a_small_group_shares_reads_and_closes(backend: str) -> None:
     outcome = play_live(Schedule(Level.B, picks=(), backend=backend), plan=small)
     assert outcome.violations == ()
     assert outcome.events > 50
+
+
+def test_the_same_rows_of_the_table_fire_on_both_event_loops() -> None:
+    small = plan(quiet_at=2.0, ends_at=5.0)
+    first, second = (
+        play_live(Schedule(Level.B, picks=(), backend=backend), plan=small) for backend in BACKENDS
+    )
+    assert (first.rows, first.pairs) == (second.rows, second.pairs)
+    entered = {row for row in first.rows if row.to is MemberState.STABLE}
+    assert entered
+    coverage = Coverage()
+    assert coverage.add(first)
+    assert coverage.impossible_cells_met() == ()
+    # Of one member one row follows another: as many pairs as rows but one, of each of the two.
+    assert sum(first.pairs.values()) == sum(first.rows.values()) - 2
 
 
 def test_what_strikes_nobody_is_counted() -> None:

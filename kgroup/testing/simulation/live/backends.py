@@ -3,25 +3,30 @@
 Decides: that asyncio and trio run in virtual time, and that what is ready at one instant runs in
 the order in which it became ready. asyncio does so, but for timers of one instant. trio shuffles
 what is ready, wakes those that wait for one event in the order of their addresses, and does the
-same with timers of one instant; for a run it is given other dice, events and deadlines.
+same with timers of one instant; for a run it is given another clock, other dice, events and
+deadlines.
 Never: touches real time, except for level C.
 """
 
 import asyncio
 import heapq
+import math
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from contextvars import Context
-from typing import Any, TypeVar, TypeVarTuple, cast
+from contextvars import Context, copy_context
+from typing import Any, Final, Protocol, TypeVar, TypeVarTuple, cast
 
 import anyio
 
-from kgroup.testing.virtual_time import VirtualLoop, virtual_backend
+from kgroup.errors import MissingExtraError
+from kgroup.testing.virtual_time import VirtualLoop
 
-__all__ = ["run_real", "run_virtual"]
+__all__ = ["Alarm", "alarm", "loop_clock", "run_real", "run_virtual"]
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
+
+_STANDS_STILL: Final = "virtual time stands still: every task waits, and no timer is set"
 
 
 def run_virtual(backend: str, work: Callable[[], Awaitable[T]]) -> T:
@@ -31,11 +36,10 @@ def run_virtual(backend: str, work: Callable[[], Awaitable[T]]) -> T:
         backend: "asyncio" or "trio".
         work: takes nothing.
     """
-    name, options = virtual_backend(backend)
-    if name == "asyncio":
-        return anyio.run(work, backend=name, backend_options={"loop_factory": _OrderedLoop})
-    with _trio_in_order():
-        return anyio.run(_on_trio, work, backend=name, backend_options=dict(options))
+    if backend == "asyncio":
+        return anyio.run(work, backend=backend, backend_options={"loop_factory": _OrderedLoop})
+    with _trio_in_order() as clock:
+        return anyio.run(_on_trio, work, backend=backend, backend_options={"clock": clock})
 
 
 def run_real(backend: str, work: Callable[[], Awaitable[T]]) -> T:
@@ -43,15 +47,55 @@ def run_real(backend: str, work: Callable[[], Awaitable[T]]) -> T:
     return anyio.run(work, backend=backend)
 
 
+def loop_clock(backend: str) -> Callable[[], float]:
+    """Return the clock of the running virtual loop: `anyio.current_time`, without the search."""
+    if backend == "asyncio":
+        return asyncio.get_running_loop().time
+    return cast("Callable[[], float]", _runner().clock.current_time)
+
+
+class Alarm(Protocol):
+    """Calls something at an instant, outside of all tasks."""
+
+    def set(self, instant: float) -> None:
+        """Go off then, and not at the instant that was set before.
+
+        Args:
+            instant: on the loop's clock, infinity for never.
+        """
+        ...
+
+
+def alarm(backend: str, act: Callable[[], None]) -> Alarm:
+    """Return an alarm of the running virtual loop.
+
+    Args:
+        backend: "asyncio" or "trio".
+        act: must not raise.
+    """
+    if backend == "asyncio":
+        return _AsyncioAlarm(asyncio.get_running_loop(), act)
+    return _TrioAlarm(_runner(), act)
+
+
 # -- asyncio -------------------------------------------------------------------------------------
 
 
 class _OrderedLoop(VirtualLoop):
-    """A virtual loop in which timers of one instant go off in the order in which they were set."""
+    """A virtual loop in which timers of one instant go off in the order in which they were set.
+
+    It never asks the system whether a socket is ready: there is none.
+    """
 
     def __init__(self) -> None:
         super().__init__()
+        self._now = 0.0
+        self._timers: list[tuple[float, int, asyncio.TimerHandle]] = []
         self._timers_set = 0
+
+    def time(self) -> float:
+        """Return virtual seconds since the loop was made."""
+        return self._now
 
     def call_at(
         self,
@@ -61,26 +105,40 @@ class _OrderedLoop(VirtualLoop):
         context: Context | None = None,
     ) -> asyncio.TimerHandle:
         """Set a timer."""
-        if when == float("inf"):
-            return super().call_at(when, callback, *args, context=context)
-        self._timers_set += 1
-        timer = _Timer(when, callback, args, self, context)
-        timer.number = self._timers_set
-        loop, known = cast("Any", self), cast("Any", timer)
-        heapq.heappush(loop._scheduled, timer)  # noqa: SLF001
-        known._scheduled = True  # noqa: SLF001  # as asyncio's own loop does
+        timer = asyncio.TimerHandle(when, callback, args, self, context)
+        if when != math.inf:
+            self._timers_set += 1
+            heapq.heappush(self._timers, (when, self._timers_set, timer))
         return timer
 
+    def _run_once(self) -> None:
+        """Run what is ready; when nothing is, go on to the next timer first."""
+        ready, timers = cast("Any", self)._ready, self._timers  # noqa: SLF001  # asyncio's own
+        while timers and timers[0][2].cancelled():
+            heapq.heappop(timers)
+        if not ready:
+            if not timers:
+                raise RuntimeError(_STANDS_STILL)
+            self._now = max(self._now, timers[0][0])
+        while timers and timers[0][0] <= self._now:
+            ready.append(heapq.heappop(timers)[2])
+        for _ in range(len(ready)):
+            handle = ready.popleft()
+            if not handle._cancelled:  # noqa: SLF001
+                handle._run()  # noqa: SLF001
 
-class _Timer(asyncio.TimerHandle):
-    __slots__ = ("number",)
 
-    number: int
+class _AsyncioAlarm:
+    def __init__(self, loop: asyncio.AbstractEventLoop, act: Callable[[], None]) -> None:
+        self._loop = loop
+        self._act = act
+        self._context = copy_context()
+        self._timer: asyncio.TimerHandle | None = None
 
-    def __lt__(self, other: object) -> bool:
-        if isinstance(other, _Timer):
-            return (self.when(), self.number) < (other.when(), other.number)
-        return NotImplemented
+    def set(self, instant: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self._loop.call_at(instant, self._act, context=self._context)
 
 
 # -- trio ----------------------------------------------------------------------------------------
@@ -94,8 +152,11 @@ class _NoChance:
 
 
 @contextmanager
-def _trio_in_order() -> Iterator[None]:
-    import trio  # noqa: PLC0415 - an extra
+def _trio_in_order() -> Iterator[object]:
+    try:
+        import trio  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise MissingExtraError("virtual time on trio", "testing") from error
 
     whole: Any = trio
     inside: Any = trio._core._run  # noqa: SLF001
@@ -106,11 +167,44 @@ def _trio_in_order() -> Iterator[None]:
     inside._r, inside._ALLOW_DETERMINISTIC_SCHEDULING = _NoChance(), False  # noqa: SLF001
     whole.Event = _event_in_order()
     try:
-        yield
+        yield _jumping_clock()
     finally:
         for name, value in before.items():
             setattr(inside, name, value)
         whole.Event = event
+
+
+def _runner() -> Any:  # noqa: ANN401  # trio's own
+    import trio  # noqa: PLC0415 - an extra
+
+    inside: Any = trio._core._run  # noqa: SLF001
+    return inside.GLOBAL_RUN_CONTEXT.runner
+
+
+def _jumping_clock() -> object:
+    import trio  # noqa: PLC0415 - an extra
+
+    class JumpingClock(trio.abc.Clock):
+        """Goes on to the next deadline as soon as it is asked how long to sleep until then."""
+
+        autojump_threshold = 0.0  # by which virtual clocks are known
+
+        def __init__(self) -> None:
+            self._now = 0.0
+
+        def start_clock(self) -> None:
+            """Do nothing."""
+
+        def current_time(self) -> float:
+            return self._now
+
+        def deadline_to_sleep_time(self, deadline: float) -> float:
+            if deadline == math.inf:
+                raise RuntimeError(_STANDS_STILL)
+            self._now = max(self._now, deadline)
+            return 0.0
+
+    return JumpingClock()
 
 
 def _event_in_order() -> type:
@@ -166,8 +260,29 @@ async def _on_trio(work: Callable[[], Awaitable[T]]) -> T:
             heapq.heappush(self._heap, (deadline, self._number, cancel_scope))
             self._active += 1
 
-    runner = inside.GLOBAL_RUN_CONTEXT.runner
+    runner = _runner()
     mine = Deadlines()
     mine._heap, mine._active = runner.deadlines._heap, runner.deadlines._active  # noqa: SLF001
     runner.deadlines = mine
     return await work()
+
+
+class _TrioAlarm:
+    """Stands among trio's deadlines as if it were a scope that is to be cancelled then."""
+
+    def __init__(self, runner: Any, act: Callable[[], None]) -> None:  # noqa: ANN401  # trio's own
+        self._runner = runner
+        self._act = act
+        self._registered_deadline = math.inf
+
+    def set(self, instant: float) -> None:
+        deadlines, before = self._runner.deadlines, self._registered_deadline
+        self._registered_deadline = instant
+        if before != math.inf:
+            deadlines.remove(before, self)
+        if instant != math.inf:
+            deadlines.add(instant, self)
+
+    def _cancel(self, _reason: object) -> None:
+        self.set(math.inf)
+        self._act()

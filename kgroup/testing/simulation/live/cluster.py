@@ -13,9 +13,9 @@ from kgroup.journal.events.coordinator import BROKER, CommitStored
 from kgroup.testing import InProcessBroker
 from kgroup.testing.broker.server.switchboard import Reaction
 from kgroup.testing.simulation.live.crew import GROUP
-from kgroup.testing.simulation.live.recorder import MemberSink, Recorder
 from kgroup.testing.simulation.perturbation import Kind, Perturbation
 from kgroup.testing.simulation.promises import Known
+from kgroup.testing.simulation.recorder import MemberSink, Recorder
 from kgroup.testing.simulation.truth import stored
 from kgroup.types import TopicPartition
 

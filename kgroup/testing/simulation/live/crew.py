@@ -17,8 +17,8 @@ from kgroup.journal import Source
 from kgroup.net.ports import Clock, Ports
 from kgroup.testing.simulation.live.life import Life
 from kgroup.testing.simulation.live.reach import Network, Reach
-from kgroup.testing.simulation.live.recorder import MemberSink, Recorder
 from kgroup.testing.simulation.plan import CommitHabit, MemberPlan, Plan
+from kgroup.testing.simulation.recorder import MemberSink, Recorder
 
 __all__ = ["GROUP", "Crew", "Luck"]
 

@@ -18,9 +18,9 @@ from kgroup.config import ConsumerConfig
 from kgroup.consumer import Consumer
 from kgroup.errors import ClosedError, KGroupError
 from kgroup.testing.simulation.live.reach import Reach
-from kgroup.testing.simulation.live.recorder import MemberSink
 from kgroup.testing.simulation.live.standstill import PROCESS
 from kgroup.testing.simulation.plan import CommitHabit, MemberPlan
+from kgroup.testing.simulation.recorder import MemberSink
 from kgroup.types import Leave, OwnershipChange, TopicPartition
 
 __all__ = ["CLOSE_TIMEOUT", "Life", "ListenerRaisedError", "Reader"]

@@ -1,8 +1,9 @@
 """The network of level B: bytes in memory that take time, in one order of virtual time.
 
 Decides: when what was sent arrives. Within a connection nothing overtakes (TCP); while nothing
-passes, it arrives when something does again. One task carries everything and wakes the cluster when
-one of its timers is due, so processes may stand still without holding time up.
+passes, it arrives when something does again. One alarm of the event loop carries everything and
+wakes the cluster when one of its timers is due: it is in no task, so processes may stand still
+without holding time up, and nobody is woken who has nothing to do.
 Never: knows what bytes mean, or draws chance itself.
 """
 
@@ -22,6 +23,7 @@ from kgroup.testing.broker.agenda import Agenda
 from kgroup.testing.broker.server.line import Line
 from kgroup.testing.broker.server.switchboard import Switchboard
 from kgroup.testing.simulation.choices import Choices
+from kgroup.testing.simulation.live.backends import alarm, loop_clock
 from kgroup.testing.simulation.live.reach import Reach
 
 __all__ = ["MemoryNetwork"]
@@ -35,50 +37,69 @@ _SPELL: Final = 16
 
 
 class MemoryNetwork:
-    """Carries bytes between processes and a cluster.
+    """Carries bytes between processes and a cluster; to be made inside its event loop.
 
     Args:
-        board: connects to the cluster.
+        board: connects to the cluster; the loop's clock becomes its own.
         choices: the run's chance.
         latency: seconds of one way.
+        backend: "asyncio" or "trio".
     """
 
-    def __init__(self, board: Switchboard, choices: Choices, latency: float) -> None:
+    def __init__(self, board: Switchboard, choices: Choices, latency: float, backend: str) -> None:
         self.board = board
+        self.clock = board.clock = loop_clock(backend)
         self._choices = choices
         self._latency = latency
         self._agenda = Agenda()
-        self._pulse = Pulse()
-        self._wakes_at = -math.inf
-        board.listeners.append(self._look)
+        self._alarm = alarm(backend, self._carry)
+        self._goes_off_at = math.inf
+        self._carrying = False
+        self._failure: BaseException | None = None
+        self._failed = Pulse()
+        board.listeners.append(self._rearm)
 
     def dial_of(self, reach: Reach) -> Dial:
         """Return the port by which a process connects."""
         return partial(self._dial, reach)
 
     async def run(self) -> None:
-        """Carry, until cancelled."""
-        while True:
-            self._agenda.run(anyio.current_time())
-            self.board.look()
-            self._wakes_at = due = min(self._agenda.next_at, self.board.next_at)
-            if due <= anyio.current_time():
-                continue
-            with anyio.CancelScope(deadline=due):
-                await self._pulse.wait()
-            self._wakes_at = -math.inf
+        """Wait until cancelled; raise what goes wrong on the way."""
+        self._rearm()
+        while self._failure is None:
+            await self._failed.wait()
+        raise self._failure
 
-    def _look(self) -> None:
-        if self.board.next_at < self._wakes_at:
-            self._pulse.fire()
+    def _carry(self) -> None:
+        """Do what is due; the alarm has gone off."""
+        self._goes_off_at = math.inf
+        if self._failure is not None:
+            return
+        self._carrying = True
+        try:
+            self._agenda.run(self.clock())
+            if self.board.next_at <= self.clock():
+                self.board.look()
+        except BaseException as error:  # noqa: BLE001 - an event loop would only log it
+            self._failure = error
+            self._failed.fire()
+        finally:
+            self._carrying = False
+        self._rearm()
+
+    def _rearm(self) -> None:
+        """Have the alarm go off when something is due next; called after each change."""
+        due = min(self._agenda.next_at, self.board.next_at)
+        if due < self._goes_off_at and not self._carrying:
+            self._goes_off_at = due
+            self._alarm.set(due)
 
     # -- for connections -------------------------------------------------------------------------
 
     def at(self, instant: float, act: Callable[[], None]) -> None:
         """Do something at an instant."""
         self._agenda.at(instant, act)
-        if instant < self._wakes_at:
-            self._pulse.fire()
+        self._rearm()
 
     def delay(self, link: "_Link") -> float:
         """Draw how long one message takes.
@@ -214,14 +235,14 @@ class _Link(ByteStream):
 
     def _depart(self, act: Callable[[], None]) -> None:
         network, reach = self._network, self.reach
-        due = max(anyio.current_time(), reach.out_until) + network.delay(self)
+        due = max(network.clock(), reach.out_until) + network.delay(self)
         self._last_out = max(due, self._last_out)
         network.at(self._last_out, partial(self._reach_broker, act))
 
     def _reach_broker(self, act: Callable[[], None]) -> None:
         if self._broken:
             return
-        if self.reach.out_until > anyio.current_time():  # nothing passes since it was sent
+        if self.reach.out_until > self._network.clock():  # nothing passes since it was sent
             self._last_out = max(self._last_out, self.reach.out_until)
             self._network.at(self.reach.out_until, partial(self._reach_broker, act))
             return
@@ -241,14 +262,14 @@ class _Link(ByteStream):
 
     def _return(self, act: Callable[[], None]) -> None:
         network, reach = self._network, self.reach
-        due = max(anyio.current_time(), reach.in_until) + network.delay(self)
+        due = max(network.clock(), reach.in_until) + network.delay(self)
         self._last_in = max(due, self._last_in)
         network.at(self._last_in, partial(self._reach_client, act))
 
     def _reach_client(self, act: Callable[[], None]) -> None:
         if self._broken or self._closed:
             return
-        if self.reach.in_until > anyio.current_time():
+        if self.reach.in_until > self._network.clock():
             self._last_in = max(self._last_in, self.reach.in_until)
             self._network.at(self.reach.in_until, partial(self._reach_client, act))
             return

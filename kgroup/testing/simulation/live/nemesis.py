@@ -20,9 +20,9 @@ from kgroup.testing.simulation.live.cluster import ClusterTrouble
 from kgroup.testing.simulation.live.crew import Crew
 from kgroup.testing.simulation.live.life import Life
 from kgroup.testing.simulation.live.member_trouble import MemberTrouble, Undo, nothing
-from kgroup.testing.simulation.live.recorder import MemberSink
 from kgroup.testing.simulation.perturbation import Kind, Perturbation
 from kgroup.testing.simulation.plan import Plan
+from kgroup.testing.simulation.recorder import MemberSink
 
 __all__ = ["UNABLE", "Nemesis"]
 

@@ -11,7 +11,7 @@ from kgroup.errors import FencedError
 from kgroup.testing.broker.handles_group import GroupHandle
 from kgroup.testing.simulation.live.crew import Crew
 from kgroup.testing.simulation.live.life import Life
-from kgroup.testing.simulation.live.recorder import Recorder
+from kgroup.testing.simulation.recorder import Recorder
 from kgroup.types import TopicPartition
 
 __all__ = ["judge_ends", "judge_rest"]

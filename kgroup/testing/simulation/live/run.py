@@ -30,7 +30,7 @@ from kgroup.testing.simulation.live.member_trouble import MemberTrouble
 from kgroup.testing.simulation.live.memory import MemoryNetwork
 from kgroup.testing.simulation.live.nemesis import Nemesis
 from kgroup.testing.simulation.live.reach import Network
-from kgroup.testing.simulation.live.recorder import MemberSink, Recorder
+from kgroup.testing.simulation.live.rows import Rows
 from kgroup.testing.simulation.live.sockets import SocketNetwork
 from kgroup.testing.simulation.live.stage import Stage
 from kgroup.testing.simulation.live.standstill import standstill
@@ -39,6 +39,7 @@ from kgroup.testing.simulation.perturbation import Kind
 from kgroup.testing.simulation.plan import Plan
 from kgroup.testing.simulation.play import MakeOracles
 from kgroup.testing.simulation.promises import Known, promises
+from kgroup.testing.simulation.recorder import MemberSink, Recorder
 from kgroup.testing.simulation.schedule import Level, Schedule
 from kgroup.testing.virtual_time import virtual_wall
 
@@ -76,9 +77,9 @@ def play_live(
     drawn = draw_plan(choices, schedule.mode) if plan is None else plan
     known = Known()
     judges = _oracles(schedule, drawn, known, without) if oracles is None else oracles()
-    recorder = Recorder(Watch(judges), _clock_of(schedule), keep=keep)
-    run = _Run(schedule, drawn, choices, recorder, known)
-    with _quiet(recorder):
+    recorder = Recorder(Watch(judges), system_clock, keep=keep, ordered=False)
+    run, rows = _Run(schedule, drawn, choices, recorder, known), Rows()
+    with _quiet(recorder), rows.listening():
         seconds = run.play()
     recorder.finish()
     return Outcome(
@@ -89,6 +90,8 @@ def play_live(
         digest=recorder.digest,
         events=recorder.count,
         seconds=seconds,
+        rows=rows.fired,
+        pairs=rows.pairs,
         entries=tuple(recorder.entries),
         skipped=run.skipped,
     )
@@ -102,10 +105,6 @@ def _oracles(
     chosen = at_least_once(clean_handover=False, few_rounds=False, slack=_SLACK)
     named = {type(oracle).__name__: oracle for oracle in chosen}
     return {name: oracle for name, oracle in named.items() if name not in (*_VIRTUAL, *without)}
-
-
-def _clock_of(schedule: Schedule) -> Clock:
-    return anyio.current_time if schedule.level is Level.B else system_clock
 
 
 @dataclass(slots=True, eq=False)
@@ -133,9 +132,11 @@ class _Run:
         return time.monotonic() - began
 
     async def _in_memory(self) -> float:
-        network = MemoryNetwork(self._broker.board, self.choices, self.plan.latency)
+        backend = self.schedule.backend
+        network = MemoryNetwork(self._broker.board, self.choices, self.plan.latency, backend)
         truth = Truth(self._broker, self.recorder)
-        await self._play(network, (anyio.current_time, virtual_wall), truth, 1.0)
+        self.recorder.clock = network.clock
+        await self._play(network, (network.clock, virtual_wall), truth, 1.0)
         return anyio.current_time()
 
     async def _on_sockets(self) -> None:

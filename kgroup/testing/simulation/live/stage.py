@@ -15,10 +15,10 @@ from kgroup.testing.simulation.live.crew import Crew
 from kgroup.testing.simulation.live.life import CLOSE_TIMEOUT
 from kgroup.testing.simulation.live.nemesis import Nemesis
 from kgroup.testing.simulation.live.reach import Network
-from kgroup.testing.simulation.live.recorder import Recorder
 from kgroup.testing.simulation.live.rest import judge_ends, judge_rest
 from kgroup.testing.simulation.plan import Plan
 from kgroup.testing.simulation.promises import Known
+from kgroup.testing.simulation.recorder import Recorder
 
 __all__ = ["Stage"]
 

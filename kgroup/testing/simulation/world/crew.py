@@ -15,11 +15,11 @@ from kgroup.testing.simulation.choices import Choices
 from kgroup.testing.simulation.perturbation import Perturbation
 from kgroup.testing.simulation.plan import MemberPlan, Plan
 from kgroup.testing.simulation.promises import Known
+from kgroup.testing.simulation.recorder import MemberSink, Recorder
 from kgroup.testing.simulation.world.application import Application
 from kgroup.testing.simulation.world.cluster import GROUP, Brokers
 from kgroup.testing.simulation.world.member import Member
 from kgroup.testing.simulation.world.process import Process
-from kgroup.testing.simulation.world.recorder import MemberSink, Recorder
 from kgroup.testing.simulation.world.records import Logs
 from kgroup.types import TopicPartition
 
@@ -69,8 +69,8 @@ class Crew:
         self._known.partitions.update(brokers.counts())
         self._recorder = recorder
         self._choices = choices
-        self._sink = MemberSink(recorder, self._source("world", "world.0"), brokers)
-        brokers.sink = MemberSink(recorder, self._source(BROKER, BROKER), brokers)
+        self._sink = MemberSink(recorder, self._source("world", "world.0"))
+        brokers.sink = MemberSink(recorder, self._source(BROKER, BROKER))
 
     @property
     def everybody(self) -> list[Life]:
@@ -90,7 +90,7 @@ class Crew:
         """Begin a life of a member."""
         lives = self.lives[plan.index]
         name = f"{plan.label}.{len(lives)}"
-        sink = MemberSink(self._recorder, self._source(plan.label, name), self.brokers)
+        sink = MemberSink(self._recorder, self._source(plan.label, name))
         process = Process(self.brokers, name, sink)
         process.reach.tell = partial(self._tell_now, plan.label)
         member = Member(self.brokers, process, plan, self._settings(plan))

@@ -16,11 +16,11 @@ from kgroup.testing.simulation.drawing import draw_plan
 from kgroup.testing.simulation.outcome import Outcome
 from kgroup.testing.simulation.plan import Plan
 from kgroup.testing.simulation.promises import Known, promises
+from kgroup.testing.simulation.recorder import Recorder
 from kgroup.testing.simulation.schedule import Level, Schedule
 from kgroup.testing.simulation.world.cluster import Brokers
 from kgroup.testing.simulation.world.crew import Crew
 from kgroup.testing.simulation.world.nemesis import Nemesis
-from kgroup.testing.simulation.world.recorder import Recorder
 from kgroup.testing.simulation.world.verdicts import at_rest, stuck
 
 __all__ = ["play_objects"]
@@ -49,8 +49,8 @@ def play_objects(
     drawn = draw_plan(choices, schedule.mode) if plan is None else plan
     known = Known(dict(drawn.topics))  # oracles look at what there is at first
     watch = Watch(promises(drawn, known, without) if oracles is None else oracles())
-    recorder = Recorder(watch, keep=keep)
     brokers = Brokers(drawn, choices, through_bytes=schedule.level is Level.A_BYTES)
+    recorder = Recorder(watch, lambda: brokers.now, keep=keep, ordered=True)
     crew = Crew(drawn, brokers, recorder, choices, known)
     found: list[Violation] = []
     with _quiet():

@@ -21,10 +21,10 @@ from kgroup.testing.simulation.outcome import Outcome
 from kgroup.testing.simulation.perturbation import Kind, Perturbation
 from kgroup.testing.simulation.plan import MemberPlan, Plan
 from kgroup.testing.simulation.promises import Known
+from kgroup.testing.simulation.recorder import Recorder
 from kgroup.testing.simulation.schedule import Level, Schedule
 from kgroup.testing.simulation.world.crew import Crew, Life
 from kgroup.testing.simulation.world.nemesis import Nemesis
-from kgroup.testing.simulation.world.recorder import Recorder
 from kgroup.testing.simulation.world.verdicts import at_rest, stuck
 from tests.testing.simulation.stateful.dice import Dice
 from tests.testing.simulation.stateful.post import HeldBrokers, Post
@@ -79,8 +79,10 @@ class Stage:
         self.dice: Dice = Dice()
         choices = Choices(self.dice)
         known = Known(dict(plan.topics))  # oracles look at what there was at first
-        self.recorder: Recorder = Recorder(Watch(_oracles(known)), keep=True)
         self.brokers: HeldBrokers = HeldBrokers(plan, choices)
+        self.recorder: Recorder = Recorder(
+            Watch(_oracles(known)), lambda: self.brokers.now, keep=True, ordered=True
+        )
         self.crew: Crew = Crew(plan, self.brokers, self.recorder, choices, known)
         self._nemesis = Nemesis(self.crew)
         self._plan = plan

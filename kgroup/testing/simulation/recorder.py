@@ -1,7 +1,7 @@
-"""The journal of one run: entries of all members in order of time, judged at once.
+"""The journal of one run: entries of everybody in order of time, judged at once, and counted.
 
-Decides: the stamps, and the digest: of every entry with its instant and source. Entries of one
-instant may stand in any order in it: event loops differ in that, and nothing may depend on it.
+Decides: the stamps, and the digest: of every entry's instant, source, kind and the offsets of what
+is delivered and committed.
 Never: writes a file, or drops what an oracle has found.
 """
 
@@ -18,6 +18,7 @@ __all__ = ["MemberSink", "Recorder"]
 
 _MOST_VIOLATIONS: Final = 50
 _MASK: Final = (1 << 64) - 1
+_SPREAD: Final = 0x9E3779B97F4A7C15
 _OFF_EDGE: Final = 0.314
 """Microseconds; round instants, which are common, are not at the edge of a rounding."""
 
@@ -27,11 +28,15 @@ class Recorder:
 
     Args:
         watch: the oracles.
-        clock: tells the instant.
+        clock: tells the instant; may be replaced before the first entry.
         keep: whether `entries` holds everything.
+        ordered: whether entries of one instant have one order. With whole consumers they may stand
+            in any: event loops differ in that, and nothing may depend on it.
     """
 
-    def __init__(self, watch: Watch, clock: Callable[[], float], *, keep: bool) -> None:
+    def __init__(
+        self, watch: Watch, clock: Callable[[], float], *, keep: bool, ordered: bool
+    ) -> None:
         self.violations: list[Violation] = []
         self.entries: list[Entry] = []
         self.count: int = 0
@@ -40,6 +45,7 @@ class Recorder:
         self.clock = clock
         self._watch = watch
         self._keep = keep
+        self._ordered = ordered
         self._digest = 0
 
     def take(self, entry: Entry) -> None:
@@ -53,7 +59,10 @@ class Recorder:
             told += f"{event.claim} {event.first} {event.last}"
         elif isinstance(event, CommitStep):
             told += f"{event.claim} {event.offset} {event.stage.value}"
-        self._digest = (self._digest + crc32(told.encode()) * 0x9E3779B97F4A7C15) & _MASK
+        if self._ordered:
+            self._digest = crc32(told.encode(), self._digest)
+        else:
+            self._digest = (self._digest + crc32(told.encode()) * _SPREAD) & _MASK
         if self._keep:
             self.entries.append(entry)
         found = self._watch.observe(entry)
@@ -72,7 +81,7 @@ class Recorder:
     @property
     def digest(self) -> str:
         """Equal for equal runs."""
-        return f"{self.count}-{self._digest:016x}"
+        return f"{self.count}-{self._digest:0{8 if self._ordered else 16}x}"
 
 
 class MemberSink:
