@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from kgroup.testing.simulation.coverage import CELLS, ENOUGH, CellClass, cell_named, classify
 from tests.campaign.ledger import Ledger, Sitting
 
-__all__ = ["Sum", "lines", "rare_cells", "sums"]
+__all__ = ["Sum", "legal_cells", "lines", "rare_cells", "sums"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +72,16 @@ def _sum(kind: str, sittings: Sequence[Sitting]) -> Sum:
 def rare_cells(ledger: Ledger, level: str) -> dict[str, int]:
     """Return the legal cells that a level has met less than ten times, each with how often."""
     met = ledger.cells(level)
-    legal = [
+    return {name: met.get(name, 0) for name in legal_cells() if met.get(name, 0) < ENOUGH}
+
+
+def legal_cells() -> list[str]:
+    """Return the names of all legal cells."""
+    return [
         cell_named(number)
         for number, cell in enumerate(CELLS)
         if classify(*cell).kind is CellClass.LEGAL
     ]
-    return {name: met.get(name, 0) for name in legal if met.get(name, 0) < ENOUGH}
 
 
 def lines(ledger: Ledger) -> Iterator[str]:

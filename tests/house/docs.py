@@ -10,7 +10,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from tests.house import api, broker_page, porting, reference_pages, simulation_page, surface
+from tests.house import (
+    api,
+    broker_page,
+    porting,
+    reference_pages,
+    simulation_page,
+    surface,
+    tested_page,
+)
 from tests.pages import DOCS
 from tests.pages import PAGES as TABLES
 from tests.simulated import replayed
@@ -24,6 +32,7 @@ PAGES: Final[Mapping[Path, Callable[[], str]]] = MappingProxyType(
         DOCS / "public-surface.md": surface.render,
         DOCS / broker_page.NAME: broker_page.render,
         DOCS / simulation_page.NAME: simulation_page.render,
+        DOCS / tested_page.NAME: tested_page.render,
         **{DOCS / name: page for name, page in TABLES.items()},
         **{DOCS / name: partial(replayed, name) for name in ("cli.md", "which-assignor.md")},
         **{DOCS / "reference" / name: page for name, page in reference_pages.PAGES.items()},

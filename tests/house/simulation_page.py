@@ -1,10 +1,9 @@
 """The tables of the page about simulation: what happens, what is judged, which cells there are.
 
-Decides: what stands between two comments `<!-- NAME -->` and `<!-- end -->` of the page.
-Never: touches what stands elsewhere on it.
+Decides: what the tables say.
+Never: says what the code does not.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,6 +14,7 @@ from kgroup.journal.oracles import Oracle
 from kgroup.journal.oracles.sets import simulation_oracles
 from kgroup.testing.simulation.coverage import CELLS, CellClass, classify
 from kgroup.testing.simulation.perturbation import Kind
+from tests.house.parts import filled
 from tests.house.reference import cell, table
 
 __all__ = ["NAME", "render"]
@@ -22,18 +22,12 @@ __all__ = ["NAME", "render"]
 NAME: Final = "simulation.md"
 
 _PAGE: Final = Path(__file__).parents[2] / "docs" / NAME
-_PART: Final = re.compile(r"<!-- (\w+) -->\n.*?<!-- end -->", re.DOTALL)
 _SUBJECTS: Final = ("the ", "a topic", "`number` records")
 
 
 def render() -> str:
     """Return the page with its tables written anew."""
-    page = _PAGE.read_text(encoding="utf-8")
-    return _PART.sub(lambda found: f"<!-- {found[1]} -->\n{_part(found[1])}<!-- end -->", page)
-
-
-def _part(name: str) -> str:
-    return f"{_PARTS[name]()}\n"
+    return filled(_PAGE, _PARTS)
 
 
 def _kinds() -> str:
