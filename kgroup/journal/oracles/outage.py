@@ -3,9 +3,9 @@
 Decides: whether a group at rest came through an outage of its coordinator unchanged.
 Never: judges an outage during a rebalance, or one beside which something else happened.
 
-L6: after an outage of the coordinator that ended before the session could, no member enters a new
-    generation within a session, unless a member starts, stops, loses its membership or joins for
-    reasons of its own, or another fault begins.
+L6: in an outage of the coordinator that ended before the session could, and within a session
+    after it, no member enters a new generation or loses what it owns, unless a member starts,
+    stops, stays away or joins for reasons of its own, or another fault begins.
 """
 
 from collections.abc import Collection
@@ -25,21 +25,31 @@ from kgroup.journal.events import (
     Phase,
     Source,
 )
+from kgroup.journal.faults import LETHAL
 from kgroup.journal.oracles.cooperative import OWN_ACCORD
 from kgroup.journal.oracles.violation import Violation
-from kgroup.types import ChangeKind
+from kgroup.types import Cause, ChangeKind
 
 __all__ = ["OutageUnnoticed"]
 
 _OUTAGES: Final = frozenset({"COORDINATOR_KILLED", "COORDINATOR_LOADS", "COORDINATOR_MOVED"})
+_OWN_DOING: Final = OWN_ACCORD | {Cause.CLOSING.value, Cause.POLL_TIMEOUT.value}
+"""Causes of a loss that have nothing to do with the coordinator."""
 
 
 @dataclass(slots=True)
 class _Outage:
-    """One outage that nothing else disturbed so far."""
+    """One outage that nothing else disturbed so far.
+
+    Args:
+        began: when it did.
+        ended: likewise, None while it lasts.
+        noticed: the loss or the generation that must not have been, if it turns out to be short.
+    """
 
     began: Entry
     ended: Entry | None = None
+    noticed: Entry | None = None
 
 
 class OutageUnnoticed:
@@ -57,6 +67,7 @@ class OutageUnnoticed:
     )
 
     __slots__ = (
+        "_dead_until",
         "_generation",
         "_joining",
         "_latest",
@@ -65,6 +76,7 @@ class OutageUnnoticed:
         "_outage",
         "_outages",
         "_rest",
+        "_session",
     )
 
     def __init__(
@@ -79,6 +91,8 @@ class OutageUnnoticed:
         self._outages = frozenset(outages)
         self._rest = rest
         self._latest = -inf
+        self._session = 0.0
+        self._dead_until = -inf
         self._generation: dict[str | None, int] = {}
         self._joining: dict[Source, None] = {}
         self._outage: _Outage | None = None
@@ -89,17 +103,19 @@ class OutageUnnoticed:
         if isinstance(event, GenerationEntered):
             return self._entered(entry, event)
         if isinstance(event, FaultStep):
-            self._fault(entry, event)
-        elif isinstance(event, JoinIssued):
+            return self._fault(entry, event)
+        if isinstance(event, JoinIssued):
             self._joining[entry.source] = None
             if event.cause in OWN_ACCORD:
                 self._disturbed(entry)
         elif isinstance(event, MemberStarted):
             self._started(event)
             self._disturbed(entry)
-        elif not isinstance(event, OwnershipStep) or event.kind is ChangeKind.LOST:
+        elif not isinstance(event, OwnershipStep):
             self._joining.pop(entry.source, None)
             self._disturbed(entry)
+        elif event.kind is ChangeKind.LOST and event.phase is Phase.BEGIN:
+            return self._lost(entry, event)
         return ()
 
     def finish(self) -> tuple[Violation, ...]:
@@ -108,6 +124,7 @@ class OutageUnnoticed:
 
     def _started(self, event: MemberStarted) -> None:
         if event.session_timeout is not None:
+            self._session = max(self._session, event.session_timeout)
             spent = self._margin + (event.heartbeat_interval or 0.0)
             self._limit = min(self._limit, event.session_timeout - spent)
 
@@ -115,18 +132,56 @@ class OutageUnnoticed:
         self._latest = entry.at
         self._outage = None
 
-    def _fault(self, entry: Entry, event: FaultStep) -> None:
+    def _lost(self, entry: Entry, event: OwnershipStep) -> tuple[Violation, ...]:
         outage = self._outage
+        self._joining.pop(entry.source, None)
+        self._disturbed(entry)
+        if event.cause in _OWN_DOING:
+            return ()
+        return self._notice(outage, entry, f"{entry.source} lost {len(event.claims)} partitions")
+
+    def _notice(self, outage: _Outage | None, entry: Entry, what: str) -> tuple[Violation, ...]:
+        """Report what an outage brought about, or keep it in mind while the outage lasts."""
+        if outage is None:
+            return ()
+        if outage.ended is None:
+            outage.noticed = outage.noticed or entry
+            self._outage = outage
+            return ()
+        if entry.at - outage.ended.at > self._limit:
+            return ()
+        return (_violation(outage.began, outage.ended, entry, what),)
+
+    def _fault(self, entry: Entry, event: FaultStep) -> tuple[Violation, ...]:
+        outage = self._outage
+        self._mourn(entry, event)
         if event.fault not in self._outages:
             self._disturbed(entry)
         elif event.phase is Phase.BEGIN:
-            calm = not self._joining and entry.at - self._latest > self._rest
+            latest = max(self._latest, self._dead_until)
+            calm = not self._joining and entry.at - latest > self._rest
             self._disturbed(entry)
             self._outage = _Outage(entry) if calm and outage is None else None
         elif outage is not None:
             short = entry.at - outage.began.at < self._limit
             self._disturbed(entry)
+            if short and outage.noticed is not None:
+                who = outage.noticed.source
+                what = f"{who} lost its partitions, or entered another generation"
+                return (_violation(outage.began, entry, outage.noticed, what),)
             self._outage = _Outage(outage.began, entry) if short else None
+        return ()
+
+    def _mourn(self, entry: Entry, event: FaultStep) -> None:
+        """Follow until when the group may be rebalanced without somebody who was killed.
+
+        1. m1 is killed; 2. the coordinator is away for a moment; 3. who takes its place gives m1 a
+        whole session anew; 4. that ends, and the others are rebalanced.
+        """
+        killed = event.fault in LETHAL and event.phase is Phase.BEGIN
+        anew = event.fault in self._outages and entry.at < self._dead_until
+        if killed or anew:
+            self._dead_until = entry.at + self._session
 
     def _entered(self, entry: Entry, event: GenerationEntered) -> tuple[Violation, ...]:
         group, outage = entry.source.group, self._outage
@@ -136,11 +191,10 @@ class OutageUnnoticed:
         if former in (None, event.generation_id):
             return ()
         self._disturbed(entry)
-        if outage is None or outage.ended is None or entry.at - outage.ended.at > self._limit:
-            return ()
-        seconds = outage.ended.at - outage.began.at
-        text = (
-            f"group {group} went from generation {former} to {event.generation_id} although its "
-            f"coordinator was away for {seconds:.3f} s only"
-        )
-        return (Violation("L6", text, (outage.began, outage.ended, entry)),)
+        what = f"group {group} went from generation {former} to {event.generation_id}"
+        return self._notice(outage, entry, what)
+
+
+def _violation(began: Entry, ended: Entry, entry: Entry, what: str) -> Violation:
+    text = f"{what} although its coordinator was away for {ended.at - began.at:.3f} s only"
+    return Violation("L6", text, (began, ended, entry))

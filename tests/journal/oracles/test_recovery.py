@@ -1,9 +1,17 @@
 import pytest
 
-from kgroup.journal import Delivered, MemberStopped, OffsetRead, PositionMove, PositionMoved
+from kgroup.journal import (
+    Delivered,
+    MemberStopped,
+    OffsetRead,
+    OwnershipStep,
+    Phase,
+    PositionMove,
+    PositionMoved,
+)
 from kgroup.journal.faults import Faults
 from kgroup.journal.oracles import OutageUnnoticed, Recovers
-from kgroup.types import Cause
+from kgroup.types import Cause, ChangeKind
 from tests.journal.oracles.logs import C0, C1, T0, T1, Log
 
 TWO = {"t": 2}
@@ -148,6 +156,28 @@ def test_l6_a_new_generation_after_a_short_outage_is_found():
     assert log.rules(OutageUnnoticed()) == ["L6"]
 
 
+@pytest.mark.parametrize("seconds", [2.0, 3.5])
+def test_l6_what_is_lost_in_an_outage_is_found_when_the_outage_was_short(seconds):
+    log = Log()
+    log.start()
+    log.enter(1)
+    log.own(C0)
+    log.wait(10.0)
+    log.fault("COORDINATOR_KILLED")
+    log.wait(0.5)
+    log.lose(C0)
+    log.enter(2)
+    log.wait(seconds - 0.5)
+    log.fault("COORDINATOR_KILLED", end=True)
+    assert log.rules(OutageUnnoticed()) == (["L6"] if seconds < 3.0 else [])
+
+
+def test_l6_a_loss_after_a_short_outage_is_found():
+    log = outage(2.0)
+    log.lose(C0)
+    assert log.rules(OutageUnnoticed()) == ["L6"]
+
+
 def test_l6_a_long_outage_may_cost_a_generation():
     log = outage(3.5)
     log.enter(2)
@@ -168,7 +198,8 @@ def test_l6_an_outage_beside_something_else_is_not_judged(why):
         case "member":
             log.start(member="b")
         case "loss":
-            log.lose(C0)
+            kind, cause = ChangeKind.LOST, Cause.POLL_TIMEOUT.value
+            log.write(OwnershipStep(kind=kind, phase=Phase.BEGIN, claims=(C0,), cause=cause))
         case "own accord":
             log.issue("id", Cause.TOPICS_CHANGED.value)
         case "fault":
@@ -177,6 +208,33 @@ def test_l6_an_outage_beside_something_else_is_not_judged(why):
             pass
     log.enter(2)
     assert log.rules(OutageUnnoticed()) == []
+
+
+@pytest.mark.parametrize(
+    ("gone", "moved", "expected"),
+    [(8.0, False, []), (12.0, False, ["L6"]), (12.0, True, []), (17.0, True, ["L6"])],
+)
+def test_l6_an_outage_is_judged_when_the_session_of_a_member_that_was_killed_is_over(
+    gone, moved, expected
+):
+    """A session lasts 6 seconds; 5 more are asked for, so that its end can have been heard of."""
+    log = Log()
+    log.start(member="b")
+    log.start()
+    log.enter(1)
+    log.fault("KILL", "b")
+    log.wait(1.0)
+    log.fault("KILL", "b", end=True)
+    log.wait(4.0)
+    if moved:
+        log.fault("COORDINATOR_LOADS")
+        log.fault("COORDINATOR_LOADS", end=True)
+    log.wait(gone - 5.0)
+    log.fault("COORDINATOR_MOVED")
+    log.fault("COORDINATOR_MOVED", end=True)
+    log.wait(1.0)
+    log.enter(2)
+    assert log.rules(OutageUnnoticed()) == expected
 
 
 def test_l6_an_outage_during_a_rebalance_is_not_judged():
