@@ -8,8 +8,9 @@ KIPs: 345.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Final
 
-__all__ = ["GroupInUse", "Remembered"]
+__all__ = ["IN_DOUBT", "GroupInUse", "Remembered"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +37,15 @@ class Remembered:
         assigned: topics of which somebody in the group, whoever it is, was assigned a partition.
         divided: topic -> how many of its partitions were assigned; none of a topic that is absent,
             or not known, where `assigned` has it.
+        in_doubt: the group may know a process before this one, but could not say what: a round
+            was on, or there was no answer that can be read. All else is empty then.
     """
 
     topics: frozenset[str]
     assigned: frozenset[str]
     divided: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    in_doubt: bool = False
+
+
+IN_DOUBT: Final = Remembered(frozenset(), frozenset(), in_doubt=True)
+"""What is remembered when nobody can tell."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from types import MappingProxyType
 from typing import Final
 
-from kgroup.membership.described import Remembered
+from kgroup.membership.described import IN_DOUBT, Remembered
 from kgroup.membership.requests import PROTOCOL_TYPE
 from kgroup.wire.consumer_protocol import decode_assignment, decode_subscription
 from kgroup.wire.messages import DescribedGroupMember, DescribeGroupsDescribedGroup
@@ -39,12 +39,15 @@ def remembered_of(
         group_instance_id: of the member.
 
     Returns:
-        None when the group has no such member, or is in a round.
+        None when the group has no such member; in doubt when it has, and is in a round.
 
     Raises:
         DecodeError: what a member has asked for, or was assigned, cannot be read.
     """
-    members = standing_members(described) or ()
+    members = standing_members(described)
+    if members is None:
+        known = any(each.group_instance_id == group_instance_id for each in described.members)
+        return IN_DOUBT if known and described.protocol_type == PROTOCOL_TYPE else None
     for each in members:
         if each.group_instance_id == group_instance_id:
             divided = assigned_partitions(members)

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 
 from kgroup.codes import ApiKey
 from kgroup.errors import BrokerError, DecodeError, KGroupError
-from kgroup.membership.described import GroupInUse, Remembered
+from kgroup.membership.described import IN_DOUBT, GroupInUse, Remembered
 from kgroup.membership.settings import MembershipSettings
 from kgroup.membership.standing import (
     asked_topics,
@@ -75,8 +75,8 @@ async def remembered(
         settings: of the member; they bound the time.
 
     Returns:
-        None when that cannot be told, for whatever reason: the group may be closed to us, have no
-        such member, or be in a round.
+        None when the group has no such member. In doubt when that cannot be told, for whatever
+        reason: the group may be closed to us, or be in a round.
     """
     group_id, timeout = settings.group_id, settings.recall_timeout
     try:
@@ -84,7 +84,7 @@ async def remembered(
         return remembered_of(described, settings.group_instance_id)
     except (KGroupError, TimeoutError) as error:
         log.debug("group=%s cannot look back: %s", group_id, error)
-        return None
+        return IN_DOUBT
 
 
 async def in_use(cluster: Cluster, node_id: int, settings: MembershipSettings) -> GroupInUse | None:

@@ -11,7 +11,7 @@ from itertools import permutations
 from typing import Final
 
 from kgroup.frozen import replace
-from kgroup.membership.described import Remembered
+from kgroup.membership.described import IN_DOUBT, Remembered
 from kgroup.membership.events import GroupRequest
 from kgroup.testing.broker.agenda import Agenda
 from kgroup.testing.broker.asked import Asked, HungUp, NoAnswer, Outbox
@@ -285,8 +285,14 @@ def _unnamed_tickets(desk: Desk) -> Desk:
 
 
 def remembered(desk: Desk, instance_id: str) -> Remembered | None:
-    """Return what a group that stands knows of a static member (KIP-345), None otherwise."""
+    """Return what the group knows of a static member (KIP-345), None when it has none such.
+
+    A coordinator that loads does not say, and one in a round does not say what.
+    """
     seats = _standing(desk)
+    known = desk.room is not None and any(s.instance_id == instance_id for s in desk.room.seats)
+    if not seats:
+        return IN_DOUBT if known or desk.loading else None
     count = assigned_count(desk)
     divided = {} if count is None else {TOPIC: count}
     for seat in seats:

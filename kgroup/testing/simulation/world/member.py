@@ -17,6 +17,7 @@ from kgroup.journal import CloseAsked, MemberStarted, MemberStopped, Sink
 from kgroup.machine.claims import HoldingState
 from kgroup.machine.tickets import Errand, Ticket
 from kgroup.membership.commit_queue import CommitFlight, PendingCommits, Submission
+from kgroup.membership.described import IN_DOUBT, Remembered
 from kgroup.membership.events import (
     Answered,
     AssignorDone,
@@ -235,7 +236,7 @@ class Member:
         self.process.ask(found.node_id, Lane.CONTROL, request, timeout, hear)
 
     def _recalled(self, found: CoordinatorFound, answer: Any | None, _why: str) -> None:  # noqa: ANN401
-        remembered = None
+        remembered: Remembered | None = IN_DOUBT
         if answer is not None and not answer.groups[0].error_code:
             instance = self.settings.group_instance_id
             remembered = remembered_of(answer.groups[0], instance)
