@@ -15,7 +15,7 @@ from tests.testing.simulation.share import KNOWN, SHARES, Slice, known_failures,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", slices(), ids=str)
+@pytest.mark.parametrize("part", [*slices()], ids=str)
 def test_no_group_breaks_a_promise(part: Slice) -> None:
     quieten()
     chunk = play_slice(part)
