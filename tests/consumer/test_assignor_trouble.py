@@ -14,6 +14,8 @@ from tests.consumer.foreign import COOPERATIVE, Foreign, good, raises
 from tests.consumer.ground import ground
 from tests.contracts.application import until
 
+pytestmark = pytest.mark.slow  # each takes tens of milliseconds, many times a quick test
+
 PATIENCE = 20.0
 """The `max_poll_interval` of these consumers: so long a round may wait for a slow member."""
 

@@ -20,6 +20,8 @@ from kgroup.wire.messages import (
 from tests.consumer.scene import SESSION, Scene, partitions, scene
 from tests.contracts.application import until
 
+pytestmark = pytest.mark.slow  # each takes tens of milliseconds, many times a quick test
+
 ALL = partitions(0, 1, 2, 3)
 
 

@@ -12,6 +12,8 @@ from tests.consumer.foreign import COOPERATIVE, Foreign, good, led_by
 from tests.consumer.scene import claims_of, next_round, partitions, scene
 from tests.contracts.application import until
 
+pytestmark = pytest.mark.slow  # each takes tens of milliseconds, many times a quick test
+
 # -- the leader's clock, and rounds that an assignor asks for -----------------------------------
 
 

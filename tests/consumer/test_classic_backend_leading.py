@@ -10,6 +10,8 @@ from tests.consumer.foreign import Foreign, led_by
 from tests.consumer.scene import HEARTBEAT, partitions, scene
 from tests.contracts.application import until
 
+pytestmark = pytest.mark.slow  # each takes tens of milliseconds, many times a quick test
+
 
 async def test_metadata_that_does_not_come_holds_a_round_up_but_ends_no_membership() -> None:
     async with scene(count=2) as on:

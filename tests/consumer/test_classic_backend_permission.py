@@ -27,6 +27,8 @@ from tests.consumer.entered import A, Bytes, config_for
 from tests.consumer.ground import fill, ground
 from tests.contracts.application import until
 
+pytestmark = pytest.mark.slow  # each takes tens of milliseconds, many times a quick test
+
 CLOSED = ErrorCode.GROUP_AUTHORIZATION_FAILED
 SESSION, HEARTBEAT = 10.0, 3.0
 

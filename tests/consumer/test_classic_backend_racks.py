@@ -14,6 +14,8 @@ from tests.consumer.foreign import Foreign
 from tests.consumer.scene import Member, Scene, claims_of, partitions, scene, settings
 from tests.contracts.application import until
 
+pytestmark = pytest.mark.slow  # each takes tens of milliseconds, many times a quick test
+
 AGE = 1.0
 RACKS = {1: "a", 2: "b", 3: "nobody's", 4: "nobody's either"}
 

@@ -33,6 +33,8 @@ from tests.consumer.scene import (
 from tests.consumer.twins import METADATA_AGE, both, ended, settled, twins
 from tests.contracts.application import until
 
+pytestmark = pytest.mark.slow  # each takes tens of milliseconds, many times a quick test
+
 
 async def without_u(on: Scene) -> tuple[Member, Member]:
     """Two static members that read `t` and `u`; the first one owns nothing of `u`."""

@@ -5,6 +5,7 @@ its old assignment, whatever it subscribes to now, and begins no round.
 """
 
 import anyio
+import pytest
 
 from kgroup.codes import ErrorCode
 from kgroup.types import ChangeKind, Leave, MemberState
@@ -27,6 +28,8 @@ from tests.consumer.scene import (
 )
 from tests.consumer.twins import METADATA_AGE, both, ended, settled, twins
 from tests.contracts.application import until
+
+pytestmark = pytest.mark.slow  # each takes tens of milliseconds, many times a quick test
 
 # -- the wire -----------------------------------------------------------------------------------
 

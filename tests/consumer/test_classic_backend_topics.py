@@ -10,6 +10,8 @@ from kgroup.wire.messages import JoinGroupRequest
 from tests.consumer.scene import Member, Scene, partitions, scene, settings
 from tests.contracts.application import until
 
+pytestmark = pytest.mark.slow  # each takes tens of milliseconds, many times a quick test
+
 AGE = 20.0
 """Metadata's age in most of these tests; long enough to tell it from a chase (5 s)."""
 

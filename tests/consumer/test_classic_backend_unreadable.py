@@ -28,6 +28,8 @@ from tests.consumer.scene import (
 )
 from tests.contracts.application import until
 
+pytestmark = pytest.mark.slow  # each takes tens of milliseconds, many times a quick test
+
 GARBAGE: dict[str, bytes] = {
     "nothing at all": b"",
     "cut in the version": b"\xff",

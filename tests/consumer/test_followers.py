@@ -19,7 +19,7 @@ from kgroup.wire.messages import (
 from tests.consumer.entered import A, B, Stage, by_hand
 from tests.consumer.shelf import Shelf, offsets_of
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 NEAR: dict[str, Any] = {"client_rack": "near", "metadata_max_age": 60.0, "fetch_max_wait": 0.1}
 Rule = Callable[[FetchRequest], FetchResponse]

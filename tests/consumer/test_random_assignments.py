@@ -16,7 +16,7 @@ from kgroup.types import TopicPartition
 from tests.consumer.entered import by_hand, entered
 from tests.consumer.shelf import Shelf
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 PARTITIONS = 8
 FEW, MANY = 30, 470

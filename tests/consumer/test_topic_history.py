@@ -14,7 +14,7 @@ from kgroup.wire.messages import (
 from tests.consumer.entered import A, C, Stage, by_hand, entered
 from tests.consumer.shelf import Shelf, offsets_of
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 SOON: dict[str, Any] = {"metadata_max_age": 1.0, "fetch_max_wait": 0.1}
 

@@ -19,7 +19,7 @@ from kgroup.wire.messages import FetchRequest, FetchResponse
 from tests.consumer.entered import Stage, by_hand
 from tests.consumer.shelf import Shelf
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 PARTITIONS = 6
 TPS = [TopicPartition("t", number) for number in range(PARTITIONS)]

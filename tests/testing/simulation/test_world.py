@@ -184,6 +184,7 @@ HAPPENS: dict[Perturbation, Callable[[Outcome], object]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", HAPPENS, ids=lambda what: what.kind.name)
 def test_a_perturbation_happens_and_breaks_no_promise(what: Perturbation) -> None:
     outcome = played(struck(what))
