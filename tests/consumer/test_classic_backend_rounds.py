@@ -1,6 +1,7 @@
 """Rounds of the classic backend: what is sent, on which connection, and what a parked one costs."""
 
 import anyio
+from anyio.abc import ByteStream
 
 from kgroup.codes import ErrorCode
 from kgroup.types import ChangeKind, MemberState, Subscription, TopicPartition
@@ -38,6 +39,31 @@ async def test_a_heartbeat_follows_the_sync_at_once() -> None:
         await on.joined()
         (sync,) = on.seen(SyncGroupRequest)
         assert on.seen(HeartbeatRequest)[0].at - sync.at < 0.1
+
+
+async def test_a_heartbeat_that_waits_for_its_connection_gives_way_to_the_next() -> None:
+    """1. SyncGroup is out, and a heartbeat is due, whose connection takes its time; 2. SyncGroup is
+    answered, and a heartbeat has to prove the generation; 3. the connection is there."""
+    async with scene() as on:
+        sync, connected, plain = on.answers.hold(SyncGroupRequest), anyio.Event(), on.dial
+        connected.set()
+
+        async def dial(host: str, port: int) -> ByteStream:
+            await connected.wait()
+            return await plain(host, port)
+
+        on.dial = dial
+        member = await on.member()
+        await until(lambda: sync.asked is not None, 5.0, "SyncGroup is out")
+        connected = anyio.Event()
+        await anyio.sleep(1.5 * HEARTBEAT)
+        sync.release()
+        await until(lambda: member.backend.membership.state is MemberState.STABLE, 5.0, "it stands")
+        assert on.seen(HeartbeatRequest) == []
+        connected.set()
+        await anyio.sleep(0.5)
+        assert len(on.seen(HeartbeatRequest)) == 1
+        await until(member.application.settled, 5.0, "its lease is proved")
 
 
 async def test_each_round_takes_one_join_that_names_all_assignors_in_order() -> None:

@@ -90,6 +90,7 @@ class Conductor:
         self._member: GroupMember | None = None
         self._shown: Membership | None = None
         self._outbox: list[Effect] = []
+        self._beat: anyio.CancelScope | None = None
         self._moved = Pulse()
         self._wake = Pulse()
         self._sleeps_until = -math.inf
@@ -190,6 +191,8 @@ class Conductor:
         outbox, self._outbox = self._outbox, []
         for effect in outbox:
             match effect:
+                case Send() if effect.ticket.errand is Errand.HEARTBEAT:
+                    tasks.start_soon(self._send_heartbeat, effect, self._next_beat())
                 case Send():
                     tasks.start_soon(self._send, effect)
                 case RunAssignor():
@@ -202,6 +205,21 @@ class Conductor:
                     log.warning("%s: %s", effect.note.value, effect.detail, exc_info=effect.error)
                 case CallListener() | Raise() | Done():
                     pass
+
+    def _next_beat(self) -> anyio.CancelScope:
+        """End the wait for the heartbeat before this one; the machine awaits the last one only.
+
+        1. SyncGroup is out, and a heartbeat waits for its connection; 2. the generation stands, and
+        a heartbeat has to prove it; 3. the connection is there, and both would go out together.
+        """
+        if self._beat is not None:
+            self._beat.cancel()
+        self._beat = anyio.CancelScope()
+        return self._beat
+
+    async def _send_heartbeat(self, effect: Send, scope: anyio.CancelScope) -> None:
+        with scope:
+            await self._send(effect)
 
     async def _send(self, effect: Send) -> None:
         try:
