@@ -1,7 +1,8 @@
 """L6: an absence of the coordinator shorter than the session costs no generation.
 
 Decides: whether a group at rest came through an outage of its coordinator unchanged.
-Never: judges an outage during a rebalance, or one beside which something else happened.
+Never: judges an outage during a rebalance, one beside which something else happened, or one before
+the session of a member that was killed is over.
 
 L6: in an outage of the coordinator that ended before the session could, and within a session
     after it, no member enters a new generation or loses what it owns, unless a member starts,
