@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, NamedTuple
 
+from kgroup.words import Word
+
 __all__ = [
     "Cause",
     "ChangeKind",
@@ -89,14 +91,14 @@ class DeserializeErrorPolicy(Enum):
     RAW = "raw"
 
 
-class RebalanceProtocol(Enum):
+class RebalanceProtocol(Word):
     """Whether a member hands back everything before it rejoins, or only what moves (KIP-429)."""
 
     EAGER = "eager"
     COOPERATIVE = "cooperative"
 
 
-class Leave(Enum):
+class Leave(Word):
     """What `close()` tells the coordinator (KIP-1092); DEFAULT leaves unless static."""
 
     DEFAULT = "default"
@@ -160,7 +162,7 @@ class Claim:
         return f"{self.tp}#{self.serial}"
 
 
-class ChangeKind(Enum):
+class ChangeKind(Word):
     """Which listener callback a change of ownership is for."""
 
     ASSIGNED = "assigned"
@@ -168,7 +170,7 @@ class ChangeKind(Enum):
     LOST = "lost"
 
 
-class Cause(Enum):
+class Cause(Word):
     """Why ownership changes, in the words a person would use."""
 
     SUBSCRIBED = "the subscription changed"
@@ -211,7 +213,7 @@ class OwnershipChange:
     serial: int
 
 
-class MemberState(Enum):
+class MemberState(Word):
     """Where a member stands in the group protocol."""
 
     UNSUBSCRIBED = "unsubscribed"
@@ -268,7 +270,7 @@ class Membership:
         return frozenset(claim.tp for claim in self.claims)
 
 
-class CommitStatus(Enum):
+class CommitStatus(Word):
     """What is known about one partition of one commit."""
 
     COMMITTED = "committed"

@@ -13,12 +13,12 @@ the application has been told.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 from types import MappingProxyType
 
 from kgroup.frozen import replace
 from kgroup.machine.rows import Row, Table, fan
 from kgroup.types import Claim, TopicPartition
+from kgroup.words import Word
 
 __all__ = [
     "HOLDING_ROWS",
@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 
-class HoldingState(Enum):
+class HoldingState(Word):
     """Where one partition of a member stands."""
 
     FREE = "free"
@@ -39,7 +39,7 @@ class HoldingState(Enum):
     REVOKING = "revoking"
 
 
-class HoldingTrigger(Enum):
+class HoldingTrigger(Word):
     """What can happen to one partition of a member."""
 
     ACQUIRED = "acquired"
@@ -50,11 +50,11 @@ class HoldingTrigger(Enum):
     LOST = "lost"
 
 
-class HoldingGuard(Enum):
+class HoldingGuard(Word):
     """Holdings need no guards."""
 
 
-class HoldingAction(Enum):
+class HoldingAction(Word):
     """Holdings need no actions: the states say everything."""
 
 
@@ -103,7 +103,7 @@ class Holdings:
 
     def having(self, *states: HoldingState) -> tuple[Claim, ...]:
         """Return the claims in any of some states, in order of partition."""
-        return tuple(claim for claim, state in self.states.items() if state in states)
+        return tuple([claim for claim, state in self.states.items() if state in states])
 
     def acquire(self, partitions: Iterable[TopicPartition]) -> tuple["Holdings", tuple[Claim, ...]]:
         """Mint a claim for each partition that is not owned; return them in order."""

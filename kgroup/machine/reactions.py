@@ -14,16 +14,16 @@ with backoff whatever it is; REBOOTSTRAP_REQUIRED of Metadata alone is more.
 """
 
 from collections.abc import Mapping
-from enum import Enum
 from types import MappingProxyType
 from typing import Final
 
 from kgroup.codes import ApiKey, ErrorCode, is_retriable
+from kgroup.words import Word
 
 __all__ = ["GROUP_APIS", "OTHER_APIS", "REACTIONS", "Reaction", "reaction"]
 
 
-class Reaction(Enum):
+class Reaction(Word):
     """What is done about an error code."""
 
     SUCCEED = "no error"

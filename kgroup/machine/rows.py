@@ -20,9 +20,9 @@ G = TypeVar("G", bound=Enum)
 A = TypeVar("A", bound=Enum)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Row(Generic[S, T, G, A]):
-    """One transition.
+    """One transition; a row is the one that stands in its table, and no other is equal to it.
 
     Args:
         at: the state it leaves.

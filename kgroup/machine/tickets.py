@@ -6,12 +6,13 @@ Never: judges the reply.
 """
 
 from dataclasses import dataclass
-from enum import Enum
+
+from kgroup.words import Word
 
 __all__ = ["Errand", "Ticket"]
 
 
-class Errand(Enum):
+class Errand(Word):
     """What a ticket was drawn for."""
 
     FIND_COORDINATOR = "FindCoordinator"

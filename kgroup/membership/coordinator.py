@@ -9,10 +9,10 @@ answers NOT_COORDINATOR right after a good FindCoordinator, and names a dead nod
 """
 
 from dataclasses import dataclass
-from enum import Enum
 
 from kgroup.machine.rows import Table, fan
 from kgroup.machine.tickets import Ticket
+from kgroup.words import Word
 
 __all__ = [
     "COORDINATOR_ROWS",
@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 
-class CoordinatorState(Enum):
+class CoordinatorState(Word):
     """What is known of the coordinator."""
 
     UNKNOWN = "unknown"
@@ -34,7 +34,7 @@ class CoordinatorState(Enum):
     KNOWN = "known"
 
 
-class CoordinatorTrigger(Enum):
+class CoordinatorTrigger(Word):
     """What can happen to that knowledge."""
 
     NEEDED = "needed"
@@ -45,7 +45,7 @@ class CoordinatorTrigger(Enum):
     SEARCH_DUE = "search due"
 
 
-class CoordinatorAction(Enum):
+class CoordinatorAction(Word):
     """What a row does."""
 
     SEND_FIND = "send FindCoordinator"
@@ -56,7 +56,7 @@ class CoordinatorAction(Enum):
     ANNOUNCE = "tell the round"
 
 
-class CoordinatorGuard(Enum):
+class CoordinatorGuard(Word):
     """This table needs no guards."""
 
 

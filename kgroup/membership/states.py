@@ -173,7 +173,15 @@ _REPLIES: Mapping[Errand, frozenset[Trigger]] = MappingProxyType(
 
 def possible(state: MemberState) -> frozenset[Trigger]:
     """Return every trigger that can reach a member in `state`: the table's obligation."""
-    facts = FACTS[state]
+    return _POSSIBLE[state]
+
+
+def _possible(facts: Facts) -> frozenset[Trigger]:
     replies = frozenset() if facts.awaits is None else _REPLIES[facts.awaits]
     signals = SIGNALS if facts.signals else frozenset()
     return LOCAL | facts.own | replies | signals | facts.timers
+
+
+_POSSIBLE: Mapping[MemberState, frozenset[Trigger]] = MappingProxyType(
+    {state: _possible(facts) for state, facts in FACTS.items()}
+)

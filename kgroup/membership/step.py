@@ -5,7 +5,6 @@ first, then the event, then what the actions raised, until nothing is left.
 Never: awaits, reads a clock, draws chance. The same arguments give the same result.
 """
 
-import math
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -47,7 +46,7 @@ from kgroup.membership.guards import holds
 from kgroup.membership.returning import owe_unheard
 from kgroup.membership.rows import ROWS
 from kgroup.membership.states import possible
-from kgroup.membership.timers import timer_cause, timers
+from kgroup.membership.timers import next_deadline, timer_cause, timers
 from kgroup.membership.triggers import Action, Guard, Trigger
 from kgroup.membership.turn import Turn
 from kgroup.membership.value import Closing, GroupMember
@@ -93,17 +92,14 @@ def step(member: GroupMember, event: Event, moment: Moment) -> Step:
     return Step(turn.member, tuple(turn.effects), tuple(turn.fired))
 
 
-def next_deadline(member: GroupMember) -> float:
-    """Return the instant at which a `Tick` is due, infinity when nothing runs."""
-    return min((at for _, at in timers(member)), default=math.inf)
-
-
 # -- timers --------------------------------------------------------------------------------
 
 
 def _run_due(turn: Turn) -> None:
     """Fire what is overdue, earliest first: an expired lease ends before any late answer."""
     for _ in range(_MOST_ROWS):
+        if next_deadline(turn.member) > turn.now:
+            return  # as nearly always
         due = [(at, timer.value, timer) for timer, at in timers(turn.member) if at <= turn.now]
         if not due:
             return
@@ -121,7 +117,15 @@ def _run_due(turn: Turn) -> None:
 
 
 def _hear(turn: Turn, event: Event) -> Trigger | None:  # noqa: C901 - one arm per event
-    match event:
+    match event:  # what happens most often first
+        case Tick():
+            return None
+        case Answered():
+            return translate.hear_answer(turn, event)
+        case Polled():
+            turn.put_wishes(replace(turn.member.wishes, polled_at=turn.now))
+            dormant = turn.member.state is MemberState.DORMANT
+            return Trigger.POLL_RESUMED if dormant else None
         case Subscribed() | Unsubscribed() | CloseRequested() | EnforceRebalance():
             return _wish(turn, event)
         case MetadataChanged():
@@ -129,10 +133,6 @@ def _hear(turn: Turn, event: Event) -> Trigger | None:  # noqa: C901 - one arm p
             turn.cause = Cause.TOPICS_CHANGED
             unheard = owe_unheard(turn)
             return Trigger.TOPICS_CHANGED if unheard or turn.member.recounted() else None
-        case Polled():
-            turn.put_wishes(replace(turn.member.wishes, polled_at=turn.now))
-            dormant = turn.member.state is MemberState.DORMANT
-            return Trigger.POLL_RESUMED if dormant else None
         case Drained():
             _drained(turn, event)
             return None
@@ -141,16 +141,12 @@ def _hear(turn: Turn, event: Event) -> Trigger | None:  # noqa: C901 - one arm p
             return None
         case CommitRejected():
             return translate.hear_commit(turn, event)
-        case Answered():
-            return translate.hear_answer(turn, event)
         case CoordinatorFound():
             return translate.hear_coordinator(turn, event)
         case RequestFailed():
             return translate.hear_failure(turn, event)
         case AssignorDone() | AssignorFailed():
             return translate.hear_assignor(turn, event)
-        case Tick():
-            return None
         case _:
             assert_never(event)
 
@@ -235,6 +231,8 @@ def _take_back(turn: Turn) -> None:
 
 def _settle(turn: Turn, trigger: Trigger | None) -> None:
     """Fire rows until nothing is raised any more; coordinator knowledge first."""
+    if trigger is None and not turn.asked and not turn.raised:
+        return
     pending = [] if trigger is None else [trigger]
     for _ in range(_MOST_ROWS):
         if turn.asked:

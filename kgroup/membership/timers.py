@@ -4,6 +4,7 @@ Decides: the instant of every timer of a state.
 Never: fires one; `step` does.
 """
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
@@ -14,7 +15,7 @@ from kgroup.membership.triggers import Trigger
 from kgroup.membership.value import GroupMember
 from kgroup.types import Cause, MemberState
 
-__all__ = ["timer_cause", "timers"]
+__all__ = ["next_deadline", "timer_cause", "timers"]
 
 
 def timers(member: GroupMember) -> Iterator[tuple[Trigger | CoordinatorTrigger, float]]:
@@ -23,14 +24,32 @@ def timers(member: GroupMember) -> Iterator[tuple[Trigger | CoordinatorTrigger, 
         at = armed(member)
         if at is not None:
             yield trigger, at
-    if FACTS[member.state].seeks and member.coordinator.state is CoordinatorState.WAITING:
-        yield CoordinatorTrigger.SEARCH_DUE, member.coordinator.search_at
+
+
+def next_deadline(member: GroupMember) -> float:
+    """Return the instant at which a `Tick` is due, infinity when nothing runs."""
+    # Asked for twice in every step, so it does not go through `timers`.
+    due = math.inf
+    for _, armed in _TIMERS[member.state]:
+        at = armed(member)
+        if at is not None and at < due:
+            due = at
+    return due
+
+
+def _search_due(member: GroupMember) -> float | None:
+    coordinator = member.coordinator
+    return coordinator.search_at if coordinator.state is CoordinatorState.WAITING else None
 
 
 def _heartbeat_due(member: GroupMember) -> float | None:
     sends = member.identity.generation is not None
     idle = member.heartbeat is None and member.coordinator.node_id is not None
     return member.heartbeat_at if sends and idle else None
+
+
+def _lease_over(member: GroupMember) -> float | None:
+    return member.lease.limit() if member.holdings.states else None
 
 
 def _close_limit(member: GroupMember) -> float | None:
@@ -45,7 +64,9 @@ Armed: TypeAlias = Callable[[GroupMember], float | None]
 _ARMED: Mapping[Trigger, Armed] = MappingProxyType(
     {
         Trigger.HEARTBEAT_DUE: _heartbeat_due,
-        Trigger.LEASE_EXPIRED: lambda member: member.lease.limit() if member.holdings else None,
+        Trigger.LEASE_EXPIRED: lambda member: (
+            member.lease.limit() if member.holdings.states else None
+        ),
         Trigger.POLL_EXPIRED: lambda member: (
             member.wishes.polled_at + member.settings.rebalance_timeout
         ),
@@ -57,14 +78,20 @@ _ARMED: Mapping[Trigger, Armed] = MappingProxyType(
 )
 """When each timer is due, None while it does not run."""
 
-_TIMERS: Mapping[MemberState, tuple[tuple[Trigger, Armed], ...]] = MappingProxyType(
-    {
-        state: tuple(
-            (each, _ARMED[each]) for each in sorted(facts.timers, key=lambda one: one.value)
-        )
-        for state, facts in FACTS.items()
-    }
+_SEARCH: tuple[CoordinatorTrigger, Armed] = (CoordinatorTrigger.SEARCH_DUE, _search_due)
+
+_TIMERS: Mapping[MemberState, tuple[tuple[Trigger | CoordinatorTrigger, Armed], ...]] = (
+    MappingProxyType(
+        {
+            state: (
+                *((each, _ARMED[each]) for each in sorted(facts.timers, key=lambda one: one.value)),
+                *((_SEARCH,) if facts.seeks else ()),
+            )
+            for state, facts in FACTS.items()
+        }
+    )
 )
+"""The timers that may run in each state."""
 
 
 def timer_cause(timer: Trigger, cause: Cause) -> Cause:

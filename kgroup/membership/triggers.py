@@ -4,12 +4,12 @@ Decides: the vocabulary of the table, and which triggers are timers, signals or 
 Never: what a trigger does; the rows say that.
 """
 
-from enum import Enum
+from kgroup.words import Word
 
 __all__ = ["LOCAL", "SIGNALS", "Action", "Guard", "Trigger"]
 
 
-class Trigger(Enum):
+class Trigger(Word):
     """What can happen to a member."""
 
     # the application and the cluster
@@ -80,7 +80,7 @@ SIGNALS = frozenset(
 """Possible wherever heartbeats or commits may be in flight."""
 
 
-class Guard(Enum):
+class Guard(Word):
     """Conditions on a member; of each family exactly one holds."""
 
     HANDS_BACK = "something must be handed back first"
@@ -98,7 +98,7 @@ class Guard(Enum):
     JOINS_LATER = "no listener is waited for, but too many rounds in a short time"
 
 
-class Action(Enum):
+class Action(Word):
     """What a row does, carried out in the order of a round."""
 
     SEEK_COORDINATOR = "make sure the coordinator is known"

@@ -20,12 +20,12 @@ leader that only has 10; 3. others write 10 more; 4. a fetch at 20 would find no
 """
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import TypeAlias, assert_never
 
 from kgroup.frozen import replace
 from kgroup.offsets.reset import LogPlace
 from kgroup.types import Claim, OffsetAndMetadata
+from kgroup.words import Word
 
 __all__ = [
     "CommittedRead",
@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 
-class PositionState(Enum):
+class PositionState(Word):
     """What is known of a position."""
 
     AWAITING_COMMITTED = "awaiting committed"

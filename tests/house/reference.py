@@ -91,7 +91,7 @@ def _class(thing: griffe.Class, made: bool) -> list[str]:
     """Describe a class without its members: what it is for, and how it is made."""
     bases = [str(base) for base in thing.bases]
     match bases:
-        case ["Enum"]:
+        case ["Enum" | "Word"]:
             rows = [(f"`{each.name}`", f"`{cell(each.value)}`") for each in _fields(thing)]
             return [*_documentation(thing), table(("member", "value"), rows)]
         case ["NamedTuple"]:

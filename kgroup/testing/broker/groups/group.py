@@ -9,18 +9,18 @@ Never: sets timers or answers requests; `rounds` does.
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from enum import Enum
 
 from kgroup.codes import ErrorCode
 from kgroup.testing.broker.agenda import Timer
 from kgroup.testing.broker.groups.member import Member
 from kgroup.testing.broker.java_hash import bucket_order, trie_order
 from kgroup.testing.broker.release import CoordinatorKind
+from kgroup.words import Word
 
 __all__ = ["Group", "Phase"]
 
 
-class Phase(Enum):
+class Phase(Word):
     """Where a group stands; the values are those of DescribeGroups."""
 
     EMPTY = "Empty"

@@ -1,0 +1,16 @@
+"""Closed sets of words that tables are asked for, such as states, triggers and reactions.
+
+Decides: how such a word is hashed: as the one object it is, without a call of Python's.
+Never: is a word of the wire; those are numbers, in `kgroup.codes`.
+"""
+
+from enum import Enum
+
+__all__ = ["Word"]
+
+
+class Word(Enum):
+    """An `Enum` whose members are cheap as keys: each step of a member asks a dozen tables."""
+
+    # `Enum` hashes the name, in Python, at every look-up. Members are compared as objects anyway.
+    __hash__ = object.__hash__
