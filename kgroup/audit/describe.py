@@ -6,7 +6,7 @@ Never: says anything that the classes' own docstrings do not; prose only leads f
 
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import MISSING, fields
 from enum import Enum
 from importlib import import_module
@@ -78,7 +78,7 @@ def event_log_page() -> str:
     return "\n".join(
         (
             _HEAD,
-            _table("The stamp", (*_arguments(Source), *_stamp())),
+            _table("The stamp", (*_told(Source, Source._fields), *_stamp())),
             "## Events",
             *(_event(event) for event in EVENT_CLASSES),
             "## Promises",
@@ -150,13 +150,16 @@ def _stamp() -> Iterator[tuple[str, str]]:
     return (row for row in _arguments(Entry) if row[0] in {"seq", "at", "wall"})
 
 
-def _arguments(cls: type[Event | Entry | Source | PartitionVerdict]) -> Iterator[tuple[str, str]]:
+def _arguments(cls: type[Event | Entry | PartitionVerdict]) -> Iterator[tuple[str, str]]:
     """Return each field with the words of the docstring's Args."""
+    return _told(cls, [field.name for field in fields(cls)])
+
+
+def _told(cls: type[object], names: Iterable[str]) -> Iterator[tuple[str, str]]:
     _, _, section = _doc(cls).partition("\nArgs:\n")
     told = dict(re.findall(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", section, re.MULTILINE))
-    for field in fields(cls):
-        text = " ".join(told.get(field.name, "as its name says").split())
-        yield field.name, text
+    for name in names:
+        yield name, " ".join(told.get(name, "as its name says").split())
 
 
 def _rules(module: ModuleType) -> Iterator[tuple[str, str]]:

@@ -5,15 +5,17 @@ Never: makes one; a sink does, it has the clocks.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from kgroup.journal.events.vocabulary import Event
 
 __all__ = ["Entry", "Source"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class Source(NamedTuple):
     """Who writes a log: one consumer in one life of one process.
+
+    A tuple, since oracles look members up at each entry: it is hashed without a call of Python's.
 
     Args:
         host: name of the machine's clock; entries of equal hosts are ordered by `at`.
@@ -26,9 +28,6 @@ class Source:
     process: str
     member: str
     group: str | None = None
-
-    def __hash__(self) -> int:
-        return hash(self.process)  # oracles look members up at each entry
 
     def __str__(self) -> str:
         return f"{self.member}@{self.process}"

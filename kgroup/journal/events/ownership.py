@@ -6,10 +6,10 @@ KIPs: 429.
 """
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import ClassVar
 
 from kgroup.types import ChangeKind, Claim
+from kgroup.words import Word
 
 __all__ = [
     "CallbackStage",
@@ -19,14 +19,14 @@ __all__ = [
 ]
 
 
-class Phase(Enum):
+class Phase(Word):
     """Which edge of something that takes time."""
 
     BEGIN = "begin"
     END = "end"
 
 
-class CallbackStage(Enum):
+class CallbackStage(Word):
     """How far one listener callback has come."""
 
     ENTER = "enter"

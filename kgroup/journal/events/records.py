@@ -8,10 +8,10 @@ has then logged too much, never too little, and no record can be used that no lo
 """
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import ClassVar
 
 from kgroup.types import Claim
+from kgroup.words import Word
 
 __all__ = [
     "CommitStage",
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 
-class CommitStage(Enum):
+class CommitStage(Word):
     """How far one partition of one commit has come."""
 
     REQUESTED = "requested"
@@ -38,7 +38,7 @@ class CommitStage(Enum):
     UNKNOWN = "unknown"
 
 
-class PositionMove(Enum):
+class PositionMove(Word):
     """Why a position jumped without a delivery."""
 
     RESET = "reset"

@@ -131,7 +131,7 @@ class AnswersInTime:
         asked = self._asked.get(entry.source)
         if asked is None:
             return ()
-        if isinstance(event, StateChanged | OwnershipStep):
+        if isinstance(event, (StateChanged, OwnershipStep)):
             return self._moved(asked, entry, event)
         if isinstance(event, GenerationEntered):
             asked.generation_id = max(event.generation_id, asked.generation_id)
@@ -239,6 +239,8 @@ class MemberIds:
     KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
         {AnswerReceived, CommitStep, JoinIssued, RequestSent, StateChanged}
     )
+
+    APIS: ClassVar[frozenset[ApiKey]] = frozenset({_JOIN, _SYNC, _BEAT, ApiKey.LEAVE_GROUP})
 
     __slots__ = ("_ids",)
 

@@ -108,7 +108,7 @@ class ClosesWell:
             if event.api is ApiKey.JOIN_GROUP or event.api is ApiKey.HEARTBEAT:
                 self._answered(entry, event)
             return ()
-        if isinstance(event, MemberStarted | FaultStep):
+        if isinstance(event, (MemberStarted, FaultStep)):
             self._faults.observe(entry)
             if isinstance(event, MemberStarted):
                 static = event.group_instance_id is not None

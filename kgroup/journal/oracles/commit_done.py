@@ -61,7 +61,7 @@ class CommitsOnlyDone:
             known = self._progress.get((entry.source, event.claim))
             if known is not None and event.next_offset > known.done:
                 known.done = event.next_offset
-        elif isinstance(event, OffsetRead | PositionMoved) and event.offset is not None:
+        elif isinstance(event, (OffsetRead, PositionMoved)) and event.offset is not None:
             new = _Progress(event.offset, event.offset, entry)
             self._progress[entry.source, event.claim] = new
         return ()

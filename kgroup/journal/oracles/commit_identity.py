@@ -39,6 +39,8 @@ class CommitIdentity:
         {CommitStep, GenerationEntered, MemberStopped, OwnershipStep, RequestSent}
     )
 
+    APIS: ClassVar[frozenset[ApiKey]] = frozenset({ApiKey.OFFSET_COMMIT})
+
     __slots__ = ("_members", "_periods")
 
     def __init__(self, periods: Periods | None = None) -> None:

@@ -112,7 +112,7 @@ class ServedInTurn:
             _taken(turns, event)
         elif isinstance(event, PositionMoved):
             turns.waiting.pop(event.claim, None)
-        elif isinstance(event, Paused | Resumed):
+        elif isinstance(event, (Paused, Resumed)):
             _paused(turns, event)
         return ()
 

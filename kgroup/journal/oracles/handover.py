@@ -55,6 +55,8 @@ class JoinClaims:
         }
     )
 
+    APIS: ClassVar[frozenset[ApiKey]] = frozenset({ApiKey.JOIN_GROUP})
+
     __slots__ = ("_entered", "_given_up", "_lost", "_periods", "_protocols", "_renewed")
 
     def __init__(self, periods: Periods | None = None) -> None:

@@ -126,7 +126,7 @@ class Heartbeats:
         """Take one entry; members without a group have no heartbeats."""
         event = entry.event
         self._latest = entry
-        if isinstance(event, MemberStarted | FaultStep):
+        if isinstance(event, (MemberStarted, FaultStep)):
             self._faults.observe(entry)
             return self._start(entry, event) if isinstance(event, MemberStarted) else ()
         pulse = self._pulses.get(entry.source)

@@ -71,7 +71,7 @@ class NoSilentJump:
             place = places.get(event.claim)
             if place is not None:
                 place.delivered = event.last + 1
-        elif isinstance(event, OffsetRead | PositionMoved) and event.offset is not None:
+        elif isinstance(event, (OffsetRead, PositionMoved)) and event.offset is not None:
             places[event.claim] = _Place(event.offset, event.offset, entry)
         return ()
 

@@ -82,6 +82,8 @@ class LeaseHeld:
         }
     )
 
+    APIS: ClassVar[frozenset[ApiKey]] = _PROVING
+
     __slots__ = ("_leases", "_slack")
 
     def __init__(self, slack: float = 0.0) -> None:
@@ -91,7 +93,7 @@ class LeaseHeld:
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
         """Take one entry; members without a group have no lease."""
         event = entry.event
-        if isinstance(event, RequestSent | AnswerReceived) and event.api not in _PROVING:
+        if isinstance(event, (RequestSent, AnswerReceived)) and event.api not in _PROVING:
             return ()
         if isinstance(event, MemberStarted):
             self._start(entry.source, event)

@@ -205,7 +205,7 @@ class OneOwnerInTime:
         if isinstance(event, MemberStarted):
             self._started(entry.source, event)
             return ()
-        if isinstance(event, RequestSent | AnswerReceived):
+        if isinstance(event, (RequestSent, AnswerReceived)):
             self._talked(entry, event)
             return ()
         if isinstance(event, RoundStored):
@@ -346,7 +346,7 @@ class OneOwnerInTime:
             if period is not None and not self._cannot_know(period, entry.at):
                 return self._tell(period, entry, f"delivered {event.first} to {event.last}")
         requested = isinstance(event, CommitStep) and event.stage is CommitStage.REQUESTED
-        if requested or isinstance(event, Delivered | Polled | FetchIssued):
+        if requested or isinstance(event, (Delivered, Polled, FetchIssued)):
             self._acted[entry.source] = entry
         return ()
 

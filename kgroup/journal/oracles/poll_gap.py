@@ -59,6 +59,8 @@ class PollGap:
         {Delivered, FaultStep, MemberStarted, OwnershipStep, Polled, RequestSent}
     )
 
+    APIS: ClassVar[frozenset[ApiKey]] = frozenset({ApiKey.HEARTBEAT})
+
     __slots__ = ("_applications", "_faults", "_slack")
 
     def __init__(self, slack: float = 0.05) -> None:
@@ -71,7 +73,7 @@ class PollGap:
         event = entry.event
         if isinstance(event, RequestSent) and event.api is not ApiKey.HEARTBEAT:
             return ()
-        if isinstance(event, MemberStarted | FaultStep):
+        if isinstance(event, (MemberStarted, FaultStep)):
             self._faults.observe(entry)
             if isinstance(event, MemberStarted) and event.rebalance_timeout is not None:
                 self._applications[entry.source] = _Application(event.rebalance_timeout)

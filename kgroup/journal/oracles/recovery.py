@@ -97,7 +97,7 @@ class Recovers:
             self._positions.setdefault((entry.source, event.claim), event.offset or 0)
         elif isinstance(event, OwnershipStep):
             self._periods.observe(entry)
-        elif isinstance(event, MemberStarted | MemberStopped | FaultStep):
+        elif isinstance(event, (MemberStarted, MemberStopped, FaultStep)):
             self._disturbed(entry)
         return ()
 

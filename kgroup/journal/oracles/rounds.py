@@ -50,6 +50,8 @@ class RoundRules:
         {RoundStored, RoundFailed, RequestSent, JoinIssued, FaultStep}
     )
 
+    APIS: ClassVar[frozenset[ApiKey]] = frozenset({ApiKey.SYNC_GROUP})
+
     __slots__ = ("_cooperative", "_eager", "_failed", "_first", "_most", "_partitions")
 
     def __init__(

@@ -31,6 +31,8 @@ class OnlyLeadersAssign:
         {AnswerReceived, GenerationEntered, RequestSent}
     )
 
+    APIS: ClassVar[frozenset[ApiKey]] = frozenset({ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP})
+
     __slots__ = ("_told",)
 
     def __init__(self) -> None:

@@ -39,7 +39,8 @@ class Oracle(Protocol):
     """Watches one history; each entry is shown once, in order of time.
 
     An oracle that looks at few kinds of events names them in a class attribute
-    `KINDS: ClassVar[frozenset[type[Event]]]`, and `Watch` spares it the others.
+    `KINDS: ClassVar[frozenset[type[Event]]]`, and `Watch` spares it the others; likewise `APIS`
+    for requests and answers.
     """
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:

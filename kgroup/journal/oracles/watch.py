@@ -5,19 +5,23 @@ Never: changes what an oracle finds, or the order in which it is told.
 
 A simulation shows some hundred thousand entries a second to all oracles, and most of them look at
 two or three kinds of events. An oracle names these in a class attribute,
-`KINDS: ClassVar[frozenset[type[Event]]]`; one without it is shown everything.
+`KINDS: ClassVar[frozenset[type[Event]]]`; one without it is shown everything. One that looks at
+requests and answers of few APIs names them in another, `APIS: ClassVar[frozenset[ApiKey]]`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from kgroup.journal.events import Entry, Event
+from kgroup.codes import ApiKey
+from kgroup.journal.events import AnswerReceived, Entry, Event, RequestSent
 from kgroup.journal.oracles.violation import Oracle, Violation
 
 __all__ = ["Watch", "judge"]
 
 _Observe = Callable[[Entry], tuple[Violation, ...]]
+_Kind = type[Event] | tuple[type[Event], ApiKey]
+"""A kind of events; for requests and answers with their API."""
 
 
 class Watch:
@@ -33,13 +37,17 @@ class Watch:
         every = tuple(oracles.values() if isinstance(oracles, Mapping) else oracles)
         names = tuple(oracles) if isinstance(oracles, Mapping) else ("",) * len(every)
         self._oracles = tuple(zip(names, every, strict=True))
-        self._by_kind: dict[type[Event], tuple[tuple[str, _Observe], ...]] = {}
+        self._by_kind: dict[_Kind, tuple[tuple[str, _Observe], ...]] = {}
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
         """Take one entry and return what it breaks, in the order of the oracles."""
-        watching = self._by_kind.get(type(entry.event))
+        event = entry.event
+        kind: _Kind = type(event)
+        if type(event) is RequestSent or type(event) is AnswerReceived:
+            kind = (type(event), event.api)
+        watching = self._by_kind.get(kind)
         if watching is None:
-            watching = self._choose(type(entry.event))
+            watching = self._choose(kind)
         found: tuple[Violation, ...] = ()
         for name, observe in watching:
             broken = observe(entry)
@@ -58,9 +66,13 @@ class Watch:
     @property
     def watching(self) -> Mapping[type[Event], int]:
         """How many oracles look at each kind of event that was shown so far."""
-        return MappingProxyType({kind: len(those) for kind, those in self._by_kind.items()})
+        counts: dict[type[Event], int] = {}
+        for kind, those in self._by_kind.items():
+            event = kind[0] if isinstance(kind, tuple) else kind
+            counts[event] = max(len(those), counts.get(event, 0))
+        return MappingProxyType(counts)
 
-    def _choose(self, kind: type[Event]) -> tuple[tuple[str, _Observe], ...]:
+    def _choose(self, kind: _Kind) -> tuple[tuple[str, _Observe], ...]:
         chosen = tuple(
             (name, oracle.observe) for name, oracle in self._oracles if _wants(oracle, kind)
         )
@@ -82,6 +94,8 @@ def _signed(found: tuple[Violation, ...], name: str) -> tuple[Violation, ...]:
     return tuple(replace(each, oracle=name) for each in found) if name else found
 
 
-def _wants(oracle: Oracle, kind: type[Event]) -> bool:
+def _wants(oracle: Oracle, kind: _Kind) -> bool:
+    event, api = kind if isinstance(kind, tuple) else (kind, None)
     kinds: frozenset[type[Event]] | None = getattr(oracle, "KINDS", None)
-    return kinds is None or kind in kinds
+    apis: frozenset[ApiKey] | None = getattr(oracle, "APIS", None)
+    return (kinds is None or event in kinds) and (apis is None or api is None or api in apis)

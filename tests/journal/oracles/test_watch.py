@@ -1,7 +1,8 @@
 from collections import Counter
 from typing import ClassVar
 
-from kgroup.journal import Entry, Event, MemberStopped, Polled
+from kgroup.codes import ApiKey
+from kgroup.journal import AnswerReceived, Entry, Event, MemberStopped, Polled, RequestSent
 from kgroup.journal.oracles import Violation, Watch, at_least_once, judge
 from tests.journal.histories import good_history, one_member
 
@@ -22,6 +23,30 @@ class Seen:
 
 class SeenPolls(Seen):
     KINDS: ClassVar[frozenset[type[Event]]] = frozenset({Polled})
+
+
+class SeenHeartbeats(Seen):
+    KINDS: ClassVar[frozenset[type[Event]]] = frozenset({AnswerReceived, Polled, RequestSent})
+    APIS: ClassVar[frozenset[ApiKey]] = frozenset({ApiKey.HEARTBEAT})
+
+
+def test_an_oracle_that_names_apis_is_shown_no_requests_and_answers_of_others():
+    history, member = one_member(0)
+    member.deliver(0, 1)
+    for api in (ApiKey.HEARTBEAT, ApiKey.SYNC_GROUP, ApiKey.HEARTBEAT):
+        member.write(RequestSent(connection=1, correlation_id=1, api=api, version=0))
+        member.write(AnswerReceived(connection=1, correlation_id=1, api=api, version=0))
+    talk = SeenHeartbeats.KINDS
+    wanted = [
+        entry
+        for entry in history.entries
+        if type(entry.event) in talk
+        and getattr(entry.event, "api", ApiKey.HEARTBEAT) is ApiKey.HEARTBEAT
+    ]
+    seen = SeenHeartbeats()
+    judge([seen], history.entries)
+    assert seen.entries == wanted
+    assert {type(entry.event) for entry in wanted} == talk
 
 
 def test_an_oracle_that_names_kinds_is_shown_these_only():
