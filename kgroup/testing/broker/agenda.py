@@ -8,24 +8,22 @@ Never: reads a clock; time is told by `run`.
 import heapq
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 __all__ = ["Agenda", "Timer"]
 
 
-@dataclass(order=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Timer:
     """One thing to do later.
 
     Args:
         at: instant, seconds.
-        number: order among timers of one instant.
         act: what to do; None once it is done or called off.
     """
 
     at: float
-    number: int
-    act: Callable[[], None] | None = field(compare=False)
+    act: Callable[[], None] | None
 
     def cancel(self) -> None:
         """Call it off; may be done at any time, and more than once."""
@@ -40,7 +38,7 @@ class Agenda:
 
     def __init__(self) -> None:
         self.now: float = 0.0
-        self._timers: list[Timer] = []
+        self._timers: list[tuple[float, int, Timer]] = []  # no two have the same number
         self._set = 0
 
     def at(self, when: float, act: Callable[[], None]) -> Timer:
@@ -51,9 +49,9 @@ class Agenda:
             act: bound method or `partial` of one, so that a broker can be copied.
         """
         self._set += 1
-        timer = Timer(max(when, self.now), self._set, act)
+        timer = Timer(max(when, self.now), act)
         if not math.isinf(when):
-            heapq.heappush(self._timers, timer)
+            heapq.heappush(self._timers, (timer.at, self._set, timer))
         return timer
 
     def after(self, seconds: float, act: Callable[[], None]) -> Timer:
@@ -63,9 +61,10 @@ class Agenda:
     @property
     def next_at(self) -> float:
         """When the next timer is due, infinity without one."""
-        while self._timers and self._timers[0].act is None:
-            heapq.heappop(self._timers)
-        return self._timers[0].at if self._timers else math.inf
+        timers = self._timers
+        while timers and timers[0][2].act is None:
+            heapq.heappop(timers)
+        return timers[0][0] if timers else math.inf
 
     def run(self, until: float) -> None:
         """Let time pass; timers that others set on the way run too.
@@ -74,7 +73,7 @@ class Agenda:
             until: the new instant; one before `now` changes nothing.
         """
         while self.next_at <= until:
-            timer = heapq.heappop(self._timers)
+            _, _, timer = heapq.heappop(self._timers)
             act, timer.act = timer.act, None
             self.now = max(self.now, timer.at)
             if act is not None:

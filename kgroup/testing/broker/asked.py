@@ -83,15 +83,19 @@ class Reply:
 
 @dataclass(slots=True)
 class Outbox:
-    """Answers that wait for the server to send them, in the order in which they were given."""
+    """Answers that wait for the server to send them, in the order in which they were given.
 
-    _replies: list[Reply] = field(default_factory=list)
+    Args:
+        waiting: the answers; `take` takes them.
+    """
+
+    waiting: list[Reply] = field(default_factory=list)
 
     def reply(self, ticket: int, answer: Message | HungUp | NoAnswer) -> None:
         """Give an answer."""
-        self._replies.append(Reply(ticket, answer))
+        self.waiting.append(Reply(ticket, answer))
 
     def take(self) -> list[Reply]:
         """Take all that has been given since the last call."""
-        taken, self._replies = self._replies, []
+        taken, self.waiting = self.waiting, []
         return taken

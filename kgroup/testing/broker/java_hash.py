@@ -6,6 +6,7 @@ Never: is used where order does not show.
 """
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 __all__ = ["bucket_order", "group_partition", "java_hash", "trie_order"]
 
@@ -13,6 +14,7 @@ _LOAD_FACTOR = 0.75
 _SMALLEST = 16
 
 
+@lru_cache(maxsize=4096)  # the same few names are asked for with every request
 def java_hash(text: str) -> int:
     """Return `text.hashCode()`: over UTF-16 units, a signed number of 32 bits."""
     value = 0

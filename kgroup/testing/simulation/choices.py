@@ -76,7 +76,10 @@ class Choices:
         """
         index = self._asked.get(site, 0)
         self._asked[site] = index + 1
-        value = self._value(site, index, n)
+        if self._given is None and self._dice is not None and n > 1:
+            value = int(self._dice.random() * n)  # as most are
+        else:
+            value = self._value(site, index, n)
         if value:
             self._picks.append(Pick(site, index, value))
         return value

@@ -5,13 +5,11 @@ of the coordinator's decisions the journal is told.
 Never: decides what a broker answers; the core does.
 """
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from kgroup.codes import ApiKey
 from kgroup.journal import CommitStored, Sink
-from kgroup.membership.step import MemberRow
 from kgroup.testing.broker.agenda import Agenda
 from kgroup.testing.broker.asked import Asked, HungUp, NoAnswer, Outbox
 from kgroup.testing.broker.cluster.cluster import OFFSETS_TOPIC
@@ -64,9 +62,7 @@ class Brokers:
         self.core: Core = Core(context, plan.brokers)
         for topic, count in plan.topics.items():
             self.core.cluster.create_topic(topic, count)
-        self.heap: Heap = Heap(self.agenda, self._flush)
-        self.rows: Counter[MemberRow] = Counter()
-        self.pairs: Counter[tuple[MemberRow, MemberRow]] = Counter()
+        self.heap: Heap = Heap(self.agenda, context.outbox, self._flush)
         self.links: list[Link] = []
         self.sink: Sink | None = None
         """Takes what the coordinator has stored."""
@@ -116,14 +112,12 @@ class Brokers:
 
     def ask(self, link: Link, request: Request[Any]) -> None:
         """Give a request to its broker."""
-        self._tickets += 1
-        self._asking[self._tickets] = (link, request)
+        ticket = self._tickets = self._tickets + 1
+        self._asking[ticket] = (link, request)
         version = self._versions[request.api_key]
         if self._through_bytes:
             request = decode(type(request), version, encode(request, version))
-        asked = Asked(
-            self._tickets, link.node_id, link.number, link.reach.name, "/127.0.0.1", version
-        )
+        asked = Asked(ticket, link.node_id, link.number, link.reach.name, "/127.0.0.1", version)
         self.core.ask(asked, request)
 
     def carried(self, request: Request[Any], answer: Message) -> Message:
@@ -142,14 +136,14 @@ class Brokers:
                 if asking is None:
                     continue
                 link, request = asking
-                if isinstance(reply.answer, HungUp | NoAnswer):
+                if isinstance(reply.answer, (HungUp, NoAnswer)):
                     link.reply(None)
                     continue
                 self._tell(request, reply.answer)  # also when nobody waits for it any more
                 link.reply(reply.answer)
 
     def _tell(self, request: Request[Any], answer: Message) -> None:
-        if isinstance(request, OffsetCommitRequest | SyncGroupRequest) and self.sink is not None:
+        if isinstance(request, (OffsetCommitRequest, SyncGroupRequest)) and self.sink is not None:
             for event in stored(request, answer, self.shard.groups.get(GROUP)):
                 self.sink.emit(event)
 

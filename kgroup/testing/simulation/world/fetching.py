@@ -115,7 +115,7 @@ class Fetching:
         ends = self._logs.ends
         found = [(each, ends.get(each[0].tp, 0)) for each in self._fetch]
         found = [(each, end) for each, end in found if end > each[2]]
-        now = self._process.world.now
+        now = self._process.clock.now
         if not found and now < until:
             self._logs.wait(partial(self._fetched, number, until))
             return

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kgroup.testing.broker.agenda import Agenda
+from kgroup.testing.broker.asked import Outbox
 
 __all__ = ["Heap"]
 
@@ -21,12 +22,14 @@ class Heap:
 
     Args:
         agenda: of the cluster; its clock is the world's.
-        after: called after each thing that has happened.
+        outbox: of the cluster.
+        send: called when something has happened, and answers wait in the outbox.
     """
 
-    def __init__(self, agenda: Agenda, after: Act) -> None:
+    def __init__(self, agenda: Agenda, outbox: Outbox, send: Act) -> None:
         self._agenda = agenda
-        self._after = after
+        self._outbox = outbox
+        self._send = send
         self._items: list[tuple[float, int, Act, tuple[Any, ...]]] = []
         self._number = 0
         self.events: int = 0
@@ -40,11 +43,12 @@ class Heap:
     def at(self, instant: float, act: Act, *args: Any) -> None:  # noqa: ANN401  # for `act`
         """Do something at an instant; one that has passed counts as now."""
         self._number += 1
-        heapq.heappush(self._items, (max(instant, self._agenda.now), self._number, act, args))
+        now = self._agenda.now
+        heapq.heappush(self._items, (max(now, instant), self._number, act, args))
 
     def run(self, until: float) -> None:
         """Let everything happen up to an instant."""
-        items, agenda = self._items, self._agenda
+        items, agenda, outbox = self._items, self._agenda, self._outbox
         while True:
             due = items[0][0] if items else until + 1.0
             timer = agenda.next_at
@@ -52,9 +56,11 @@ class Heap:
                 agenda.run(timer)
             elif due <= until:
                 _, _, act, args = heapq.heappop(items)
-                agenda.now = max(agenda.now, due)
+                if due > agenda.now:
+                    agenda.now = due
                 act(*args)
             else:
                 return
             self.events += 1
-            self._after()
+            if outbox.waiting:
+                self._send()

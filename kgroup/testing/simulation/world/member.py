@@ -14,14 +14,12 @@ from typing import Any, Final, Protocol, assert_never
 from kgroup.consumer.coordination.trace import MemberTrace
 from kgroup.errors import BrokerError, ConnectionLostError, DecodeError, KGroupError
 from kgroup.journal import CloseAsked, MemberStarted, MemberStopped, Sink
-from kgroup.machine.claims import HoldingState
+from kgroup.machine.claims import Holdings, HoldingState
 from kgroup.machine.tickets import Errand, Ticket
 from kgroup.membership.commit_queue import CommitFlight, PendingCommits, Submission
 from kgroup.membership.described import IN_DOUBT, Remembered
 from kgroup.membership.events import (
     Answered,
-    AssignorDone,
-    AssignorFailed,
     CallListener,
     CloseRequested,
     CoordinatorFound,
@@ -62,9 +60,6 @@ _PARKED: Final = (Errand.JOIN_GROUP, Errand.SYNC_GROUP)
 class World(Surroundings, Protocol):
     """The world as a member sees it."""
 
-    rows: Counter[MemberRow]
-    pairs: Counter[tuple[MemberRow, MemberRow]]
-
     def any_node(self, name: str) -> int:
         """Return the broker that a question for any broker goes to."""
         ...
@@ -83,6 +78,7 @@ class Member:
         plan: of the member.
         settings: of its machine.
 
+    `fired` are the rows that have fired, in order.
     `on_moved` is called after each step that changed the value, `on_committed` with each commit
     whose outcome is known, `on_end` when the membership ends; the application sets them.
     """
@@ -94,26 +90,37 @@ class Member:
         self.plan = plan
         self.settings = settings
         self.sink: Sink = process.sink
-        self.value: GroupMember = GroupMember.new(settings, world.now)
+        self.value: GroupMember = GroupMember.new(settings, world.agenda.now)
         self.on_moved: Callable[[], None] = _nothing
         self.on_committed: Callable[[Submission], None] = _nothing_of
         self.on_end: Callable[[], None] = _nothing
         self.commits: PendingCommits = PendingCommits(settings.request_timeout)
         self.in_hand: Counter[Claim] = Counter()
+        self.fired: list[MemberRow] = []
         self.over: bool = False
         """Whether the membership has ended."""
         self._around = world
+        self._clock = world.agenda
         self._trace = MemberTrace(process.sink)
         self._tick_at = float("inf")
         self._said_goodbye = False
         self._following = False
         self._pumping_at = 0.0
-        self._last_row: MemberRow | None = None
+        self._timed: GroupMember | None = None
+        self._due = 0.0
+        self._undrained: Holdings | None = None
 
     @property
     def now(self) -> float:
         """The present instant, seconds."""
-        return self._around.now
+        return self._clock.now
+
+    @property
+    def due(self) -> float:
+        """When the next timer is due, infinity while none runs; found once for each value."""
+        if self._timed is not self.value:
+            self._timed, self._due = self.value, next_deadline(self.value)
+        return self._due
 
     def start(self) -> None:
         """Begin."""
@@ -146,25 +153,20 @@ class Member:
         """Step the machine and carry out what it wants."""
         if self.over:
             return
-        before, now = self.value, self._around.now
+        before, now = self.value, self._clock.now
         result = step(before, event, Moment(now, self.plan.luck))
         self.value = result.member
-        around, last = self._around, self._last_row
-        for row in result.rows:
-            around.rows[row] += 1
-            if last is not None:
-                around.pairs[last, row] += 1
-            last = row
-        self._last_row = last
-        self._trace.stepped(before, result, now)
-        for effect in result.effects:
-            self._carry_out(effect)
+        if result.rows or result.effects:
+            self.fired.extend(result.rows)
+            self._trace.stepped(before, result, now)
+            for effect in result.effects:
+                self._carry_out(effect)
         self._arm()
         if result.member is not before:
             self._follow()
 
     def _arm(self) -> None:
-        due = next_deadline(self.value)
+        due = self.due
         if due < self._tick_at:
             self._tick_at = due
             self.process.at(due, self._tick, due)
@@ -172,7 +174,7 @@ class Member:
     def _tick(self, due: float) -> None:
         if due == self._tick_at:
             self._tick_at = float("inf")
-        if not self.over and self.now >= next_deadline(self.value):
+        if not self.over and self._clock.now >= self.due:
             self.apply(Tick())
         else:
             self._arm()
@@ -183,8 +185,7 @@ class Member:
                 self._send(effect)
             case RunAssignor():
                 done = lead(effect, self.settings.assignors, self.value.counts, self.now)
-                if isinstance(done, AssignorDone | AssignorFailed):
-                    self.process.at(self.now, self.apply, done)
+                self.process.at(self.now, self.apply, done)
             case Disconnect():
                 self.process.drop(effect.node_id, Lane.JOIN)
                 if not effect.parked_only:
@@ -266,8 +267,12 @@ class Member:
         self.on_moved()
 
     def _drain(self) -> None:
-        while not self.over:
-            draining = self.value.holdings.having(HoldingState.DRAINING)
+        while not self.over and self.value.holdings is not self._undrained:
+            holdings = self.value.holdings
+            draining = holdings.having(HoldingState.DRAINING)
+            if not draining:
+                self._undrained = holdings  # it has nothing to drain, whatever is in hand
+                return
             empty = tuple(claim for claim in draining if not self.in_hand[claim])
             if not empty or (len(empty) < len(draining) and self.value.eager):
                 return

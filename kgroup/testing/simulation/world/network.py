@@ -10,16 +10,17 @@ Never: knows what a message means.
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any, Protocol
 
 from kgroup.codes import ApiKey
+from kgroup.testing.broker.agenda import Agenda
 from kgroup.wire.schema import Message, Request
+from kgroup.words import Word
 
 __all__ = ["Dispatch", "Flight", "Lane", "Link", "Reach"]
 
 
-class Lane(Enum):
+class Lane(Word):
     """What a connection is for; one per member, broker and lane."""
 
     JOIN = "join"
@@ -71,10 +72,8 @@ class Flight:
 class Dispatch(Protocol):
     """The world as a connection sees it."""
 
-    @property
-    def now(self) -> float:
-        """The present instant."""
-        ...
+    agenda: Agenda
+    """Its clock."""
 
     def at(self, instant: float, act: Callable[..., None], *args: Any) -> None:  # noqa: ANN401
         """Do something at an instant."""
@@ -112,6 +111,7 @@ class Link:
         """By the client, or cut."""
         self._gone = False
         self._world = world
+        self._clock = world.agenda
         self._inbox: deque[Flight] = deque()
         self._flights: list[Flight] = []
         self._last_in = 0.0
@@ -123,7 +123,7 @@ class Link:
         """Send a request."""
         world, reach = self._world, self.reach
         self._flights.append(flight)
-        due = max(world.now, reach.out_until) + world.delay(reach)
+        due = max(self._clock.now, reach.out_until) + world.delay(reach)
         if reach.held and flight.request.api_key in reach.held:
             seconds = reach.held.pop(flight.request.api_key)
             due += seconds
@@ -137,7 +137,7 @@ class Link:
             return
         self.closed = True
         self._fail(reason)
-        due = max(self._world.now, self.reach.out_until) + self._world.delay(self.reach)
+        due = max(self._clock.now, self.reach.out_until) + self._world.delay(self.reach)
         self._world.at(max(due, self._last_in), self._left)
 
     def cut(self, reason: str) -> None:
@@ -193,7 +193,7 @@ class Link:
         if self.closed or flight.over:
             return
         reach, api = self.reach, flight.request.api_key
-        due = max(self._world.now, reach.in_until) + self._world.delay(reach)
+        due = max(self._clock.now, reach.in_until) + self._world.delay(reach)
         if api in reach.late:
             seconds = reach.late.pop(api)
             due += seconds
@@ -207,7 +207,7 @@ class Link:
         self._world.at(due, self._deliver, flight, self._world.carried(flight.request, answer))
 
     def _deliver(self, flight: Flight, answer: Message) -> None:
-        if self.reach.in_until > self._world.now:  # nothing passes since it was sent
+        if self.reach.in_until > self._clock.now:  # nothing passes since it was sent
             until = self.reach.in_until  # not later: what was sent after it may be due before
             self._last_out = max(until, self._last_out)
             self._world.at(until, self._deliver, flight, answer)

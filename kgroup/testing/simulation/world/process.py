@@ -6,12 +6,16 @@ Never: knows what its requests mean.
 """
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from functools import cache, partial
+from types import MappingProxyType
+from typing import Any, Final, Protocol
 
+from kgroup.codes import ApiKey
 from kgroup.journal import AnswerReceived, RequestSent, Sink
+from kgroup.testing.broker.agenda import Agenda
 from kgroup.testing.simulation.world.network import Dispatch, Flight, Lane, Link, Reach
 from kgroup.wire.messages import SyncGroupRequest
-from kgroup.wire.schema import Request
+from kgroup.wire.schema import Message, Request
 
 __all__ = ["Process", "Surroundings"]
 
@@ -35,6 +39,7 @@ class Process:
 
     def __init__(self, world: Surroundings, name: str, sink: Sink) -> None:
         self.world = world
+        self.clock: Agenda = world.agenda
         self.name = name
         self.sink = sink
         self.reach = Reach(name)
@@ -46,7 +51,7 @@ class Process:
     @property
     def now(self) -> float:
         """The present instant, seconds."""
-        return self.world.now
+        return self.clock.now
 
     def at(self, instant: float, act: Callable[..., None], *args: Any) -> None:  # noqa: ANN401
         """Do something later, if it lives then, and does not stand still."""
@@ -55,7 +60,7 @@ class Process:
     def _act(self, act: Callable[..., None], args: tuple[Any, ...]) -> None:
         if self.dead:
             return
-        if self.frozen_until > self.world.now:
+        if self.frozen_until > self.clock.now:
             self.world.at(self.frozen_until, self._act, act, args)
             return
         act(*args)
@@ -90,53 +95,55 @@ class Process:
             made = self.world.connect(self, node_id)
             if made is None:
                 refused = self.world.delay(self.reach)
-                self.at(self.now + refused, then, None, "the connection was refused")
+                self.at(self.clock.now + refused, then, None, "the connection was refused")
                 return
             link = self._links[node_id, lane] = made
         flight = self._flight(link, request, then)
         link.send(flight)
-        self.at(self.now + timeout, self._time_out, flight, link)
+        self.at(self.clock.now + timeout, self._time_out, flight, link)
 
     def _flight(
         self, link: Link, request: Request[Any], then: Callable[[Any | None, str], None]
     ) -> Flight:
         number = self._correlations.get(link.number, 0) + 1
         self._correlations[link.number] = number
-        api = request.api_key
+        kind: Any = type(request)
         self.sink.emit(
             RequestSent(
                 connection=link.number,
                 correlation_id=number,
-                api=api,
+                api=request.api_key,
                 version=0,
-                generation_id=_field(request, "generation_id", "generation_id_or_member_epoch"),
-                member_id=_field(request, "member_id"),
-                group_instance_id=_field(request, "group_instance_id"),
                 assignments=_count(request),
+                **{name: getattr(request, field) for field, name in _sent_of(kind)},
             )
         )
-
-        def hear(answer: Any) -> None:  # noqa: ANN401  # any answer
-            self.sink.emit(
-                AnswerReceived(
-                    connection=link.number,
-                    correlation_id=number,
-                    api=api,
-                    version=0,
-                    error=_field(answer, "error_code"),
-                    generation_id=_field(answer, "generation_id"),
-                    member_id=_field(answer, "member_id"),
-                    leader=_field(answer, "leader"),
-                    skip_assignment=_field(answer, "skip_assignment"),
-                )
-            )
-            then(answer, "")
-
+        hear = partial(self._hear, link.number, number, request.api_key, then)
         return Flight(
             request,
             lambda answer: self._act(hear, (answer,)),
-            lambda reason: self.at(self.world.now, then, None, reason),
+            lambda reason: self.at(self.clock.now, then, None, reason),
         )
+
+    def _hear(
+        self,
+        connection: int,
+        number: int,
+        api: ApiKey,
+        then: Callable[[Any | None, str], None],
+        answer: Any,  # noqa: ANN401  # any answer
+    ) -> None:
+        kind: Any = type(answer)
+        self.sink.emit(
+            AnswerReceived(
+                connection=connection,
+                correlation_id=number,
+                api=api,
+                version=0,
+                **{name: getattr(answer, field) for field, name in _heard_of(kind)},
+            )
+        )
+        then(answer, "")
 
     def _time_out(self, flight: Flight, link: Link) -> None:
         if not flight.over:
@@ -155,11 +162,36 @@ class Process:
                 link.cut("the connection was reset")
 
 
-def _field(message: Any, *names: str) -> Any:  # noqa: ANN401  # of any message
-    for name in names:
-        if name in message.FIELDS:
-            return getattr(message, name)
-    return None
+_SENT: Final = MappingProxyType(
+    {
+        "generation_id": "generation_id",
+        "generation_id_or_member_epoch": "generation_id",
+        "member_id": "member_id",
+        "group_instance_id": "group_instance_id",
+    }
+)
+"""Field of a request -> what the journal calls it."""
+
+_HEARD: Final = MappingProxyType(
+    {
+        "error_code": "error",
+        "generation_id": "generation_id",
+        "member_id": "member_id",
+        "leader": "leader",
+        "skip_assignment": "skip_assignment",
+    }
+)
+"""Field of an answer -> what the journal calls it."""
+
+
+@cache
+def _sent_of(kind: type[Message]) -> tuple[tuple[str, str], ...]:
+    return tuple((field, name) for field, name in _SENT.items() if field in kind.FIELDS)
+
+
+@cache
+def _heard_of(kind: type[Message]) -> tuple[tuple[str, str], ...]:
+    return tuple((field, name) for field, name in _HEARD.items() if field in kind.FIELDS)
 
 
 def _count(request: Request[Any]) -> int | None:

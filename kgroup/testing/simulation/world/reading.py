@@ -74,6 +74,7 @@ class Reading:
     def __init__(self, sink: Sink) -> None:
         self.ledger = Ledger()
         self.held: dict[Claim, Held] = {}
+        self._asks = False
         self._sink = sink
 
     # -- ownership -------------------------------------------------------------------------------
@@ -82,6 +83,7 @@ class Reading:
         """Take claims in; nothing is handed out of them yet."""
         for claim in claims:
             self.held[claim] = Held(claim, Position(claim))
+            self._asks = True
 
     def open(self, claims: Iterable[Claim]) -> None:
         """Let claims be handed out: the listener has returned."""
@@ -106,6 +108,9 @@ class Reading:
 
     def unplaced(self) -> list[Claim]:
         """Return claims whose committed offset must be asked for; they count as asked now."""
+        if not self._asks:
+            return []
+        self._asks = False
         found = [
             each
             for each in self.held.values()
@@ -120,6 +125,7 @@ class Reading:
         for claim in claims:
             if claim in self.held:
                 self.held[claim].asked = False
+                self._asks = True
 
     def place(
         self, claim: Claim, committed: OffsetAndMetadata | None, generation_id: int | None

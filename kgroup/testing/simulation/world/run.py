@@ -5,9 +5,12 @@ must come to rest.
 Never: draws other than by the run's choices.
 """
 
+import gc
 import logging
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import chain, pairwise
 
 from kgroup.errors import LocalProtocolError
 from kgroup.journal.oracles import Oracle, Violation
@@ -50,7 +53,8 @@ def play_objects(
     known = Known(dict(drawn.topics))  # oracles look at what there is at first
     watch = Watch(promises(drawn, known, without) if oracles is None else oracles())
     brokers = Brokers(drawn, choices, through_bytes=schedule.level is Level.A_BYTES)
-    recorder = Recorder(watch, lambda: brokers.now, keep=keep, ordered=True)
+    agenda = brokers.agenda
+    recorder = Recorder(watch, lambda: agenda.now, keep=keep, ordered=True)
     crew = Crew(drawn, brokers, recorder, choices, known)
     found: list[Violation] = []
     with _quiet():
@@ -61,6 +65,7 @@ def play_objects(
         except LocalProtocolError as error:
             found.append(Violation("crash", str(error), ()))
     recorder.finish()
+    fired = [life.member.fired for lives in crew.lives.values() for life in lives]
     return Outcome(
         schedule=schedule,
         plan=drawn,
@@ -69,22 +74,25 @@ def play_objects(
         digest=recorder.digest,
         events=brokers.heap.events,
         seconds=brokers.now,
-        rows=brokers.rows,
-        pairs=brokers.pairs,
+        rows=Counter(chain.from_iterable(fired)),
+        pairs=Counter(chain.from_iterable(map(pairwise, fired))),
         entries=tuple(recorder.entries),
     )
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep the members' logs to themselves."""
+    """Keep the members' logs to themselves, and collect no garbage: all of it is the run's end."""
     log = logging.getLogger("kgroup")
-    before = log.level
+    before, collects = log.level, gc.isenabled()
     log.setLevel(logging.CRITICAL + 1)
+    gc.disable()
     try:
         yield
     finally:
         log.setLevel(before)
+        if collects:
+            gc.enable()
 
 
 def _set_out(plan: Plan, crew: Crew, found: list[Violation]) -> None:

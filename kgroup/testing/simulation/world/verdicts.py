@@ -11,7 +11,6 @@ from collections.abc import Iterator
 
 from kgroup.journal.oracles import Violation
 from kgroup.membership.states import TERMINAL
-from kgroup.membership.step import next_deadline
 from kgroup.testing.simulation.world.crew import Crew, Life
 from kgroup.types import MemberState, TopicPartition
 
@@ -26,7 +25,7 @@ def stuck(life: Life) -> Violation | None:
     if life.member.over or value.state in _RESTING or value.changes:
         return None
     awaited = (value.round.ticket, value.heartbeat, value.coordinator.ticket)
-    if any(each is not None for each in awaited) or next_deadline(value) < math.inf:
+    if any(each is not None for each in awaited) or life.member.due < math.inf:
         return None
     if value.holdings.having():
         return None
