@@ -1,4 +1,4 @@
-"""`make mutants`: forty faults, each planted in memory, each to be found by simulation alone.
+"""`make mutants`: faults, each planted in memory, each to be found by simulation alone.
 
     make mutants ARGS="lease --schedules 1000"
 
@@ -10,9 +10,9 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 
-from tests.mutants.hunting import Finding, hunt
+from tests.mutants.hunting import FOREVER, Finding, hunt
 from tests.mutants.ledger import LEDGER, document_of, write_ledger
 from tests.mutants.listed import ALL
 from tests.mutants.mutant import Mutant
@@ -24,7 +24,8 @@ def options(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make mutants", description=__doc__)
     parser.add_argument("names", nargs="*", help="parts of names; default: all mutants")
     parser.add_argument("--schedules", type=int, default=_SCHEDULES, help="at most, for each")
-    parser.add_argument("--first", type=int, default=0, help="seed of the first schedule")
+    parser.add_argument("--first", type=int, help="seed of the first schedule")
+    parser.add_argument("--seconds", type=float, default=FOREVER, help="at most, for each")
     parser.add_argument("--processes", type=int, default=2, help="at once")
     parser.add_argument("--without", action="append", default=[], help="oracle to switch off")
     parser.add_argument("--list", action="store_true", help="only say which there are")
@@ -58,7 +59,7 @@ def describe(mutant: Mutant) -> str:
 
 def verdict(finding: Finding) -> str:
     """Say what became of a mutant, in a line."""
-    name, after = finding.mutant.name, f"{finding.played:>6} {finding.seconds:>7.1f} s"
+    name, after = finding.mutant.name, f"{finding.needed:>6} {finding.seconds:>7.1f} s"
     if finding.noisy:
         name += f" [{finding.noisy} not counted: broken without it, too]"
     if not finding.killed:
@@ -77,15 +78,21 @@ def main(arguments: Sequence[str]) -> int:
         return 0
 
     def one(mutant: Mutant) -> Finding:
-        return hunt(mutant, wanted.schedules, without=wanted.without, first=wanted.first)
+        return hunt(
+            mutant,
+            wanted.schedules,
+            without=wanted.without,
+            first=wanted.first,
+            seconds=wanted.seconds,
+        )
 
     findings = []
     with ThreadPoolExecutor(wanted.processes) as pool:
-        for finding in pool.map(one, mutants):
-            findings.append(finding)
+        for done in as_completed([pool.submit(one, each) for each in mutants]):
+            findings.append(done.result())
             if wanted.ledger:
                 write_ledger(findings, wanted.schedules)
-            sys.stderr.write(f"{verdict(finding)}\n")
+            sys.stderr.write(f"{len(findings):>3}/{len(mutants)} {verdict(findings[-1])}\n")
     survivors = [each for each in findings if not each.killed and not each.mutant.eludes]
     killed = sum(each.killed for each in findings)
     sys.stderr.write(f"{killed} of {len(findings)} mutants killed\n")

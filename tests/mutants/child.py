@@ -24,8 +24,9 @@ def carry_out(order: dict[str, Any]) -> dict[str, Any]:
     """Play schedules until one breaks a promise, or all of them.
 
     Args:
-        order: `module` and `changes` (None for the product as it is), `level`, `mode`, `seeds`,
-            `without` (names of oracles that are switched off), `all`: whether to go on.
+        order: `module` and `changes` (None for the product as it is), `level`, `mode`, `plan`,
+            `seeds`, `without` (names of oracles that are switched off), `only` (name of the one
+            oracle that is asked, "" for all), `seconds` after which no other schedule begins.
 
     Returns:
         `found`: for each schedule that broke a promise `seed`, `rules`, `oracles`, `words`;
@@ -36,7 +37,7 @@ def carry_out(order: dict[str, Any]) -> dict[str, Any]:
         patching.install(module, [(old, new) for old, new in order["changes"]])
     from tests.mutants.playing import Player  # noqa: PLC0415
 
-    player = Player(order["level"], order["mode"], order["without"])
+    player = Player(order["level"], order["mode"], order["plan"], order["without"], order["only"])
     began = time.perf_counter()
     found: list[dict[str, Any]] = []
     played = 0
@@ -51,8 +52,9 @@ def carry_out(order: dict[str, Any]) -> dict[str, Any]:
             oracles = list(dict.fromkeys(oracle for _, oracle, _ in broken))
             words = broken[0][2]
             found.append({"seed": seed, "rules": rules, "oracles": oracles, "words": words})
-            if not order["all"]:
-                break
+            break
+        if time.perf_counter() - began > order["seconds"]:
+            break
     return {
         "found": found,
         "played": played,

@@ -11,11 +11,14 @@ import sys
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from tests.mutants.mutant import Mutant
 
-__all__ = ["Finding", "hunt", "survey"]
+__all__ = ["FOREVER", "Finding", "hunt"]
+
+FOREVER: Final = 1e9
+"""Seconds."""
 
 _ROOT = Path(__file__).parents[2]
 
@@ -31,6 +34,7 @@ class Finding:
         oracles: names of those that found them.
         words: of the first.
         played: schedules until then.
+        first: seed of the first of them.
         seconds: that they took.
         noisy: schedules that broke a promise with the mutant and without it; they prove nothing.
     """
@@ -42,6 +46,7 @@ class Finding:
     words: str
     played: int
     seconds: float
+    first: int = 0
     noisy: int = 0
 
     @property
@@ -49,9 +54,20 @@ class Finding:
         """Whether simulation finds the mutant."""
         return self.seed is not None
 
+    @property
+    def needed(self) -> int:
+        """Schedules from seed 0 on until it was found, or given up."""
+        return self.first + self.played
+
 
 def hunt(
-    mutant: Mutant, schedules: int, *, without: Collection[str] = (), first: int = 0
+    mutant: Mutant,
+    schedules: int,
+    *,
+    without: Collection[str] = (),
+    only: str = "",
+    first: int | None = None,
+    seconds: float = FOREVER,
 ) -> Finding:
     """Play schedules until one finds a mutant.
 
@@ -59,62 +75,51 @@ def hunt(
         mutant: which.
         schedules: how many at most.
         without: names of oracles that are switched off.
-        first: seed of the first.
+        only: name of the one oracle that is asked, "" for all.
+        first: seed of the first; None for what the mutant says, and then those before it count.
+        seconds: after which no other schedule begins.
     """
-    played, seconds, noisy = 0, 0.0, 0
-    while True:
-        seeds = range(first + played, first + schedules)
-        ran = _mutated(mutant, seeds, without, whole=False)
-        played, seconds = played + ran["played"], seconds + ran["seconds"]
-        found = ran["found"][0] if ran["found"] else None
-        if found is not None and _is_noisy(mutant, found["seed"], without):
-            noisy, found = noisy + 1, None
-            if played < schedules:
-                continue
-        if found is None:
-            return Finding(mutant, None, (), (), "", played, seconds, noisy)
-        rules, oracles = tuple(found["rules"]), tuple(found["oracles"])
-        return Finding(
-            mutant, found["seed"], rules, oracles, found["words"], played, seconds, noisy
-        )
+    played, spent, noisy = 0, 0.0, 0
+    begin = mutant.first if first is None else first
+    end = schedules if first is None else first + schedules
+    order = {**_order(mutant, without, only), "seconds": seconds}
+    while begin + played < end:
+        ran = _mutated(mutant, order, range(begin + played, end))
+        played, spent = played + ran["played"], spent + ran["seconds"]
+        if not ran["found"]:
+            break
+        found = ran["found"][0]
+        if not _is_noisy(order, found["seed"]):
+            rules, oracles, words = tuple(found["rules"]), tuple(found["oracles"]), found["words"]
+            return Finding(
+                mutant, found["seed"], rules, oracles, words, played, spent, begin, noisy
+            )
+        noisy += 1
+    return Finding(mutant, None, (), (), "", played, spent, begin, noisy)
 
 
-def survey(
-    mutant: Mutant, seeds: Sequence[int], *, without: Collection[str] = ()
-) -> dict[int, tuple[str, ...]]:
-    """Play all of some schedules; return for each that finds a mutant the oracles that did."""
-    ran = _mutated(mutant, seeds, without, whole=True)
-    return {
-        found["seed"]: tuple(found["oracles"])
-        for found in ran["found"]
-        if not _is_noisy(mutant, found["seed"], without)
-    }
-
-
-def _mutated(
-    mutant: Mutant, seeds: Sequence[int], without: Collection[str], *, whole: bool
-) -> dict[str, Any]:
-    order = {**_order(mutant, seeds, without), "module": mutant.module, "all": whole}
-    ran = _child(order)
+def _mutated(mutant: Mutant, order: dict[str, Any], seeds: Sequence[int]) -> dict[str, Any]:
+    ran = _child({**order, "module": mutant.module, "seeds": list(seeds)})
     if not ran["loaded"]:
         level = mutant.level.value
         raise RuntimeError(f"{mutant.module} takes no part at level {level}: {mutant.name}")
     return ran
 
 
-def _is_noisy(mutant: Mutant, seed: int, without: Collection[str]) -> bool:
+def _is_noisy(order: dict[str, Any], seed: int) -> bool:
     """Tell whether a schedule breaks a promise without the mutant, too."""
-    order = {**_order(mutant, (seed,), without), "module": None, "all": False}
-    return bool(_child(order)["found"])
+    return bool(_child({**order, "module": None, "seeds": [seed]})["found"])
 
 
-def _order(mutant: Mutant, seeds: Sequence[int], without: Collection[str]) -> dict[str, Any]:
+def _order(mutant: Mutant, without: Collection[str], only: str = "") -> dict[str, Any]:
     return {
         "changes": [(change.old, change.new) for change in mutant.changes],
         "level": mutant.level.value,
         "mode": mutant.mode.value,
-        "seeds": list(seeds),
+        "plan": mutant.plan,
         "without": sorted(without),
+        "only": only,
+        "seconds": FOREVER,
     }
 
 

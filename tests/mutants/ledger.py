@@ -24,6 +24,9 @@ def document_of(findings: Sequence[Finding], schedules: int) -> dict[str, Any]:
     Args:
         findings: one of each mutant.
         schedules: that each had at most.
+
+    Of each it is said after how many schedules it was found, counted from seed 0, and how many of
+    these were played.
     """
     return _document([_row(each, schedules) for each in findings])
 
@@ -56,10 +59,13 @@ def _row(finding: Finding, schedules: int) -> dict[str, Any]:
         "module": mutant.module,
         "level": mutant.level.value,
         "mode": mutant.mode.value,
+        "plan": mutant.plan or "drawn",
+        "rule": mutant.rule,
         "killed by": list(finding.oracles) if finding.killed else None,
         "broken": list(finding.rules),
         "seed": finding.seed,
-        "schedules": finding.played,
+        "schedules": finding.needed,
+        "played": finding.played,
         "at most": schedules,
         "seconds": round(finding.seconds, 2),
         "not counted": finding.noisy,

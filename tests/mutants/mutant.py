@@ -35,6 +35,9 @@ class Mutant:
         rule: id of the promise that is broken, as in the catalogue of properties.
         mode: groups in which it shows.
         level: A, unless the fault is in code that takes no part in level A.
+        plan: name of the written plan that is played instead of drawn ones; "" for drawn ones.
+        first: seed of the first schedule that a hunt plays: of those before it only the plans were
+            looked at, and none was found in which the mutant could show.
         eludes: why simulation has not found it so far; empty when it has.
     """
 
@@ -44,4 +47,6 @@ class Mutant:
     rule: str
     mode: Mode = Mode.MIXED
     level: Level = Level.A
+    plan: str = ""
+    first: int = 0
     eludes: str = ""

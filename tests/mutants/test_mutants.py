@@ -5,18 +5,21 @@ import importlib.util
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from kgroup.journal.oracles import simulation_oracles
+from kgroup.testing.simulation.promises import Known, promises
 from kgroup.testing.simulation.schedule import Level
-from tests.mutants.alone import ALONE, OPEN
+from tests.mutants.alone import ALONE, INSTEAD
 from tests.mutants.hunting import hunt
 from tests.mutants.ledger import LEDGER
 from tests.mutants.listed import ALL, ELUSIVE, MUTANTS
 from tests.mutants.mutant import Mutant
 from tests.mutants.patching import StaleMutantError, changed, install
+from tests.mutants.plans import PLANS
 from tests.mutants.playing import WORLD
 
 ROOT = Path(__file__).parents[2]
@@ -100,20 +103,34 @@ def mutant_called(name: str) -> Mutant:
     return next(mutant for mutant in ALL if mutant.name == name)
 
 
-def test_every_oracle_of_a_simulation_has_a_mutant_of_its_own_or_a_reason_why_not() -> None:
-    named = {*ALONE, *OPEN}
-    assert not ALONE.keys() & OPEN.keys()
+def test_every_oracle_of_a_simulation_has_a_mutant_of_its_own() -> None:
+    named = {*ALONE, *INSTEAD}
+    assert not ALONE.keys() & INSTEAD.keys()
     assert {each for each in named if not each.startswith(WORLD)} == simulation_oracles().keys()
+    assert INSTEAD.keys().isdisjoint(promises(PLANS["nothing happens"], Known()))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("oracle", sorted(ALONE))
 def test_without_an_oracle_the_mutant_lives_that_only_it_finds(oracle: str) -> None:
-    mutant = mutant_called(ALONE[oracle])
+    alone = ALONE[oracle]
+    mutant = mutant_called(alone.mutant)
+    if alone.plan:
+        mutant = replace(mutant, plan=alone.plan)
     found = hunt(mutant, SCHEDULES)
     assert oracle in found.oracles
     blind = hunt(mutant, found.played, without=[oracle])
     assert not blind.killed, f"found by {blind.oracles} as well"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("oracle", sorted(INSTEAD))
+def test_what_stands_for_an_oracle_is_broken_where_the_oracle_finds_the_mutant(oracle: str) -> None:
+    mutant = mutant_called(ALONE[INSTEAD[oracle]].mutant)
+    found = hunt(mutant, SCHEDULES)
+    assert found.seed is not None
+    asked = hunt(mutant, 1, first=found.seed, only=oracle)
+    assert asked.oracles == (oracle,)
 
 
 def test_the_ledger_is_about_the_mutants_there_are() -> None:

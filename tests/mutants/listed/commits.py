@@ -1,5 +1,6 @@
 """Mutants of commits and positions."""
 
+from kgroup.testing.simulation.schedule import Mode
 from tests.mutants.mutant import Change, Mutant
 
 __all__ = ["COMMITS"]
@@ -107,7 +108,8 @@ COMMITS = (
             ),
         ),
         rule="D5",
-        eludes="all members must commit by themselves, and hand over after one record",
+        mode=Mode.COOPERATIVE,
+        plan="one record more is done when one joins",
     ),
     Mutant(
         name="a position stays one record behind what was fetched",
@@ -132,7 +134,8 @@ COMMITS = (
             ),
         ),
         rule="L8",
-        eludes="a member must end while a commit waits",
+        mode=Mode.STATIC,
+        plan="a twin starts while one commit waits for another",
     ),
     Mutant(
         name="a commit that is on its way is not waited for",

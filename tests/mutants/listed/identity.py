@@ -87,6 +87,7 @@ IDENTITY = (
             ),
         ),
         rule="S9",
+        first=118,
     ),
     Mutant(
         name="heartbeats name the generation of the assignment before",

@@ -17,7 +17,7 @@ PROOF = (
             ),
         ),
         rule="S3",
-        eludes="a late answer and a silence must follow each other, with records still coming",
+        first=5282,
     ),
     Mutant(
         name="the lease knows the session only",
@@ -29,6 +29,7 @@ PROOF = (
             ),
         ),
         rule="S3",
+        first=771,
     ),
     Mutant(
         name="a heartbeat that says that a round is on renews the time for the round",
@@ -40,6 +41,7 @@ PROOF = (
             ),
         ),
         rule="S3",
+        first=771,
     ),
     Mutant(
         name="a lease outlives the membership it proved",

@@ -42,6 +42,7 @@ ROUNDS = (
             ),
         ),
         rule="L1",
+        first=132,
     ),
     Mutant(
         name="nobody tells the group that partitions were given back",
@@ -119,7 +120,7 @@ ROUNDS = (
             ),
         ),
         rule="L5",
-        eludes="its application must stay away while nothing else happens to it",
+        first=1394,
     ),
     Mutant(
         name="a member goes without a LeaveGroup",
@@ -162,7 +163,7 @@ ROUNDS = (
             ),
         ),
         rule="L6",
-        eludes="an outage must come alone and end within the session",
+        first=2508,
     ),
     Mutant(
         name="a static leader that came back divides the group although it shall not",

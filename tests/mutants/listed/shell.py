@@ -3,7 +3,7 @@
 They show at level B only: level A has a thinner shell of its own.
 """
 
-from kgroup.testing.simulation.schedule import Level
+from kgroup.testing.simulation.schedule import Level, Mode
 from tests.mutants.mutant import Change, Mutant
 
 __all__ = ["SHELL"]
@@ -47,23 +47,23 @@ SHELL = (
             ),
         ),
         rule="S6",
+        mode=Mode.EAGER,
+        first=305,
         level=Level.B,
-        eludes="level B plays one schedule a second; few of them pause",
     ),
     Mutant(
         name="a listener that raises holds the change of ownership up",
-        module="kgroup.consumer.ownership",
+        module="kgroup.consumer.listener",
         changes=(
             Change(
-                "        self._tell(change, Phase.END)\n        return error\n",
-                "        if error is not None:\n"
-                "            await anyio.sleep_forever()\n"
-                "        self._tell(change, Phase.END)\n        return error\n",
+                "        self._emit(change, CallbackStage.RAISE, repr(error))\n",
+                "        self._emit(change, CallbackStage.RAISE, repr(error))\n"
+                "        await anyio.sleep_forever()\n",
             ),
         ),
         rule="B4",
+        first=667,
         level=Level.B,
-        eludes="level B plays one schedule a second; few of them raise",
     ),
     Mutant(
         name="the task that sends commits does not end when it is cancelled",
@@ -72,12 +72,16 @@ SHELL = (
             Change(
                 "            self._pending.failed(flight, reason, self._conductor.member)\n"
                 "            raise\n",
-                "            self._pending.failed(flight, reason, self._conductor.member)\n",
+                "            self._pending.failed(flight, reason, self._conductor.member)\n"
+                "            with anyio.CancelScope(shield=True):\n"
+                "                await anyio.sleep(60.0)\n"
+                "            raise\n",
             ),
         ),
         rule="L7",
+        mode=Mode.EAGER,
+        plan="one closes with a commit on its way",
         level=Level.B,
-        eludes="level B plays one schedule a second; a commit must be on its way at the end",
     ),
     Mutant(
         name="an answer to a fetch is kept for whoever owns the partition now",
@@ -95,8 +99,9 @@ SHELL = (
             ),
         ),
         rule="S7",
+        mode=Mode.EAGER,
+        plan="one asks for two rounds",
         level=Level.B,
-        eludes="level B plays one schedule a second; an answer must cross a rebalance",
     ),
     Mutant(
         name="a coordinator that cannot tell is taken to have nothing committed",
@@ -114,8 +119,9 @@ SHELL = (
             ),
         ),
         rule="C7",
+        mode=Mode.EAGER,
+        plan="the coordinator loads when one asks where to begin",
         level=Level.B,
-        eludes="level B plays one schedule a second; the coordinator must load just then",
     ),
 )
 """At level B."""
