@@ -4,7 +4,8 @@ Decides: how many requests a member may send that bring it nothing.
 Never: counts what is fetched or committed with success: that is as fast as the application is.
 
 L4: a member sends at most 20 requests a second, averaged over a few seconds. Fetches count when
-    they are answered with an error, commits when nothing new was asked to be committed.
+    they are answered with an error, commits when nothing new was asked to be committed. A
+    connection that ended before it could be used counts as a request.
 """
 
 from collections import deque
@@ -14,6 +15,8 @@ from kgroup.codes import ApiKey
 from kgroup.journal.events import (
     CommitStage,
     CommitStep,
+    ConnectionClosed,
+    ConnectionOpened,
     Entry,
     Event,
     FetchAnswered,
@@ -36,9 +39,11 @@ class NoStorm:
         window: seconds over which they are averaged; a start or a rebalance needs several at once.
     """
 
-    KINDS: ClassVar[frozenset[type[Event]]] = frozenset({CommitStep, FetchAnswered, RequestSent})
+    KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
+        {CommitStep, ConnectionClosed, ConnectionOpened, FetchAnswered, RequestSent}
+    )
 
-    __slots__ = ("_asked", "_most", "_per_second", "_sent", "_window")
+    __slots__ = ("_asked", "_most", "_open", "_per_second", "_sent", "_window")
 
     def __init__(self, per_second: float = 20.0, window: float = 5.0) -> None:
         self._per_second = per_second
@@ -46,6 +51,7 @@ class NoStorm:
         self._most = int(per_second * window)
         self._sent: dict[Source, deque[Entry]] = {}
         self._asked: dict[Source, None] = {}
+        self._open: dict[tuple[Source, int], None] = {}
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
         """Take one entry."""
@@ -58,6 +64,11 @@ class NoStorm:
                 return self._count(entry)
         elif isinstance(event, FetchAnswered):
             if event.error:
+                return self._count(entry)
+        elif isinstance(event, ConnectionOpened):
+            self._open[entry.source, event.connection] = None
+        elif isinstance(event, ConnectionClosed):
+            if self._open.pop((entry.source, event.connection), True) is not None:
                 return self._count(entry)
         elif isinstance(event, CommitStep) and event.stage is CommitStage.REQUESTED:
             self._asked[entry.source] = None
@@ -79,7 +90,8 @@ class NoStorm:
             return ()
         sent.clear()
         text = (
-            f"{entry.source} sent {self._most + 1} requests in {entry.at - first.at:.3f} s, "
+            f"{entry.source} sent {self._most + 1} requests (or had connections refused) in "
+            f"{entry.at - first.at:.3f} s, "
             f"more than {self._per_second:g} a second"
         )
         return (Violation("L4", text, (first, entry)),)

@@ -1,7 +1,15 @@
 import pytest
 
 from kgroup.codes import ApiKey
-from kgroup.journal import CommitStage, Delivered, FetchAnswered, MemberStarted, Polled
+from kgroup.journal import (
+    CommitStage,
+    ConnectionClosed,
+    ConnectionOpened,
+    Delivered,
+    FetchAnswered,
+    MemberStarted,
+    Polled,
+)
 from kgroup.journal.oracles import NoStorm, PollGap
 from tests.journal.oracles.logs import C0, C1, Log
 
@@ -35,6 +43,19 @@ def test_l4_fetches_count_only_when_they_are_refused():
     for _ in range(150):
         log.wait(0.01)
         log.write(FetchAnswered(C0, 5, 5, 3))
+    assert log.rules(NoStorm()) == ["L4"]
+
+
+def test_l4_connections_that_nobody_could_use_count_as_requests():
+    log = Log()
+    for number in range(150):
+        log.wait(0.01)
+        opened = ConnectionOpened(connection=number, address="broker-1:9092")
+        log.write(opened, ConnectionClosed(connection=number, reason="idle"))
+    assert log.rules(NoStorm()) == []
+    for number in range(150, 300):
+        log.wait(0.01)
+        log.write(ConnectionClosed(connection=number, reason="refused"))
     assert log.rules(NoStorm()) == ["L4"]
 
 

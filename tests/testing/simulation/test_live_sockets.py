@@ -1,7 +1,11 @@
-"""Level C: whole consumers over loopback sockets, in real time."""
+"""Level C: whole consumers over loopback sockets, in real time.
+
+A machine that is busy for seconds may keep a drawn group from coming to rest (L1), and that is all.
+"""
 
 import pytest
 
+from kgroup.journal import Delivered
 from kgroup.testing.simulation.live.run import play_live
 from kgroup.testing.simulation.play import play
 from kgroup.testing.simulation.schedule import Level, Mode, Schedule
@@ -19,8 +23,14 @@ def test_a_quiet_group_keeps_its_promises_over_sockets(backend: str) -> None:
     assert outcome.events > 100
 
 
-def test_a_drawn_schedule_ends_in_bounded_time() -> None:
+def test_a_drawn_schedule_keeps_what_it_can_keep_on_a_busy_machine() -> None:
     outcome = play(Schedule(Level.C, Mode.COOPERATIVE, 3))
-    assert "crash" not in outcome.rules
-    assert "L7" not in outcome.rules
-    assert outcome.seconds < 15.0
+    assert set(outcome.rules) <= {"L1"}
+    assert outcome.rows
+
+
+def test_defaults_are_paced_too() -> None:
+    """A lease whose margin is not paced would never hold: nobody would be given a record."""
+    fast = plan(session_timeout=5.0, heartbeat_interval=1.0, quiet_at=20.0, ends_at=80.0)
+    outcome = play_live(Schedule(Level.C, picks=()), plan=fast, keep=True)
+    assert any(isinstance(entry.event, Delivered) for entry in outcome.entries)

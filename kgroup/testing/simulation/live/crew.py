@@ -27,6 +27,9 @@ GROUP: Final = "g"
 _REQUEST_TIMEOUT: Final = 4.0
 _METADATA_AGE: Final = 4.0
 _FETCH_WAIT: Final = 5.0
+_PLAIN: Final = ConsumerConfig()
+"""Where defaults come from. They are paced as well: a lease whose margin is the whole session holds
+never."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +143,11 @@ class Crew:
             auto_commit_interval=plan.commit_interval * pace,
             fetch_max_wait=_FETCH_WAIT * pace,
             request_timeout=_REQUEST_TIMEOUT * pace,
+            lease_margin=_PLAIN.lease_margin * pace,
+            retry_backoff=_PLAIN.retry_backoff * pace,
+            retry_backoff_max=_PLAIN.retry_backoff_max * pace,
+            reconnect_backoff=_PLAIN.reconnect_backoff * pace,
+            reconnect_backoff_max=_PLAIN.reconnect_backoff_max * pace,
             metadata_max_age=_METADATA_AGE * pace,
             journal=sink,
             ports=Ports(dial=dial, clock=self._clock, wall=self._wall, dice=Luck(plan.luck)),

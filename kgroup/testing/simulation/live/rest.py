@@ -6,6 +6,7 @@ Never: changes anything.
 """
 
 from collections.abc import Iterator
+from typing import TypeAlias
 
 from kgroup.errors import FencedError
 from kgroup.testing.broker.handles_group import GroupHandle
@@ -14,31 +15,41 @@ from kgroup.testing.simulation.live.life import Life
 from kgroup.testing.simulation.recorder import Recorder
 from kgroup.types import TopicPartition
 
-__all__ = ["judge_ends", "judge_rest"]
+__all__ = ["Fault", "faults_at_rest", "judge_ends", "must_be_read"]
+
+Ends: TypeAlias = dict[TopicPartition, int]
 
 
-def judge_rest(
-    crew: Crew, group: GroupHandle, ends: dict[TopicPartition, int], recorder: Recorder
-) -> dict[TopicPartition, int]:
-    """Note what is not as it must be; return the ends of what must have been read.
+Fault: TypeAlias = tuple[str, TopicPartition | None]
+"""What is wrong, and with which partition."""
+
+
+def faults_at_rest(crew: Crew, group: GroupHandle, ends: Ends, delivered: Ends) -> Iterator[Fault]:
+    """Yield what is not as it must be.
 
     Args:
         crew: the members.
         group: theirs.
         ends: partition -> offset after its last record, of all topics that are there.
-        recorder: takes what is wrong.
+        delivered: partition -> offset after the last record that anybody was given.
     """
-    readers = [life for life in crew.alive if life.reads and life.failure is None]
-    if not readers:
-        return {}
-    if not group.has_settled(len(readers)):
+    readers = _readers(crew)
+    if readers and not group.has_settled(len(readers)):
         names = [life.name for life in readers]
-        recorder.add("L1", f"{group!r} has not settled; there are {names}")
-    wanted = {tp: end for tp, end in ends.items() if any(_wants(life, tp) for life in readers)}
-    for tp, end in wanted.items():
-        for text in _wrong(tp, end, readers, recorder.delivered.get(tp, 0)):
-            recorder.add("L1", f"{tp} {text}, long after the last perturbation", tp)
-    return wanted
+        yield f"{group!r} has not settled; there are {names}", None
+    for tp, end in must_be_read(crew, ends).items():
+        for text in _wrong(tp, end, readers, delivered.get(tp, 0)):
+            yield f"{tp} {text}, long after the last perturbation", tp
+
+
+def must_be_read(crew: Crew, ends: Ends) -> Ends:
+    """Return those ends that somebody must have read up to."""
+    readers = _readers(crew)
+    return {tp: end for tp, end in ends.items() if any(_wants(life, tp) for life in readers)}
+
+
+def _readers(crew: Crew) -> list[Life]:
+    return [life for life in crew.alive if life.reads and life.failure is None]
 
 
 def _wants(life: Life, tp: TopicPartition) -> bool:

@@ -47,13 +47,10 @@ __all__ = ["play_live"]
 
 _NEMESIS: Final = Source(host="simulated", process="nemesis", member="nemesis", group=GROUP)
 
-_REAL_SECONDS: Final = 4.0
+_REAL_SECONDS: Final = 8.0
 """That a run of level C takes, besides its end."""
 _SLACK: Final = 0.25
 """Seconds that are forgiven to a lease in real time."""
-_VIRTUAL: Final = ("JoinClaims", "OneOwnerInTime", "KeptUntouched")
-"""Oracles that are left to virtual time. With everything ten times as fast, an application hears of
-a change so late that the membership is rounds further: what it was told last is not what is."""
 
 
 def play_live(
@@ -104,7 +101,7 @@ def _oracles(
         return promises(plan, known, without)
     chosen = at_least_once(clean_handover=False, few_rounds=False, slack=_SLACK)
     named = {type(oracle).__name__: oracle for oracle in chosen}
-    return {name: oracle for name, oracle in named.items() if name not in (*_VIRTUAL, *without)}
+    return {name: oracle for name, oracle in named.items() if name not in without}
 
 
 @dataclass(slots=True, eq=False)

@@ -15,7 +15,7 @@ from kgroup.testing.simulation.live.crew import Crew
 from kgroup.testing.simulation.live.life import CLOSE_TIMEOUT
 from kgroup.testing.simulation.live.nemesis import Nemesis
 from kgroup.testing.simulation.live.reach import Network
-from kgroup.testing.simulation.live.rest import judge_ends, judge_rest
+from kgroup.testing.simulation.live.rest import Fault, faults_at_rest, judge_ends, must_be_read
 from kgroup.testing.simulation.plan import Plan
 from kgroup.testing.simulation.promises import Known
 from kgroup.testing.simulation.recorder import Recorder
@@ -27,9 +27,9 @@ _GRID = 512
 _CLOSING = CLOSE_TIMEOUT + 3.0
 """Seconds in which everything must have ended, once it was asked to."""
 _TEARDOWN = 60.0
-_PATIENCE = 4.0
+_PATIENCE = 12.0
 """Real seconds that a group at level C may need longer to come to rest."""
-_LOOKS = 20
+_LOOKS = 60
 
 
 @dataclass(slots=True, eq=False)
@@ -78,9 +78,9 @@ class Stage:
         for number in range(self.choices.choose("cancels", _CANCELS)):
             world.start_soon(self._cancel, number)
         await anyio.sleep_until(self.began + plan.ends_at * self.pace)
-        await self._come_to_rest()
-        ends = self.cluster.ends()
-        self.known.ends.update(judge_rest(self.crew, self.cluster.group, ends, self.recorder))
+        for text, tp in await self._come_to_rest():
+            self.recorder.add("L1", text, tp)
+        self.known.ends.update(must_be_read(self.crew, self.cluster.ends()))
         for life in self.crew.alive:
             life.close()
         for life in await self.crew.all_ended(_CLOSING):
@@ -88,15 +88,19 @@ class Stage:
         judge_ends(self.crew, self.recorder)
         lives.cancel_scope.cancel()
 
-    async def _come_to_rest(self) -> None:
-        """Give a real machine, which others use too, some more time."""
-        if self.pace == 1.0:
-            return
-        for _ in range(_LOOKS):
-            readers = [life for life in self.crew.alive if life.reads]
-            if not readers or self.cluster.group.has_settled(len(readers)):
-                return
+    async def _come_to_rest(self) -> list[Fault]:
+        """Return what is wrong; a real machine, which others use too, gets some more time."""
+        faults = self._faults()
+        for _ in range(0 if self.pace == 1.0 else _LOOKS):
+            if not faults:
+                break
             await anyio.sleep(_PATIENCE / _LOOKS)
+            faults = self._faults()
+        return faults
+
+    def _faults(self) -> list[Fault]:
+        cluster, delivered = self.cluster, self.recorder.delivered
+        return [*faults_at_rest(self.crew, cluster.group, cluster.ends(), delivered)]
 
     def _hangs(self, name: str) -> None:
         waits = sorted({task.name or "?" for task in anyio.get_running_tasks()})
