@@ -27,6 +27,33 @@ that is adopted.
 The holdings table says, partition by partition, what may be handed out.
 """
 
+_LISTENER = """\
+## What the listener hears, and when
+
+Its calls are made one after the other, each once the one before has returned.
+
+- Of one partition: `on_assigned`, then `on_revoked` or `on_lost`, never both, then `on_assigned`
+  again.
+- An eager round takes everything away before JoinGroup and gives afterwards.
+- A cooperative round that takes p and adds q calls `on_assigned` for q at once, and `on_revoked`
+  for p as soon as no batch of p is in hand. Java's client calls them the other way round: its poll
+  has nothing in hand. Here q would have to wait for the batches of p, as long as the application
+  likes, and nothing may stop that need not. To keep Java's order only while nothing is in hand
+  would be worse: people would rely on it until a batch is slow. So what there can be only so many
+  of, such as open stores, must not be counted on in `on_assigned` before `on_revoked` has freed it.
+- While `on_revoked` runs its partitions go to nobody: a JoinGroup claims them, or waits for it,
+  also when the membership was lost meanwhile; so does LeaveGroup.
+
+The last cannot be promised beyond what the coordinator, or the application's own limits, allow.
+A listener is cut off after `max_poll_interval`, unless it shields itself or blocks. Who takes
+longer for `on_revoked` than the round waits is passed over by it, and the drain before counts too; whose
+session ends, or is ended, is removed; who does not read for `max_poll_interval` leaves the group,
+whether it hangs in its listener or elsewhere, as Java's client does (KIP-62); and `close` has a
+deadline. Then another member may have the partition while the listener still runs. What it commits
+is refused, by kgroup or by the coordinator, and says so; whatever else it writes needs a fence, see
+the claim of each record.
+"""
+
 
 def rebalance_page() -> str:
     """Return the page as Markdown."""
@@ -63,7 +90,9 @@ def _page() -> Iterator[str]:
     yield "| at | on | to | why |\n|---|---|---|---|"
     for held in HOLDING_ROWS.rows:
         yield f"| {held.at.name} | {held.on.value} | {held.to.name} | {held.why} |"
-    yield "\n## Error codes\n"
+    yield ""
+    yield _LISTENER
+    yield "## Error codes\n"
     yield "What is done about each error code is on a page of its own: [error codes](errors.md)."
 
 
