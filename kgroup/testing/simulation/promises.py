@@ -34,7 +34,6 @@ def promises(plan: Plan, known: Known, without: Collection[str] = ()) -> Mapping
     Args:
         plan: of the run.
         known: filled while the run goes on.
-        without: names to leave out.
         without: names of oracles to leave out.
     """
     by_itself = all(member.habit is CommitHabit.AUTO for member in plan.members)
