@@ -282,6 +282,9 @@ class MemberIds:
         mine = self._ids.get(source)
         if mine is not None:
             mine.refused = mine.member_id = None
+            # 1. JoinGroup is out; 2. the member is out of the group; 3. the answer comes all the
+            # same, and names an id that is nobody's any more.
+            mine.requests.clear()
 
     def _answered(self, entry: Entry, event: AnswerReceived) -> None:
         mine = self._ids.get(entry.source)

@@ -16,6 +16,7 @@ from kgroup.codes import ApiKey, ErrorCode
 from kgroup.journal.events import (
     AnswerReceived,
     CloseAsked,
+    CommitStep,
     ConnectionClosed,
     Entry,
     Event,
@@ -78,6 +79,7 @@ class ClosesWell:
         {
             AnswerReceived,
             CloseAsked,
+            CommitStep,
             ConnectionClosed,
             FaultStep,
             GenerationEntered,
@@ -169,6 +171,10 @@ class ClosesWell:
                 life.known = entry
             case CloseAsked():
                 life.asked = entry
+            case CommitStep(code=ErrorCode.UNKNOWN_MEMBER_ID, member_id=member_id):
+                # 1. it closes, and commits; 2. the coordinator has removed it, and says so.
+                if member_id == _id_of(life.known):
+                    life.known = None
             case ConnectionClosed():
                 life.cut = life.asked is not None
             case StateChanged(before=MemberState.FINDING, after=MemberState.DORMANT):
@@ -208,3 +214,12 @@ class ClosesWell:
             return ()
         text = f"{entry.source} was closed and the coordinator was not told (no LeaveGroup)"
         return (Violation("L7", text, (life.known, entry)),)
+
+
+def _id_of(known: Entry | None) -> str | None:
+    """Return the id that an entry tells of."""
+    match known:
+        case Entry(event=GenerationEntered(member_id=told) | AnswerReceived(member_id=told)):
+            return told
+        case _:
+            return None

@@ -230,6 +230,17 @@ def test_s9_whoever_is_out_of_the_group_may_come_back_as_anybody(out):
     assert log.rules(MemberIds()) == []
 
 
+def test_s9_the_late_answer_to_a_join_given_up_gives_nobody_an_id():
+    log = joined()
+    late = log.sent(JOIN)
+    log.state(JOINING, MemberState.DORMANT, "poll interval over")
+    beat = log.sent(BEAT, generation=5)
+    log.answered(JOIN, late, generation=6, member_id="id")
+    log.answered(BEAT, beat, UNKNOWN_MEMBER)
+    log.issue("id")
+    assert log.rules(MemberIds()) == []
+
+
 # -- T3 ------------------------------------------------------------------------------------
 
 

@@ -128,6 +128,19 @@ def test_l7_a_dynamic_member_that_goes_without_a_word_is_found():
     assert rules(log) == ["L7"]
 
 
+@pytest.mark.parametrize(
+    ("code", "member_id", "expected"), [(25, "id", []), (25, "former", ["L7"]), (22, "id", ["L7"])]
+)
+def test_l7_who_hears_from_a_commit_that_it_was_removed_has_nothing_to_tell(
+    code, member_id, expected
+):
+    log = member()
+    log.write(CloseAsked(5.0))
+    log.refused_commit(code, generation=1, member_id=member_id)
+    log.write(CLOSED)
+    assert rules(log) == expected
+
+
 def test_l7_a_pending_member_id_must_be_given_back_too():
     log = Log()
     log.start()
