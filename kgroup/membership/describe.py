@@ -46,12 +46,12 @@ Its calls are made one after the other, each once the one before has returned.
 
 The last cannot be promised beyond what the coordinator, or the application's own limits, allow.
 A listener is cut off after `max_poll_interval`, unless it shields itself or blocks. Who takes
-longer for `on_revoked` than the round waits is passed over by it, and the drain before counts too; whose
-session ends, or is ended, is removed; who does not read for `max_poll_interval` leaves the group,
-whether it hangs in its listener or elsewhere, as Java's client does (KIP-62); and `close` has a
-deadline. Then another member may have the partition while the listener still runs. What it commits
-is refused, by kgroup or by the coordinator, and says so; whatever else it writes needs a fence, see
-the claim of each record.
+longer for `on_revoked` than the round waits is passed over by it, and the drain before counts too;
+whose session ends, or is ended, is removed; who does not read for `max_poll_interval` leaves the
+group, whether it hangs in its listener or elsewhere, as Java's client does (KIP-62); and `close`
+has a deadline. Then another member may have the partition while the listener still runs. What it
+commits is refused, by kgroup or by the coordinator, and says so; whatever else it writes needs a
+fence, see the claim of each record.
 """
 
 
