@@ -9,13 +9,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from hypothesis import HealthCheck, Phase, seed, settings
+from hypothesis import Phase, seed, settings
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
-__all__ = ["EXAMPLES", "STEPS", "hunt"]
+__all__ = ["EXAMPLES", "SLICE", "SLICES", "STEPS", "hunt"]
 
 EXAMPLES: Final = 2_000
 """Of the run that is part of all tests."""
+SLICES: Final = 20
+SLICE: Final = EXAMPLES // SLICES
+"""Examples of one of its slices: five seconds of one core, a minute where many share it."""
 STEPS: Final = 40
 """Rules of one example, where nothing else is said."""
 
@@ -26,6 +29,7 @@ def hunt(
     *,
     chance: int | None = None,
     steps: int = STEPS,
+    shrinks: bool = True,
 ) -> None:
     """Run a machine.
 
@@ -34,9 +38,10 @@ def hunt(
         examples: how many at most.
         chance: a seed; None = the same examples each time.
         steps: rules of one example, at most.
+        shrinks: whether a failure is made as short as it can be, which may take minutes.
 
     Raises:
-        AssertionError: a promise is broken; notes of the error tell the shortest rules that do.
+        AssertionError: a promise is broken; notes of the error tell the rules that do.
     """
     wanted = settings(
         max_examples=examples,
@@ -44,10 +49,9 @@ def hunt(
         deadline=None,
         database=None,
         derandomize=chance is None,
-        phases=(Phase.generate, Phase.shrink),
+        phases=(Phase.generate, Phase.shrink) if shrinks else (Phase.generate,),
         report_multiple_bugs=False,
         print_blob=False,
-        suppress_health_check=tuple(HealthCheck),
     )
 
     with _quiet():

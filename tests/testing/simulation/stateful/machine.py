@@ -52,9 +52,6 @@ _HABITS: Final = {
 
 _TIMES = st.sampled_from((0.01, 0.05, 0.2, 0.5, 1.0, 2.0, 3.5, 6.0))
 _DURATIONS = st.sampled_from((0.05, 0.5, 1.5, 2.7, 3.3, 5.0, 7.0))
-_LISTENING = st.sampled_from((0.05, 0.5, 1.5))
-"""Shorter than any session. Listeners that outlast the membership are told of what has changed
-meanwhile, one call after the other: what S2 and S4 say of these calls is not settled."""
 _BESIDE = st.sampled_from((0.0, -0.003, 0.003, -0.02, 0.02))
 _LUCK = st.integers(0, 1 << 16)
 _WHICH = st.integers(0, 5)
@@ -271,7 +268,7 @@ class GroupMachine(RuleBasedStateMachine):
         """Have an application seek back, or pause for a time."""
         self.world.strike(what, who, seconds=seconds, number=2)
 
-    @rule(who=members, seconds=_LISTENING)
+    @rule(who=members, seconds=_DURATIONS)
     def slow_listener(self, who: int, seconds: float) -> None:
         """Have the next call of a listener take its time."""
         self.world.strike(Kind.SLOW_LISTENER, who, seconds=seconds)

@@ -26,12 +26,15 @@ from kgroup.testing.simulation.schedule import Level, Schedule
 from kgroup.testing.simulation.world.crew import Crew, Life
 from kgroup.testing.simulation.world.nemesis import Nemesis
 from kgroup.testing.simulation.world.verdicts import at_rest, stuck
+from kgroup.types import MemberState
 from tests.testing.simulation.stateful.dice import Dice
 from tests.testing.simulation.stateful.post import HeldBrokers, Post
 
 __all__ = ["Stage"]
 
 _SETTLING: Final = 5.0
+_STILL: Final = 2
+"""Heartbeat intervals for which nothing may change in a group that is at rest."""
 
 
 class _Patience:
@@ -89,6 +92,7 @@ class Stage:
         self._members: list[MemberPlan] = []
         self._patience: dict[str, _Patience] = {}
         self._calm_at = 0.0
+        self._listening = 0.0
         self._quiet_at = inf
         self._found: list[Violation] = []
         self._produce()
@@ -176,6 +180,8 @@ class Stage:
             self.crew.lives.setdefault(0, [])
         self._nemesis.strike(what)
         self._lasts(seconds)
+        if kind is Kind.SLOW_LISTENER:  # which may be called much later
+            self._listening = max(self._listening, seconds)
         self._run()
 
     def unsubscribe(self, index: int) -> None:
@@ -261,10 +267,29 @@ class Stage:
         plan = self._plan
         self._quiet_at = max(self.now, self._calm_at)
         tail = plan.session_timeout + 1.5 * plan.rebalance_timeout + _SETTLING
-        self.brokers.heap.run(self._quiet_at + tail)
+        self.brokers.heap.run(self._quiet_at)
+        self._rest(self._quiet_at + tail)
         self._found += at_rest(self.crew)
         self.recorder.finish()
         return self.broken()
+
+    def _rest(self, until: float) -> None:
+        """Let time pass until the group has been at rest for some heartbeats."""
+        still = 0
+        while self.now < until and still < _STILL:
+            stood = self._standing()
+            self.advance(min(self._plan.heartbeat_interval, until - self.now))
+            restless = any(True for _ in at_rest(self.crew)) or stood != self._standing()
+            still = 0 if restless else still + 1
+
+    def _standing(self) -> list[tuple[MemberState, int | None]]:
+        """Return where everybody stands, and in which generation."""
+        values = [life.member.value for life in self.crew.everybody]
+        generations = [value.identity.generation for value in values]
+        return [
+            (value.state, None if generation is None else generation.generation_id)
+            for value, generation in zip(values, generations, strict=True)
+        ]
 
     def _heal(self) -> None:
         brokers = self.brokers
@@ -282,7 +307,9 @@ class Stage:
             reach.late.clear()
             reach.held.clear()
             life.application.raising_listener = False
-            self._lasts(life.application.slow_listener)
+            life.application.slow_listener = 0.0
+            if life.member.value.changes:
+                self._lasts(self._listening)
 
     def drawing(self) -> str:
         """Return the run as a sequence diagram."""
