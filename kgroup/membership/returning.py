@@ -20,7 +20,7 @@ __all__ = ["asks_anew", "owe_told", "owe_unheard", "unheard_topics"]
 def asks_anew(member: GroupMember) -> bool:
     """Tell whether a static member came back with other topics than it was remembered with.
 
-    When that is in doubt, a cooperative one asks too, unless it has just divided the group itself:
+    When that is in doubt, a cooperative one asks too:
     1. Its process dies while it hands t-1 back, the others' round goes on without it; 2. the next
     process asks while that round is on, and is told nothing; 3. its JoinGroup arrives when the
     round is over, and is answered with t-0 at once. If t-1 is nobody's, nobody else would see.
@@ -29,7 +29,7 @@ def asks_anew(member: GroupMember) -> bool:
     if before is None or not member.round.returned:
         return False
     if before.in_doubt:
-        return not member.eager and member.round.watched is None
+        return not member.eager
     return before.topics != member.round.told_topics
 
 

@@ -103,14 +103,6 @@ def test_who_was_told_nothing_because_a_round_was_on_has_one_begun() -> None:
     assert len(member.sent(JoinGroupRequest)) == 2
 
 
-def test_who_divided_the_group_itself_is_not_in_doubt() -> None:
-    member = came_back_in_doubt()
-    member.joined(7, leader="m-1")
-    member.assigned()
-    member.synced("t-0")
-    member.expect(MemberState.STABLE)
-
-
 def test_an_eager_member_is_not_in_doubt_for_in_each_round_all_is_given_out() -> None:
     member = came_back_in_doubt("range")
     member.joined(7)
