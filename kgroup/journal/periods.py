@@ -10,10 +10,11 @@ A process that was killed writes no end. Its periods stay open here until anothe
 assigned the partition; then they are overtaken, and their end is the last entry of that process.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from typing import ClassVar
 
+from kgroup.frozen import replace
 from kgroup.journal.events import Entry, Event, MemberStopped, OwnershipStep, Phase, Source
 from kgroup.types import ChangeKind, Claim, TopicPartition
 

@@ -14,10 +14,11 @@ and stays so.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 from kgroup.codes import ErrorCode, error_name
+from kgroup.frozen import replace
 from kgroup.journal import CommitStage, CommitStep
 from kgroup.membership.commits import commit_request, read_commit
 from kgroup.membership.events import CommitRejected

@@ -30,7 +30,8 @@ def user_data(member: GroupMember, assignor: Assignor) -> bytes | None:
     """
     memory = member.memory
     echo = memory.user_data if memory and memory.protocol_name == assignor.name else None
-    if not isinstance(assignor, UserDataAssignor):
+    # Most have no such method, and to ask for a whole protocol takes long.
+    if not hasattr(assignor, "encode_user_data") or not isinstance(assignor, UserDataAssignor):
         return echo
     held = member.round.assigned if member.eager else member.holdings.partitions
     owned = LastAssignment(sorted(held), echo)

@@ -11,7 +11,9 @@ requests and answers of few APIs names them in another, `APIS: ClassVar[frozense
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from types import MappingProxyType
+from typing import Any
 
 from kgroup.codes import ApiKey
 from kgroup.journal.events import AnswerReceived, Entry, Event, RequestSent
@@ -31,12 +33,13 @@ class Watch:
         oracles: fresh ones, as they are or by name; what one with a name finds bears it.
     """
 
-    __slots__ = ("_by_kind", "_oracles")
+    __slots__ = ("_by_kind", "_classes", "_oracles")
 
     def __init__(self, oracles: Iterable[Oracle] | Mapping[str, Oracle]) -> None:
         every = tuple(oracles.values() if isinstance(oracles, Mapping) else oracles)
         names = tuple(oracles) if isinstance(oracles, Mapping) else ("",) * len(every)
         self._oracles = tuple(zip(names, every, strict=True))
+        self._classes = tuple(map(type, every))
         self._by_kind: dict[_Kind, tuple[tuple[str, _Observe], ...]] = {}
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
@@ -73,9 +76,9 @@ class Watch:
         return MappingProxyType(counts)
 
     def _choose(self, kind: _Kind) -> tuple[tuple[str, _Observe], ...]:
-        chosen = tuple(
-            (name, oracle.observe) for name, oracle in self._oracles if _wants(oracle, kind)
-        )
+        key: Any = kind  # a class can be hashed, even if what is made of it cannot
+        those = (self._oracles[place] for place in _looking(self._classes, key))
+        chosen = tuple((name, oracle.observe) for name, oracle in those)
         self._by_kind[kind] = chosen
         return chosen
 
@@ -94,7 +97,13 @@ def _signed(found: tuple[Violation, ...], name: str) -> tuple[Violation, ...]:
     return tuple(replace(each, oracle=name) for each in found) if name else found
 
 
-def _wants(oracle: Oracle, kind: _Kind) -> bool:
+@lru_cache(maxsize=1024)  # a simulation watches with the same oracles again and again
+def _looking(oracles: tuple[type[Oracle], ...], kind: _Kind) -> tuple[int, ...]:
+    """Return the places of those that look at a kind of events."""
+    return tuple(place for place, oracle in enumerate(oracles) if _wants(oracle, kind))
+
+
+def _wants(oracle: type[Oracle], kind: _Kind) -> bool:
     event, api = kind if isinstance(kind, tuple) else (kind, None)
     kinds: frozenset[type[Event]] | None = getattr(oracle, "KINDS", None)
     apis: frozenset[ApiKey] | None = getattr(oracle, "APIS", None)

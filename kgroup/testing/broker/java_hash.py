@@ -14,7 +14,6 @@ _LOAD_FACTOR = 0.75
 _SMALLEST = 16
 
 
-@lru_cache(maxsize=4096)  # the same few names are asked for with every request
 def java_hash(text: str) -> int:
     """Return `text.hashCode()`: over UTF-16 units, a signed number of 32 bits."""
     value = 0
@@ -24,6 +23,7 @@ def java_hash(text: str) -> int:
     return _signed(value)
 
 
+@lru_cache(maxsize=4096)  # it is asked several times with every request
 def group_partition(group_id: str, partitions: int) -> int:
     """Return the partition of the offsets topic that holds a group.
 

@@ -6,6 +6,8 @@ Never: decides what a broker answers; the core does.
 """
 
 from collections.abc import Callable, Mapping
+from functools import cache
+from types import MappingProxyType
 from typing import Any, Final
 
 from kgroup.codes import ApiKey
@@ -71,7 +73,7 @@ class Brokers:
         self._through_bytes = through_bytes
         self._asking: dict[int, tuple[Link, Request[Any]]] = {}
         self._tickets = 0
-        self._versions = _highest(context)
+        self._versions = _highest(release.name)
 
     # -- what processes see ----------------------------------------------------------------------
 
@@ -189,10 +191,11 @@ class Brokers:
         self.core.cluster.elect(tp, node_id, resigned=True)
 
 
-def _highest(context: Context) -> dict[ApiKey, int]:
-    found = {}
+@cache
+def _highest(name: str) -> Mapping[ApiKey, int]:
+    release, found = release_named(name), {}
     for api in ApiKey:
-        spoken = [v for v in request_class(api).VERSIONS if context.release.speaks(api, v)]
+        spoken = [v for v in request_class(api).VERSIONS if release.speaks(api, v)]
         if spoken:
             found[api] = min(spoken[-1], _BY_NAME.get(api, spoken[-1]))
-    return found
+    return MappingProxyType(found)
