@@ -52,12 +52,16 @@ class Share:
 
 
 SHARES: Final = (
-    Share(Level.A, Mode.MIXED, 900, seed=2500),
-    Share(Level.A, Mode.EAGER, 100, seed=1),
-    Share(Level.A_BYTES, Mode.MIXED, 150, seed=1),
-    Share(Level.B, Mode.MIXED, 60, seed=1),
-    Share(Level.B, Mode.MIXED, 40, seed=100, backend="trio"),
+    Share(Level.A, Mode.MIXED, 1_600),
+    Share(Level.A, Mode.EAGER, 800),
+    Share(Level.A, Mode.COOPERATIVE, 800),
+    Share(Level.A, Mode.STATIC, 800),
+    Share(Level.A_BYTES, Mode.MIXED, 200),
+    Share(Level.B, Mode.MIXED, 500),
+    Share(Level.B, Mode.MIXED, 500, backend="trio"),
 )
+"""As many as fit into eight minutes of two cores, with the inputs of fuzzing and Hypothesis' rules:
+when measured last, a run took 56 ms of processor time at levels A and A', 370 ms at level B."""
 
 _AT_ONCE: Final = {Level.A: 200, Level.A_BYTES: 150, Level.B: 20}
 """Schedules of one test: some ten seconds on an idle core, a minute or two on a busy one."""
