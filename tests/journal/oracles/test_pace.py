@@ -1,6 +1,6 @@
 import pytest
 
-from kgroup.codes import ApiKey
+from kgroup.codes import ApiKey, ErrorCode
 from kgroup.journal import (
     CommitStage,
     ConnectionClosed,
@@ -33,6 +33,24 @@ def test_l4_a_burst_shorter_than_the_window_allows_is_fine():
     log = Log()
     for _ in range(100):
         log.sent(ApiKey.JOIN_GROUP)
+    assert log.rules(NoStorm()) == []
+
+
+def test_l4_tries_that_come_too_early_again_and_again_are_found_when_pauses_do_not_grow():
+    for pause, expected in ((0.3, ["L4"]), (0.4, [])):
+        log = Log()
+        for _ in range(8):
+            log.wait(pause)
+            asked = log.sent(ApiKey.JOIN_GROUP)
+            log.answered(ApiKey.JOIN_GROUP, asked, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        assert log.rules(NoStorm()) == expected
+
+
+def test_l4_tries_between_which_one_succeeds_are_fine():
+    log = Log()
+    for error in (*[ErrorCode.COORDINATOR_LOAD_IN_PROGRESS] * 7, 0) * 2:
+        log.wait(0.1)
+        log.answered(ApiKey.JOIN_GROUP, log.sent(ApiKey.JOIN_GROUP), error)
     assert log.rules(NoStorm()) == []
 
 
