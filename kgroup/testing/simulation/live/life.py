@@ -86,6 +86,8 @@ class Life:
         self.ended = anyio.Event()
         self.killed: bool = False
         self.closing: bool = False
+        self.untold: int = 0
+        """How often its listener has raised without a read that said so."""
         self.failure: BaseException | None = None
         """A fatal error of the consumer's."""
         self.crash: BaseException | None = None
@@ -139,8 +141,10 @@ class Life:
                 await self._read()
             except ClosedError:
                 return
-            except (ListenerRaisedError, TimeoutError):
-                continue  # what a listener raised, or that it took too long, told once
+            except ListenerRaisedError:
+                self.untold = 0  # told once, also when it raised the same words again meanwhile
+            except TimeoutError:
+                continue  # that a listener took too long, told once
             except KGroupError as error:
                 if self.consumer.failure is not None:
                     self.failure = error
@@ -190,6 +194,7 @@ class Life:
             await anyio.sleep(seconds)
         if whims.raises:
             whims.raises = False
+            self.untold += 1
             raise ListenerRaisedError(f"{self.name} raises, once")
 
     # -- what is done to it ----------------------------------------------------------------------

@@ -15,7 +15,7 @@ from kgroup.testing.simulation.live.life import Life
 from kgroup.testing.simulation.recorder import Recorder
 from kgroup.types import TopicPartition
 
-__all__ = ["Fault", "faults_at_rest", "judge_ends", "must_be_read"]
+__all__ = ["Fault", "faults_at_rest", "judge_ends", "judge_told", "must_be_read"]
 
 Ends: TypeAlias = dict[TopicPartition, int]
 
@@ -65,6 +65,13 @@ def _wrong(tp: TopicPartition, end: int, readers: list[Life], furthest: int) -> 
     read = owners[0].last.get(tp, furthest)  # an owner that was given nothing had nothing to read
     if read < end:
         yield f"ends at {end}, but {owners[0].name} has read to {read}"
+
+
+def judge_told(crew: Crew, recorder: Recorder) -> None:
+    """Note whose listener has raised without a read that said so, long after it did (B4)."""
+    for life in _readers(crew):
+        if life.untold:
+            recorder.add("B4", f"the listener of {life.name} raised, and no read has said so")
 
 
 def judge_ends(crew: Crew, recorder: Recorder) -> None:

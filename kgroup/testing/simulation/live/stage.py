@@ -15,7 +15,13 @@ from kgroup.testing.simulation.live.crew import Crew
 from kgroup.testing.simulation.live.life import CLOSE_TIMEOUT
 from kgroup.testing.simulation.live.nemesis import Nemesis
 from kgroup.testing.simulation.live.reach import Network
-from kgroup.testing.simulation.live.rest import Fault, faults_at_rest, judge_ends, must_be_read
+from kgroup.testing.simulation.live.rest import (
+    Fault,
+    faults_at_rest,
+    judge_ends,
+    judge_told,
+    must_be_read,
+)
 from kgroup.testing.simulation.plan import Plan
 from kgroup.testing.simulation.promises import Known
 from kgroup.testing.simulation.recorder import Recorder
@@ -81,6 +87,7 @@ class Stage:
         for text, tp in await self._come_to_rest():
             self.recorder.add("L1", text, tp)
         self.known.ends.update(must_be_read(self.crew, self.cluster.ends()))
+        judge_told(self.crew, self.recorder)
         for life in self.crew.alive:
             life.close()
         for life in await self.crew.all_ended(_CLOSING):
