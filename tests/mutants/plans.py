@@ -142,6 +142,12 @@ PLANS: Final[Mapping[str, Plan]] = MappingProxyType(
             Perturbation(8.0, Kind.RAISING_LISTENER, 0),
             Perturbation(9.1, Kind.JOIN, 1),
         ),
+        "one joins while the coordinator loads": group(
+            EAGER,
+            (member(EAGER, 0), member(EAGER, 1, None)),
+            Perturbation(9.0, Kind.COORDINATOR_LOADS, seconds=5.0),
+            Perturbation(9.1, Kind.JOIN, 1),
+        ),
         "one closes with a commit on its way": group(
             EAGER,
             (member(EAGER, 0), member(EAGER, 1)),

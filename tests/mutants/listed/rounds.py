@@ -166,6 +166,19 @@ ROUNDS = (
         first=2508,
     ),
     Mutant(
+        name="the pause before another try does not grow",
+        module="kgroup.membership.actions",
+        changes=(
+            Change(
+                "    attempts = turn.member.round.attempts + 1\n",
+                "    attempts = 1\n",
+            ),
+        ),
+        rule="L4",
+        mode=Mode.EAGER,
+        plan="one joins while the coordinator loads",
+    ),
+    Mutant(
         name="a static leader that came back divides the group although it shall not",
         module="kgroup.membership.translate",
         changes=(

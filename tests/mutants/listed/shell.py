@@ -66,6 +66,20 @@ SHELL = (
         level=Level.B,
     ),
     Mutant(
+        name="what a listener raises is kept from readers",
+        module="kgroup.consumer.ownership",
+        changes=(
+            Change(
+                "            if error is not None:\n                self._gate.report(error)\n",
+                "            assert error is None or self._gate\n",
+            ),
+        ),
+        rule="B4",
+        mode=Mode.EAGER,
+        level=Level.B,
+        plan="a listener raises when one joins",
+    ),
+    Mutant(
         name="the task that sends commits does not end when it is cancelled",
         module="kgroup.consumer.coordination.commits",
         changes=(
