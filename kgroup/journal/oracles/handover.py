@@ -182,6 +182,12 @@ class JoinClaims:
             why = "a cooperative member joins without listing"
         else:
             return ()
+        # 1. everything is lost while the listener is busy; 2. the member joins as one who has
+        # nothing, and enters the next generation; 3. it has a reason to join once more, before its
+        # listener has heard of the loss.
+        lost = self._given_up.get(entry.source)
+        if lost is not None:
+            hidden = tuple(each for each in hidden if each.assigning.seq > lost.seq)
         return tuple(
             Violation(
                 "S4",

@@ -114,3 +114,13 @@ def test_s9_a_loss_that_is_told_late_says_nothing_about_the_generation_after_it(
         member.assign(0)
         member.write(JoinIssued(member_id="m", generation_id=2, owned=(tp(0),)))
         assert [v.rule for v in judge([JoinClaims()], history.entries)] == expected
+
+
+def test_s4_what_was_lost_before_the_generation_is_not_hidden_while_the_listener_is_busy():
+    for lost, expected in ((True, []), (False, ["S4"])):
+        history, member = one_member(0, 1)
+        if lost:
+            member.write(JoinIssued(member_id=None, generation_id=None, owned=()))
+        member.enter(2, 0)
+        member.write(JoinIssued(member_id="m", generation_id=2, owned=(tp(0),)))
+        assert [v.rule for v in judge([JoinClaims()], history.entries)] == expected
