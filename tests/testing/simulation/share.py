@@ -63,8 +63,8 @@ SHARES: Final = (
 """As many as fit into eight minutes of two cores, with the inputs of fuzzing and Hypothesis' rules:
 when measured last, a run took 56 ms of processor time at levels A and A', 370 ms at level B."""
 
-_AT_ONCE: Final = {Level.A: 200, Level.A_BYTES: 150, Level.B: 20}
-"""Schedules of one test: some ten seconds on an idle core, a minute or two on a busy one."""
+_AT_ONCE: Final = {Level.A: 100, Level.A_BYTES: 100, Level.B: 10}
+"""Schedules of one test: five seconds on an idle core, a minute or two on a very busy one."""
 
 
 class Slice(NamedTuple):
