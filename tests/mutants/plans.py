@@ -148,6 +148,12 @@ PLANS: Final[Mapping[str, Plan]] = MappingProxyType(
             Perturbation(9.0, Kind.COORDINATOR_LOADS, seconds=5.0),
             Perturbation(9.1, Kind.JOIN, 1),
         ),
+        "a commit arrives after a round": group(
+            COOPERATIVE,
+            (member(COOPERATIVE, 0, habit=_EACH), member(COOPERATIVE, 1)),
+            Perturbation(9.05, Kind.HOLD, 0, seconds=1.5, api=_COMMIT),
+            Perturbation(10.2, Kind.ENFORCE, 0),
+        ),
         "one closes with a commit on its way": group(
             EAGER,
             (member(EAGER, 0), member(EAGER, 1)),

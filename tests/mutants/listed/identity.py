@@ -1,5 +1,6 @@
 """Mutants of identity: member ids, generations, and what an error says about them."""
 
+from kgroup.testing.simulation.schedule import Mode
 from tests.mutants.mutant import Change, Mutant
 
 __all__ = ["IDENTITY"]
@@ -87,7 +88,9 @@ IDENTITY = (
             ),
         ),
         rule="S9",
-        first=118,
+        mode=Mode.COOPERATIVE,
+        plan="a commit arrives after a round",
+        eludes="the generation ends without need, and no oracle asks what a loss is due to",
     ),
     Mutant(
         name="heartbeats name the generation of the assignment before",
