@@ -15,7 +15,7 @@ from enum import Enum
 from types import FunctionType, ModuleType
 from typing import Any
 
-from tests.mutants.listed import MUTANTS
+from tests.mutants.listed import ALL
 from tests.mutants.patching import changed
 from tests.testing.simulation.named.case import Fault
 
@@ -42,7 +42,7 @@ def planted(faults: Iterable[Fault | str]) -> Iterator[None]:
 def _where(fault: Fault | str) -> tuple[str, list[tuple[str, str]]]:
     if isinstance(fault, Fault):
         return fault.module, [(fault.old, fault.new)]
-    (mutant,) = (each for each in MUTANTS if each.name == fault)
+    (mutant,) = (each for each in ALL if each.name == fault)
     return mutant.module, [(each.old, each.new) for each in mutant.changes]
 
 
