@@ -132,6 +132,10 @@ def _mutants() -> str:
     levels = Counter(row["level"] for row in ledger["mutants"] if row["killed by"])
     where = ", ".join(f"{count} at level {level}" for level, count in sorted(levels.items()))
     said = f"Planted: {len(ledger['mutants'])}. Killed: {ledger['killed']} ({where})."
+    drawn = [row for row in ledger["mutants"] if row["killed by"] and row["plan"] == "drawn"]
+    last = max((row["schedules"] for row in drawn), default=0)
+    said += f" In drawn schedules: {len(drawn)}, each within {last:,} of them; others in a"
+    said += " written one."
     alive = [row for row in ledger["mutants"] if not row["killed by"]]
     if not alive:
         return said
