@@ -155,6 +155,18 @@ class StaticUnnoticed:
         if entry.at >= restart.before.session_until:
             self._disturb(entry.source.group, entry)
 
+    def _missed(self, restart: _Restart, entry: Entry) -> bool:
+        """Tell whether the session of another static member ended while this one was away.
+
+        1. Both are killed; 2. one is back in time; 3. the round is for want of the other.
+        """
+        return any(
+            life.source.group == entry.source.group
+            and life.source not in (entry.source, restart.before.source)
+            and restart.before.latest.at < life.session_until <= entry.at
+            for life in self._lives.values()
+        )
+
     def _happened(self, entry: Entry) -> tuple[Violation, ...]:
         match entry.event:
             case MemberStarted() as event:
@@ -228,7 +240,7 @@ class StaticUnnoticed:
 
     def _entered(self, entry: Entry, event: GenerationEntered) -> tuple[Violation, ...]:
         restart = self._restarts.pop(entry.source, None)
-        if restart is None or restart.before.generation is None:
+        if restart is None or restart.before.generation is None or self._missed(restart, entry):
             return ()
         former = restart.before.generation
         assert isinstance(former.event, GenerationEntered)

@@ -215,3 +215,20 @@ def test_t1_a_static_member_may_be_killed_and_not_else_disturbed():
         again.start()
         again.join(2, 1)
         assert rules(history) == expected
+
+
+def test_t1_a_round_for_want_of_another_static_member_is_not_blamed_on_the_one_that_is_back():
+    for dead, expected in ((True, []), (False, ["T1"])):
+        history, _, s = settled()
+        other = history.member("o", instance="j")
+        other.start()
+        other.join(1)
+        for beating in ((s, other), (s,) if dead else (s, other)):
+            history.wait(4.0)
+            for member in beating:
+                member.heartbeat()
+        history.wait(2.0)
+        again = history.member("s", "2", instance="i")
+        again.start()
+        again.join(2, 1)
+        assert rules(history) == expected
