@@ -99,7 +99,6 @@ def simulation_oracles(
     ends_at: float | None = None,
     bound: float = 60.0,
     clean_handover: bool = True,
-    explicit: bool = True,
     without: Collection[str] = (),
 ) -> Mapping[str, Oracle]:
     """Return a fresh oracle for every promise that events can show, by name.
@@ -115,8 +114,6 @@ def simulation_oracles(
         ends_at: monotonic seconds at which the run is over.
         bound: seconds after the last disturbance in which the group must have come back (L1).
         clean_handover: judge D5; False when an application commits by hand, or not at all.
-        explicit: whether an application may say that it is done with records before it polls
-            again (C9).
         without: names to leave out.
 
     Raises:
@@ -125,7 +122,7 @@ def simulation_oracles(
     periods = Periods()
     oracles = {
         **_of_ownership(periods, partitions, ends_at),
-        **_of_commits(periods, explicit=explicit),
+        **_of_commits(periods),
         **_of_records(periods, ends, clean_handover=clean_handover),
         "recovers": Recovers(partitions, bound=bound, ends=ends, ends_at=ends_at, periods=periods),
         **_of_life(),
@@ -158,14 +155,14 @@ def _of_ownership(
     }
 
 
-def _of_commits(periods: Periods, *, explicit: bool) -> dict[str, Oracle]:
+def _of_commits(periods: Periods) -> dict[str, Oracle]:
     return {
         "commit_identity": CommitIdentity(periods),
         "commit_order": CommitOrder(),
         "stored_commits": StoredCommits(),
         "commits_only_done": CommitsOnlyDone(),
         "commits_before_join": CommitsBeforeJoin(),
-        "auto_commit_behind_poll": AutoCommitBehindPoll(explicit=explicit),
+        "auto_commit_behind_poll": AutoCommitBehindPoll(explicit=True),
         "true_outcomes": TrueOutcomes(),
     }
 

@@ -7,12 +7,15 @@ Never: judges.
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
-from kgroup.journal.oracles import Oracle, simulation_oracles
+from kgroup.journal.oracles import AutoCommitBehindPoll, Oracle, simulation_oracles
 from kgroup.testing.simulation.plan import CommitHabit, Plan
 from kgroup.types import TopicPartition
 
 __all__ = ["Known", "promises"]
+
+_BEHIND: Final = "auto_commit_behind_poll"
 
 
 @dataclass(slots=True)
@@ -37,11 +40,14 @@ def promises(plan: Plan, known: Known, without: Collection[str] = ()) -> Mapping
         without: names of oracles to leave out.
     """
     by_itself = all(member.habit is CommitHabit.AUTO for member in plan.members)
-    return simulation_oracles(
+    judges = simulation_oracles(
         partitions=known.partitions,
         ends=known.ends,
         clean_handover=by_itself,
-        explicit=not by_itself,  # who commits by itself never says so but by the next poll
         # Judged on the living members, who may have subscribed to other topics.
         without=("recovers", *without),
     )
+    if by_itself and _BEHIND in judges:
+        # Nobody says that it is done with records but by the next poll.
+        return {**judges, _BEHIND: AutoCommitBehindPoll()}
+    return judges
