@@ -233,6 +233,7 @@ class StaticUnnoticed:
             )
             for source, restart in self._restarts.items()
             if source.group == entry.source.group and source != entry.source and event.claims
+            if not self._missed(restart, entry)
         )
         if event.kind is ChangeKind.LOST:
             self._disturb(entry.source.group, entry)
