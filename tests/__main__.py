@@ -1,24 +1,27 @@
-"""`make test`: everything, in two runs of pytest.
+"""`make test`: everything, in three runs of pytest.
 
     make test
     make test ARGS="-k static -x"
 
 Decides: what needs no real broker goes first, on two processes; then what needs one, one test after
-the other, for there is one cluster at a time and times are measured. What is given goes to both;
-`-m` narrows each. The status is the worst of the two; a run for which nothing was selected counts
-only if both had nothing.
-Never: leaves the second out because a test of the first failed; Ctrl-C or a wrong option ends both.
+the other, for there is one cluster at a time and times are measured. Those tests wait more than
+they work, so the long searches run beside them, on what processor time they leave. What is given
+goes to all; `-m` narrows each. The status is the worst; a run for which nothing was selected counts
+only if no other had anything.
+Never: leaves a run out because a test of another failed; Ctrl-C or a wrong option ends all.
 """
 
 import argparse
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import IO, Final, NamedTuple
 
 from pytest import ExitCode  # noqa: PT013 - the only name of it that is used
 
-__all__ = ["PASSES", "Pass", "command", "main", "worst"]
+__all__ = ["ALONE", "BESIDE", "REAL", "Pass", "beside", "command", "main", "worst"]
 
 _REAL: Final = "real or docker"
 
@@ -37,15 +40,15 @@ class Pass(NamedTuple):
     options: tuple[str, ...] = ()
 
 
-PASSES: Final = (
-    Pass(
-        "tests without a real broker, on two processes",
-        f"not ({_REAL})",
-        ("-n", "2", "--dist", "worksteal"),
-    ),
-    Pass("tests on real brokers and containers, one by one", _REAL),
+ALONE: Final = Pass(
+    "tests without a real broker, on two processes",
+    f"not ({_REAL} or spare)",
+    ("-n", "2", "--dist", "worksteal"),
 )
+REAL: Final = Pass("tests on real brokers and containers, one by one", _REAL)
+BESIDE: Final = Pass("searches, on the processor time that those left", "spare")
 
+_POLITE: Final = ("nice", "-n", "19")
 _OVER: Final = frozenset({ExitCode.INTERRUPTED, ExitCode.USAGE_ERROR})
 _NOTHING: Final = ExitCode.NO_TESTS_COLLECTED
 
@@ -55,7 +58,7 @@ def command(part: Pass, arguments: Sequence[str]) -> list[str]:
 
     Args:
         part: which one.
-        arguments: of pytest, for both passes.
+        arguments: of pytest, for all passes.
     """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("-m", dest="marks")
@@ -69,20 +72,65 @@ def worst(statuses: Sequence[int]) -> int:
     return max((status for status in statuses if status != _NOTHING), default=int(_NOTHING))
 
 
-def main(arguments: Sequence[str], call: Callable[[list[str]], int] = subprocess.call) -> int:
-    """Run both passes and return the status.
+Start = Callable[[Sequence[str]], AbstractContextManager[Callable[[], int]]]
+
+
+@contextmanager
+def beside(words: Sequence[str]) -> Iterator[Callable[[], int]]:
+    """Have a command run at the lowest priority, and end it when nobody has waited for it.
 
     Args:
-        arguments: of pytest.
-        call: runs a command and returns its status.
+        words: the command.
+
+    Yields:
+        What waits for it, passes on what it said, and returns its status.
     """
-    statuses: list[int] = []
-    for part in PASSES:
-        sys.stderr.write(f"\n{part.title}\n")
-        statuses.append(call(command(part, arguments)))
-        if statuses[-1] in _OVER:
-            break
-    return worst(statuses)
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as said:
+        process = subprocess.Popen([*_POLITE, *words], stdout=said, stderr=subprocess.STDOUT)
+        try:
+            yield lambda: _heard(process, said)
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def main(
+    arguments: Sequence[str],
+    call: Callable[[list[str]], int] = subprocess.call,
+    start: Start = beside,
+) -> int:
+    """Run all passes and return the status.
+
+    Args:
+        arguments: of pytest, for all passes.
+        call: runs a command and returns its status.
+        start: has a command run meanwhile.
+    """
+    _say(ALONE)
+    first = call(command(ALONE, arguments))
+    if first in _OVER:
+        return first
+    with start(command(BESIDE, arguments)) as searches:
+        _say(REAL)
+        second = call(command(REAL, arguments))
+        if second in _OVER:
+            return worst((first, second))
+        _say(BESIDE)
+        third = searches()
+    return worst((first, second, third))
+
+
+def _heard(process: subprocess.Popen[bytes], said: IO[str]) -> int:
+    status = process.wait()
+    said.seek(0)
+    sys.stdout.write(said.read())
+    sys.stdout.flush()
+    return status
+
+
+def _say(part: Pass) -> None:
+    sys.stderr.write(f"\n{part.title}\n")
+    sys.stderr.flush()
 
 
 if __name__ == "__main__":

@@ -1,50 +1,79 @@
-"""`make test` is two runs of pytest, and says the worst of both."""
+"""`make test` is three runs of pytest, one of them beside another, and says the worst of all."""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import pytest
 
-from tests.__main__ import PASSES, command, main, worst
+from tests.__main__ import ALONE, BESIDE, REAL, beside, command, main, worst
 
-WITHOUT, REAL = PASSES
+PASSES = ALONE, REAL, BESIDE
 
 
 def outcome(*statuses: int, arguments: tuple[str, ...] = ()) -> tuple[int, list[list[str]]]:
-    """Return the status of all, and the commands that were run."""
-    left, commands = list(statuses), []
+    """Return the status of all, and the commands that were run.
+
+    Args:
+        statuses: of the runs: alone, on real brokers, beside.
+        arguments: as given by a user.
+    """
+    left, commands = [*statuses[:2]], []
 
     def call(words: list[str]) -> int:
         commands.append(words)
         return left.pop(0)
 
-    return main(arguments, call), commands
+    @contextmanager
+    def start(words: Sequence[str]) -> Iterator[Callable[[], int]]:
+        def wait() -> int:
+            commands.append([*words])
+            return statuses[2]
+
+        yield wait
+
+    return main(arguments, call, start), commands
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "whole"),
-    [(0, 0, 0), (1, 0, 1), (0, 1, 1), (3, 1, 3), (0, 5, 0), (5, 0, 0), (5, 1, 1), (5, 5, 5)],
+    ("statuses", "whole"),
+    [
+        ((0, 0, 0), 0),
+        ((1, 0, 0), 1),
+        ((0, 1, 0), 1),
+        ((0, 0, 1), 1),
+        ((3, 1, 0), 3),
+        ((0, 5, 5), 0),
+        ((5, 0, 5), 0),
+        ((5, 5, 1), 1),
+        ((5, 5, 5), 5),
+    ],
 )
 def test_the_status_is_the_worst_and_nothing_selected_is_no_failure_of_one(
-    first: int, second: int, whole: int
+    statuses: tuple[int, int, int], whole: int
 ) -> None:
-    status, commands = outcome(first, second)
+    status, commands = outcome(*statuses)
     assert status == whole
-    assert len(commands) == 2
+    assert len(commands) == 3
 
 
 @pytest.mark.parametrize("status", [pytest.ExitCode.INTERRUPTED, pytest.ExitCode.USAGE_ERROR])
-def test_an_interrupt_or_a_wrong_option_ends_both(status: int) -> None:
-    assert outcome(status) == (status, outcome(status)[1])
-    assert len(outcome(status)[1]) == 1
+def test_an_interrupt_or_a_wrong_option_ends_all(status: int) -> None:
+    first, after_first = outcome(status)
+    second, after_second = outcome(0, status)
+    assert (first, len(after_first)) == (status, 1)
+    assert (second, len(after_second)) == (status, 2)
 
 
-def test_what_is_given_goes_to_both_and_marks_narrow_each() -> None:
-    _, commands = outcome(0, 0, arguments=("-k", "static", "-m", "slow", "tests/net"))
+def test_what_is_given_goes_to_all_and_marks_narrow_each() -> None:
+    _, commands = outcome(0, 0, 0, arguments=("-k", "static", "-m", "slow", "tests/net"))
     for part, words in zip(PASSES, commands, strict=True):
         assert words[-3:] == ["-k", "static", "tests/net"]
         assert words[words.index("-m", 2) + 1] == f"({part.marks}) and (slow)"
 
 
-def test_no_test_is_in_both_passes_and_each_is_in_one(pytester: pytest.Pytester) -> None:
-    pytester.makeini("[pytest]\nmarkers =\n    real\n    docker\n    slow")
+def test_no_test_is_in_two_passes_and_each_is_in_one(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nmarkers =\n    real\n    docker\n    slow\n    spare")
     pytester.makepyfile(
         """
         import pytest
@@ -58,21 +87,40 @@ def test_no_test_is_in_both_passes_and_each_is_in_one(pytester: pytest.Pytester)
         @pytest.mark.slow
         def test_slow(): ...
 
+        @pytest.mark.slow
+        @pytest.mark.spare
+        def test_spare(): ...
+
         def test_plain(): ...
         """
     )
-    first, second = (
-        pytester.runpytest_inprocess("-p", "no:cacheprovider", "-p", "no:anyio", "-m", part.marks)
-        for part in PASSES
-    )
-    first.assert_outcomes(passed=2, deselected=2)
-    second.assert_outcomes(passed=2, deselected=2)
+    for part, passed in zip(PASSES, (2, 2, 1), strict=True):
+        found = pytester.runpytest_inprocess(
+            "-p", "no:cacheprovider", "-p", "no:anyio", "-m", part.marks
+        )
+        found.assert_outcomes(passed=passed, deselected=5 - passed)
 
 
 def test_real_brokers_are_never_shared_by_processes() -> None:
-    assert "-n" in command(WITHOUT, ())
+    assert "-n" in command(ALONE, ())
     assert "-n" not in command(REAL, ())
 
 
 def test_nothing_at_all_is_no_success() -> None:
     assert worst([]) == pytest.ExitCode.NO_TESTS_COLLECTED
+
+
+def test_what_runs_beside_is_heard_whole_and_has_the_lowest_priority(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    words = "import os; print('nice', os.nice(0)); raise SystemExit(3)"
+    with beside([sys.executable, "-c", words]) as wait:
+        status = wait()
+    assert status == 3
+    assert capfd.readouterr().out == "nice 19\n"
+
+
+@pytest.mark.slow
+def test_what_runs_beside_ends_with_who_does_not_wait_for_it() -> None:
+    with pytest.raises(KeyboardInterrupt), beside(["sleep", "1000"]):
+        raise KeyboardInterrupt
