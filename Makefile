@@ -31,7 +31,7 @@ venv: $(DEV_READY) ## build .venv from the lock, once
 demo: $(DEMO_READY) ## run a group of consumers on a Kafka and audit it; ARGS="--seconds 30"
 	@$(BIN)/python -m kgroup.cli demo $(ARGS)
 
-test: $(DEV_READY) ## run all tests, those on real brokers last; ARGS="-k name"
+test: $(DEV_READY) ## run all tests, the long searches beside those on real brokers; ARGS="-k name"
 	@$(TESTING) -m tests $(ARGS)
 
 test-fast: $(DEV_READY) ## run what needs no broker and no patience (under a minute); house rules are in lint

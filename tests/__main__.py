@@ -68,8 +68,13 @@ def command(part: Pass, arguments: Sequence[str]) -> list[str]:
 
 
 def worst(statuses: Sequence[int]) -> int:
-    """Return the status of all passes together: that of no tests only if none had any."""
-    return max((status for status in statuses if status != _NOTHING), default=int(_NOTHING))
+    """Return the status of all passes together: that of no tests only if none had any.
+
+    Args:
+        statuses: of each; below 0 for one that a signal ended, as `subprocess` has it.
+    """
+    heard = [abs(status) for status in statuses if status != _NOTHING]
+    return max(heard, default=int(_NOTHING))
 
 
 Start = Callable[[Sequence[str]], AbstractContextManager[Callable[[], int]]]

@@ -47,6 +47,8 @@ def outcome(*statuses: int, arguments: tuple[str, ...] = ()) -> tuple[int, list[
         ((5, 0, 5), 0),
         ((5, 5, 1), 1),
         ((5, 5, 5), 5),
+        ((0, 0, -9), 9),
+        ((-9, 0, 0), 9),
     ],
 )
 def test_the_status_is_the_worst_and_nothing_selected_is_no_failure_of_one(
