@@ -1,1 +1,1 @@
-"""Planted mutants: forty faults, each put into the product in memory, and found by simulation."""
+"""Planted mutants: faults, each put into the product in memory, and found by simulation."""

@@ -18,13 +18,14 @@ from tests.mutants.listed import ALL
 from tests.mutants.mutant import Mutant
 
 _SCHEDULES = 10_000
+_FIRST = "seed of the first schedule; 0 plays those, too, of which only the plans were looked at"
 
 
 def options(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make mutants", description=__doc__)
     parser.add_argument("names", nargs="*", help="parts of names; default: all mutants")
     parser.add_argument("--schedules", type=int, default=_SCHEDULES, help="at most, for each")
-    parser.add_argument("--first", type=int, help="seed of the first schedule")
+    parser.add_argument("--first", type=int, help=_FIRST)
     parser.add_argument("--seconds", type=float, default=FOREVER, help="at most, for each")
     parser.add_argument("--processes", type=int, default=2, help="at once")
     parser.add_argument("--without", action="append", default=[], help="oracle to switch off")
@@ -62,6 +63,8 @@ def verdict(finding: Finding) -> str:
     name, after = finding.mutant.name, f"{finding.needed:>6} {finding.seconds:>7.1f} s"
     if finding.noisy:
         name += f" [{finding.noisy} not counted: broken without it, too]"
+    if not finding.played:
+        return f"UNPLAYED {after}  {name}: its schedules begin at {finding.first}"
     if not finding.killed:
         why = f" (eludes: {finding.mutant.eludes})" if finding.mutant.eludes else ""
         return f"SURVIVED {after}  {name}{why}"

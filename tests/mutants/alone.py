@@ -1,6 +1,6 @@
 """Which oracle is needed for what: for each of them a mutant that no other one finds.
 
-Decides: the table; a test hunts each of its mutants twice, the second time without the oracle.
+Decides: the tables; a test hunts each of its mutants twice, the second time without the oracle.
 Never: hides an oracle for which there is no such mutant: `INSTEAD` says which these are, and what
 judges their promise in a simulation, which is tested as well.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-__all__ = ["ALONE", "INSTEAD", "Alone"]
+__all__ = ["ALONE", "INSTEAD", "WORLD_LOOKS", "Alone"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,8 @@ class Alone:
 
     Args:
         mutant: its name.
-        plan: that is played; "" for what the mutant says, or for drawn schedules.
+        plan: that is played from seed 0 on; "" for what the mutant says: its own, or drawn ones,
+            which begin at its first.
     """
 
     mutant: str
@@ -82,9 +83,28 @@ ALONE: Final[Mapping[str, Alone]] = MappingProxyType(
         ),
         "listener_ends": Alone("a listener that is broken off is told of by nobody"),
         "world L1": Alone("a coordinator that has moved is asked again and again"),
+        "world L2": Alone("no timer runs while a member waits to join again"),
+        "world L7": Alone("what runs in the background goes on for long after a close"),
+        "world L9": Alone("the task that watches metadata ends with the first news"),
+        "world B4": Alone("what a listener raises is kept from readers"),
+        "world crash": Alone("an answer that tells of no partition is read as if it told of some"),
+        "world warning": Alone("a read begins without a turn of the event loop"),
     }
 )
-"""Oracle -> the mutant that only it finds."""
+"""Oracle, or look at the living world -> the mutant that only it finds."""
+
+WORLD_LOOKS: Final = frozenset(
+    {
+        "world L1",
+        "world L2",
+        "world L7",
+        "world L9",
+        "world B4",
+        "world crash",
+        "world warning",
+    }
+)
+"""Names of all looks at the living world, after the rules that these judge."""
 
 INSTEAD: Final[Mapping[str, str]] = MappingProxyType({"recovers": "world L1"})
 """Oracle that no simulation asks -> the look at the living members that judges the same promise.

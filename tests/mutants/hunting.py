@@ -37,6 +37,7 @@ class Finding:
         first: seed of the first of them.
         seconds: that they took.
         noisy: schedules that broke a promise with the mutant and without it; they prove nothing.
+        in_use: whether the changed module took part in them; False when none was played.
     """
 
     mutant: Mutant
@@ -48,6 +49,7 @@ class Finding:
     seconds: float
     first: int = 0
     noisy: int = 0
+    in_use: bool = False
 
     @property
     def killed(self) -> bool:
@@ -79,23 +81,24 @@ def hunt(
         first: seed of the first; None for what the mutant says, and then those before it count.
         seconds: after which no other schedule begins.
     """
-    played, spent, noisy = 0, 0.0, 0
+    played, spent, noisy, in_use = 0, 0.0, 0, False
     begin = mutant.first if first is None else first
     end = schedules if first is None else first + schedules
     order = {**_order(mutant, without, only), "seconds": seconds}
     while begin + played < end:
         ran = _mutated(mutant, order, range(begin + played, end))
         played, spent = played + ran["played"], spent + ran["seconds"]
+        in_use = ran["loaded"]
         if not ran["found"]:
             break
         found = ran["found"][0]
         if not _is_noisy(order, found["seed"]):
             rules, oracles, words = tuple(found["rules"]), tuple(found["oracles"]), found["words"]
             return Finding(
-                mutant, found["seed"], rules, oracles, words, played, spent, begin, noisy
+                mutant, found["seed"], rules, oracles, words, played, spent, begin, noisy, in_use
             )
         noisy += 1
-    return Finding(mutant, None, (), (), "", played, spent, begin, noisy)
+    return Finding(mutant, None, (), (), "", played, spent, begin, noisy, in_use)
 
 
 def _mutated(mutant: Mutant, order: dict[str, Any], seeds: Sequence[int]) -> dict[str, Any]:

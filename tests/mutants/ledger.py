@@ -5,11 +5,11 @@ Never: hides a survivor.
 """
 
 import json
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from kgroup.testing.simulation.campaign_ledger import commit
 from tests.mutants.hunting import Finding
 from tests.mutants.listed import ALL
 
@@ -69,13 +69,5 @@ def _row(finding: Finding, schedules: int) -> dict[str, Any]:
         "at most": schedules,
         "seconds": round(finding.seconds, 2),
         "not counted": finding.noisy,
-        "commit": _commit(),
+        "commit": commit(),
     }
-
-
-def _commit() -> str | None:
-    """Return the commit of the checkout, None outside of one."""
-    found = subprocess.run(
-        ["git", "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=False
-    )
-    return found.stdout.strip() or None

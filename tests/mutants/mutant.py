@@ -32,7 +32,8 @@ class Mutant:
         name: what is wrong, as a sentence; unlike any other's.
         module: dotted name of the module that is changed.
         changes: its places, at least one.
-        rule: id of the promise that is broken, as in the catalogue of properties.
+        rule: id of the promise that is broken, as in the catalogue of properties; or `crash`, or
+            `warning` for one of Python's.
         mode: groups in which it shows.
         level: A, unless the fault is in code that takes no part in level A.
         plan: name of the written plan that is played instead of drawn ones; "" for drawn ones.

@@ -148,6 +148,13 @@ PLANS: Final[Mapping[str, Plan]] = MappingProxyType(
             Perturbation(9.0, Kind.COORDINATOR_LOADS, seconds=5.0),
             Perturbation(9.1, Kind.JOIN, 1),
         ),
+        "one joins while the coordinator loads, and goes": group(
+            EAGER,
+            (member(EAGER, 0), member(EAGER, 1, None)),
+            Perturbation(9.0, Kind.COORDINATOR_LOADS, seconds=5.0),
+            Perturbation(9.1, Kind.JOIN, 1),
+            Perturbation(12.0, Kind.LEAVE, 1),
+        ),
         "a commit arrives after a round": group(
             COOPERATIVE,
             (member(COOPERATIVE, 0, habit=_EACH), member(COOPERATIVE, 1)),

@@ -5,6 +5,7 @@ import importlib.util
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,8 +14,9 @@ import pytest
 from kgroup.journal.oracles import simulation_oracles
 from kgroup.testing.simulation.promises import Known, promises
 from kgroup.testing.simulation.schedule import Level
-from tests.mutants.alone import ALONE, INSTEAD
-from tests.mutants.hunting import hunt
+from tests.mutants.__main__ import options, verdict
+from tests.mutants.alone import ALONE, INSTEAD, WORLD_LOOKS, Alone
+from tests.mutants.hunting import Finding, hunt
 from tests.mutants.ledger import LEDGER
 from tests.mutants.listed import ALL, ELUSIVE, MUTANTS
 from tests.mutants.mutant import Mutant
@@ -93,6 +95,15 @@ def test_the_changed_module_is_loaded_in_place_of_the_file_and_the_file_is_left_
     assert source_of(module) == before
 
 
+def test_schedules_of_which_only_the_plans_were_looked_at_are_played_when_asked_for() -> None:
+    late = next(mutant for mutant in ALL if mutant.first)
+    passed = hunt(late, 1)
+    assert (passed.first, passed.played, passed.in_use) == (late.first, 0, False)
+    assert verdict(passed).startswith("UNPLAYED")
+    asked = hunt(late, 1, first=options(["--first", "0"]).first)
+    assert (asked.first, asked.played, asked.in_use) == (0, 1, True)
+
+
 # -- what simulation finds ---------------------------------------------------------------------
 
 SCHEDULES = 300
@@ -106,30 +117,53 @@ def mutant_called(name: str) -> Mutant:
 def test_every_oracle_of_a_simulation_has_a_mutant_of_its_own() -> None:
     named = {*ALONE, *INSTEAD}
     assert not ALONE.keys() & INSTEAD.keys()
-    assert {each for each in named if not each.startswith(WORLD)} == simulation_oracles().keys()
+    assert named == simulation_oracles().keys() | WORLD_LOOKS
     assert INSTEAD.keys().isdisjoint(promises(PLANS["nothing happens"], Known()))
+
+
+def looks_in(path: Path) -> Iterator[str]:
+    """Yield the rules that a module of the simulation itself says are broken."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if not isinstance(node, ast.Call) or not node.args:
+            continue
+        called, rule = ast.unparse(node.func), node.args[0]
+        says = called == "Violation" or called.endswith("recorder.add")
+        if says and isinstance(rule, ast.Constant):
+            yield f"{WORLD}{rule.value!s}"
+
+
+def test_the_looks_at_the_living_world_are_those_that_the_simulation_has() -> None:
+    rooms = (ROOT / "kgroup/testing/simulation" / room for room in ("world", "live"))
+    modules = [path for room in rooms for path in room.rglob("*.py")]
+    assert {name for path in modules for name in looks_in(path)} == WORLD_LOOKS
+
+
+def seeing(alone: Alone) -> Finding:
+    """Hunt a mutant in the plan that stands beside it, or from the first schedule it names on."""
+    mutant = mutant_called(alone.mutant)
+    if alone.plan:
+        mutant = replace(mutant, plan=alone.plan, first=0)
+    return hunt(mutant, SCHEDULES, first=mutant.first)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("oracle", sorted(ALONE))
 def test_without_an_oracle_the_mutant_lives_that_only_it_finds(oracle: str) -> None:
-    alone = ALONE[oracle]
-    mutant = mutant_called(alone.mutant)
-    if alone.plan:
-        mutant = replace(mutant, plan=alone.plan)
-    found = hunt(mutant, SCHEDULES)
+    found = seeing(ALONE[oracle])
     assert oracle in found.oracles
-    blind = hunt(mutant, found.played, without=[oracle])
+    blind = hunt(found.mutant, found.played, first=found.first, without=[oracle])
     assert not blind.killed, f"found by {blind.oracles} as well"
+    assert (blind.first, blind.played) == (found.first, found.played)
+    assert blind.played > 0
+    assert blind.in_use
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("oracle", sorted(INSTEAD))
 def test_what_stands_for_an_oracle_is_broken_where_the_oracle_finds_the_mutant(oracle: str) -> None:
-    mutant = mutant_called(ALONE[INSTEAD[oracle]].mutant)
-    found = hunt(mutant, SCHEDULES)
+    found = seeing(ALONE[INSTEAD[oracle]])
     assert found.seed is not None
-    asked = hunt(mutant, 1, first=found.seed, only=oracle)
+    asked = hunt(found.mutant, 1, first=found.seed, only=oracle)
     assert asked.oracles == (oracle,)
 
 
@@ -138,3 +172,18 @@ def test_the_ledger_is_about_the_mutants_there_are() -> None:
     killed = {row["name"] for row in ledger["mutants"] if row["killed by"]}
     assert {mutant.name for mutant in MUTANTS} <= killed
     assert {row["name"] for row in ledger["mutants"]} == {mutant.name for mutant in ALL}
+
+
+IN_DRAWN = 40
+"""Mutants that the schedules which anybody's seed draws must find, without a written plan."""
+
+
+def test_forty_mutants_are_found_in_drawn_schedules_within_ten_thousand() -> None:
+    ledger = json.loads(LEDGER.read_text(encoding="utf-8"))
+    drawn = {
+        row["name"]
+        for row in ledger["mutants"]
+        if row["killed by"] and row["plan"] == "drawn" and row["schedules"] <= 10_000
+    }
+    assert len(drawn) >= IN_DRAWN
+    assert drawn <= {mutant.name for mutant in ALL if not mutant.plan}
