@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.machine import environment
+from kgroup.testing.simulation.campaign_ledger import commit
 
 RESULT: Final = Path(__file__).parent / "results" / "exhaustive.json"
 MODES: Final = ("eager", "cooperative", "static")
-ISSUE_KINDS: Final = "cut,kill,resign,move"
+FEWER_KINDS: Final = "cut,kill,resign,move"
 STATES: Final = 1_500_000
 
 WORLDS: Final[dict[str, tuple[str, ...]]] = {
@@ -28,16 +29,16 @@ WORLDS: Final[dict[str, tuple[str, ...]]] = {
     },
     **{f"{mode} 2x2x1, every kind": ("--mode", mode, "--faults", "1") for mode in MODES},
     **{
-        f"{mode} 2x2x2, {ISSUE_KINDS}, prompt": (
+        f"{mode} 2x2x2, {FEWER_KINDS}, prompt": (
             *("--mode", mode, "--faults", "2"),
-            *("--kinds", ISSUE_KINDS, "--patience", "0"),
+            *("--kinds", FEWER_KINDS, "--patience", "0"),
         )
         for mode in MODES
     },
     **{
-        f"{mode} 3x2x1, {ISSUE_KINDS}, prompt": (
+        f"{mode} 3x2x1, {FEWER_KINDS}, prompt": (
             *("--mode", mode, "--members", "3", "--faults", "1"),
-            *("--kinds", ISSUE_KINDS, "--patience", "0"),
+            *("--kinds", FEWER_KINDS, "--patience", "0"),
         )
         for mode in MODES
     },
@@ -57,17 +58,6 @@ def searched(options: tuple[str, ...], states: int) -> dict[str, Any]:
         sys.exit(ended.returncode)
     figures: dict[str, Any] = json.loads(ended.stdout)
     return figures | {"limit": states, "commit": commit(), "machine": environment()}
-
-
-def commit() -> str:
-    """Return what is searched."""
-    told = subprocess.run(
-        ["git", "rev-parse", "--short=12", "HEAD"],
-        capture_output=True,
-        check=True,
-        text=True,
-    )
-    return told.stdout.strip()
 
 
 def main() -> None:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from kgroup.testing.simulation.campaign_ledger import shortened
 from kgroup.testing.simulation.coverage import CELLS, ENOUGH, CellClass, cell_named, classify
 from tests.campaign.ledger import Ledger, Sitting
 
@@ -24,7 +25,7 @@ class Sum:
         count: of groups or inputs: all from the first on.
         seconds: that they took.
         broken: what was broken or found -> how often.
-        commits: by which they were made, the latest last.
+        commits: by which they were made, the latest last; with a `+` where it was changed since.
         last_at: day of the latest.
     """
 
@@ -57,7 +58,7 @@ def _sum(kind: str, sittings: Sequence[Sitting]) -> Sum:
     for sitting in sittings:
         broken.update(sitting.get("broken") or sitting.get("findings") or {})
         broken.update({"not the same": len(sitting.get("not_the_same", ()))})
-    commits = dict.fromkeys(str(sitting["commit"] or "unknown")[:7] for sitting in sittings)
+    commits = dict.fromkeys(shortened(sitting["commit"]) for sitting in sittings)
     return Sum(
         kind,
         len(sittings),

@@ -48,12 +48,12 @@ def test_what_is_written_again_of_a_sitting_takes_the_place_of_what_was(ledger: 
 
 def test_sums_are_over_all_sittings_of_a_kind(ledger: Ledger) -> None:
     ledger.put(sitting("A mixed", 0, 100, broken={"S2": 1}, not_the_same=[4]))
-    ledger.put(sitting("A mixed", 100, 50, broken={"S2": 2}, commit="abcdef0123"))
+    ledger.put(sitting("A mixed", 100, 50, broken={"S2": 2}, commit="abcdef0123+"))
     ledger.put(sitting("T2", 0, 10, findings={}))
     groups, inputs = sums(ledger)
     assert (groups.count, groups.sittings, groups.per_second) == (150, 2, 37.5)
     assert groups.broken == {"S2": 3, "not the same": 1}
-    assert groups.commits == ("0123456", "abcdef0")
+    assert groups.commits == ("0123456", "abcdef0+")
     assert (inputs.kind, inputs.count, inputs.broken) == ("T2", 10, {})
 
 

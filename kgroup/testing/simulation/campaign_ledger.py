@@ -19,9 +19,11 @@ from kgroup.testing.simulation.campaign import Campaign, Found
 from kgroup.testing.simulation.campaign_chunk import Failure
 from kgroup.testing.simulation.campaign_saving import Saved
 
-__all__ = ["circumstances", "ledger", "save_ledger"]
+__all__ = ["circumstances", "commit", "ledger", "save_ledger", "shortened"]
 
 _PACKAGES: Final = ("kgroup", "anyio", "trio")
+_CHANGED: Final = "+"
+_SHORT: Final = 7
 
 
 def ledger(campaign: Campaign, found: Found, saved: Sequence[Saved] = ()) -> dict[str, Any]:
@@ -69,7 +71,7 @@ def circumstances() -> dict[str, Any]:
     """Return when, by which code, and on what machine something is done."""
     return {
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "commit": _commit(),
+        "commit": commit(),
         "versions": {"python": platform.python_version(), **_versions()},
         "machine": {
             "system": platform.system(),
@@ -90,15 +92,29 @@ def _versions() -> dict[str, str]:
     return known
 
 
-def _commit() -> str | None:
-    """Return the commit of the code that was run, with a `+` when it was changed since."""
+def commit() -> str | None:
+    """Return the commit of the code that was run, with a `+` when it was changed since.
+
+    The code is kgroup, and all Python of the checkout that it lies in; None outside of one.
+    """
     folder = Path(kgroup.__file__).parent
     # An installed package may lie in somebody else's checkout, where it is not tracked.
     if _git(folder, "ls-files", "--error-unmatch", "__init__.py") is None:
         return None
-    commit = _git(folder, "rev-parse", "HEAD")
-    changed = _git(folder, "status", "--porcelain", "--untracked-files=no", ".")
-    return None if commit is None else f"{commit}{'+' if changed else ''}"
+    found = _git(folder, "rev-parse", "HEAD")
+    changed = _git(folder, "status", "--porcelain", "--untracked-files=no", ".", ":/*.py")
+    return None if found is None else f"{found}{_CHANGED if changed else ''}"
+
+
+def shortened(known: str | None) -> str:
+    """Return a commit as a reader is told it: its beginning, and whether it was changed since.
+
+    Args:
+        known: commit as written down, None where nobody knows it.
+    """
+    if not known:
+        return "unknown"
+    return f"{known[:_SHORT]}{_CHANGED if known.endswith(_CHANGED) else ''}"
 
 
 def _git(folder: Path, *words: str) -> str | None:

@@ -2,18 +2,18 @@
 
 import json
 import os
-import subprocess
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from kgroup.testing.simulation.campaign_ledger import commit
 from kgroup.wire.messages import DescribeGroupsRequest
 from tests.testing.differential.campaign import Tally
 from tests.testing.differential.judging import Difference
 from tests.testing.differential.replay import Turn
 from tests.testing.differential.script import Setting
 
-__all__ = ["LEDGER", "commit", "describe", "document_of", "write_ledger"]
+__all__ = ["LEDGER", "describe", "document_of", "write_ledger"]
 
 LEDGER = Path(__file__).parent / "ledger.json"
 
@@ -50,14 +50,6 @@ def document_of(tallies: dict[Setting, Tally], seed: int) -> dict[str, Any]:
         "cells reached": sum(len(row) for row in coverage.values()),
         "coverage": {key: dict(sorted(coverage[key].items())) for key in sorted(coverage)},
     }
-
-
-def commit() -> str | None:
-    """Return the commit of the checkout, None outside of one."""
-    found = subprocess.run(
-        ["git", "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=False
-    )
-    return found.stdout.strip() or None
 
 
 def write_ledger(version: str, document: dict[str, Any]) -> None:
