@@ -5,9 +5,10 @@ Decides: how kgroup's broker core is driven from one frozen desk to the next, wh
 Never: answers anything itself.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import permutations
+from types import MappingProxyType
 from typing import Final
 
 from kgroup.frozen import replace
@@ -55,12 +56,14 @@ _GONE: Final = -1
 _MOST_AT_ONCE: Final = 3
 _RELEASE: Final = "4.3.1"
 
-_VERSIONS: Final = {
-    JoinGroupRequest: JOIN_VERSION,
-    SyncGroupRequest: SYNC_VERSION,
-    HeartbeatRequest: 4,
-    LeaveGroupRequest: 5,
-}
+_VERSIONS: Final[Mapping[type[GroupRequest], int]] = MappingProxyType(
+    {
+        JoinGroupRequest: JOIN_VERSION,
+        SyncGroupRequest: SYNC_VERSION,
+        HeartbeatRequest: 4,
+        LeaveGroupRequest: 5,
+    }
+)
 
 
 UPSETS: Final = (Fault.RESIGN, Fault.MOVE, Fault.CRASH, Fault.LOAD)
@@ -228,7 +231,7 @@ class Counter:
         return Served(_unnamed_tickets(after), answer, tuple(replies), shift)
 
 
-_ANSWERS = (JoinGroupResponse, SyncGroupResponse, HeartbeatResponse, LeaveGroupResponse)
+_ANSWERS: Final = (JoinGroupResponse, SyncGroupResponse, HeartbeatResponse, LeaveGroupResponse)
 
 
 def _lowest(desk: Desk) -> int:

@@ -7,8 +7,9 @@ Never: knows the coordinator, or another process.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
+from kgroup.codes import ErrorCode
 from kgroup.errors import ConnectionLostError, KGroupError
 from kgroup.frozen import replace
 from kgroup.machine.tickets import Errand
@@ -56,8 +57,7 @@ StepFunction: TypeAlias = Callable[[GroupMember, Event, Moment], Step]
 machine: StepFunction = step
 """kgroup's own machine."""
 
-_REBALANCE_IN_PROGRESS = 27
-_MOST_TICKS = 16
+_MOST_TICKS: Final = 16
 
 
 class Broken(Exception):
@@ -260,7 +260,7 @@ def _counted(account: Account, call: Call) -> Account:
                 account = replace(account, synced_at=_latest(account.synced_at, sent_at))
             return replace(account, confirmed_at=_latest(account.confirmed_at, sent_at))
         case HeartbeatRequest(), HeartbeatResponse(error_code=code):
-            if code != _REBALANCE_IN_PROGRESS:
+            if code != ErrorCode.REBALANCE_IN_PROGRESS:
                 return account
             return replace(account, confirmed_at=_latest(account.confirmed_at, sent_at))
         case _, JoinGroupResponse(error_code=0):

@@ -3,7 +3,9 @@
 Decides: words.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Final
 
 from kgroup.machine.claims import HoldingState
 from kgroup.testing.exhaustive.local import GONE, KILLED, UNBORN
@@ -13,13 +15,17 @@ from kgroup.testing.exhaustive.world import Move, State, World
 
 __all__ = ["told"]
 
-_NOT_THERE = {UNBORN: "not started", GONE: "gone", KILLED: "killed"}
-_MARKS = {
-    HoldingState.HELD: "",
-    HoldingState.DRAINING: " draining",
-    HoldingState.REVOKING: " being revoked",
-    HoldingState.FREE: "",
-}
+_NOT_THERE: Final[Mapping[int, str]] = MappingProxyType(
+    {UNBORN: "not started", GONE: "gone", KILLED: "killed"}
+)
+_MARKS: Final[Mapping[HoldingState, str]] = MappingProxyType(
+    {
+        HoldingState.HELD: "",
+        HoldingState.DRAINING: " draining",
+        HoldingState.REVOKING: " being revoked",
+        HoldingState.FREE: "",
+    }
+)
 
 
 def told(found: Found, world: World) -> str:
