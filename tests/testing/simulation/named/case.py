@@ -102,23 +102,27 @@ class Named:
     Args:
         name: tells the symptom as a sentence; unlike any other's.
         of: keys of `catalogue` that it stands for, at least one.
-        promises: ids of what is judged, as in the catalogue of properties.
         plan: makes the plan for a kind of group.
         happened: whether what it is about took place; judged in every setting.
         kept: what must hold besides the promises; judged in every setting.
         settings: kinds of groups.
-        faults: with all of them at once at least one setting fails; a name is that of a mutant in
-            `tests.mutants.listed`.
+        faults: with all of them at once at least one setting breaks one of the promises, or does
+            not keep what must hold besides; a name is that of a mutant in `tests.mutants.listed`.
+        others: names of mutants, planted one by one, with which promises are broken as well.
+        promises: ids of what a run is judged by; each is broken here by `faults` or by one of the
+            others. None: the fault is seen by what must hold besides, and by nothing else that
+            is about it.
     """
 
     name: str
     of: tuple[str, ...]
-    promises: tuple[str, ...]
     plan: Callable[[Setting], Plan]
     happened: Callable[[Tale], bool]
     kept: Callable[[Tale], bool] = _always
     settings: tuple[Setting, ...] = EVERY
     faults: tuple[Fault | str, ...]
+    others: tuple[str, ...] = ()
+    promises: tuple[str, ...] = ()
 
 
 def member(

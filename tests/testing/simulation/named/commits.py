@@ -132,7 +132,7 @@ NAMED = (
     Named(
         name="the answer to a commit is lost after its effect",
         of=("class: committed or start offset goes back, stale position reused",),
-        promises=("C3", "C6"),
+        promises=("C6",),
         plan=_lost_answer,
         happened=_applied_but_unknown,
         kept=_goes_on_upwards,
@@ -141,7 +141,7 @@ NAMED = (
     Named(
         name="partitions are given up while the last commit has no answer",
         of=("class: commit or revoke deadlock, fetchers never start",),
-        promises=("C6", "C8", "L1"),
+        promises=("D1", "L1"),
         plan=_unanswered,
         happened=_revoked_without_knowing,
         kept=_hands_over_all_the_same,
@@ -156,7 +156,7 @@ NAMED = (
     Named(
         name="a partition goes to another and comes back",
         of=("symptom 15", "class: committed or start offset goes back, stale position reused"),
-        promises=("C7", "D2", "D3", "L1"),
+        promises=("C7", "D6"),
         plan=_there_and_back,
         happened=_read_meanwhile,
         kept=_begins_where_the_other_ended,

@@ -167,7 +167,7 @@ NAMED = (
     Named(
         name="the coordinator is gone for less than a session, and the generation stays",
         of=("symptom 4",),
-        promises=("L1", "L6"),
+        promises=("L1",),
         plan=_short_outage,
         happened=_nobody_answered,
         kept=_same_generation,
@@ -182,7 +182,7 @@ NAMED = (
     Named(
         name="all brokers are gone for a minute, and reading goes on when they are back",
         of=("symptom 8", "symptom 4"),
-        promises=("L1", "L4"),
+        promises=("L1",),
         plan=_long_outage,
         happened=_everything_was_lost,
         kept=_reads_again_soon,
@@ -191,7 +191,7 @@ NAMED = (
     Named(
         name="the coordinator moves while a JoinGroup is parked there",
         of=("class: stuck after coordinator change",),
-        promises=("L1", "L2"),
+        promises=("L1",),
         plan=_moved_amid_a_join,
         happened=_a_join_was_parked,
         kept=_a_round_follows,
@@ -200,7 +200,7 @@ NAMED = (
     Named(
         name="committed offsets are asked for while the coordinator loads its log",
         of=("symptom 28", "class: stuck after coordinator change"),
-        promises=("C7", "D3"),
+        promises=("C7", "D6"),
         plan=_loading,
         happened=lambda tale: bool(_in_vain(tale)),
         kept=_goes_on_where_it_was,
@@ -209,7 +209,7 @@ NAMED = (
     Named(
         name="committed offsets are asked for where the coordinator is not any more",
         of=("symptom 28", "class: stuck after coordinator change"),
-        promises=("C7", "D3", "L1"),
+        promises=("C7", "D6"),
         plan=_moved_on,
         happened=lambda tale: bool(_in_vain(tale)),
         kept=_goes_on_where_it_was,

@@ -158,7 +158,6 @@ NAMED = (
     Named(
         name="closing with a member id that has not joined yet leaves the group",
         of=("symptom 30",),
-        promises=("L7",),
         plan=_closed_pending,
         happened=_had_an_id_only,
         kept=_takes_its_id_along,
@@ -168,7 +167,6 @@ NAMED = (
     Named(
         name="closing while all brokers are dead ends in time",
         of=("symptom 7",),
-        promises=("L7",),
         plan=_closed_alone,
         happened=_without_an_answer,
         kept=_stops_soon,

@@ -87,7 +87,7 @@ NAMED = (
     Named(
         name="a static member restarts within its session, and nobody hears of it",
         of=("symptom 26",),
-        promises=("T1", "S1"),
+        promises=("T1",),
         plan=_restarted,
         happened=_has_come_back,
         kept=_the_others_hear_nothing,
@@ -99,6 +99,7 @@ NAMED = (
                 "        group_instance_id=None,\n",
             ),
         ),
+        others=("a heartbeat that is in order begins another round, in the first generations",),
     ),
     Named(
         name="of two processes with one instance id the older one is fenced and stops",

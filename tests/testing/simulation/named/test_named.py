@@ -60,10 +60,23 @@ def test_its_promises_hold_a_few_round_trips_beside_it_too(named: Named) -> None
 @each_schedule
 def test_a_planted_fault_is_found_by_it(named: Named) -> None:
     with planted(named.faults):
-        assert any(
-            outcome.violations or not named.kept(Tale(outcome))
-            for outcome in (played(named, setting) for setting in named.settings)
-        )
+        outcomes = [played(named, setting) for setting in named.settings]
+        broken = {rule for outcome in outcomes for rule in outcome.rules}
+        assert broken & {*named.promises} or not all(named.kept(Tale(each)) for each in outcomes)
+    assert_good(named, named.settings[0])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "named", [each for each in SCHEDULES if each.promises], ids=lambda named: named.name
+)
+def test_each_promise_it_names_is_broken_in_it_by_a_planted_fault(named: Named) -> None:
+    broken = set[str]()
+    for faults in (named.faults, *((each,) for each in named.others)):
+        with planted(faults):
+            for setting in named.settings:
+                broken.update(played(named, setting).rules)
+    assert {*named.promises} <= broken
     assert_good(named, named.settings[0])
 
 
