@@ -67,11 +67,13 @@ class Step:
         member: the next value.
         effects: what is to be carried out, in order.
         rows: the rows that fired, in order.
+        ignored: triggers that were raised in a state that has no row for them, in order.
     """
 
     member: GroupMember
     effects: tuple[Effect, ...]
     rows: tuple[MemberRow, ...]
+    ignored: tuple[tuple[MemberState, Trigger], ...] = ()
 
 
 def step(member: GroupMember, event: Event, moment: Moment) -> Step:
@@ -89,7 +91,7 @@ def step(member: GroupMember, event: Event, moment: Moment) -> Step:
     _run_due(turn)
     trigger = _hear(turn, event)
     _settle(turn, trigger)
-    return Step(turn.member, tuple(turn.effects), tuple(turn.fired))
+    return Step(turn.member, tuple(turn.effects), tuple(turn.fired), turn.ignored)
 
 
 # -- timers --------------------------------------------------------------------------------
@@ -243,9 +245,7 @@ def _settle(turn: Turn, trigger: Trigger | None) -> None:
             continue
         if not turn.raised:
             return
-        raised = turn.raised.pop(0)
-        if raised in possible(turn.member.state):
-            _fire(turn, raised, replied=False)
+        _fire(turn, turn.raised.pop(0), replied=False)
     raise LocalProtocolError(f"{turn.member.state.name}: rows fire without end")
 
 
@@ -283,7 +283,9 @@ def _fire(turn: Turn, trigger: Trigger, *, replied: bool) -> None:
     member = turn.member
     if trigger not in possible(member.state):
         # 1. a reply is awaited; 2. a timer due in the same step moved the state; 3. the reply,
-        # drawn for the state before, means nothing any more.
+        # drawn for the state before, means nothing any more. Nor does what an action raised for
+        # a state that another trigger has moved away from.
+        turn.ignored = (*turn.ignored, (member.state, trigger))
         return
     row = ROWS.find(member.state, trigger, lambda guard: holds(member, guard, turn.now))
     turn.fired.append(row)

@@ -41,6 +41,7 @@ class Turn:
         raised: triggers the actions raised for the round, in order.
         asked: triggers the actions raised for the coordinator table, in order.
         fired: rows that fired.
+        ignored: what was raised in a state that has no row for it; seldom anything.
         joined: the JoinGroup answer being applied.
         leads: this member is the leader of the answer being applied.
         assigned: the decoded assignment being applied.
@@ -57,6 +58,7 @@ class Turn:
     raised: list[Trigger] = field(default_factory=list)
     asked: list[CoordinatorTrigger] = field(default_factory=list)
     fired: list[Row[MemberState, Trigger, Guard, Action]] = field(default_factory=list)
+    ignored: tuple[tuple[MemberState, Trigger], ...] = ()
     joined: JoinGroupResponse | None = None
     leads: bool = False
     assigned: frozenset[TopicPartition] = frozenset()

@@ -139,8 +139,11 @@ def cell_named(number: int) -> str:
 
 
 def features(outcome: Outcome) -> frozenset[int]:
-    """Return what a run has met, as numbers: cells, and pairs of rows that followed each other."""
-    cells = set(_cells(outcome))
+    """Return what is new to a search, as numbers: cells of rows, and pairs of rows in sequence.
+
+    A cell without a row is counted, but changes nothing in a member: no search looks for it.
+    """
+    cells = {_CELL_NUMBERS[row.at, row.on] for row in outcome.rows}
     pairs = {
         len(CELLS) + _ROW_NUMBERS[first] * len(ROWS.rows) + _ROW_NUMBERS[second]
         for first, second in outcome.pairs
@@ -149,7 +152,7 @@ def features(outcome: Outcome) -> frozenset[int]:
 
 
 def _cells(outcome: Outcome) -> Mapping[int, int]:
-    """Return numbers of cells that were met; a row that fired has met its cell."""
+    """Return how often which cell was met, by number; a row that fired has met its cell."""
     cells = Counter({_CELL_NUMBERS[cell]: count for cell, count in outcome.cells.items()})
     fired: Counter[int] = Counter()
     for row, count in outcome.rows.items():

@@ -8,17 +8,21 @@ import pytest
 from kgroup.membership.rows import ROWS
 from kgroup.membership.states import possible
 from kgroup.membership.triggers import Trigger
+from kgroup.testing.simulation.campaign import Found
 from kgroup.testing.simulation.coverage import (
     CELLS,
     CellClass,
     Coverage,
     cell_named,
     classify,
+    features,
     row_named,
 )
+from kgroup.testing.simulation.perturbation import Kind, Perturbation
 from kgroup.testing.simulation.schedule import Level, Schedule
 from kgroup.types import MemberState
 from tests.testing.simulation.toy import play, play_well
+from tests.testing.simulation.worlds import played, struck
 
 S = MemberState
 T = Trigger
@@ -81,6 +85,25 @@ def test_cells_are_met_by_their_rows_when_an_engine_counts_rows_only() -> None:
     whole.add(outcome)
     rows_only.add(replace(outcome, cells={}))
     assert whole == rows_only
+
+
+def test_a_trigger_that_comes_in_vain_is_counted_and_is_nothing_to_search_for() -> None:
+    outcome = played(struck(Perturbation(8.0, Kind.COORDINATOR_MOVED)))
+    ignored = (S.STABLE, T.COORDINATOR_LOST)
+    coverage = Coverage()
+    coverage.add(outcome)
+    assert coverage.cells[CELLS.index(ignored)] == outcome.cells[ignored] > 0
+    assert coverage.impossible_cells_met() == ()
+    assert features(outcome) == features(replace(outcome, cells={}))
+
+
+def test_a_campaign_that_met_an_impossible_cell_is_not_good() -> None:
+    outcome = play_well(Schedule(Level.A))
+    found = Found()
+    found.coverage.add(outcome)
+    assert found.good
+    found.coverage.add(replace(outcome, cells={(S.DORMANT, T.COORDINATOR_LOST): 1}))
+    assert not found.good
 
 
 def test_legal_cells_that_were_hardly_met_are_told_with_how_often() -> None:

@@ -4,6 +4,7 @@ Decides: which life of a member is the present one, and who hears of new metadat
 Never: decides what a member does.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -50,6 +51,8 @@ class Crew:
         recorder: takes their events.
         choices: the run's chance.
         known: told which partitions there are, and where logs end; None when nobody asks.
+
+    `on_idle` is called with each life that a step has left without a timer.
     """
 
     def __init__(
@@ -64,6 +67,7 @@ class Crew:
         self.plan = plan
         self.brokers = brokers
         self.logs: Logs = Logs()
+        self.on_idle: Callable[[Life], None] = _nothing_of
         self.lives: dict[int, list[Life]] = {each.index: [] for each in plan.members}
         self._known = Known() if known is None else known
         self._known.partitions.update(brokers.counts())
@@ -96,6 +100,7 @@ class Crew:
         member = Member(self.brokers, process, plan, self._settings(plan))
         life = Life(plan, process, member, Application(member, self.logs))
         lives.append(life)
+        member.on_idle = partial(self._idle, life)
         life.application.start()
 
     def start_another(self, index: int, *, twin: bool) -> bool:
@@ -111,6 +116,9 @@ class Crew:
         if waiting:
             self.start(waiting[0])
         return bool(waiting)
+
+    def _idle(self, life: Life) -> None:
+        self.on_idle(life)
 
     def kill(self, life: Life) -> None:
         """End a life without a word."""
@@ -180,3 +188,7 @@ class Crew:
     def must_have_read(self, tp: TopicPartition) -> None:
         """Note that somebody owned a partition when the run ended: all of it must be read."""
         self._known.ends[tp] = self.logs.ends.get(tp, 0)
+
+
+def _nothing_of(_: Life) -> None:
+    """Stand for who looks at members."""

@@ -41,18 +41,20 @@ from kgroup.membership.events import (
 from kgroup.membership.settings import MembershipSettings
 from kgroup.membership.standing import remembered_of
 from kgroup.membership.step import MemberRow, next_deadline, step
+from kgroup.membership.triggers import Trigger
 from kgroup.membership.value import GroupMember
 from kgroup.net.coordinator import coordinator_of
 from kgroup.testing.simulation.plan import MemberPlan
 from kgroup.testing.simulation.world.leading import lead
 from kgroup.testing.simulation.world.network import Lane
 from kgroup.testing.simulation.world.process import Process, Surroundings
-from kgroup.types import Claim, Leave, OffsetAndMetadata, TopicPartition
+from kgroup.types import Claim, Leave, MemberState, OffsetAndMetadata, TopicPartition
 from kgroup.wire.messages import DescribeGroupsRequest
 
 __all__ = ["Member", "World"]
 
 _CLOSE_TIMEOUT: Final = 5.0
+_NEVER: Final = float("inf")
 _RELEASE_SHARE: Final = 0.8
 _PARKED: Final = (Errand.JOIN_GROUP, Errand.SYNC_GROUP)
 
@@ -78,9 +80,10 @@ class Member:
         plan: of the member.
         settings: of its machine.
 
-    `fired` are the rows that have fired, in order.
+    `fired` are the rows that have fired, `ignored` what was raised in vain, in order.
     `on_moved` is called after each step that changed the value, `on_committed` with each commit
     whose outcome is known, `on_end` when the membership ends; the application sets them.
+    `on_idle` is called after each step that leaves no timer running.
     """
 
     def __init__(
@@ -94,15 +97,17 @@ class Member:
         self.on_moved: Callable[[], None] = _nothing
         self.on_committed: Callable[[Submission], None] = _nothing_of
         self.on_end: Callable[[], None] = _nothing
+        self.on_idle: Callable[[], None] = _nothing
         self.commits: PendingCommits = PendingCommits(settings.request_timeout)
         self.in_hand: Counter[Claim] = Counter()
         self.fired: list[MemberRow] = []
+        self.ignored: list[tuple[MemberState, Trigger]] = []
         self.over: bool = False
         """Whether the membership has ended."""
         self._around = world
         self._clock = world.agenda
         self._trace = MemberTrace(process.sink)
-        self._tick_at = float("inf")
+        self._tick_at = _NEVER
         self._said_goodbye = False
         self._following = False
         self._pumping_at = 0.0
@@ -156,12 +161,16 @@ class Member:
         before, now = self.value, self._clock.now
         result = step(before, event, Moment(now, self.plan.luck))
         self.value = result.member
+        if result.ignored:
+            self.ignored.extend(result.ignored)
         if result.rows or result.effects:
             self.fired.extend(result.rows)
             self._trace.stepped(before, result, now)
             for effect in result.effects:
                 self._carry_out(effect)
         self._arm()
+        if self.due == _NEVER:
+            self.on_idle()
         if result.member is not before:
             self._follow()
 
@@ -173,7 +182,7 @@ class Member:
 
     def _tick(self, due: float) -> None:
         if due == self._tick_at:
-            self._tick_at = float("inf")
+            self._tick_at = _NEVER
         if not self.over and self._clock.now >= self.due:
             self.apply(Tick())
         else:

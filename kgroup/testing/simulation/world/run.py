@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain, pairwise
+from typing import Final
 
 from kgroup.errors import LocalProtocolError
 from kgroup.journal.oracles import Oracle, Violation
@@ -22,13 +23,14 @@ from kgroup.testing.simulation.promises import Known, promises
 from kgroup.testing.simulation.recorder import Recorder
 from kgroup.testing.simulation.schedule import Level, Schedule
 from kgroup.testing.simulation.world.cluster import Brokers
-from kgroup.testing.simulation.world.crew import Crew
+from kgroup.testing.simulation.world.crew import Crew, Life
 from kgroup.testing.simulation.world.nemesis import Nemesis
 from kgroup.testing.simulation.world.verdicts import at_rest, stuck
 
 __all__ = ["play_objects"]
 
-_LOOK_EVERY = 1.0
+_LOOK_EVERY: Final = 1.0
+"""Virtual seconds: whom no step reaches any more is looked at as well."""
 
 
 def play_objects(
@@ -65,7 +67,8 @@ def play_objects(
         except LocalProtocolError as error:
             found.append(Violation("crash", str(error), ()))
     recorder.finish()
-    fired = [life.member.fired for lives in crew.lives.values() for life in lives]
+    members = [life.member for lives in crew.lives.values() for life in lives]
+    fired = [member.fired for member in members]
     return Outcome(
         schedule=schedule,
         plan=drawn,
@@ -75,6 +78,7 @@ def play_objects(
         events=brokers.heap.events,
         seconds=brokers.now,
         rows=Counter(chain.from_iterable(fired)),
+        cells=Counter(chain.from_iterable(member.ignored for member in members)),
         pairs=Counter(chain.from_iterable(map(pairwise, fired))),
         entries=tuple(recorder.entries),
     )
@@ -108,11 +112,15 @@ def _set_out(plan: Plan, crew: Crew, found: list[Violation]) -> None:
         brokers.at(at, crew.produce)
         at += plan.produce_every
 
+    def look_at(life: Life) -> None:
+        wrong = stuck(life)
+        if wrong is not None:
+            found.append(wrong)
+
     def look() -> None:
         for life in crew.everybody:
-            wrong = stuck(life)
-            if wrong is not None:
-                found.append(wrong)
+            look_at(life)
         brokers.at(brokers.now + _LOOK_EVERY, look)
 
+    crew.on_idle = look_at
     look()

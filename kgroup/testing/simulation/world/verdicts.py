@@ -8,6 +8,7 @@ Never: looks into the journal; oracles do.
 
 import math
 from collections.abc import Iterator
+from typing import Final
 
 from kgroup.journal.oracles import Violation
 from kgroup.membership.states import TERMINAL
@@ -16,7 +17,7 @@ from kgroup.types import MemberState, TopicPartition
 
 __all__ = ["at_rest", "stuck"]
 
-_RESTING = TERMINAL | {MemberState.UNSUBSCRIBED, MemberState.DORMANT}
+_RESTING: Final = TERMINAL | {MemberState.UNSUBSCRIBED, MemberState.DORMANT}
 
 
 def stuck(life: Life) -> Violation | None:
