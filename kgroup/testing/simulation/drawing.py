@@ -43,6 +43,8 @@ _REBALANCES: Final = (1.5, 1.0, 2.5, 1.2)
 """Times the session."""
 _LATENCIES: Final = (0.002, 0.01, 0.05)
 _SIZES: Final = (4, 3, 4, 2, 3, 5, 4, 7)
+_MOST: Final = 8
+"""Members of one group, those that join later included."""
 _TOPICS: Final = ((4,), (2,), (3, 2), (8,), (1,), (4, 2, 1), (12,), (5,))
 _HANDLING: Final = (0.0, 0.05, 0.3, 1.0)
 _LISTENING: Final = (0.0, 0.05, 0.5)
@@ -148,7 +150,7 @@ def _members(choices: Choices, mode: Mode, topics: tuple[str, ...]) -> tuple[Mem
     later = (0, 1, 0, 2)[choices.choose("later", 4)]
     return tuple(
         _member(choices, mode, topics, number, later=number >= size)
-        for number in range(size + later)
+        for number in range(min(size + later, _MOST))
     )
 
 

@@ -48,7 +48,7 @@ class Kind(Enum):
     ADD_PARTITIONS = "a topic gets `number` more partitions"
     DELETE_TOPIC = "a topic is deleted"
     DELETE_OFFSETS = "the group's committed offsets are deleted"
-    PRODUCE = "`number` records are written to every partition at once"
+    PRODUCE = "`number` * 3 records are written to every partition at once"
 
 
 @dataclass(frozen=True, slots=True)

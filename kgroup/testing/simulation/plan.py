@@ -79,7 +79,8 @@ class Plan:
         heartbeat_interval: of all members.
         rebalance_timeout: of all members; also how long they may go without polling.
         latency: of one way, the plain one; jitter comes on top.
-        produce_every: between two records of a partition, until `quiet_at`.
+        produce_every: between two times that every partition is written to, until `quiet_at`:
+            three records each at levels A and A', one at B and C.
         perturbations: in order of time.
         quiet_at: nothing is perturbed any more from here on.
         ends_at: by then the group must have come to rest.

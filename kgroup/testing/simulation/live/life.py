@@ -27,9 +27,9 @@ __all__ = ["CLOSE_TIMEOUT", "Life", "ListenerRaisedError", "Reader"]
 
 Reader: TypeAlias = Consumer[bytes | None, bytes | None]
 
-CLOSE_TIMEOUT = 5.0
+CLOSE_TIMEOUT: Final = 5.0
 """Seconds that a consumer has to close."""
-_AGAIN = 0.5
+_AGAIN: Final = 0.5
 """Seconds before an application that met an error reads again."""
 _UNLIKE: Final = 1.000_137
 """An application's seconds are a little longer: no round number of them is one of the network's, so

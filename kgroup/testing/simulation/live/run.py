@@ -17,7 +17,7 @@ from typing import Final
 import anyio
 
 from kgroup.journal import Source
-from kgroup.journal.oracles import Oracle, Watch, at_least_once
+from kgroup.journal.oracles import Oracle, Watch, at_least_once, simulation_oracles
 from kgroup.net.ports import Clock, system_clock
 from kgroup.testing import InProcessBroker
 from kgroup.testing.broker.settings import BrokerSettings
@@ -100,8 +100,10 @@ def _oracles(
     if schedule.level is Level.B:
         return promises(plan, known, without)
     chosen = at_least_once(clean_handover=False, few_rounds=False, slack=_SLACK)
-    named = {type(oracle).__name__: oracle for oracle in chosen}
-    return {name: oracle for name, oracle in named.items() if name not in without}
+    names = {type(oracle): name for name, oracle in simulation_oracles().items()}
+    named = {names[type(oracle)]: oracle for oracle in chosen}
+    judged = simulation_oracles(without=without)  # refuses names that it does not know
+    return {name: oracle for name, oracle in named.items() if name in judged}
 
 
 @dataclass(slots=True, eq=False)

@@ -5,6 +5,7 @@ Never: draws chance for the plan, or knows what carries bytes.
 """
 
 from dataclasses import dataclass, field
+from typing import Final
 
 import anyio
 from anyio.abc import TaskGroup
@@ -28,14 +29,14 @@ from kgroup.testing.simulation.recorder import Recorder
 
 __all__ = ["Stage"]
 
-_CANCELS = 4
-_GRID = 512
-_CLOSING = CLOSE_TIMEOUT + 3.0
+_CANCELS: Final = 4
+_GRID: Final = 512
+_CLOSING: Final = CLOSE_TIMEOUT + 3.0
 """Seconds in which everything must have ended, once it was asked to."""
-_TEARDOWN = 60.0
-_PATIENCE = 12.0
+_TEARDOWN: Final = 60.0
+_PATIENCE: Final = 12.0
 """Real seconds that a group at level C may need longer to come to rest."""
-_LOOKS = 60
+_LOOKS: Final = 60
 
 
 @dataclass(slots=True, eq=False)
