@@ -1,5 +1,6 @@
 """Mutants of proof: the lease, and the heartbeats that renew it."""
 
+from kgroup.testing.simulation.schedule import Mode
 from tests.mutants.mutant import Change, Mutant
 
 __all__ = ["PROOF"]
@@ -78,6 +79,20 @@ PROOF = (
             ),
         ),
         rule="L3",
+    ),
+    Mutant(
+        name="no timer runs while the answer to SyncGroup is awaited",
+        module="kgroup.membership.timers",
+        changes=(
+            Change(
+                "for each in sorted(facts.timers, key=lambda one: one.value)),\n",
+                "for each in sorted(facts.timers, key=lambda one: one.value)\n"
+                "                  if state is not MemberState.SYNCING),\n",
+            ),
+        ),
+        rule="S2",
+        mode=Mode.EAGER,
+        plan="the answer to a SyncGroup is late",
     ),
 )
 """Until when a member may say that a partition is its own."""
