@@ -7,10 +7,12 @@ Never: keeps what it found once something else may be installed; imports a plug-
 for; lets a broken one fail anybody who does not ask for it.
 """
 
+import re
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import suppress
 from functools import lru_cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, distributions, entry_points
 from pathlib import Path
 from typing import Final
 
@@ -47,7 +49,19 @@ def plug_ins(names: Collection[str]) -> tuple[FoundAssignor, ...]:
 def _offered() -> tuple[EntryPoint, ...]:
     """Return the entry points in an order that does not depend on the search path."""
     finders = tuple(id(each) for each in sys.meta_path)
-    return _offered_in(finders, tuple((folder, _changed_at(folder)) for folder in sys.path))
+    places = tuple(_places())
+    return _offered_in(finders, places, whole=len(places) == len(sys.path))
+
+
+def _places() -> Iterator[tuple[str, int | None]]:
+    """Yield each folder on the search path, and when something was last installed there.
+
+    What can be no folder, of whatever type, is left out: whatever stands before it is imported all
+    the same.
+    """
+    for folder in sys.path:
+        with suppress(TypeError, ValueError):
+            yield folder, _changed_at(folder)
 
 
 def _changed_at(folder: str) -> int | None:
@@ -60,13 +74,27 @@ def _changed_at(folder: str) -> int | None:
 
 @lru_cache(maxsize=1)
 def _offered_in(
-    _finders: tuple[int, ...], _path: tuple[tuple[str, int | None], ...]
+    _finders: tuple[int, ...], places: tuple[tuple[str, int | None], ...], *, whole: bool
 ) -> tuple[EntryPoint, ...]:
-    """Read them from every distribution on the search path, as it is: ten milliseconds and more."""
-    unique = {
-        (each.name, each.value, _origin(each)): each for each in entry_points(group=ENTRY_POINTS)
-    }
+    """Read them from every distribution on the search path, as it is: ten milliseconds and more.
+
+    Args:
+        places: the folders.
+        whole: whether they are the whole search path.
+    """
+    found = entry_points(group=ENTRY_POINTS) if whole else _offered_by(places)
+    unique = {(each.name, each.value, _origin(each)): each for each in found}
     return tuple(unique[key] for key in sorted(unique))
+
+
+def _offered_by(places: tuple[tuple[str, int | None], ...]) -> Iterator[EntryPoint]:
+    """Yield what `entry_points` would: it fails at a search path with something odd on it."""
+    seen: set[str] = set()
+    for each in distributions(path=[folder for folder, _ in places]):
+        name = re.sub("[-_.]+", "-", str(each.metadata["Name"])).lower()
+        if name not in seen:
+            seen.add(name)
+            yield from each.entry_points.select(group=ENTRY_POINTS)
 
 
 def _origin(offered: EntryPoint) -> str:

@@ -154,3 +154,14 @@ def test_a_plug_in_nobody_asks_for_is_not_imported(distributions):
     assert "kgroup_zone" not in sys.modules
     chosen("zone")
     assert "kgroup_zone" in sys.modules
+
+
+@pytest.mark.parametrize("odd", [b"/folder", None, 7.5, [], "a\0b", "\ud800"], ids=ascii)
+def test_a_search_path_with_something_odd_on_it_fails_nobody(distributions, monkeypatch, odd):
+    """What is found before it can be imported; `importlib.metadata` fails at the whole path."""
+    distributions.install("kgroup-zone", "1.2", "zone")
+    monkeypatch.setattr(sys, "path", [*sys.path, odd])
+    (zone,) = chosen("zone")
+    assert zone.name == "zone"
+    (listed,) = found("zone")
+    assert (listed.origin, listed.problem) == ("kgroup-zone 1.2", None)
