@@ -16,10 +16,12 @@ from tests.consumer.scene import (
     REBALANCE,
     SESSION,
     joins,
+    next_round,
     partitions,
     scene,
     settings,
 )
+from tests.consumer.wires import Wires
 from tests.contracts.application import until
 
 
@@ -64,6 +66,45 @@ async def test_a_heartbeat_that_waits_for_its_connection_gives_way_to_the_next()
         await anyio.sleep(0.5)
         assert len(on.seen(HeartbeatRequest)) == 1
         await until(member.application.settled, 5.0, "its lease is proved")
+
+
+async def test_a_second_heartbeat_gives_a_dead_connection_no_new_patience() -> None:
+    """1. A heartbeat is written on a connection that is dead, which nobody has noticed; 2. a round
+    takes the next one, on the same connection, 1 s before the first one's time is up."""
+    async with scene() as on:
+        wires = on.dial = Wires(on.dial)
+        chosen = settings()
+        member = await on.joined(chosen)
+        first = len(on.seen(HeartbeatRequest))
+        on.answers.ignore(HeartbeatRequest, times=None)
+        await until(lambda: len(on.seen(HeartbeatRequest)) > first, 2 * HEARTBEAT, "the first")
+        given_up = on.seen(HeartbeatRequest)[first].at + chosen.heartbeat_timeout
+        await anyio.sleep(given_up - 1.0 - anyio.current_time())
+        before = set(wires.open)
+        await next_round(member)
+        await anyio.sleep(given_up - 0.1 - anyio.current_time())
+        assert len(on.seen(HeartbeatRequest)) == first + 2
+        assert before <= wires.open
+        await anyio.sleep(0.2)
+        assert before - wires.open, "the connection is given up"
+
+
+async def test_a_heartbeat_that_was_answered_leaves_the_next_one_its_own_patience() -> None:
+    async with scene() as on:
+        wires = on.dial = Wires(on.dial)
+        chosen = settings()
+        member = await on.joined(chosen)
+        count = len(on.seen(HeartbeatRequest))
+        await until(lambda: len(on.seen(HeartbeatRequest)) > count, 2 * HEARTBEAT, "one")
+        await anyio.sleep(1.0)
+        on.answers.ignore(HeartbeatRequest, times=None)
+        before = set(wires.open)
+        await next_round(member)
+        given_up = on.seen(HeartbeatRequest)[count + 1].at + chosen.heartbeat_timeout
+        await anyio.sleep(given_up - 0.1 - anyio.current_time())
+        assert before <= wires.open
+        await anyio.sleep(0.2)
+        assert before - wires.open, "the connection is given up"
 
 
 async def test_each_round_takes_one_join_that_names_all_assignors_in_order() -> None:

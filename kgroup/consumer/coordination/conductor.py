@@ -11,6 +11,7 @@ afterwards sees the new value; what the step wants done is done by the conductor
 import logging
 import math
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from operator import attrgetter, is_
 from typing import Final
 
@@ -69,6 +70,21 @@ _SHOWN: Final = attrgetter(
 most of the steps."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Beat:
+    """One heartbeat under way.
+
+    Args:
+        effect: what is sent, with what is left of the patience.
+        scope: ends the wait for it.
+        deadline: instant of the loop's clock at which its connection is given up.
+    """
+
+    effect: Send
+    scope: anyio.CancelScope
+    deadline: float
+
+
 class Conductor:
     """Steps one member's machine.
 
@@ -90,7 +106,7 @@ class Conductor:
         self._member: GroupMember | None = None
         self._shown: Membership | None = None
         self._outbox: list[Effect] = []
-        self._beat: anyio.CancelScope | None = None
+        self._beat: _Beat | None = None
         self._moved = Pulse()
         self._wake = Pulse()
         self._sleeps_until = -math.inf
@@ -192,7 +208,7 @@ class Conductor:
         for effect in outbox:
             match effect:
                 case Send() if effect.ticket.errand is Errand.HEARTBEAT:
-                    tasks.start_soon(self._send_heartbeat, effect, self._next_beat())
+                    tasks.start_soon(self._send_heartbeat, self._next_beat(effect))
                 case Send():
                     tasks.start_soon(self._send, effect)
                 case RunAssignor():
@@ -206,20 +222,31 @@ class Conductor:
                 case CallListener() | Raise() | Done():
                     pass
 
-    def _next_beat(self) -> anyio.CancelScope:
+    def _next_beat(self, effect: Send) -> _Beat:
         """End the wait for the heartbeat before this one; the machine awaits the last one only.
 
         1. SyncGroup is out, and a heartbeat waits for its connection; 2. the generation stands, and
         a heartbeat has to prove it; 3. the connection is there, and both would go out together.
+
+        What is left of its patience passes on: 1. a heartbeat is written on a connection that is
+        dead, which nobody has noticed; 2. a round takes the next one, on the same connection. Until
+        an answer is heard, the connection is given up when the first of them would have given up.
         """
-        if self._beat is not None:
-            self._beat.cancel()
-        self._beat = anyio.CancelScope()
+        now = anyio.current_time()
+        deadline, before = now + effect.timeout, self._beat
+        if before is not None:
+            before.scope.cancel()
+            # One that goes on beyond its time was given more by the broker, which wants silence.
+            if before.effect.node_id == effect.node_id and before.deadline > now:
+                deadline = min(deadline, before.deadline)
+        self._beat = _Beat(replace(effect, timeout=deadline - now), anyio.CancelScope(), deadline)
         return self._beat
 
-    async def _send_heartbeat(self, effect: Send, scope: anyio.CancelScope) -> None:
-        with scope:
-            await self._send(effect)
+    async def _send_heartbeat(self, beat: _Beat) -> None:
+        with beat.scope:
+            await self._send(beat.effect)
+        if self._beat is beat:
+            self._beat = None
 
     async def _send(self, effect: Send) -> None:
         try:
