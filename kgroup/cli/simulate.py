@@ -24,7 +24,7 @@ from kgroup.errors import ArgumentError
 from kgroup.testing.simulation.campaign import Campaign, Found, run_campaign
 from kgroup.testing.simulation.campaign_ledger import ledger, save_ledger
 from kgroup.testing.simulation.campaign_process import load_play, quieten
-from kgroup.testing.simulation.campaign_saving import Saved, save_failure, smaller
+from kgroup.testing.simulation.campaign_saving import Saved, save_failure, save_mismatch, smaller
 from kgroup.testing.simulation.coverage import ENOUGH, Coverage
 from kgroup.testing.simulation.diagram import diagram
 from kgroup.testing.simulation.schedule import Level, Mode, Schedule
@@ -142,13 +142,14 @@ def simulate(asked: Simulation) -> None:
     with _progress() as say:
         found = run_campaign(campaign, tell=lambda found: say(_so_far(found, campaign)))
         saved = _keep(asked, found, say)
+        unlike = [save_mismatch(each, _folder(asked)) for each in found.mismatches]
     values = ledger(campaign, found, saved)
     if asked.out is not None:
         save_ledger(values, Path(asked.out) / "ledger.json")
     if asked.as_json:
         print(json.dumps(values, indent=2))
     else:
-        _show(found, saved)
+        _show(campaign, found, saved, unlike)
     if not found.good:
         raise typer.Exit(1)
     if found.interrupted:
@@ -195,9 +196,13 @@ def _played(schedule: Schedule, rules: Sequence[str], digest: str) -> dict[str, 
 # -- failures ------------------------------------------------------------------------------------
 
 
+def _folder(asked: Simulation) -> Path:
+    return Path(asked.out or "simulation")
+
+
 def _keep(asked: Simulation, found: Found, say: Say) -> list[Saved]:
     """Save every failure; the first of each rule is made smaller before."""
-    folder, play = Path(asked.out or "simulation"), load_play(asked.world)
+    folder, play = _folder(asked), load_play(asked.world)
     seen: set[str] = set()
     saved = []
     try:
@@ -241,16 +246,23 @@ def _so_far(found: Found, campaign: Campaign) -> str:
     return told + (f", {len(found.failures)} broken" if found.failures else "")
 
 
-def _show(found: Found, saved: Sequence[Saved]) -> None:
-    print_whole(make_table(("", ""), _sums(found)))
+def _show(
+    campaign: Campaign,
+    found: Found,
+    saved: Sequence[Saved],
+    unlike: Sequence[tuple[Path, ...]],
+) -> None:
+    print_whole(make_table(("", ""), _sums(campaign, found)))
     console = screen()
     for title, names in _lacking(found.coverage):
         if names:
             more = f", and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
             console.print(Text(f"{title}: {', '.join(names[:_NAMED])}{more}"))
-    for mismatch in found.mismatches:
+    for mismatch, files in zip(found.mismatches, unlike, strict=True):
         told = f"not the same when it was played again: {mismatch.schedule}"
         console.print(Text(told, style="bold red"))
+        for path in files:
+            console.print(Text(f"  {path}"))
     for each in saved[:_NAMED]:
         console.print(Text(_told(each), style="bold red"))
         for path in each.files:
@@ -262,7 +274,7 @@ def _show(found: Found, saved: Sequence[Saved]) -> None:
         console.print(Text("nothing is broken", style="bold green"))
 
 
-def _sums(found: Found) -> list[tuple[Cell, ...]]:
+def _sums(campaign: Campaign, found: Found) -> list[tuple[Cell, ...]]:
     tally, coverage = found.tally.to_json(), found.coverage.to_json()
     end = ", interrupted" if found.interrupted else ""
     means = (
@@ -270,6 +282,7 @@ def _sums(found: Found) -> list[tuple[Cell, ...]]:
         f"{tally['mean_events']:,.0f} events, {tally['mean_perturbations']:.1f} perturbations"
     )
     often = f"{ENOUGH} times or more: {coverage['legal_cells_met_ten_times']}"
+    lasted = "real time" if campaign.level is Level.C else "virtual time"
     cells = f"{coverage['legal_cells_met']} of {coverage['cells']['legal']}, {often}"
     met: list[tuple[Cell, ...]] = [
         ("rows fired", f"{coverage['rows_fired']} of {coverage['rows']}"),
@@ -277,7 +290,7 @@ def _sums(found: Found) -> list[tuple[Cell, ...]]:
     ]
     return [
         ("groups", f"{tally['runs']:,} in {found.seconds:.1f} s, {found.rate:,.1f}/s{end}"),
-        ("virtual time", f"{tally['virtual_hours']:,.1f} h"),
+        (lasted, f"{tally['virtual_hours']:,.1f} h"),
         ("a group has", means),
         *(met if found.coverage.rows else ()),
         ("played twice", f"{found.checked}, {len(found.mismatches)} not the same"),
@@ -287,7 +300,7 @@ def _sums(found: Found) -> list[tuple[Cell, ...]]:
 
 def _lacking(coverage: Coverage) -> Iterator[tuple[str, Sequence[str]]]:
     if not coverage.rows:
-        return  # only levels A and A' look into the table
+        return  # no run was played to its end: each raised
     yield "rows never fired", coverage.rows_never_fired()
     rare = tuple(f"{name} ({count})" for name, count in coverage.legal_cells_rare())
     yield f"legal cells met less than {ENOUGH} times", rare

@@ -31,7 +31,8 @@ from kgroup.testing.simulation.schedule import Level, Mode, Schedule
 __all__ = ["Campaign", "Found", "run_campaign"]
 
 _CHUNK: Final = {Level.A: 40, Level.A_BYTES: 20, Level.B: 10, Level.C: 2}
-"""Schedules of one chunk: some tenths of a second to a few."""
+"""Schedules of one chunk: so few that it takes one process seconds; at level C, in real time, each
+of them takes eight and its end."""
 _LAG: Final = 8
 """A chunk's parents are those of all chunks but the so many before it; so many may be played at
 once at most."""

@@ -1,20 +1,26 @@
 """What is kept of a failure: its schedule, a diagram of it, and a test; small when there is time.
 
-Decides: names of files, and that a failure which cannot be made smaller is kept as it is.
+Decides: names of files, and that a failure which cannot be made smaller is kept as it is. Of a run
+that was another one when it was played again the schedule is kept, and both digests.
 Never: plays a campaign.
 """
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from kgroup.errors import ArgumentError
+from kgroup.testing.simulation.campaign_checks import Mismatch
 from kgroup.testing.simulation.campaign_chunk import RAISED, Failure, Play
 from kgroup.testing.simulation.diagram import diagram
 from kgroup.testing.simulation.regression import regression_test
-from kgroup.testing.simulation.schedule import Schedule
+from kgroup.testing.simulation.schedule import Level, Schedule
 from kgroup.testing.simulation.shrinking import Budget, Say, shrink
 
-__all__ = ["Saved", "save_failure", "smaller"]
+__all__ = ["Saved", "save_failure", "save_mismatch", "smaller"]
+
+_UNLIKE: Final = "unlike"
+"""What stands for a rule in the names of files about runs that were not the same twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +86,7 @@ def save_failure(
         OSError: it cannot be written there.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    name = f"{failure.rules[0]}-{schedule.level.name}-{schedule.mode.value}-{schedule.seed}".lower()
+    name = _name(failure.rules[0], schedule)
     kept = folder / f"{name}.json"
     schedule.save(kept)
     if failure.rules == (RAISED,):
@@ -96,3 +102,32 @@ def save_failure(
     drawn.write_text(f"{diagram(outcome, width=width)}\n", encoding="utf-8")
     test.write_text(regression_test(outcome, note=note), encoding="utf-8")
     return Saved(failure, schedule, (kept, drawn, test))
+
+
+def save_mismatch(mismatch: Mismatch, folder: Path) -> tuple[Path, ...]:
+    """Write the schedule of a run that was another one when it was played again, and both digests.
+
+    Args:
+        mismatch: what was found.
+        folder: where to; it is made when it is not there.
+
+    Raises:
+        OSError: it cannot be written there.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    name = _name(_UNLIKE, mismatch.schedule)
+    kept, told = folder / f"{name}.json", folder / f"{name}.txt"
+    mismatch.schedule.save(kept)
+    text = (
+        f"{mismatch.schedule}\nfirst digest:  {mismatch.first}\nsecond digest: {mismatch.second}\n"
+    )
+    told.write_text(text, encoding="utf-8")
+    return kept, told
+
+
+def _name(what: str, schedule: Schedule) -> str:
+    """Name files: runs of one seed differ by level, mode, and by backend where there is one."""
+    level = schedule.level.name
+    if schedule.level in (Level.B, Level.C):
+        level = f"{level}-{schedule.backend}"
+    return f"{what}-{level}-{schedule.mode.value}-{schedule.seed}".lower()
