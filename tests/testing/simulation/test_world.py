@@ -3,11 +3,13 @@
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from kgroup.codes import ApiKey
+from kgroup.errors import ConfigError
 from kgroup.journal import (
     AnswerReceived,
     CallbackStage,
@@ -24,18 +26,20 @@ from kgroup.journal import (
     OwnershipStep,
     Paused,
     Phase,
+    PositionMove,
     PositionMoved,
     RequestSent,
     RoundStored,
     StateChanged,
 )
 from kgroup.testing.simulation.choices import Choices
+from kgroup.testing.simulation.drawing import draw_plan
 from kgroup.testing.simulation.outcome import Outcome
 from kgroup.testing.simulation.perturbation import Kind, Perturbation
 from kgroup.testing.simulation.play import play
 from kgroup.testing.simulation.schedule import Level, Mode, Schedule
 from kgroup.types import ChangeKind, MemberState
-from tests.testing.simulation.worlds import calm, events, played, struck
+from tests.testing.simulation.worlds import calm, events, played, struck, wide
 
 FEW = range(3)
 MANY = 150
@@ -103,6 +107,20 @@ def test_a_schedule_has_enough_members_seconds_events_and_perturbations_on_avera
     assert mean(lambda each: len(each.plan.perturbations)) >= 2
 
 
+def test_a_group_has_two_to_eight_members_those_that_join_later_included() -> None:
+    sizes = set()
+    for seed in range(400):
+        schedule = Schedule(Level.A, Mode.MIXED, seed)
+        sizes.add(len(draw_plan(schedule.choices(), schedule.mode).members))
+    assert sizes == set(range(2, 9))
+
+
+@pytest.mark.parametrize("level", Level)
+def test_an_oracle_that_is_not_there_cannot_be_left_out(level: Level) -> None:
+    with pytest.raises(ConfigError, match="nonsense"):
+        play(Schedule(level), without=["nonsense"])
+
+
 # -- what happens --------------------------------------------------------------------------------
 
 
@@ -139,6 +157,65 @@ def last_round(outcome: Outcome) -> Any:
     return events(outcome, RoundStored)[-1]
 
 
+def joined(outcome: Outcome, member: str) -> bool:
+    """Tell whether a member joins anew after the strike."""
+    return any(
+        isinstance(each.event, StateChanged)
+        and each.event.after is MemberState.JOINING
+        and each.source.member == member
+        and each.at >= AT
+        for each in outcome.entries
+    )
+
+
+def asked_at_once(outcome: Outcome, member: str) -> bool:
+    """Tell whether a member asks for a commit at the strike; by itself it would a little later."""
+    return any(
+        isinstance(each.event, CommitStep)
+        and each.event.stage is CommitStage.REQUESTED
+        and each.source.member == member
+        and AT <= each.at < AT + 0.05
+        for each in outcome.entries
+    )
+
+
+def sought(outcome: Outcome, member: str) -> bool:
+    return any(
+        isinstance(each.event, PositionMoved)
+        and each.event.move is PositionMove.SEEK
+        and each.source.member == member
+        and each.at >= AT
+        for each in outcome.entries
+    )
+
+
+def reconnected(outcome: Outcome, member: str) -> bool:
+    """Tell whether a member sends anything after the strike on a connection that is new."""
+    sent = [
+        (each.at, each.event.connection)
+        for each in outcome.entries
+        if isinstance(each.event, RequestSent) and each.source.member == member
+    ]
+    known = {connection for at, connection in sent if at < AT}
+    return any(connection not in known for _, connection in sent)
+
+
+def slowest(outcome: Outcome, member: str, api: ApiKey) -> float:
+    """Return how long the answer to a question took at most."""
+    began: dict[tuple[int, int], float] = {}
+    longest = 0.0
+    for each in outcome.entries:
+        event = each.event
+        if not isinstance(event, RequestSent | AnswerReceived) or each.source.member != member:
+            continue
+        question = (event.connection, event.correlation_id)
+        if isinstance(event, RequestSent) and event.api is api:
+            began[question] = each.at
+        elif isinstance(event, AnswerReceived) and question in began:
+            longest = max(longest, each.at - began[question])
+    return longest
+
+
 def unknown_but_stored(outcome: Outcome) -> bool:
     unknown = {
         (each.claim.tp, each.offset)
@@ -157,15 +234,22 @@ HAPPENS: dict[Perturbation, Callable[[Outcome], object]] = {
     ),
     Perturbation(AT, Kind.RESTART, 2, 3.0): lambda run: starts(run, "m2") == 2,
     Perturbation(AT, Kind.TWIN, 2): lambda run: MemberState.FENCED in states(run, "m2"),
+    Perturbation(AT, Kind.SUBSCRIBE, 0, number=2): lambda run: (
+        [tuple(each.topics) for each in last_round(run).members].count(("t0",)) == 1
+    ),
     Perturbation(AT, Kind.RESUBSCRIBE, 0, 2.0): lambda run: (
         MemberState.UNSUBSCRIBED in states(run, "m0")
     ),
-    Perturbation(AT, Kind.ENFORCE, 1): lambda run: MemberState.JOINING in states(run, "m1"),
+    Perturbation(AT, Kind.ENFORCE, 1): lambda run: joined(run, "m1"),
     Perturbation(AT, Kind.FREEZE, 0, 8.0): lambda run: lost(run, "m0"),
     Perturbation(AT, Kind.STALL, 0, 11.0): lambda run: MemberState.DORMANT in states(run, "m0"),
-    Perturbation(AT, Kind.COMMIT, 1): lambda run: events(run, CommitStored),
-    Perturbation(AT, Kind.SEEK, 0, number=2): lambda run: events(run, PositionMoved, "m0"),
+    Perturbation(AT, Kind.COMMIT, 1): lambda run: asked_at_once(run, "m1"),
+    Perturbation(AT, Kind.SEEK, 0, number=2): lambda run: sought(run, "m0"),
     Perturbation(AT, Kind.PAUSE, 0, 2.0): lambda run: events(run, Paused, "m0"),
+    Perturbation(AT, Kind.CUT, 0): lambda run: reconnected(run, "m0"),
+    Perturbation(AT, Kind.HOLD, 0, 0.5, ApiKey.HEARTBEAT): lambda run: (
+        slowest(run, "m0", ApiKey.HEARTBEAT) >= 0.5
+    ),
     Perturbation(AT, Kind.LOSE, 0, api=ApiKey.OFFSET_COMMIT, number=1): unknown_but_stored,
     Perturbation(AT, Kind.BLACKHOLE, 0, 8.0): lambda run: lost(run, "m0"),
     Perturbation(AT, Kind.DEAF, 0, 8.0): lambda run: lost(run, "m0"),
@@ -178,16 +262,29 @@ HAPPENS: dict[Perturbation, Callable[[Outcome], object]] = {
     Perturbation(AT, Kind.ADD_PARTITIONS, number=2): lambda run: (
         sum(len(each.partitions) for each in last_round(run).members) == 8
     ),
+    Perturbation(AT, Kind.DELETE_TOPIC): lambda run: (
+        sum(len(each.partitions) for each in last_round(run).members) == 6
+    ),
+    Perturbation(AT, Kind.PRODUCE, number=2): lambda run: (
+        # three records every half second until 20.0, and 2 * 3 at once
+        max(each.last for each in events(run, Delivered)) + 1 == 40 * 3 + 6
+    ),
     Perturbation(AT, Kind.DELETE_OFFSETS): lambda run: any(
         each.offset is None for each in events(run, CommitStored)
     ),
 }
 
 
+WIDE = (Kind.SUBSCRIBE, Kind.DELETE_TOPIC)
+"""Kinds that need a second topic."""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("what", HAPPENS, ids=lambda what: what.kind.name)
 def test_a_perturbation_happens_and_breaks_no_promise(what: Perturbation) -> None:
-    outcome = played(struck(what))
+    plan = wide() if what.kind in WIDE else calm()
+    assert not HAPPENS[what](played(plan))  # without it, nothing of the kind happens
+    outcome = played(replace(plan, perturbations=(what,)))
     assert HAPPENS[what](outcome)
     assert outcome.violations == ()
 

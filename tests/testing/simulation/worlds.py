@@ -11,7 +11,7 @@ from kgroup.testing.simulation.schedule import Level, Schedule
 from kgroup.testing.simulation.world.run import play_objects
 from kgroup.types import RebalanceProtocol
 
-__all__ = ["calm", "events", "played", "struck"]
+__all__ = ["calm", "events", "played", "struck", "wide"]
 
 E = TypeVar("E")
 
@@ -38,6 +38,13 @@ def calm() -> Plan:
         quiet_at=20.0,
         ends_at=45.0,
     )
+
+
+def wide() -> Plan:
+    """Return the calm group with a second topic, which all of them read."""
+    plan, topics = calm(), {"t0": 6, "t1": 2}
+    members = tuple(replace(each, topics=tuple(topics)) for each in plan.members)
+    return replace(plan, topics=topics, members=members)
 
 
 def struck(*what: Perturbation) -> Plan:
