@@ -203,6 +203,17 @@ class Coverage:
         rare = (number for number in _LEGAL if self.cells[number] < least)
         return tuple((cell_named(number), self.cells[number]) for number in rare)
 
+    def ignored_cells_met(self) -> tuple[tuple[str, int], ...]:
+        """Return cells that were met and changed nothing, each with how often.
+
+        A late reply whose ticket nobody awaits is not among them: no trigger comes of it.
+        """
+        return tuple(
+            (cell_named(number), self.cells[number])
+            for number in sorted(self.cells)
+            if classify(*CELLS[number]).kind is CellClass.IGNORED
+        )
+
     def impossible_cells_met(self) -> tuple[str, ...]:
         """Return cells that are called impossible and were met: the classes are wrong."""
         return tuple(
@@ -222,6 +233,7 @@ class Coverage:
             "legal_cells_met": self.legal_cells_met(),
             "legal_cells_met_ten_times": self.legal_cells_met(ENOUGH),
             "legal_cells_rare": dict(self.legal_cells_rare()),
+            "ignored_cells_met": dict(self.ignored_cells_met()),
             "impossible_cells_met": list(self.impossible_cells_met()),
             "pairs_of_rows": sum(1 for each in self.features if each >= len(CELLS)),
             "fired": {row_named(number): self.rows[number] for number in sorted(self.rows)},

@@ -94,6 +94,7 @@ def test_a_trigger_that_comes_in_vain_is_counted_and_is_nothing_to_search_for() 
     coverage.add(outcome)
     assert coverage.cells[CELLS.index(ignored)] == outcome.cells[ignored] > 0
     assert coverage.impossible_cells_met() == ()
+    assert dict(coverage.ignored_cells_met())["STABLE+COORDINATOR_LOST"] == outcome.cells[ignored]
     assert features(outcome) == features(replace(outcome, cells={}))
 
 
