@@ -81,8 +81,10 @@ class Fetching:
         """
         async with anyio.create_task_group() as tasks:
             while self._fatal is None:
-                self._start_due(tasks)
-                with anyio.move_on_after(self._until_next()):
+                # One instant for both: what is not due in the look must count in the wait.
+                now = self._cluster.ports.clock()
+                self._start_due(tasks, now)
+                with anyio.move_on_after(self._until_next(now)):
                     await self._pulses.work.wait()
             tasks.cancel_scope.cancel()
         if self._fatal is not None:
@@ -90,9 +92,9 @@ class Fetching:
 
     # -- what to ask -----------------------------------------------------------------------
 
-    def _start_due(self, tasks: TaskGroup) -> None:
+    def _start_due(self, tasks: TaskGroup, now: float) -> None:
         self._history.look()
-        now, share = self._cluster.ports.clock(), self._share()
+        share = self._share()
         by_node: dict[int, list[Owned]] = {}
         crowded: set[int] = set()
         for owned in self._owned:
@@ -146,8 +148,7 @@ class Fetching:
         """Return how many bytes each claim may have in stock."""
         return max(self._settings.prefetch_max_bytes // max(len(self._owned), 1), _MIN_SHARE)
 
-    def _until_next(self) -> float:
-        now = self._cluster.ports.clock()
+    def _until_next(self, now: float) -> float:
         waits = [each.retry_at - now for each in self._owned if not each.blocked]
         return min((wait for wait in waits if wait > 0), default=_LOOK_AGAIN)
 

@@ -102,9 +102,11 @@ class Positioning:
             tasks.start_soon(self._follow_committed)
             tasks.start_soon(self._validating.run)
             while self._fatal is None:
+                # One instant for both: what is not due in the look must count in the wait.
+                now = self._cluster.ports.clock()
                 self.history.look()
-                self._start_lookups(tasks)
-                await self._wait()
+                self._start_lookups(tasks, now)
+                await self._wait(now)
             tasks.cancel_scope.cancel()
         if self._fatal is not None:
             raise self._fatal
@@ -113,12 +115,10 @@ class Positioning:
         """Put a claim at an offset the application chose; with an epoch it is validated first."""
         self.jumps.seek(owned, offset, leader_epoch)
 
-    def _waiting(self, state: PositionState) -> list[Owned]:
-        now = self._cluster.ports.clock()
+    def _waiting(self, state: PositionState, now: float) -> list[Owned]:
         return [each for each in self._owned if each.position.state is state and each.asks(now)]
 
-    async def _wait(self) -> None:
-        now = self._cluster.ports.clock()
+    async def _wait(self, now: float) -> None:
         pauses = [each.retry_at - now for each in self._owned if each.retry_at > now]
         with anyio.move_on_after(min(pauses, default=_LOOK_AGAIN)):
             await self._pulses.work.wait()
@@ -135,11 +135,12 @@ class Positioning:
 
     async def _follow_committed(self) -> None:
         while self._fatal is None:
-            waiting = self._waiting(PositionState.AWAITING_COMMITTED)
+            now = self._cluster.ports.clock()
+            waiting = self._waiting(PositionState.AWAITING_COMMITTED, now)
             if waiting:
                 await self._read_committed(waiting)
             else:
-                await self._wait()
+                await self._wait(now)
 
     async def _read_committed(self, waiting: list[Owned]) -> None:
         asked = [(owned, owned.position.seek) for owned in waiting]
@@ -210,10 +211,10 @@ class Positioning:
 
     # -- places in logs --------------------------------------------------------------------
 
-    def _start_lookups(self, tasks: TaskGroup) -> None:
+    def _start_lookups(self, tasks: TaskGroup, now: float) -> None:
         by_node: dict[int, list[_Lookup]] = {}
         view = self._cluster.view
-        for owned in self._waiting(PositionState.AWAITING_RESET):
+        for owned in self._waiting(PositionState.AWAITING_RESET, now):
             leader = view.leader(owned.tp)
             if leader is None:
                 self._seek_leader(owned)

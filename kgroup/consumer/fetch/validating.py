@@ -91,13 +91,14 @@ class Validating:
         """Validate until cancelled."""
         async with anyio.create_task_group() as tasks:
             while True:
+                # One instant for both: what is not due in the look must count in the wait.
+                now = self._cluster.ports.clock()
                 self._history.look()
-                self._start_due(tasks)
-                with anyio.move_on_after(self._until_next()):
+                self._start_due(tasks, now)
+                with anyio.move_on_after(self._until_next(now)):
                     await self._pulses.work.wait()
 
-    def _until_next(self) -> float:
-        now = self._cluster.ports.clock()
+    def _until_next(self, now: float) -> float:
         pauses = [each.retry_at - now for each in self._waiting() if each.retry_at > now]
         return min(pauses, default=_LOOK_AGAIN)
 
@@ -105,8 +106,8 @@ class Validating:
         awaiting = PositionState.AWAITING_VALIDATION
         return [each for each in self._owned if each.position.state is awaiting]
 
-    def _start_due(self, tasks: TaskGroup) -> None:
-        now, view = self._cluster.ports.clock(), self._cluster.view
+    def _start_due(self, tasks: TaskGroup, now: float) -> None:
+        view = self._cluster.view
         if view is not self._seen:
             self._seen = view
             for owned in self._owned:
