@@ -204,7 +204,10 @@ class Root:
             backend = self._parts.gate.backend
             with anyio.move_on_after(_LOOK_AGAIN):
                 seen = await backend.membership_changed(seen)
-                self._parts.pulses.news.fire()
+            # Also when the time was up: 1. it ends the wait; 2. in the same pass of the loop the
+            # first heartbeat is answered; 3. the next wait has nothing new to see. Between this
+            # and that wait nothing awaits.
+            self._parts.pulses.news.fire()
 
     # -- the end ---------------------------------------------------------------------------
 
