@@ -40,13 +40,13 @@ class Pass(NamedTuple):
     options: tuple[str, ...] = ()
 
 
+_TWO: Final = ("-n", "2", "--dist", "worksteal")
+
 ALONE: Final = Pass(
-    "tests without a real broker, on two processes",
-    f"not ({_REAL} or spare)",
-    ("-n", "2", "--dist", "worksteal"),
+    "tests without a real broker, on two processes", f"not ({_REAL} or spare)", _TWO
 )
 REAL: Final = Pass("tests on real brokers and containers, one by one", _REAL)
-BESIDE: Final = Pass("searches, on the processor time that those left", "spare")
+BESIDE: Final = Pass("searches, on the processor time that those left", "spare", _TWO)
 
 _POLITE: Final = ("nice", "-n", "19")
 _OVER: Final = frozenset({ExitCode.INTERRUPTED, ExitCode.USAGE_ERROR})

@@ -22,6 +22,7 @@ def slices() -> Iterator[tuple[str, int, int]]:
 
 
 @pytest.mark.slow
+@pytest.mark.spare
 @pytest.mark.parametrize(("name", "start", "count"), list(slices()))
 def test_a_target_keeps_its_promises(name: str, start: int, count: int) -> None:
     score = run(TARGETS[name], count, SEED, start=start)

@@ -88,10 +88,9 @@ class Slice(NamedTuple):
         return range(self.first, self.first + self.number)
 
 
-def slices(*levels: Level) -> Iterator[Slice]:
-    """Yield the slices of some levels; the slowest first, so that no process is left with them."""
-    shares = [share for share in SHARES if share.level in levels]
-    for share in sorted(shares, key=lambda share: _AT_ONCE[share.level]):
+def slices() -> Iterator[Slice]:
+    """Yield every slice; the slowest kind first, so that no process is left alone with it."""
+    for share in sorted(SHARES, key=lambda share: _AT_ONCE[share.level]):
         step, end = _AT_ONCE[share.level], share.seed + share.schedules
         yield from (Slice(share, at, min(step, end - at)) for at in range(share.seed, end, step))
 
@@ -120,7 +119,7 @@ def _listed() -> frozenset[tuple[str, str, str, int]]:
 def main() -> None:
     """Play every slice, and tell what it costs and what is broken."""
     quieten()
-    for part in slices(*Level):
+    for part in slices():
         began = time.process_time()
         chunk = play_slice(part)
         took = time.process_time() - began

@@ -16,18 +16,8 @@ from tests.testing.simulation.share import KNOWN, SHARES, Slice, known_failures,
 
 @pytest.mark.slow
 @pytest.mark.spare
-@pytest.mark.parametrize("part", [*slices(Level.A)], ids=str)
-def test_no_group_of_machines_breaks_a_promise(part: Slice) -> None:
-    judge(part)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("part", [*slices(Level.A_BYTES, Level.B)], ids=str)
+@pytest.mark.parametrize("part", [*slices()], ids=str)
 def test_no_group_breaks_a_promise(part: Slice) -> None:
-    judge(part)
-
-
-def judge(part: Slice) -> None:
     quieten()
     chunk = play_slice(part)
     broken = {each.schedule.seed: each for each in chunk.failures}
@@ -49,12 +39,12 @@ def test_a_run_is_the_same_when_it_is_played_again_with_other_hashes(level: Leve
 
 
 def test_each_seed_is_played_once() -> None:
-    played = [(str(part.share), seed) for part in slices(*Level) for seed in part.seeds]
+    played = [(str(part.share), seed) for part in slices() for seed in part.seeds]
     assert len(set(played)) == len(played) == sum(share.schedules for share in SHARES)
 
 
 def test_what_is_known_to_fail_is_played_and_says_why() -> None:
     rows = json.loads(KNOWN.read_text(encoding="utf-8"))
     assert all(row["reason"] for row in rows)
-    found = Counter((part.share, seed) for part in slices(*Level) for seed in known_failures(part))
+    found = Counter((part.share, seed) for part in slices() for seed in known_failures(part))
     assert found.total() == len(rows)

@@ -15,6 +15,7 @@ def test_no_rule_breaks_a_promise_in_a_few_runs() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.spare
 @pytest.mark.parametrize("chance", range(SLICES))
 def test_no_rule_breaks_a_promise_in_many_runs(chance: int) -> None:
     try:
