@@ -292,7 +292,7 @@ NAMED = (
                 "    idle = member.heartbeat is None and not member.changes\n",
             ),
         ),
-        others=("a JoinGroup does not list what is still being given up",),
+        others=("a leader does not read what members hold",),
     ),
     Named(
         name="who loses its membership while its listener gives back joins when it has returned",
