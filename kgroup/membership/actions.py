@@ -20,16 +20,16 @@ from kgroup.membership.triggers import Action, Trigger
 from kgroup.membership.turn import Turn
 from kgroup.membership.user_data import memory_of
 from kgroup.membership.value import GroupMember, Identity
+from kgroup.membership.waiting import await_listener, stop_waiting, tell_group
 from kgroup.types import (
     Cause,
     ChangeKind,
     Claim,
     Generation,
     Leave,
-    MemberState,
 )
 
-__all__ = ["act", "leave_state", "tell_group"]
+__all__ = ["act", "leave_state"]
 
 
 def act(turn: Turn, action: Action) -> None:
@@ -51,23 +51,6 @@ def leave_state(turn: Turn, *, replied: bool) -> None:
     turn.put_round(replace(member.round, ticket=None))
 
 
-def tell_group(turn: Turn) -> None:
-    """Raise what follows when something was given up: the hand-back is complete, a round is owed.
-
-    Asked for after every change of the holdings, it raises only what the present state can hear.
-    """
-    member = turn.member
-    match member.state:
-        case MemberState.PREPARING if not member.must_hand_back() and not member.still_revoking():
-            turn.raised.append(Trigger.HANDED_BACK)
-        case MemberState.RELEASING if not member.holdings and not member.still_revoking():
-            turn.raised.append(Trigger.HANDED_BACK)
-        case MemberState.STABLE if member.owes_round():
-            turn.raised.append(Trigger.ROUND_OWED)
-        case _:
-            pass
-
-
 # -- holdings ------------------------------------------------------------------------------
 
 
@@ -78,6 +61,15 @@ def _release(turn: Turn, claims: tuple[Claim, ...]) -> None:
         limit = turn.now + member.settings.rebalance_timeout / 2
         turn.put_round(replace(turn.member.round, drain_until=limit))
     tell_group(turn)
+
+
+def _release_all(turn: Turn) -> None:
+    member = turn.member
+    # Who closes has a limit of its own.
+    closing = member.wishes.closing is not None
+    limit = None if closing else turn.now + member.settings.rebalance_timeout
+    turn.put_round(replace(member.round, release_until=limit))
+    _release(turn, member.holdings.claims)
 
 
 def _cut_drains(turn: Turn) -> None:
@@ -125,6 +117,7 @@ def _send_join(turn: Turn) -> None:
             told_topics=member.wishes.topics or frozenset(),
             told=frozenset() if member.eager else member.holdings.partitions,
             drain_until=None,
+            release_until=None,
             returned=member.settings.group_instance_id is not None
             and member.identity.member_id is None,
             introduced=True,
@@ -337,8 +330,10 @@ _ARMS: Mapping[Action, Callable[[Turn], None]] = MappingProxyType(
     {
         Action.SEEK_COORDINATOR: lambda turn: turn.asked.append(CoordinatorTrigger.NEEDED),
         Action.BEGIN_RELEASE: lambda turn: _release(turn, turn.member.must_hand_back()),
-        Action.RELEASE_ALL: lambda turn: _release(turn, turn.member.holdings.claims),
+        Action.RELEASE_ALL: _release_all,
         Action.CUT_DRAINS: _cut_drains,
+        Action.AWAIT_LISTENER: await_listener,
+        Action.STOP_WAITING: stop_waiting,
         Action.SEND_JOIN: _send_join,
         Action.STORE_MEMBER_ID: _store_member_id,
         Action.ENTER_GENERATION: _enter_generation,

@@ -49,9 +49,12 @@ A listener is cut off after `max_poll_interval`, unless it shields itself or blo
 longer for `on_revoked` than the round waits is passed over by it, and the drain before counts too;
 whose session ends, or is ended, is removed; who does not read for `max_poll_interval` leaves the
 group, whether it hangs in its listener or elsewhere, as Java's client does (KIP-62); and `close`
-has a deadline. Then another member may have the partition while the listener still runs. What it
-commits is refused, by kgroup or by the coordinator, and says so; whatever else it writes needs a
-fence, see the claim of each record.
+has a deadline. A member that has lost its generation sends no heartbeats while it waits for
+`on_revoked`, so its partitions go to nobody only as long as its session lasts at the coordinator.
+That wait ends `max_poll_interval` after it began, when a warning has said so, and the member joins
+all the same; it also leaves all the same that long after `unsubscribe`. Then another member may
+have the partition while the listener still runs. What it commits is refused, by kgroup or by the
+coordinator, and says so; whatever else it writes needs a fence, see the claim of each record.
 """
 
 

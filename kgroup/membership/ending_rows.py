@@ -138,6 +138,13 @@ _LEAVING: Final[Rules] = (
         why="close() has a deadline; a listener that hangs does not move it",
     ),
     fan(
+        _S.RELEASING,
+        _T.RELEASE_LIMIT,
+        to=_S.LEAVING,
+        do=(_A.STOP_WAITING, _A.LOSE_ALL, _A.SEND_LEAVE),
+        why="with heartbeats and a listener that hangs its partitions would be nobody's for ever",
+    ),
+    fan(
         _S.LEAVING,
         _T.COORDINATOR_READY,
         do=(_A.SEND_LEAVE,),

@@ -336,6 +336,9 @@ class Note(Enum):
     """What a person should be told once."""
 
     DRAIN_CUT = "a batch was still in hand when its partitions had to go; it may be delivered again"
+    LISTENER_AWAITED = (
+        "what on_revoked runs for is lost; this member joins again when it has returned, or late"
+    )
     ASSIGNING_LATE = (
         "this member leads and could not compute the assignment in time; it joins another round"
     )

@@ -46,7 +46,7 @@ _ASKED: Mapping[Guard, Callable[[GroupMember, float], bool]] = MappingProxyType(
         Guard.WANTS_NOTHING: lambda member, _: not _closing(member) and not _wants_join(member),
         Guard.IN_PACE: lambda member, now: now >= member.join_due_at(),
         Guard.OUT_OF_PACE: lambda member, now: now < member.join_due_at(),
-        Guard.STILL_REVOKING: lambda member, _: member.still_revoking(),
+        Guard.STILL_REVOKING: lambda member, _: bool(member.still_revoking()),
         Guard.JOINS_NOW: lambda member, now: _may_join(member) and now >= member.join_due_at(),
         Guard.JOINS_LATER: lambda member, now: _may_join(member) and now < member.join_due_at(),
     }

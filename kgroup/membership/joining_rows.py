@@ -111,6 +111,12 @@ _HANDING_BACK: Final[Rules] = (
         do=(_A.CUT_DRAINS,),
         why="a batch in hand may be delivered again; the round may not wait for ever",
     ),
+    fan(
+        _S.PREPARING,
+        _T.RELEASE_LIMIT,
+        do=(_A.STOP_WAITING,),
+        why="on_revoked hangs, or cannot be cut off; the group goes on, so this member may",
+    ),
 )
 
 _ROUND: Final[Rules] = (
@@ -119,6 +125,7 @@ _ROUND: Final[Rules] = (
         _T.COORDINATOR_READY,
         to=_S.PREPARING,
         when=_G.STILL_REVOKING,
+        do=(_A.AWAIT_LISTENER,),
         why="a JoinGroup that claims nothing would hand over what the listener still works on",
     ),
     fan(_S.FINDING, _T.COORDINATOR_READY, to=_S.JOINING, when=_G.JOINS_NOW, do=(_A.SEND_JOIN,)),

@@ -64,7 +64,7 @@ FACTS: Mapping[MemberState, Facts] = MappingProxyType(
         ),
         _S.PREPARING: Facts(
             "Hands back what must be handed back before JoinGroup.",
-            timers=_BEATING | {_T.DRAIN_LIMIT},
+            timers=_BEATING | {_T.DRAIN_LIMIT, _T.RELEASE_LIMIT},
             own=_LED | {_T.HANDED_BACK},
         ),
         _S.JOINING: Facts(
@@ -106,7 +106,15 @@ FACTS: Mapping[MemberState, Facts] = MappingProxyType(
         ),
         _S.RELEASING: Facts(
             "Hands everything back before it leaves.",
-            timers=frozenset({_T.HEARTBEAT_DUE, _T.LEASE_EXPIRED, _T.DRAIN_LIMIT, _T.CLOSE_LIMIT}),
+            timers=frozenset(
+                {
+                    _T.HEARTBEAT_DUE,
+                    _T.LEASE_EXPIRED,
+                    _T.DRAIN_LIMIT,
+                    _T.RELEASE_LIMIT,
+                    _T.CLOSE_LIMIT,
+                }
+            ),
             own=_LED | {_T.HANDED_BACK},
         ),
         _S.LEAVING: Facts(

@@ -14,7 +14,7 @@ from kgroup.machine.claims import HoldingState, HoldingTrigger
 from kgroup.machine.rows import Row
 from kgroup.machine.tickets import Errand
 from kgroup.membership import requests, translate
-from kgroup.membership.actions import act, leave_state, tell_group
+from kgroup.membership.actions import act, leave_state
 from kgroup.membership.coordinator import (
     COORDINATOR_ROWS,
     CoordinatorAction,
@@ -50,6 +50,7 @@ from kgroup.membership.timers import next_deadline, timer_cause, timers
 from kgroup.membership.triggers import Action, Guard, Trigger
 from kgroup.membership.turn import Turn
 from kgroup.membership.value import Closing, GroupMember
+from kgroup.membership.waiting import tell_group
 from kgroup.types import Cause, ChangeKind, MemberState
 
 __all__ = ["MemberRow", "Step", "next_deadline", "step"]

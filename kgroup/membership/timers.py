@@ -59,6 +59,10 @@ def _close_limit(member: GroupMember) -> float | None:
     return closing.leave_by if member.state is MemberState.LEAVING else closing.release_by
 
 
+def _release_limit(member: GroupMember) -> float | None:
+    return member.round.release_until if member.wishes.closing is None else None
+
+
 Armed: TypeAlias = Callable[[GroupMember], float | None]
 
 _ARMED: Mapping[Trigger, Armed] = MappingProxyType(
@@ -74,6 +78,7 @@ _ARMED: Mapping[Trigger, Armed] = MappingProxyType(
         Trigger.DRAIN_LIMIT: lambda member: member.round.drain_until,
         Trigger.REJOIN_DUE: lambda member: member.lead.rejoin_at,
         Trigger.CLOSE_LIMIT: _close_limit,
+        Trigger.RELEASE_LIMIT: _release_limit,
     }
 )
 """When each timer is due, None while it does not run."""

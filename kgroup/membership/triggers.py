@@ -54,6 +54,7 @@ class Trigger(Word):
     BACKOFF_OVER = "backoff over"
     DRAIN_LIMIT = "drain limit"
     CLOSE_LIMIT = "close limit"
+    RELEASE_LIMIT = "release limit"
     REJOIN_DUE = "another round is due"
 
 
@@ -93,7 +94,7 @@ class Guard(Word):
     WANTS_NOTHING = "not subscribed"
     IN_PACE = "rounds are not too close together"
     OUT_OF_PACE = "too many rounds in a short time"
-    STILL_REVOKING = "on_revoked still runs for what was lost meanwhile"
+    STILL_REVOKING = "on_revoked still runs for what was lost, and is waited for"
     JOINS_NOW = "no listener is waited for, and rounds are not too close together"
     JOINS_LATER = "no listener is waited for, but too many rounds in a short time"
 
@@ -105,6 +106,8 @@ class Action(Word):
     BEGIN_RELEASE = "drain what must be handed back before joining"
     RELEASE_ALL = "drain everything"
     CUT_DRAINS = "call on_revoked although batches are in hand"
+    AWAIT_LISTENER = "wait for on_revoked, and say so"
+    STOP_WAITING = "wait for on_revoked no longer"
     SEND_JOIN = "send JoinGroup"
     STORE_MEMBER_ID = "keep the member id"
     ENTER_GENERATION = "enter the new generation"

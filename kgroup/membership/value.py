@@ -107,6 +107,9 @@ class Round:
         paced_until: instant at which the JoinGroups so far have all had their time.
         failing_since: first of a row of inexplicable JoinGroup answers.
         drain_until: instant after which batches in hand are not waited for.
+        release_until: instant after which on_revoked is not waited for, None when it is not, or
+            when the wait has another end.
+        unawaited: serial of the latest change that is not waited for any longer.
         completed: rounds adopted so far.
         cause: why the latest round began.
     """
@@ -129,6 +132,8 @@ class Round:
     paced_until: float = 0.0
     failing_since: float | None = None
     drain_until: float | None = None
+    release_until: float | None = None
+    unawaited: int = 0
     completed: int = 0
     cause: Cause | None = None
 
@@ -252,20 +257,24 @@ class GroupMember:
         wanted = self.wishes.topics or frozenset()
         return tuple(claim for claim in self.holdings.claims if claim.tp.topic not in wanted)
 
-    def still_revoking(self) -> bool:
-        """Tell whether on_revoked has not returned for something that was lost meanwhile.
+    def still_revoking(self) -> frozenset[TopicPartition]:
+        """Return what on_revoked has not returned for although it was lost meanwhile.
 
         1. on_revoked(p) runs; 2. the generation is lost, so nothing can be claimed any more; 3. a
         JoinGroup now would have p given to another member, whose listener then works on p together
-        with ours. So it waits; who takes longer than the coordinator waits is passed over.
+        with ours. So it waits, but not for ever; and not for a p that a round gave back meanwhile,
+        which is claimed like all that is owned.
         """
-        states = self.holdings.states
-        return any(
-            claim not in states
+        if not self.changes:
+            return frozenset()  # as nearly always
+        revoked = frozenset(
+            claim.tp
             for change in self.changes
             if change.kind is ChangeKind.REVOKED
             for claim in change.removed
+            if change.serial > self.round.unawaited
         )
+        return revoked - self.holdings.partitions
 
     def release_cause(self) -> Cause:
         """Tell why partitions are given up now, some time after that was decided."""

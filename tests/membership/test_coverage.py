@@ -37,6 +37,7 @@ MEMBER = Expectation(
         Trigger.DRAIN_LIMIT: frozenset({Action.CUT_DRAINS}),
         Trigger.POLL_EXPIRED: frozenset(),
         Trigger.BACKOFF_OVER: frozenset(),
+        Trigger.RELEASE_LIMIT: frozenset({Action.STOP_WAITING}),
         Trigger.CLOSE_LIMIT: frozenset(),
         Trigger.REJOIN_DUE: frozenset(),
     },

@@ -1,16 +1,10 @@
 """What ends ownership, and what a member does when its coordinator moves."""
 
-from collections.abc import Callable
-
-import pytest
-
 from kgroup.codes import ErrorCode
 from kgroup.errors import BrokerError, ConnectionLostError, FencedError
-from kgroup.machine.claims import HoldingState
 from kgroup.machine.tickets import Errand
 from kgroup.membership.events import (
     Answered,
-    CloseRequested,
     Disconnect,
     Drained,
     EnforceRebalance,
@@ -19,18 +13,15 @@ from kgroup.membership.events import (
     Polled,
     Raise,
     RequestFailed,
-    Subscribed,
     Tell,
     Tick,
     Unsubscribed,
 )
-from kgroup.membership.settings import MembershipSettings
-from kgroup.types import Cause, ChangeKind, Leave, MemberState
+from kgroup.types import Cause, ChangeKind, MemberState
 from kgroup.wire.messages import (
     HeartbeatRequest,
     HeartbeatResponse,
     JoinGroupRequest,
-    LeaveGroupRequest,
 )
 from tests.membership.driver import (
     HEARTBEAT,
@@ -159,111 +150,6 @@ def test_partitions_lost_while_on_revoked_runs_are_not_reported_lost_as_well() -
     assert [kind for kind, _ in member.calls()] == [ChangeKind.REVOKED]
     member.on(ListenerDone(revoked.serial))
     assert member.calls() == []
-
-
-# -- what is lost while its listener gives it back -----------------------------------------------
-
-
-def revoking(chosen: MembershipSettings) -> tuple[Driven, int]:
-    """A member that has been told to give t-0 back, and the call that has not returned."""
-    member = Driven(chosen).join("t-0")
-    member.on(Subscribed(frozenset("u")))
-    member.on(Drained(member.member.holdings.having(HoldingState.DRAINING)))
-    (change,) = member.member.changes
-    assert change.kind is ChangeKind.REVOKED
-    return member, change.serial
-
-
-def lose_by_the_clock(member: Driven) -> None:
-    member.on(Tick(), after=SESSION)
-
-
-def be_expelled(member: Driven) -> None:
-    member.on(Tick(), after=HEARTBEAT)
-    member.beat(ErrorCode.UNKNOWN_MEMBER_ID)
-
-
-def find_the_generation_stale(member: Driven) -> None:
-    member.on(Tick(), after=HEARTBEAT)
-    member.beat(ErrorCode.ILLEGAL_GENERATION)
-
-
-LOSSES = [lose_by_the_clock, be_expelled, find_the_generation_stale]
-
-
-@pytest.mark.parametrize("assignors", [EAGER, ("cooperative-sticky",)])
-@pytest.mark.parametrize("lose", LOSSES)
-def test_who_loses_what_its_listener_gives_back_joins_when_the_listener_has_returned(
-    assignors: tuple[str, ...], lose: Callable[[Driven], None]
-) -> None:
-    """1. on_revoked(t-0) runs; 2. the membership is lost, and nothing can be claimed by it;
-    3. a JoinGroup now would end the round, and give t-0 to others while the listener works on it.
-    """
-    member, call = revoking(settings(assignors=assignors))
-    joins = len(member.sent(JoinGroupRequest))
-    lose(member)
-    member.expect(MemberState.PREPARING)
-    member.on(Polled(), after=REBALANCE / 2)
-    assert len(member.sent(JoinGroupRequest)) == joins
-    member.on(ListenerDone(call))
-    assert len(member.sent(JoinGroupRequest)) == joins + 1
-    assert owned_in_join(member) == frozenset()
-    assert generation_in_join(member) is None
-
-
-def test_what_is_lost_during_a_round_that_claims_it_is_waited_for_before_the_next() -> None:
-    """1. JoinGroup claims t-0, whose listener gives it back; 2. the lease ends; 3. the round gives
-    t-0 to nobody, for it was claimed; 4. the next one will not claim it."""
-    member = Driven().join("t-0", "t-1")
-    member.on(EnforceRebalance("x"))
-    member.joined(2)
-    member.synced("t-1")
-    member.beat()
-    member.on(Drained(member.member.holdings.having(HoldingState.DRAINING)))
-    _, change = member.member.changes
-    member.on(EnforceRebalance("y"))
-    member.expect(MemberState.JOINING)
-    member.on(Tick(), after=SESSION)
-    member.expect(MemberState.JOINING)
-    member.joined(3)
-    member.synced("t-1")
-    member.expect(MemberState.PREPARING)
-    joins = len(member.sent(JoinGroupRequest))
-    member.on(ListenerDone(change.serial))
-    assert len(member.sent(JoinGroupRequest)) == joins + 1
-
-
-def test_who_leaves_while_its_listener_gives_back_what_is_lost_leaves_when_it_has_returned() -> (
-    None
-):
-    member, call = revoking(settings())
-    member.on(Unsubscribed())
-    lose_by_the_clock(member)
-    member.expect(MemberState.RELEASING)
-    assert member.sent(LeaveGroupRequest) == []
-    member.settle()
-    assert call not in [change.serial for change in member.member.changes]
-    assert len(member.sent(LeaveGroupRequest)) == 1
-
-
-def test_who_closes_does_not_wait_longer_for_its_listener_than_it_may() -> None:
-    member, _ = revoking(settings())
-    member.on(CloseRequested(Leave.LEAVE, "x", member.now + SESSION + 4, member.now + SESSION + 5))
-    lose_by_the_clock(member)
-    member.expect(MemberState.RELEASING)
-    member.on(Tick(), after=4.0)
-    assert len(member.sent(LeaveGroupRequest)) == 1
-
-
-def test_an_application_that_does_not_read_is_not_waited_for_although_its_listener_runs() -> None:
-    """KIP-62: whether it hangs in its listener or elsewhere, others take its place."""
-    member, _ = revoking(settings(assignors=EAGER))
-    while member.is_in(MemberState.PREPARING):
-        member.on(Tick(), after=1.0)
-        if member.member.heartbeat is not None:
-            member.beat()
-    member.expect(MemberState.DORMANT)
-    assert len(member.sent(LeaveGroupRequest)) == 1
 
 
 # -- the coordinator ---------------------------------------------------------------------------

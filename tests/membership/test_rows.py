@@ -134,7 +134,12 @@ def close(member: Driven) -> None:
 
 def expire_poll(member: Driven) -> None:
     """Let the poll interval pass while heartbeats are answered."""
-    end = member.member.wishes.polled_at + REBALANCE
+    pass_until(member, member.member.wishes.polled_at + REBALANCE)
+
+
+def pass_until(member: Driven, end: float | None) -> None:
+    """Let time pass in which heartbeats are answered."""
+    assert end is not None
     while member.now < end:
         member.on(Tick(), after=min(1.0, end - member.now))
         if member.member.heartbeat is not None:
@@ -159,15 +164,6 @@ def alone(member: Driven, timer: Trigger) -> float:
         T.BACKOFF_OVER: member.member.round.retry_at,
         T.LEASE_EXPIRED: member.member.lease.limit() or 0.0,
     }[timer]
-
-
-def drain_limit(member: Driven) -> None:
-    end = member.member.round.drain_until
-    assert end is not None
-    while member.now < end:
-        member.on(Tick(), after=min(1.0, end - member.now))
-        if member.member.heartbeat is not None:
-            member.beat()
 
 
 def pull(member: Driven, row: MemberRow) -> None:
@@ -253,6 +249,18 @@ def be_due(member: Driven) -> None:
 def close_limit(member: Driven, row: MemberRow) -> None:
     close(member)
     past(member, member.now + (5 if row.at is S.LEAVING else 4))
+
+
+def release_limit(member: Driven, row: MemberRow) -> None:
+    """Let the listener hang, and heartbeats be answered."""
+    if row.at is S.PREPARING:
+        member.on(Drained(member.member.holdings.having(HoldingState.DRAINING)))
+        member.on(rejected(member, Reaction.DROP_GENERATION))
+        member.on(Tick(), after=0.5)
+        member.found()
+    pass_until(member, member.now + 1)
+    member.on(Polled())
+    pass_until(member, member.member.round.release_until)
 
 
 def owe_round(member: Driven) -> None:
@@ -354,7 +362,8 @@ PULLS: dict[Trigger, Callable[[Driven, MemberRow], object]] = {
     T.REFUSED: lambda m, _: refuse(m, ErrorCode.INVALID_GROUP_ID),
     T.NOT_PERMITTED: lambda m, _: refuse(m, ErrorCode.GROUP_AUTHORIZATION_FAILED),
     T.POLL_EXPIRED: lambda m, _: expire_poll_in(m),
-    T.DRAIN_LIMIT: lambda m, _: drain_limit(m),
+    T.DRAIN_LIMIT: lambda m, _: pass_until(m, m.member.round.drain_until),
+    T.RELEASE_LIMIT: release_limit,
     T.CLOSE_LIMIT: close_limit,
     T.HEARTBEAT_DUE: lambda m, row: past(m, alone(m, row.on)),
     T.BACKOFF_OVER: back_off_over,

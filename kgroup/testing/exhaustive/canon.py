@@ -23,7 +23,7 @@ from kgroup.machine.tickets import Errand, Ticket
 from kgroup.membership.coordinator import Coordinator, CoordinatorState
 from kgroup.membership.events import GroupRequest, RunAssignor
 from kgroup.membership.value import GroupMember, Leadership, Round
-from kgroup.testing.exhaustive.process import LOST, Answer, Call, Process
+from kgroup.testing.exhaustive.process import GONE, Answer, Call, Process
 from kgroup.testing.exhaustive.scope import NOW
 from kgroup.types import Cause, ChangeKind, Claim, Generation, MemberState, OwnershipChange
 from kgroup.wire.consumer_protocol import decode_subscription, encode_subscription
@@ -169,6 +169,7 @@ def later(process: Process, seconds: float) -> Process:
             retry_at=around.retry_at - seconds,
             paced_until=around.paced_until - seconds,
             drain_until=_back(around.drain_until, seconds),
+            release_until=_back(around.release_until, seconds),
         ),
         heartbeat_at=member.heartbeat_at - seconds,
     )
@@ -241,6 +242,7 @@ def _plain_coordinator(coordinator: Coordinator) -> Coordinator:
 
 def _plain_round(member: GroupMember) -> Round:
     around, state = member.round, member.state
+    waits = state is MemberState.RELEASING or member.still_revoking()
     around = replace(
         around,
         completed=0,
@@ -250,6 +252,7 @@ def _plain_round(member: GroupMember) -> Round:
         # The pace never bites here: of the machine's patience with storms there is another test.
         paced_until=NOW - 1000.0,
         drain_until=around.drain_until if state in _RELEASING else None,
+        release_until=_since(around.release_until, 0.0) if waits else None,
         # The topic never changes: a leader that watches what there is need not watch.
         watched=around.watched if member.recounted() else None,
         # Told to people only.
@@ -275,7 +278,8 @@ def _plain_change(change: OwnershipChange, holdings: Holdings) -> OwnershipChang
     """What was lost meanwhile is nothing to the machine, but that on_revoked still runs for it."""
     removed = tuple(claim for claim in change.removed if claim in holdings.states)
     if change.kind is ChangeKind.REVOKED and len(removed) < len(change.removed):
-        removed = (*removed, LOST)
+        lost = sorted({claim.tp for claim in change.removed if claim not in holdings.states})
+        removed = (*removed, *(Claim(tp, GONE) for tp in lost))
     return replace(
         change,
         added=tuple(claim for claim in change.added if claim in holdings.states),
@@ -348,6 +352,8 @@ def _numbered_claims(process: Process) -> Process:
         replace(each, added=of(each.added), removed=of(each.removed), serial=number)
         for number, each in enumerate(changes, 1)
     )
+    old = sum(each.serial <= member.round.unawaited for each in changes)
+    member = replace(member, round=replace(member.round, unawaited=old))
     member = replace(member, holdings=holdings, changes=renamed, next_change=len(changes) + 1)
     return replace(process, member=member, announced=frozenset(of(process.announced)))
 

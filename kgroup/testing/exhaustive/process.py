@@ -12,7 +12,7 @@ from kgroup.machine.tickets import Errand, Ticket
 from kgroup.membership.described import Remembered
 from kgroup.membership.events import GroupRequest, RunAssignor
 from kgroup.membership.value import GroupMember
-from kgroup.types import Claim, TopicPartition
+from kgroup.types import Claim
 from kgroup.wire.messages import (
     DescribeGroupsRequest,
     HeartbeatResponse,
@@ -22,7 +22,7 @@ from kgroup.wire.messages import (
 )
 
 __all__ = [
-    "LOST",
+    "GONE",
     "Account",
     "Answer",
     "Call",
@@ -38,8 +38,8 @@ __all__ = [
 Answer = JoinGroupResponse | SyncGroupResponse | HeartbeatResponse | LeaveGroupResponse
 Asked = GroupRequest | DescribeGroupsRequest
 
-LOST: Final = Claim(TopicPartition("", 0), 0)
-"""For any claims of which only this is known: they are over, and on_revoked has not returned."""
+GONE: Final = 0
+"""Serial of any claim of which only this is known: it is over, on_revoked has not returned."""
 
 
 class Lane(IntEnum):

@@ -19,6 +19,8 @@ from kgroup.membership.coordinator import CoordinatorState
 from kgroup.membership.events import CallListener, RunAssignor, Send
 from kgroup.membership.states import FACTS, TERMINAL
 from kgroup.membership.step import next_deadline
+from kgroup.membership.timers import timers
+from kgroup.membership.triggers import Trigger
 from kgroup.membership.value import GroupMember
 from kgroup.types import ChangeKind, MemberState, OffsetAndMetadata, TopicPartition
 from kgroup.wire.consumer_protocol import decode_subscription
@@ -36,6 +38,7 @@ _ASKING: Final = (Send, RunAssignor)
 _DOING: Final = (*_ASKING, CallListener)
 _S = MemberState
 _HANDING_BACK: Final = frozenset({_S.PREPARING, _S.RELEASING})
+_LIMITS: Final = frozenset({Trigger.RELEASE_LIMIT, Trigger.CLOSE_LIMIT})
 _IDLE: Final = frozenset({_S.UNSUBSCRIBED, _S.DORMANT})
 """States that wait for the application: to subscribe, to poll."""
 
@@ -129,9 +132,13 @@ def _unmet_round(life: Life) -> str | None:
             return "a claim is revoked, but no listener was called for it"
         if not draining and not revoking and not _on_revoked_runs(member):
             return "nothing is left to be handed back"
+        if not draining and not revoking and not _stops_waiting(member):
+            return "a listener is waited for without an end"
     if member.state is _S.STABLE and member.heartbeat is None and not _will_beat(member):
         return "no heartbeat is due"
-    comes = math.isfinite(next_deadline(member)) or life.outstanding or _on_revoked_runs(member)
+    if member.state is _S.RELEASING and not _stops_waiting(member):
+        return "nothing ends the wait for the application"
+    comes = math.isfinite(next_deadline(member)) or life.outstanding
     return None if comes else "no timer runs"
 
 
@@ -140,6 +147,11 @@ def _on_revoked_runs(member: GroupMember) -> bool:
     owned = set(member.holdings.claims)
     revoked = (each for each in member.changes if each.kind is ChangeKind.REVOKED)
     return any(not owned.issuperset(change.removed) for change in revoked)
+
+
+def _stops_waiting(member: GroupMember) -> bool:
+    """Whether a listener that never returns is left behind some time."""
+    return any(timer in _LIMITS for timer, _ in timers(member))
 
 
 def _will_beat(member: GroupMember) -> bool:
