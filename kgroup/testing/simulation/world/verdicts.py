@@ -28,8 +28,6 @@ def stuck(life: Life) -> Violation | None:
     awaited = (value.round.ticket, value.heartbeat, value.coordinator.ticket)
     if any(each is not None for each in awaited) or life.member.due < math.inf:
         return None
-    if value.holdings.having():
-        return None
     text = f"{life.process.name} is {value.state.value} and waits for nothing"
     return Violation("L2", text, ())
 
