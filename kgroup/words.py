@@ -5,6 +5,7 @@ Never: is a word of the wire; those are numbers, in `kgroup.codes`.
 """
 
 from enum import Enum
+from typing import TYPE_CHECKING
 
 __all__ = ["Word"]
 
@@ -12,5 +13,6 @@ __all__ = ["Word"]
 class Word(Enum):
     """An `Enum` whose members are cheap as keys: each step of a member asks a dozen tables."""
 
-    # `Enum` hashes the name, in Python, at every look-up. Members are compared as objects anyway.
-    __hash__ = object.__hash__
+    if not TYPE_CHECKING:  # who reads types needs to know no more than that an `Enum` has a hash
+        # `Enum` hashes the name, in Python, at every look-up; members are compared as objects.
+        __hash__ = object.__hash__

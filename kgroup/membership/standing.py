@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from types import MappingProxyType
 from typing import Final
 
+from kgroup.codes import ErrorCode
 from kgroup.membership.described import IN_DOUBT, Remembered
 from kgroup.membership.requests import PROTOCOL_TYPE
 from kgroup.wire.consumer_protocol import decode_assignment, decode_subscription
@@ -39,11 +40,14 @@ def remembered_of(
         group_instance_id: of the member.
 
     Returns:
-        None when the group has no such member; in doubt when it has, and is in a round.
+        None when there is no such member, or no such group; in doubt when there is one and the
+        group is in a round, or when the coordinator says neither.
 
     Raises:
         DecodeError: what a member has asked for, or was assigned, cannot be read.
     """
+    if described.error_code:
+        return None if described.error_code == ErrorCode.GROUP_ID_NOT_FOUND else IN_DOUBT
     members = standing_members(described)
     if members is None:
         known = any(each.group_instance_id == group_instance_id for each in described.members)

@@ -8,6 +8,7 @@ Nobody but this member knows of a round that is owed; without it nobody would ev
 
 import pytest
 
+from kgroup.codes import ErrorCode
 from kgroup.machine.claims import HoldingState
 from kgroup.membership.described import IN_DOUBT, Remembered
 from kgroup.membership.events import MetadataChanged
@@ -138,5 +139,27 @@ def test_a_group_amid_a_round_leaves_who_is_in_it_in_doubt(
                 member_assignment=encode_assignment(MemberAssignment()),
             ),
         ),
+    )
+    assert remembered_of(described, "i-1") == expected
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        (ErrorCode.GROUP_ID_NOT_FOUND, None),
+        (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, IN_DOUBT),
+        (ErrorCode.GROUP_AUTHORIZATION_FAILED, IN_DOUBT),
+    ],
+)
+def test_a_group_that_is_not_there_remembers_nobody_and_any_other_error_leaves_doubt(
+    code: ErrorCode, expected: Remembered | None
+) -> None:
+    described = DescribeGroupsDescribedGroup(
+        error_code=code,
+        group_id="g",
+        group_state="",
+        protocol_type="",
+        protocol_data="",
+        members=(),
     )
     assert remembered_of(described, "i-1") == expected

@@ -80,7 +80,7 @@ async def remembered(
     """
     group_id, timeout = settings.group_id, settings.recall_timeout
     try:
-        described = await _described(cluster, node_id, group_id, timeout=timeout)
+        described = await _answered(cluster, node_id, group_id, timeout=timeout)
         return remembered_of(described, settings.group_instance_id)
     except (KGroupError, TimeoutError) as error:
         log.debug("group=%s cannot look back: %s", group_id, error)
@@ -120,11 +120,19 @@ async def _standing(
 async def _described(
     cluster: Cluster, node_id: int, group_id: str, *, timeout: float
 ) -> DescribeGroupsDescribedGroup:
+    described = await _answered(cluster, node_id, group_id, timeout=timeout)
+    if described.error_code:
+        raise BrokerError(ApiKey.DESCRIBE_GROUPS.name, described.error_code, group_id)
+    return described
+
+
+async def _answered(
+    cluster: Cluster, node_id: int, group_id: str, *, timeout: float
+) -> DescribeGroupsDescribedGroup:
+    """Return what the coordinator says of the group, an error included."""
     request = DescribeGroupsRequest(groups=(group_id,))
     answer = await cluster.send(node_id, request, lane=Lane.CONTROL, timeout=timeout)
     described = next((each for each in answer.groups if each.group_id == group_id), None)
     if described is None:
         raise DecodeError("DescribeGroups answer", f"nothing about group {group_id!r}")
-    if described.error_code:
-        raise BrokerError(ApiKey.DESCRIBE_GROUPS.name, described.error_code, group_id)
     return described

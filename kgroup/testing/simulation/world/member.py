@@ -247,9 +247,8 @@ class Member:
 
     def _recalled(self, found: CoordinatorFound, answer: Any | None, _why: str) -> None:  # noqa: ANN401
         remembered: Remembered | None = IN_DOUBT
-        if answer is not None and not answer.groups[0].error_code:
-            instance = self.settings.group_instance_id
-            remembered = remembered_of(answer.groups[0], instance)
+        if answer is not None:
+            remembered = remembered_of(answer.groups[0], self.settings.group_instance_id)
         self.apply(replace(found, remembered=remembered))
 
     def _found(self, ticket: Ticket, answer: Any) -> Event:  # noqa: ANN401  # of any version
@@ -326,7 +325,7 @@ class Member:
             self._pause_commits()
         else:
             verdict = self.commits.answered(flight, answer, self.value)
-            self.flush_commits()
+            self._tell_commits()  # before what the membership does about it, as the consumer does
             if verdict.rejected is not None:
                 self.apply(verdict.rejected)
             self.commits.expire(self.value, self.now, self._is_gone)
@@ -341,10 +340,13 @@ class Member:
 
     def flush_commits(self) -> None:
         """Pass on what the queue has to tell."""
-        for commit_step in self.commits.take_steps():
-            self.sink.emit(commit_step)
+        self._tell_commits()
         for submission in self.commits.take_done():
             self.on_committed(submission)
+
+    def _tell_commits(self) -> None:
+        for commit_step in self.commits.take_steps():
+            self.sink.emit(commit_step)
 
     def _is_gone(self, tp: TopicPartition) -> bool:
         return self.value.counts.get(tp.topic, 0) <= tp.partition
