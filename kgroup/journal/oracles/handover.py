@@ -10,9 +10,11 @@ S9: after a loss JoinGroup lists nothing, and names no generation until one was 
 
 A JoinGroup that lists nothing and names no generation says itself that all is lost: it may be
 sent before the listener hears of the loss, but nothing may be delivered, or gained, in between. It
-waits for a listener that gives partitions up: what it works on would be handed over (S4).
+waits for a listener that gives partitions up: what it works on would be handed over (S4); but no
+longer than the rebalance timeout, for then the coordinator hands it over by itself.
 """
 
+from math import inf
 from typing import ClassVar
 
 from kgroup.codes import ApiKey
@@ -57,7 +59,7 @@ class JoinClaims:
 
     APIS: ClassVar[frozenset[ApiKey]] = frozenset({ApiKey.JOIN_GROUP})
 
-    __slots__ = ("_entered", "_given_up", "_lost", "_periods", "_protocols", "_renewed")
+    __slots__ = ("_entered", "_given_up", "_lost", "_periods", "_protocols", "_renewed", "_rounds")
 
     def __init__(self, periods: Periods | None = None) -> None:
         self._periods = Periods() if periods is None else periods
@@ -66,6 +68,7 @@ class JoinClaims:
         self._given_up: dict[Source, Entry] = {}
         self._renewed: dict[Source, None] = {}
         self._entered: dict[Source, int] = {}
+        self._rounds: dict[Source, float] = {}
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
         """Take one entry."""
@@ -85,8 +88,9 @@ class JoinClaims:
         source, event = entry.source, entry.event
         self._periods.observe(entry)
         match event:
-            case MemberStarted(protocol=protocol):
+            case MemberStarted(protocol=protocol, rebalance_timeout=timeout):
                 self._protocols[source] = protocol
+                self._rounds[source] = inf if timeout is None else timeout
             case GenerationEntered(protocol=protocol, generation_id=generation_id):
                 self._entered[source] = generation_id
                 self._lost.pop(source, None)
@@ -129,12 +133,13 @@ class JoinClaims:
 
     def _given_up_all(self, entry: Entry) -> tuple[Violation, ...]:
         held = self._periods.held(entry.source)
+        patience = self._rounds.get(entry.source, inf)
         if held:
             self._given_up[entry.source] = entry
         return tuple(
             _unfinished(period.claim, period.revoking, entry)
             for period in held
-            if period.revoking is not None
+            if period.revoking is not None and entry.at < period.revoking.at + patience
         )
 
     def _revoked_late(self, entry: Entry, event: OwnershipStep) -> tuple[Violation, ...]:

@@ -87,6 +87,18 @@ def test_s4_a_join_waits_for_the_listener_that_gives_up_what_was_lost(begun: boo
     assert [each.rule for each in found] == ([] if over else ["S4"])
 
 
+@pytest.mark.parametrize(("waited", "expected"), [(9.9, ["S4"]), (10.1, [])])
+def test_s4_that_listener_is_waited_for_as_long_as_a_round_lasts(
+    waited: float, expected: list[str]
+) -> None:
+    """The rebalance timeout of these members is 10 s."""
+    history, member = one_member(0, protocol=COOPERATIVE)
+    member.step(ChangeKind.REVOKED, Phase.BEGIN, (member.claims[tp(0)],))
+    history.wait(waited)
+    member.write(JoinIssued(member_id=None, generation_id=None, owned=()))
+    assert [found.rule for found in judge([JoinClaims()], history.entries)] == expected
+
+
 def test_s9_after_a_join_that_was_answered_the_generation_may_be_named_again():
     """A SyncGroup that is refused with REBALANCE_IN_PROGRESS sends the member round again."""
     for answered, expected in ((True, []), (False, ["S9"])):
