@@ -12,8 +12,22 @@ from types import MappingProxyType
 from kgroup.assignors import SentAssignment
 from kgroup.machine.reactions import Reaction
 from kgroup.machine.tickets import Ticket
+from kgroup.machine.wishes import (
+    CallListener,
+    CloseRequested,
+    Done,
+    Drained,
+    EnforceRebalance,
+    ListenerDone,
+    Moment,
+    Polled,
+    Raise,
+    Subscribed,
+    Tick,
+    Unsubscribed,
+)
 from kgroup.membership.described import GroupInUse, Remembered
-from kgroup.types import Claim, Generation, Leave, OwnershipChange
+from kgroup.types import Generation
 from kgroup.wire.messages import (
     FindCoordinatorRequest,
     HeartbeatRequest,
@@ -68,56 +82,7 @@ GroupRequest = (
 GroupResponse = JoinGroupResponse | SyncGroupResponse | HeartbeatResponse | LeaveGroupResponse
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """When a step happens, and its luck.
-
-    Args:
-        now: seconds on a clock that never goes back.
-        chance: a number in [0, 1), drawn by the caller; spreads retries.
-    """
-
-    now: float
-    chance: float = 0.5
-
-
 # -- events --------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Subscribed:
-    """The application asks for exactly these topics (a pattern is already resolved)."""
-
-    topics: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Unsubscribed:
-    """The application asks for nothing any more."""
-
-
-@dataclass(frozen=True, slots=True)
-class CloseRequested:
-    """The consumer closes.
-
-    Args:
-        mode: whether to tell the coordinator.
-        reason: told to the coordinator (KIP-800).
-        release_by: instant after which listeners and batches are not waited for.
-        leave_by: instant after which the coordinator's answer is not waited for.
-    """
-
-    mode: Leave
-    reason: str
-    release_by: float
-    leave_by: float
-
-
-@dataclass(frozen=True, slots=True)
-class EnforceRebalance:
-    """The application wants a round (KIP-568)."""
-
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,25 +97,6 @@ class MetadataChanged:
 
     counts: Mapping[str, int]
     places: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
-
-
-@dataclass(frozen=True, slots=True)
-class Polled:
-    """The application asked for records (KIP-62)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Drained:
-    """No record of these draining claims is in the application's hands."""
-
-    claims: tuple[Claim, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ListenerDone:
-    """The listener returned, raised or ran out of time for change `serial`."""
-
-    serial: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,11 +187,6 @@ class AssignorFailed:
     error: Exception
 
 
-@dataclass(frozen=True, slots=True)
-class Tick:
-    """A deadline may have passed."""
-
-
 Event = (
     Subscribed
     | Unsubscribed
@@ -299,13 +240,6 @@ class Disconnect:
 
     node_id: int
     parked_only: bool
-
-
-@dataclass(frozen=True, slots=True)
-class CallListener:
-    """Tell the application about a change; `ListenerDone` follows."""
-
-    change: OwnershipChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,18 +302,6 @@ class Tell:
     note: Note
     detail: str = ""
     error: Exception | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Raise:
-    """The membership is over: raise this to whoever reads."""
-
-    error: Exception
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """The membership has ended; nothing more will come."""
 
 
 Effect = Send | Disconnect | CallListener | RunAssignor | Tell | Raise | Done

@@ -9,7 +9,7 @@ from tests.vectors import HERE
 
 ORIGINALS = Path(__file__).parents[3] / "shared" / "vectors"
 
-COPIES = sorted(path.relative_to(HERE).as_posix() for path in HERE.rglob("*.jsonl.gz"))
+COPIES = sorted(path.relative_to(HERE).as_posix() for path in HERE.rglob("*.gz"))
 
 
 @pytest.mark.skipif(not ORIGINALS.is_dir(), reason="the originals are not beside this checkout")

@@ -1,7 +1,8 @@
 """Copies of the golden vectors that the tests need; `load("wire/Heartbeat")` reads one file.
 
-Each `<folder>/<name>.jsonl.gz` is the compressed copy of a file made by Kafka's Java classes or
-recorded from real brokers. Never edit one to fit the code.
+Each `<folder>/<name>.jsonl.gz` is the compressed copy of a file made by Kafka's Java classes,
+recorded from real brokers, or from the original Marshal; `<name>.json.gz` is one document. Never
+edit one to fit the code.
 """
 
 import gzip
@@ -22,6 +23,13 @@ def stream(name: str) -> Iterator[dict[str, Any]]:
     """Yield the lines of one vector file, decoded one by one."""
     with gzip.open(HERE / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
         yield from map(json.loads, lines)
+
+
+def document(name: str) -> dict[str, Any]:
+    """Return the one document of a vector file."""
+    with gzip.open(HERE / f"{name}.json.gz", "rt", encoding="utf-8") as text:
+        found: dict[str, Any] = json.load(text)
+    return found
 
 
 def names(folder: str) -> Iterator[str]:

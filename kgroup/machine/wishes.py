@@ -1,0 +1,118 @@
+"""What any member is told by its application and its clock, and what it always answers with.
+
+Decides: the shapes of events (past participles) and effects (imperatives) that every way to
+    coordinate has in common; what else there is stands in the room of each.
+Never: carries either out.
+KIPs: 62 (polls), 568 (enforced rounds), 800 (reasons).
+"""
+
+from dataclasses import dataclass
+
+from kgroup.types import Claim, Leave, OwnershipChange
+
+__all__ = [
+    "CallListener",
+    "CloseRequested",
+    "Done",
+    "Drained",
+    "EnforceRebalance",
+    "ListenerDone",
+    "Moment",
+    "Polled",
+    "Raise",
+    "Subscribed",
+    "Tick",
+    "Unsubscribed",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When a step happens, and its luck.
+
+    Args:
+        now: seconds on a clock that never goes back.
+        chance: a number in [0, 1), drawn by the caller; spreads retries.
+    """
+
+    now: float
+    chance: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Subscribed:
+    """The application asks for exactly these topics (a pattern is already resolved)."""
+
+    topics: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Unsubscribed:
+    """The application asks for nothing any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class CloseRequested:
+    """The consumer closes.
+
+    Args:
+        mode: whether to tell the group.
+        reason: told to a coordinator (KIP-800).
+        release_by: instant after which listeners and batches are not waited for.
+        leave_by: instant after which no answer of a broker is waited for.
+    """
+
+    mode: Leave
+    reason: str
+    release_by: float
+    leave_by: float
+
+
+@dataclass(frozen=True, slots=True)
+class EnforceRebalance:
+    """The application wants a round (KIP-568)."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Polled:
+    """The application asked for records (KIP-62)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drained:
+    """No record of these draining claims is in the application's hands."""
+
+    claims: tuple[Claim, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ListenerDone:
+    """The listener returned, raised or ran out of time for change `serial`."""
+
+    serial: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A deadline may have passed."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallListener:
+    """Tell the application about a change; `ListenerDone` follows."""
+
+    change: OwnershipChange
+
+
+@dataclass(frozen=True, slots=True)
+class Raise:
+    """The membership is over: raise this to whoever reads."""
+
+    error: Exception
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The membership has ended; nothing more will come."""

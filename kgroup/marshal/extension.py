@@ -1,0 +1,87 @@
+"""What kgroup says beside a message: record headers, which the original library never sees.
+
+Decides: the names of the headers, their bytes, and who counts as a peer without them.
+Never: changes a payload; a trailing field would make a message unreadable to the original.
+
+    kg-v       1: the sender keeps kgroup's rules; a record without it comes from another library
+    kg-epoch   offset of the accepted claim under which a heartbeat, release or probe is written
+    kg-start   start of the sender's process, milliseconds since the epoch: who is the later twin
+    kg-hi      heartbeat interval, whole seconds: half the lease that the sender asks for
+    kg-nonce   tells a claim of which it is not known whether it was written
+"""
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from kgroup.marshal.messages import Reject
+
+__all__ = ["Extension", "read_extension", "write_extension"]
+
+_VERSION: Final = "kg-v"
+_EPOCH: Final = "kg-epoch"
+_START: Final = "kg-start"
+_INTERVAL: Final = "kg-hi"
+_NONCE: Final = "kg-nonce"
+
+_DIGITS: Final = 19
+_INTERVALS: Final = range(1, 61)
+
+
+class Extension(NamedTuple):
+    """The headers of one record of kgroup's.
+
+    Args:
+        epoch: offset of the claim; None in a claim itself.
+        started: of the sender's process, milliseconds since the epoch.
+        interval: between heartbeats, seconds, 1 to 60.
+        nonce: of a claim.
+    """
+
+    epoch: int | None = None
+    started: int | None = None
+    interval: int | None = None
+    nonce: bytes | None = None
+
+
+def read_extension(headers: Iterable[tuple[str, bytes | None]]) -> Extension | Reject | None:
+    """Read the headers of a record.
+
+    Args:
+        headers: (key, value), in order; of several with one key the last counts.
+
+    Returns:
+        What they say; None when their sender does not keep kgroup's rules; `Reject.HEADER` when
+        it does, and one of them is nonsense.
+    """
+    found = dict(headers)
+    if _VERSION not in found:
+        return None
+    epoch, started = _number(found.get(_EPOCH)), _number(found.get(_START))
+    interval = _number(found.get(_INTERVAL))
+    if Reject.HEADER in (epoch, started, interval):
+        return Reject.HEADER
+    if interval is not None and interval not in _INTERVALS:
+        return Reject.HEADER
+    return Extension(epoch, started, interval, found.get(_NONCE))  # type: ignore[arg-type]
+
+
+def write_extension(extension: Extension) -> list[tuple[str, bytes]]:
+    """Write the headers of a record; what is None is left out."""
+    words: list[tuple[str, bytes]] = [(_VERSION, b"1")]
+    numbers = (
+        (_EPOCH, extension.epoch),
+        (_START, extension.started),
+        (_INTERVAL, extension.interval),
+    )
+    words += [(name, b"%d" % number) for name, number in numbers if number is not None]
+    if extension.nonce is not None:
+        words.append((_NONCE, extension.nonce))
+    return words
+
+
+def _number(value: bytes | None) -> int | Reject | None:
+    if value is None:
+        return None
+    if not value.isdigit() or len(value) > _DIGITS:
+        return Reject.HEADER
+    return int(value)

@@ -1,0 +1,133 @@
+"""What a message does to its key: the rules of ownership, one function per type of message.
+
+Decides: who owns a key after a claim, a heartbeat, a release or a probe.
+Never: knows another key, or more of the log than the record and what the key remembers.
+
+1. The first claim of a free key wins; its offset is the epoch of the ownership.
+2. A process that was started later under its owner's client id takes a key without waiting.
+3. A heartbeat counts under the present epoch only; a higher one is believed: its sender saw a
+   claim that this reader did not (it began to read behind it).
+4. A heartbeat without an epoch comes from the original library, whose members obey it whoever
+   has the key: so must we. Its offset is the epoch, and fences the owner that was.
+5. A release counts from its owner alone, also a second one.
+"""
+
+from typing import Final, NamedTuple
+
+from kgroup.marshal.extension import Extension
+from kgroup.marshal.key_state import LEASE_MS, KeyState
+from kgroup.marshal.messages import Message
+from kgroup.marshal.rules import Verdict
+
+__all__ = ["Place", "claim", "heartbeat", "probe", "release"]
+
+_QUIET_MS: Final = 120_000
+"""Of silence after which whatever went before is over, whoever was there."""
+
+_MS: Final = 1000
+
+
+class Place(NamedTuple):
+    """Where in the log a message stands.
+
+    Args:
+        offset: of its record.
+        time: log time, milliseconds.
+        since: log time of the first message that was read, milliseconds.
+        first: offset of the first record that was read.
+    """
+
+    offset: int
+    time: int
+    since: int
+    first: int
+
+
+def claim(state: KeyState, message: Message, peer: Extension | None, at: Place) -> Verdict:
+    """Take the key for the sender, if it is free or the sender's own."""
+    free = _free(state, at)
+    state.heard = max(state.heard, at.time)
+    if not free and not _succeeds(state, message, peer):
+        return Verdict.REFUSED
+    _own(state, message, peer, at)
+    state.epoch = at.offset
+    state.definite = True
+    return Verdict.ACCEPTED
+
+
+def heartbeat(
+    state: KeyState, message: Message, peer: Extension | None, at: Place, *, strict: bool
+) -> Verdict:
+    """Renew the lease of the owner, or find out who it is; `strict`: without rule 4."""
+    state.heard = max(state.heard, at.time)
+    known = state.owned and state.is_owner(message.client_id, message.instance_id)
+    if strict and peer is None and not known:
+        return Verdict.VOID
+    epoch = _epoch(state, peer, at, known=known)
+    if epoch > state.epoch:
+        _own(state, message, peer, at)
+        state.epoch = epoch
+        state.offset = message.tail
+        state.definite = state.definite or epoch >= at.first
+        return Verdict.ADOPTED
+    if not known or epoch < state.epoch:
+        return Verdict.VOID
+    # Under one epoch a position goes forward only: of two heartbeats that were delivered twice, or
+    # in the wrong order, the further one counts. The original library takes the last one.
+    state.offset = message.tail if peer is None else max(state.offset, message.tail)
+    state.beat = max(state.beat, at.time)
+    return Verdict.RENEWED
+
+
+def release(state: KeyState, message: Message, peer: Extension | None, at: Place) -> Verdict:
+    """Free the key, and keep where its owner stopped."""
+    if not state.is_owner(message.client_id, message.instance_id) or state.epoch < 0:
+        return Verdict.VOID
+    if peer is not None and peer.epoch is not None and peer.epoch != state.epoch:
+        return Verdict.VOID
+    state.owned = False
+    state.offset = message.tail
+    state.released_at = at.time
+    return Verdict.RELEASED
+
+
+def probe(state: KeyState, message: Message, peer: Extension | None) -> Verdict:
+    """Tell whether the sender is the owner at this place of the log."""
+    known = state.owned and state.is_owner(message.client_id, message.instance_id)
+    current = peer is None or peer.epoch is None or peer.epoch == state.epoch
+    return Verdict.PROBED if known and current else Verdict.VOID
+
+
+def _free(state: KeyState, at: Place) -> bool:
+    if state.definite:
+        return not state.owned_at(at.time)
+    # Somebody may own it of whom nothing was read yet; two minutes of silence say no.
+    watched = at.time - at.since >= _QUIET_MS
+    return watched and (state.heard < 0 or at.time - state.heard >= _QUIET_MS)
+
+
+def _succeeds(state: KeyState, message: Message, peer: Extension | None) -> bool:
+    return (
+        peer is not None
+        and peer.started is not None
+        and state.owned
+        and state.client_id == message.client_id
+        and state.instance_id != message.instance_id
+        and peer.started > state.started
+    )
+
+
+def _epoch(state: KeyState, peer: Extension | None, at: Place, *, known: bool) -> int:
+    if peer is not None and peer.epoch is not None:
+        return peer.epoch
+    return state.epoch if known else at.offset
+
+
+def _own(state: KeyState, message: Message, peer: Extension | None, at: Place) -> None:
+    state.owned = True
+    state.client_id, state.instance_id = message.client_id, message.instance_id
+    state.started = -1 if peer is None or peer.started is None else peer.started
+    interval = None if peer is None else peer.interval
+    state.lease = LEASE_MS if interval is None else 2 * interval * _MS
+    state.beat = at.time
+    state.released_at = -1

@@ -1,0 +1,174 @@
+"""Who owns what, read off the log: the state of all groups that share a coordination partition.
+
+Decides: what is read, in which order, and what each record changes; by rules that look at nothing
+    but the log: equal logs give equal worlds, whoever reads them, whenever, in pieces of any size.
+Never: reads a clock, takes the reader's word for anything, writes.
+Source: the rules of dropbox/marshal, with the reader's clock replaced by log time, and claims
+    fenced by the offset at which they were accepted, their epoch (`transitions`).
+
+Log time is the broker's if the topic has LogAppendTime, and never goes back; otherwise it is what
+the sender wrote. A reader that begins in the middle of the log does not know what was before it:
+a key is `definite` when what went before can no longer matter.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
+from types import MappingProxyType
+from typing import Final
+
+from kgroup.marshal.extension import Extension, read_extension
+from kgroup.marshal.key_state import Key, KeyState, Pause
+from kgroup.marshal.messages import Kind, Message, Reject, decode
+from kgroup.marshal.rules import Compat, Verdict, WorldRules
+from kgroup.marshal.transitions import Place, claim, heartbeat, probe, release
+
+__all__ = ["World"]
+
+_MS: Final = 1000
+_MIXED_MS: Final = 600 * _MS
+_LONGEST_PAUSE: Final = 24 * 3600
+_TEN_YEARS_MS: Final = 3653 * 86_400 * _MS
+_LONGEST: Final = 64 * 1024
+
+
+class World:
+    """The state of one coordination partition; grows by one record at a time.
+
+    Args:
+        rules: how to read it.
+    """
+
+    def __init__(self, rules: WorldRules) -> None:
+        self.time = -1
+        """Latest log time that was read, milliseconds since the epoch; -1 before any."""
+        self.next_offset = 0
+        """Behind the last record."""
+        self.rejects: Counter[Reject] = Counter()
+        """How many records were no messages, or not believed, by reason."""
+        self._rules = rules
+        self._keys: dict[Key, KeyState] = {}
+        self._paused: dict[bytes, Pause] = {}
+        self._ids: dict[bytes, bytes] = {}
+        self._first = 0 if rules.complete else -1
+        self._since = -1
+
+    @property
+    def keys(self) -> Mapping[Key, KeyState]:
+        """Every key that was ever spoken of; a view, not to be written through."""
+        return MappingProxyType(self._keys)
+
+    def apply(
+        self,
+        offset: int,
+        timestamp: int,
+        value: bytes | None,
+        headers: Iterable[tuple[str, bytes | None]] = (),
+    ) -> Verdict | Reject:
+        """Apply the next record of the log.
+
+        Args:
+            offset: of the record.
+            timestamp: of the record, milliseconds since the epoch; -1 when it has none.
+            value: of the record.
+            headers: of the record.
+
+        Returns:
+            What its message did, or why it is none.
+        """
+        self.next_offset = offset + 1
+        if self._first < 0:
+            self._first = offset
+        message = self._believed(value, timestamp)
+        if isinstance(message, Reject):
+            return self._reject(message)
+        peer = read_extension(headers) if headers else None
+        if isinstance(peer, Reject):
+            return self._reject(peer)
+        if self._rules.compat is Compat.GO:
+            peer = None
+        at = self._place(message, offset, timestamp)
+        if message.kind is Kind.RELEASE_GROUP:
+            return self._pause(message, at)
+        return self._change(message, peer, at)
+
+    def pause_of(self, group_id: bytes) -> Pause | None:
+        """Return the pause of a group, unless it is over by the latest log time."""
+        pause = self._paused.get(group_id)
+        return pause if pause is not None and self.time < pause.until else None
+
+    def digest(self) -> str:
+        """Return a hash of everything that is known; equal logs give equal ones."""
+        words = [repr((self.next_offset, self.time, sorted(self._paused.items())))]
+        words += [repr((*key, self._keys[key])) for key in sorted(self._keys)]
+        return sha256("\n".join(words).encode()).hexdigest()
+
+    def _believed(self, value: bytes | None, timestamp: int) -> Message | Reject:
+        """Return the message of a record, unless one of its figures cannot be true."""
+        if value is not None and len(value) > _LONGEST:
+            return Reject.TOO_LONG
+        message = decode(value)
+        if isinstance(message, Reject):
+            return message
+        if not 0 <= message.partition < self._rules.partitions:
+            return Reject.PARTITION_RANGE
+        if message.tail < 0:
+            return Reject.OFFSET_RANGE
+        reference = timestamp if timestamp >= 0 else self.time
+        if reference >= 0 and abs(message.time * _MS - reference) >= _TEN_YEARS_MS:
+            return Reject.TIME_RANGE
+        return message
+
+    def _reject(self, why: Reject) -> Reject:
+        self.rejects[why] += 1
+        return why
+
+    def _place(self, message: Message, offset: int, timestamp: int) -> Place:
+        time = message.time * _MS
+        if self._rules.append_time:
+            # The clock of a new leader may be behind that of the former one.
+            time = max(self.time, timestamp)
+        self.time = max(self.time, time)
+        if self._since < 0:
+            self._since = time
+        return Place(offset, time, self._since, self._first)
+
+    def _pause(self, message: Message, at: Place) -> Verdict:
+        seconds = min(max(message.tail - message.time, 0), _LONGEST_PAUSE)
+        until = at.time + seconds * _MS
+        self._paused[self._same(message.group_id)] = Pause(until, self._same(message.client_id))
+        return Verdict.PAUSED
+
+    def _change(self, message: Message, peer: Extension | None, at: Place) -> Verdict:
+        state = self._state(message)
+        if peer is None:
+            state.mixed_until = at.time + _MIXED_MS
+        match message.kind:
+            case Kind.HEARTBEAT:
+                strict = self._rules.compat is Compat.STRICT
+                return heartbeat(state, message, peer, at, strict=strict)
+            case Kind.CLAIMING_PARTITION:
+                if self._barred(message, at):
+                    return Verdict.REFUSED
+                return claim(state, message, peer, at)
+            case Kind.RELEASING_PARTITION:
+                return release(state, message, peer, at)
+            case _:
+                return probe(state, message, peer)
+
+    def _barred(self, message: Message, at: Place) -> bool:
+        pause = self._paused.get(message.group_id)
+        return pause is not None and at.time < pause.until and pause.client_id != message.client_id
+
+    def _state(self, message: Message) -> KeyState:
+        key = Key(message.group_id, message.topic, message.partition)
+        state = self._keys.get(key)
+        if state is None:
+            same = self._same
+            state = KeyState(definite=self._rules.complete)
+            self._keys[Key(same(key.group), same(key.topic), key.partition)] = state
+        return state
+
+    def _same(self, word: bytes) -> bytes:
+        """Return the one copy of an id that is kept."""
+        return self._ids.setdefault(word, word)
