@@ -7,6 +7,10 @@ Never: says whether that is allowed; the oracles of D5 and D6 and the audit do.
 A commit whose answer a killed process never logged lies above the last logged one, so it makes the
 bound more generous, never less. A claim whose position was moved by a seek repeats on purpose; one
 whose log lost records, or is another one, only repeats the numbers of offsets.
+
+Nobody can go on from a commit that is gone: 1. m1 is done with 10, commits 10, and gives t-0 up;
+2. m2 is given t-0; 3. an administrator deletes the commit, or the topic; 4. m2 asks where to begin,
+and nothing is committed.
 """
 
 from collections.abc import Iterable
@@ -22,6 +26,7 @@ from kgroup.journal.events import (
     Entry,
     Event,
     MemberStopped,
+    OffsetRead,
     PositionMove,
     PositionMoved,
 )
@@ -42,8 +47,8 @@ class Repeat:
         count: offsets in it that had been delivered before.
         inside: of these, delivered under the same claim before.
         below: of these, below the last acknowledged commit before the claim; `inside` not counted.
-        settled: of these, done by the claim before and given up by it without a failed commit;
-            `inside` and `below` not counted.
+        settled: of these, done by the claim before and given up by it without a failed commit,
+            which the claim could be told of; `inside` and `below` not counted.
         sought: whether the application, or another log, moved the claim's position.
         floor: that last acknowledged commit, None without one.
         committed: the entry that acknowledged it, None without one.
@@ -64,7 +69,12 @@ class Repeat:
 
 @dataclass(slots=True)
 class _Tenure:
-    """One claim: what it may rely on, what it delivered, what it leaves to the next."""
+    """One claim: what it may rely on, what it delivered, what it leaves to the next.
+
+    Args:
+        told: it has been told what is committed, and relies on it no more.
+        bereft: what was committed before it was overruled before it was told.
+    """
 
     floor: int | None = None
     committed: Entry | None = None
@@ -74,6 +84,8 @@ class _Tenure:
     done: int | None = None
     failed: bool = False
     sought: bool = False
+    told: bool = False
+    bereft: bool = False
 
 
 class Repeats:
@@ -88,6 +100,7 @@ class Repeats:
         CommitStored,
         Delivered,
         Done,
+        OffsetRead,
         PositionMoved,
     }
     """Events it follows; no other needs to be shown."""
@@ -127,6 +140,8 @@ class Repeats:
         match entry.event:
             case PositionMoved(claim=claim, move=move) if move is not PositionMove.RESET:
                 self._get(entry, claim).sought = True
+            case OffsetRead(claim=claim):
+                self._get(entry, claim).told = True
             case CommitStep(stage=CommitStage.OK, claim=claim, offset=offset):
                 stands = self._stands.get(claim.tp, offset)
                 if stands is not None and stands >= offset:  # else it is overruled already
@@ -149,6 +164,7 @@ class Repeats:
         if latest is not None:
             here = self._tenures[latest]
             here.floor, here.committed, here.failed = None, None, True
+            here.bereft |= not here.told
 
     def _get(self, entry: Entry, claim: Claim) -> _Tenure:
         key = (entry.source, claim)
@@ -182,7 +198,7 @@ class Repeats:
             count=total(repeated),
             inside=total(repeated) - total(foreign),
             below=total(foreign) - total(rest),
-            settled=self._settled(before, rest),
+            settled=0 if here.bereft else self._settled(before, rest),
             sought=here.sought,
             floor=here.floor,
             committed=here.committed,

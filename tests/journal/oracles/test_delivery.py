@@ -136,6 +136,38 @@ def test_d5_a_member_that_ended_with_an_error_could_not_commit_what_it_was_done_
     assert [v.rule for v in judge([BoundedDuplicates()], history.entries)] == expected
 
 
+@pytest.mark.parametrize(
+    ("deleted", "expected"),
+    [("before the claim", []), ("before it asks", []), ("after it was told", ["D5"]), ("", ["D6"])],
+)
+def test_d5_a_commit_that_was_deleted_before_the_next_owner_asks_explains_the_repetition(
+    deleted: str, expected: list[str]
+) -> None:
+    # 1. a is done with 10, commits 10, and gives t-0 up; 2. b is given t-0; 3. an administrator
+    # deletes the commit; 4. b asks where to begin, and begins at the start.
+    history, a = one_member(0)
+    a.deliver(0, 10)
+    a.commit(0)
+    a.revoke(0)
+    b = history.member("b")
+    gone = CommitStored(tp=tp(0), offset=None)
+    broker = Source(host="h", process=BROKER, member="coordinator", group="g")
+    b.join(2, 0)
+    if deleted == "before the claim":
+        history.write(broker, 1, gone)
+    b.assign(0)
+    if deleted == "before it asks":
+        history.write(broker, 1, gone)
+    b.read(0, None)
+    if deleted == "after it was told":
+        history.write(broker, 1, gone)
+    b.write(PositionMoved(b.claims[tp(0)], 0, PositionMove.RESET))
+    b.positions[tp(0)] = 0
+    b.deliver(0, 10)
+    found = judge([BoundedDuplicates()], history.entries)
+    assert [each.rule for each in found] == expected
+
+
 def test_d6_a_kill_explains_what_follows_the_last_acknowledged_commit():
     history, _ = taken_over(killed=True, offset=10)
     assert rules(history) == []
