@@ -9,9 +9,11 @@ S9: after a loss JoinGroup lists nothing, and names no generation until one was 
     (KIP-792).
 
 A JoinGroup that lists nothing and names no generation says itself that all is lost: it may be
-sent before the listener hears of the loss, but nothing may be delivered, or gained, in between. It
-waits for a listener that gives partitions up: what it works on would be handed over (S4); but no
-longer than the rebalance timeout, for then the coordinator hands it over by itself.
+sent before the listener hears of the loss, but nothing may be delivered, or gained, in between.
+What a busy listener is told late of a generation before the loss is no gain: calls come one by one,
+in the order of what they tell (B1). The JoinGroup waits for a listener that gives partitions up:
+what it works on would be handed over (S4); but no longer than the rebalance timeout, for then the
+coordinator hands it over by itself.
 """
 
 from math import inf
@@ -67,7 +69,7 @@ class JoinClaims:
         self._lost: dict[Source, Entry] = {}
         self._given_up: dict[Source, Entry] = {}
         self._renewed: dict[Source, None] = {}
-        self._entered: dict[Source, int] = {}
+        self._entered: dict[Source, tuple[int, int]] = {}
         self._rounds: dict[Source, float] = {}
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
@@ -92,7 +94,7 @@ class JoinClaims:
                 self._protocols[source] = protocol
                 self._rounds[source] = inf if timeout is None else timeout
             case GenerationEntered(protocol=protocol, generation_id=generation_id):
-                self._entered[source] = generation_id
+                self._entered[source] = (generation_id, entry.seq)
                 self._lost.pop(source, None)
                 if protocol is not None:
                     self._protocols[source] = protocol
@@ -122,14 +124,27 @@ class JoinClaims:
                 # Lost while its listener was giving it up already: that is all it hears.
                 if not self._periods.held(source):
                     self._given_up.pop(source, None)
-            case ChangeKind.ASSIGNED, Phase.BEGIN:
+            case ChangeKind.ASSIGNED, Phase.BEGIN if self._is_gain(source, event):
                 return self._untold(entry)
             case _:
                 pass
         return ()
 
     def _newest(self, source: Source) -> int:
-        return self._entered.get(source, -1)
+        return self._entered.get(source, (-1, 0))[0]
+
+    def _is_gain(self, source: Source, event: OwnershipStep) -> bool:
+        """Tell whether a member that joined as one who has lost everything gains something here.
+
+        1. on_revoked runs, and a round goes on: its on_assigned waits; 2. all is lost, and on_lost
+        waits behind it; 3. on_revoked returns, and the member joins anew; 4. it is told what that
+        round gave, and then that it is gone.
+        """
+        joined, entered = self._given_up.get(source), self._entered.get(source)
+        if joined is None or entered is None:
+            return True
+        newest, since = entered
+        return since > joined.seq and event.generation_id == newest
 
     def _given_up_all(self, entry: Entry) -> tuple[Violation, ...]:
         held = self._periods.held(entry.source)

@@ -66,6 +66,26 @@ def test_s9_a_loss_that_is_never_told_is_found():
     assert join_as_one_who_lost(told=False, delivers=False) == ["S9"]
 
 
+@pytest.mark.parametrize(
+    ("again", "told", "expected"),
+    [(False, 1, []), (True, 1, []), (True, 2, ["S9"])],
+)
+def test_s9_what_is_told_late_of_the_round_before_is_no_gain(
+    again: bool, told: int, expected: list[str]
+) -> None:
+    # 1. on_revoked runs, and the next round goes on; 2. all is lost; 3. on_revoked returns, and
+    # the member joins anew; 4. it is told what that round gave it, and then of the loss.
+    history, member = one_member(0)
+    claims = (member.claims[tp(0)],)
+    member.write(JoinIssued(member_id=None, generation_id=None, owned=()))
+    if again:
+        member.enter(2, 0)
+    member.generation = told
+    member.change(ChangeKind.ASSIGNED, ())
+    member.change(ChangeKind.LOST, claims)
+    assert [found.rule for found in judge([JoinClaims()], history.entries)] == expected
+
+
 @pytest.mark.parametrize("begun", [False, True])
 @pytest.mark.parametrize("over", [False, True])
 def test_s4_a_join_waits_for_the_listener_that_gives_up_what_was_lost(begun: bool, over: bool):
