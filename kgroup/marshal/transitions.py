@@ -15,14 +15,11 @@ Never: knows another key, or more of the log than the record and what the key re
 from typing import Final, NamedTuple
 
 from kgroup.marshal.extension import Extension
-from kgroup.marshal.key_state import LEASE_MS, KeyState
+from kgroup.marshal.key_state import LEASE_MS, QUIET_MS, KeyState
 from kgroup.marshal.messages import Message
 from kgroup.marshal.rules import Verdict
 
 __all__ = ["Place", "claim", "heartbeat", "probe", "release"]
-
-_QUIET_MS: Final = 120_000
-"""Of silence after which whatever went before is over, whoever was there."""
 
 _MS: Final = 1000
 
@@ -102,8 +99,8 @@ def _free(state: KeyState, at: Place) -> bool:
     if state.definite:
         return not state.owned_at(at.time)
     # Somebody may own it of whom nothing was read yet; two minutes of silence say no.
-    watched = at.time - at.since >= _QUIET_MS
-    return watched and (state.heard < 0 or at.time - state.heard >= _QUIET_MS)
+    watched = at.time - at.since >= QUIET_MS
+    return watched and (state.heard < 0 or at.time - state.heard >= QUIET_MS)
 
 
 def _succeeds(state: KeyState, message: Message, peer: Extension | None) -> bool:

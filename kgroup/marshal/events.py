@@ -1,0 +1,398 @@
+"""What goes into a Marshal member and what comes out of it.
+
+Decides: the shapes of events (past participles) and effects (imperatives).
+Never: carries either out. What a member of any kind is told stands in `machine.wishes`.
+
+A member writes and reads. What it wrote counts when it was read back, and what was answered to the
+writing changes nothing but how long it waits for that.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from types import MappingProxyType
+
+from kgroup.machine.wishes import (
+    CallListener,
+    CloseRequested,
+    Done,
+    Drained,
+    ListenerDone,
+    Polled,
+    Raise,
+    Subscribed,
+    Tick,
+    Unsubscribed,
+)
+from kgroup.marshal.extension import Extension
+from kgroup.marshal.key_state import Pause
+from kgroup.marshal.messages import Kind
+from kgroup.marshal.rules import Verdict
+from kgroup.marshal.standing import Standing
+from kgroup.types import Claim, TopicPartition
+
+__all__ = [
+    "AdmitRequested",
+    "Admitted",
+    "Append",
+    "AppendFailed",
+    "Assigned",
+    "CommitOffsets",
+    "CommitRequested",
+    "Committed",
+    "CountsChanged",
+    "Effect",
+    "Event",
+    "FindPosition",
+    "KeyRead",
+    "LogLost",
+    "LogOpened",
+    "LogRead",
+    "Note",
+    "OffsetsCommitted",
+    "PositionFailed",
+    "PositionFound",
+    "Tell",
+]
+
+Presence = Mapping[str, Mapping[bytes, int]]
+"""Topic -> client id -> log time until which this member counts as there, milliseconds."""
+
+_NOBODY: Presence = MappingProxyType({})
+
+# -- events --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """The application asks for exactly these partitions, claimed through the log all the same."""
+
+    partitions: frozenset[TopicPartition]
+
+
+@dataclass(frozen=True, slots=True)
+class CountsChanged:
+    """The cluster view changed; topic -> partition count, 0 for a topic that is not there."""
+
+    counts: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class LogOpened:
+    """A coordination partition was read to its end, for the first time or anew.
+
+    Args:
+        partition: number of the coordination partition.
+        topics: subscribed topics whose claims it has.
+        next_offset: behind the last record that was read.
+        time: log time of the latest message, milliseconds; -1 before any.
+        since: log time of the first message that was read, -1 before any.
+        append_time: whether log time is the broker's.
+        keys: what is known of each key of this group.
+        presence: who is there.
+        pause: of this group, None without.
+    """
+
+    partition: int
+    topics: frozenset[str]
+    next_offset: int
+    time: int
+    since: int
+    append_time: bool
+    keys: Mapping[TopicPartition, Standing]
+    presence: Presence = _NOBODY
+    pause: Pause | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRead:
+    """One record about a key of this group.
+
+    Args:
+        tp: the partition that the key is about.
+        kind: type of the message.
+        verdict: what it did.
+        offset: of the record.
+        client_id: of its sender.
+        instance_id: of its sender.
+        nonce: of its sender, None without.
+        tail: position that it carries, 0 in a claim.
+        standing: of the key, behind this record.
+    """
+
+    tp: TopicPartition
+    kind: Kind
+    verdict: Verdict
+    offset: int
+    client_id: bytes
+    instance_id: bytes
+    nonce: bytes | None
+    tail: int
+    standing: Standing
+
+
+@dataclass(frozen=True, slots=True)
+class LogRead:
+    """A coordination partition was read on.
+
+    Args:
+        partition: number of the coordination partition.
+        next_offset: behind the last record that was read, whatever it was.
+        time: log time of the latest message, milliseconds; -1 before any.
+        since: log time of the first message that was read, -1 before any.
+        reads: records about this group, in order.
+        presence: who is there.
+        pause: of this group, None without.
+    """
+
+    partition: int
+    next_offset: int
+    time: int
+    since: int
+    reads: tuple[KeyRead, ...] = ()
+    presence: Presence = _NOBODY
+    pause: Pause | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LogLost:
+    """What was read of a coordination partition is not the log any more; it is read anew.
+
+    Its tail was cut off (unclean election), or retention has overtaken this reader.
+    """
+
+    partition: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class AppendFailed:
+    """A message was not written, or nobody knows.
+
+    Args:
+        ticket: of the `Append`.
+        error: why.
+        maybe: whether it may have been written all the same.
+    """
+
+    ticket: int
+    error: Exception
+    maybe: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PositionFound:
+    """Where a partition is to be read from; never below the start of its log, nor beyond its end.
+
+    Args:
+        ticket: of the `FindPosition`.
+        offset: next to read.
+    """
+
+    ticket: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class PositionFailed:
+    """There is no position, or nobody could tell in time.
+
+    Args:
+        ticket: of the `FindPosition`.
+        error: why.
+    """
+
+    ticket: int
+    error: Exception
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetsCommitted:
+    """The group coordinator answered a commit of positions, or did not.
+
+    Args:
+        ticket: of the `CommitOffsets`.
+        error: why it failed, None when all were committed.
+    """
+
+    ticket: int
+    error: Exception | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CommitRequested:
+    """The application commits.
+
+    Args:
+        serial: of the commit; `Committed` carries it.
+        offsets: claim -> next offset to read.
+    """
+
+    serial: int
+    offsets: Mapping[Claim, int]
+
+
+@dataclass(frozen=True, slots=True)
+class AdmitRequested:
+    """Records are to be handed out, at most once (`Guarantee.AT_MOST_ONCE`).
+
+    Args:
+        serial: of the question; `Admitted` carries it.
+        claim: whose records.
+        until: offset behind the last of them.
+    """
+
+    serial: int
+    claim: Claim
+    until: int
+
+
+Event = (
+    Subscribed
+    | Assigned
+    | Unsubscribed
+    | CloseRequested
+    | CountsChanged
+    | Polled
+    | Drained
+    | ListenerDone
+    | LogOpened
+    | LogRead
+    | LogLost
+    | AppendFailed
+    | PositionFound
+    | PositionFailed
+    | OffsetsCommitted
+    | CommitRequested
+    | AdmitRequested
+    | Tick
+)
+
+# -- effects -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Append:
+    """Write a message; messages of one topic are written in the order of these effects.
+
+    The writer adds who it is and what time it is: its own clock or the broker's, whichever is
+    behind, less a second, in whole seconds, so that no peer sees it in the future.
+
+    Args:
+        ticket: what a failure must carry.
+        kind: type of the message.
+        topic: of the key; a presence has a name that no topic can have.
+        partition: of the key.
+        tail: position that it carries, 0 in a claim.
+        extension: its headers.
+        timeout: seconds from now until nobody waits for it any more.
+    """
+
+    ticket: int
+    kind: Kind
+    topic: str
+    partition: int
+    tail: int
+    extension: Extension
+    timeout: float
+
+
+@dataclass(frozen=True, slots=True)
+class FindPosition:
+    """Find out where to begin.
+
+    Args:
+        ticket: what the reply must carry.
+        tp: the partition.
+        known: what the log of claims says, None when it says nothing.
+        furthest: whether a committed offset beyond `known` counts more: at most once, unless the
+            last owner released it.
+    """
+
+    ticket: int
+    tp: TopicPartition
+    known: int | None
+    furthest: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CommitOffsets:
+    """Commit positions with the group coordinator, as a consumer without a group would.
+
+    Args:
+        ticket: what the reply must carry.
+        offsets: partition -> next offset to read.
+        timeout: seconds from now.
+    """
+
+    ticket: int
+    offsets: Mapping[TopicPartition, int]
+    timeout: float
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """Answer a `CommitRequested`.
+
+    Args:
+        serial: of the commit.
+        refused: claim -> why, of those that are not committed; the others are in the log.
+        unknown: whether what was refused may have been written all the same.
+    """
+
+    serial: int
+    refused: Mapping[Claim, str] = field(default_factory=lambda: MappingProxyType({}))
+    unknown: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """Answer an `AdmitRequested`.
+
+    Args:
+        serial: of the question.
+        admitted: whether they may be handed out; if not, they never are by this claim.
+    """
+
+    serial: int
+    admitted: bool
+
+
+class Note(Enum):
+    """What a person should be told once."""
+
+    CLAIM_UNCONFIRMED = "a claim was not read back in time; tried again"
+    WRITE_REFUSED = "a message was not written to the coordination topic"
+    COMMIT_REFUSED = "positions were not committed with the group coordinator; claims are kept"
+    NO_POSITION = "a partition has no position to begin at; its claim is given up"
+    LOG_LOST = "the coordination topic is not what was read of it; all claims in it are lost"
+    MIXED_GROUP = "a peer without kgroup's headers writes for this group"
+    DRAIN_CUT = "a batch was still in hand when its partition had to go; it may be delivered again"
+
+
+@dataclass(frozen=True, slots=True)
+class Tell:
+    """Log something a person may have to act on.
+
+    Args:
+        note: what.
+        detail: which, and with which values.
+        error: logged with where it was raised, None when that tells nothing.
+    """
+
+    note: Note
+    detail: str = ""
+    error: Exception | None = None
+
+
+Effect = (
+    Append
+    | FindPosition
+    | CommitOffsets
+    | Committed
+    | Admitted
+    | CallListener
+    | Tell
+    | Raise
+    | Done
+)
