@@ -28,6 +28,8 @@ from kgroup.journal.events import (
     JoinIssued,
     MemberStarted,
     MemberStopped,
+    OwnershipStep,
+    Phase,
     RequestSent,
     Source,
     StateChanged,
@@ -66,6 +68,8 @@ class _Pulse:
         member: whether a JoinGroup was answered, and no LeaveGroup sent since.
         left: the LeaveGroup, None before.
         synced: number of the entry that entered the generation.
+        generation_id: the generation that was entered last, None before.
+        lost: whether it is lost.
         flight: (connection, correlation) -> heartbeats that await an answer.
         state: of the member.
         base: what the next heartbeat is measured from, None while it cannot be judged.
@@ -80,6 +84,8 @@ class _Pulse:
     member: bool = False
     left: Entry | None = None
     synced: int = 0
+    generation_id: int | None = None
+    lost: bool = False
     flight: dict[tuple[int, int], Entry] = field(default_factory=dict)
     state: MemberState | None = None
     base: Entry | None = None
@@ -109,6 +115,7 @@ class Heartbeats:
             JoinIssued,
             MemberStarted,
             MemberStopped,
+            OwnershipStep,
             RequestSent,
             StateChanged,
         }
@@ -201,6 +208,9 @@ class Heartbeats:
         sent = pulse.flight.pop((event.connection, event.correlation_id), None)
         if sent is None:
             return
+        assert isinstance(sent.event, RequestSent)
+        if pulse.lost and sent.event.generation_id == pulse.generation_id:
+            return
         due = sent.at + (pulse.interval or 0.0)
         pulse.measure(None if event.error else sent if entry.at < due else entry)
 
@@ -212,6 +222,7 @@ class Heartbeats:
             pulse.state = event.after
         elif isinstance(event, GenerationEntered):
             pulse.member, pulse.synced = True, entry.seq
+            pulse.generation_id, pulse.lost = event.generation_id, False
             pulse.measure(entry, 1.0)
         elif isinstance(event, JoinIssued):
             if event.generation_id is None:
@@ -222,6 +233,8 @@ class Heartbeats:
             found = self._late(pulse, entry)
             entered = event.stage is CallbackStage.ENTER and event.kind is not ChangeKind.LOST
             pulse.inside = entry if entered else None
+        elif isinstance(event, OwnershipStep):
+            self._lost(pulse, event)
         elif isinstance(event, ConnectionClosed):
             pulse.base = None
             gone = [key for key in pulse.flight if key[0] == event.connection]
@@ -231,6 +244,18 @@ class Heartbeats:
             found = self._late(pulse, entry)
             del self._pulses[entry.source]
         return found
+
+    @staticmethod
+    def _lost(pulse: _Pulse, event: OwnershipStep) -> None:
+        """Expect no heartbeat of a member that has no generation.
+
+        1. JoinGroup is out, and parked; 2. the lease ends: there is nothing to send a heartbeat
+        for; 3. one that was sent before is answered; 4. the next generation stands, longer than an
+        interval later, and another round is owed in the same step, before it is written down.
+        """
+        begins = event.kind is ChangeKind.LOST and event.phase is Phase.BEGIN
+        if begins and event.generation_id == pulse.generation_id:
+            pulse.base, pulse.lost = None, True
 
     # -- gaps ------------------------------------------------------------------------------
 

@@ -1,10 +1,18 @@
 import pytest
 
 from kgroup.codes import ApiKey
-from kgroup.journal import CallbackStage, CallbackStep, JoinIssued, MemberStarted, MemberStopped
+from kgroup.journal import (
+    CallbackStage,
+    CallbackStep,
+    JoinIssued,
+    MemberStarted,
+    MemberStopped,
+    OwnershipStep,
+    Phase,
+)
 from kgroup.journal.oracles import Heartbeats
 from kgroup.types import ChangeKind, MemberState
-from tests.journal.oracles.logs import STABLE, Log
+from tests.journal.oracles.logs import C0, STABLE, Log
 
 BEAT = ApiKey.HEARTBEAT
 SYNCING = MemberState.SYNCING
@@ -170,6 +178,29 @@ def test_l3_a_member_that_lost_its_generation_owes_no_heartbeat_until_it_has_ano
         log.state(SYNCING, STABLE)
         log.state(STABLE, MemberState.JOINING, "the group must be told")
         assert rules(log) == expected
+
+
+@pytest.mark.parametrize(
+    ("lost_in", "expected"), [(1, []), (0, ["L3"]), (None, ["L3"])], ids=["it", "older", "none"]
+)
+def test_l3_who_lost_its_generation_while_joining_owes_none_for_a_late_answer(
+    lost_in: int | None, expected: list[str]
+) -> None:
+    # 1. JoinGroup is out, and a heartbeat; 2. the lease ends; 3. the heartbeat is answered; 4. the
+    # next generation stands, and another round is owed at once.
+    log = stable()
+    log.state(STABLE, MemberState.JOINING, "coordinator known")
+    beat = log.sent(BEAT)
+    if lost_in is not None:
+        lost = OwnershipStep(
+            kind=ChangeKind.LOST, phase=Phase.BEGIN, claims=(C0,), generation_id=lost_in
+        )
+        log.write(lost)
+    log.answered(BEAT, beat)
+    log.wait(3.0)
+    log.state(SYNCING, STABLE)
+    log.state(STABLE, MemberState.JOINING, "the group must be told")
+    assert rules(log) == expected
 
 
 def test_l3_a_silence_that_ends_with_the_generation_is_found():
