@@ -15,8 +15,17 @@ from enum import Enum
 from typing import ClassVar
 
 from kgroup.frozen import replace
-from kgroup.journal.events import Entry, Event, MemberStopped, OwnershipStep, Phase, Source
-from kgroup.types import ChangeKind, Claim, TopicPartition
+from kgroup.journal.events import (
+    Entry,
+    Event,
+    GenerationEntered,
+    MemberStopped,
+    OwnershipStep,
+    Phase,
+    Source,
+    StateChanged,
+)
+from kgroup.types import ChangeKind, Claim, MemberState, TopicPartition
 
 __all__ = ["Ending", "Period", "PeriodKey", "Periods"]
 
@@ -74,10 +83,12 @@ class Period:
 class Periods:
     """Follows the periods of all members; show it every entry, in order of time."""
 
-    KINDS: ClassVar[frozenset[type[Event]]] = frozenset({OwnershipStep, MemberStopped})
-    """Events that change a period; no other needs to be shown."""
+    KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
+        {GenerationEntered, MemberStopped, OwnershipStep, StateChanged}
+    )
+    """Events that tell of a period; no other needs to be shown."""
 
-    __slots__ = ("_all", "_by_source", "_changed", "_latest", "_open")
+    __slots__ = ("_all", "_asked", "_by_source", "_changed", "_latest", "_open", "_syncing")
 
     def __init__(self) -> None:
         self._all: dict[PeriodKey, Period] = {}
@@ -85,6 +96,8 @@ class Periods:
         self._by_source: dict[Source, dict[Claim, None]] = {}
         self._latest: Entry | None = None
         self._changed: tuple[Period, ...] = ()
+        self._syncing: dict[Source, float] = {}
+        self._asked: dict[tuple[Source, int], float] = {}
 
     def get(self, source: Source, claim: Claim) -> Period | None:
         """Return one period, open or ended."""
@@ -118,6 +131,11 @@ class Periods:
             return tuple(
                 self._end(period, entry, Ending.STOPPED) for period in self.held(entry.source)
             )
+        if isinstance(event, GenerationEntered):
+            since = self._syncing.pop(entry.source, entry.at)
+            self._asked[entry.source, event.generation_id] = since
+        elif isinstance(event, StateChanged) and event.after is MemberState.SYNCING:
+            self._syncing[entry.source] = entry.at
         return ()
 
     def _step(self, entry: Entry, event: OwnershipStep, claim: Claim) -> tuple[Period, ...]:
@@ -145,7 +163,7 @@ class Periods:
         if event.phase is Phase.BEGIN or period.ended is not None or period.began is not None:
             return (self._put(period),)
         others = [each for each in self.holders(claim.tp) if each.key != period.key and each.owned]
-        late = next((each.began for each in others if _is_late(period, each)), None)
+        late = next((each.began for each in others if self._is_late(period, each)), None)
         if late is not None:
             return (self._put(replace(period, began=entry, overtaken=late)),)
         overtaken = [
@@ -172,13 +190,15 @@ class Periods:
         self._by_source[period.source].pop(period.claim, None)
         return ended
 
+    def _is_late(self, period: Period, other: Period) -> bool:
+        """Tell whether a period begins when another has long begun in a later generation.
 
-def _is_late(period: Period, other: Period) -> bool:
-    """Tell whether a period begins when another has long begun in a later generation.
-
-    1. m1 is given t-0, and stands still inside its listener; 2. its session ends, and m2 is given
-    t-0; 3. m1 goes on, and its listener returns. It is m1 that owns nothing.
-    """
-    if period.generation_id is None or other.generation_id is None or other.began is None:
-        return False
-    return period.generation_id < other.generation_id and period.assigning.at < other.began.at
+        1. m1 is given t-0, and stands still inside its listener, or before it has read the answer
+        to its SyncGroup; 2. its session ends, and m2 is given t-0; 3. m1 goes on, and its listener
+        returns. It is m1 that owns nothing. The order of generations alone does not tell: a group
+        that was deleted begins at 1 again, so m1 must have asked before m2 had it.
+        """
+        if period.generation_id is None or other.generation_id is None or other.began is None:
+            return False
+        asked = self._asked.get((period.source, period.generation_id), period.assigning.at)
+        return period.generation_id < other.generation_id and asked < other.began.at

@@ -1,14 +1,16 @@
 """L6: an absence of the coordinator shorter than the session costs no generation.
 
 Decides: whether a group at rest came through an outage of its coordinator unchanged.
-Never: judges an outage during a rebalance, one beside which something else happened, or one before
-the session of a member that was killed is over.
+Never: judges an outage during a rebalance, one beside which something else happened or goes on, or
+one before the session of a member that was killed is over.
 
 L6: in an outage of the coordinator that ended before the session could, and within a session
     after it, no member enters a new generation or loses what it owns, unless a member starts,
-    stops, stays away or joins for reasons of its own, or another fault begins.
+    stops, stays away or joins for reasons of its own, or another fault begins or has not ended: a
+    member that no broker hears has its session end, whatever the coordinator does.
 """
 
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 from math import inf
@@ -74,6 +76,7 @@ class OutageUnnoticed:
         "_latest",
         "_limit",
         "_margin",
+        "_others",
         "_outage",
         "_outages",
         "_rest",
@@ -94,6 +97,7 @@ class OutageUnnoticed:
         self._latest = -inf
         self._session = 0.0
         self._dead_until = -inf
+        self._others: Counter[tuple[str, str]] = Counter()
         self._generation: dict[str | None, int] = {}
         self._joining: dict[Source, None] = {}
         self._outage: _Outage | None = None
@@ -158,9 +162,10 @@ class OutageUnnoticed:
         self._mourn(entry, event)
         if event.fault not in self._outages:
             self._disturbed(entry)
+            self._follow(event)
         elif event.phase is Phase.BEGIN:
             latest = max(self._latest, self._dead_until)
-            calm = not self._joining and entry.at - latest > self._rest
+            calm = not self._joining and not self._others and entry.at - latest > self._rest
             self._disturbed(entry)
             self._outage = _Outage(entry) if calm and outage is None else None
         elif outage is not None:
@@ -172,6 +177,15 @@ class OutageUnnoticed:
                 return (_violation(outage.began, entry, outage.noticed, what),)
             self._outage = _Outage(outage.began, entry) if short else None
         return ()
+
+    def _follow(self, event: FaultStep) -> None:
+        """Count which other faults go on; one that kills has no end that ends it."""
+        if event.fault in LETHAL:
+            return
+        key = (event.fault, event.target)
+        self._others[key] += 1 if event.phase is Phase.BEGIN else -1
+        if self._others[key] <= 0:
+            del self._others[key]
 
     def _mourn(self, entry: Entry, event: FaultStep) -> None:
         """Follow until when the group may be rebalanced without somebody who was killed.

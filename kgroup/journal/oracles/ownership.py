@@ -9,9 +9,10 @@ S2: periods of one partition at different members do not overlap in time, except
     meanwhile; so may one that loses its membership while its listener hears of a revocation: by
     the coordinator's word, or because no answer proved it for as long as a session or a round may
     last, or because its application did not read for that long and it left (KIP-62). That it does
-    not join again meanwhile, S4 judges. Of two that use one instance id, the later one takes over
-    at once, also what the next round gives to others, and the one before cannot know before it is
-    fenced, a session later at most: T2 judges what it does from then on.
+    not join again meanwhile, S4 judges. Of two generations it is the owner by the earlier one that
+    must not go on, also when it hears of its partitions last. Of two that use one instance id, the
+    later one takes over at once, also what the next round gives to others, and the one before
+    cannot know before it is fenced, a session later at most: T2 judges what it does from then on.
 
 The race that makes S2 wait for proof:
 1. m1 is killed, or stopped with SIGSTOP; it owns t-0 and writes nothing.
@@ -44,6 +45,7 @@ from kgroup.journal.events import (
     RequestSent,
     RoundStored,
     Source,
+    StateChanged,
 )
 from kgroup.journal.oracles.violation import Violation
 from kgroup.journal.periods import Ending, Period, PeriodKey, Periods
@@ -152,6 +154,7 @@ class OneOwnerInTime:
             Delivered,
             FaultStep,
             FetchIssued,
+            GenerationEntered,
             MemberStarted,
             MemberStopped,
             OwnershipStep,
@@ -159,6 +162,7 @@ class OneOwnerInTime:
             AnswerReceived,
             RequestSent,
             RoundStored,
+            StateChanged,
         }
     )
 

@@ -6,7 +6,9 @@ Never: judges a restart that overlaps another disturbance.
 T1: a static member that is closed sends no LeaveGroup, unless it was asked to. One that is back
     within its session (its JoinGroup is sent before what it proved of it ends, less its margin)
     finds the generation and its partitions unchanged, and the other members are not assigned,
-    revoked or robbed of anything meanwhile, unless by their own doing.
+    revoked or robbed of anything meanwhile, unless by their own doing. That its process runs is
+    not enough: what happens to the others once that proof has ended is judged if the JoinGroup
+    was sent before, and only then.
 T2: after FENCED_INSTANCE_ID a member delivers nothing and sends no group request, unless the fence
     is for its former id: a JoinGroup gave it another one, or does after all, if it was under way.
 """
@@ -94,12 +96,28 @@ class _Life:
         return since + self.session_timeout - self.margin
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Restart:
-    """A life that follows another within the session, until it has synced."""
+    """A life that follows another within the session, until it has synced.
+
+    Args:
+        before: the life before it.
+        started: its first entry.
+        back: its JoinGroup was sent in time.
+    """
 
     before: _Life
     started: Entry
+    back: bool = False
+
+    def is_away(self, at: float) -> bool:
+        """Tell whether the others may have been rebalanced because it is not back yet.
+
+        1. It sends its last heartbeat, and dies a while later; 2. its next process starts within a
+        session of that, and looks for the coordinator; 3. the session of step 1 ends, and the
+        others are told of a round; 4. its JoinGroup is sent, too late.
+        """
+        return not self.back and at >= self.before.session_until
 
 
 class StaticUnnoticed:
@@ -152,8 +170,9 @@ class StaticUnnoticed:
         starts within a session of that; 4. by when its JoinGroup arrives, the session of step 1 is
         over.
         """
-        if entry.at >= restart.before.session_until:
+        if restart.is_away(entry.at):
             self._disturb(entry.source.group, entry)
+        restart.back = True
 
     def _missed(self, restart: _Restart, entry: Entry) -> bool:
         """Tell whether the session of another static member ended while this one was away.
@@ -233,7 +252,7 @@ class StaticUnnoticed:
             )
             for source, restart in self._restarts.items()
             if source.group == entry.source.group and source != entry.source and event.claims
-            if not self._missed(restart, entry)
+            if not restart.is_away(entry.at) and not self._missed(restart, entry)
         )
         if event.kind is ChangeKind.LOST:
             self._disturb(entry.source.group, entry)

@@ -3,9 +3,16 @@ from dataclasses import replace
 import pytest
 
 from kgroup.codes import ApiKey
-from kgroup.journal import CommitStage, CommitStep, MemberStopped, Phase, Polled
+from kgroup.journal import (
+    CommitStage,
+    CommitStep,
+    MemberStopped,
+    Phase,
+    Polled,
+    StateChanged,
+)
 from kgroup.journal.oracles import OneOwnerInTime, OneOwnerPerGeneration, judge
-from kgroup.types import ChangeKind
+from kgroup.types import ChangeKind, MemberState
 from tests.journal.histories import History, Writer, one_member, tp
 
 
@@ -241,3 +248,51 @@ def test_s2_a_listener_that_outlasts_the_round_or_reading_is_forgiven(
     second.assign(0, offset=0)
     first.step(ChangeKind.REVOKED, Phase.END, claims)
     assert [v.rule for v in judge([OneOwnerInTime()], history.entries)] == expected
+
+
+def late_answer(*, asked: bool) -> tuple[History, Writer, Writer]:
+    """Member a is given t-0 in generation 1 after b was in 2; if `asked`, it had asked before.
+
+    1. a asks for its assignment, and stands still; 2. its session ends, and b is given t-0; 3. a
+    goes on, reads the answer, and its listener hears of t-0.
+    """
+    history = History()
+    a, b = history.member("a"), history.member("b")
+    a.start()
+    b.start()
+    if asked:
+        a.write(StateChanged(MemberState.JOINING, MemberState.SYNCING, "joined as follower"))
+    b.join(2, 0)
+    b.assign(0, offset=0)
+    history.wait(5.0)
+    a.join(1, 0)
+    a.assign(0, offset=0)
+    return history, a, b
+
+
+def test_s2_who_hears_late_of_an_earlier_generation_owns_nothing_and_the_owner_may_go_on():
+    history, a, b = late_answer(asked=True)
+    a.lose(0)
+    b.deliver(0, 5)
+    b.stop()
+    assert judge([OneOwnerInTime()], history.entries) == ()
+
+
+@pytest.mark.parametrize("what", ["delivers", "revokes"])
+def test_s2_who_hears_late_of_an_earlier_generation_and_goes_on_is_found(what: str):
+    history, a, _ = late_answer(asked=True)
+    if what == "delivers":
+        a.deliver(0, 5)
+    else:
+        a.revoke(0)
+    (found,) = judge([OneOwnerInTime()], history.entries)
+    assert found.entries[-1].source == a.source
+
+
+def test_s2_a_group_that_begins_at_1_again_has_its_owner_from_the_new_generation():
+    history, a, b = late_answer(asked=False)
+    a.deliver(0, 5)
+    assert judge([OneOwnerInTime()], history.entries) == ()
+    b.deliver(0, 5)
+    (found,) = judge([OneOwnerInTime()], history.entries)
+    assert found.entries[-1].source == b.source

@@ -178,6 +178,26 @@ def test_l6_a_loss_after_a_short_outage_is_found():
     assert log.rules(OutageUnnoticed()) == ["L6"]
 
 
+@pytest.mark.parametrize(("ended", "expected"), [(False, []), (True, ["L6"])])
+def test_l6_an_outage_beside_a_fault_that_has_not_ended_is_not_judged(
+    ended: bool, expected: list[str]
+):
+    """1. No broker hears m1 for long; 2. meanwhile the coordinator is away for a moment; 3. the
+    session of m1 ends: for want of its heartbeats, not because of step 2."""
+    log = Log()
+    log.start()
+    log.own(C0)
+    log.fault("BLACKHOLE", "a")
+    log.fault("BLACKHOLE", "a", end=ended)
+    log.wait(6.0)
+    log.fault("COORDINATOR_LOADS")
+    log.wait(1.25)
+    log.fault("COORDINATOR_LOADS", end=True)
+    log.wait(1.0)
+    log.lose(C0)
+    assert log.rules(OutageUnnoticed()) == expected
+
+
 def test_l6_a_long_outage_may_cost_a_generation():
     log = outage(3.5)
     log.enter(2)

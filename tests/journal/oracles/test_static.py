@@ -133,6 +133,7 @@ def test_t2_a_fenced_member_may_close():
 def test_t1_a_survivor_that_closes_or_unsubscribes_is_not_disturbed():
     for cause, expected in ((Cause.CLOSING, []), (Cause.GROUP_REBALANCED, ["T1"])):
         history, a, s = settled()
+        s.heartbeat()
         s.revoke(1)
         s.stop()
         history.member("s", "2", instance="i").start()
@@ -232,3 +233,35 @@ def test_t1_a_round_for_want_of_another_static_member_is_not_blamed_on_the_one_t
         again.start()
         again.join(2, 1)
         assert rules(history) == expected
+
+
+@pytest.mark.parametrize(("away", "expected"), [(2.0, ["T1"]), (5.8, [])])
+def test_t1_a_round_once_the_session_of_who_is_not_back_may_be_over_is_not_judged(
+    away: float, expected: list[str]
+):
+    """1. The last heartbeat that is answered; 2. the process is killed some time later; 3. the
+    next one starts within a session of that; 4. the others are revoked partitions; 5. its
+    JoinGroup is sent."""
+    history, a, s = settled()
+    s.heartbeat()
+    history.wait(0.5)
+    s.write(Polled())
+    history.fault("RESTART", "s")
+    history.wait(away - 0.5)
+    again = history.member("s", "2", instance="i")
+    again.start()
+    history.wait(0.2)
+    a.end(ChangeKind.REVOKED, 0)
+    assert sorted(set(rules(history))) == expected
+
+
+def test_t1_a_survivor_that_is_disturbed_although_the_one_that_restarts_joined_in_time_is_found():
+    history, a, s = settled()
+    s.heartbeat()
+    history.wait(5.5)
+    again = history.member("s", "2", instance="i")
+    again.start()
+    again.ask(ApiKey.JOIN_GROUP)
+    history.wait(1.0)
+    a.end(ChangeKind.REVOKED, 0)
+    assert set(rules(history)) == {"T1"}
