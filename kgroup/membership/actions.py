@@ -14,7 +14,7 @@ from kgroup.machine.claims import HoldingState, HoldingTrigger
 from kgroup.machine.tickets import Errand
 from kgroup.membership import leadership, requests
 from kgroup.membership.coordinator import CoordinatorTrigger
-from kgroup.membership.events import Disconnect, Done, Effect, Note, Raise, Send, Tell
+from kgroup.membership.events import Disconnect, Done, Note, Raise, Tell
 from kgroup.membership.returning import asks_anew, owe_told, owe_unheard, unheard_topics
 from kgroup.membership.triggers import Action, Trigger
 from kgroup.membership.turn import Turn
@@ -217,16 +217,9 @@ def _send_heartbeat(turn: Turn) -> None:
     turn.member = replace(member, heartbeat_at=due)
     if member.coordinator.node_id is None or member.identity.generation is None:
         return
-    # 1. the timer fires while SyncGroup is out; 2. its answer is heard in the same step, and wants
-    # a heartbeat of its own: the one that has not left yet would only be a second one in flight.
-    turn.effects[:] = [each for each in turn.effects if not _beats(each)]
     ticket = turn.draw(Errand.HEARTBEAT)
     turn.send(ticket, requests.heartbeat(member), member.settings.heartbeat_timeout)
     turn.member = replace(turn.member, heartbeat=ticket)
-
-
-def _beats(effect: Effect) -> bool:
-    return isinstance(effect, Send) and effect.ticket.errand is Errand.HEARTBEAT
 
 
 def _forget(turn: Turn, identity: Identity) -> None:

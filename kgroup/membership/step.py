@@ -92,7 +92,29 @@ def step(member: GroupMember, event: Event, moment: Moment) -> Step:
     _run_due(turn)
     trigger = _hear(turn, event)
     _settle(turn, trigger)
-    return Step(turn.member, tuple(turn.effects), tuple(turn.fired), turn.ignored)
+    return Step(turn.member, _still_wanted(turn), tuple(turn.fired), turn.ignored)
+
+
+_AWAITED = frozenset({Errand.JOIN_GROUP, Errand.SYNC_GROUP, Errand.HEARTBEAT})
+
+
+def _still_wanted(turn: Turn) -> tuple[Effect, ...]:
+    """Leave out what was asked for and given up within the step.
+
+    1. A process stands still, and wakes; 2. its lease is over, and it joins; 3. it was not polled
+    for as long, so it is out of the group at once. A JoinGroup that went out after all would have
+    the group wait for a member that does not come, and a heartbeat would keep its place.
+    1. A heartbeat is due while SyncGroup is out; 2. the answer to that is heard in the same step,
+    and asks for one of its own: two would be in flight.
+    """
+    awaited = (turn.member.round.ticket, turn.member.heartbeat)
+    return tuple(
+        each
+        for each in turn.effects
+        if not isinstance(each, Send)
+        or each.ticket.errand not in _AWAITED
+        or each.ticket in awaited
+    )
 
 
 # -- timers --------------------------------------------------------------------------------

@@ -1,5 +1,7 @@
 """Leaving, falling silent, topics that change, answers that cannot be used."""
 
+import pytest
+
 from kgroup.codes import ErrorCode
 from kgroup.errors import ConnectionLostError, FencedError
 from kgroup.machine.tickets import Errand
@@ -15,6 +17,7 @@ from kgroup.membership.events import (
     Note,
     Polled,
     Raise,
+    Send,
     Tell,
     Tick,
     Unsubscribed,
@@ -29,6 +32,7 @@ from kgroup.wire.messages import (
 from tests.membership.driver import (
     HEARTBEAT,
     REBALANCE,
+    SESSION,
     Driven,
     join_answer,
     partitions,
@@ -193,6 +197,27 @@ def test_a_static_member_that_is_not_polled_falls_silent() -> None:
     beats = len(member.sent(HeartbeatRequest))
     member.on(Tick(), after=30.0)
     assert len(member.sent(HeartbeatRequest)) == beats
+
+
+@pytest.mark.parametrize(
+    ("instance", "expected"), [("i-1", []), (None, [LeaveGroupRequest])], ids=["static", "dynamic"]
+)
+def test_who_wakes_beyond_its_session_and_its_poll_interval_joins_no_more(
+    instance: str | None, expected: list[type]
+) -> None:
+    # 1. the process stands still beyond both; 2. it wakes, and its lease is over: it would join; 3.
+    # nobody has polled for too long, so it is out of the group in the same step. A JoinGroup that
+    # went out after all would have the group wait for it, and a heartbeat would keep its place.
+    member = Driven(settings(instance=instance)).join("t-0")
+    effects = member.on(Tick(), after=REBALANCE + 1)
+    member.expect(MemberState.DORMANT)
+    assert [type(each.request) for each in effects if isinstance(each, Send)] == expected
+
+
+def test_who_wakes_to_join_and_is_unsubscribed_at_once_joins_no_more() -> None:
+    member = Driven().join("t-0")
+    effects = member.on(Unsubscribed(), after=SESSION + 1)
+    assert [type(each.request) for each in effects if isinstance(each, Send)] == [LeaveGroupRequest]
 
 
 # -- topics ------------------------------------------------------------------------------------
