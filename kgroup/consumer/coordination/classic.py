@@ -11,11 +11,12 @@ from contextlib import suppress
 import anyio
 from anyio.abc import TaskStatus
 
+from kgroup.consumer.coordination.classic_carrier import ClassicCarrier
+from kgroup.consumer.coordination.classic_machine import ClassicConductor, ClassicMachine
 from kgroup.consumer.coordination.commits import CommitQueue
-from kgroup.consumer.coordination.conductor import Conductor
 from kgroup.consumer.coordination.coordinator_search import CoordinatorSearch
 from kgroup.consumer.coordination.interest import TopicInterest
-from kgroup.consumer.coordination.leading import partition_counts
+from kgroup.consumer.coordination.leading import Leading, partition_counts
 from kgroup.consumer.coordination.offset_reading import read_committed_offsets
 from kgroup.consumer.coordination.topics import SubscribedTopics, to_watch
 from kgroup.errors import AuthenticationError
@@ -77,8 +78,10 @@ class ClassicBackend:
         self._settings = settings
         self._cluster = cluster
         self._interest = TopicInterest(cluster)
-        self._conductor = Conductor(settings, cluster, self._interest, sink)
+        self._conductor = ClassicConductor(ClassicMachine(settings, sink), cluster.ports)
         self._conductor.on_move = self._on_move
+        leading = Leading(cluster, self._interest, settings)
+        self._carrier = ClassicCarrier(settings, cluster, leading, self._conductor.apply)
         self._commits = CommitQueue(
             self._conductor,
             cluster,
@@ -110,7 +113,7 @@ class ClassicBackend:
                 tasks.start_soon(self._follow_metadata)
                 tasks.start_soon(self._commits.run)
                 task_status.started()
-                await self._conductor.run()
+                await self._conductor.run(self._carrier)
                 tasks.cancel_scope.cancel()
         finally:
             self._commits.give_up("the member is not in the group any more")

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 import anyio
 
-from kgroup.consumer.coordination.conductor import Conductor
+from kgroup.consumer.coordination.classic_machine import ClassicConductor
 from kgroup.errors import KGroupError, LocalProtocolError, UnsupportedVersionError
 from kgroup.journal import Sink
 from kgroup.membership.commit_queue import CommitFlight, PendingCommits
@@ -35,7 +35,7 @@ class CommitQueue:
 
     def __init__(
         self,
-        conductor: Conductor,
+        conductor: ClassicConductor,
         cluster: Cluster,
         sink: Sink,
         *,
