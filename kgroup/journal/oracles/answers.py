@@ -4,7 +4,8 @@ Decides: whether an answer that came too late moved the member, and under which 
 Never: judges the connection; an answer that is no longer awaited is late wherever it comes from.
 
 S8: an answer to a request of an older generation, of another member id, or that is no longer
-    awaited, moves no state: no change follows it at its own instant that only an answer causes.
+    awaited, moves no state: no change follows it at its own instant that only an answer causes;
+    none that a refused commit causes, when it is a commit's.
 S9: the member id is kept after ILLEGAL_GENERATION and dropped after UNKNOWN_MEMBER_ID.
 """
 
@@ -57,6 +58,17 @@ ANSWER_CAUSES: Final = frozenset(
 )
 """Causes of a change of state that only an answer can be, in the words of the table."""
 
+_COMMIT_CAUSES: Final = frozenset(
+    {
+        "fenced",
+        "rebalance signalled",
+        "generation stale",
+        "expelled",
+        "not permitted",
+    }
+)
+"""Those of them that a commit's answer can be; it shares an instant with a JoinGroup's."""
+
 _LOST_BY_ANSWER: Final = frozenset(
     {
         "the coordinator no longer knows this member",
@@ -72,6 +84,7 @@ _OUT: Final = frozenset(
 _JOIN: Final = ApiKey.JOIN_GROUP
 _SYNC: Final = ApiKey.SYNC_GROUP
 _BEAT: Final = ApiKey.HEARTBEAT
+_COMMIT: Final = ApiKey.OFFSET_COMMIT
 
 
 @dataclass(slots=True)
@@ -101,7 +114,6 @@ class AnswersInTime:
     KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
         {
             AnswerReceived,
-            CommitStep,
             ConnectionClosed,
             GenerationEntered,
             OwnershipStep,
@@ -119,11 +131,11 @@ class AnswersInTime:
         """Take one entry."""
         event = entry.event
         if isinstance(event, RequestSent):
-            if event.api in (_JOIN, _SYNC, _BEAT, ApiKey.LEAVE_GROUP):
+            if event.api in (_JOIN, _SYNC, _BEAT, _COMMIT, ApiKey.LEAVE_GROUP):
                 self._sent(self._of(entry.source), entry, event)
             return ()
         if isinstance(event, AnswerReceived):
-            if event.api in (_JOIN, _SYNC, _BEAT):
+            if event.api in (_JOIN, _SYNC, _BEAT, _COMMIT):
                 self._answered(self._of(entry.source), entry, event)
             else:
                 self._of(entry.source).late = None  # this one may be what moves it
@@ -140,8 +152,6 @@ class AnswersInTime:
             gone = [key for key in asked.requests if key[0] == event.connection]
             for key in gone:
                 del asked.requests[key]
-        else:
-            asked.late = None  # a commit's answer may be what moves it
         return ()
 
     def finish(self) -> tuple[Violation, ...]:
@@ -188,7 +198,7 @@ class AnswersInTime:
         if isinstance(event, StateChanged):
             # Who has no id, or stays in the group, has nothing to send: leaving ends by itself.
             unasked = event.cause == _LEAVE_ENDED and not asked.leaving
-            moved = event.cause in ANSWER_CAUSES and not unasked
+            moved = event.cause in _causes(late) and not unasked
             what = f"went from {event.before.value} to {event.after.value} ({event.cause})"
         else:
             lost = event.kind is ChangeKind.LOST and event.phase is Phase.BEGIN
@@ -199,6 +209,13 @@ class AnswersInTime:
         asked.late = None
         text = f"{entry.source} {what} by an answer that came too late"
         return (Violation("S8", text, (late, entry)),)
+
+
+def _causes(late: Entry) -> frozenset[str]:
+    """Return what a change is due to when a late answer has made it."""
+    event = late.event
+    assert isinstance(event, AnswerReceived)
+    return _COMMIT_CAUSES if event.api is _COMMIT else ANSWER_CAUSES
 
 
 def _is_late(asked: _Asked, key: tuple[int, int], request: Entry | None) -> bool:

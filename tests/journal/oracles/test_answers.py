@@ -10,6 +10,7 @@ from tests.journal.oracles.logs import C0, STABLE, Log
 
 FINDING, JOINING = MemberState.FINDING, MemberState.JOINING
 BEAT, JOIN, SYNC = ApiKey.HEARTBEAT, ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP
+COMMIT = ApiKey.OFFSET_COMMIT
 UNKNOWN_MEMBER, ILLEGAL_GENERATION = 25, 22
 
 
@@ -123,6 +124,32 @@ def test_s8_a_group_that_begins_anew_with_lower_generations_is_no_older_one():
     log.enter(1)
     log.beat(27, generation=1)
     log.state(STABLE, FINDING, "rebalance signalled")
+    assert log.rules(AnswersInTime()) == []
+
+
+def test_s8_a_refused_commit_moves_the_member_in_its_own_generation():
+    log = joined(5)
+    log.answered(COMMIT, log.sent(COMMIT, generation=5), ILLEGAL_GENERATION)
+    log.state(STABLE, FINDING, "generation stale")
+    assert log.rules(AnswersInTime()) == []
+
+
+def test_s8_a_commit_refused_in_an_older_generation_that_moves_the_member_is_found():
+    log = joined(5)
+    late = log.sent(COMMIT, generation=5)
+    log.join(6)
+    log.enter(6)
+    log.answered(COMMIT, late, ILLEGAL_GENERATION)
+    log.state(STABLE, FINDING, "generation stale")
+    assert log.rules(AnswersInTime()) == ["S8"]
+
+
+def test_s8_a_round_is_joined_at_the_instant_of_a_late_commit():
+    log = joined(5)
+    late = log.sent(COMMIT, generation=5)
+    log.join(6)
+    log.answered(COMMIT, late, ILLEGAL_GENERATION)
+    log.state(JOINING, MemberState.SYNCING, "joined as follower")
     assert log.rules(AnswersInTime()) == []
 
 
