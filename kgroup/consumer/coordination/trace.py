@@ -35,6 +35,8 @@ class MemberTrace:
     def stepped(self, before: GroupMember, result: Step, now: float) -> None:
         """Report one step: rows that moved the state, a generation entered, a JoinGroup sent.
 
+        The log alone is told of the rows that moved nothing, and of what was raised in vain.
+
         Args:
             before: the value the step began with.
             result: what it came to.
@@ -50,6 +52,8 @@ class MemberTrace:
                 self._failed(after, now)
             if row.to is not row.at:
                 self._sink.emit(StateChanged(row.at, row.to, row.on.value))
+        for state, trigger in result.ignored:
+            log.debug("group=%s at=%s vain=%s", after.settings.group_id, state, trigger)
         if after.identity.synced and after.round.completed != before.round.completed:
             self._entered(after)
         for effect in result.effects:

@@ -39,20 +39,25 @@ class Choices:
     Args:
         dice: draws what `given` does not say; None = 0.
         given: what is picked at a site's n-th question.
+        beside: draws for `aside`; None = 0.
     """
 
     def __init__(
-        self, dice: Random | None, given: Mapping[tuple[str, int], int] | None = None
+        self,
+        dice: Random | None,
+        given: Mapping[tuple[str, int], int] | None = None,
+        beside: Random | None = None,
     ) -> None:
         self._dice = dice
         self._given = given
+        self._beside = beside
         self._asked: dict[str, int] = {}
         self._picks: list[Pick] = []
 
     @staticmethod
     def drawn(seed: int) -> "Choices":
         """Return the chance of a seed."""
-        return Choices(Random(seed))
+        return Choices(Random(seed), beside=_beside(seed))
 
     @staticmethod
     def replayed(picks: Iterable[Pick]) -> "Choices":
@@ -64,7 +69,7 @@ class Choices:
         """Return most of a parent's picks, and for the rest the chance of a seed."""
         dice = Random(seed)
         kept = {(p.site, p.index): p.value for p in picks if dice.random() < _KEPT}
-        return Choices(dice, kept)
+        return Choices(dice, kept, _beside(seed))
 
     def choose(self, site: str, n: int) -> int:
         """Pick a number from 0 to n - 1.
@@ -79,19 +84,31 @@ class Choices:
         if self._given is None and self._dice is not None and n > 1:
             value = int(self._dice.random() * n)  # as most are
         else:
-            value = self._value(site, index, n)
+            value = self._value(self._dice, site, index, n)
         if value:
             self._picks.append(Pick(site, index, value))
         return value
 
-    def _value(self, site: str, index: int, n: int) -> int:
+    def aside(self, site: str, n: int) -> int:
+        """Pick a number as `choose` does, with dice that no other site uses.
+
+        What a seed draws elsewhere is what it drew before there was this site.
+        """
+        index = self._asked.get(site, 0)
+        self._asked[site] = index + 1
+        value = self._value(self._beside, site, index, n)
+        if value:
+            self._picks.append(Pick(site, index, value))
+        return value
+
+    def _value(self, dice: Random | None, site: str, index: int, n: int) -> int:
         if n < 2:
             return 0
         if self._given is not None:
             given = self._given.get((site, index))
             if given is not None:
                 return given % n
-        return 0 if self._dice is None else int(self._dice.random() * n)
+        return 0 if dice is None else int(dice.random() * n)
 
     @property
     def picks(self) -> tuple[Pick, ...]:
@@ -102,3 +119,7 @@ class Choices:
     def asked(self) -> int:
         """How many choices were made so far."""
         return sum(self._asked.values())
+
+
+def _beside(seed: int) -> Random:
+    return Random(f"beside {seed}")

@@ -2,8 +2,9 @@
 
 Decides: how likely what is. Strategies in rotation: anywhere; at the edges of timers (session,
 rebalance, heartbeat, drain limit, give or take a round trip); answers lost after their effect;
-several things at once. Of the kinds of perturbation each run takes a few only (swarm testing), so
-that runs differ more than one run of everything would from the next.
+several things at once. Some runs of each have an order of members in place of jitter, which changes
+one to three times. Of the kinds of perturbation each run takes a few only (swarm testing), so that
+runs differ more than one run of everything would from the next.
 Never: draws other than by `choices`; knows what a level makes of the plan.
 """
 
@@ -14,6 +15,7 @@ from typing import Final, TypeVar
 from kgroup.codes import ApiKey
 from kgroup.testing.broker.release import CoordinatorKind
 from kgroup.testing.simulation.choices import Choices
+from kgroup.testing.simulation.ordering import Order
 from kgroup.testing.simulation.perturbation import Kind, Perturbation
 from kgroup.testing.simulation.plan import CommitHabit, MemberPlan, Plan
 from kgroup.testing.simulation.schedule import Mode
@@ -53,6 +55,9 @@ _COUNTS: Final = (2, 3, 2, 1, 3, 4, 5, 8)
 _GRID: Final = 512
 _WARM: Final = 3.0
 """Seconds in which the group forms."""
+_ORDERED: Final = 8
+"""One run in so many is ordered."""
+_MOST_CHANGES: Final = 3
 
 _MEMBERS: Final = (
     Kind.JOIN,
@@ -135,7 +140,22 @@ def draw_plan(choices: Choices, mode: Mode) -> Plan:
         perturbations=drawn,
         quiet_at=quiet_at,
         ends_at=quiet_at + session + 1.5 * rebalance + 5.0,
+        order=_order(choices, len(members), quiet_at),
     )
+
+
+def _order(choices: Choices, size: int, quiet_at: float) -> Order | None:
+    """Draw an order of members, for some runs; aside, so that the others are as they were."""
+    if choices.aside("order", _ORDERED) != _ORDERED - 1:
+        return None
+    members: list[int] = []
+    for number in range(size):
+        members.insert(choices.aside(f"order/{number}", number + 1), number)
+    changes = [
+        _WARM + choices.aside(f"order/at{number}", _GRID) / _GRID * (quiet_at - _WARM)
+        for number in range(1 + choices.aside("order/changes", _MOST_CHANGES))
+    ]
+    return Order(tuple(members), tuple(sorted(changes)))
 
 
 def _one(choices: Choices, site: str, values: Sequence[T]) -> T:

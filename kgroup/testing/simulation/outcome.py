@@ -33,8 +33,8 @@ class Outcome:
         events: that the world went through (levels A, A') or the journal holds (B, C).
         seconds: virtual ones (real ones at level C).
         rows: of the membership table that fired -> how often.
-        cells: (state, trigger) that were met though no row is there -> how often (levels A, A');
-            those of rows may be left to `rows`.
+        cells: (state, trigger) that were met though no row is there -> how often; those of rows
+            may be left to `rows`.
         pairs: rows that fired one after the other in one member -> how often.
         entries: the journal, when it was to be kept.
         skipped: perturbations that had nobody to strike -> how often (levels B, C).

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from kgroup.testing.broker.release import CoordinatorKind
+from kgroup.testing.simulation.ordering import Order
 from kgroup.testing.simulation.perturbation import Perturbation
 from kgroup.types import RebalanceProtocol
 
@@ -84,6 +85,8 @@ class Plan:
         perturbations: in order of time.
         quiet_at: nothing is perturbed any more from here on.
         ends_at: by then the group must have come to rest.
+        order: of members, by which messages are faster or slower; None = jitter decides. Level C
+            has the network's own.
     """
 
     protocol: RebalanceProtocol
@@ -100,6 +103,7 @@ class Plan:
     perturbations: tuple[Perturbation, ...]
     quiet_at: float
     ends_at: float
+    order: Order | None = None
 
     def __str__(self) -> str:
         times = (
@@ -111,6 +115,7 @@ class Plan:
             f"{self.coordinator.name.lower()} coordinator, {self.brokers} broker(s); {times}",
             ", ".join(f"{topic}: {count}" for topic, count in self.topics.items()),
             *map(str, self.members),
+            *([] if self.order is None else [str(self.order)]),
             *map(str, self.perturbations),
             f"quiet from {self.quiet_at:.3f} to {self.ends_at:.3f}",
         ]

@@ -6,11 +6,13 @@ import sys
 
 import pytest
 
+from kgroup.membership.triggers import Trigger
 from kgroup.testing.simulation.coverage import Coverage
 from kgroup.testing.simulation.live.run import play_live
 from kgroup.testing.simulation.perturbation import Kind, Perturbation
 from kgroup.testing.simulation.play import play
 from kgroup.testing.simulation.schedule import Level, Mode, Schedule
+from kgroup.testing.simulation.world.run import play_objects
 from kgroup.types import MemberState
 from tests.testing.simulation.live_plans import member, plan
 
@@ -43,6 +45,20 @@ def test_the_same_rows_of_the_table_fire_on_both_event_loops() -> None:
     assert coverage.impossible_cells_met() == ()
     # Of one member one row follows another: as many pairs as rows but one, of each of the two.
     assert sum(first.pairs.values()) == sum(first.rows.values()) - 2
+
+
+@pytest.mark.slow
+def test_a_trigger_that_comes_in_vain_is_counted_as_at_level_a() -> None:
+    away = Perturbation(6.0, Kind.COORDINATOR_KILLED, seconds=1.5)
+    small = plan(away, quiet_at=7.0, ends_at=14.0)
+    schedules = [Schedule(level, picks=()) for level in (Level.B, Level.A)]
+    whole, thin = play_live(schedules[0], plan=small), play_objects(schedules[1], plan=small)
+    lost = (MemberState.STABLE, Trigger.COORDINATOR_LOST)
+    assert whole.cells[lost] == thin.cells[lost] == len(small.members)
+    assert whole.cells == thin.cells
+    coverage = Coverage()
+    coverage.add(whole)
+    assert dict(coverage.ignored_cells_met())["STABLE+COORDINATOR_LOST"] == whole.cells[lost]
 
 
 def test_what_strikes_nobody_is_counted() -> None:

@@ -1,4 +1,4 @@
-"""Who waits for nothing is seen at once."""
+"""Who waits for nothing is seen at once, and who has unsubscribed and stays is seen at the end."""
 
 from dataclasses import replace
 
@@ -10,9 +10,32 @@ from kgroup.testing.simulation.choices import Choices
 from kgroup.testing.simulation.recorder import Recorder
 from kgroup.testing.simulation.world.cluster import Brokers
 from kgroup.testing.simulation.world.crew import Crew, Life
-from kgroup.testing.simulation.world.verdicts import stuck
+from kgroup.testing.simulation.world.verdicts import at_rest, stuck
 from kgroup.types import MemberState
 from tests.testing.simulation.worlds import calm
+
+
+def crew_of_one() -> tuple[Crew, Life]:
+    plan, choices = calm(), Choices.replayed(())
+    brokers = Brokers(plan, choices, through_bytes=False)
+    recorder = Recorder(Watch({}), lambda: brokers.now, keep=False, ordered=True)
+    crew = Crew(plan, brokers, recorder, choices)
+    crew.start(plan.members[0])
+    return crew, crew.lives[0][0]
+
+
+def test_who_has_unsubscribed_must_be_out_of_the_group_in_the_end() -> None:
+    crew, life = crew_of_one()
+    member = life.member
+    member.value = replace(member.value, wishes=replace(member.value.wishes, topics=None))
+    for state, rules in (
+        (MemberState.STABLE, ["L7"]),
+        (MemberState.LEAVING, ["L7"]),
+        (MemberState.UNSUBSCRIBED, []),
+        (MemberState.FENCED, []),
+    ):
+        member.value = replace(member.value, state=state)
+        assert [each.rule for each in at_rest(crew)] == rules
 
 
 def test_a_member_that_a_step_leaves_without_a_timer_is_looked_at_after_that_step() -> None:

@@ -25,6 +25,7 @@ from kgroup.testing.broker.server.switchboard import Switchboard
 from kgroup.testing.simulation.choices import Choices
 from kgroup.testing.simulation.live.backends import alarm, loop_clock
 from kgroup.testing.simulation.live.reach import Reach
+from kgroup.testing.simulation.ordering import Order
 
 __all__ = ["MemoryNetwork"]
 
@@ -44,13 +45,22 @@ class MemoryNetwork:
         choices: the run's chance.
         latency: seconds of one way.
         backend: "asyncio" or "trio".
+        order: of members, None = jitter decides how long a message takes.
     """
 
-    def __init__(self, board: Switchboard, choices: Choices, latency: float, backend: str) -> None:
+    def __init__(
+        self,
+        board: Switchboard,
+        choices: Choices,
+        latency: float,
+        backend: str,
+        order: Order | None = None,
+    ) -> None:
         self.board = board
         self.clock = board.clock = loop_clock(backend)
         self._choices = choices
         self._latency = latency
+        self._order = order
         self._agenda = Agenda()
         self._alarm = alarm(backend, self._carry)
         self._goes_off_at = math.inf
@@ -102,18 +112,19 @@ class MemoryNetwork:
         self._rearm()
 
     def delay(self, link: "_Link") -> float:
-        """Draw how long one message takes.
+        """Return how long one message takes: drawn, unless members have an order.
 
         No two take exactly as long: what happens at one instant in one process has an order that
         only its event loop decides.
         """
-        if not link.spell:
-            reach = link.reach
-            link.jitter = self._choices.choose(f"{reach.name}/jitter", 8) / 8
-            link.spell = _SPELL
-        link.spell -= 1
         link.carried += 1
         apart = link.carried * _STRIDE % _APARTS * _APART
+        if self._order is not None:
+            return self._latency * self._order.times(link.reach.name, self.clock()) + apart
+        if not link.spell:
+            link.jitter = self._choices.choose(f"{link.reach.name}/jitter", 8) / 8
+            link.spell = _SPELL
+        link.spell -= 1
         return self._latency * (1 + link.jitter) + apart
 
     async def _dial(self, reach: Reach, host: str, port: int) -> ByteStream:

@@ -1,7 +1,8 @@
 """Which rows of the table of states fired in whole consumers, as the log of each member tells.
 
 Decides: whose row it is, by the process that the task belongs to.
-Never: looks into a consumer: a row is the second value of what `kgroup.membership` logs about it.
+Never: looks into a consumer: a row is the second value of what `kgroup.membership` logs about it; a
+trigger that had no row is the third, its state the second.
 """
 
 import logging
@@ -12,7 +13,9 @@ from typing import Final
 
 from kgroup.machine.rows import Row
 from kgroup.membership.step import MemberRow
+from kgroup.membership.triggers import Trigger
 from kgroup.testing.simulation.live.standstill import PROCESS
+from kgroup.types import MemberState
 
 __all__ = ["Rows"]
 
@@ -22,26 +25,34 @@ _LOG: Final = logging.getLogger("kgroup.membership")
 class Rows(logging.Handler):
     """Counts rows while it is `listening`.
 
-    `fired` has how often each did, `pairs` those that fired one after the other in one process.
+    `fired` has how often each did, `pairs` those that fired one after the other in one process,
+    `ignored` the cells without a row that a trigger came to in vain.
     """
 
     def __init__(self) -> None:
         super().__init__(logging.DEBUG)
         self.fired: Counter[MemberRow] = Counter()
         self.pairs: Counter[tuple[MemberRow, MemberRow]] = Counter()
+        self.ignored: Counter[tuple[MemberState, Trigger]] = Counter()
         self._last: dict[str | None, MemberRow] = {}
 
     def handle(self, record: logging.LogRecord) -> bool:
-        """Count one row; one thread runs all members, so nothing is locked."""
-        told = record.args
-        if isinstance(told, tuple) and len(told) > 1 and isinstance(told[1], Row):
-            row: MemberRow = told[1]
-            process = PROCESS.get()
-            self.fired[row] += 1
-            if process in self._last:
-                self.pairs[self._last[process], row] += 1
-            self._last[process] = row
+        """Count one row, or one cell; one thread runs all members, so nothing is locked."""
+        match record.args:
+            case (_, Row() as row, *_):
+                self._count(row)
+            case (_, MemberState() as state, Trigger() as trigger):
+                self.ignored[state, trigger] += 1
+            case _:
+                pass
         return True
+
+    def _count(self, row: MemberRow) -> None:
+        process = PROCESS.get()
+        self.fired[row] += 1
+        if process in self._last:
+            self.pairs[self._last[process], row] += 1
+        self._last[process] = row
 
     @contextmanager
     def listening(self) -> Iterator[None]:

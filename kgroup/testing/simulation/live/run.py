@@ -88,6 +88,7 @@ def play_live(
         events=recorder.count,
         seconds=seconds,
         rows=rows.fired,
+        cells=rows.ignored,
         pairs=rows.pairs,
         entries=tuple(recorder.entries),
         skipped=run.skipped,
@@ -132,7 +133,8 @@ class _Run:
 
     async def _in_memory(self) -> float:
         backend = self.schedule.backend
-        network = MemoryNetwork(self._broker.board, self.choices, self.plan.latency, backend)
+        board, plan = self._broker.board, self.plan
+        network = MemoryNetwork(board, self.choices, plan.latency, backend, plan.order)
         truth = Truth(self._broker, self.recorder)
         self.recorder.clock = network.clock
         await self._play(network, (network.clock, virtual_wall), truth, 1.0)

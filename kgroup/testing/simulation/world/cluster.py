@@ -70,6 +70,7 @@ class Brokers:
         """Takes what the coordinator has stored."""
         self._choices = choices
         self._latency = plan.latency
+        self._order = plan.order
         self._through_bytes = through_bytes
         self._asking: dict[int, tuple[Link, Request[Any]]] = {}
         self._tickets = 0
@@ -87,7 +88,9 @@ class Brokers:
         self.heap.at(instant, act, *args)
 
     def delay(self, reach: Reach) -> float:
-        """Draw how long one message takes."""
+        """Return how long one message takes: drawn, unless members have an order."""
+        if self._order is not None:
+            return self._latency * self._order.times(reach.name, self.agenda.now)
         return self._latency * _JITTER[self._choices.choose(reach.name, len(_JITTER))]
 
     def any_node(self, name: str) -> int:

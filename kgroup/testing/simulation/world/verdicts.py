@@ -2,7 +2,7 @@
 
 Decides: L2: whoever is in no terminal state waits for something: a timer, an answer, its assignor,
 its listener. L1: at the end of the quiet tail every partition of a subscribed topic has one owner,
-who has read all there is.
+who has read all there is. L7: who has unsubscribed is out of the group by then.
 Never: looks into the journal; oracles do.
 """
 
@@ -38,7 +38,10 @@ def at_rest(crew: Crew) -> Iterator[Violation]:
     readers: set[str] = set()
     for life in crew.everybody:
         value = life.member.value
-        if life.member.over or value.wishes.topics is None or value.wishes.closing is not None:
+        if life.member.over or value.wishes.closing is not None:
+            continue
+        if value.wishes.topics is None:
+            yield from _of_one_without_topics(life)
             continue
         readers |= value.wishes.topics
         for tp in value.holdings.partitions:
@@ -48,6 +51,13 @@ def at_rest(crew: Crew) -> Iterator[Violation]:
             continue
         for number in range(width):
             yield from _of_partition(crew, TopicPartition(topic, number), owners)
+
+
+def _of_one_without_topics(life: Life) -> Iterator[Violation]:
+    state = life.member.value.state
+    if state not in TERMINAL and state is not MemberState.UNSUBSCRIBED:
+        text = f"{life.process.name} has unsubscribed, and is {state.value} long after"
+        yield Violation("L7", text, ())
 
 
 def _of_partition(
