@@ -169,9 +169,9 @@ class OneOwnerInTime:
     __slots__ = (
         "_acted",
         "_asked",
-        "_away",
         "_committing",
         "_evicted",
+        "_gone",
         "_instances",
         "_overtaken",
         "_periods",
@@ -195,7 +195,7 @@ class OneOwnerInTime:
         self._polled: dict[Source, float] = {}
         self._sessions: dict[Source, float] = {}
         self._rounds: dict[Source, float] = {}
-        self._away: set[PeriodKey] = set()
+        self._gone: set[PeriodKey] = set()
         self._instances: dict[Source, str] = {}
         self._replaced: dict[str, tuple[str, float]] = {}
         self._periods = Periods() if periods is None else periods
@@ -280,8 +280,9 @@ class OneOwnerInTime:
             if self._is_twin(period) or period.overtaken is None:
                 continue
             if period.ended is None:
-                if self._is_away(period, period.overtaken.at):
-                    self._away.add(period.key)
+                # What it proves later is of another membership: it may have joined again by then.
+                if self._is_away(period, period.overtaken.at) or self._is_over(period):
+                    self._gone.add(period.key)
                 self._overtaken.setdefault(period.source, {})[period.key] = period
             else:
                 found.extend(self._late_end(period))
@@ -301,9 +302,16 @@ class OneOwnerInTime:
         refused = self._refused.get(source)
         if refused is not None and refused.seq > revoking.seq:
             return True
-        if period.key in self._away:
-            return True
-        # The answer may just have come that tells of a session renewed long ago.
+        return period.key in self._gone or self._is_over(period)
+
+    def _is_over(self, period: Period) -> bool:
+        """Tell whether no answer until now proves its membership at the instant it was overtaken.
+
+        The answer may just have come that tells of a session renewed long ago.
+        """
+        source, revoking = period.source, period.revoking
+        if revoking is None or period.overtaken is None:
+            return False
         session_end = self._renewed.get(source, revoking.at) + self._sessions.get(source, inf)
         round_end = self._proved.get(source, revoking.at) + self._rounds.get(source, inf)
         return period.overtaken.at >= min(session_end, round_end)

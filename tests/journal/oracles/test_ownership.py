@@ -250,6 +250,31 @@ def test_s2_a_listener_that_outlasts_the_round_or_reading_is_forgiven(
     assert [v.rule for v in judge([OneOwnerInTime()], history.entries)] == expected
 
 
+@pytest.mark.parametrize(("seconds", "expected"), [(12.0, []), (8.0, ["S2"])])
+def test_s2_what_a_member_proves_when_it_has_joined_again_says_nothing_of_the_time_before(
+    seconds: float, expected: list[str]
+) -> None:
+    # 1. on_revoked(t-0) runs for a, which has unsubscribed; 2. a round passes it over, and gives
+    # t-0 to b; 3. a leaves, subscribes again, and is answered; 4. on_revoked returns.
+    history, first = one_member(0)
+    first.write(Polled())
+    first.heartbeat()
+    claims = (first.claims[tp(0)],)
+    first.step(ChangeKind.REVOKED, Phase.BEGIN, claims)
+    for _ in range(int(seconds)):
+        history.wait(1.0)
+        first.heartbeat(error=27)
+        first.write(Polled())
+    second = history.member("b")
+    second.start()
+    second.join(2, 0)
+    second.assign(0, offset=0)
+    first.ask(ApiKey.LEAVE_GROUP)
+    first.ask(ApiKey.JOIN_GROUP)
+    first.step(ChangeKind.REVOKED, Phase.END, claims)
+    assert [v.rule for v in judge([OneOwnerInTime()], history.entries)] == expected
+
+
 def late_answer(*, asked: bool) -> tuple[History, Writer, Writer]:
     """Member a is given t-0 in generation 1 after b was in 2; if `asked`, it had asked before.
 
