@@ -181,6 +181,14 @@ PLANS: Final[Mapping[str, Plan]] = MappingProxyType(
             Perturbation(9.1, Kind.JOIN, 1),
             Perturbation(11.5, Kind.COORDINATOR_LOADS, seconds=1.5),
         ),
+        "one unsubscribes while its JoinGroup is answered": group(
+            EAGER,
+            (member(EAGER, 0), member(EAGER, 1)),
+            Perturbation(8.9, Kind.DELAY, 1, seconds=4.0, api=ApiKey.JOIN_GROUP),
+            Perturbation(9.0, Kind.ENFORCE, 1),
+            Perturbation(10.0, Kind.RESUBSCRIBE, 1, seconds=100.0),
+            quiet_at=16.0,
+        ),
         "one reads slowly": group(
             EAGER, (member(EAGER, 0, handling=0.9),), produce_every=1.8, quiet_at=16.0, ends_at=70.0
         ),

@@ -87,10 +87,55 @@ IDENTITY = (
                 "    if turn.member.identity.generation is None:\n",
             ),
         ),
-        rule="S9",
+        rule="S8",
         mode=Mode.COOPERATIVE,
         plan="a commit arrives after a round",
-        eludes="the generation ends without need, and no oracle asks what a loss is due to",
+    ),
+    Mutant(
+        name="an assignment is adopted although a heartbeat has said that its generation is over",
+        module="kgroup.membership.ending_rows",
+        changes=(
+            Change(
+                "        (_S.PREPARING, _S.ASSIGNING, _S.SYNCING, _S.STABLE),\n"
+                "        (_T.GENERATION_STALE, _T.LEASE_EXPIRED),\n"
+                "        to=_S.FINDING,\n",
+                "        (_S.PREPARING, _S.ASSIGNING, _S.STABLE),\n"
+                "        (_T.GENERATION_STALE, _T.LEASE_EXPIRED),\n"
+                "        to=_S.FINDING,\n",
+            ),
+            Change(
+                "        (_S.PREPARING, _S.ASSIGNING, _S.SYNCING, _S.STABLE),\n"
+                "        _T.EXPELLED,\n",
+                "        (_S.PREPARING, _S.ASSIGNING, _S.STABLE),\n        _T.EXPELLED,\n",
+            ),
+            Change(
+                "    fan((_S.FINDING, _S.BACKING_OFF), _T.EXPELLED, do=_LOSE_MEMBER),\n",
+                "    fan((_S.FINDING, _S.BACKING_OFF), _T.EXPELLED, do=_LOSE_MEMBER),\n"
+                "    fan(_S.SYNCING, (_T.GENERATION_STALE, _T.EXPELLED)),\n"
+                "    fan(_S.SYNCING, _T.LEASE_EXPIRED, to=_S.FINDING, do=_LOSE_GENERATION),\n",
+            ),
+        ),
+        rule="S9",
+    ),
+    Mutant(
+        name="the answer to a JoinGroup is taken although the member has unsubscribed",
+        module="kgroup.membership.joining_rows",
+        changes=(
+            Change(
+                "        MEMBER,\n        (_T.UNSUBSCRIBED, _T.CLOSE_REQUESTED),\n",
+                "        tuple(state for state in MEMBER if state is not _S.JOINING),\n"
+                "        (_T.UNSUBSCRIBED, _T.CLOSE_REQUESTED),\n",
+            ),
+            Change(
+                "    fan(_S.DORMANT, _T.UNSUBSCRIBED, to=_S.UNSUBSCRIBED),\n",
+                "    fan(_S.JOINING, _T.UNSUBSCRIBED),\n"
+                "    fan(_S.JOINING, _T.CLOSE_REQUESTED, to=_S.RELEASING, do=(_A.RELEASE_ALL,)),\n"
+                "    fan(_S.DORMANT, _T.UNSUBSCRIBED, to=_S.UNSUBSCRIBED),\n",
+            ),
+        ),
+        rule="L7",
+        mode=Mode.EAGER,
+        plan="one unsubscribes while its JoinGroup is answered",
     ),
     Mutant(
         name="heartbeats name the generation of the assignment before",

@@ -118,6 +118,35 @@ SHELL = (
         level=Level.B,
     ),
     Mutant(
+        name="a partition that comes back is read from where it was left off",
+        module="kgroup.consumer.fetch.positioning",
+        changes=(
+            Change(
+                "        self._busy: set[int] = set()\n",
+                "        self._busy: set[int] = set()\n"
+                "        self._places: dict[TopicPartition, int] = {}\n",
+            ),
+            Change(
+                "        pauses = [each.retry_at - now for each in self._owned "
+                "if each.retry_at > now]\n",
+                "        pauses = [each.retry_at - now for each in self._owned "
+                "if each.retry_at > now]\n"
+                "        for each in self._owned:\n"
+                "            if each.position.state is PositionState.FETCHING:\n"
+                "                self._places[each.tp] = each.position.offset or 0\n",
+            ),
+            Change(
+                "            owned.position = before.after(CommittedRead(seek, committed))\n",
+                "            place = self._places.get(owned.tp, committed.offset)\n"
+                "            committed = OffsetAndMetadata(place, committed.leader_epoch)\n"
+                "            owned.position = before.after(CommittedRead(seek, committed))\n",
+            ),
+        ),
+        rule="D3",
+        mode=Mode.COOPERATIVE,
+        level=Level.B,
+    ),
+    Mutant(
         name="a coordinator that cannot tell is taken to have nothing committed",
         module="kgroup.consumer.coordination.offset_reading",
         changes=(
