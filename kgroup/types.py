@@ -188,6 +188,11 @@ class Cause(Word):
     GENERATION_STALE = "the coordinator is at another generation"
     FENCED = "another member uses the same group instance id"
     FAILED = "a fatal error ended the membership"
+    CLAIMED = "its claim stands in the log"
+    TAKEN = "the log says that another member has it"
+    LOG_LOST = "the coordination log is not what was read of it"
+    SHARED = "other members have less of the topic than this one"
+    GROUP_PAUSED = "the group is paused"
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,6 +88,7 @@ class LogOpened:
         time: log time of the latest message, milliseconds; -1 before any.
         since: log time of the first message that was read, -1 before any.
         append_time: whether log time is the broker's.
+        complete: whether nothing that the log ever held is missing before what was read.
         keys: what is known of each key of this group.
         presence: who is there.
         pause: of this group, None without.
@@ -99,8 +100,9 @@ class LogOpened:
     time: int
     since: int
     append_time: bool
+    complete: bool
     keys: Mapping[TopicPartition, Standing]
-    presence: Presence = _NOBODY
+    presence: Presence = field(default_factory=lambda: _NOBODY)
     pause: Pause | None = None
 
 
@@ -150,7 +152,7 @@ class LogRead:
     time: int
     since: int
     reads: tuple[KeyRead, ...] = ()
-    presence: Presence = _NOBODY
+    presence: Presence = field(default_factory=lambda: _NOBODY)
     pause: Pause | None = None
 
 

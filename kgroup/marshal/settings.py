@@ -53,6 +53,7 @@ class MarshalSettings:
         fast_reclaim: whether a static member resumes what its last process had.
         release_if_behind: whether it hands back what it cannot keep up with.
         rebalance_timeout: longest time between two polls.
+        shows_itself: whether others are to know of it while it owns nothing.
         write_timeout: after which a message that was not read back counts as not written.
     """
 
@@ -69,6 +70,7 @@ class MarshalSettings:
     fast_reclaim: bool = True
     release_if_behind: bool = False
     rebalance_timeout: float = 300.0
+    shows_itself: bool = True
     write_timeout: float = 30.0
 
     @property

@@ -1,0 +1,86 @@
+"""Commits of the application, at least once: positions on their way into the log.
+
+Decides: when a commit asks for a heartbeat, when it needs a new claim, and what answers it.
+Never: tells anybody that something is committed before it was read back.
+
+A position goes forward under one claim. A lower one is released, claimed anew and confirmed: for
+that moment nothing is handed out, and somebody else may be faster.
+"""
+
+from types import MappingProxyType
+from typing import Final
+
+from kgroup.frozen import replace
+from kgroup.marshal.events import CommitRequested, Committed
+from kgroup.marshal.firing import fire
+from kgroup.marshal.key_life import KeyLife
+from kgroup.marshal.member import PendingCommit
+from kgroup.marshal.phases import KeyPhase, KeyTrigger
+from kgroup.marshal.turn import Turn
+from kgroup.types import Claim
+
+__all__ = ["answer_commits", "hear_commit_request"]
+
+_APART: Final = 0.2
+"""Seconds between two heartbeats of a key for the sake of commits: what is committed meanwhile
+goes with the second, and the log does not grow with every record."""
+
+_OVER: Final = "its period of ownership is over"
+_ENDED: Final = "its period of ownership ended before the position was read back from the log"
+
+
+def hear_commit_request(turn: Turn, event: CommitRequested) -> None:
+    """Have positions written to the log."""
+    waiting: dict[Claim, int] = {}
+    refused: dict[Claim, str] = {}
+    for claim, offset in event.offsets.items():
+        life = turn.life(claim.tp)
+        if life.claim != claim:
+            refused[claim] = _OVER
+        elif not (life.logged == life.position == offset) or life.rewinds:
+            # 1. A heartbeat is on its way with an older position; 2. this one is asked for. What
+            # settles it was written later, so it has a ticket that is not drawn yet.
+            waiting[claim] = turn.member.next_ticket
+            _place(turn, life, offset)
+    pending = PendingCommit(event.serial, MappingProxyType(waiting), MappingProxyType(refused))
+    turn.member = replace(turn.member, commits=(*turn.member.commits, pending))
+
+
+def _place(turn: Turn, life: KeyLife, offset: int) -> None:
+    if life.logged is None or offset >= life.logged or life.phase is not KeyPhase.OWNED:
+        due = max(turn.now, life.beaten_at + _APART)
+        turn.put(replace(life, position=offset, beat_at=min(life.beat_at, due)))
+        return
+    turn.put(replace(life, position=offset, rewinds=True))
+    fire(turn, life.tp, KeyTrigger.REWOUND)
+
+
+def answer_commits(turn: Turn) -> None:
+    """Answer what this step has settled."""
+    if not turn.member.commits:
+        return
+    kept = []
+    for pending in turn.member.commits:
+        left = _settle(turn, pending)
+        if left.waiting:
+            kept.append(left)
+        else:
+            turn.effects.append(Committed(left.serial, left.refused, left.unknown))
+    turn.member = replace(turn.member, commits=tuple(kept))
+
+
+def _settle(turn: Turn, pending: PendingCommit) -> PendingCommit:
+    alive = {
+        claim: ticket
+        for claim, ticket in pending.waiting.items()
+        if turn.life(claim.tp).claim == claim
+    }
+    waiting = {
+        claim: ticket for claim, ticket in alive.items() if turn.proved.get(claim, -1) < ticket
+    }
+    ended = [claim for claim in pending.waiting if claim not in alive]
+    if len(waiting) == len(pending.waiting):
+        return pending
+    refused = MappingProxyType({**pending.refused, **dict.fromkeys(ended, _ENDED)})
+    unknown = pending.unknown or bool(ended)
+    return replace(pending, waiting=MappingProxyType(waiting), refused=refused, unknown=unknown)

@@ -1,0 +1,267 @@
+"""What was read, and what was answered: which triggers it comes to.
+
+Decides: which write a record settles, what a record of somebody else means for a key of ours, and
+when this member must not go on at all.
+Never: moves a key itself; the rows do.
+"""
+
+from types import MappingProxyType
+from typing import Final
+
+from kgroup.errors import FencedError, GroupError, KGroupError
+from kgroup.frozen import replace
+from kgroup.machine.wishes import Raise
+from kgroup.marshal.admission import AdmissionTrigger
+from kgroup.marshal.admitting import move
+from kgroup.marshal.events import (
+    AppendFailed,
+    KeyRead,
+    LogLost,
+    LogOpened,
+    LogRead,
+    Note,
+    OffsetsCommitted,
+    PositionFailed,
+    PositionFound,
+    Tell,
+)
+from kgroup.marshal.firing import fire
+from kgroup.marshal.member import MarshalLog
+from kgroup.marshal.messages import Kind
+from kgroup.marshal.phases import KeyPhase, KeyTrigger
+from kgroup.marshal.rules import Verdict
+from kgroup.marshal.settings import Guarantee
+from kgroup.marshal.standing import Standing
+from kgroup.marshal.turn import Turn
+from kgroup.types import Cause, TopicPartition
+
+__all__ = [
+    "hear_append_failed",
+    "hear_commit",
+    "hear_log_lost",
+    "hear_log_opened",
+    "hear_log_read",
+    "hear_position",
+]
+
+_OWN_LONG_INTERVAL: Final = 60
+"""What a member must announce beside peers that announce nothing."""
+
+_CHANGES: Final = frozenset({Verdict.ACCEPTED, Verdict.ADOPTED, Verdict.RELEASED})
+
+_OWN: Final = MappingProxyType(
+    {
+        (Kind.CLAIMING_PARTITION, Verdict.ACCEPTED): KeyTrigger.ACCEPTED,
+        (Kind.CLAIMING_PARTITION, Verdict.REFUSED): KeyTrigger.REFUSED,
+        (Kind.HEARTBEAT, Verdict.RENEWED): KeyTrigger.COUNTED,
+        (Kind.HEARTBEAT, Verdict.ADOPTED): KeyTrigger.COUNTED,
+        (Kind.HEARTBEAT, Verdict.VOID): KeyTrigger.VOID,
+        (Kind.RELEASING_PARTITION, Verdict.RELEASED): KeyTrigger.RELEASED,
+        (Kind.RELEASING_PARTITION, Verdict.VOID): KeyTrigger.VOID,
+        (Kind.CLAIMING_MESSAGES, Verdict.VOID): KeyTrigger.VOID,
+    }
+)
+"""What a record of this process means for its key."""
+
+
+# -- the log -------------------------------------------------------------------------------
+
+
+def hear_log_opened(turn: Turn, event: LogOpened) -> None:
+    """Take in what the log says when it was read to its end."""
+    log = MarshalLog(
+        topics=event.topics,
+        next_offset=event.next_offset,
+        time=event.time,
+        read_at=turn.now,
+        since=event.since,
+        append_time=event.append_time,
+        complete=event.complete,
+        presence=event.presence,
+        pause=event.pause,
+    )
+    member = turn.member
+    logs = MappingProxyType({**member.logs, event.partition: log})
+    standings = MappingProxyType({**member.standings, **event.keys})
+    turn.member = replace(member, logs=logs, standings=standings)
+    turn.replan = True
+    for tp, standing in event.keys.items():
+        _judge(turn, tp, standing)
+
+
+def hear_log_read(turn: Turn, event: LogRead) -> None:
+    """Take in what was read since."""
+    member = turn.member
+    before = member.logs.get(event.partition)
+    if before is None:
+        return  # it was lost meanwhile
+    read_at = turn.now if event.time > before.time else before.read_at
+    log = replace(
+        before,
+        next_offset=event.next_offset,
+        time=event.time,
+        read_at=read_at,
+        since=event.since,
+        presence=event.presence,
+        pause=event.pause,
+    )
+    others = event.presence.keys() != before.presence.keys() or any(
+        event.presence[topic].keys() != who.keys() for topic, who in before.presence.items()
+    )
+    turn.replan = turn.replan or others or event.pause != before.pause
+    logs = MappingProxyType({**member.logs, event.partition: log})
+    turn.member = replace(member, logs=logs)
+    for read in event.reads:
+        _hear_key(turn, read)
+
+
+def hear_log_lost(turn: Turn, event: LogLost) -> None:
+    """Forget what was read; nothing of it can be relied on."""
+    member = turn.member
+    log = member.logs.get(event.partition)
+    if log is None:
+        return
+    turn.cause = Cause.LOG_LOST
+    turn.effects.append(Tell(Note.LOG_LOST, f"partition {event.partition}: {event.reason}"))
+    for tp in [tp for tp in member.lives if tp.topic in log.topics]:
+        fire(turn, tp, KeyTrigger.LOG_LOST)
+    member = turn.member
+    logs = {number: each for number, each in member.logs.items() if number != event.partition}
+    kept = {tp: each for tp, each in member.standings.items() if tp.topic not in log.topics}
+    turn.member = replace(member, logs=MappingProxyType(logs), standings=MappingProxyType(kept))
+    turn.replan = True
+
+
+def _hear_key(turn: Turn, read: KeyRead) -> None:
+    member, tp = turn.member, read.tp
+    turn.read, turn.before, turn.settled = read, member.standings.get(tp), None
+    standings = MappingProxyType({**member.standings, tp: read.standing})
+    turn.member = replace(member, standings=standings)
+    _judge(turn, tp, read.standing)
+    if (read.client_id, read.instance_id) == member.who:
+        _hear_own(turn, read)
+    elif read.verdict in (Verdict.ACCEPTED, Verdict.ADOPTED):
+        turn.cause = Cause.TAKEN
+        fire(turn, tp, KeyTrigger.TAKEN)
+    turn.replan = turn.replan or read.verdict in _CHANGES
+
+
+def _hear_own(turn: Turn, read: KeyRead) -> None:
+    """Settle the write that this record is, if it is still awaited."""
+    life = turn.life(read.tp)
+    write = life.write
+    awaited = write is not None and read.nonce == b"%d" % write.ticket
+    if awaited:
+        turn.settled = write
+        life = replace(life, write=None)
+        turn.put(life)
+    if read.kind is Kind.CLAIMING_MESSAGES and read.verdict is Verdict.PROBED:
+        if awaited:
+            turn.put(move(turn, life, AdmissionTrigger.PROBED))
+        return
+    trigger = _OWN.get((read.kind, read.verdict))
+    # A claim that is accepted counts whenever it arrives; whatever else was given up, is over.
+    if trigger is None or not (awaited or trigger is KeyTrigger.ACCEPTED):
+        return
+    if trigger is KeyTrigger.VOID:
+        turn.cause = Cause.TAKEN
+    fired = fire(turn, read.tp, trigger)
+    if fired and trigger is KeyTrigger.COUNTED:
+        _published(turn, read)
+
+
+def _published(turn: Turn, read: KeyRead) -> None:
+    life, write = turn.life(read.tp), turn.settled
+    assert write is not None
+    if life.claim is not None:
+        turn.proved[life.claim] = write.ticket
+    turn.member = replace(turn.member, trouble=None)
+    if life.admission is not None and write.tail >= life.admission.until:
+        turn.put(move(turn, life, AdmissionTrigger.PUBLISHED))
+
+
+# -- what must not be ----------------------------------------------------------------------
+
+
+def _judge(turn: Turn, tp: TopicPartition, standing: Standing) -> None:
+    """End this member where it must not go on: a later twin, or peers that it cannot be beside."""
+    member, log = turn.member, turn.member.log_of(tp.topic)
+    if member.failure is not None or log is None or standing.beat is None or not standing.owned:
+        return
+    time = log.time_at(turn.now)
+    (client_id, instance_id), settings = member.who, member.settings
+    twin = standing.client_id == client_id and standing.instance_id != instance_id
+    later = standing.started is not None and standing.started > settings.started
+    if twin and later and time < standing.beat + standing.lease:
+        turn.cause = Cause.FENCED
+        who = f"{settings.client_id!r} was started again and has {tp}"
+        _fail(turn, FencedError(f"{who}; give each process a group_instance_id of its own"))
+        return
+    if not standing.is_mixed(time):
+        return
+    what = None
+    if settings.guarantee is Guarantee.AT_MOST_ONCE:
+        what = "at-most-once needs members that keep kgroup's rules"
+    elif settings.interval < _OWN_LONG_INTERVAL:
+        what = f"the heartbeat interval must be {_OWN_LONG_INTERVAL} s beside it"
+    if what is not None:
+        peer = f"a peer without kgroup's headers writes for group {settings.group_id!r} ({tp})"
+        turn.cause = Cause.FAILED
+        _fail(turn, GroupError(f"{peer}: {what}"))
+
+
+def _fail(turn: Turn, error: KGroupError) -> None:
+    turn.member = replace(turn.member, failure=error)
+    for tp in turn.member.lives:
+        fire(turn, tp, KeyTrigger.TAKEN)
+    turn.effects.append(Raise(error))
+
+
+# -- replies -------------------------------------------------------------------------------
+
+
+def hear_append_failed(turn: Turn, event: AppendFailed) -> None:
+    """Give a write up that is known not to have been written; wait on when nobody knows."""
+    lives = turn.member.lives.values()
+    life = next((one for one in lives if one.write and one.write.ticket == event.ticket), None)
+    if event.maybe:
+        return
+    turn.effects.append(Tell(Note.WRITE_REFUSED, "" if life is None else str(life.tp), event.error))
+    turn.member = replace(turn.member, trouble=event.error)
+    if life is None:
+        return
+    probe = life.write is not None and life.write.kind is Kind.CLAIMING_MESSAGES
+    life = replace(life, write=None)
+    turn.put(move(turn, life, AdmissionTrigger.FAILED) if probe else life)
+    if not probe:
+        fire(turn, life.tp, KeyTrigger.WRITE_REFUSED)
+
+
+def hear_position(turn: Turn, event: PositionFound | PositionFailed) -> None:
+    """Begin where a partition is to be read from, or give it up."""
+    lives = turn.member.lives.values()
+    life = next((one for one in lives if one.locating == event.ticket), None)
+    if life is None or life.phase is not KeyPhase.LOCATING:
+        return
+    if isinstance(event, PositionFound):
+        turn.found = event.offset
+        fire(turn, life.tp, KeyTrigger.LOCATED)
+        return
+    turn.error = event.error
+    turn.member = replace(turn.member, trouble=event.error)
+    fire(turn, life.tp, KeyTrigger.UNLOCATED)
+
+
+def hear_commit(turn: Turn, event: OffsetsCommitted) -> None:
+    """Move the batch that waits for it; otherwise nothing depends on it."""
+    member = turn.member
+    commits = member.offset_commits - {event.ticket}
+    turn.member = replace(member, offset_commits=commits)
+    if event.error is not None:
+        turn.effects.append(Tell(Note.COMMIT_REFUSED, str(event.error), event.error))
+    for life in member.lives.values():
+        batch = life.admission
+        if batch is not None and batch.committing == event.ticket:
+            good = event.error is None
+            trigger = AdmissionTrigger.COMMITTED if good else AdmissionTrigger.FAILED
+            turn.put(move(turn, turn.life(life.tp), trigger))

@@ -1,0 +1,161 @@
+"""The work of one step: the member so far, the effects so far, the rows that fired.
+
+Decides: how a write is made, how a change is queued; small moves that every action needs.
+Never: outlives the step; what goes in and what comes out are frozen.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from kgroup.frozen import replace
+from kgroup.machine.claims import Holdings, HoldingState
+from kgroup.machine.rows import Row
+from kgroup.machine.wishes import CallListener, Moment
+from kgroup.marshal.events import Append, CommitOffsets, Effect, KeyRead
+from kgroup.marshal.extension import Extension
+from kgroup.marshal.key_life import KeyLife, Write
+from kgroup.marshal.key_timers import due_of
+from kgroup.marshal.member import MarshalMember
+from kgroup.marshal.messages import Kind
+from kgroup.marshal.phases import KeyAction, KeyGuard, KeyPhase, KeyTrigger
+from kgroup.marshal.standing import Standing
+from kgroup.types import Cause, ChangeKind, Claim, OwnershipChange, TopicPartition
+
+__all__ = ["KeyRow", "Turn"]
+
+KeyRow = Row[KeyPhase, KeyTrigger, KeyGuard, KeyAction]
+
+
+@dataclass(slots=True)
+class Turn:
+    """One step in the making.
+
+    Args:
+        member: the value, replaced as the step goes on.
+        moment: when, and with which luck.
+        cause: why, should ownership change.
+        effects: in the order they are to be carried out.
+        fired: key and row of what fired.
+        lives: keys that this step has changed, or looked at.
+        gained: partitions that came to be owned in this step.
+        lost: claims that ended in this step without having been given up.
+        proved: claim -> ticket of its heartbeat that was read back in this step.
+        published: partition -> position that the log came to know in this step.
+        read: the record being applied.
+        before: what the log said about its key before it.
+        settled: the write that it settles, None when it is no write of this process.
+        found: the position being applied.
+        error: what went wrong, of the reply being applied.
+        replan: whether something may be worth a claim, or is not any more.
+    """
+
+    member: MarshalMember
+    moment: Moment
+    cause: Cause = Cause.ASSIGNED
+    effects: list[Effect] = field(default_factory=list)
+    fired: list[tuple[TopicPartition, KeyRow]] = field(default_factory=list)
+    lives: dict[TopicPartition, KeyLife] = field(default_factory=dict)
+    gained: list[TopicPartition] = field(default_factory=list)
+    lost: list[Claim] = field(default_factory=list)
+    proved: dict[Claim, int] = field(default_factory=dict)
+    published: dict[TopicPartition, int] = field(default_factory=dict)
+    read: KeyRead | None = None
+    before: Standing | None = None
+    settled: Write | None = None
+    found: int | None = None
+    error: Exception | None = None
+    replan: bool = False
+
+    @property
+    def now(self) -> float:
+        """The instant of the step."""
+        return self.moment.now
+
+    # -- keys ------------------------------------------------------------------------------
+
+    def life(self, tp: TopicPartition) -> KeyLife:
+        """Return a key as this step has it so far."""
+        return self.lives.get(tp) or self.member.life(tp)
+
+    def put(self, life: KeyLife) -> None:
+        """Replace a key."""
+        self.lives[life.tp] = life
+
+    def keep_lives(self) -> None:
+        """Put the keys that this step has changed into the member; those that are over leave it."""
+        if not self.lives:
+            return
+        lives = dict(self.member.lives)
+        for tp, life in self.lives.items():
+            if life.phase is KeyPhase.IDLE and life.retry_at <= self.now and not life.failures:
+                lives.pop(tp, None)
+            else:
+                lives[tp] = replace(life, due=due_of(life))
+        self.lives.clear()
+        self.member = replace(self.member, lives=MappingProxyType(lives))
+
+    def put_holdings(self, new: Holdings) -> None:
+        """Replace what is owned."""
+        self.member = replace(self.member, holdings=new)
+
+    # -- writing ---------------------------------------------------------------------------
+
+    def draw(self) -> int:
+        """Draw a ticket."""
+        ticket = self.member.next_ticket
+        self.member = replace(self.member, next_ticket=ticket + 1)
+        return ticket
+
+    def write(self, life: KeyLife, kind: Kind, tail: int) -> KeyLife:
+        """Write a message about a key; return the key, which waits for it."""
+        settings = self.member.settings
+        ticket = self.draw()
+        epoch = None if kind is Kind.CLAIMING_PARTITION else life.epoch
+        self.append(ticket, kind, life.tp, tail, epoch)
+        limit = self.now + settings.write_timeout
+        return replace(life, write=Write(ticket, kind, tail, self.now, limit))
+
+    def append(
+        self, ticket: int, kind: Kind, tp: TopicPartition, tail: int, epoch: int | None = None
+    ) -> None:
+        """Write a message."""
+        settings = self.member.settings
+        extension = Extension(epoch, settings.started, settings.interval, b"%d" % ticket)
+        timeout = settings.write_timeout
+        self.effects.append(Append(ticket, kind, tp.topic, tp.partition, tail, extension, timeout))
+
+    def commit(self, offsets: Mapping[TopicPartition, int]) -> int:
+        """Commit positions with the group coordinator; return the ticket of its answer."""
+        ticket = self.draw()
+        timeout = self.member.settings.write_timeout
+        self.effects.append(CommitOffsets(ticket, MappingProxyType(dict(offsets)), timeout))
+        commits = self.member.offset_commits | {ticket}
+        self.member = replace(self.member, offset_commits=commits)
+        return ticket
+
+    # -- the listener ----------------------------------------------------------------------
+
+    def call_listener(
+        self, kind: ChangeKind, *, added: tuple[Claim, ...] = (), removed: tuple[Claim, ...] = ()
+    ) -> None:
+        """Queue one call of the listener; calls are made in the order they were queued."""
+        member = self.member
+        stay = member.holdings.having(HoldingState.HELD, HoldingState.DRAINING)
+        gained = frozenset(added)
+        change = OwnershipChange(
+            kind=kind,
+            added=added,
+            kept=tuple(claim for claim in stay if claim not in gained),
+            removed=removed,
+            cause=self.cause,
+            generation=None,
+            serial=member.next_change,
+        )
+        self.member = replace(
+            member,
+            changes=(*member.changes, change),
+            next_change=change.serial + 1,
+            cause=self.cause,
+        )
+        self.effects.append(CallListener(change))
