@@ -14,6 +14,7 @@ __all__ = [
     "AssignmentError",
     "AssignorError",
     "CommitFailedError",
+    "CoordinationTopicError",
     "FencedError",
     "GroupError",
     "NotOwnedError",
@@ -68,6 +69,22 @@ class AssignorError(AssignmentError):
         super().__init__(f"assignor {assignor!r} {'; '.join(offences)}")
         self.assignor = assignor
         self.offences: tuple[str, ...] = tuple(offences)
+
+
+class CoordinationTopicError(GroupError):
+    """The topic through which a Marshal group coordinates cannot be used, or not any more.
+
+    It is missing, cannot be read, was deleted or made anew, or has another number of partitions
+    than when this member started: claims would not be where others look for them.
+
+    Args:
+        topic: its name.
+        reason: what is wrong, and the way out.
+    """
+
+    def __init__(self, topic: str, reason: str) -> None:
+        super().__init__(f"coordination topic {topic!r}: {reason}")
+        self.topic = topic
 
 
 class NotOwnedError(KGroupError):

@@ -17,6 +17,7 @@ from hashlib import sha256
 from types import MappingProxyType
 from typing import Final
 
+from kgroup.marshal.attendance import Attendance, shows_members
 from kgroup.marshal.extension import Extension, read_extension
 from kgroup.marshal.key_state import Key, KeyState, Pause
 from kgroup.marshal.messages import Kind, Message, Reject, decode
@@ -44,14 +45,21 @@ class World:
         """Latest log time that was read, milliseconds since the epoch; -1 before any."""
         self.next_offset = 0
         """Behind the last record."""
+        self.since = -1
+        """Log time of the first message that was read, milliseconds; -1 before any."""
         self.rejects: Counter[Reject] = Counter()
         """How many records were no messages, or not believed, by reason."""
+        self.message: Message | None = None
+        """The message of the last record, None when it was none or was not believed."""
+        self.peer: Extension | None = None
+        """The headers of that message, None without."""
+        self.attendance = Attendance()
+        """Who shows itself."""
         self._rules = rules
         self._keys: dict[Key, KeyState] = {}
         self._paused: dict[bytes, Pause] = {}
         self._ids: dict[bytes, bytes] = {}
         self._first = 0 if rules.complete else -1
-        self._since = -1
 
     @property
     def keys(self) -> Mapping[Key, KeyState]:
@@ -87,6 +95,7 @@ class World:
             return self._reject(peer)
         if self._rules.compat is Compat.GO:
             peer = None
+        self.message, self.peer = message, peer
         at = self._place(message, offset, timestamp)
         if message.kind is Kind.RELEASE_GROUP:
             return self._pause(message, at)
@@ -101,6 +110,7 @@ class World:
         """Return a hash of everything that is known; equal logs give equal ones."""
         words = [repr((self.next_offset, self.time, sorted(self._paused.items())))]
         words += [repr((*key, self._keys[key])) for key in sorted(self._keys)]
+        words += [repr(each) for each in self.attendance.known(self.time)]
         return sha256("\n".join(words).encode()).hexdigest()
 
     def _believed(self, value: bytes | None, timestamp: int) -> Message | Reject:
@@ -121,6 +131,7 @@ class World:
 
     def _reject(self, why: Reject) -> Reject:
         self.rejects[why] += 1
+        self.message = self.peer = None
         return why
 
     def _place(self, message: Message, offset: int, timestamp: int) -> Place:
@@ -129,9 +140,9 @@ class World:
             # The clock of a new leader may be behind that of the former one.
             time = max(self.time, timestamp)
         self.time = max(self.time, time)
-        if self._since < 0:
-            self._since = time
-        return Place(offset, time, self._since, self._first)
+        if self.since < 0:
+            self.since = time
+        return Place(offset, time, self.since, self._first)
 
     def _pause(self, message: Message, at: Place) -> Verdict:
         seconds = min(max(message.tail - message.time, 0), _LONGEST_PAUSE)
@@ -141,6 +152,8 @@ class World:
 
     def _change(self, message: Message, peer: Extension | None, at: Place) -> Verdict:
         state = self._state(message)
+        if state is None:
+            return self.attendance.apply(message, peer, at.time, self.time)
         if peer is None:
             state.mixed_until = at.time + _MIXED_MS
         match message.kind:
@@ -160,10 +173,11 @@ class World:
         pause = self._paused.get(message.group_id)
         return pause is not None and at.time < pause.until and pause.client_id != message.client_id
 
-    def _state(self, message: Message) -> KeyState:
+    def _state(self, message: Message) -> KeyState | None:
+        """Return the state of a key, a new one if there is none; None for what shows members."""
         key = Key(message.group_id, message.topic, message.partition)
         state = self._keys.get(key)
-        if state is None:
+        if state is None and not shows_members(message.topic):
             same = self._same
             state = KeyState(definite=self._rules.complete)
             self._keys[Key(same(key.group), same(key.topic), key.partition)] = state

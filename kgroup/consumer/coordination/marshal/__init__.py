@@ -1,0 +1,1 @@
+"""Marshal mode in a running consumer: what is between brokers and the pure member."""

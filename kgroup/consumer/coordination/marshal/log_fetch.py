@@ -1,0 +1,112 @@
+"""Fetch of coordination partitions, as messages.
+
+Decides: what is asked of one broker, and which part of its answer belongs to what.
+Never: sends on the connection of the application's records: a broker answers one request of a
+connection at a time, and a fetch waits there for data.
+KIPs: 227 (no sessions), 320 (leader epochs), 516 (topic ids).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from kgroup.errors import DecodeError
+from kgroup.net.cluster import Cluster, ClusterView, Lane
+from kgroup.types import IsolationLevel
+from kgroup.wire.messages import (
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+    PartitionData,
+)
+from kgroup.wire.vocabulary import ZERO_UUID
+
+__all__ = ["LOG_LANE", "LogQuestion", "fetch_log"]
+
+LOG_LANE: Final = Lane.JOIN
+"""The connection for what a group waits for at a broker; nobody joins in a Marshal group."""
+
+_MAX_BYTES: Final = 8 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class LogQuestion:
+    """One partition of one Fetch.
+
+    Args:
+        partition: number of the coordination partition.
+        offset: first one asked for.
+        leader_epoch: of the leader as it is known, None when it is not.
+        read_epoch: of the last batch that was read, None without.
+    """
+
+    partition: int
+    offset: int
+    leader_epoch: int | None = None
+    read_epoch: int | None = None
+
+
+async def fetch_log(
+    cluster: Cluster,
+    node_id: int,
+    view: ClusterView,
+    topic: str,
+    asked: Sequence[LogQuestion],
+    *,
+    max_wait: float,
+    max_bytes: int,
+    timeout: float,
+) -> tuple[int, Mapping[int, PartitionData]]:
+    """Ask one broker once.
+
+    Args:
+        cluster: running.
+        node_id: whom.
+        view: topic ids.
+        topic: name of the coordination topic.
+        asked: at least one; a broker fills its answer in this order.
+        max_wait: longest wait of the broker for data, seconds.
+        max_bytes: of one partition; one batch comes however large it is.
+        timeout: seconds beyond `max_wait`.
+
+    Returns:
+        Error code of the answer as a whole, and what came by partition; what was doubled, or not
+        asked for, is left out.
+
+    Raises:
+        TimeoutError, TransportError, ProtocolError, UnsupportedVersionError: as `Cluster.send`.
+    """
+    rows = tuple(
+        FetchPartition(
+            partition=each.partition,
+            current_leader_epoch=-1 if each.leader_epoch is None else each.leader_epoch,
+            fetch_offset=each.offset,
+            last_fetched_epoch=-1 if each.read_epoch is None else each.read_epoch,
+            partition_max_bytes=max_bytes,
+        )
+        for each in asked
+    )
+    topic_id = view.topic_id(topic) or ZERO_UUID
+    request = FetchRequest(
+        max_wait_ms=round(max_wait * 1000),
+        min_bytes=1,
+        max_bytes=max(_MAX_BYTES, max_bytes),
+        isolation_level=IsolationLevel.READ_UNCOMMITTED.value,
+        topics=(FetchTopic(topic=topic, topic_id=topic_id, partitions=rows),),
+    )
+    answer = await cluster.send(node_id, request, lane=LOG_LANE, timeout=max_wait + timeout)
+    return answer.error_code, _by_partition(answer, topic, topic_id, asked)
+
+
+def _by_partition(
+    answer: FetchResponse, topic: str, topic_id: bytes, asked: Sequence[LogQuestion]
+) -> Mapping[int, PartitionData]:
+    found: dict[int, list[PartitionData]] = {each.partition: [] for each in asked}
+    for part in answer.responses:
+        if part.topic == topic or (not part.topic and part.topic_id == topic_id):
+            for data in part.partitions:
+                found.get(data.partition_index, []).append(data)
+    if any(len(rows) > 1 for rows in found.values()):
+        raise DecodeError("Fetch answer", f"a partition of {topic} stands in it twice")
+    return {number: rows[0] for number, rows in found.items() if rows}

@@ -1,0 +1,204 @@
+"""One coordination partition as one group reads it: records in, the events of its member out.
+
+Decides: which records a member hears of, and who counts as there: who shows itself, and who owns
+    a key.
+Never: reads a clock; keeps anything that does not follow from the records: views of equal logs
+    are equal, in whatever pieces they were read.
+"""
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from kgroup.marshal.attendance import shows_members
+from kgroup.marshal.events import KeyRead, LogOpened, LogRead, Presence
+from kgroup.marshal.key_state import Key, KeyState
+from kgroup.marshal.messages import Message, Reject
+from kgroup.marshal.rules import Verdict, WorldRules
+from kgroup.marshal.standing import standing_of
+from kgroup.marshal.world import World
+from kgroup.types import TopicPartition
+
+__all__ = ["LogRow", "LogView"]
+
+LogRow = tuple[int, int, bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...]]
+"""Offset, timestamp in milliseconds (-1: none), key, value, headers; as `RecordColumns` has it."""
+
+_MOVES: Final = frozenset({Verdict.ACCEPTED, Verdict.ADOPTED, Verdict.RELEASED})
+"""Verdicts by which somebody may own less than before."""
+
+
+class LogView:
+    """What a group knows of one coordination partition; grows by records.
+
+    Args:
+        partition: its number.
+        group_id: whose keys are told of.
+        rules: how the log is read.
+    """
+
+    def __init__(self, partition: int, group_id: str, rules: WorldRules) -> None:
+        self.partition = partition
+        self.world = World(rules)
+        """All groups' keys."""
+        self._rules = rules
+        self._group = group_id.encode()
+        self._there = _There(self.world, self._group)
+
+    def catch_up(self, rows: Iterable[LogRow]) -> None:
+        """Fold records whose events nobody wants: `opened` tells what they came to."""
+        apply = self.world.apply
+        for offset, timestamp, _, value, headers in rows:
+            apply(offset, timestamp, value, headers)
+
+    def read(self, rows: Iterable[LogRow], next_offset: int) -> LogRead:
+        """Fold the next records.
+
+        Args:
+            rows: in the order of their offsets, none of them folded before.
+            next_offset: behind the last of them, and behind what has no record.
+
+        Returns:
+            What the group's member is to hear of them.
+        """
+        world, reads = self.world, list[KeyRead]()
+        for offset, timestamp, _, value, headers in rows:
+            verdict = world.apply(offset, timestamp, value, headers)
+            message = world.message
+            if message is None or isinstance(verdict, Reject) or message.group_id != self._group:
+                continue
+            read = self._key_read(offset, verdict, message)
+            if read is not None:
+                reads.append(read)
+                self._there.heard(read)
+            elif shows_members(message.topic):
+                self._there.forget()
+        return LogRead(
+            partition=self.partition,
+            next_offset=next_offset,
+            time=world.time,
+            since=world.since,
+            reads=tuple(reads),
+            presence=self._there.now(),
+            pause=world.pause_of(self._group),
+        )
+
+    def opened(self, topics: frozenset[str], next_offset: int) -> LogOpened:
+        """Tell all that is known, after the log was read to its end.
+
+        Args:
+            topics: subscribed topics whose claims this partition has.
+            next_offset: where reading goes on.
+        """
+        world = self.world
+        self._there.forget()
+        return LogOpened(
+            partition=self.partition,
+            topics=topics,
+            next_offset=next_offset,
+            time=world.time,
+            since=world.since,
+            append_time=self._rules.append_time,
+            complete=self._rules.complete,
+            keys=MappingProxyType(
+                {tp: standing_of(state) for tp, state in _keys_of(world, self._group)}
+            ),
+            presence=self._there.now(),
+            pause=world.pause_of(self._group),
+        )
+
+    def _key_read(self, offset: int, verdict: Verdict, message: Message) -> KeyRead | None:
+        state = self.world.keys.get(Key(self._group, message.topic, message.partition))
+        tp = _tp(message.topic, message.partition)
+        if state is None or tp is None:
+            return None
+        peer = self.world.peer
+        return KeyRead(
+            tp=tp,
+            kind=message.kind,
+            verdict=verdict,
+            offset=offset,
+            client_id=message.client_id,
+            instance_id=message.instance_id,
+            nonce=None if peer is None else peer.nonce,
+            tail=message.tail,
+            standing=standing_of(state),
+        )
+
+
+class _There:
+    """Who is there: who shows itself, and who owns a key, whichever lasts longer.
+
+    Kept from one reading to the next, because most of them change one time of one member. What a
+    member owned and does not any more is found only by looking at all keys again.
+    """
+
+    def __init__(self, world: World, group: bytes) -> None:
+        self._world = world
+        self._group = group
+        self._known: dict[str, dict[bytes, int]] | None = None
+        self._told: Presence | None = None
+        self._over_at = 0
+
+    def forget(self) -> None:
+        """Look at everything again."""
+        self._known = self._told = None
+
+    def heard(self, read: KeyRead) -> None:
+        """Take one record about a key in."""
+        standing = read.standing
+        if read.verdict in _MOVES:
+            self.forget()
+        elif read.verdict is Verdict.RENEWED and self._known is not None:
+            clients = self._known.setdefault(read.tp.topic, {})
+            until = (standing.beat or 0) + standing.lease
+            clients[read.client_id] = max(until, clients.get(read.client_id, until))
+            self._told = None
+
+    def now(self) -> Presence:
+        """Return who is there at the latest log time; the same object while nothing changed."""
+        time = self._world.time
+        if self._told is not None and time < self._over_at:
+            return self._told
+        if self._known is None:
+            self._known = self._found()
+        there = {
+            topic: {name: until for name, until in clients.items() if until > time}
+            for topic, clients in self._known.items()
+        }
+        self._known = {topic: clients for topic, clients in there.items() if clients}
+        ends = [until for clients in self._known.values() for until in clients.values()]
+        self._over_at = min(ends, default=time + 1)
+        self._told = MappingProxyType(
+            {topic: MappingProxyType(dict(clients)) for topic, clients in self._known.items()}
+        )
+        return self._told
+
+    def _found(self) -> dict[str, dict[bytes, int]]:
+        world, found = self._world, dict[str, dict[bytes, int]]()
+        for name, clients in world.attendance.of(self._group, world.time).items():
+            tp = _tp(name, 0)
+            if tp is not None:
+                found[tp.topic] = dict(clients)
+        for tp, state in _keys_of(world, self._group):
+            if state.owned:
+                clients_of = found.setdefault(tp.topic, {})
+                until = state.beat + state.lease
+                clients_of[state.client_id] = max(until, clients_of.get(state.client_id, until))
+        return found
+
+
+def _keys_of(world: World, group: bytes) -> Iterable[tuple[TopicPartition, KeyState]]:
+    """Yield the keys of one group; those whose topic is no text belong to no topic there is."""
+    keys: Mapping[Key, KeyState] = world.keys
+    for key, state in keys.items():
+        tp = _tp(key.topic, key.partition) if key.group == group else None
+        if tp is not None:
+            yield tp, state
+
+
+def _tp(topic: bytes, partition: int) -> TopicPartition | None:
+    try:
+        return TopicPartition(topic.decode(), partition)
+    except UnicodeDecodeError:
+        return None

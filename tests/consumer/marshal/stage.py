@@ -1,0 +1,177 @@
+"""What these tests stand on: a coordination topic in the process, who writes, and a reader."""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import anyio
+
+from kgroup.consumer.coordination.marshal.log_reader import LogReader, ReaderSettings
+from kgroup.marshal.events import KeyRead, LogLost, LogOpened, LogRead
+from kgroup.marshal.extension import Extension, write_extension
+from kgroup.marshal.messages import Kind, Message, encode
+from kgroup.net.cluster import Cluster
+from kgroup.net.settings import NetSettings
+from kgroup.testing import InProcessBroker
+from kgroup.testing.broker.handles import PartitionHandle
+from kgroup.testing.broker.settings import BrokerSettings
+from kgroup.testing.virtual_time import WALL_AT_START, virtual_ports
+from kgroup.types import TopicPartition
+
+__all__ = ["APPENDED", "KEY", "LOG", "Told", "Writer", "coordinated", "reading", "running"]
+
+LOG = "__marshal"
+KEY = TopicPartition("t", 0)
+APPENDED = {"message.timestamp.type": "LogAppendTime"}
+
+_LOOK = 0.005
+
+E = TypeVar("E", LogOpened, LogRead, LogLost)
+
+
+def coordinated(
+    partitions: int = 1,
+    *,
+    nodes: int = 1,
+    configs: Mapping[str, str] | None = None,
+    release: str = "4.3.1",
+    **topics: int,
+) -> InProcessBroker:
+    """Return a cluster with a coordination topic, and the topics that are consumed."""
+    settings = BrokerSettings(auto_create_topics=False)
+    broker = InProcessBroker(nodes=nodes, topics=topics, settings=settings, release=release)
+    broker.create_topic(LOG, partitions, configs=APPENDED if configs is None else configs)
+    if broker.group("g").coordinator != 1:
+        broker.group("g").move_to(1)
+    return broker
+
+
+@dataclass(slots=True)
+class Writer:
+    """A member of the group that writes to one coordination partition.
+
+    Args:
+        log: where.
+        client: its client id.
+        instance: its process.
+        peers: whether it writes as the original library does, without headers.
+    """
+
+    log: PartitionHandle
+    client: str = "A"
+    instance: str = "i1"
+    headerless: bool = False
+    now: Callable[[], float] = field(default=lambda: WALL_AT_START)
+
+    def claim(self, partition: int = 0, *, topic: str = "t", group: str = "g") -> int:
+        return self.say(Kind.CLAIMING_PARTITION, partition, topic=topic, group=group)
+
+    def beat(
+        self, tail: int, epoch: int | None = None, partition: int = 0, *, topic: str = "t"
+    ) -> int:
+        return self.say(Kind.HEARTBEAT, partition, tail, epoch, topic=topic)
+
+    def release(self, tail: int, epoch: int | None = None, *, topic: str = "t") -> int:
+        return self.say(Kind.RELEASING_PARTITION, 0, tail, epoch, topic=topic)
+
+    def say(
+        self,
+        kind: Kind,
+        partition: int,
+        tail: int = 0,
+        epoch: int | None = None,
+        *,
+        topic: str = "t",
+        group: str = "g",
+    ) -> int:
+        """Write a message; return its offset."""
+        words = self.client.encode(), group.encode(), topic.encode()
+        time = int(self.now())
+        message = Message(kind, time, self.instance.encode(), *words, partition, tail)
+        headers = () if self.headerless else tuple(write_extension(Extension(epoch, 1000)))
+        stamp = -1 if self.headerless else None
+        (offset,) = self.log.append(encode(message), headers=headers, timestamp=stamp)
+        return offset
+
+
+@dataclass(slots=True)
+class Told:
+    """What a reader told, and how it ended."""
+
+    reader: LogReader
+    cluster: Cluster
+    events: list[LogOpened | LogRead | LogLost] = field(default_factory=list)
+    error: Exception | None = None
+
+    def of(self, kind: type[E]) -> list[E]:
+        return [each for each in self.events if isinstance(each, kind)]
+
+    @property
+    def reads(self) -> list[KeyRead]:
+        """All records about keys that were told one by one."""
+        return [read for event in self.of(LogRead) for read in event.reads]
+
+    async def until(self, is_so: Callable[[], object], within: float = 30.0) -> None:
+        """Wait until something is so.
+
+        Raises:
+            TimeoutError: it did not come.
+        """
+        for _ in range(int(within / _LOOK) + 1):
+            if is_so():
+                return
+            await anyio.sleep(_LOOK)
+        raise TimeoutError(f"it did not come within {within:g} s")
+
+    async def next_read(self, within: float = 30.0) -> LogRead:
+        """Wait until a partition is read on."""
+        before = len(self.of(LogRead))
+        await self.until(lambda: len(self.of(LogRead)) > before, within)
+        return self.of(LogRead)[before]
+
+    async def opened(self, times: int = 1, within: float = 30.0) -> LogOpened:
+        """Wait until a partition was read to its end, for the n-th time."""
+        await self.until(lambda: self.error or len(self.of(LogOpened)) >= times, within)
+        if self.error is not None:
+            raise self.error
+        return self.of(LogOpened)[-1]
+
+    async def ends(self, within: float = 120.0) -> Exception:
+        """Wait until reading failed for good."""
+        await self.until(lambda: self.error is not None, within)
+        assert self.error is not None
+        return self.error
+
+
+@asynccontextmanager
+async def running(broker: InProcessBroker, **options: Any) -> AsyncIterator[Cluster]:
+    """Run connections to a cluster."""
+    net = NetSettings(bootstrap=broker.bootstrap, client_id="kgroup", **options)
+    cluster = Cluster(net, virtual_ports(broker.dial))
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(cluster.run)
+        await cluster.bootstrap(10.0)
+        yield cluster
+        tasks.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def reading(broker: InProcessBroker, *topics: str, **options: Any) -> AsyncIterator[Told]:
+    """Run a reader of the group `g`, of topic `t` unless others are named."""
+    settings = ReaderSettings("g", **options)
+    async with running(broker) as cluster, anyio.create_task_group() as tasks:
+        events: list[LogOpened | LogRead | LogLost] = []
+        reader = LogReader(settings, cluster, events.append)
+        told = Told(reader, cluster, events)
+        reader.follow(frozenset(topics or ("t",)))
+
+        async def play() -> None:
+            try:
+                await reader.run()
+            except Exception as error:  # noqa: BLE001 - the test judges it
+                told.error = error
+
+        tasks.start_soon(play)
+        yield told
+        tasks.cancel_scope.cancel()
