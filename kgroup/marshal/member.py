@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from kgroup.machine.claims import Holdings, HoldingState
 from kgroup.machine.wishes import CloseRequested
@@ -31,11 +31,13 @@ from kgroup.types import (
 
 __all__ = ["MarshalLog", "MarshalMember", "MarshalWishes", "PendingCommit", "Sharing"]
 
-_NO_KEYS: Final[Mapping[TopicPartition, Standing]] = MappingProxyType({})
-_NO_LIVES: Final[Mapping[TopicPartition, KeyLife]] = MappingProxyType({})
 _SLACK_OF_BROKERS: Final = 0.05
 _SLACK_OF_SENDERS: Final = 1.1
 """What a sender writes are whole seconds, rounded down."""
+
+
+def _nothing() -> MappingProxyType[Any, Any]:
+    return MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +121,7 @@ class PendingCommit:
 
     serial: int
     waiting: Mapping[Claim, int]
-    refused: Mapping[Claim, str] = field(default_factory=lambda: MappingProxyType({}))
+    refused: Mapping[Claim, str] = field(default_factory=_nothing)
     unknown: bool = False
 
 
@@ -133,8 +135,8 @@ class Sharing:
         given_back_at: instant at which something was last handed back for their sake.
     """
 
-    members: Mapping[str, frozenset[bytes]] = field(default_factory=lambda: MappingProxyType({}))
-    stable_since: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    members: Mapping[str, frozenset[bytes]] = field(default_factory=_nothing)
+    stable_since: Mapping[str, float] = field(default_factory=_nothing)
     given_back_at: float = 0.0
 
 
@@ -169,15 +171,15 @@ class MarshalMember:
 
     settings: MarshalSettings
     wishes: MarshalWishes = field(default_factory=MarshalWishes)
-    counts: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
-    logs: Mapping[int, MarshalLog] = field(default_factory=lambda: MappingProxyType({}))
-    standings: Mapping[TopicPartition, Standing] = _NO_KEYS
-    lives: Mapping[TopicPartition, KeyLife] = _NO_LIVES
+    counts: Mapping[str, int] = field(default_factory=_nothing)
+    logs: Mapping[int, MarshalLog] = field(default_factory=_nothing)
+    standings: Mapping[TopicPartition, Standing] = field(default_factory=_nothing)
+    lives: Mapping[TopicPartition, KeyLife] = field(default_factory=_nothing)
     holdings: Holdings = field(default_factory=Holdings)
     changes: tuple[OwnershipChange, ...] = ()
     commits: tuple[PendingCommit, ...] = ()
     offset_commits: frozenset[int] = frozenset()
-    presence_at: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    presence_at: Mapping[str, float] = field(default_factory=_nothing)
     sharing: Sharing = field(default_factory=Sharing)
     forfeited: frozenset[str] = frozenset()
     dormant: bool = False

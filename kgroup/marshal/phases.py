@@ -61,12 +61,12 @@ class KeyGuard(Word):
     WANTED = "wanted"
     UNWANTED = "not wanted"
 
-    KNOWS_POSITION = "rewinding"
-    SEEKS_POSITION = "wanted, not rewinding"
-    NOT_ASKED = "not wanted, not rewinding"
+    KNOWS_POSITION = "its position is known"
+    SEEKS_POSITION = "wanted, its position is not known"
+    NOT_ASKED = "not wanted, its position is not known"
 
-    REWINDS = "rewinding"
-    ENDS = "not rewinding"
+    REWINDS = "on its way back to a lower position"
+    ENDS = "given up for good"
 
     RELEASES = "to be released"
     REMAINS = "to be left as it is"
