@@ -20,7 +20,7 @@ from kgroup.membership.triggers import Action, Trigger
 from kgroup.membership.turn import Turn
 from kgroup.membership.user_data import memory_of
 from kgroup.membership.value import GroupMember, Identity
-from kgroup.membership.waiting import await_listener, stop_waiting, tell_group
+from kgroup.membership.waiting import await_listener, stop_waiting, take_back_calls, tell_group
 from kgroup.types import (
     Cause,
     ChangeKind,
@@ -86,8 +86,9 @@ def _cut_drains(turn: Turn) -> None:
 
 def _lose_all(turn: Turn) -> None:
     holdings = turn.member.holdings
-    # What is being revoked has been told to the application: revoked or lost, never both.
-    lost = holdings.having(HoldingState.HELD, HoldingState.DRAINING)
+    # Revoked or lost, never both: what on_revoked runs for hears of nothing else.
+    told = frozenset(holdings.having(HoldingState.REVOKING)) - take_back_calls(turn)
+    lost = tuple(claim for claim in holdings.claims if claim not in told)
     turn.put_holdings(holdings.after(HoldingTrigger.LOST, holdings.claims))
     if lost:
         turn.call_listener(ChangeKind.LOST, removed=lost)

@@ -1,16 +1,17 @@
 """What a member that gives something up waits for: the listener that hears of it, up to a limit.
 
-Decides: when everything is handed back, and how long a listener is waited for.
+Decides: when everything is handed back, how long a listener is waited for, and which calls of it
+are not made any more.
 Never: what is given up; `actions` does.
 """
 
 from kgroup.frozen import replace
-from kgroup.membership.events import Note, Tell
+from kgroup.membership.events import CallListener, Note, Tell
 from kgroup.membership.triggers import Trigger
 from kgroup.membership.turn import Turn
-from kgroup.types import MemberState
+from kgroup.types import ChangeKind, Claim, MemberState, OwnershipChange
 
-__all__ = ["await_listener", "stop_waiting", "tell_group"]
+__all__ = ["await_listener", "stop_waiting", "take_back_calls", "tell_group"]
 
 
 def tell_group(turn: Turn) -> None:
@@ -52,3 +53,34 @@ def stop_waiting(turn: Turn) -> None:
     turn.put_round(replace(turn.member.round, release_until=None, unawaited=last))
     turn.cause = turn.member.release_cause()
     tell_group(turn)
+
+
+def take_back_calls(turn: Turn) -> frozenset[Claim]:
+    """Drop the calls of on_revoked that have not begun, and return what they were for.
+
+    1. on_assigned(q) runs; 2. on_revoked(p) is to follow; 3. the generation is lost. Nobody asks
+    for p any more, and no commit of it would be accepted: when its turn comes it is lost, which is
+    what Java's client finds, too, when it is about to call. Nothing need be waited for.
+    """
+    waiting = _not_begun(turn)
+    if not waiting:
+        return frozenset()
+    member = turn.member
+    stay = tuple(change for change in member.changes if change not in waiting)
+    turn.member = replace(member, changes=stay)
+    turn.effects[:] = [
+        each
+        for each in turn.effects
+        if not isinstance(each, CallListener) or each.change not in waiting
+    ]
+    return frozenset(claim for change in waiting for claim in change.removed)
+
+
+def _not_begun(turn: Turn) -> tuple[OwnershipChange, ...]:
+    """Return the calls of on_revoked that wait for another call, or that this step asked for."""
+    asked = [each.change for each in turn.effects if isinstance(each, CallListener)]
+    return tuple(
+        change
+        for place, change in enumerate(turn.member.changes)
+        if change.kind is ChangeKind.REVOKED and (place > 0 or change in asked)
+    )

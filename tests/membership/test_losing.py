@@ -1,10 +1,14 @@
 """What ends ownership, and what a member does when its coordinator moves."""
 
+import pytest
+
 from kgroup.codes import ErrorCode
 from kgroup.errors import BrokerError, ConnectionLostError, FencedError
+from kgroup.machine.claims import HoldingState
 from kgroup.machine.tickets import Errand
 from kgroup.membership.events import (
     Answered,
+    CallListener,
     Disconnect,
     Drained,
     EnforceRebalance,
@@ -150,6 +154,42 @@ def test_partitions_lost_while_on_revoked_runs_are_not_reported_lost_as_well() -
     assert [kind for kind, _ in member.calls()] == [ChangeKind.REVOKED]
     member.on(ListenerDone(revoked.serial))
     assert member.calls() == []
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_call_of_on_revoked_that_has_not_begun_tells_of_the_loss_instead(begun: bool) -> None:
+    # 1. a round takes t-0, and on_assigned runs for it; 2. t-0 is out of hand: on_revoked is to
+    # follow; 3. the coordinator does not know the member. Nobody asks for t-0 any more, and no
+    # commit of it would be accepted. Only a call that runs is waited for before the JoinGroup.
+    member = Driven().join("t-0", "t-1")
+    member.on(EnforceRebalance("x"))
+    member.joined(2)
+    member.synced("t-1")
+    member.on(Drained(member.member.holdings.having(HoldingState.DRAINING)))
+    if begun:
+        member.on(ListenerDone(member.member.changes[0].serial))
+    member.beat(ErrorCode.UNKNOWN_MEMBER_ID)
+    assert member.calls() == (
+        [(ChangeKind.REVOKED, partitions("t-0")), (ChangeKind.LOST, partitions("t-1"))]
+        if begun
+        else [(ChangeKind.ASSIGNED, frozenset()), (ChangeKind.LOST, partitions("t-0", "t-1"))]
+    )
+    member.expect(MemberState.PREPARING if begun else MemberState.JOINING)
+
+
+def test_a_call_of_on_revoked_that_the_same_step_asked_for_tells_of_the_loss_instead() -> None:
+    # 1. a batch is in hand when a round begins; 2. the process stands still beyond the time it had
+    # for that, and its session; 3. it wakes: on_revoked is due, and all is lost.
+    member = Driven(settings(assignors=EAGER)).join("t-0")
+    for _ in range(9):
+        member.on(Tick(), after=HEARTBEAT)
+        member.beat(ErrorCode.REBALANCE_IN_PROGRESS)
+    member.expect(MemberState.PREPARING)
+    effects = member.on(Tick(), after=2 * SESSION)
+    assert member.calls() == [(ChangeKind.LOST, partitions("t-0"))]
+    called = [each.change.kind for each in effects if isinstance(each, CallListener)]
+    assert called == [ChangeKind.LOST]
+    assert Note.DRAIN_CUT in [each.note for each in effects if isinstance(each, Tell)]
 
 
 # -- the coordinator ---------------------------------------------------------------------------

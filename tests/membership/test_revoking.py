@@ -94,8 +94,10 @@ def test_what_is_lost_during_a_round_that_claims_it_is_waited_for_before_the_nex
     member.joined(2)
     member.synced("t-1")
     member.beat()
+    (assigned,) = member.member.changes
+    member.on(ListenerDone(assigned.serial))
     member.on(Drained(member.member.holdings.having(HoldingState.DRAINING)))
-    _, change = member.member.changes
+    (change,) = member.member.changes
     member.on(EnforceRebalance("y"))
     member.expect(MemberState.JOINING)
     member.on(Tick(), after=SESSION)
