@@ -15,7 +15,13 @@ from typing import Final
 import anyio
 
 from kgroup.codes import ApiKey, ErrorCode
-from kgroup.errors import BrokerError, DecodeError, TransportError
+from kgroup.errors import (
+    BrokerError,
+    DecodeError,
+    KGroupError,
+    LocalProtocolError,
+    TransportError,
+)
 from kgroup.net.backoff import Backoff
 from kgroup.net.cluster import Cluster, ClusterView, Lane
 from kgroup.net.insist import insist
@@ -32,7 +38,7 @@ from kgroup.wire.messages import (
 from kgroup.wire.records import Codec, NewRecord, encode_batch
 from kgroup.wire.vocabulary import ZERO_UUID
 
-__all__ = ["Producer", "ProducerSettings"]
+__all__ = ["Delivered", "Producer", "ProducerSettings"]
 
 _ALL_IN_SYNC: Final = -1
 _SEQUENCES: Final = 2**31
@@ -45,10 +51,31 @@ class ProducerSettings:
     Args:
         codec: how batches are compressed.
         delivery_timeout: from `send` to the stored batch, retries included.
+        lane: which connection of a broker batches take.
     """
 
     codec: Codec = Codec.NONE
     delivery_timeout: float = 120.0
+    lane: Lane = Lane.CONTROL
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """What became of a batch.
+
+    Args:
+        offset: of its first record; None when it is not stored, or when a repeated batch was
+            recognised so late that the broker no longer knows its offset.
+        append_time: the broker's clock, milliseconds since the epoch; None where the topic keeps
+            the records' own times.
+        error: why it is not stored, or why nobody knows; None when it is.
+        maybe: whether it may be stored in spite of the error.
+    """
+
+    offset: int | None = None
+    append_time: int | None = None
+    error: Exception | None = None
+    maybe: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,16 +165,42 @@ class Producer:
             TimeoutError: not acknowledged in time; it may be stored.
             LocalProtocolError: no records, or a value that fits no field.
         """
+        delivered = await self.deliver(tp, records)
+        if delivered.error is not None:
+            raise delivered.error
+        return delivered.offset
+
+    async def deliver(
+        self, tp: TopicPartition, records: Sequence[NewRecord], *, timeout: float | None = None
+    ) -> Delivered:
+        """Store records as one batch, as `send` does; what goes wrong is told, not raised.
+
+        Args:
+            tp: where.
+            records: at least one; a timestamp of -1 becomes the present time.
+            timeout: seconds after which nothing of it is sent any more; None for the
+                `delivery_timeout`.
+
+        Raises:
+            LocalProtocolError: no records, or a value that fits no field.
+        """
         partition = self._partitions.get(tp)
         if partition is None:
             partition = self._partitions[tp] = _Partition(tp)
-        timeout = self._settings.delivery_timeout
-        with anyio.move_on_after(timeout):
-            async with partition.turn:
-                return await self._store(partition, self._stamped(records))
-        raise TimeoutError(f"PRODUCE to {tp}: not acknowledged within {timeout:g} s")
+        patience = self._settings.delivery_timeout if timeout is None else timeout
+        delivery = _Delivery(self._cluster, partition, self._stamped(records), self._settings)
+        try:
+            with anyio.move_on_after(patience):
+                async with partition.turn:
+                    return await self._store(partition, delivery, len(records))
+        except LocalProtocolError:
+            raise
+        except (KGroupError, TimeoutError) as error:
+            return Delivered(error=error, maybe=delivery.in_doubt)
+        late = TimeoutError(f"PRODUCE to {tp}: not acknowledged within {patience:g} s")
+        return Delivered(error=late, maybe=delivery.in_doubt)
 
-    async def _store(self, partition: _Partition, records: Sequence[NewRecord]) -> int | None:
+    async def _store(self, partition: _Partition, delivery: "_Delivery", records: int) -> Delivered:
         """Send one batch until its fate is known.
 
         The race that makes the lineage vanish while a batch is under way:
@@ -158,14 +211,13 @@ class Producer:
         """
         lineage = partition.lineage or await self._new_lineage()
         partition.lineage = None
-        delivery = _Delivery(self._cluster, partition, records, self._settings.codec)
         try:
-            offset = await delivery.insist(lineage)
+            delivered = await delivery.insist(lineage)
         except _LineageLostError:
             lineage = await self._new_lineage()
-            offset = await delivery.insist(lineage)
-        partition.lineage = lineage.after(len(records))
-        return offset
+            delivered = await delivery.insist(lineage)
+        partition.lineage = lineage.after(records)
+        return delivered
 
     async def _new_lineage(self) -> _Lineage:
         request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=0)
@@ -193,21 +245,31 @@ class _Delivery:
     """One batch on its way."""
 
     def __init__(
-        self, cluster: Cluster, partition: _Partition, records: Sequence[NewRecord], codec: Codec
+        self,
+        cluster: Cluster,
+        partition: _Partition,
+        records: Sequence[NewRecord],
+        settings: ProducerSettings,
     ) -> None:
         self._cluster = cluster
         self._partition = partition
         self._tp = partition.tp
         self._records = records
-        self._codec = codec
+        self._settings = settings
+        self._is_under_way = False
         self._in_doubt = False
         self._moved = False
 
-    async def insist(self, lineage: _Lineage) -> int | None:
+    @property
+    def in_doubt(self) -> bool:
+        """Whether it was sent, and may be stored although nobody said so."""
+        return self._in_doubt or self._is_under_way
+
+    async def insist(self, lineage: _Lineage) -> Delivered:
         """Send until it is stored or refused; the caller bounds the time."""
         batch = encode_batch(
             self._records,
-            codec=self._codec,
+            codec=self._settings.codec,
             producer_id=lineage.producer_id,
             producer_epoch=lineage.epoch,
             base_sequence=lineage.sequence,
@@ -218,7 +280,7 @@ class _Delivery:
             try:
                 answer = await self._once(batch)
                 if answer is not None and self._is_stored(answer, lineage):
-                    return answer.base_offset if answer.base_offset >= 0 else None
+                    return _delivered(answer)
             except (TransportError, DecodeError, TimeoutError):
                 self._moved = self._in_doubt = True
             backoff = backoff.failed()
@@ -261,10 +323,13 @@ class _Delivery:
             return None
         settings = self._cluster.settings
         request = _produce_request(view, self._tp, batch, settings.request_timeout)
+        self._is_under_way = True
         answer = await self._cluster.send(
-            leader, request, lane=Lane.CONTROL, timeout=settings.request_timeout
+            leader, request, lane=self._settings.lane, timeout=settings.request_timeout
         )
-        return _only_row(answer, self._tp)
+        row = _only_row(answer, self._tp)
+        self._is_under_way = False
+        return row
 
     async def _view(self) -> ClusterView:
         """Return what is known of the leader, and ask when it was not there any more."""
@@ -279,6 +344,13 @@ class _Delivery:
         self._partition.view = found
         self._moved = False
         return found
+
+
+def _delivered(row: PartitionProduceResponse) -> Delivered:
+    return Delivered(
+        row.base_offset if row.base_offset >= 0 else None,
+        row.log_append_time_ms if row.log_append_time_ms >= 0 else None,
+    )
 
 
 def _produce_request(
