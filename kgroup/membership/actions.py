@@ -15,7 +15,14 @@ from kgroup.machine.tickets import Errand
 from kgroup.membership import leadership, requests
 from kgroup.membership.coordinator import CoordinatorTrigger
 from kgroup.membership.events import Disconnect, Done, Note, Raise, Tell
-from kgroup.membership.returning import asks_anew, owe_told, owe_unheard, unheard_topics
+from kgroup.membership.returning import (
+    asks_anew,
+    claimed,
+    let_go,
+    owe_told,
+    owe_unheard,
+    unheard_topics,
+)
 from kgroup.membership.triggers import Action, Trigger
 from kgroup.membership.turn import Turn
 from kgroup.membership.user_data import memory_of
@@ -117,6 +124,7 @@ def _send_join(turn: Turn) -> None:
             ticket=ticket,
             told_topics=member.wishes.topics or frozenset(),
             told=frozenset() if member.eager else member.holdings.partitions,
+            held_back=claimed(member),
             drain_until=None,
             release_until=None,
             returned=member.settings.group_instance_id is not None
@@ -198,6 +206,8 @@ def _adopt(turn: Turn) -> None:
             assigned=usable,
             assigned_in=generation.generation_id,
             told=turn.member.round.told | assigned,
+            held_back=frozenset(),
+            unsettled=False,
             completed=member.round.completed + 1,
             attempts=0,
             unheard=unheard_topics(member, assigned),
@@ -205,7 +215,7 @@ def _adopt(turn: Turn) -> None:
     )
     turn.member = replace(turn.member, memory=memory_of(generation.protocol_name, turn.user_data))
     turn.call_listener(ChangeKind.ASSIGNED, added=added)
-    if asks_anew(member):
+    if asks_anew(member, assigned):
         owe_told(turn)
     owe_unheard(turn)
     tell_group(turn)
@@ -224,6 +234,9 @@ def _send_heartbeat(turn: Turn) -> None:
 
 
 def _forget(turn: Turn, identity: Identity) -> None:
+    # What was claimed under an id that the coordinator does not know is held back for nobody.
+    known = identity.member_id == turn.member.identity.member_id
+    held_back = let_go(turn.member) if known else frozenset()
     turn.put_identity(identity)
     turn.put_lease(turn.member.lease.ended())
     leadership.forget_lead(turn)
@@ -239,8 +252,17 @@ def _forget(turn: Turn, identity: Identity) -> None:
             assigned_in=None,
             unheard=MappingProxyType({}),
             remembered=None,
+            held_back=held_back,
+            unsettled=known and turn.member.round.unsettled,
         ),
     )
+
+
+def _go(turn: Turn) -> None:
+    held_back, unsettled = let_go(turn.member), turn.member.round.unsettled
+    _forget(turn, Identity())
+    now = turn.member.round
+    turn.put_round(replace(now, held_back=held_back, unsettled=unsettled))
 
 
 # -- the end -------------------------------------------------------------------------------
@@ -341,6 +363,7 @@ _ARMS: Mapping[Action, Callable[[Turn], None]] = MappingProxyType(
             turn, Identity(member_id=turn.member.identity.member_id)
         ),
         Action.FORGET_MEMBER: lambda turn: _forget(turn, Identity()),
+        Action.GO: _go,
         Action.BACK_OFF: _back_off,
         Action.BACK_OFF_LONGEST: _back_off_longest,
         Action.BACK_OFF_ROUND: _back_off_round,

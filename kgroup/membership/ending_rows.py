@@ -163,14 +163,15 @@ _LEAVING: Final[Rules] = (
         _T.LEAVE_ENDED,
         to=_S.FINDING,
         when=_G.WANTS_JOIN,
-        do=(_A.FORGET_MEMBER, _A.SEEK_COORDINATOR),
+        do=(_A.GO, _A.SEEK_COORDINATOR),
     ),
     fan(
         _S.LEAVING,
         _T.LEAVE_ENDED,
         to=_S.UNSUBSCRIBED,
         when=_G.WANTS_NOTHING,
-        do=(_A.FORGET_MEMBER,),
+        do=(_A.GO,),
+        why="a static member sends no LeaveGroup, so it may come back to what it had (KIP-345)",
     ),
 )
 

@@ -44,7 +44,8 @@ def run_assignor(turn: Turn) -> None:
     joined = turn.joined
     assert joined is not None
     ticket = turn.draw(Errand.RUN_ASSIGNOR)
-    turn.put_round(replace(turn.member.round, ticket=ticket))
+    # Who divides the group is in a round, so it has not just come back; and it hears itself, too.
+    turn.put_round(replace(turn.member.round, ticket=ticket, returned=False))
     name = joined.protocol_name or ""
     sent = turn.member.lead.sent
     turn.effects.append(RunAssignor(ticket, name, joined.members, joined.generation_id, sent))

@@ -1,7 +1,8 @@
 """What a static member that came back owes the group: a round for partitions that nobody has.
 
 Decides: which topics of a restarted static member the leader may not know, or not have given out
-whole, and when a round is owed for them.
+whole; what the group may hold back for one that only unsubscribed and subscribed again; and when a
+round is owed for them.
 Never: begins the round; the rows do.
 KIPs: 345, 429.
 """
@@ -14,19 +15,26 @@ from kgroup.membership.turn import Turn
 from kgroup.membership.value import GroupMember
 from kgroup.types import Cause, TopicPartition
 
-__all__ = ["asks_anew", "owe_told", "owe_unheard", "unheard_topics"]
+__all__ = ["asks_anew", "claimed", "let_go", "owe_told", "owe_unheard", "unheard_topics"]
 
 
-def asks_anew(member: GroupMember) -> bool:
-    """Tell whether a static member came back with other topics than it was remembered with.
+def asks_anew(member: GroupMember, assigned: frozenset[TopicPartition]) -> bool:
+    """Tell whether a static member came back to a group that must hear more than it was told.
 
-    When that is in doubt, a cooperative one asks too:
+    It asks for other topics than it was remembered with; or the group holds back what it claimed
+    under its former id (see `let_go`); or the round that it owed after coming back never came.
+
+    When nobody could say what is remembered, a cooperative one asks too:
     1. Its process dies while it hands t-1 back, the others' round goes on without it; 2. the next
     process asks while that round is on, and is told nothing; 3. its JoinGroup arrives when the
     round is over, and is answered with t-0 at once. If t-1 is nobody's, nobody else would see.
     """
     before = member.round.remembered
-    if before is None or not member.round.returned:
+    if not member.round.returned:
+        return False
+    if member.round.unsettled or member.round.held_back - assigned:
+        return True
+    if before is None:
         return False
     if before.in_doubt:
         return not member.eager
@@ -87,8 +95,42 @@ def owe_unheard(turn: Turn) -> bool:
 def owe_told(turn: Turn) -> None:
     """Owe the round in which the group is told all that this member asks for and has.
 
-    Whatever made it find out: that it asks for these topics is why it joins.
+    Whatever made it find out: that it asks for these topics is why it joins. The round stays owed
+    until one is adopted: 1. it is to be asked for; 2. the application unsubscribes, and subscribes
+    again; 3. the member comes back once more, and is given the same, at once.
     """
     turn.cause = Cause.SUBSCRIBED
-    turn.put_round(replace(turn.member.round, unheard=MappingProxyType({})))
+    turn.put_round(replace(turn.member.round, unheard=MappingProxyType({}), unsettled=True))
     turn.put_wishes(replace(turn.member.wishes, enforced=Cause.SUBSCRIBED.value))
+
+
+# -- the same process ----------------------------------------------------------------------------
+
+
+def claimed(member: GroupMember) -> frozenset[TopicPartition]:
+    """Return what the group may hold back for a static member whose JoinGroup is on its way.
+
+    Until a generation is adopted nobody knows whether it was heard, and what became of the claims.
+    """
+    if not _may_come_back(member) or member.identity.member_id is None:
+        return member.round.held_back
+    return member.round.held_back | member.round.told | member.holdings.partitions
+
+
+def let_go(member: GroupMember) -> frozenset[TopicPartition]:
+    """Return what the group may hold back for a static member that forgets its generation now.
+
+    What it claimed and was not given, nobody else was given either (KIP-429):
+    1. A static member hands t-1 back, and owes the round that says so; 2. before that round the
+    application unsubscribes, and subscribes again: no LeaveGroup is sent; 3. its JoinGroup, without
+    an id, is answered at once with t-0, which it had before (KIP-345). By then it owns t-0 and has
+    no memory of t-1 but this, and without a round nobody would ever own t-1.
+    """
+    known = member.round
+    if not _may_come_back(member) or known.assigned_in is None:
+        return known.held_back
+    return known.held_back | (known.told - known.assigned)
+
+
+def _may_come_back(member: GroupMember) -> bool:
+    return member.settings.group_instance_id is not None and not member.eager

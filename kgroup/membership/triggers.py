@@ -119,6 +119,7 @@ class Action(Word):
     LOSE_ALL = "call on_lost for everything held"
     FORGET_GENERATION = "forget the generation"
     FORGET_MEMBER = "forget the generation and the member id"
+    GO = "forget them, but not what a group may remember that a static member has gone from"
     BACK_OFF = "wait, longer each time"
     BACK_OFF_LONGEST = "wait as long as it ever waits"
     BACK_OFF_ROUND = "wait, longer each time, up to a heartbeat interval"

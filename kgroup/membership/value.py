@@ -95,6 +95,9 @@ class Round:
         remembered: what the group knew of this static member before that; None: not known, or
             of a member id that is over.
         told: partitions the group believes this member owns.
+        held_back: what the group may hold back for a static member that has given its id up, and
+            joins without one; see `returning`.
+        unsettled: a static member came back, a round was owed, and none was adopted since.
         assigned: partitions of the adopted assignment.
         assigned_in: the generation it was adopted in, None without one.
         leader: this member leads.
@@ -121,6 +124,8 @@ class Round:
     introduced: bool = False
     remembered: Remembered | None = None
     told: frozenset[TopicPartition] = frozenset()
+    held_back: frozenset[TopicPartition] = frozenset()
+    unsettled: bool = False
     assigned: frozenset[TopicPartition] = frozenset()
     assigned_in: int | None = None
     leader: bool = False

@@ -10,8 +10,9 @@ import pytest
 
 from kgroup.codes import ErrorCode
 from kgroup.machine.claims import HoldingState
+from kgroup.machine.tickets import Errand
 from kgroup.membership.described import IN_DOUBT, Remembered
-from kgroup.membership.events import MetadataChanged
+from kgroup.membership.events import Answered, MetadataChanged, Tick, Unsubscribed
 from kgroup.membership.standing import remembered_of
 from kgroup.types import MemberState
 from kgroup.wire.consumer_protocol import (
@@ -24,8 +25,16 @@ from kgroup.wire.messages import (
     DescribedGroupMember,
     DescribeGroupsDescribedGroup,
     JoinGroupRequest,
+    LeaveGroupRequest,
 )
-from tests.membership.driver import Driven, settings
+from tests.membership.driver import (
+    HEARTBEAT,
+    Driven,
+    join_answer,
+    owned_in_join,
+    partitions,
+    settings,
+)
 
 
 def came_back(counts: dict[str, int], divided: dict[str, int]) -> Driven:
@@ -77,6 +86,130 @@ def test_a_topic_that_grows_later_is_left_to_who_leads() -> None:
 def test_what_it_was_given_again_is_not_handed_back_for_the_round() -> None:
     member = came_back({"t": 2}, {"t": 1})
     assert member.member.holdings.states[member.claim("t-0")] is HoldingState.HELD
+
+
+# -- the same process ---------------------------------------------------------------------------
+
+
+def handing_back(assignor: str = "cooperative-sticky") -> Driven:
+    """A static member that has t-0 and must give t-1 up, which its round gave to nobody yet."""
+    member = Driven(settings(assignors=(assignor,), instance="i-1"))
+    member.on(MetadataChanged({"t": 4}))
+    member.join("t-0", "t-1")
+    member.on(Tick(), after=HEARTBEAT)
+    member.beat(ErrorCode.REBALANCE_IN_PROGRESS)
+    member.settle()
+    member.joined(2)
+    return member
+
+
+def resubscribe(member: Driven) -> None:
+    """Have everything given up, and asked for again; no LeaveGroup is sent."""
+    member.on(Unsubscribed())
+    member.subscribe("t")
+    member.settle()
+    member.expect(MemberState.JOINING)
+    assert member.sent(LeaveGroupRequest) == []
+    assert member.sent(JoinGroupRequest)[-1].member_id == ""
+
+
+def came_again(member: Driven, *names: str, leads: bool = False) -> None:
+    """Be given what it had, at once, under another id."""
+    leader = "m-2" if leads else "other"
+    answer = join_answer(member.member, 2, leader=leader, member_id="m-2", skip=leads)
+    member.on(Answered(member.ticket(Errand.JOIN_GROUP), answer))
+    member.synced(*names)
+
+
+@pytest.mark.parametrize("leads", [False, True])
+def test_what_it_let_go_of_before_it_unsubscribed_is_told_when_it_is_back(leads: bool) -> None:
+    """1. t-1 is handed back, and a round is owed that says so; 2. before it is asked for, the
+    application unsubscribes and subscribes again; 3. the member is given t-0 at once."""
+    member = handing_back()
+    member.synced("t-0")
+    resubscribe(member)
+    came_again(member, "t-0", leads=leads)
+    member.expect(MemberState.JOINING)
+    assert owned_in_join(member) == partitions("t-0")
+    assert member.sent(JoinGroupRequest)[-1].member_id == "m-2"
+    member.round("t-0", generation=3)
+    member.expect(MemberState.STABLE)
+
+
+def test_what_a_round_passed_over_while_it_unsubscribed_is_told_when_it_is_back() -> None:
+    """1. Its JoinGroup claims t-0 and t-1; 2. the application unsubscribes before it is answered,
+    and subscribes again; 3. the round went on, and gave it t-0 only: t-1 is to be handed back."""
+    member = handing_back()
+    resubscribe(member)
+    came_again(member, "t-0")
+    member.expect(MemberState.JOINING)
+
+
+def test_who_is_given_all_that_it_had_owes_nothing_when_it_is_back() -> None:
+    member = handing_back()
+    member.synced("t-0", "t-1")
+    resubscribe(member)
+    came_again(member, "t-0", "t-1")
+    member.expect(MemberState.STABLE)
+
+
+def test_who_has_told_the_group_owes_nothing_when_it_is_back() -> None:
+    member = handing_back()
+    member.synced("t-0")
+    member.settle()
+    member.round("t-0", generation=3)
+    resubscribe(member)
+    came_again(member, "t-0")
+    member.expect(MemberState.STABLE)
+
+
+def test_the_round_is_owed_until_it_is_adopted_however_often_it_subscribes_again() -> None:
+    member = handing_back()
+    member.synced("t-0")
+    for _ in range(2):
+        resubscribe(member)
+        came_again(member, "t-0")
+        member.expect(MemberState.JOINING)
+    member.round("t-0", generation=3)
+    member.expect(MemberState.STABLE)
+
+
+def test_a_round_owed_for_a_topic_is_owed_until_it_is_adopted_too() -> None:
+    member = came_back({"t": 2}, {"t": 1})
+    member.expect(MemberState.JOINING)
+    resubscribe(member)
+    came_again(member, "t-0")
+    member.expect(MemberState.JOINING)
+    member.round("t-0", generation=8)
+    member.expect(MemberState.STABLE)
+
+
+def test_an_eager_member_lets_go_of_all_in_each_round_and_owes_none_when_it_is_back() -> None:
+    member = handing_back("range")
+    member.synced("t-0")
+    resubscribe(member)
+    came_again(member, "t-0")
+    member.expect(MemberState.STABLE)
+
+
+def test_what_the_coordinator_does_not_know_any_more_is_held_back_for_nobody() -> None:
+    member = handing_back()
+    member.synced(code=ErrorCode.UNKNOWN_MEMBER_ID)
+    member.settle()
+    member.joined(3, member_id="m-3")
+    member.synced("t-0")
+    assert member.member.identity.member_id == "m-3"
+    member.expect(MemberState.STABLE)
+
+
+def test_who_divides_the_group_itself_was_heard() -> None:
+    member = handing_back()
+    member.synced("t-0")
+    resubscribe(member)
+    member.joined(3, leader="m-2", member_id="m-2")
+    member.assigned()
+    member.synced("t-0")
+    member.expect(MemberState.STABLE)
 
 
 # -- when nobody can tell -----------------------------------------------------------------------

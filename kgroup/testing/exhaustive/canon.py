@@ -233,11 +233,8 @@ def _since(instant: float | None, term: float) -> float | None:
 def _plain_coordinator(coordinator: Coordinator) -> Coordinator:
     waits = coordinator.state is CoordinatorState.WAITING
     # All pauses are one tick, so it does not matter how many there were.
-    return replace(
-        coordinator,
-        attempts=0,
-        search_at=coordinator.search_at if waits else NOW,
-    )
+    search_at = coordinator.search_at if waits else NOW
+    return replace(coordinator, attempts=0, search_at=search_at)
 
 
 def _plain_round(member: GroupMember) -> Round:
@@ -255,8 +252,9 @@ def _plain_round(member: GroupMember) -> Round:
         release_until=_since(around.release_until, 0.0) if waits else None,
         # The topic never changes: a leader that watches what there is need not watch.
         watched=around.watched if member.recounted() else None,
-        # Told to people only.
-        leader=False,
+        leader=False,  # told to people only
+        held_back=frozenset(),  # nobody unsubscribes, and comes back as the same process
+        unsettled=False,
     )
     if state not in _IN_ROUND:  # the JoinGroup to come says all of it anew
         around = replace(around, told=frozenset(), told_topics=frozenset(), returned=False)
