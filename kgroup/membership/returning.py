@@ -28,6 +28,11 @@ def asks_anew(member: GroupMember, assigned: frozenset[TopicPartition]) -> bool:
     1. Its process dies while it hands t-1 back, the others' round goes on without it; 2. the next
     process asks while that round is on, and is told nothing; 3. its JoinGroup arrives when the
     round is over, and is answered with t-0 at once. If t-1 is nobody's, nobody else would see.
+    That round may be in vain, for mostly step 3 falls into the round that was on, and no answer
+    tells a follower which. It is not put off to ask once more: a round that is prepared waits for
+    this very member, and one that is completed begins anew with its JoinGroup, as soon as that
+    comes. Nor can such rounds go on for ever: each process asks before its first JoinGroup, so it
+    begins one at most, those that adopt one generation share it, and nothing is revoked for it.
     """
     before = member.round.remembered
     if not member.round.returned:

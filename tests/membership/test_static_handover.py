@@ -237,6 +237,27 @@ def test_who_was_told_nothing_because_a_round_was_on_has_one_begun() -> None:
     assert len(member.sent(JoinGroupRequest)) == 2
 
 
+def test_who_was_left_in_doubt_is_not_any_more_when_it_has_had_its_round() -> None:
+    """Each process costs one round at most, however many come back at once."""
+    member = came_back_in_doubt()
+    member.joined(7)
+    member.synced("t-0")
+    member.round("t-0", generation=8)
+    member.on(Tick(), after=HEARTBEAT)
+    member.beat(ErrorCode.REBALANCE_IN_PROGRESS)
+    member.round("t-0", generation=9)
+    member.expect(MemberState.STABLE)
+    assert len(member.sent(JoinGroupRequest)) == 3
+
+
+def test_who_was_left_in_doubt_and_divides_the_group_itself_knows() -> None:
+    member = came_back_in_doubt()
+    member.joined(7, leader="m-1")
+    member.assigned()
+    member.synced("t-0")
+    member.expect(MemberState.STABLE)
+
+
 def test_an_eager_member_is_not_in_doubt_for_in_each_round_all_is_given_out() -> None:
     member = came_back_in_doubt("range")
     member.joined(7)
