@@ -9,6 +9,11 @@ from kgroup.errors import DecodeError
 from kgroup.journal import (
     AnswerReceived,
     BadLine,
+    ClaimMessage,
+    ClaimStage,
+    ClaimStep,
+    ClaimStored,
+    ClaimVerdict,
     CloseAsked,
     CommitStage,
     CommitStep,
@@ -18,6 +23,7 @@ from kgroup.journal import (
     Event,
     GenerationEntered,
     JoinIssued,
+    KeyChanged,
     MemberStarted,
     OffsetRead,
     OwnershipStep,
@@ -38,6 +44,7 @@ from kgroup.journal import (
 )
 from kgroup.journal.codec import CUT
 from kgroup.journal.events import EVENT_CLASSES
+from kgroup.marshal.rules import Verdict
 from kgroup.types import ChangeKind, Claim, MemberState, RebalanceProtocol, TopicPartition
 
 SOURCE = Source(host="h/1", process="7-a", member="m1", group="g")
@@ -50,6 +57,37 @@ EVENTS = [
     RoundFailed(generation_id=4, protocol_name="zone", reason="it raised", retry_after=0.4),
     GenerationEntered(generation_id=3, member_id="m", leader=True, assignment=(T0,)),
     JoinIssued(member_id=None, generation_id=None, owned=(T0,), cause="héllo"),
+    KeyChanged(tp=T0, before="claiming", after="locating", cause="own claim accepted"),
+    ClaimStep(stage=ClaimStage.WRITTEN, message=ClaimMessage.CLAIM, tp=T0, ticket=3),
+    ClaimStep(
+        stage=ClaimStage.READ,
+        message=ClaimMessage.HEARTBEAT,
+        tp=T0,
+        ticket=4,
+        epoch=0,
+        position=0,
+        offset=1,
+        verdict=ClaimVerdict.RENEWED,
+        lease_end=105.25,
+    ),
+    ClaimStep(
+        stage=ClaimStage.READ,
+        message=ClaimMessage.CLAIM,
+        tp=T0,
+        epoch=8,
+        offset=8,
+        verdict=ClaimVerdict.ACCEPTED,
+        sender="web-02/b81d77e2",
+    ),
+    ClaimStep(
+        stage=ClaimStage.UNKNOWN,
+        message=ClaimMessage.RELEASE,
+        tp=T0,
+        ticket=5,
+        epoch=0,
+        position=7,
+        error="no answer within 30 s",
+    ),
     RequestSent(connection=1, correlation_id=2, api=ApiKey.HEARTBEAT, version=4, generation_id=-1),
     AnswerReceived(connection=1, correlation_id=2, api=ApiKey.HEARTBEAT, version=4, error=0),
     OwnershipStep(kind=ChangeKind.LOST, phase=Phase.BEGIN, claims=(C0,), serial=9),
@@ -60,6 +98,17 @@ EVENTS = [
     TimerStep(TimerStage.ARM, "session", 12.5),
     CloseAsked(5.0),
     CommitStored(tp=T0, offset=7, member_id="m", generation_id=3, leader_epoch=0),
+    ClaimStored(
+        message=ClaimMessage.PROBE,
+        tp=T0,
+        offset=6,
+        verdict=ClaimVerdict.PROBED,
+        client_id="web-01",
+        instance_id="3f2a9c01",
+        epoch=0,
+        position=0,
+        log_time=1_700_000_000.0,
+    ),
     RoundStored(generation_id=4, protocol_name=None),
     RoundStored(
         generation_id=4,
@@ -126,6 +175,21 @@ def test_an_unknown_event_is_kept_by_name_and_an_unknown_field_is_dropped():
     later = decode_entry(json.dumps({**row, "event": "teleported"}))
     assert later.event == UnknownEvent("teleported")
     assert json.loads(encode_entry(later))["event"] == "teleported"
+
+
+def test_an_offset_of_nought_is_not_taken_for_none():
+    first = ClaimStep(
+        stage=ClaimStage.WRITTEN, message=ClaimMessage.HEARTBEAT, tp=T0, epoch=0, position=0
+    )
+    row = json.loads(encode_entry(entry(first)))
+    assert (row["epoch"], row["position"]) == (0, 0)
+    assert "sender" not in row
+
+
+def test_what_a_record_does_is_told_in_the_words_of_the_rules():
+    """A group's pause is about no key."""
+    said = {verdict.value for verdict in Verdict if verdict is not Verdict.PAUSED}
+    assert {verdict.value for verdict in ClaimVerdict} == said
 
 
 def test_the_place_of_a_line_is_kept():

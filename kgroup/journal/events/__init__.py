@@ -4,14 +4,23 @@ Decides: which events exist, what each carries, and what an entry (a stamped eve
 Never: stamps an event (a sink does), judges a history (`oracles` do), holds payload bytes.
 
 Who emits what: `net` emits connections, requests and answers; the group side emits state,
-generation, join, ownership, timers, commits and offset reads; the consumer emits fetches,
-deliveries, done, polls, pauses, position moves and callbacks; a fault run emits faults; who
-watches the coordinator emits what it stored.
-Order matters in two places: `Delivered` is emitted BEFORE the records reach the application,
-and `OwnershipStep(REVOKED, BEGIN)` before the listener is told.
+generation, join, ownership, keys, claims, timers, commits and offset reads; the consumer emits
+fetches, deliveries, done, polls, pauses, position moves and callbacks; a fault run emits faults;
+who watches the coordinator, or the coordination topic, emits what it stored.
+Order matters in three places: `Delivered` is emitted BEFORE the records reach the application,
+`OwnershipStep(REVOKED, BEGIN)` before the listener is told, and `ClaimStep(WRITTEN)` before the
+message is on its way: a lease is reckoned from it.
 KIPs: 62, 345 (instance ids), 429 (owned partitions), 814.
 """
 
+from kgroup.journal.events.claims import (
+    ClaimMessage,
+    ClaimStage,
+    ClaimStep,
+    ClaimStored,
+    ClaimVerdict,
+    KeyChanged,
+)
 from kgroup.journal.events.coordinator import BROKER, CommitStored, RoundMember, RoundStored
 from kgroup.journal.events.entry import Entry, Source
 from kgroup.journal.events.life import (
@@ -53,6 +62,11 @@ __all__ = [
     "AnswerReceived",
     "CallbackStage",
     "CallbackStep",
+    "ClaimMessage",
+    "ClaimStage",
+    "ClaimStep",
+    "ClaimStored",
+    "ClaimVerdict",
     "CloseAsked",
     "CommitStage",
     "CommitStep",
@@ -68,6 +82,7 @@ __all__ = [
     "FetchIssued",
     "GenerationEntered",
     "JoinIssued",
+    "KeyChanged",
     "MemberStarted",
     "MemberStopped",
     "OffsetRead",

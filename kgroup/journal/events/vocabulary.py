@@ -4,6 +4,7 @@ Decides: what counts as an event, in the order of the documentation.
 Never: says what one means; its own module does.
 """
 
+from kgroup.journal.events.claims import ClaimStep, ClaimStored, KeyChanged
 from kgroup.journal.events.coordinator import CommitStored, RoundStored
 from kgroup.journal.events.life import (
     CloseAsked,
@@ -45,6 +46,8 @@ Event = (
     | GenerationEntered
     | JoinIssued
     | RoundFailed
+    | KeyChanged
+    | ClaimStep
     | ConnectionOpened
     | ConnectionClosed
     | RequestSent
@@ -64,6 +67,7 @@ Event = (
     | TimerStep
     | CommitStored
     | RoundStored
+    | ClaimStored
     | FaultStep
     | UnknownEvent
 )
@@ -76,6 +80,8 @@ EVENT_CLASSES: tuple[type[Event], ...] = (
     GenerationEntered,
     JoinIssued,
     RoundFailed,
+    KeyChanged,
+    ClaimStep,
     ConnectionOpened,
     ConnectionClosed,
     RequestSent,
@@ -95,6 +101,7 @@ EVENT_CLASSES: tuple[type[Event], ...] = (
     TimerStep,
     CommitStored,
     RoundStored,
+    ClaimStored,
     FaultStep,
 )
 """Every event that can be written, in the order of the documentation."""

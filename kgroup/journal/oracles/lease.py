@@ -9,6 +9,12 @@ B = latest sending time of a heartbeat answered without error while the generati
     synced, of an answered JoinGroup, or of a SyncGroup answered without error;
 S, R, margin = session timeout, rebalance timeout and margin from `MemberStarted`.
 Before the first answered heartbeat of a membership there is no A and so no lease; a loss ends it.
+
+Who claims keys through a log (Marshal) has a lease of each, which ends at K + S - margin, where
+K = writing time of the last heartbeat of the key that was read back and counts, since the claim
+    was accepted;
+S, margin = the lease it asks for, as session timeout, and the least that it takes off.
+A claim that is accepted, a message that is void, and a release that counts, end it (`key_lease`).
 KIPs: 62.
 """
 
@@ -18,6 +24,7 @@ from typing import ClassVar, Final
 from kgroup.codes import ApiKey, ErrorCode
 from kgroup.journal.events import (
     AnswerReceived,
+    ClaimStep,
     ConnectionClosed,
     Delivered,
     Entry,
@@ -30,6 +37,7 @@ from kgroup.journal.events import (
     RequestSent,
     Source,
 )
+from kgroup.journal.oracles.key_lease import KeyLeases
 from kgroup.journal.oracles.violation import Violation
 from kgroup.types import ChangeKind
 
@@ -72,6 +80,7 @@ class LeaseHeld:
     KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
         {
             AnswerReceived,
+            ClaimStep,
             ConnectionClosed,
             Delivered,
             GenerationEntered,
@@ -84,10 +93,11 @@ class LeaseHeld:
 
     APIS: ClassVar[frozenset[ApiKey]] = _PROVING
 
-    __slots__ = ("_leases", "_slack")
+    __slots__ = ("_keys", "_leases", "_slack")
 
     def __init__(self, slack: float = 0.0) -> None:
         self._slack = slack
+        self._keys: dict[Source, KeyLeases] = {}
         self._leases: dict[Source, _Lease] = {}
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
@@ -100,7 +110,13 @@ class LeaseHeld:
         lease = self._leases.get(entry.source)
         if lease is None:
             return ()
+        if isinstance(event, ClaimStep):
+            self._claimed(lease, entry, event)
+            return ()
         if isinstance(event, Delivered):
+            keys = self._keys.get(entry.source)
+            if keys is not None:
+                return keys.delivered(entry, event, self._slack)
             return self._delivered(lease, entry, event)
         _follow(lease, entry)
         return ()
@@ -115,6 +131,13 @@ class LeaseHeld:
         self._leases[source] = _Lease(
             event.session_timeout, event.rebalance_timeout, event.lease_margin
         )
+
+    def _claimed(self, lease: _Lease, entry: Entry, event: ClaimStep) -> None:
+        keys = self._keys.get(entry.source)
+        if keys is None:
+            keys = KeyLeases(lease.session_timeout - lease.margin)
+            self._keys[entry.source] = keys
+        keys.follow(entry, event)
 
     def _delivered(self, lease: _Lease, entry: Entry, event: Delivered) -> tuple[Violation, ...]:
         until = lease.until

@@ -17,6 +17,11 @@ from kgroup.journal import (
     AnswerReceived,
     CallbackStage,
     CallbackStep,
+    ClaimMessage,
+    ClaimStage,
+    ClaimStep,
+    ClaimStored,
+    ClaimVerdict,
     CloseAsked,
     CommitStage,
     CommitStep,
@@ -31,6 +36,7 @@ from kgroup.journal import (
     FetchIssued,
     GenerationEntered,
     JoinIssued,
+    KeyChanged,
     MemberStarted,
     MemberStopped,
     OffsetRead,
@@ -155,6 +161,40 @@ def _join(event: JoinIssued) -> Words:
 
 def _round_failed(event: RoundFailed) -> Words:
     return Words(f"cannot assign generation {event.generation_id}: {event.reason}")
+
+
+# -- claims through a log ----------------------------------------------------------------------
+
+
+def _key(event: KeyChanged) -> Words:
+    text = f"key {event.before} -> {event.after} ({event.cause}):"
+    return Words(text, joins=text, parts=(str(event.tp),), tps=frozenset({event.tp}))
+
+
+def _claim(event: ClaimStep) -> Words:
+    whose = "" if event.sender is None else f" of {event.sender}"
+    became = event.stage.value if event.verdict is None else event.verdict.value
+    why = f" ({event.error})" if event.error else ""
+    text = f"{event.message.value}{whose} {became}{why}"
+    routine = ""
+    if event.message is ClaimMessage.HEARTBEAT and event.stage is ClaimStage.WRITTEN:
+        routine = "heartbeat"
+    elif event.verdict is ClaimVerdict.RENEWED:
+        routine = "answer"  # what was read back is the same heartbeat
+    part = _at(event.tp, event.position)
+    return Words(text, Way.NONE, routine, text, (part,), frozenset({event.tp}))
+
+
+def _claim_stored(event: ClaimStored) -> Words:
+    who = f"{event.client_id}/{event.instance_id}"
+    text = f"stores a {event.message.value} of {who}, {event.verdict.value}:"
+    routine = "stored heartbeat" if event.verdict is ClaimVerdict.RENEWED else ""
+    part = _at(event.tp, event.position)
+    return Words(text, Way.NONE, routine, text, (part,), frozenset({event.tp}))
+
+
+def _at(tp: TopicPartition, position: int | None) -> str:
+    return str(tp) if position is None else f"{tp}@{position}"
 
 
 # -- the network -------------------------------------------------------------------------------
@@ -318,6 +358,9 @@ _WORDS: Final[Mapping[type[Event], Callable[[Any], Words]]] = MappingProxyType(
         GenerationEntered: _generation,
         JoinIssued: _join,
         RoundFailed: _round_failed,
+        KeyChanged: _key,
+        ClaimStep: _claim,
+        ClaimStored: _claim_stored,
         ConnectionOpened: _opened,
         ConnectionClosed: _closed,
         RequestSent: _sent,

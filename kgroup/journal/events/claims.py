@@ -1,0 +1,138 @@
+"""Keys that are claimed through a log: what a Marshal member writes about them, and reads back.
+
+Decides: what is written of a claim's way from a message to ownership, and back.
+Never: carries the periods of ownership; that is `ownership`, for any member alike. Says nothing
+of what only tells who is there.
+
+A member owns a key under an epoch, the offset of its accepted claim. Nothing proves it but a
+heartbeat that was read back and counts; the lease is reckoned from its writing (`ClaimStep`).
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from kgroup.types import TopicPartition
+from kgroup.words import Word
+
+__all__ = [
+    "ClaimMessage",
+    "ClaimStage",
+    "ClaimStep",
+    "ClaimStored",
+    "ClaimVerdict",
+    "KeyChanged",
+]
+
+
+class ClaimMessage(Word):
+    """What a message about a key asks for."""
+
+    CLAIM = "claim"
+    HEARTBEAT = "heartbeat"
+    RELEASE = "release"
+    PROBE = "probe"
+
+
+class ClaimStage(Word):
+    """How far one message about a key has come."""
+
+    WRITTEN = "written"
+    READ = "read"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+
+
+class ClaimVerdict(Word):
+    """What a record about a key did, as every reader of the log finds."""
+
+    ACCEPTED = "accepted"
+    ADOPTED = "adopted"
+    RENEWED = "renewed"
+    RELEASED = "released"
+    PROBED = "probed"
+    REFUSED = "refused"
+    VOID = "void"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyChanged:
+    """A key took a row of its table to another phase of this member's dealings with it.
+
+    Args:
+        tp: the partition.
+        before: phase it left, e.g. "claiming".
+        after: phase it entered, e.g. "owned".
+        cause: what triggered it, in the words of the table.
+    """
+
+    KIND: ClassVar[str] = "key"
+    tp: TopicPartition
+    before: str
+    after: str
+    cause: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimStep:
+    """A message about a key is about to be written, failed, or stands in the log.
+
+    Of others' messages only those are told that change a key this member has to do with.
+
+    Args:
+        stage: written, then read, whether or not it failed, or nobody knows, in between; only
+            read for the message of another.
+        message: a claim, a heartbeat, a release, or the probe of a hand-out at most once.
+        tp: the partition.
+        ticket: number of the message, rising within one member; None for one of another's.
+        epoch: offset of the accepted claim it is written under; of a claim that was read, the
+            epoch that holds behind it. None without one.
+        position: next offset to read that it carries, None in a claim.
+        offset: of the record in the coordination partition, None before it was read.
+        verdict: accepted (a claim), adopted (a heartbeat that makes an owner), renewed, released,
+            probed, refused or void; None before it was read.
+        lease_end: monotonic seconds up to which it proves ownership, by the member's reckoning;
+            None when it proves nothing.
+        sender: client id and instance id, with a slash between; None for one of its own.
+        error: why it was not written, or why nobody knows.
+    """
+
+    KIND: ClassVar[str] = "claim"
+    stage: ClaimStage
+    message: ClaimMessage
+    tp: TopicPartition
+    ticket: int | None = None
+    epoch: int | None = None
+    position: int | None = None
+    offset: int | None = None
+    verdict: ClaimVerdict | None = None
+    lease_end: float | None = None
+    sender: str | None = None
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimStored:
+    """A record about a key stands in the coordination topic; told by who watches that.
+
+    Args:
+        message: what it asks for.
+        tp: the partition.
+        offset: of the record in the coordination partition.
+        verdict: what it did.
+        client_id: of its sender.
+        instance_id: of its sender.
+        epoch: offset of the claim that holds behind this record, None without one.
+        position: next offset to read that holds behind this record, None while none is known.
+        log_time: seconds since the epoch, by which leases run out.
+    """
+
+    KIND: ClassVar[str] = "claim_stored"
+    message: ClaimMessage
+    tp: TopicPartition
+    offset: int
+    verdict: ClaimVerdict
+    client_id: str
+    instance_id: str
+    epoch: int | None = None
+    position: int | None = None
+    log_time: float = 0.0
