@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from kgroup.words import Word
 
 __all__ = [
+    "Backend",
     "Cause",
     "ChangeKind",
     "Claim",
@@ -89,6 +90,13 @@ class DeserializeErrorPolicy(Enum):
     RAISE = "raise"
     SKIP = "skip"
     RAW = "raw"
+
+
+class Backend(Enum):
+    """What coordinates a group: the brokers' group coordinator, or a log of claims."""
+
+    CLASSIC = "classic"
+    MARSHAL = "marshal"
 
 
 class RebalanceProtocol(Word):

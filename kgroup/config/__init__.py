@@ -1,6 +1,7 @@
 """One frozen value with every option of a consumer, and the slices it hands to the rooms below."""
 
-from kgroup.config.consumer_config import ConsumerConfig, FetchSettings
+from kgroup.config.consumer_config import ConsumerConfig
+from kgroup.config.fetch_settings import FetchSettings
 from kgroup.config.options import ConsumerOptions
 from kgroup.config.plugins import found_assignors
 

@@ -15,13 +15,17 @@ from pathlib import Path
 from typing import Final, cast
 
 from kgroup.assignors import Assignor, AssignorChoice, resolve
+from kgroup.config.fetch_settings import FetchSettings
 from kgroup.config.instance_ids import doubts_about_instance_id
+from kgroup.config.marshal_options import check_marshal, marshal_settings
 from kgroup.config.options import Duration
 from kgroup.config.plugins import plug_ins
 from kgroup.config.rules import check_names, normal
 from kgroup.config.security import check_security, doubts_about_security, security_of
 from kgroup.errors import ConfigError
 from kgroup.journal import Sink
+from kgroup.marshal.rules import Compat
+from kgroup.marshal.settings import MARSHAL_TOPIC, ClaimPolicy, Guarantee, MarshalSettings
 from kgroup.membership.settings import MembershipSettings
 from kgroup.net.ports import Ports
 from kgroup.net.secret import Secret
@@ -29,52 +33,12 @@ from kgroup.net.security import SaslMechanism, SecurityProtocol, TokenSource
 from kgroup.net.settings import NetSettings
 from kgroup.net.versions import MAX_THROTTLE
 from kgroup.offsets.reset import ResetPolicy, ResetRule
-from kgroup.types import DeserializeErrorPolicy, IsolationLevel
+from kgroup.types import Backend, DeserializeErrorPolicy, IsolationLevel
 
-__all__ = ["ConsumerConfig", "FetchSettings"]
+__all__ = ["ConsumerConfig"]
 
 _HEARTBEATS_PER_SESSION: Final = 3
 _MIB: Final = 1024 * 1024
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FetchSettings:
-    """What fetching reads; times in seconds. Stands here because `consumer` is above `config`.
-
-    Args:
-        min_bytes: a broker waits until it has this much, or `max_wait` is over.
-        max_bytes: most bytes of one answer.
-        max_wait: longest wait of the broker.
-        partition_max_bytes: most bytes of one partition in one answer.
-        prefetch_max_bytes: most bytes held ready for the application, over all partitions.
-        isolation_level: whether open and aborted transactions are seen.
-        reset_policy: where to begin without a committed offset.
-        check_crcs: whether checksums of batches are verified.
-        max_decompressed_bytes: most bytes one batch may inflate to.
-        request_timeout: for requests, on top of what they wait for by themselves.
-        retry_backoff: first pause after a failure.
-        retry_backoff_max: longest pause.
-        metadata_max_age: a replica that was named instead of a leader serves no longer than this.
-        client_rack: rack of this client; brokers name a replica in it (KIP-392), None for leaders.
-        new_partitions_from_start: whether a partition that was added after its topic was first
-            seen is read from its beginning when nothing is committed, whatever the policy.
-    """
-
-    min_bytes: int
-    max_bytes: int
-    max_wait: float
-    partition_max_bytes: int
-    prefetch_max_bytes: int
-    isolation_level: IsolationLevel
-    reset_policy: ResetRule
-    check_crcs: bool
-    max_decompressed_bytes: int
-    request_timeout: float
-    retry_backoff: float
-    retry_backoff_max: float
-    metadata_max_age: float
-    client_rack: str | None = None
-    new_partitions_from_start: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +90,22 @@ class ConsumerConfig:
         max_decompressed_bytes: most bytes one record batch may inflate to; one that would be
             larger is damage.
         exclude_internal_topics: whether a pattern leaves out topics of the brokers.
+        backend: what coordinates the group: "classic", the brokers' group coordinator; or
+            "marshal", a log of claims. The options below are for the latter.
+        guarantee: "at_least_once"; or "at_most_once": a batch is committed before it is handed
+            out, and `enable_auto_commit` has no say.
+        coordination_topic: the log of claims.
+        marshal_heartbeat_interval: what the member announces, whole seconds from 1 to 60; others
+            take what it has after twice as long without a heartbeat. Below 60 only among kgroup's.
+        compat: how members of the original library are met: "auto", as equals, where there are
+            any; "strict", their heartbeats take nothing; "go", their rules for all.
+        claim_policy: "fair" shares; "greedy": all that is free; "gradual": one after the other.
+        max_claims: partitions this member has at most, None for any number.
+        claim_entire_topic: whether a topic is had whole, or not at all.
+        fast_reclaim: whether a member with a `group_instance_id` resumes, after a restart, what it
+            had.
+        release_if_behind: whether it hands back what it cannot keep up with.
+        at_most_once_records: most records that are committed, and can be lost, at a time.
         security_protocol: what the brokers' listeners speak: "PLAINTEXT", "SSL" (TLS),
             "SASL_PLAINTEXT" or "SASL_SSL" (SASL within TLS).
         ssl_context: for TLS, made by yourself; without it one is made of the files.
@@ -180,6 +160,17 @@ class ConsumerConfig:
     check_crcs: bool = True
     max_decompressed_bytes: int = 64 * _MIB
     exclude_internal_topics: bool = True
+    backend: str | Backend = Backend.CLASSIC
+    guarantee: str | Guarantee = Guarantee.AT_LEAST_ONCE
+    coordination_topic: str = MARSHAL_TOPIC
+    marshal_heartbeat_interval: Duration = 60.0
+    compat: str | Compat = Compat.AUTO
+    claim_policy: str | ClaimPolicy = ClaimPolicy.FAIR
+    max_claims: int | None = None
+    claim_entire_topic: bool = False
+    fast_reclaim: bool = True
+    release_if_behind: bool = False
+    at_most_once_records: int = 500
     security_protocol: str | SecurityProtocol = SecurityProtocol.PLAINTEXT
     ssl_context: ssl.SSLContext | None = field(default=None, repr=False)
     ssl_cafile: str | Path | None = None
@@ -206,6 +197,7 @@ class ConsumerConfig:
         if beat >= session:
             expected = f"less than session_timeout ({session:g} s); a third of it is usual"
             raise ConfigError("heartbeat_interval", beat, expected)
+        check_marshal(self)
         check_security(self)
         _resolved(self.assignors)
 
@@ -325,6 +317,10 @@ class ConsumerConfig:
             lease_margin=_seconds(self.lease_margin),
             client_rack=self.client_rack,
         )
+
+    def marshal(self, instance_id: str, started: int) -> MarshalSettings:
+        """Return what a member of a Marshal group reads; see `marshal_settings`."""
+        return marshal_settings(self, self.group(), instance_id, started)
 
     def fetching(self) -> FetchSettings:
         """Return what fetching reads."""

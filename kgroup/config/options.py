@@ -12,11 +12,13 @@ from typing import Literal, TypeAlias, TypedDict
 
 from kgroup.assignors import AssignorChoice
 from kgroup.journal import Sink
+from kgroup.marshal.rules import Compat
+from kgroup.marshal.settings import ClaimPolicy, Guarantee
 from kgroup.net.ports import Ports
 from kgroup.net.secret import Secret
 from kgroup.net.security import SaslMechanism, SecurityProtocol, TokenSource
 from kgroup.offsets.reset import ResetRule
-from kgroup.types import DeserializeErrorPolicy, IsolationLevel
+from kgroup.types import Backend, DeserializeErrorPolicy, IsolationLevel
 
 __all__ = ["ConsumerOptions", "Duration"]
 
@@ -60,6 +62,17 @@ class ConsumerOptions(TypedDict, total=False):
     check_crcs: bool
     max_decompressed_bytes: int
     exclude_internal_topics: bool
+    backend: Literal["classic", "marshal"] | Backend
+    guarantee: Literal["at_least_once", "at_most_once"] | Guarantee
+    coordination_topic: str
+    marshal_heartbeat_interval: Duration
+    compat: Literal["auto", "go", "strict"] | Compat
+    claim_policy: Literal["fair", "greedy", "gradual"] | ClaimPolicy
+    max_claims: int | None
+    claim_entire_topic: bool
+    fast_reclaim: bool
+    release_if_behind: bool
+    at_most_once_records: int
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] | SecurityProtocol
     ssl_context: ssl.SSLContext | None
     ssl_cafile: str | Path | None

@@ -16,9 +16,11 @@ from typing import Final, TypeVar
 from kgroup.config.durations import seconds_of
 from kgroup.config.security_rules import SECURITY_RULES
 from kgroup.errors import ConfigError
+from kgroup.marshal.rules import Compat
+from kgroup.marshal.settings import ClaimPolicy, Guarantee
 from kgroup.net.ports import Ports
 from kgroup.offsets.reset import ResetPolicy, Since
-from kgroup.types import DeserializeErrorPolicy, IsolationLevel
+from kgroup.types import Backend, DeserializeErrorPolicy, IsolationLevel
 
 __all__ = ["RULES", "check_names", "normal"]
 
@@ -263,6 +265,17 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "check_crcs": _flag,
         "max_decompressed_bytes": _whole(2**20),
         "exclude_internal_topics": _flag,
+        "backend": _choice(Backend),
+        "guarantee": _choice(Guarantee),
+        "coordination_topic": _text(optional=False),
+        "marshal_heartbeat_interval": _POSITIVE,
+        "compat": _choice(Compat),
+        "claim_policy": _choice(ClaimPolicy),
+        "max_claims": _whole(1, optional=True),
+        "claim_entire_topic": _flag,
+        "fast_reclaim": _flag,
+        "release_if_behind": _flag,
+        "at_most_once_records": _whole(1),
         "journal": _journal,
         "ports": _ports,
         **SECURITY_RULES,
