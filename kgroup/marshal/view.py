@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from kgroup.marshal.attendance import shows_members
 from kgroup.marshal.events import KeyRead, LogOpened, LogRead, Presence
 from kgroup.marshal.key_state import Key, KeyState
 from kgroup.marshal.messages import Message, Reject
+from kgroup.marshal.presence import is_presence
 from kgroup.marshal.rules import Verdict, WorldRules
 from kgroup.marshal.standing import standing_of
 from kgroup.marshal.world import World
@@ -71,7 +71,7 @@ class LogView:
             if read is not None:
                 reads.append(read)
                 self._there.heard(read)
-            elif shows_members(message.topic):
+            elif is_presence(message.topic):
                 self._there.forget()
         return LogRead(
             partition=self.partition,
@@ -176,7 +176,7 @@ class _There:
 
     def _found(self) -> dict[str, dict[bytes, int]]:
         world, found = self._world, dict[str, dict[bytes, int]]()
-        for name, clients in world.attendance.of(self._group, world.time).items():
+        for name, clients in world.presences.of(self._group, world.time).items():
             tp = _tp(name, 0)
             if tp is not None:
                 found[tp.topic] = dict(clients)

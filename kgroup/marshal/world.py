@@ -17,10 +17,10 @@ from hashlib import sha256
 from types import MappingProxyType
 from typing import Final
 
-from kgroup.marshal.attendance import Attendance, shows_members
 from kgroup.marshal.extension import Extension, read_extension
 from kgroup.marshal.key_state import Key, KeyState, Pause
 from kgroup.marshal.messages import Kind, Message, Reject, decode
+from kgroup.marshal.presence import Presences, is_presence
 from kgroup.marshal.rules import Compat, Verdict, WorldRules
 from kgroup.marshal.transitions import Place, claim, heartbeat, probe, release
 
@@ -53,7 +53,7 @@ class World:
         """The message of the last record, None when it was none or was not believed."""
         self.peer: Extension | None = None
         """The headers of that message, None without."""
-        self.attendance = Attendance()
+        self.presences = Presences()
         """Who shows itself."""
         self._rules = rules
         self._keys: dict[Key, KeyState] = {}
@@ -110,7 +110,7 @@ class World:
         """Return a hash of everything that is known; equal logs give equal ones."""
         words = [repr((self.next_offset, self.time, sorted(self._paused.items())))]
         words += [repr((*key, self._keys[key])) for key in sorted(self._keys)]
-        words += [repr(each) for each in self.attendance.known(self.time)]
+        words += [repr(each) for each in self.presences.known(self.time)]
         return sha256("\n".join(words).encode()).hexdigest()
 
     def _believed(self, value: bytes | None, timestamp: int) -> Message | Reject:
@@ -153,7 +153,7 @@ class World:
     def _change(self, message: Message, peer: Extension | None, at: Place) -> Verdict:
         state = self._state(message)
         if state is None:
-            return self.attendance.apply(message, peer, at.time, self.time)
+            return self.presences.apply(message, peer, at.time, self.time)
         if peer is None:
             state.mixed_until = at.time + _MIXED_MS
         match message.kind:
@@ -174,10 +174,10 @@ class World:
         return pause is not None and at.time < pause.until and pause.client_id != message.client_id
 
     def _state(self, message: Message) -> KeyState | None:
-        """Return the state of a key, a new one if there is none; None for what shows members."""
+        """Return the state of a key, a new one if there is none; None for a sign of presence."""
         key = Key(message.group_id, message.topic, message.partition)
         state = self._keys.get(key)
-        if state is None and not shows_members(message.topic):
+        if state is None and not is_presence(message.topic):
             same = self._same
             state = KeyState(definite=self._rules.complete)
             self._keys[Key(same(key.group), same(key.topic), key.partition)] = state
