@@ -22,10 +22,13 @@ from kgroup.wire.messages import (
 )
 from kgroup.wire.vocabulary import ZERO_UUID
 
-__all__ = ["LOG_LANE", "LogQuestion", "fetch_log"]
+__all__ = ["READ_LANE", "WRITE_LANE", "LogQuestion", "fetch_log"]
 
-LOG_LANE: Final = Lane.JOIN
+READ_LANE: Final = Lane.JOIN
 """The connection for what a group waits for at a broker; nobody joins in a Marshal group."""
+
+WRITE_LANE: Final = Lane.HEARTBEAT
+"""The connection for what keeps a member in its group."""
 
 _MAX_BYTES: Final = 8 * 1024 * 1024
 
@@ -95,7 +98,7 @@ async def fetch_log(
         isolation_level=IsolationLevel.READ_UNCOMMITTED.value,
         topics=(FetchTopic(topic=topic, topic_id=topic_id, partitions=rows),),
     )
-    answer = await cluster.send(node_id, request, lane=LOG_LANE, timeout=max_wait + timeout)
+    answer = await cluster.send(node_id, request, lane=READ_LANE, timeout=max_wait + timeout)
     return answer.error_code, _by_partition(answer, topic, topic_id, asked)
 
 
