@@ -83,15 +83,15 @@ class Claimant(Writer):
 
     def claim(self, partition: int) -> None:
         """Claim a key; the claim is accepted."""
-        self.move(partition, "pausing", "claiming", "claim due")
+        self.move(partition, "about to claim", "claim written", "claim due")
         self.read_back(self.put(ClaimMessage.CLAIM, partition), ClaimVerdict.ACCEPTED)
-        self.move(partition, "claiming", "locating", "own claim accepted")
+        self.move(partition, "claim written", "claim accepted", "own claim accepted")
 
     def release(self, partition: int) -> None:
         """Hand a key back."""
         step = self.put(ClaimMessage.RELEASE, partition, self.positions[tp(partition)])
         self.read_back(step, ClaimVerdict.RELEASED)
-        self.move(partition, "releasing", "idle", "own release counted")
+        self.move(partition, "release written", "not asked for", "own release counted")
 
     def see(self, partition: int, sender: str) -> None:
         """Read that a claim of another was accepted."""
@@ -104,7 +104,7 @@ class Claimant(Writer):
             sender=sender,
         )
         self.write(step)
-        self.move(partition, "owned", "idle", "somebody else has it")
+        self.move(partition, "owned", "not asked for", "somebody else has it")
 
     def move(self, partition: int, before: str, after: str, cause: str) -> None:
         self.write(KeyChanged(tp=tp(partition), before=before, after=after, cause=cause))
@@ -116,7 +116,7 @@ class Claimant(Writer):
         self.claim(partition)
         self.positions[tp(partition)] = offset
         self.beat(partition)
-        self.move(partition, "confirming", "owned", "own heartbeat counted")
+        self.move(partition, "first heartbeat written", "owned", "own heartbeat counted")
         self.assign(partition, offset=offset)
 
     def give(self, partition: int) -> None:

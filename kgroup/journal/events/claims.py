@@ -60,8 +60,8 @@ class KeyChanged:
 
     Args:
         tp: the partition.
-        before: phase it left, e.g. "claiming".
-        after: phase it entered, e.g. "owned".
+        before: phase it left, in the words of the table, e.g. "claim written".
+        after: phase it entered, e.g. "claim accepted".
         cause: what triggered it, in the words of the table.
     """
 
