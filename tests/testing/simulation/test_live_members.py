@@ -1,11 +1,15 @@
 """Level B: what happens to members and their applications does happen."""
 
+from dataclasses import replace
+
 import pytest
 
 from kgroup.codes import ApiKey
 from kgroup.journal import (
     CallbackStage,
     CallbackStep,
+    CommitStage,
+    CommitStep,
     CommitStored,
     Delivered,
     GenerationEntered,
@@ -18,7 +22,10 @@ from kgroup.journal import (
     PositionMoved,
     Resumed,
 )
-from kgroup.testing.simulation.perturbation import Kind
+from kgroup.testing.simulation.live.run import play_live
+from kgroup.testing.simulation.perturbation import Kind, Perturbation
+from kgroup.testing.simulation.plan import CommitHabit
+from kgroup.testing.simulation.schedule import Level, Schedule
 from kgroup.types import Cause, ChangeKind
 from tests.testing.simulation.live_plans import (
     AT,
@@ -27,6 +34,7 @@ from tests.testing.simulation.live_plans import (
     SESSION,
     Played,
     member,
+    plan,
     played,
 )
 
@@ -82,6 +90,20 @@ def test_twin_fences_the_first() -> None:
     (stopped,) = [event for _, event in run.of(MemberStopped, "m1.0")]
     assert "FENCED_INSTANCE_ID" in stopped.reason
     assert len(run.last_round.members) == 2
+
+
+def test_twin_fences_the_first_amid_a_commit() -> None:
+    """1. A heartbeat is sent, and a commit after it; 2. the answer to the heartbeat is the fence;
+    3. the commit says that its outcome is unknown. What has ended the consumer is the fence."""
+    busy = tuple(replace(each, habit=CommitHabit.EACH_BATCH) for each in STATIC)
+    twin = Perturbation(6.4, Kind.TWIN, 1)
+    rare = plan(twin, members=busy, latency=0.05, produce_every=0.05)
+    run = Played(play_live(Schedule(Level.B, picks=()), plan=rare, keep=True))
+    good(run)
+    commits = [event for _, event in run.of(CommitStep, "m1.0")]
+    assert commits[-1].stage is CommitStage.UNKNOWN
+    (stopped,) = [event for _, event in run.of(MemberStopped, "m1.0")]
+    assert "FENCED_INSTANCE_ID" in stopped.reason
 
 
 def test_subscribe_asks_for_other_topics() -> None:

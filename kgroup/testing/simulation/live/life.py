@@ -145,9 +145,10 @@ class Life:
                 self.untold = 0  # told once, also when it raised the same words again meanwhile
             except TimeoutError:
                 continue  # that a listener took too long, told once
-            except KGroupError as error:
+            except KGroupError:
                 if self.consumer.failure is not None:
-                    self.failure = error
+                    # A commit that is cut off by the end says so, not what has ended it.
+                    self.failure = self.consumer.failure
                     return
                 await anyio.sleep(_AGAIN * self._pace)
 
