@@ -3,12 +3,14 @@
 Decides: how a callback is called: one at a time, plain or awaitable, under no lock, for at most
 the rebalance timeout.
 Never: lets a callback stop a change of ownership: one that raises, is cancelled or takes too long
-is reported once, by the next read, and ownership changes all the same.
+is reported once, by the next read, and ownership changes all the same. Only one that cannot be cut
+off, because it shields itself or waits for a thread, holds its change up: that is warned of.
 KIPs: 429 (revoked and lost are two things).
 """
 
 import logging
 from collections.abc import Awaitable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 from weakref import ReferenceType
 
@@ -17,6 +19,7 @@ import anyio
 from kgroup.consumer.user_code import UserCode
 from kgroup.errors import ArgumentError
 from kgroup.journal import CallbackStage, CallbackStep, Sink
+from kgroup.net.pulse import Pulse
 from kgroup.types import ChangeKind, OwnershipChange
 
 if TYPE_CHECKING:
@@ -88,6 +91,22 @@ def sound(listener: Listener | None) -> Listener | None:
     raise ArgumentError("listener", listener, expected)
 
 
+_GRACE: Final = 1.0
+"""Seconds that a callback which is cut off may take to end, before somebody is warned."""
+
+_NAMED: Final = 5
+"""Partitions that a warning names."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Running:
+    """A callback that runs, and what is set when it has ended."""
+
+    change: OwnershipChange
+    name: str
+    ended: anyio.Event = field(default_factory=anyio.Event)
+
+
 class ListenerCalls:
     """Calls one listener on behalf of one consumer.
 
@@ -103,7 +122,8 @@ class ListenerCalls:
         self._consumer = consumer
         self._sink = sink
         self._code = code
-        self._running: anyio.Event | None = None
+        self._running: _Running | None = None
+        self._begun = Pulse()
         self.listener: Listener | None = None
         """Who is called; may be replaced at any time."""
 
@@ -120,7 +140,8 @@ class ListenerCalls:
             return None
         self._emit(change, CallbackStage.ENTER)
         name = f"{_METHOD[change.kind]} of the listener"
-        self._running = running = anyio.Event()
+        self._running = running = _Running(change, name)
+        self._begun.fire()
         try:
             error = await self._code.call(name, callback, consumer, change)
         except BaseException:
@@ -129,7 +150,7 @@ class ListenerCalls:
             raise
         finally:
             self._running = None
-            running.set()
+            running.ended.set()
         if error is None:
             self._emit(change, CallbackStage.EXIT)
             return None
@@ -140,7 +161,40 @@ class ListenerCalls:
     async def returned(self) -> None:
         """Wait until no callback runs; the caller bounds the time."""
         while self._running is not None:
-            await self._running.wait()
+            await self._running.ended.wait()
+
+    async def watch(self) -> None:
+        """Tell of each callback that goes on after it was cut off, once, until cancelled."""
+        while True:
+            running = self._running
+            if running is None:
+                await self._begun.wait()
+                continue
+            with anyio.move_on_after(self._code.limit + _GRACE):
+                await running.ended.wait()
+            if not running.ended.is_set():
+                self._tell_overdue(running)
+                await running.ended.wait()
+
+    def _tell_overdue(self, running: _Running) -> None:
+        """Warn of what nobody can end.
+
+        1. on_revoked(p) shields itself, and hangs; 2. it is cut off, and goes on; 3. heartbeats go
+        on, and the application reads: p stays with this member, and nobody reads it.
+        """
+        change = running.change
+        claims = change.added if change.kind is ChangeKind.ASSIGNED else change.removed
+        names = ", ".join(str(claim.tp) for claim in claims[:_NAMED])
+        more = f" and {len(claims) - _NAMED} more" if len(claims) > _NAMED else ""
+        log.warning(
+            "%s was cut off after %g s and goes on: it shields itself, or waits for a thread. "
+            "Until it returns, nothing is handed out of %s, and no further change is told; end it, "
+            "or close this consumer",
+            running.name,
+            self._code.limit,
+            f"{names}{more}" or "what it is told of",
+        )
+        self._emit(change, CallbackStage.OVERDUE)
 
     def _emit(self, change: OwnershipChange, stage: CallbackStage, error: str = "") -> None:
         step = CallbackStep(kind=change.kind, stage=stage, serial=change.serial, error=error)

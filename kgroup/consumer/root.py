@@ -136,6 +136,7 @@ class Root:
         if parts.group is not None:
             await tasks.start(self._coordinate, parts.group)
             tasks.start_soon(self._guard, self._settle_changes)
+            tasks.start_soon(self._guard, parts.calls.watch)
         works = [parts.committing.run, parts.fetching.run, parts.positioning.run]
         works.append(self._watch_metadata)
         if parts.auto_commit is not None:

@@ -53,6 +53,11 @@ class UserCode:
         self._limit = limit
 
     @property
+    def limit(self) -> float:
+        """Longest time one call may take before it is cut off, seconds."""
+        return self._limit
+
+    @property
     def inside(self) -> bool:
         """Whether the present task, or the task it came from, is in a call that is not over."""
         call = _CALL.get()

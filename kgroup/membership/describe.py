@@ -41,6 +41,9 @@ Its calls are made one after the other, each once the one before has returned.
   likes, and nothing may stop that need not. To keep Java's order only while nothing is in hand
   would be worse: people would rely on it until a batch is slow. So what there can be only so many
   of, such as open stores, must not be counted on in `on_assigned` before `on_revoked` has freed it.
+- What is to be given up, and is lost before its `on_revoked` is called, because another call takes
+  its time, is told as `on_lost`: which of the two it is, is decided when the call is made, as in
+  Java's client. A call that has begun stays what it is.
 - While `on_revoked` runs its partitions go to nobody: a JoinGroup claims them, or waits for it,
   also when the membership was lost meanwhile; so does LeaveGroup.
 
@@ -55,6 +58,17 @@ That wait ends `max_poll_interval` after it began, when a warning has said so, a
 all the same; it also leaves all the same that long after `unsubscribe`. Then another member may
 have the partition while the listener still runs. What it commits is refused, by kgroup or by the
 coordinator, and says so; whatever else it writes needs a fence, see the claim of each record.
+
+A listener that cannot be cut off, because it shields itself or waits for a thread, has no limit
+while its member keeps a generation. The application reads, heartbeats go on, and what the member
+keeps is handed out; of what the call is about nothing is, no further change is told, and nobody
+else is given it, until the call returns, or a round that is on passes the member over, or it loses
+its generation, or unsubscribes, or closes. To give such a partition to another member by the clock
+would have two of them work on it, and nothing has gone wrong at the coordinator that would force
+that; Java's client, whose callbacks hold its poll up, leaves the group there. So kgroup says it
+instead: a second after the time is over a warning names the call and its partitions, and the event
+log has `callback` with `overdue`. A plain listener that blocks stops the event loop, heartbeats
+included, and its session ends.
 """
 
 

@@ -53,6 +53,36 @@ async def test_a_slow_callback_is_cut_at_the_rebalance_timeout_and_others_are_no
         await it.consumer.close(timeout=1.0)
 
 
+async def test_a_callback_that_cannot_be_cut_off_is_told_of_once_and_holds_up_its_own_only(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    # 1. on_revoked(p) shields itself, and takes 90 s; 2. it is cut off at 60 s, and goes on: p
+    # stays with this member, whose heartbeats go on, and what it keeps is read; 3. it returns.
+    async def shielded(consumer: Consumer[Any, Any], change: OwnershipChange) -> None:
+        with anyio.CancelScope(shield=True):
+            await anyio.sleep(90)
+
+    told = Told(revoked=shielded)
+    async with grouped(filled(), listener=told, enable_auto_commit=False) as it:
+        await settle(it)
+        it.peers.add("other", "t")
+        with anyio.move_on_after(75):
+            await poll_on(it)
+        steps = [each for each in it.sink.events if isinstance(each, CallbackStep)]
+        overdue = [each.kind for each in steps if each.stage is CallbackStage.OVERDUE]
+        assert overdue == [ChangeKind.REVOKED]
+        (revoked,) = tps(told.of(ChangeKind.REVOKED)[0].removed)
+        (warned,) = [each.getMessage() for each in caplog.records if "goes on" in each.message]
+        assert warned.startswith("on_revoked of the listener was cut off after 60 s and goes on")
+        assert str(revoked) in warned
+        assert it.consumer.owns(revoked)
+        assert 10 <= await poll_until_cut(it) <= 20
+        await it.consumer.getmany(timeout=5)
+        assert it.consumer.assignment() == {A, B} - {revoked}
+        assert told.of(ChangeKind.LOST) == []
+        await it.consumer.close(timeout=1.0)
+
+
 async def test_a_slow_callback_that_outlasts_its_round_costs_its_claims() -> None:
     """https://github.com/confluentinc/confluent-kafka-python/issues/939
 

@@ -30,6 +30,7 @@ class CallbackStage(Word):
     """How far one listener callback has come."""
 
     ENTER = "enter"
+    OVERDUE = "overdue"
     EXIT = "exit"
     RAISE = "raise"
 
@@ -64,11 +65,11 @@ class OwnershipStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallbackStep:
-    """The application's listener was called, returned or raised.
+    """The application's listener was called, could not be cut off, returned or raised.
 
     Args:
         kind: which callback.
-        stage: enter, exit or raise.
+        stage: enter, exit or raise; overdue when it goes on although its time is over.
         serial: number of the change it belongs to.
         error: text of the exception, "" unless it raised.
     """

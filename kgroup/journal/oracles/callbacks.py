@@ -54,6 +54,8 @@ class ListenerSerial:
         match entry.event:
             case CallbackStep(stage=CallbackStage.ENTER) as step:
                 return self._enter(entry, step)
+            case CallbackStep(stage=CallbackStage.OVERDUE):
+                pass
             case CallbackStep() as step:
                 return self._return(entry, step)
             case OwnershipStep(phase=Phase.END, serial=serial):
@@ -228,6 +230,8 @@ class ListenerEnds:
         event = entry.event
         if isinstance(event, CallbackStep) and event.stage is CallbackStage.ENTER:
             self._inside[entry.source] = entry
+            return ()
+        if isinstance(event, CallbackStep) and event.stage is CallbackStage.OVERDUE:
             return ()
         inside = self._inside.pop(entry.source, None)
         if inside is None or isinstance(event, CallbackStep):

@@ -231,6 +231,8 @@ class Heartbeats:
                 pulse.base = None
         elif isinstance(event, CallbackStep):
             found = self._late(pulse, entry)
+            if event.stage is CallbackStage.OVERDUE:
+                return found
             entered = event.stage is CallbackStage.ENTER and event.kind is not ChangeKind.LOST
             pulse.inside = entry if entered else None
         elif isinstance(event, OwnershipStep):

@@ -250,6 +250,8 @@ def _ownership(event: OwnershipStep) -> Words:
 def _callback(event: CallbackStep) -> Words:
     if event.stage is CallbackStage.RAISE:
         return Words(f"on_{event.kind.value} raises: {event.error}")
+    if event.stage is CallbackStage.OVERDUE:
+        return Words(f"on_{event.kind.value} goes on although its time is over")
     return Words(f"on_{event.kind.value} {event.stage.value}", routine="callback")
 
 

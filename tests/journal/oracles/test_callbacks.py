@@ -1,5 +1,13 @@
+import pytest
+
 from kgroup.journal import CallbackStage, CallbackStep, MemberStopped, Phase, Polled
-from kgroup.journal.oracles import ListenerSerial, OwnershipAlternates, TakenBeforeAdded, judge
+from kgroup.journal.oracles import (
+    ListenerEnds,
+    ListenerSerial,
+    OwnershipAlternates,
+    TakenBeforeAdded,
+    judge,
+)
 from kgroup.types import ChangeKind, Claim, RebalanceProtocol
 from tests.journal.histories import History, one_member, tp
 
@@ -31,6 +39,28 @@ def test_b1_a_return_without_a_call_is_found():
     history, member = one_member(0)
     member.write(call(CallbackStage.EXIT, 2))
     assert rules(history) == ["B1"]
+
+
+@pytest.mark.parametrize(
+    ("after", "expected"),
+    [(call(CallbackStage.EXIT, 2), []), (call(CallbackStage.ENTER, 3), ["B1"])],
+)
+def test_b1_a_call_that_could_not_be_cut_off_has_not_returned(
+    after: CallbackStep, expected: list[str]
+) -> None:
+    history, member = one_member(0)
+    member.write(call(CallbackStage.ENTER, 2))
+    member.write(call(CallbackStage.OVERDUE, 2))
+    member.write(after)
+    assert rules(history) == expected
+
+
+def test_b7_a_call_that_could_not_be_cut_off_and_outlasts_its_member_is_found() -> None:
+    history, member = one_member(0)
+    member.write(call(CallbackStage.ENTER, 2))
+    member.write(call(CallbackStage.OVERDUE, 2))
+    member.write(MemberStopped("closed"))
+    assert [found.rule for found in judge([ListenerEnds()], history.entries)] == ["B7"]
 
 
 def test_b2_an_assignment_of_what_is_held_is_found():
