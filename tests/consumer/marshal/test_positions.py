@@ -1,0 +1,248 @@
+"""Where a claimed partition is begun, and positions committed beside the log of claims."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import anyio
+import pytest
+
+from kgroup.codes import ErrorCode
+from kgroup.consumer.coordination.coordinator_search import CoordinatorSearch
+from kgroup.consumer.coordination.marshal.offset_commits import OffsetCommits
+from kgroup.consumer.coordination.marshal.start_positions import Recall, StartPositions
+from kgroup.errors import CommitFailedError, GroupError, NoOffsetError, OffsetOutOfRangeError
+from kgroup.marshal.events import (
+    CommitOffsets,
+    FindPosition,
+    OffsetsCommitted,
+    PositionFound,
+)
+from kgroup.offsets.reset import ResetPolicy, ResetRule, Since
+from kgroup.testing import InProcessBroker
+from kgroup.testing.virtual_time import WALL_AT_START
+from kgroup.types import TopicPartition
+from kgroup.wire.messages import (
+    ListOffsetsRequest,
+    OffsetCommitRequest,
+    OffsetFetchRequest,
+)
+from tests.consumer.marshal.stage import KEY, coordinated, running
+
+pytestmark = pytest.mark.anyio
+
+EARLIEST, LATEST, NONE = ResetPolicy.EARLIEST, ResetPolicy.LATEST, ResetPolicy.NONE
+OTHER = TopicPartition("t", 1)
+
+
+def filled(begin: int = 10, end: int = 30) -> InProcessBroker:
+    """Return a cluster whose partition holds these offsets, one a minute."""
+    broker = coordinated(t=2)
+    log = broker.partition(*KEY)
+    for number in range(end):
+        log.append(b"x", timestamp=int(WALL_AT_START - 60 * (end - number)) * 1000)
+    log.delete_before(begin)
+    return broker
+
+
+async def found(
+    broker: InProcessBroker,
+    known: int | None,
+    reset: ResetRule = EARLIEST,
+    *,
+    furthest: bool = False,
+    committed: int | None = None,
+    recall: Recall | None = None,
+) -> int | Exception:
+    async with running(broker) as cluster, anyio.create_task_group() as tasks:
+        search = CoordinatorSearch(cluster, "g", timeout=5.0, pause=0.1)
+        if committed is not None:
+            commits = OffsetCommits(cluster, "g", search, lambda _: None)
+            tasks.start_soon(commits.run)
+            commits.commit(CommitOffsets(1, {KEY: committed}, 30.0))
+            await anyio.sleep(1.0)
+        positions = StartPositions(cluster, "g", search, reset, recall=recall)
+        answer = await positions.find(FindPosition(5, KEY, known, furthest), timeout=20.0)
+        tasks.cancel_scope.cancel()
+    assert answer.ticket == 5
+    return answer.offset if isinstance(answer, PositionFound) else answer.error
+
+
+async def test_what_the_log_of_claims_says_counts_before_what_is_committed() -> None:
+    broker = filled()
+    assert await found(broker, 20, committed=25) == 20
+    assert broker.requests_of(OffsetFetchRequest) == []
+
+
+async def test_at_most_once_the_further_of_both_counts() -> None:
+    assert await found(filled(), 20, furthest=True, committed=25) == 25
+    assert await found(filled(), 25, furthest=True, committed=20) == 25
+    assert await found(filled(), 25, furthest=True) == 25
+
+
+async def test_without_a_word_in_the_log_what_is_committed_counts() -> None:
+    assert await found(filled(), None, committed=25) == 25
+
+
+async def test_offset_0_is_a_position() -> None:
+    broker = filled(begin=0)
+    assert await found(broker, 0, LATEST, committed=25) == 0
+
+
+@pytest.mark.parametrize(
+    ("reset", "offset"), [(EARLIEST, 10), (LATEST, 30), (Since(300.5), 25), (Since(0.5), 30)]
+)
+async def test_without_any_position_the_policy_names_one(reset: ResetRule, offset: int) -> None:
+    assert await found(filled(), None, reset) == offset
+
+
+async def test_without_any_position_the_policy_none_is_an_error() -> None:
+    assert isinstance(await found(filled(), None, NONE), NoOffsetError)
+
+
+@pytest.mark.parametrize("reset", [EARLIEST, LATEST, Since(60.0)])
+async def test_a_position_below_the_beginning_is_raised_to_it(reset: ResetRule) -> None:
+    assert await found(filled(), 3, reset) == 10
+    assert await found(filled(), None, reset, committed=3) == 10
+
+
+@pytest.mark.parametrize(("reset", "offset"), [(EARLIEST, 10), (LATEST, 30)])
+async def test_a_position_beyond_the_end_is_replaced_by_the_policys(
+    reset: ResetRule, offset: int
+) -> None:
+    assert await found(filled(), 31, reset) == offset
+    assert await found(filled(), 2**63 - 1, reset) == offset
+
+
+@pytest.mark.parametrize("known", [3, 31])
+async def test_a_position_outside_the_log_is_an_error_under_the_policy_none(known: int) -> None:
+    assert isinstance(await found(filled(), known, NONE), OffsetOutOfRangeError)
+
+
+async def test_the_end_itself_is_a_position() -> None:
+    assert await found(filled(), 30, NONE) == 30
+
+
+async def test_a_question_that_nobody_answers_fails_in_time() -> None:
+    broker = filled()
+    broker.answers.ignore(ListOffsetsRequest, times=None)
+    assert isinstance(await found(broker, 20), TimeoutError)
+
+
+async def test_an_error_is_not_nothing_committed() -> None:
+    broker = filled()
+    broker.answers.error(OffsetFetchRequest, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, times=None)
+    assert isinstance(await found(broker, None), TimeoutError)
+
+
+async def test_at_most_once_the_log_before_the_window_is_asked_first() -> None:
+    asked: list[TopicPartition] = []
+
+    async def recall(tp: TopicPartition, timeout: float) -> int | None:
+        asked.append(tp)
+        return 22
+
+    assert await found(filled(), None, furthest=True, recall=recall) == 22
+    assert await found(filled(), 15, furthest=True, recall=recall) == 15
+    assert await found(filled(), None, recall=recall) == 10
+    assert asked == [KEY]
+
+
+# -- commits -------------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def committing(
+    broker: InProcessBroker,
+) -> AsyncIterator[tuple[OffsetCommits, list[OffsetsCommitted]]]:
+    async with running(broker) as cluster, anyio.create_task_group() as tasks:
+        told: list[OffsetsCommitted] = []
+        search = CoordinatorSearch(cluster, "g", timeout=5.0, pause=0.1)
+        commits = OffsetCommits(cluster, "g", search, told.append)
+        await tasks.start(commits.run)
+        yield commits, told
+        tasks.cancel_scope.cancel()
+
+
+def committed(broker: InProcessBroker, tp: TopicPartition = KEY) -> int | None:
+    offset = broker.group("g").offsets.get(tp)
+    return None if offset is None else offset.offset
+
+
+async def test_positions_are_committed_by_nobody_in_particular() -> None:
+    broker = coordinated(t=2)
+    async with committing(broker) as (commits, told):
+        commits.commit(CommitOffsets(1, {KEY: 7, OTHER: 8}, 30.0))
+        await anyio.sleep(1.0)
+    assert told == [OffsetsCommitted(1)]
+    assert (committed(broker), committed(broker, OTHER)) == (7, 8)
+    (request,) = broker.requests_of(OffsetCommitRequest)
+    assert (request.generation_id_or_member_epoch, request.member_id) == (-1, "")
+
+
+async def test_of_what_waits_the_newest_position_is_sent_and_answers_all() -> None:
+    broker = coordinated(t=2)
+    broker.node(1).slow(1.0)
+    async with committing(broker) as (commits, told):
+        for number in range(1, 20):
+            commits.commit(CommitOffsets(number, {KEY: number * 10}, 60.0))
+            await anyio.sleep(0.2)
+        await anyio.sleep(30.0)
+    assert sorted(each.ticket for each in told) == [*range(1, 20)]
+    assert all(each.error is None for each in told)
+    sent = [
+        row.committed_offset
+        for request in broker.requests_of(OffsetCommitRequest)
+        for topic in request.topics
+        for row in topic.partitions
+    ]
+    assert sent == sorted(sent)
+    assert len(sent) < 10
+    assert committed(broker) == 190
+
+
+async def test_a_lost_answer_is_asked_for_again_and_never_moves_a_position_back() -> None:
+    broker = coordinated(t=2)
+    broker.answers.lose(OffsetCommitRequest, times=1)
+    async with committing(broker) as (commits, told):
+        commits.commit(CommitOffsets(1, {KEY: 10}, 100.0))
+        await anyio.sleep(1.0)
+        commits.commit(CommitOffsets(2, {KEY: 20}, 100.0))
+        await anyio.sleep(90.0)
+    assert [(each.ticket, each.error) for each in told] == [(1, None), (2, None)]
+    assert committed(broker) == 20
+
+
+async def test_a_native_group_under_the_same_id_is_named() -> None:
+    broker = coordinated(t=2)
+    broker.answers.error(OffsetCommitRequest, ErrorCode.UNKNOWN_MEMBER_ID, times=None)
+    async with committing(broker) as (commits, told):
+        commits.commit(CommitOffsets(1, {KEY: 10}, 10.0))
+        await anyio.sleep(1.0)
+    (answer,) = told
+    assert isinstance(answer.error, GroupError)
+    assert answer.error.code == ErrorCode.UNKNOWN_MEMBER_ID
+    assert "a native group is active under this id" in str(answer.error)
+
+
+async def test_a_commit_that_nobody_takes_fails_at_its_deadline() -> None:
+    broker = coordinated(t=2)
+    rule = broker.answers.error(
+        OffsetCommitRequest, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, times=None
+    )
+    async with committing(broker) as (commits, told):
+        commits.commit(CommitOffsets(1, {KEY: 10}, 10.0))
+        await anyio.sleep(9.0)
+        assert told == []
+        await anyio.sleep(5.0)
+        (answer,) = told
+        assert isinstance(answer.error, CommitFailedError)
+        rule.cancel()
+        commits.commit(CommitOffsets(2, {KEY: 20}, 10.0))
+        await anyio.sleep(5.0)
+    assert told[1:] == [OffsetsCommitted(2)]
+
+
+async def test_a_commit_of_nothing_is_done() -> None:
+    async with committing(coordinated()) as (commits, told):
+        commits.commit(CommitOffsets(1, {}, 10.0))
+        assert told == [OffsetsCommitted(1)]
