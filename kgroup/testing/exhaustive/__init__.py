@@ -15,6 +15,9 @@ assignors, and the broker core of `kgroup.testing.broker`. What is abstracted:
 - Listeners and batches take any time, within `patience`.
 - Not in the world: commits, metadata changes, several topics, racks, a second process with the
   same instance id (twins), pauses between rounds that follow too fast.
+- Nothing is left out for looking like something else with names exchanged: members are dealt to in
+  the order of their ids and partitions in that of their numbers, so a world with two of them
+  exchanged is another world.
 - With no fault left, moves of one process that nobody else can see are not tried in every order
   with the others' (`World.reduced`).
 """

@@ -97,10 +97,12 @@ class Local:
 
     def do(self, number: int, slot: int, what: str, *how: Any) -> Result:  # noqa: ANN401
         """Have something happen to a process."""
-        act = _MOVES[what]
-        return self._remembered(
-            (number, slot, what, *how), lambda: self._moved(number, slot, act, how)
-        )
+        key = (number, slot, what, *how)
+        result = self._done.get(key)
+        if result is None:
+            act = _MOVES[what]
+            result = self._remembered(key, lambda: self._moved(number, slot, act, how))
+        return result
 
     # -- how -----------------------------------------------------------------------------------
 

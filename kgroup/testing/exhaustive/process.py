@@ -50,6 +50,8 @@ class Lane(IntEnum):
     ANY = 3
     LOCAL = 4
 
+    __hash__ = int.__hash__  # part of most keys of a search
+
 
 class Stage(Enum):
     """Where a call stands."""
@@ -110,6 +112,9 @@ class Given:
 
     number: int
     answer: Answer | None = field(compare=False)
+
+    def __hash__(self) -> int:
+        return self.number  # part of many keys of a search
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,11 @@ delivered, each listener returns, then the clock moves on. Following these moves
 must lead into a circle in which each partition is held by exactly one member all the time.
 """
 
+import gc
 import time
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
@@ -106,6 +108,10 @@ class Search:
             report: called now and then.
         """
         self._began = self.clock()
+        with _what_is_met_stays():
+            return self._run(report)
+
+    def _run(self, report: Callable[[Progress], None]) -> Found:
         self._meet(self.world.start, _NONE)
         while self.expanded < len(self.states) and len(self.states) < self.limit:
             broken = self._expand()
@@ -113,6 +119,8 @@ class Search:
                 return self._found(broken.broken, (*self.path_to(self.expanded), broken))
             self.expanded += 1
             if self.expanded % _REPORT_EVERY == 0:
+                gc.collect()
+                gc.freeze()
                 report(self.progress)
         report(self.progress)
         restless, slowest = self._judge_rest()
@@ -239,3 +247,16 @@ class Search:
             rows=tuple(sorted(rows)),
             cells=len({(row.at, row.on) for row in rows.values()}),
         )
+
+
+@contextmanager
+def _what_is_met_stays() -> Iterator[None]:
+    """Look for garbage in what is new only: what a search has met it keeps, to its end."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+        if collects:
+            gc.enable()

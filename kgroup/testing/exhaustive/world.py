@@ -11,7 +11,7 @@ all the same is a fault like any other ("late").
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from kgroup.membership.events import RunAssignor
 from kgroup.testing.exhaustive.coming import Came, Coming
@@ -34,9 +34,8 @@ _OF_PROCESSES: Final = (Fault.KILL, Fault.STALL)
 _CRASHES: Final = (Fault.CRASH, Fault.LOAD)
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
-    """One step of the world.
+class Move(NamedTuple):
+    """One step of the world; there are millions of them.
 
     Args:
         name: what happens.
@@ -211,13 +210,22 @@ class World:
         what: tuple[Any, ...],
         fault: Fault | None = None,
     ) -> Move:
-        begun = self._begun(state)
+        # What `_move` does, with less of it: most moves are such, and touch nobody else.
+        size = self.scope.members
         result = self.local.do(state[slot], slot, *what)
-        self._put(begun, slot, result)
-        if what[0] == "kill" and begun.numbers[slot] == GONE:
-            begun.numbers[slot] = KILLED
+        number, desk = result.number, state[size]
+        if what[0] == "kill" and number == GONE:
+            number = KILLED
+        if result.orphans or result.let_go:
+            desk = self.coming.left(desk, slot, result)
         spent = int(fault is not None), int(what[0] == "close")
-        return self._move(begun, Move(name, slot, what, state, not any(spent)), spent)
+        numbers = (*state[:slot], number, *state[slot + 1 : size])
+        if number >= _LIVE and self.local.facts(number).fenced:
+            begun = _Next([*numbers], desk, result.broken)
+            return self._move(begun, Move(name, slot, what, state, not any(spent)), spent)
+        after = (*numbers, desk, state[-2] - spent[0], state[-1] - spent[1])
+        broken = result.broken or self._wrong(after)
+        return Move(name, slot, what, after, not any(spent), broken)
 
     def _birth(self, state: State, name: str, slot: int) -> Move:
         begun = self._begun(state)
@@ -354,11 +362,11 @@ class World:
     # -- judging -------------------------------------------------------------------------------
 
     def _wrong(self, state: State) -> str | None:
-        taken = 0
+        taken, facts_of = 0, self.local.facts
         for number in state[: self.scope.members]:
             if number < _LIVE:
                 continue
-            facts = self.local.facts(number)
+            facts = facts_of(number)
             if facts.wrong is not None:
                 return facts.wrong
             if taken & facts.holds:
