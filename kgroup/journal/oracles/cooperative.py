@@ -209,9 +209,9 @@ class FewRounds:
         "_faults",
         "_joining",
         "_known",
+        "_missed_after",
         "_rest",
         "_seen",
-        "_sessions",
         "_windows",
     )
 
@@ -221,7 +221,7 @@ class FewRounds:
         self._windows: dict[str | None, _Window] = {}
         self._faults: Counter[tuple[str, str]] = Counter()
         self._seen: dict[Source, GenerationEntered] = {}
-        self._sessions: dict[str, float] = {}
+        self._missed_after: dict[str, float] = {}
         self._dying: dict[str, float] = {}
         self._known: dict[str | None, int] = {}
 
@@ -257,16 +257,17 @@ class FewRounds:
         """Note who is on its way into the group, or out of it."""
         source = entry.source
         match entry.event:
-            case MemberStarted(session_timeout=session):
-                self._sessions[source.member] = session or 0.0
+            case MemberStarted(session_timeout=session, heartbeat_interval=interval):
+                self._missed_after[source.member] = (session or 0.0) + (interval or 0.0)
             case MemberStopped():
                 self._joining.pop(source, None)
             case JoinIssued() as event:
                 self._joining[source] = None
                 self._joins(source, event)
             case FaultStep(fault=fault, phase=Phase.BEGIN, target=target) if fault in LETHAL:
-                # The coordinator misses a member that was killed when its session is over.
-                self._dying[target] = entry.at + self._sessions.get(target, 0.0)
+                # The coordinator misses a member that was killed when its session is over, and
+                # the others hear of the round with their next heartbeat.
+                self._dying[target] = entry.at + self._missed_after.get(target, 0.0)
             case _:
                 pass
 

@@ -1,6 +1,6 @@
 import pytest
 
-from kgroup.journal import JoinIssued, OwnershipStep, Phase
+from kgroup.journal import JoinIssued, MemberStarted, OwnershipStep, Phase
 from kgroup.journal.oracles import FewRounds, KeptUntouched, judge
 from kgroup.types import Cause, ChangeKind, RebalanceProtocol
 from tests.journal.histories import COOPERATIVE, EAGER, History, Writer, one_member, tp
@@ -173,6 +173,24 @@ def test_k2_the_dead_are_missed_when_their_session_is_over():
         for generation in (3, 4):
             member.enter(generation, 0)
         assert [found.rule for found in judge([FewRounds()], history.entries)] == expected
+
+
+@pytest.mark.parametrize(("pause", "expected"), [(6.5, []), (8.0, ["K2"])])
+def test_k2_the_others_hear_that_somebody_is_missed_with_their_next_heartbeat(
+    pause: float, expected: list[str]
+):
+    """1. A member is killed; 2. its session ends, and a round begins; 3. before anybody has heard
+    of that, another disturbance comes, which costs a round of its own."""
+    history, member = one_member(0, protocol=EAGER)
+    history.member("b").write(MemberStarted(session_timeout=6.0, heartbeat_interval=1.5))
+    history.wait(10.0)
+    history.fault("SIGKILL", "b")
+    member.enter(2, 0)
+    history.wait(pause)
+    ask_for_a_round(member)
+    for generation in (3, 4):
+        member.enter(generation, 0)
+    assert [found.rule for found in judge([FewRounds()], history.entries)] == expected
 
 
 def ask_for_a_round(member: Writer) -> None:
