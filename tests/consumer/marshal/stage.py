@@ -118,10 +118,11 @@ class Told:
         Raises:
             TimeoutError: it did not come.
         """
-        for _ in range(int(within / _LOOK) + 1):
+        began = anyio.current_time()
+        while (waited := anyio.current_time() - began) <= within:
             if is_so():
                 return
-            await anyio.sleep(_LOOK)
+            await anyio.sleep(_LOOK if waited < 1.0 else 10 * _LOOK)
         raise TimeoutError(f"it did not come within {within:g} s")
 
     async def next_read(self, within: float = 30.0) -> LogRead:

@@ -105,7 +105,7 @@ class FollowedLog:
         self.view = LogView(self.tp.partition, self.group_id, rules)
         self.stage, self.position, self.end = Stage.CATCHING_UP, start.offset, start.end
         self.read_epoch, self.under = None, under
-        self._stamped, self._tries = None, 0
+        self._stamped, self._tries, self.damaged = None, 0, 0
 
     def lose(self, reason: str) -> None:
         """Begin anew: what was read is not the log."""
