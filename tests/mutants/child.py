@@ -10,11 +10,15 @@ import json
 import logging
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 from tests.mutants import patching
 
 __all__ = ["carry_out"]
+
+LOGS = "log model"
+"""The stage on which logs of claims are played; others are groups."""
 
 CRASH = "crash"
 """Stands for rule and oracle when the product raised what it must not raise."""
@@ -24,9 +28,10 @@ def carry_out(order: dict[str, Any]) -> dict[str, Any]:
     """Play schedules until one breaks a promise, or all of them.
 
     Args:
-        order: `module` and `changes` (None for the product as it is), `level`, `mode`, `plan`,
-            `seeds`, `without` (names of oracles that are switched off), `only` (name of the one
-            oracle that is asked, "" for all), `seconds` after which no other schedule begins.
+        order: `module` and `changes` (None for the product as it is), `stage`, `level`, `mode`,
+            `plan`, `seeds`, `without` (names of oracles that are switched off), `only` (name of
+            the one oracle that is asked, "" for all), `seconds` after which no other schedule
+            begins.
 
     Returns:
         `found`: for each schedule that broke a promise `seed`, `rules`, `oracles`, `words`;
@@ -35,16 +40,14 @@ def carry_out(order: dict[str, Any]) -> dict[str, Any]:
     module = order["module"]
     if module is not None:
         patching.install(module, [(old, new) for old, new in order["changes"]])
-    from tests.mutants.playing import Player  # noqa: PLC0415
-
-    player = Player(order["level"], order["mode"], order["plan"], order["without"], order["only"])
+    play = _player(order)
     began = time.perf_counter()
     found: list[dict[str, Any]] = []
     played = 0
     for seed in order["seeds"]:
         played += 1
         try:
-            broken = player.play(seed)
+            broken = play(seed)
         except Exception as error:  # noqa: BLE001 - whatever a fault makes the product raise
             broken = [(CRASH, CRASH, f"{type(error).__name__}: {error}")]
         if broken:
@@ -61,6 +64,18 @@ def carry_out(order: dict[str, Any]) -> dict[str, Any]:
         "seconds": time.perf_counter() - began,
         "loaded": module is None or patching.installed(module),
     }
+
+
+def _player(order: dict[str, Any]) -> Callable[[int], list[tuple[str, str, str]]]:
+    """Return what plays a seed and says rule, oracle and words of each promise it broke."""
+    if order["stage"] == LOGS:
+        from tests.mutants.logs import play_log  # noqa: PLC0415
+
+        return play_log
+    from tests.mutants.playing import Player  # noqa: PLC0415
+
+    told = order["without"], order["only"]
+    return Player(order["level"], order["mode"], order["plan"], *told).play
 
 
 if __name__ == "__main__":

@@ -120,6 +120,7 @@ def _order(mutant: Mutant, without: Collection[str], only: str = "") -> dict[str
         "level": mutant.level.value,
         "mode": mutant.mode.value,
         "plan": mutant.plan,
+        "stage": mutant.stage.value,
         "without": sorted(without),
         "only": only,
         "seconds": FOREVER,

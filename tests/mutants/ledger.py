@@ -57,7 +57,7 @@ def _row(finding: Finding, schedules: int) -> dict[str, Any]:
     return {
         "name": mutant.name,
         "module": mutant.module,
-        "level": mutant.level.value,
+        "level": mutant.place,
         "mode": mutant.mode.value,
         "plan": mutant.plan or "drawn",
         "rule": mutant.rule,

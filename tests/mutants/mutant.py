@@ -5,10 +5,18 @@ Never: changes a file.
 """
 
 from dataclasses import dataclass
+from enum import Enum
 
 from kgroup.testing.simulation.schedule import Level, Mode
 
-__all__ = ["Change", "Mutant"]
+__all__ = ["Change", "Mutant", "Stage"]
+
+
+class Stage(Enum):
+    """What is played to find a mutant."""
+
+    GROUPS = "groups"
+    LOGS = "log model"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +47,7 @@ class Mutant:
         plan: name of the written plan that is played instead of drawn ones; "" for drawn ones.
         first: seed of the first schedule that a hunt plays: of those before it only the plans were
             looked at, and none was found in which the mutant could show.
+        stage: groups, which have a level, a mode and a plan; or logs of claims, which have none.
         eludes: why simulation has not found it so far; empty when it has.
     """
 
@@ -50,4 +59,10 @@ class Mutant:
     level: Level = Level.A
     plan: str = ""
     first: int = 0
+    stage: Stage = Stage.GROUPS
     eludes: str = ""
+
+    @property
+    def place(self) -> str:
+        """Where it is looked for: a level of simulated groups, or logs of claims."""
+        return self.level.value if self.stage is Stage.GROUPS else self.stage.value

@@ -4,6 +4,7 @@ from tests.mutants.listed.commits import COMMITS
 from tests.mutants.listed.identity import IDENTITY
 from tests.mutants.listed.lone import LONE
 from tests.mutants.listed.looks import LOOKS
+from tests.mutants.listed.marshal import MARSHAL
 from tests.mutants.listed.ownership import OWNERSHIP
 from tests.mutants.listed.proof import PROOF
 from tests.mutants.listed.rounds import ROUNDS
@@ -11,7 +12,7 @@ from tests.mutants.listed.shell import SHELL
 
 __all__ = ["ALL", "ELUSIVE", "MUTANTS"]
 
-ALL = (*ROUNDS, *IDENTITY, *PROOF, *OWNERSHIP, *COMMITS, *SHELL, *LONE, *LOOKS)
+ALL = (*ROUNDS, *IDENTITY, *PROOF, *OWNERSHIP, *COMMITS, *SHELL, *LONE, *LOOKS, *MARSHAL)
 """Each with a name of its own."""
 
 MUTANTS = tuple(mutant for mutant in ALL if not mutant.eludes)
