@@ -155,7 +155,7 @@ class World:
         if state is None:
             return self.presences.apply(message, peer, at.time, self.time)
         if peer is None:
-            state.mixed_until = at.time + _MIXED_MS
+            state.mixed_until = max(state.mixed_until, at.time + _MIXED_MS)
         match message.kind:
             case Kind.HEARTBEAT:
                 strict = self._rules.compat is Compat.STRICT
