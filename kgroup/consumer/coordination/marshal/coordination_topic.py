@@ -52,6 +52,7 @@ class CoordinationTopic:
         self._wake = Pulse()
         self._asked = False
         self._against = 0
+        self._last: Exception | None = None
 
     @property
     def partitions(self) -> int:
@@ -78,23 +79,26 @@ class CoordinationTopic:
             UnauthorizedError, BrokerError: it may not be seen.
             TimeoutError: no broker could tell in time; the text says what stood in the way last.
         """
-        last: Exception | None = None
         backoff = self._patience()
         with anyio.move_on_after(timeout):
-            while self._first is None:
-                try:
-                    await self._look()
-                except (TransportError, DecodeError, TimeoutError, BrokerError) as error:
-                    last = error
-                    if isinstance(error, BrokerError) and not error.retriable:
-                        raise
-                if self._first is None:
-                    backoff = backoff.failed()
-                    await anyio.sleep(backoff.pause(self._cluster.ports.dice))
+            while not await self._found():
+                backoff = backoff.failed()
+                await anyio.sleep(backoff.pause(self._cluster.ports.dice))
         if self._first is None:
-            because = "" if last is None else f"; last: {last}"
+            because = "" if self._last is None else f"; last: {self._last}"
             text = f"coordination topic {self.name!r}: not found within {timeout:g} s{because}"
-            raise TimeoutError(text) from last
+            raise TimeoutError(text) from self._last
+
+    async def _found(self) -> bool:
+        try:
+            await self._look()
+        except (TransportError, DecodeError, TimeoutError) as error:
+            self._last = error
+        except BrokerError as error:
+            self._last = error
+            if not error.retriable:
+                raise
+        return self._first is not None
 
     async def watch(self) -> None:
         """Look again and again until cancelled.

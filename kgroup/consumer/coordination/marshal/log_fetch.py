@@ -22,7 +22,7 @@ from kgroup.wire.messages import (
 )
 from kgroup.wire.vocabulary import ZERO_UUID
 
-__all__ = ["READ_LANE", "WRITE_LANE", "LogQuestion", "fetch_log"]
+__all__ = ["READ_LANE", "WRITE_LANE", "LogFetch", "LogQuestion", "fetch_log"]
 
 READ_LANE: Final = Lane.JOIN
 """The connection for what a group waits for at a broker; nobody joins in a Marshal group."""
@@ -50,16 +50,25 @@ class LogQuestion:
     read_epoch: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class LogFetch:
+    """One Fetch.
+
+    Args:
+        topic: name of the coordination topic.
+        asked: at least one; a broker fills its answer in this order.
+        max_wait: longest wait of the broker for data, seconds.
+        max_bytes: of one partition; one batch comes however large it is.
+    """
+
+    topic: str
+    asked: Sequence[LogQuestion]
+    max_wait: float
+    max_bytes: int
+
+
 async def fetch_log(
-    cluster: Cluster,
-    node_id: int,
-    view: ClusterView,
-    topic: str,
-    asked: Sequence[LogQuestion],
-    *,
-    max_wait: float,
-    max_bytes: int,
-    timeout: float,
+    cluster: Cluster, node_id: int, view: ClusterView, fetch: LogFetch, *, timeout: float
 ) -> tuple[int, Mapping[int, PartitionData]]:
     """Ask one broker once.
 
@@ -67,49 +76,48 @@ async def fetch_log(
         cluster: running.
         node_id: whom.
         view: topic ids.
-        topic: name of the coordination topic.
-        asked: at least one; a broker fills its answer in this order.
-        max_wait: longest wait of the broker for data, seconds.
-        max_bytes: of one partition; one batch comes however large it is.
+        fetch: what.
         timeout: seconds beyond `max_wait`.
 
     Returns:
-        Error code of the answer as a whole, and what came by partition; what was doubled, or not
-        asked for, is left out.
+        Error code of the answer as a whole, and what came by partition; what was not asked for is
+        left out.
 
     Raises:
         TimeoutError, TransportError, ProtocolError, UnsupportedVersionError: as `Cluster.send`.
     """
-    rows = tuple(
-        FetchPartition(
-            partition=each.partition,
-            current_leader_epoch=-1 if each.leader_epoch is None else each.leader_epoch,
-            fetch_offset=each.offset,
-            last_fetched_epoch=-1 if each.read_epoch is None else each.read_epoch,
-            partition_max_bytes=max_bytes,
-        )
-        for each in asked
-    )
-    topic_id = view.topic_id(topic) or ZERO_UUID
+    topic_id = view.topic_id(fetch.topic) or ZERO_UUID
+    rows = tuple(_row(each, fetch.max_bytes) for each in fetch.asked)
     request = FetchRequest(
-        max_wait_ms=round(max_wait * 1000),
+        max_wait_ms=round(fetch.max_wait * 1000),
         min_bytes=1,
-        max_bytes=max(_MAX_BYTES, max_bytes),
+        max_bytes=max(_MAX_BYTES, fetch.max_bytes),
         isolation_level=IsolationLevel.READ_UNCOMMITTED.value,
-        topics=(FetchTopic(topic=topic, topic_id=topic_id, partitions=rows),),
+        topics=(FetchTopic(topic=fetch.topic, topic_id=topic_id, partitions=rows),),
     )
-    answer = await cluster.send(node_id, request, lane=READ_LANE, timeout=max_wait + timeout)
-    return answer.error_code, _by_partition(answer, topic, topic_id, asked)
+    patience = fetch.max_wait + timeout
+    answer = await cluster.send(node_id, request, lane=READ_LANE, timeout=patience)
+    return answer.error_code, _by_partition(answer, fetch, topic_id)
+
+
+def _row(each: LogQuestion, max_bytes: int) -> FetchPartition:
+    return FetchPartition(
+        partition=each.partition,
+        current_leader_epoch=-1 if each.leader_epoch is None else each.leader_epoch,
+        fetch_offset=each.offset,
+        last_fetched_epoch=-1 if each.read_epoch is None else each.read_epoch,
+        partition_max_bytes=max_bytes,
+    )
 
 
 def _by_partition(
-    answer: FetchResponse, topic: str, topic_id: bytes, asked: Sequence[LogQuestion]
+    answer: FetchResponse, fetch: LogFetch, topic_id: bytes
 ) -> Mapping[int, PartitionData]:
-    found: dict[int, list[PartitionData]] = {each.partition: [] for each in asked}
+    found: dict[int, list[PartitionData]] = {each.partition: [] for each in fetch.asked}
     for part in answer.responses:
-        if part.topic == topic or (not part.topic and part.topic_id == topic_id):
+        if part.topic == fetch.topic or (not part.topic and part.topic_id == topic_id):
             for data in part.partitions:
                 found.get(data.partition_index, []).append(data)
     if any(len(rows) > 1 for rows in found.values()):
-        raise DecodeError("Fetch answer", f"a partition of {topic} stands in it twice")
+        raise DecodeError("Fetch answer", f"a partition of {fetch.topic} stands in it twice")
     return {number: rows[0] for number, rows in found.items() if rows}

@@ -8,7 +8,7 @@ KIPs: 101 and 320 (truncation).
 from kgroup.codes import error_name
 from kgroup.consumer.coordination.marshal.coordination_topic import CoordinationTopic
 from kgroup.consumer.coordination.marshal.followed_log import FollowedLog
-from kgroup.consumer.coordination.marshal.log_fetch import LogQuestion, fetch_log
+from kgroup.consumer.coordination.marshal.log_fetch import LogFetch, LogQuestion, fetch_log
 from kgroup.consumer.coordination.marshal.window import find_start, window_seconds
 from kgroup.errors import TransportError, UnsupportedVersionError
 from kgroup.net.cluster import Cluster
@@ -65,16 +65,9 @@ class LogQuestions:
         leader = view.leader(tp)
         if leader is None:
             raise TimeoutError(f"{tp}: nobody leads it")
-        code, found = await fetch_log(
-            self._cluster,
-            leader,
-            view,
-            tp.topic,
-            [LogQuestion(tp.partition, offset, view.leader_epoch(tp))],
-            max_wait=0.0,
-            max_bytes=max_bytes,
-            timeout=self._timeout,
-        )
+        question = LogQuestion(tp.partition, offset, view.leader_epoch(tp))
+        fetch = LogFetch(tp.topic, [question], 0.0, max_bytes)
+        code, found = await fetch_log(self._cluster, leader, view, fetch, timeout=self._timeout)
         data = found.get(tp.partition)
         code = code or (0 if data is None else data.error_code)
         if data is None or code:

@@ -24,7 +24,7 @@ from anyio.abc import TaskGroup, TaskStatus
 from kgroup.codes import ApiKey, error_name
 from kgroup.consumer.coordination.marshal.coordination_topic import CoordinationTopic
 from kgroup.consumer.coordination.marshal.followed_log import FollowedLog, LogEvent, Stage
-from kgroup.consumer.coordination.marshal.log_fetch import LogQuestion, fetch_log
+from kgroup.consumer.coordination.marshal.log_fetch import LogFetch, LogQuestion, fetch_log
 from kgroup.consumer.coordination.marshal.log_questions import LogQuestions, cut_off
 from kgroup.errors import (
     BrokerError,
@@ -315,18 +315,10 @@ class LogReader:
         # Who is about to be asked for as well must not wait for this answer.
         is_whole = all(each.stage is Stage.OPEN for each in self._logs.values())
         max_wait = settings.max_wait if is_whole else min(_SHORT_WAIT, settings.max_wait)
-        asked = list(self._asked(logs))
+        fetch = LogFetch(settings.topic, list(self._asked(logs)), max_wait, settings.max_bytes)
         sent_at = self._cluster.ports.clock()
-        code, found = await fetch_log(
-            self._cluster,
-            node_id,
-            view,
-            settings.topic,
-            asked,
-            max_wait=max_wait,
-            max_bytes=settings.max_bytes,
-            timeout=self._cluster.settings.request_timeout,
-        )
+        timeout = self._cluster.settings.request_timeout
+        code, found = await fetch_log(self._cluster, node_id, view, fetch, timeout=timeout)
         if code:
             raise TransportError(f"FETCH: {error_name(code)}")
         is_empty = not any(_says_something(data) for data in found.values())
