@@ -8,6 +8,7 @@ import pytest
 
 from kgroup.assignors import leader
 from kgroup.errors import DecodeError
+from kgroup.marshal import messages as marshal
 from kgroup.membership import translate
 from kgroup.membership.value import GroupMember
 from kgroup.net import metadata
@@ -70,6 +71,10 @@ def aged(data: Any, names: Any = None) -> Any:
     return StickyUserData(read.partitions, 7)
 
 
+def lenient(value: Any) -> Any:
+    return marshal.decode(value and value.replace(b" ", b"").replace(b"\xff", b""))
+
+
 def generous(*given: Any) -> Any:
     assignment = leader.divide(*given)
     first = next(iter(assignment.partitions.values()))
@@ -91,6 +96,7 @@ DEFECTS: dict[str, tuple[str, Planted]] = {
     "timestamps are off by one": ("T4", (batches.__name__, "scan", late)),
     "too much is inflated": ("T5", (f"{IN}.compressed", "decompress", unbounded)),
     "the rack is lost": ("T6", (f"{IN}.embedded", "decode_subscription", rackless)),
+    "spaces count as digits": ("T7", (f"{IN}.coordination", "decode", lenient)),
     "a failure wedges (L2)": ("T9", (translate.__name__, "hear_failure", deaf)),
     "addresses are not checked": ("T10", (metadata.__name__, "address_fault", lambda *_: None)),
     "a generation is made up": ("T11", (f"{IN}.user_data", "decode_sticky_user_data", aged)),

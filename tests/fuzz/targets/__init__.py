@@ -7,6 +7,7 @@ from typing import Final
 from tests.fuzz.target import Target
 from tests.fuzz.targets.assigning import ASSIGNING
 from tests.fuzz.targets.compressed import COMPRESSED
+from tests.fuzz.targets.coordination import COORDINATION
 from tests.fuzz.targets.embedded import EMBEDDED
 from tests.fuzz.targets.frames import FRAMES
 from tests.fuzz.targets.members import MEMBERS
@@ -21,7 +22,7 @@ TARGETS: Final[Mapping[str, Target]] = MappingProxyType(
         target.name: target
         for target in (
             *(FRAMES, RESPONSES, REQUESTS, RECORDS, COMPRESSED),
-            *(EMBEDDED, MEMBERS, METADATA, USER_DATA, ASSIGNING),
+            *(EMBEDDED, COORDINATION, MEMBERS, METADATA, USER_DATA, ASSIGNING),
         )
     }
 )
