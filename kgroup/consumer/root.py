@@ -21,7 +21,7 @@ from kgroup.consumer.coordination.backend import GroupBackend
 from kgroup.consumer.coordination.standalone import StandaloneBackend
 from kgroup.errors import ClosedError, IllegalStateError, KGroupError
 from kgroup.journal import CloseAsked, MemberStarted, MemberStopped
-from kgroup.types import Leave, MemberState
+from kgroup.types import Backend, Leave, MemberState
 
 __all__ = ["Root"]
 
@@ -271,6 +271,9 @@ class Root:
         if self._parts.group is None:
             self._parts.sink.emit(MemberStarted())
             return
+        if self._config.backend is Backend.MARSHAL:
+            self._tell_claimant()
+            return
         settings = self._config.membership()
         self._parts.sink.emit(
             MemberStarted(
@@ -279,6 +282,19 @@ class Root:
                 rebalance_timeout=settings.rebalance_timeout,
                 lease_margin=settings.lease_margin,
                 heartbeat_interval=settings.heartbeat_interval,
+            )
+        )
+
+    def _tell_claimant(self) -> None:
+        """A member that claims has a lease for each key; see `kgroup.marshal.key_actions`."""
+        settings = self._config.marshal("", 0)
+        self._parts.sink.emit(
+            MemberStarted(
+                group_instance_id=self._config.group_instance_id,
+                session_timeout=settings.lease,
+                rebalance_timeout=settings.rebalance_timeout,
+                lease_margin=settings.lease / 8,
+                heartbeat_interval=settings.beat_interval,
             )
         )
 

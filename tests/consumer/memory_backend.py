@@ -123,6 +123,14 @@ class MemoryBackend:
     def note_poll(self) -> None:
         self.polls += 1
 
+    def token(self, claim: Claim) -> Generation | None:
+        del claim
+        return self.membership.generation
+
+    @property
+    def takes_partitions(self) -> bool:
+        return False
+
     def may_deliver(self, claim: Claim) -> bool:
         settling = any(claim in (*each.added, *each.removed) for each in self._changes)
         held = self._claims.get(claim.tp) == claim and claim not in self._draining

@@ -11,8 +11,8 @@ from kgroup.consumer.calls.life import Life
 from kgroup.consumer.calls.membership_stream import MembershipStream
 from kgroup.consumer.calls.subscribing import Subscribing, by_hand, to_topics
 from kgroup.consumer.listener import Listener, sound
-from kgroup.errors import IllegalStateError
-from kgroup.types import Generation, Membership, Subscription, TopicPartition
+from kgroup.errors import IllegalStateError, UnsupportedError
+from kgroup.types import Backend, Generation, Membership, Subscription, TopicPartition
 
 __all__ = ["GroupCalls"]
 
@@ -106,6 +106,9 @@ class GroupCalls(Life):
             ConfigError: there is no group_id.
         """
         self._config.group()
+        if self._config.backend is Backend.MARSHAL:
+            reason = "a group that claims has no generation that brokers could fence by"
+            raise UnsupportedError(f"{reason}; see `token` of each batch")
         return self.membership.generation
 
     @property

@@ -15,7 +15,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from kgroup.config import ConsumerConfig
-from kgroup.consumer.assembly import Coordination, Parts, assemble, classic
+from kgroup.consumer.assembly import Coordination, Parts, assemble, configured
 from kgroup.consumer.calls.subscribing import Subscribing
 from kgroup.consumer.closing import Closing
 from kgroup.consumer.listener import Listener, sound
@@ -51,7 +51,7 @@ class Life:
         self._config = config
         self._listener = sound(listener)
         self._subscription = subscription
-        self._coordination: Coordination = classic
+        self._coordination: Coordination = configured
         self._parts: Parts | None = None
         self._root: Root | None = None
         self._tasks: TaskGroup | None = None

@@ -80,22 +80,23 @@ class Subscribing:
         """Ask for topics, a pattern, or partitions by hand."""
         parts = self._parts
         parts.gate.check_alive()
-        if wanted.partitions is not None:
+        group = parts.group
+        if wanted.partitions is not None and not (group and group.takes_partitions):
             parts.gate.backend = parts.standalone
             # As at a read: whoever goes on elsewhere is through with what was read before.
             parts.reading.next_read(None)
             self._settle(wanted.partitions)
         else:
-            assert parts.group is not None
-            parts.gate.backend = parts.group
-            parts.group.subscribe(wanted)
+            assert group is not None
+            parts.gate.backend = group
+            group.subscribe(wanted)
         parts.gate.topics.ask(wanted)
 
     def drop(self, before: Subscription) -> None:
         """Give up what was asked for."""
         self._parts.gate.topics.ask(None)
         self._parts.reading.let_go()
-        if before.partitions is None:
+        if before.partitions is None or self._parts.gate.backend is self._parts.group:
             self._parts.gate.backend.subscribe(None)
         else:
             self._settle(frozenset())

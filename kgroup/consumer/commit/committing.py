@@ -15,7 +15,13 @@ from kgroup.consumer.reads.record import Record
 from kgroup.consumer.stock.delivery import Delivery
 from kgroup.consumer.stock.gate import Gate
 from kgroup.consumer.user_code import UserCode
-from kgroup.errors import ArgumentError, CommitFailedError, IllegalStateError, NotOwnedError
+from kgroup.errors import (
+    ArgumentError,
+    CommitFailedError,
+    IllegalStateError,
+    NotOwnedError,
+    UnsupportedError,
+)
 from kgroup.types import Claim, CommitOutcome, OffsetAndMetadata, TopicPartition
 
 __all__ = ["CommitCallback", "Committable", "Committing", "Offsets"]
@@ -41,14 +47,22 @@ class Committing:
         gate: knows the backends, and takes reports of callbacks that failed.
         code: calls back.
         group_id: whose offsets are committed, None for nobody's.
+        by_itself: whether what is handed out is committed before, so that nobody else may commit.
     """
 
     def __init__(
-        self, delivery: Delivery, gate: Gate, code: UserCode, group_id: str | None
+        self,
+        delivery: Delivery,
+        gate: Gate,
+        code: UserCode,
+        group_id: str | None,
+        *,
+        by_itself: bool = False,
     ) -> None:
         self._delivery = delivery
         self._ledger = delivery.ledger
         self._group_id = group_id
+        self._by_itself = by_itself
         self._gate = gate
         self._order = CommitOrder(gate, delivery.ledger, code)
 
@@ -143,6 +157,9 @@ class Committing:
         """Bind what is to be committed to claims that are held now; it counts as done."""
         if self._group_id is None:
             raise IllegalStateError("there is no group_id to commit offsets for")
+        if self._by_itself:
+            reason = "at most once, records are committed before they are handed out"
+            raise UnsupportedError(f"{reason}: there is nothing to commit")
         self._delivery.sweep()
         match what:
             case None:

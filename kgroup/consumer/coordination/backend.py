@@ -23,6 +23,7 @@ from anyio.abc import TaskStatus
 from kgroup.types import (
     Claim,
     CommitOutcome,
+    Generation,
     Leave,
     Membership,
     OffsetAndMetadata,
@@ -74,6 +75,13 @@ class GroupBackend(Protocol):
         """Tell whether records may be handed out under this claim now: the lease."""
         ...
 
+    def token(self, claim: Claim) -> Generation | None:
+        """Return the identity under which records of this claim are handed out, None without one.
+
+        With Marshal its number is the offset of the claim, and later owners have higher ones.
+        """
+        ...
+
     async def admit(self, claim: Claim, until: int) -> bool:
         """Ask before records below `until` are handed out; at-most-once commits here."""
         ...
@@ -98,6 +106,11 @@ class GroupBackend(Protocol):
 
     async def leave(self, mode: Leave, reason: str, *, timeout: float) -> None:
         """Give everything up and leave; idempotent, bounded, shielded."""
+        ...
+
+    @property
+    def takes_partitions(self) -> bool:
+        """Whether exact partitions are asked of the group, instead of being taken by hand."""
         ...
 
     @property

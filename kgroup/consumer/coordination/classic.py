@@ -42,6 +42,7 @@ from kgroup.net.cluster import Cluster, ClusterView
 from kgroup.types import (
     Claim,
     CommitOutcome,
+    Generation,
     Leave,
     Membership,
     OffsetAndMetadata,
@@ -138,6 +139,11 @@ class ClassicBackend:
         return self._conductor.failure
 
     @property
+    def takes_partitions(self) -> bool:
+        """Whether exact partitions are asked of the group: its leader divides topics, no less."""
+        return False
+
+    @property
     def trouble(self) -> Exception | None:
         """What the coordinator does not permit at present, None while it permits everything."""
         return self._conductor.member.trouble
@@ -189,6 +195,11 @@ class ClassicBackend:
     def may_deliver(self, claim: Claim) -> bool:
         """Tell whether records may be handed out under this claim now."""
         return self._conductor.member.may_deliver(claim, self._conductor.now)
+
+    def token(self, claim: Claim) -> Generation | None:
+        """Return the member's identity: generations fence all claims alike."""
+        del claim
+        return self._conductor.snapshot().generation
 
     async def admit(self, claim: Claim, until: int) -> bool:
         """Classic groups are at-least-once: the gate alone decides."""

@@ -26,6 +26,7 @@ from kgroup.types import (
     ChangeKind,
     Claim,
     CommitOutcome,
+    Generation,
     Leave,
     Membership,
     MemberState,
@@ -141,6 +142,11 @@ class StandaloneBackend:
         """Tell whether the claim is not over."""
         return self._claims.get(claim.tp) == claim and not self._left
 
+    def token(self, claim: Claim) -> Generation | None:
+        """Return nothing: nobody is fenced."""
+        del claim
+        return None
+
     async def admit(self, claim: Claim, until: int) -> bool:
         """Tell the same: by hand is at least once."""
         del until
@@ -167,6 +173,11 @@ class StandaloneBackend:
             IllegalStateError: always.
         """
         raise IllegalStateError(f"nothing to rebalance ({reason}): partitions are assigned by hand")
+
+    @property
+    def takes_partitions(self) -> bool:
+        """Whether exact partitions are what is asked for here: nothing else is."""
+        return True
 
     @property
     def trouble(self) -> None:

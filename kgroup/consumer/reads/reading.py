@@ -43,6 +43,7 @@ class Reading:
         code: knows who is inside a listener.
         clock: monotonic seconds.
         poll_interval: the longest the application may go without reading, seconds.
+        portion: most records that are admitted at a time, None for all that one fetch brought.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class Reading:
         code: UserCode,
         clock: Clock,
         poll_interval: float,
+        portion: int | None = None,
     ) -> None:
         self.delivery = delivery
         self._gate = delivery.gate
@@ -61,6 +63,7 @@ class Reading:
         self._code = code
         self._clock = clock
         self._pause = poll_interval / _POLLS_PER_INTERVAL
+        self._portion = portion
         self._told_at = -math.inf
         self._lent: dict[Claim, list[Lease]] = defaultdict(list)
 
@@ -113,7 +116,10 @@ class Reading:
     async def _admitted(self, owned: Owned) -> bool:
         """Ask the backend; then look again, for it may have waited."""
         keeper, chunk = self._gate.keeper(owned.claim), owned.chunks[0]
-        if not await keeper.admit(owned.claim, chunk.next_offset):
+        until = chunk.next_offset
+        if self._portion is not None:
+            until = chunk.bound_by(self._portion)
+        if not await keeper.admit(owned.claim, until):
             return False
         return self._still_ready(owned, chunk)
 

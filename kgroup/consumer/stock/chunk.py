@@ -60,6 +60,10 @@ class Segment:
         """Offset of the last record."""
         return self.columns.offsets[self.stop - 1]
 
+    def below(self, offset: int) -> int:
+        """Count the records in front of an offset."""
+        return max(self.columns.index_of(offset) - self.start, 0)
+
     def peek(self) -> Row:
         """Return the first record without taking it."""
         if self._next is None:
@@ -98,6 +102,7 @@ class Chunk:
         leader_epoch: epoch of its last batch, None without one.
         error: what stands behind its last batch, None when nothing is wrong.
         max_output: most bytes one batch may inflate to.
+        bound: offset below which records may be taken, None for all.
     """
 
     at: int
@@ -107,7 +112,25 @@ class Chunk:
     error: DecodeError | None = None
     max_output: int = MAX_OUTPUT
     views: deque[LogBatch] = field(default_factory=deque)
+    bound: int | None = None
     _open: Segment | None = None
+
+    def bound_by(self, count: int) -> int:
+        """Let no more than the next records be taken; return the offset behind them.
+
+        A bound that was not reached yet stays.
+
+        Args:
+            count: most records; of one batch of the log, in any case.
+        """
+        if self.bound is None or self.bound <= self.at:
+            segment = self.head()
+            rest = len(segment) if segment is not None else 0
+            if segment is None or (count >= rest and len(self.views) == 1):
+                self.bound = self.next_offset
+            else:
+                self.bound = segment.columns.offsets[segment.start + min(count, rest) - 1] + 1
+        return self.bound
 
     def head(self) -> Segment | None:
         """Return the records to hand out next, None when there are none left.
@@ -126,7 +149,12 @@ class Chunk:
         taken: list[Segment] = []
         left = limit
         while (segment := self.head()) is not None and left != 0:
-            part = segment.split(len(segment) if left is None else left)
+            most = len(segment) if left is None else left
+            if self.bound is not None:
+                most = min(most, segment.below(self.bound))
+            if most == 0:
+                break
+            part = segment.split(most)
             taken.append(part)
             self.at = part.last + 1
             left = None if left is None else left - len(part)

@@ -150,7 +150,7 @@ class Delivery:
         lease = self.ledger.hand_out(owned.claim, chunk.at, epoch)
         keeper = self.gate.keeper(owned.claim)
         keeper.taken(owned.claim)
-        return Handful(owned.claim, segments, lease, keeper.membership.generation)
+        return Handful(owned.claim, segments, lease, keeper.token(owned.claim))
 
     def take_one(self, owned: Owned, lease: Lease | None) -> Lease:
         """Hand out the record that `owned.chunks[0].head().peek()` shows.

@@ -146,6 +146,11 @@ class Appender:
         line.waiting.append(_Waiting(append, self._cluster.ports.clock() + append.timeout))
         self._work.fire()
 
+    async def sent(self) -> None:
+        """Wait until nothing waits, and nothing is on its way; the caller bounds the time."""
+        while any(line.busy or line.waiting for line in self._lines.values()):
+            await self._work.wait()
+
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         """Write until cancelled; what was asked for before waits until then."""
         task_status.started()

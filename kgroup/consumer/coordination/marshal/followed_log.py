@@ -63,10 +63,10 @@ class FollowedLog:
         topics: subscribed topics whose claims it has.
         whole: whether it is read from its first record.
 
-    Attributes to look at: `stage`, `position` (next offset to read), `end` (of the log, as the
-    last answer said), `read_epoch` (of the last batch), `under` (leader epoch in which the
-    position is known to be good), `damaged` (batches passed over), `retry_at`, `busy` (it is being
-    asked about by somebody), `told_at`.
+    Attributes to look at: `stage`, `start` (first offset read), `position` (next offset to read),
+    `end` (of the log, as the last answer said), `read_epoch` (of the last batch), `under` (leader
+    epoch in which the position is known to be good), `damaged` (batches passed over), `retry_at`,
+    `busy` (it is being asked about by somebody), `told_at`.
     """
 
     tp: TopicPartition
@@ -79,6 +79,7 @@ class FollowedLog:
     whole: bool = False
     stage: Stage = Stage.SEEKING
     view: LogView | None = None
+    start: int = 0
     position: int = 0
     end: int = 0
     read_epoch: int | None = None
@@ -104,7 +105,7 @@ class FollowedLog:
         rules = WorldRules(self.append_time, complete=start.complete, compat=self.compat)
         self.view = LogView(self.tp.partition, self.group_id, rules)
         self.stage, self.position, self.end = Stage.CATCHING_UP, start.offset, start.end
-        self.read_epoch, self.under = None, under
+        self.start, self.read_epoch, self.under = start.offset, None, under
         self._stamped, self._tries, self.damaged = None, 0, 0
 
     def lose(self, reason: str) -> None:

@@ -22,7 +22,7 @@ from kgroup.wire.messages import (
 )
 from kgroup.wire.vocabulary import ZERO_UUID
 
-__all__ = ["READ_LANE", "WRITE_LANE", "LogFetch", "LogQuestion", "fetch_log"]
+__all__ = ["READ_LANE", "WRITE_LANE", "LogFetch", "LogQuestion", "fetch_log", "says_something"]
 
 READ_LANE: Final = Lane.JOIN
 """The connection for what a group waits for at a broker; nobody joins in a Marshal group."""
@@ -98,6 +98,11 @@ async def fetch_log(
     patience = fetch.max_wait + timeout
     answer = await cluster.send(node_id, request, lane=READ_LANE, timeout=patience)
     return answer.error_code, _by_partition(answer, fetch, topic_id)
+
+
+def says_something(data: PartitionData) -> bool:
+    """Tell whether what came of a partition is more than that there is nothing new."""
+    return bool(data.records or data.error_code or data.diverging_epoch.end_offset >= 0)
 
 
 def _row(each: LogQuestion, max_bytes: int) -> FetchPartition:

@@ -24,8 +24,14 @@ from anyio.abc import TaskGroup, TaskStatus
 from kgroup.codes import ApiKey, error_name
 from kgroup.consumer.coordination.marshal.coordination_topic import CoordinationTopic
 from kgroup.consumer.coordination.marshal.followed_log import FollowedLog, LogEvent, Stage
-from kgroup.consumer.coordination.marshal.log_fetch import LogFetch, LogQuestion, fetch_log
+from kgroup.consumer.coordination.marshal.log_fetch import (
+    LogFetch,
+    LogQuestion,
+    fetch_log,
+    says_something,
+)
 from kgroup.consumer.coordination.marshal.log_questions import LogQuestions, cut_off
+from kgroup.consumer.coordination.marshal.recalling import Recalling
 from kgroup.errors import (
     BrokerError,
     KGroupError,
@@ -42,6 +48,7 @@ from kgroup.net.cluster import Cluster
 from kgroup.net.leadership import Leadership, learn_leader
 from kgroup.net.pulse import Pulse
 from kgroup.net.verdict import refusal
+from kgroup.types import TopicPartition
 from kgroup.wire.messages import PartitionData
 
 __all__ = ["LogReader", "ReaderSettings"]
@@ -100,6 +107,7 @@ class LogReader:
         self._busy: set[int] = set()
         self._failures: dict[int, Backoff] = {}
         self._questions = LogQuestions(cluster, self.topic)
+        self._recalling = Recalling(cluster, self._questions, settings.compat)
         self._work = Pulse()
         self._fatal: KGroupError | None = None
 
@@ -116,6 +124,23 @@ class LogReader:
         """Return the coordination partition of a topic; None before their number is known."""
         count = self.topic.partitions
         return coordination_partition(topic, count) if count else None
+
+    async def recall(self, tp: TopicPartition, timeout: float) -> int | None:
+        """Return the position that a key had before what was read of its log, None without one.
+
+        Args:
+            tp: the key; its topic is followed.
+            timeout: seconds.
+
+        Raises:
+            BrokerError, TransportError, ProtocolError: the log could not be read.
+            TimeoutError: not in time, or nobody reads it at present.
+        """
+        number = self.partition_of(tp.topic)
+        followed = None if number is None else self._logs.get(number)
+        if followed is None:
+            raise TimeoutError(f"{tp}: its coordination partition is not read")
+        return await self._recalling.position(followed, tp, timeout)
 
     @property
     def views(self) -> Mapping[int, LogView]:
@@ -321,7 +346,7 @@ class LogReader:
         code, found = await fetch_log(self._cluster, node_id, view, fetch, timeout=timeout)
         if code:
             raise TransportError(f"FETCH: {error_name(code)}")
-        is_empty = not any(_says_something(data) for data in found.values())
+        is_empty = not any(says_something(data) for data in found.values())
         waited = self._cluster.ports.clock() - sent_at >= max_wait / 2
         if is_empty and not waited and not _ends(logs, found):
             raise ProtocolError("it answered without waiting, with nothing of what was asked")
@@ -371,10 +396,6 @@ class LogReader:
                 self._put_off(each, error_name(code))
             case _:
                 raise refusal(ApiKey.FETCH, code, (self._settings.topic,))
-
-
-def _says_something(data: PartitionData) -> bool:
-    return bool(data.records or data.error_code or data.diverging_epoch.end_offset >= 0)
 
 
 def _ends(logs: list[FollowedLog], found: Mapping[int, PartitionData]) -> bool:

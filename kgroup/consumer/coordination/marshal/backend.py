@@ -1,0 +1,396 @@
+"""The Marshal backend: a group that coordinates by claims written to a log.
+
+Decides: how the calls of `GroupBackend` become events of the machine.
+Never: holds state of the group; the machine does, and the conductor is its only writer.
+"""
+
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+import anyio
+from anyio.abc import TaskStatus
+
+from kgroup.consumer.coordination.conductor import Conductor
+from kgroup.consumer.coordination.coordinator_search import CoordinatorSearch
+from kgroup.consumer.coordination.leading import partition_counts
+from kgroup.consumer.coordination.marshal.appender import Appender, AppenderSettings
+from kgroup.consumer.coordination.marshal.carrier import MarshalCarrier, Waiters
+from kgroup.consumer.coordination.marshal.entrance import refuse_native, refuse_new_brokers
+from kgroup.consumer.coordination.marshal.log_reader import LogReader, ReaderSettings
+from kgroup.consumer.coordination.marshal.machine import MarshalConductor, MarshalMachine, flowing
+from kgroup.consumer.coordination.marshal.offset_commits import OffsetCommits
+from kgroup.consumer.coordination.marshal.start_positions import StartPositions
+from kgroup.consumer.coordination.offset_reading import read_committed_offsets
+from kgroup.consumer.coordination.topics import SubscribedTopics, to_watch
+from kgroup.errors import AuthenticationError, UnsupportedError
+from kgroup.journal import Sink
+from kgroup.machine.claims import HoldingState
+from kgroup.machine.wishes import (
+    CloseRequested,
+    Drained,
+    ListenerDone,
+    Polled,
+    Subscribed,
+    Unsubscribed,
+)
+from kgroup.marshal.events import (
+    AdmitRequested,
+    Admitted,
+    Assigned,
+    CommitRequested,
+    Committed,
+    CountsChanged,
+)
+from kgroup.marshal.member import MarshalMember
+from kgroup.marshal.rules import Compat
+from kgroup.marshal.settings import Guarantee, MarshalSettings
+from kgroup.net.cluster import Cluster, ClusterView
+from kgroup.offsets.reset import ResetRule
+from kgroup.types import (
+    Claim,
+    CommitOutcome,
+    CommitStatus,
+    Generation,
+    Leave,
+    Membership,
+    OffsetAndMetadata,
+    OwnershipChange,
+    PartitionOutcome,
+    Subscription,
+    TopicPartition,
+)
+
+__all__ = ["MarshalBackend", "MarshalPlace"]
+
+_SHARE_FOR_RELEASE: Final = 0.7
+"""Part of a close timeout in which listeners and batches are waited for; the rest is for
+releases to be read back."""
+
+_FAREWELL: Final = 1.0
+"""Seconds in which what was said last is sent; nothing depends on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class MarshalPlace:
+    """Where a group coordinates, and what surrounds it; times in seconds.
+
+    Args:
+        topic: name of the coordination topic.
+        compat: how members of the original library are met.
+        reset_policy: where to begin when nobody knows a position.
+        exclude_internal_topics: whether a pattern leaves out topics of the brokers.
+        timeout: for requests.
+        retry_backoff: pause between two tries.
+    """
+
+    topic: str
+    compat: Compat
+    reset_policy: ResetRule
+    exclude_internal_topics: bool
+    timeout: float
+    retry_backoff: float
+
+
+class MarshalBackend:
+    """One member of a Marshal group; implements `backend.GroupBackend`.
+
+    Args:
+        settings: of the member.
+        place: where it coordinates.
+        cluster: connections, clock and dice; not owned.
+        sink: takes the journal's events.
+    """
+
+    def __init__(
+        self, settings: MarshalSettings, place: MarshalPlace, cluster: Cluster, sink: Sink
+    ) -> None:
+        self._settings = settings
+        self._place = place
+        self._cluster = cluster
+        machine = MarshalMachine(settings, sink)
+        self._conductor: MarshalConductor = Conductor(machine, cluster.ports)
+        self._conductor.on_move = self._on_move
+        self._search = CoordinatorSearch(
+            cluster, settings.group_id, timeout=place.timeout, pause=place.retry_backoff
+        )
+        reading = ReaderSettings(
+            group_id=settings.group_id,
+            topic=place.topic,
+            interval=float(settings.interval),
+            compat=place.compat,
+        )
+        self._reader = LogReader(reading, cluster, self._conductor.apply)
+        who = AppenderSettings(
+            settings.group_id, settings.client_id, settings.instance_id, place.topic
+        )
+        self._appender = Appender(who, cluster, self._reader.partition_of, self._conductor.apply)
+        self._waiters = Waiters()
+        self._in_hand: set[Claim] = set()
+        self._topics = SubscribedTopics(exclude_internal=place.exclude_internal_topics)
+        self._bridging = False
+        self._commits = OffsetCommits(
+            cluster, settings.group_id, self._search, self._conductor.apply
+        )
+
+    # -- life ------------------------------------------------------------------------------
+
+    async def run(self, *, task_status: TaskStatus[None]) -> None:
+        """Do the background work until the member has left.
+
+        Raises:
+            GroupError: the membership ended for good.
+            CoordinationTopicError: the coordination topic is missing, or is not what it was.
+            BrokerError: a broker refused for good.
+        """
+        carrier = self._carrier()
+        try:
+            async with anyio.create_task_group() as tasks:
+                task_status.started()
+                await self._enter()
+                tasks.start_soon(self._follow_metadata)
+                tasks.start_soon(self._commits.run)
+                await tasks.start(self._appender.run)
+                tasks.start_soon(self._reader.run)
+                await self._conductor.run(carrier)
+                with anyio.move_on_after(_FAREWELL):
+                    await self._appender.sent()
+                tasks.cancel_scope.cancel()
+        finally:
+            self._waiters.end()
+        if self._conductor.failure is not None:
+            raise self._conductor.failure
+
+    async def _enter(self) -> None:
+        """Look whether this member may begin at all; entering waited for a broker, no longer."""
+        timeout = self._place.timeout
+        await refuse_new_brokers(self._cluster, self._place.compat, timeout=timeout)
+        await refuse_native(self._cluster, self._settings.group_id, timeout=timeout)
+
+    def _carrier(self) -> MarshalCarrier:
+        positions = StartPositions(
+            self._cluster, self._settings.group_id, self._search, self._place.reset_policy
+        )
+        return MarshalCarrier(
+            self._appender,
+            positions,
+            self._commits,
+            self._waiters,
+            self._conductor.apply,
+            timeout=self._place.timeout,
+        )
+
+    async def leave(self, mode: Leave, reason: str, *, timeout: float) -> None:
+        """Give everything up and leave; idempotent, bounded by `timeout`, shielded.
+
+        With `Leave.REMAIN` nothing is released: a process that starts again within the lease under
+        the same instance id resumes it.
+        """
+        if self._is_over():
+            return
+        now = self._conductor.now
+        if self._conductor.member.wishes.closing is None:
+            release_by = now + timeout * _SHARE_FOR_RELEASE
+            self._conductor.apply(CloseRequested(mode, reason, release_by, now + timeout))
+        with anyio.move_on_after(timeout, shield=True):
+            while not self._is_over():
+                await self._conductor.moved()
+
+    def _is_over(self) -> bool:
+        return self._conductor.finished or self._conductor.failure is not None
+
+    @property
+    def takes_partitions(self) -> bool:
+        """Whether exact partitions are asked of the group: here they are claimed like any."""
+        return True
+
+    @property
+    def trouble(self) -> Exception | None:
+        """What is not possible at present, None while everything is."""
+        return self._conductor.member.trouble
+
+    # -- what is asked for -----------------------------------------------------------------
+
+    def subscribe(self, subscription: Subscription | None) -> None:
+        """Ask for topics, a pattern, or exact partitions; None gives everything up."""
+        self._topics.ask(subscription)
+        if subscription is None:
+            self._conductor.apply(Unsubscribed())
+            return
+        if subscription.pattern is not None:
+            # All topics may be known already, but there may be new ones since.
+            self._cluster.invalidate()
+        self._cluster.watch(to_watch(subscription))
+        if subscription.partitions is not None:
+            self._reader.follow(frozenset(tp.topic for tp in subscription.partitions))
+            self._conductor.apply(Assigned(subscription.partitions))
+        self._resolve(self._cluster.view)
+
+    def enforce_rebalance(self, reason: str) -> None:
+        """Refuse: there are no rounds.
+
+        Raises:
+            UnsupportedError: always.
+        """
+        raise UnsupportedError(f"a group that claims has no rounds to begin ({reason})")
+
+    def note_poll(self) -> None:
+        """Say that the application has asked for records."""
+        self._conductor.apply(Polled())
+
+    # -- ownership -------------------------------------------------------------------------
+
+    async def next_change(self) -> OwnershipChange:
+        """Wait for the next change; the same one until it is settled. Cancel-safe."""
+        while not self._conductor.member.changes:
+            await self._conductor.moved()
+        return self._conductor.member.changes[0]
+
+    def settled(self, change: OwnershipChange, *, failed: bool = False) -> None:
+        """Say that the listener has returned; one that raised changes ownership all the same."""
+        del failed
+        self._conductor.apply(ListenerDone(change.serial))
+
+    def taken(self, claim: Claim) -> None:
+        """Say that records of this claim are now in the application's hands."""
+        self._in_hand.add(claim)
+
+    def drained(self, claim: Claim) -> None:
+        """Say that no record of this claim is in the application's hands any more."""
+        self._in_hand.discard(claim)
+        self._on_move(self._conductor.member)
+
+    def may_deliver(self, claim: Claim) -> bool:
+        """Tell whether records may be handed out under this claim now."""
+        return self._conductor.member.may_deliver(claim, self._conductor.now)
+
+    def token(self, claim: Claim) -> Generation | None:
+        """Return what fences a claim: the offset of its record; a later owner's is higher."""
+        epoch = self._conductor.member.life(claim.tp).epoch
+        if epoch is None:
+            return None
+        settings = self._settings
+        who = f"{settings.client_id}/{settings.instance_id}"
+        static = settings.client_id if settings.is_static else None
+        return Generation(settings.group_id, epoch, who, static)
+
+    async def admit(self, claim: Claim, until: int) -> bool:
+        """At most once: commit the end of a batch and publish it, before it is handed out."""
+        if not self.may_deliver(claim):
+            return False
+        if self._settings.guarantee is Guarantee.AT_LEAST_ONCE:
+            return True
+        serial = self._waiters.draw()
+        self._conductor.apply(AdmitRequested(serial, claim, until))
+        answer = await self._waiters.wait(serial, Admitted)
+        return answer is not None and answer.admitted
+
+    # -- offsets ---------------------------------------------------------------------------
+
+    async def commit(self, offsets: Mapping[Claim, OffsetAndMetadata]) -> CommitOutcome:
+        """Write positions to the log, and wait until they were read back."""
+        serial = self._waiters.draw()
+        asked = {claim: each.offset for claim, each in offsets.items()}
+        self._conductor.apply(CommitRequested(serial, asked))
+        answer = await self._waiters.wait(serial, Committed)
+        if answer is None:
+            reason = "the member is not in the group any more"
+            answer = Committed(serial, dict.fromkeys(offsets, reason), unknown=True)
+        return CommitOutcome(
+            {claim.tp: _outcome(each, answer, claim) for claim, each in offsets.items()}
+        )
+
+    async def committed(
+        self, partitions: Collection[TopicPartition], *, timeout: float, whole: bool = True
+    ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
+        """Return the positions of the log; where it knows none, those of the group coordinator.
+
+        Raises:
+            BrokerError: the coordinator refused.
+            TimeoutError: no coordinator answered in time.
+        """
+        member = self._conductor.member
+        found: dict[TopicPartition, OffsetAndMetadata | None] = {}
+        for tp in partitions:
+            offset = _logged(member, tp)
+            if offset is not None:
+                found[tp] = OffsetAndMetadata(offset)
+        rest = tuple(sorted(tp for tp in partitions if tp not in found))
+        if rest:
+            asked = read_committed_offsets(
+                self._cluster,
+                self._settings.group_id,
+                rest,
+                self._search.asker(),
+                whole=whole,
+                timeout=timeout,
+            )
+            found.update(await asked)
+        return found
+
+    # -- snapshots -------------------------------------------------------------------------
+
+    @property
+    def membership(self) -> Membership:
+        """The present snapshot."""
+        return self._conductor.snapshot()
+
+    async def membership_changed(self, seen: Membership) -> Membership:
+        """Wait until the snapshot differs from `seen`, or records flow that did not."""
+        before = flowing(self._conductor.member)
+        while (snapshot := self._conductor.snapshot()) == seen:
+            if flowing(self._conductor.member) != before:
+                break
+            await self._conductor.moved()
+        return snapshot
+
+    # -- what follows a step ---------------------------------------------------------------
+
+    def _on_move(self, member: MarshalMember) -> None:
+        """Tell the machine which draining claims nobody has a record of.
+
+        `apply` calls back into here; the flag keeps the calls from nesting.
+        """
+        if self._bridging:
+            return
+        self._in_hand &= member.holdings.states.keys()
+        draining = member.holdings.having(HoldingState.DRAINING)
+        empty = tuple(claim for claim in draining if claim not in self._in_hand)
+        if not empty:
+            return
+        self._bridging = True
+        try:
+            self._conductor.apply(Drained(empty))
+        finally:
+            self._bridging = False
+
+    async def _follow_metadata(self) -> None:
+        view = self._cluster.view
+        # A refusal of our credentials is told by the cluster to its owner, who ends the member.
+        with suppress(AuthenticationError):
+            while True:
+                self._resolve(view)
+                view = await self._cluster.changed(view)
+
+    def _resolve(self, view: ClusterView) -> None:
+        topics = self._topics.among(view)
+        if topics is not None:
+            self._reader.follow(topics)
+            self._conductor.apply(Subscribed(topics))
+        self._conductor.apply(CountsChanged(partition_counts(view, view.topics)))
+
+
+def _logged(member: MarshalMember, tp: TopicPartition) -> int | None:
+    life = member.lives.get(tp)
+    if life is not None and life.logged is not None:
+        return life.logged
+    return member.standing(tp).offset
+
+
+def _outcome(asked: OffsetAndMetadata, answer: Committed, claim: Claim) -> PartitionOutcome:
+    reason = answer.refused.get(claim)
+    if reason is None:
+        return PartitionOutcome(CommitStatus.COMMITTED, asked)
+    status = CommitStatus.UNKNOWN if answer.unknown else CommitStatus.REFUSED
+    return PartitionOutcome(status, asked, None, reason)

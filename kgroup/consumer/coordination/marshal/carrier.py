@@ -1,0 +1,126 @@
+"""What the machine of a Marshal member wants done, done.
+
+Decides: which room carries out which effect, and who waits for which answer.
+Never: decides when something is written, or what it means that it was.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import TypeVar, assert_never
+
+import anyio
+from anyio.abc import TaskGroup
+
+from kgroup.consumer.coordination.marshal.appender import Appender
+from kgroup.consumer.coordination.marshal.offset_commits import OffsetCommits
+from kgroup.consumer.coordination.marshal.start_positions import StartPositions
+from kgroup.machine.wishes import CallListener, Done, Raise
+from kgroup.marshal.events import (
+    Admitted,
+    Append,
+    CommitOffsets,
+    Committed,
+    Effect,
+    Event,
+    FindPosition,
+    Tell,
+)
+
+__all__ = ["MarshalCarrier", "Waiters"]
+
+log = logging.getLogger("kgroup.marshal")
+
+A = TypeVar("A", Committed, Admitted)
+
+
+class Waiters:
+    """Calls that wait for an answer of the machine, by serial."""
+
+    def __init__(self) -> None:
+        self._answers: dict[int, Committed | Admitted | None] = {}
+        self._events: dict[int, anyio.Event] = {}
+        self._next = 1
+        self._over = False
+
+    def draw(self) -> int:
+        """Return a serial to ask under."""
+        serial, self._next = self._next, self._next + 1
+        self._events[serial] = anyio.Event()
+        return serial
+
+    def answer(self, answer: Committed | Admitted) -> None:
+        """Wake whoever waits for it; one that was cancelled does not."""
+        event = self._events.get(answer.serial)
+        if event is not None:
+            self._answers[answer.serial] = answer
+            event.set()
+
+    def end(self) -> None:
+        """Wake everybody: no answer comes any more."""
+        self._over = True
+        for event in self._events.values():
+            event.set()
+
+    async def wait(self, serial: int, kind: type[A]) -> A | None:
+        """Wait for the answer to a question; None when the membership has ended before it."""
+        try:
+            if not self._over:
+                await self._events[serial].wait()
+            answer = self._answers.get(serial)
+            assert answer is None or isinstance(answer, kind)
+            return answer
+        finally:
+            self._events.pop(serial, None)
+            self._answers.pop(serial, None)
+
+
+class MarshalCarrier:
+    """Carries the effects of one member out; implements `conductor.Carrier`.
+
+    Args:
+        appender: writes messages.
+        positions: finds out where to begin.
+        commits: commits with the group coordinator.
+        waiters: who asked what.
+        apply: takes what an effect came to.
+        timeout: seconds for one question.
+    """
+
+    def __init__(
+        self,
+        appender: Appender,
+        positions: StartPositions,
+        commits: OffsetCommits,
+        waiters: Waiters,
+        apply: Callable[[Event], None],
+        *,
+        timeout: float,
+    ) -> None:
+        self._appender = appender
+        self._positions = positions
+        self._commits = commits
+        self._waiters = waiters
+        self._apply = apply
+        self._timeout = timeout
+
+    def carry_out(self, effects: tuple[Effect, ...], tasks: TaskGroup) -> None:
+        """Begin all of `effects`, in order."""
+        for effect in effects:
+            match effect:
+                case Append():
+                    self._appender.append(effect)
+                case FindPosition():
+                    tasks.start_soon(self._find, effect)
+                case CommitOffsets():
+                    self._commits.commit(effect)
+                case Committed() | Admitted():
+                    self._waiters.answer(effect)
+                case Tell():
+                    log.warning("%s: %s", effect.note.value, effect.detail, exc_info=effect.error)
+                case CallListener() | Raise() | Done():
+                    pass
+                case _:
+                    assert_never(effect)
+
+    async def _find(self, effect: FindPosition) -> None:
+        self._apply(await self._positions.find(effect, timeout=self._timeout))

@@ -1,0 +1,68 @@
+"""What must hold before a member begins to claim.
+
+Decides: that a group is coordinated in one way at a time, and that the brokers can serve members of
+the original library where they are to be met by their own rules.
+Never: writes anything; looks again later: what comes to be wrong then is told by what it breaks.
+KIPs: 896 (brokers from 4.0 on do not speak what the original library speaks).
+"""
+
+from typing import Final
+
+from kgroup.codes import ApiKey
+from kgroup.errors import GroupError, UnsupportedError
+from kgroup.marshal.rules import Compat
+from kgroup.net.cluster import Cluster
+from kgroup.net.group_description import describe_group
+from kgroup.net.versions import BrokerVersions
+from kgroup.wire.messages import ApiVersionsRequest
+
+__all__ = ["refuse_native", "refuse_new_brokers"]
+
+_SHOWN: Final = 3
+
+
+async def refuse_native(cluster: Cluster, group_id: str, *, timeout: float) -> None:
+    """Refuse a group that has members with the group coordinator.
+
+    Its commits would be refused, and both would read the same partitions.
+
+    Args:
+        cluster: running.
+        group_id: name of the group.
+        timeout: seconds.
+
+    Raises:
+        GroupError: it has; the text names some of them.
+        BrokerError: the group may not be described.
+        TimeoutError: no coordinator answered in time.
+    """
+    group = await describe_group(cluster, group_id, timeout=timeout)
+    members = group.members or ()
+    if not members:
+        return
+    names = ", ".join(sorted(one.client_id for one in members)[:_SHOWN])
+    raise GroupError(
+        f"group {group_id!r} has {len(members)} members with the group coordinator ({names}): "
+        "stop them first, or take another group_id; a group is coordinated in one way at a time"
+    )
+
+
+async def refuse_new_brokers(cluster: Cluster, compat: Compat, *, timeout: float) -> None:
+    """Refuse the rules of the original library where none of its members can be.
+
+    It would not be told: it finds the brokers, and then waits for ever. The versions of ListOffsets
+    are the sign; those of Produce are advertised and refused.
+
+    Raises:
+        UnsupportedError: the brokers do not speak its requests.
+        TimeoutError: no broker answered in time.
+    """
+    if compat is not Compat.GO:
+        return
+    answer = await cluster.send_any(ApiVersionsRequest(), timeout=timeout)
+    offered = BrokerVersions.read(answer.api_keys).ranges.get(ApiKey.LIST_OFFSETS)
+    if offered is None or offered.lowest > 0:
+        raise UnsupportedError(
+            "compat='go': these brokers (4.0 or newer) speak nothing that the original library "
+            "speaks, so none of its members can be in the group; leave compat at 'auto'"
+        )
