@@ -8,6 +8,7 @@ from kgroup.marshal.events import LogOpened
 from kgroup.marshal.messages import Kind, Message, encode
 from kgroup.testing import InProcessBroker
 from kgroup.testing.virtual_time import WALL_AT_START
+from kgroup.types import TopicPartition
 from kgroup.wire.messages import FetchRequest
 from kgroup.wire.records import NewRecord, encode_batch
 from tests.consumer.marshal.stage import KEY, LOG, coordinated, reading
@@ -110,3 +111,43 @@ async def test_the_whole_log_is_read_where_that_is_asked_for() -> None:
     log.delete_before(1000)
     opened, first = await opened_of(broker, whole=True)
     assert (first, opened.complete) == (1000, False)
+
+
+# -- in front of the window ----------------------------------------------------------------------
+
+
+async def test_a_position_in_front_of_the_window_is_recalled() -> None:
+    broker = coordinated()
+    fill(broker, HOUR, 1000, headerless=False, until=NOW - 24 * HOUR)
+    log = broker.partition(LOG)
+    for number in range(20):
+        other = Message(Kind.HEARTBEAT, NOW, b"i", b"B", b"other", b"t", 0, number)
+        log.append(encode(other), timestamp=NOW * 1000)
+    async with reading(broker) as told:
+        opened = await told.opened()
+        assert opened.keys.get(KEY) is None or opened.keys[KEY].offset == 999
+        asked = len(broker.requests_of(FetchRequest))
+        assert await told.reader.recall(KEY, 10.0) in (998, 999)
+        assert await told.reader.recall(TopicPartition("t", 7), 10.0) is None
+        looked = [each for each in broker.requests_of(FetchRequest)[asked:] if not each.max_wait_ms]
+    assert len(looked) == 1
+
+
+async def test_nothing_is_recalled_of_a_log_that_was_read_from_its_beginning() -> None:
+    broker = coordinated()
+    fill(broker, HOUR // 2, 100, headerless=False)
+    async with reading(broker) as told:
+        await told.opened()
+        assert await told.reader.recall(KEY, 10.0) is None
+
+
+async def test_a_log_that_nobody_reads_cannot_be_recalled() -> None:
+    broker = coordinated(10)
+    async with reading(broker) as told:
+        await told.opened()
+        caught = None
+        try:
+            await told.reader.recall(TopicPartition("orders", 0), 10.0)
+        except TimeoutError as error:
+            caught = error
+    assert "its coordination partition is not read" in str(caught)

@@ -15,7 +15,6 @@ leader is asked where this epoch ends in its log.
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 import anyio
@@ -31,6 +30,7 @@ from kgroup.consumer.coordination.marshal.log_fetch import (
     says_something,
 )
 from kgroup.consumer.coordination.marshal.log_questions import LogQuestions, cut_off
+from kgroup.consumer.coordination.marshal.reader_settings import ReaderSettings
 from kgroup.consumer.coordination.marshal.recalling import Recalling
 from kgroup.errors import (
     BrokerError,
@@ -40,8 +40,6 @@ from kgroup.errors import (
 )
 from kgroup.machine.reactions import Reaction, reaction
 from kgroup.marshal.placing import coordination_partition
-from kgroup.marshal.rules import Compat
-from kgroup.marshal.settings import MARSHAL_TOPIC
 from kgroup.marshal.view import LogView
 from kgroup.net.backoff import Backoff
 from kgroup.net.cluster import Cluster
@@ -57,33 +55,6 @@ log = logging.getLogger(__name__)
 
 _LOOK_AGAIN: Final = 30.0
 _SHORT_WAIT: Final = 0.02
-
-
-@dataclass(frozen=True, slots=True)
-class ReaderSettings:
-    """What a reader is told once; times in seconds.
-
-    Args:
-        group_id: whose keys are told of.
-        topic: name of the coordination topic.
-        interval: between heartbeats of this member.
-        compat: what records without headers can do.
-        append_time: whether the topic's timestamps are the broker's; records correct it.
-        whole: whether logs are read from their first record instead of the window.
-        max_wait: longest wait of a broker for records.
-        max_bytes: of one partition in one answer.
-        sign_interval: so often a reader that finds nothing new says so.
-    """
-
-    group_id: str
-    topic: str = MARSHAL_TOPIC
-    interval: float = 60.0
-    compat: Compat = Compat.AUTO
-    append_time: bool = True
-    whole: bool = False
-    max_wait: float = 0.5
-    max_bytes: int = 1024 * 1024
-    sign_interval: float = 5.0
 
 
 class LogReader:
@@ -261,7 +232,14 @@ class LogReader:
             self._busy.add(node_id)
             for each in logs:
                 each.busy = True
-            tasks.start_soon(self._serve, node_id, logs)
+            tasks.start_soon(self._serve, node_id, logs, self._max_wait(node_id, logs, now))
+
+    def _max_wait(self, node_id: int, logs: list[FollowedLog], now: float) -> float:
+        """Return how long a broker may wait: not long if more of it is about to be asked for."""
+        rest = (each for each in self._logs.values() if each not in logs and each.retry_at <= now)
+        leader = self.topic.view.leader
+        late = any(each.stage is not Stage.OPEN or leader(each.tp) == node_id for each in rest)
+        return min(_SHORT_WAIT, self._settings.max_wait) if late else self._settings.max_wait
 
     def _is_doubtful(self, each: FollowedLog) -> bool:
         """Tell whether another leader than before must confirm the position first."""
@@ -317,11 +295,11 @@ class LogReader:
 
     # -- reading ---------------------------------------------------------------------------
 
-    async def _serve(self, node_id: int, logs: list[FollowedLog]) -> None:
+    async def _serve(self, node_id: int, logs: list[FollowedLog], max_wait: float) -> None:
         net = self._cluster.settings
         failed = self._failures.get(node_id) or Backoff(net.retry_backoff, net.retry_backoff_max)
         try:
-            await self._fetch(node_id, logs)
+            await self._fetch(node_id, logs, max_wait)
             self._failures.pop(node_id, None)
         except (TransportError, ProtocolError, TimeoutError) as error:
             log.debug("reading claims from node=%d failed: %s", node_id, error)
@@ -335,11 +313,8 @@ class LogReader:
             for each in logs:
                 self._free(each)
 
-    async def _fetch(self, node_id: int, logs: list[FollowedLog]) -> None:
+    async def _fetch(self, node_id: int, logs: list[FollowedLog], max_wait: float) -> None:
         view, settings = self.topic.view, self._settings
-        # Who is about to be asked for as well must not wait for this answer.
-        is_whole = all(each.stage is Stage.OPEN for each in self._logs.values())
-        max_wait = settings.max_wait if is_whole else min(_SHORT_WAIT, settings.max_wait)
         fetch = LogFetch(settings.topic, list(self._asked(logs)), max_wait, settings.max_bytes)
         sent_at = self._cluster.ports.clock()
         timeout = self._cluster.settings.request_timeout
