@@ -8,7 +8,7 @@ import pytest
 
 from kgroup.codes import ErrorCode
 from kgroup.errors import BrokerError, UnauthorizedError
-from kgroup.net.producer import Producer, ProducerSettings
+from kgroup.net.producer import Delivered, Producer, ProducerSettings
 from kgroup.testing.scripted import Delayed, HungUp
 from kgroup.testing.scripted_cluster import ScriptedCluster
 from kgroup.testing.virtual_time import WALL_AT_START
@@ -22,6 +22,7 @@ from kgroup.wire.messages import (
     TopicProduceResponse,
 )
 from kgroup.wire.records import BatchView, NewRecord
+from kgroup.wire.schema import replace
 from tests.net.stage import running
 from tests.wire.records.golden import batches_of
 
@@ -224,3 +225,51 @@ async def test_partitions_do_not_wait_for_each_other(log: Log) -> None:
         tasks.start_soon(producer.send, TP, ONE)
         await producer.send(TopicPartition("log", 1), ONE)
         assert anyio.current_time() < 1
+
+
+# -- fates as values -----------------------------------------------------------------------------
+
+
+async def test_what_became_of_a_batch_comes_with_the_brokers_time(log: Log) -> None:
+    def stamped(request: ProduceRequest) -> ProduceResponse:
+        answer = log.answer(request)
+        (topic,) = answer.responses
+        (row,) = topic.partition_responses
+        row = replace(row, log_append_time_ms=1234)
+        return replace(answer, responses=(replace(topic, partition_responses=(row,)),))
+
+    for broker in log.scripted.brokers:
+        broker.on(ProduceRequest, stamped)
+    async with producing(log) as producer:
+        assert await producer.deliver(TP, ONE) == Delivered(1, 1234)
+
+
+async def test_a_refused_batch_is_told_as_a_value_and_is_not_stored(log: Log) -> None:
+    for broker in log.scripted.brokers:
+        broker.on(ProduceRequest, log.refuse(ErrorCode.INVALID_RECORD))
+    async with producing(log) as producer:
+        delivered = await producer.deliver(TP, ONE)
+    assert isinstance(delivered.error, BrokerError)
+    assert (delivered.offset, delivered.maybe) == (None, False)
+
+
+async def test_a_batch_that_was_sent_may_be_stored_when_its_own_time_is_over(log: Log) -> None:
+    for broker in log.scripted.brokers:
+        broker.on(ProduceRequest, lambda request: Delayed(log.answer(request), 20))
+    async with producing(log) as producer:
+        delivered = await producer.deliver(TP, ONE, timeout=3.0)
+        assert anyio.current_time() == pytest.approx(3.0, abs=0.5)
+    assert isinstance(delivered.error, TimeoutError)
+    assert delivered.maybe
+
+
+async def test_a_batch_that_waited_for_its_turn_was_certainly_not_stored(log: Log) -> None:
+    for broker in log.scripted.brokers:
+        broker.on(ProduceRequest, lambda request: Delayed(log.answer(request), 20))
+    async with producing(log) as producer, anyio.create_task_group() as tasks:
+        tasks.start_soon(producer.send, TP, ONE)
+        await anyio.sleep(1.0)
+        delivered = await producer.deliver(TP, TWO, timeout=3.0)
+    assert isinstance(delivered.error, TimeoutError)
+    assert not delivered.maybe
+    assert len(log.batches) == 1
