@@ -116,6 +116,17 @@ async def test_a_quiet_log_says_now_and_then_that_it_was_read() -> None:
     assert told.reads == []
 
 
+async def test_a_quiet_log_says_so_also_beside_a_busy_one() -> None:
+    broker = coordinated(10)
+    one, other = (coordination_partition(each, 10) for each in ("orders", "payments.v1"))
+    async with reading(broker, "orders", "payments.v1") as told:
+        await told.opened(2)
+        for _ in range(200):
+            Writer(broker.partition(LOG, one)).claim(topic="orders")
+            await anyio.sleep(0.1)
+    assert len([each for each in told.of(LogRead) if each.partition == other]) >= 3
+
+
 async def test_a_reader_that_is_cut_off_gives_no_sign() -> None:
     broker = coordinated()
     async with reading(broker, sign_interval=5.0) as told:

@@ -351,7 +351,7 @@ class LogReader:
             each.backoff = each.backoff.reset()
             if each.position >= each.end or nothing:
                 each.caught_up(now)
-            if nothing and now - each.told_at >= self._settings.sign_interval:
+            if each.is_caught_up and now - each.told_at >= self._settings.sign_interval:
                 each.quiet(now)
 
     async def _fail(self, each: FollowedLog, data: PartitionData) -> None:
