@@ -56,13 +56,14 @@ def read_extension(headers: Iterable[tuple[str, bytes | None]]) -> Extension | R
     found = dict(headers)
     if _VERSION not in found:
         return None
-    epoch, started = _number(found.get(_EPOCH)), _number(found.get(_START))
-    interval = _number(found.get(_INTERVAL))
-    if Reject.HEADER in (epoch, started, interval):
+    try:
+        epoch, started = _number(found.get(_EPOCH)), _number(found.get(_START))
+        interval = _number(found.get(_INTERVAL))
+    except ValueError:
         return Reject.HEADER
     if interval is not None and interval not in _INTERVALS:
         return Reject.HEADER
-    return Extension(epoch, started, interval, found.get(_NONCE))  # type: ignore[arg-type]
+    return Extension(epoch, started, interval, found.get(_NONCE))
 
 
 def write_extension(extension: Extension) -> list[tuple[str, bytes]]:
@@ -79,9 +80,9 @@ def write_extension(extension: Extension) -> list[tuple[str, bytes]]:
     return words
 
 
-def _number(value: bytes | None) -> int | Reject | None:
+def _number(value: bytes | None) -> int | None:
     if value is None:
         return None
-    if not value.isdigit() or len(value) > _DIGITS:
-        return Reject.HEADER
+    if len(value) > _DIGITS or not value.isdigit():
+        raise ValueError(f"{value[:_DIGITS]!r} is no number of up to {_DIGITS} digits")
     return int(value)

@@ -24,6 +24,9 @@ _MOST: Final = 2**63
 _DIGITS: Final = 40
 """More than any 64-bit integer has, with a few zeros in front; longer ones are looked at twice."""
 
+_PLAIN: Final = 19
+"""So many digits or more may be too many for 64 bits."""
+
 _INTEGER: Final = re.compile(rb"([+-]?)0*([0-9]+)")
 
 
@@ -151,9 +154,8 @@ def encode(message: Message) -> bytes:
 
 def _integer(field: bytes) -> int | None:
     """Read `[+-]?[0-9]+` of 64 bits; `int` alone would take spaces, too, and underscores."""
-    if field.isdigit() and len(field) < _DIGITS:
-        found = int(field)
-        return found if found < _MOST else None
+    if len(field) < _PLAIN and field.isdigit():
+        return int(field)
     matched = _INTEGER.fullmatch(field)
     if matched is None or len(matched[2]) >= _DIGITS:
         return None
