@@ -4,18 +4,16 @@ Decides: which part knows which other.
 Never: starts anything; `root` does.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any
 from weakref import ReferenceType
 
 from kgroup.config import ConsumerConfig
 from kgroup.consumer.commit.autocommit import AutoCommit
 from kgroup.consumer.commit.committing import Committing
 from kgroup.consumer.coordination.backend import GroupBackend
-from kgroup.consumer.coordination.classic import ClassicBackend
-from kgroup.consumer.coordination.marshal.backend import MarshalBackend, MarshalPlace
+from kgroup.consumer.coordination.choice import Coordination
 from kgroup.consumer.coordination.standalone import StandaloneBackend
 from kgroup.consumer.fetch.fetching import Fetching
 from kgroup.consumer.fetch.flow import Flow
@@ -23,7 +21,7 @@ from kgroup.consumer.fetch.logs import Logs
 from kgroup.consumer.fetch.positioning import Positioning
 from kgroup.consumer.listener import ListenerCalls
 from kgroup.consumer.ownership import Ownership
-from kgroup.consumer.reads.reading import Reading
+from kgroup.consumer.reads.reading import Pace, Reading
 from kgroup.consumer.stock.delivery import Delivery
 from kgroup.consumer.stock.gate import Gate
 from kgroup.consumer.stock.owned import OwnedPartitions
@@ -33,53 +31,16 @@ from kgroup.consumer.stock.topic_watch import TopicWatch
 from kgroup.consumer.user_code import UserCode
 from kgroup.consumer.wire_journal import WireJournal
 from kgroup.journal import NullSink, Sink
-from kgroup.marshal.rules import Compat
 from kgroup.marshal.settings import Guarantee
 from kgroup.net.cluster import Cluster
 from kgroup.net.ports import Ports, system_ports
 from kgroup.offsets.ledger import Ledger
-from kgroup.types import Backend
 
 if TYPE_CHECKING:
     from kgroup.consumer.api import Consumer
     from kgroup.observe.journal_file import JournalFile
 
-__all__ = ["Coordination", "Parts", "assemble", "configured"]
-
-Coordination: TypeAlias = Callable[[ConsumerConfig, Cluster, Sink], GroupBackend]
-"""Makes the backend that coordinates a group; the cluster is the consumer's."""
-
-
-def marshal(config: ConsumerConfig, cluster: Cluster, sink: Sink) -> GroupBackend:
-    """Coordinate by claims written to a log."""
-    ports = cluster.ports
-    settings = config.marshal(f"{ports.dice.getrandbits(32):08x}", int(ports.wall() * 1000))
-    fetching = config.fetching()
-    place = MarshalPlace(
-        topic=config.coordination_topic,
-        compat=cast("Compat", config.compat),  # `normal` saw to it
-        reset_policy=fetching.reset_policy,
-        exclude_internal_topics=config.exclude_internal_topics,
-        timeout=fetching.request_timeout,
-        retry_backoff=fetching.retry_backoff,
-    )
-    return MarshalBackend(settings, place, cluster, sink)
-
-
-def configured(config: ConsumerConfig, cluster: Cluster, sink: Sink) -> GroupBackend:
-    """Coordinate as the option `backend` says."""
-    make = marshal if config.backend is Backend.MARSHAL else classic
-    return make(config, cluster, sink)
-
-
-def classic(config: ConsumerConfig, cluster: Cluster, sink: Sink) -> GroupBackend:
-    """Coordinate by the classic group protocol."""
-    return ClassicBackend(
-        config.membership(),
-        cluster,
-        sink,
-        exclude_internal_topics=config.exclude_internal_topics,
-    )
+__all__ = ["Parts", "assemble"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +114,7 @@ def assemble(
     gate = Gate(group, standalone, pulses, TopicWatch(cluster, pulses))
     delivery = Delivery(OwnedPartitions(), Ledger(), gate, pulses, sink, PassedOver(ports.clock))
     code = UserCode(config.poll_interval)
-    at_most_once = config.guarantee is Guarantee.AT_MOST_ONCE
-    committing = Committing(delivery, gate, code, config.group_id, by_itself=at_most_once)
-    portion = config.at_most_once_records if at_most_once else None
+    committing = _committing(config, delivery, gate, code)
     positioning = Positioning(settings, cluster, delivery, pulses, sink)
     logs = Logs(cluster, settings)
     calls = ListenerCalls(consumer, sink, code)
@@ -170,7 +129,7 @@ def assemble(
         pulses=pulses,
         gate=gate,
         delivery=delivery,
-        reading=Reading(delivery, pulses, sink, code, ports.clock, config.poll_interval, portion),
+        reading=Reading(delivery, pulses, sink, code, ports.clock, _pace(config)),
         fetching=Fetching(settings, cluster, delivery.owned, positioning, pulses, sink),
         positioning=positioning,
         committing=committing,
@@ -180,6 +139,18 @@ def assemble(
         flow=Flow(delivery, positioning, pulses, logs, sink),
         logs=logs,
     )
+
+
+def _committing(
+    config: ConsumerConfig, delivery: Delivery, gate: Gate, code: UserCode
+) -> Committing:
+    by_itself = config.guarantee is Guarantee.AT_MOST_ONCE
+    return Committing(delivery, gate, code, config.group_id, by_itself=by_itself)
+
+
+def _pace(config: ConsumerConfig) -> Pace:
+    at_most_once = config.guarantee is Guarantee.AT_MOST_ONCE
+    return Pace(config.poll_interval, config.at_most_once_records if at_most_once else None)
 
 
 def _trace(sink: Sink) -> WireJournal | None:

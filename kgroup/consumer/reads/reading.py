@@ -8,6 +8,7 @@ Never: holds a record across an await.
 import math
 from collections import defaultdict
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Final
 
 import anyio
@@ -23,7 +24,7 @@ from kgroup.net.ports import Clock
 from kgroup.offsets.ledger import Lease
 from kgroup.types import Claim, TopicPartition
 
-__all__ = ["Reading", "Wanted"]
+__all__ = ["Pace", "Reading", "Wanted"]
 
 Wanted = Collection[TopicPartition] | None
 """The partitions a read is about, None for all."""
@@ -31,6 +32,19 @@ Wanted = Collection[TopicPartition] | None
 _POLLS_PER_INTERVAL: Final = 20
 """How often a waiting reader says so within max_poll_interval, and a busy one at most."""
 _LONGEST_NAP: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How a consumer reads.
+
+    Args:
+        poll_interval: the longest the application may go without reading, seconds.
+        portion: most records that are admitted at a time, None for all that one fetch brought.
+    """
+
+    poll_interval: float
+    portion: int | None = None
 
 
 class Reading:
@@ -42,8 +56,7 @@ class Reading:
         sink: takes the journal's events.
         code: knows who is inside a listener.
         clock: monotonic seconds.
-        poll_interval: the longest the application may go without reading, seconds.
-        portion: most records that are admitted at a time, None for all that one fetch brought.
+        pace: how long without a read, and how much at a time.
     """
 
     def __init__(
@@ -53,8 +66,7 @@ class Reading:
         sink: Sink,
         code: UserCode,
         clock: Clock,
-        poll_interval: float,
-        portion: int | None = None,
+        pace: Pace,
     ) -> None:
         self.delivery = delivery
         self._gate = delivery.gate
@@ -62,8 +74,8 @@ class Reading:
         self._sink = sink
         self._code = code
         self._clock = clock
-        self._pause = poll_interval / _POLLS_PER_INTERVAL
-        self._portion = portion
+        self._pause = pace.poll_interval / _POLLS_PER_INTERVAL
+        self._portion = pace.portion
         self._told_at = -math.inf
         self._lent: dict[Claim, list[Lease]] = defaultdict(list)
 
