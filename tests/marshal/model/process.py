@@ -112,7 +112,9 @@ class Process:
         """Read what there is, and do what is to be done."""
         if self._generation != self._around.log.generation:
             self._begin(now)
-        if now >= self.deaf_until and self._around.dice.random() < 0.7:
+        if now >= max(STORM, self.deaf_until) or (
+            now >= self.deaf_until and self._around.dice.random() < 0.7
+        ):
             self._read(now)
         # Otherwise what was read before the last pause is all that is known.
         for key, life in self.lives.items():

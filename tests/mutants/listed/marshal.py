@@ -50,7 +50,7 @@ MARSHAL = (
         "transitions",
         "else 2 * interval * _MS",
         "else interval * _MS",
-        _REST,
+        _APART,
     ),
     _mutant(
         "an offset is read as that of the last record, not of the next",
