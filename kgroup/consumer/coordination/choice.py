@@ -10,7 +10,8 @@ from typing import TypeAlias, cast
 from kgroup.config import ConsumerConfig
 from kgroup.consumer.coordination.backend import GroupBackend
 from kgroup.consumer.coordination.classic import ClassicBackend
-from kgroup.consumer.coordination.marshal.backend import MarshalBackend, MarshalPlace
+from kgroup.consumer.coordination.marshal.backend import MarshalBackend
+from kgroup.consumer.coordination.marshal.place import MarshalPlace
 from kgroup.journal import Sink
 from kgroup.marshal.rules import Compat
 from kgroup.net.cluster import Cluster
@@ -31,6 +32,7 @@ def _marshal(config: ConsumerConfig, cluster: Cluster, sink: Sink) -> GroupBacke
         topic=config.coordination_topic,
         compat=cast("Compat", config.compat),  # `normal` saw to it
         reset_policy=fetching.reset_policy,
+        isolation=fetching.isolation_level,
         exclude_internal_topics=config.exclude_internal_topics,
         timeout=fetching.request_timeout,
         retry_backoff=fetching.retry_backoff,

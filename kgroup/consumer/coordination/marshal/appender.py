@@ -1,15 +1,11 @@
 """Writes messages to the coordination topic, in the order they were asked for.
 
-Decides: the batches: all that waits for one partition goes as one, one at a time; and the time a
-message says: the broker's or this machine's, whichever is behind, less a second, in whole seconds.
-Peers of the original library compare it with their own clocks, and take an owner whose message is
-from the future for dead.
+Decides: the batches: all that waits for one partition goes as one, one at a time.
 Never: compresses, writes a key or a transaction (the original library reads none of it); sends
 anything after its deadline; tells of success: what was written counts when it was read back.
 KIPs: 98 (idempotence: a batch that is sent twice is stored once), 32 (the broker's append time).
 """
 
-import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -18,6 +14,7 @@ from typing import Final
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
 
+from kgroup.consumer.coordination.marshal.broker_clock import BrokerClock
 from kgroup.consumer.coordination.marshal.log_fetch import WRITE_LANE
 from kgroup.errors import IllegalStateError
 from kgroup.marshal.events import Append, AppendFailed
@@ -33,7 +30,6 @@ from kgroup.wire.records import NewRecord
 
 __all__ = ["Appender", "AppenderSettings"]
 
-_BEHIND: Final = 1.0
 _PER_BATCH: Final = 200
 _LOOK_AGAIN: Final = 30.0
 _MS: Final = 1000
@@ -75,28 +71,6 @@ class _Line:
     busy: bool = False
 
 
-class _BrokerClock:
-    """The brokers' clock as their answers tell it; not moved by jumps of this machine's calendar.
-
-    A broker stamps a batch before its answer arrives, so this clock is behind, never ahead.
-    """
-
-    def __init__(self, cluster: Cluster) -> None:
-        self._ports = cluster.ports
-        self._ahead: float | None = None
-
-    def heard(self, append_time: int) -> None:
-        """Take an append time in, milliseconds since the epoch, at the moment it arrived."""
-        self._ahead = append_time / _MS - self._ports.clock()
-
-    def message_time(self) -> int:
-        """Return what a message says that is written now, whole seconds since the epoch."""
-        now = self._ports.wall()
-        if self._ahead is not None:
-            now = min(now, self._ports.clock() + self._ahead)
-        return max(math.floor(now - _BEHIND), 0)
-
-
 class Appender:
     """Writes for as long as it runs.
 
@@ -119,7 +93,7 @@ class Appender:
         self._partition_of = partition_of
         self._tell = tell
         self._producer = Producer(cluster, ProducerSettings(lane=WRITE_LANE))
-        self._clock = _BrokerClock(cluster)
+        self._clock = BrokerClock(cluster)
         self._lines: dict[int, _Line] = {}
         self._work = Pulse()
 

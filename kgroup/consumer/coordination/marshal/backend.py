@@ -4,9 +4,9 @@ Decides: how the calls of `GroupBackend` become events of the machine.
 Never: holds state of the group; the machine does, and the conductor is its only writer.
 """
 
+import logging
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final
 
 import anyio
@@ -17,10 +17,11 @@ from kgroup.consumer.coordination.coordinator_search import CoordinatorSearch
 from kgroup.consumer.coordination.leading import partition_counts
 from kgroup.consumer.coordination.marshal.appender import Appender, AppenderSettings
 from kgroup.consumer.coordination.marshal.carrier import MarshalCarrier, Waiters
-from kgroup.consumer.coordination.marshal.entrance import refuse_native, refuse_new_brokers
+from kgroup.consumer.coordination.marshal.entrance import enter
 from kgroup.consumer.coordination.marshal.log_reader import LogReader, ReaderSettings
 from kgroup.consumer.coordination.marshal.machine import MarshalConductor, MarshalMachine, flowing
 from kgroup.consumer.coordination.marshal.offset_commits import OffsetCommits
+from kgroup.consumer.coordination.marshal.place import MarshalPlace
 from kgroup.consumer.coordination.marshal.start_positions import StartPositions
 from kgroup.consumer.coordination.offset_reading import read_committed_offsets
 from kgroup.consumer.coordination.topics import SubscribedTopics, to_watch
@@ -44,10 +45,8 @@ from kgroup.marshal.events import (
     CountsChanged,
 )
 from kgroup.marshal.member import MarshalMember
-from kgroup.marshal.rules import Compat
 from kgroup.marshal.settings import Guarantee, MarshalSettings
 from kgroup.net.cluster import Cluster, ClusterView
-from kgroup.offsets.reset import ResetRule
 from kgroup.types import (
     Claim,
     CommitOutcome,
@@ -62,7 +61,9 @@ from kgroup.types import (
     TopicPartition,
 )
 
-__all__ = ["MarshalBackend", "MarshalPlace"]
+__all__ = ["MarshalBackend"]
+
+log = logging.getLogger("kgroup.marshal")
 
 _SHARE_FOR_RELEASE: Final = 0.7
 """Part of a close timeout in which listeners and batches are waited for; the rest is for
@@ -70,27 +71,6 @@ releases to be read back."""
 
 _FAREWELL: Final = 1.0
 """Seconds in which what was said last is sent; nothing depends on it."""
-
-
-@dataclass(frozen=True, slots=True)
-class MarshalPlace:
-    """Where a group coordinates, and what surrounds it; times in seconds.
-
-    Args:
-        topic: name of the coordination topic.
-        compat: how members of the original library are met.
-        reset_policy: where to begin when nobody knows a position.
-        exclude_internal_topics: whether a pattern leaves out topics of the brokers.
-        timeout: for requests.
-        retry_backoff: pause between two tries.
-    """
-
-    topic: str
-    compat: Compat
-    reset_policy: ResetRule
-    exclude_internal_topics: bool
-    timeout: float
-    retry_backoff: float
 
 
 class MarshalBackend:
@@ -152,7 +132,7 @@ class MarshalBackend:
                 tasks.start_soon(self._follow_metadata)
                 tasks.start_soon(self._commits.run)
                 await tasks.start(self._appender.run)
-                tasks.start_soon(self._reader.run)
+                tasks.start_soon(self._read)
                 await self._conductor.run(carrier)
                 with anyio.move_on_after(_FAREWELL):
                     await self._appender.sent()
@@ -163,14 +143,31 @@ class MarshalBackend:
             raise self._conductor.failure
 
     async def _enter(self) -> None:
-        """Look whether this member may begin at all; entering waited for a broker, no longer."""
-        timeout = self._place.timeout
-        await refuse_new_brokers(self._cluster, self._place.compat, timeout=timeout)
-        await refuse_native(self._cluster, self._settings.group_id, timeout=timeout)
+        """Look whether this member may begin; brokers that are away for now end nothing."""
+        while True:
+            try:
+                found = await enter(self._cluster, self._settings.group_id, self._place)
+            except TimeoutError as error:
+                log.warning("group=%s cannot begin yet: %s", self._settings.group_id, error)
+                continue
+            self._reader.expect(append_time=found.append_time)
+            return
+
+    async def _read(self) -> None:
+        while True:
+            try:
+                await self._reader.run()
+            except TimeoutError as error:
+                log.warning("group=%s cannot read yet: %s", self._settings.group_id, error)
 
     def _carrier(self) -> MarshalCarrier:
         positions = StartPositions(
-            self._cluster, self._settings.group_id, self._search, self._place.reset_policy
+            self._cluster,
+            self._settings.group_id,
+            self._search,
+            self._place.reset_policy,
+            isolation=self._place.isolation,
+            recall=self._reader.recall,
         )
         return MarshalCarrier(
             self._appender,

@@ -6,9 +6,12 @@ Never: writes anything; looks again later: what comes to be wrong then is told b
 KIPs: 896 (brokers from 4.0 on do not speak what the original library speaks).
 """
 
+import logging
 from typing import Final
 
 from kgroup.codes import ApiKey
+from kgroup.consumer.coordination.marshal.place import MarshalPlace
+from kgroup.consumer.coordination.marshal.topic_check import TopicCheck, check_topic
 from kgroup.errors import GroupError, UnsupportedError
 from kgroup.marshal.rules import Compat
 from kgroup.net.cluster import Cluster
@@ -16,9 +19,32 @@ from kgroup.net.group_description import describe_group
 from kgroup.net.versions import BrokerVersions
 from kgroup.wire.messages import ApiVersionsRequest
 
-__all__ = ["refuse_native", "refuse_new_brokers"]
+__all__ = ["enter", "refuse_native", "refuse_new_brokers"]
+
+log = logging.getLogger("kgroup.marshal")
 
 _SHOWN: Final = 3
+
+
+async def enter(cluster: Cluster, group_id: str, place: MarshalPlace) -> TopicCheck:
+    """Look whether a member may begin to claim; what is amiss and can be lived with is logged.
+
+    Returns:
+        What the coordination topic is like.
+
+    Raises:
+        CoordinationTopicError: it is not there, or is compacted.
+        GroupError: the group has members with the group coordinator.
+        UnsupportedError: the brokers cannot serve what `compat` asks for.
+        BrokerError: something may not be looked at.
+        TimeoutError: nobody could tell in time.
+    """
+    await refuse_new_brokers(cluster, place.compat, timeout=place.timeout)
+    found = await check_topic(cluster, place.topic, timeout=place.timeout)
+    for warning in found.warnings:
+        log.warning("coordination topic %r: %s", place.topic, warning.text)
+    await refuse_native(cluster, group_id, timeout=place.timeout)
+    return found
 
 
 async def refuse_native(cluster: Cluster, group_id: str, *, timeout: float) -> None:

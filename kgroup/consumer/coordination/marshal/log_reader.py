@@ -15,6 +15,7 @@ leader is asked where this epoch ends in its log.
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Final
 
 import anyio
@@ -112,6 +113,14 @@ class LogReader:
         if followed is None:
             raise TimeoutError(f"{tp}: its coordination partition is not read")
         return await self._recalling.position(followed, tp, timeout)
+
+    def expect(self, *, append_time: bool | None) -> None:
+        """Read by the broker's time, or the senders', from the start; None: not known.
+
+        Before `run`: records correct it later, for which the log is read a second time.
+        """
+        if append_time is not None:
+            self._settings = replace(self._settings, append_time=append_time)
 
     @property
     def views(self) -> Mapping[int, LogView]:
