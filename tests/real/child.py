@@ -70,6 +70,12 @@ class Child:
         """Let it go on."""
         self._process.send_signal(signal.SIGCONT)
 
+    async def kill(self) -> None:
+        """End it at once (SIGKILL), and see that it is gone."""
+        self._process.kill()
+        with anyio.fail_after(_PATIENCE):
+            await self._process.wait()
+
     async def close(self) -> None:
         """Have it close its consumer, and see that it ended well."""
         assert self._process.stdin is not None
@@ -80,19 +86,19 @@ class Child:
 
 @asynccontextmanager
 async def child(
-    topic: str, log: Path, backend: str, *, work: float = 0.0, **options: Any
+    topic: str, log: Path, runs_on: str, *, work: float = 0.0, **options: Any
 ) -> AsyncIterator[Child]:
     """Have a member's process for one block; it does not outlive it.
 
     Args:
         topic: what it reads.
         log: file of its event log.
-        backend: "asyncio" or "trio".
+        runs_on: "asyncio" or "trio".
         work: seconds it is busy with each record; its event loop stands still meanwhile.
         options: of its consumer.
     """
     told = {"topic": topic, "work": work, "journal": str(log), **options}
-    orders = json.dumps({"backend": backend, **told})
+    orders = json.dumps({"runs_on": runs_on, **told})
     command = [sys.executable, "-m", "tests.real.child", orders]
     process = await anyio.open_process(command, cwd=_ROOT, stdout=None, stderr=None)
     try:
@@ -119,6 +125,6 @@ async def _read(consumer: Consumer[Any, Any], work: float) -> None:
 
 if __name__ == "__main__":
     orders = json.loads(sys.argv[1])
-    backend_name = orders.pop("backend")
+    runs_on = orders.pop("runs_on")
     serve = partial(_serve, orders.pop("topic"), orders.pop("work"), orders)
-    anyio.run(serve, backend=backend_name)
+    anyio.run(serve, backend=runs_on)
