@@ -9,8 +9,9 @@ from kgroup.testing import InProcessBroker
 from kgroup.testing.virtual_time import virtual_ports
 from tests.contracts.cancellation import CancellationContract
 from tests.contracts.claims import ClaimContract
-from tests.contracts.classic_harness import Ground, classic_harness, classic_settings
+from tests.contracts.classic_harness import classic_backend, classic_settings
 from tests.contracts.commits import CommitContract
+from tests.contracts.group_harness import Ground, group_harness
 from tests.contracts.handover import HandoverContract
 from tests.contracts.harness import Harness, Profile, Stage
 from tests.contracts.lease import LeaseContract
@@ -40,10 +41,10 @@ def stage(request: pytest.FixtureRequest) -> Stage:
             ports=virtual_ports(broker.dial),
             topic="t",
             count=6,
-            settings=classic_settings("g", PROFILE, assignor=request.param, rebalance_timeout=60.0),
             profile=PROFILE,
         )
-        async with classic_harness(ground) as harness:
+        chosen = classic_settings("g", PROFILE, assignor=request.param, rebalance_timeout=60.0)
+        async with group_harness(ground, classic_backend(chosen, PROFILE)) as harness:
             yield harness
 
     return make

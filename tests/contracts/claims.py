@@ -1,21 +1,8 @@
 """G2: no two periods of ownership share a claim."""
 
-from tests.contracts.application import until
-from tests.contracts.harness import Harness, Seat, Stage
+from tests.contracts.harness import Stage
 
 __all__ = ["ClaimContract"]
-
-
-async def _round(harness: Harness, seat: Seat, *seats: Seat) -> None:
-    """Have the group hold a round."""
-    before = seat.backend.membership.rebalances
-    seat.backend.enforce_rebalance("the test wants a round")
-    await until(
-        lambda: seat.backend.membership.rebalances > before,
-        harness.profile.handover,
-        "the round that was asked for",
-    )
-    await harness.settle(seat, *seats)
 
 
 class ClaimContract:
@@ -27,7 +14,7 @@ class ClaimContract:
             await harness.settle(one)
             two = await harness.start("two")
             await harness.settle(one, two)
-            await _round(harness, one, two)
+            await harness.another_round(one, two)
             await harness.silence(two)
             await harness.settle(one)
             gained = one.application.gained()

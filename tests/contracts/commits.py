@@ -109,8 +109,7 @@ class CommitContract:
         if old not in seat.backend.membership.claims:
             assert old in seat.application.ended()
             assert await commit(seat, old, 5) is CommitStatus.REFUSED
-        seat.backend.enforce_rebalance("a round between two commits")
-        await harness.settle(seat)
+        await harness.another_round(seat)
         return await commit(seat, seat.application.claim(old.tp), offset)
 
 

@@ -24,6 +24,7 @@ class Profile:
         session: a member that is silent for longer is expelled.
         heartbeat: between two signs of life.
         round: the longest one round may take here, once everybody has heard of it.
+        sharing: longer still, until shares are even, where members reach that step by step.
         moments: when, after it was begun, a call is cancelled; from at once to surely too late.
     """
 
@@ -31,11 +32,12 @@ class Profile:
     heartbeat: float
     round: float
     moments: tuple[float, ...]
+    sharing: float = 0.0
 
     @property
     def handover(self) -> float:
         """The longest until a change of the group has settled everywhere."""
-        return 3 * self.heartbeat + 3 * self.round
+        return 3 * self.heartbeat + 3 * self.round + self.sharing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,7 +85,11 @@ class Harness(Protocol):
         ...
 
     async def settle(self, *seats: Seat) -> None:
-        """Wait until these members, and nobody else, share all partitions."""
+        """Wait until these members, and nobody else, share all partitions evenly."""
+        ...
+
+    async def another_round(self, seat: Seat, *seats: Seat) -> None:
+        """Have a member take part in another division, and wait until it and `seats` share all."""
         ...
 
 

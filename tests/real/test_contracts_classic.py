@@ -11,8 +11,9 @@ from kgroup.testing.kafka import RealKafka, create_topic
 from kgroup.testing.kafka.ready import parse_bootstrap
 from tests.contracts.cancellation import CancellationContract
 from tests.contracts.claims import ClaimContract
-from tests.contracts.classic_harness import Ground, classic_harness, classic_settings
+from tests.contracts.classic_harness import classic_backend, classic_settings
 from tests.contracts.commits import CommitContract
+from tests.contracts.group_harness import Ground, group_harness
 from tests.contracts.handover import HandoverContract
 from tests.contracts.harness import Harness, Profile, Stage
 from tests.contracts.lease import LeaseContract
@@ -48,8 +49,8 @@ def stage(request: pytest.FixtureRequest, bootstrap: str) -> Stage:
         group_id = f"contracts-{uuid.uuid4().hex[:12]}"
         settings = classic_settings(group_id, PROFILE, assignor=assignor, rebalance_timeout=8.0)
         addresses = tuple(parse_bootstrap(bootstrap))
-        ground = Ground(addresses, system_ports(), TOPIC, PARTITIONS, settings, PROFILE)
-        async with classic_harness(ground) as harness:
+        ground = Ground(addresses, system_ports(), TOPIC, PARTITIONS, PROFILE)
+        async with group_harness(ground, classic_backend(settings, PROFILE)) as harness:
             yield harness
 
     return make
