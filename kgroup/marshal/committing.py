@@ -16,16 +16,18 @@ from kgroup.marshal.firing import fire
 from kgroup.marshal.key_life import KeyLife
 from kgroup.marshal.member import PendingCommit
 from kgroup.marshal.phases import KeyPhase, KeyTrigger
+from kgroup.marshal.settings import Guarantee
 from kgroup.marshal.turn import Turn
 from kgroup.types import Claim
 
-__all__ = ["answer_commits", "hear_commit_request"]
+__all__ = ["answer_commits", "hear_commit_request", "refuse_all"]
 
 _APART: Final = 0.2
 """Seconds between two heartbeats of a key for the sake of commits: what is committed meanwhile
 goes with the second, and the log does not grow with every record."""
 
 _OVER: Final = "its period of ownership is over"
+_BEFORE: Final = "at most once, a position is committed before its records are handed out"
 _ENDED: Final = "its period of ownership ended before the position was read back from the log"
 
 
@@ -37,6 +39,8 @@ def hear_commit_request(turn: Turn, event: CommitRequested) -> None:
         life = turn.life(claim.tp)
         if life.claim != claim:
             refused[claim] = _OVER
+        elif turn.member.settings.guarantee is Guarantee.AT_MOST_ONCE:
+            refused[claim] = _BEFORE
         elif not (life.logged == life.position == offset) or life.rewinds:
             # 1. A heartbeat is on its way with an older position; 2. this one is asked for. What
             # settles it was written later, so it has a ticket that is not drawn yet.
@@ -47,7 +51,7 @@ def hear_commit_request(turn: Turn, event: CommitRequested) -> None:
 
 
 def _place(turn: Turn, life: KeyLife, offset: int) -> None:
-    if life.logged is None or offset >= life.logged or life.phase is not KeyPhase.OWNED:
+    if offset >= life.sent or life.phase is not KeyPhase.OWNED:
         due = max(turn.now, life.beaten_at + _APART)
         turn.put(replace(life, position=offset, beat_at=min(life.beat_at, due)))
         return
@@ -84,3 +88,13 @@ def _settle(turn: Turn, pending: PendingCommit) -> PendingCommit:
     refused = MappingProxyType({**pending.refused, **dict.fromkeys(ended, _ENDED)})
     unknown = pending.unknown or bool(ended)
     return replace(pending, waiting=MappingProxyType(waiting), refused=refused, unknown=unknown)
+
+
+def refuse_all(turn: Turn) -> None:
+    """Answer what waits when the member ends: nobody will read it back."""
+    for pending in turn.member.commits:
+        ended = dict.fromkeys(pending.waiting, _ENDED)
+        refused = MappingProxyType({**pending.refused, **ended})
+        unknown = pending.unknown or bool(ended)
+        turn.effects.append(Committed(pending.serial, refused, unknown))
+    turn.member = replace(turn.member, commits=())

@@ -307,8 +307,7 @@ class FindPosition:
         ticket: what the reply must carry.
         tp: the partition.
         known: what the log of claims says, None when it says nothing.
-        furthest: whether a committed offset beyond `known` counts more: at most once, unless the
-            last owner released it.
+        furthest: whether a committed offset beyond `known` counts more: at most once.
     """
 
     ticket: int

@@ -8,7 +8,7 @@ from kgroup.frozen import replace
 from kgroup.marshal.guards import holds
 from kgroup.marshal.key_actions import act
 from kgroup.marshal.key_rows import KEY_ROWS
-from kgroup.marshal.phases import POSSIBLE, KeyTrigger
+from kgroup.marshal.phases import POSSIBLE, KeyPhase, KeyTrigger
 from kgroup.marshal.turn import Turn
 from kgroup.types import TopicPartition
 
@@ -27,5 +27,7 @@ def fire(turn: Turn, tp: TopicPartition, trigger: KeyTrigger) -> bool:
     moved = replace(life, phase=row.to)
     for action in row.do:
         moved = act(turn, moved, action)
+    # What is over may be worth another claim: the plan did not look at it while it was under way.
+    turn.replan = turn.replan or (row.to is KeyPhase.IDLE and row.at is not KeyPhase.IDLE)
     turn.put(moved)
     return True

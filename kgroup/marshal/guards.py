@@ -21,7 +21,7 @@ _G = KeyGuard
 FAMILIES: Final = (
     frozenset({_G.FREE, _G.NOT_FREE}),
     frozenset({_G.WANTED, _G.UNWANTED}),
-    frozenset({_G.KNOWS_POSITION, _G.SEEKS_POSITION, _G.NOT_ASKED}),
+    frozenset({_G.KNOWS_POSITION, _G.SEEKS_POSITION}),
     frozenset({_G.REWINDS, _G.ENDS}),
     frozenset({_G.RELEASES, _G.REMAINS}),
 )
@@ -54,12 +54,7 @@ _ASKED: Final[Mapping[KeyGuard, Callable[[MarshalMember, KeyLife, float], bool]]
             _G.WANTED: _wanted,
             _G.UNWANTED: lambda member, life, now: not _wanted(member, life, now),
             _G.KNOWS_POSITION: lambda _, life, __: life.rewinds,
-            _G.SEEKS_POSITION: lambda member, life, now: (
-                not life.rewinds and _wanted(member, life, now)
-            ),
-            _G.NOT_ASKED: lambda member, life, now: (
-                not life.rewinds and not _wanted(member, life, now)
-            ),
+            _G.SEEKS_POSITION: lambda _, life, __: not life.rewinds,
             _G.REWINDS: lambda _, life, __: life.rewinds,
             _G.ENDS: lambda _, life, __: not life.rewinds,
             _G.RELEASES: lambda member, life, now: not _remains(member, life, now),

@@ -43,7 +43,10 @@ def hand_back(turn: Turn, claims: Iterable[Claim], cause: Cause, *, cools_down: 
     limit = limit if closing is None else min(limit, closing.release_by)
     turn.put_holdings(turn.member.holdings.after(HoldingTrigger.RELEASED, claims))
     for claim in claims:
-        life = end_admission(turn, turn.life(claim.tp))
+        before = turn.life(claim.tp)
+        life = end_admission(turn, before)
+        if before.admission is not None and life.logged is not None:
+            turn.published[claim.tp] = life.logged  # nobody has got the batch
         turn.put(replace(life, drain_until=limit, cools_down=cools_down, cause=cause))
 
 

@@ -5,6 +5,7 @@ when this member must not go on at all.
 Never: moves a key itself; the rows do.
 """
 
+import math
 from types import MappingProxyType
 from typing import Final
 
@@ -31,8 +32,10 @@ from kgroup.marshal.messages import Kind
 from kgroup.marshal.phases import KeyPhase, KeyTrigger
 from kgroup.marshal.rules import Verdict
 from kgroup.marshal.settings import Guarantee
+from kgroup.marshal.showing import sooner
 from kgroup.marshal.standing import Standing
 from kgroup.marshal.turn import Turn
+from kgroup.marshal.wishing import FRESH
 from kgroup.types import Cause, TopicPartition
 
 __all__ = [
@@ -48,6 +51,9 @@ _OWN_LONG_INTERVAL: Final = 60
 """What a member must announce beside peers that announce nothing."""
 
 _CHANGES: Final = frozenset({Verdict.ACCEPTED, Verdict.ADOPTED, Verdict.RELEASED})
+
+_SIGNS: Final = frozenset({Verdict.ACCEPTED, Verdict.ADOPTED, Verdict.RENEWED})
+"""By which a process says that it owns a key."""
 
 _OWN: Final = MappingProxyType(
     {
@@ -79,6 +85,8 @@ def hear_log_opened(turn: Turn, event: LogOpened) -> None:
         complete=event.complete,
         presence=event.presence,
         pause=event.pause,
+        opened_at=turn.now,
+        heard_at=turn.now,
     )
     member = turn.member
     logs = MappingProxyType({**member.logs, event.partition: log})
@@ -86,7 +94,7 @@ def hear_log_opened(turn: Turn, event: LogOpened) -> None:
     turn.member = replace(member, logs=logs, standings=standings)
     turn.replan = True
     for tp, standing in event.keys.items():
-        _judge(turn, tp, standing)
+        _judge_company(turn, tp, standing)
 
 
 def hear_log_read(turn: Turn, event: LogRead) -> None:
@@ -104,11 +112,13 @@ def hear_log_read(turn: Turn, event: LogRead) -> None:
         since=event.since,
         presence=event.presence,
         pause=event.pause,
+        heard_at=turn.now,
     )
     others = event.presence.keys() != before.presence.keys() or any(
         event.presence[topic].keys() != who.keys() for topic, who in before.presence.items()
     )
-    turn.replan = turn.replan or others or event.pause != before.pause
+    again = turn.now >= before.heard_at + FRESH
+    turn.replan = turn.replan or others or again or event.pause != before.pause
     logs = MappingProxyType({**member.logs, event.partition: log})
     turn.member = replace(member, logs=logs)
     for read in event.reads:
@@ -134,10 +144,11 @@ def hear_log_lost(turn: Turn, event: LogLost) -> None:
 
 def _hear_key(turn: Turn, read: KeyRead) -> None:
     member, tp = turn.member, read.tp
-    turn.read, turn.before, turn.settled = read, member.standings.get(tp), None
+    turn.read, turn.settled = read, None
     standings = MappingProxyType({**member.standings, tp: read.standing})
     turn.member = replace(member, standings=standings)
-    _judge(turn, tp, read.standing)
+    _judge_twin(turn, read)
+    _judge_company(turn, tp, read.standing)
     if (read.client_id, read.instance_id) == member.who:
         _hear_own(turn, read)
     elif read.verdict in (Verdict.ACCEPTED, Verdict.ADOPTED):
@@ -172,10 +183,20 @@ def _hear_own(turn: Turn, read: KeyRead) -> None:
 
 def _published(turn: Turn, read: KeyRead) -> None:
     life, write = turn.life(read.tp), turn.settled
-    assert write is not None
+    if write is None or life.position is None:
+        return  # it was left as it is
+    if turn.member.trouble is not None:
+        searching = any(one.locate_at < math.inf for one in turn.member.lives.values())
+        trouble = turn.member.trouble if searching else None
+        turn.member = replace(turn.member, trouble=trouble)
+    if life.position < write.tail and life.phase is KeyPhase.OWNED:
+        # 1. A heartbeat is on its way, or stands in the log; 2. a lower position is committed, or
+        # the partition ends below it. No further heartbeat takes it back.
+        turn.put(replace(life, rewinds=True))
+        fire(turn, read.tp, KeyTrigger.REWOUND)
+        return
     if life.claim is not None:
         turn.proved[life.claim] = write.ticket
-    turn.member = replace(turn.member, trouble=None)
     if life.admission is not None and write.tail >= life.admission.until:
         turn.put(move(turn, life, AdmissionTrigger.PUBLISHED))
 
@@ -183,21 +204,31 @@ def _published(turn: Turn, read: KeyRead) -> None:
 # -- what must not be ----------------------------------------------------------------------
 
 
-def _judge(turn: Turn, tp: TopicPartition, standing: Standing) -> None:
-    """End this member where it must not go on: a later twin, or peers that it cannot be beside."""
-    member, log = turn.member, turn.member.log_of(tp.topic)
-    if member.failure is not None or log is None or standing.beat is None or not standing.owned:
+def _judge_twin(turn: Turn, read: KeyRead) -> None:
+    """End this member when one that was started later under its name has come to own something.
+
+    What stood in the log when it was opened proves nothing: 1. a process dies whose clock was
+    ahead, 2. the next one reads claims of a twin that seems to be later. It waits until they are
+    over; if the twin lives, its next heartbeat says so.
+    """
+    member, standing, settings = turn.member, read.standing, turn.member.settings
+    if member.failure is not None or not standing.owned or read.verdict not in _SIGNS:
         return
-    time = log.time_at(turn.now)
-    (client_id, instance_id), settings = member.who, member.settings
-    twin = standing.client_id == client_id and standing.instance_id != instance_id
+    sender, (client_id, instance_id) = (read.client_id, read.instance_id), member.who
+    twin = standing.is_owner(*sender) and read.client_id == client_id
     later = standing.started is not None and standing.started > settings.started
-    if twin and later and time < standing.beat + standing.lease:
+    if twin and later and read.instance_id != instance_id:
         turn.cause = Cause.FENCED
-        who = f"{settings.client_id!r} was started again and has {tp}"
+        who = f"{settings.client_id!r} was started again and has {read.tp}"
         _fail(turn, FencedError(f"{who}; give each process a group_instance_id of its own"))
+
+
+def _judge_company(turn: Turn, tp: TopicPartition, standing: Standing) -> None:
+    """End this member where it must not go on: beside peers that do not keep its rules."""
+    member, log, settings = turn.member, turn.member.log_of(tp.topic), turn.member.settings
+    if member.failure is not None or log is None:
         return
-    if not standing.is_mixed(time):
+    if not standing.is_mixed(log.time_at(turn.now)):
         return
     what = None
     if settings.guarantee is Guarantee.AT_MOST_ONCE:
@@ -212,7 +243,7 @@ def _judge(turn: Turn, tp: TopicPartition, standing: Standing) -> None:
 
 def _fail(turn: Turn, error: KGroupError) -> None:
     turn.member = replace(turn.member, failure=error)
-    for tp in turn.member.lives:
+    for tp in [*turn.member.lives, *(turn.lives.keys() - turn.member.lives.keys())]:
         fire(turn, tp, KeyTrigger.TAKEN)
     turn.effects.append(Raise(error))
 
@@ -229,6 +260,7 @@ def hear_append_failed(turn: Turn, event: AppendFailed) -> None:
     turn.effects.append(Tell(Note.WRITE_REFUSED, "" if life is None else str(life.tp), event.error))
     turn.member = replace(turn.member, trouble=event.error)
     if life is None:
+        turn.member = sooner(turn.member, turn.now)
         return
     probe = life.write is not None and life.write.kind is Kind.CLAIMING_MESSAGES
     life = replace(life, write=None)

@@ -16,7 +16,6 @@ from kgroup.marshal.key_life import KeyLife
 from kgroup.marshal.messages import Kind
 from kgroup.marshal.phases import KeyAction
 from kgroup.marshal.settings import ClaimPolicy, Guarantee
-from kgroup.marshal.shares import members_of, share_of
 from kgroup.marshal.turn import Turn
 
 __all__ = ["act"]
@@ -24,6 +23,7 @@ __all__ = ["act"]
 _LONGEST_PAUSE: Final = 3.0
 _PAUSE_PER_MEMBER: Final = 0.05
 _LONGEST_BACKOFF: Final = 30.0
+_LONGEST_SEARCH: Final = 10.0
 _SOON: Final = 1.0
 
 
@@ -46,19 +46,17 @@ def _pause(turn: Turn, life: KeyLife) -> KeyLife:
     Who has more waits longer, and finds it taken.
     """
     member, topic = turn.member, life.tp.topic
-    if not member.claimable_at(life.tp):
-        return replace(life, claim_at=turn.now)  # its own, or nobody's ever
-    members = len(members_of(member, topic, turn.now))
-    pause = _spread(turn, life) * min(_LONGEST_PAUSE, _PAUSE_PER_MEMBER * members)
+    if member.standing(life.tp).owned and not member.claimable_at(life.tp):
+        return replace(life, claim_at=turn.now)  # of its own last process: nobody else may have it
+    share = turn.share(topic)
+    pause = _spread(turn, life) * min(_LONGEST_PAUSE, _PAUSE_PER_MEMBER * share.members)
     if member.settings.policy is ClaimPolicy.GRADUAL:
         pause = _spread(turn, life) * _LONGEST_PAUSE
-    own = sum(claim.tp.topic == topic for claim in member.holdings.states)
-    quota = max(share_of(member, topic, turn.now).quota, 1)
-    return replace(life, claim_at=turn.now + pause * (1 + own / quota))
+    return replace(life, claim_at=turn.now + pause * (1 + share.own / max(share.quota, 1)))
 
 
 def _send_claim(turn: Turn, life: KeyLife) -> KeyLife:
-    life = replace(life, epoch=None, lease_end=None, proved=False)
+    life = replace(life, epoch=None, lease_end=None, proved=False, logged=None)
     return turn.write(life, Kind.CLAIMING_PARTITION, 0)
 
 
@@ -66,19 +64,31 @@ def _take_epoch(turn: Turn, life: KeyLife) -> KeyLife:
     assert turn.read is not None
     sent_at = turn.now if turn.settled is None else turn.settled.sent_at
     end = sent_at + _term(turn, life)
-    return replace(life, epoch=turn.read.offset, lease_end=end, write=None, beat_at=math.inf)
+    sent = turn.read.standing.offset or 0
+    return replace(
+        life, epoch=turn.read.offset, lease_end=end, write=None, beat_at=math.inf,
+        sent=sent,
+    )  # fmt: skip
 
 
 def _find_position(turn: Turn, life: KeyLife) -> KeyLife:
     """Ask where to begin, by what the log says at the place of the claim, not before."""
-    assert turn.read is not None
-    before = turn.before
-    released = before is not None and before.released_at is not None
-    furthest = turn.member.settings.guarantee is Guarantee.AT_MOST_ONCE and not released
     ticket = turn.draw()
-    known = turn.read.standing.offset
+    known = turn.member.standing(life.tp).offset
+    # Also when the log ends with a release: 1. a batch behind it is handed out at most once, 2. the
+    # tail of the log is cut off, and it ends with the release again. Who moves a group's positions
+    # back commits before it releases.
+    furthest = turn.member.settings.guarantee is Guarantee.AT_MOST_ONCE
     turn.effects.append(FindPosition(ticket, life.tp, known, furthest))
-    return replace(life, locating=ticket)
+    return replace(life, locating=ticket, locate_at=math.inf)
+
+
+def _locate_later(turn: Turn, life: KeyLife) -> KeyLife:
+    assert turn.error is not None
+    turn.effects.append(Tell(Note.NO_POSITION, str(life.tp), turn.error))
+    pause = min(2.0**life.failures, _LONGEST_SEARCH) * (0.5 + _spread(turn, life))
+    failures = min(life.failures + 1, 16)
+    return replace(life, locating=None, failures=failures, locate_at=turn.now + pause)
 
 
 def _begin_at(turn: Turn, life: KeyLife) -> KeyLife:
@@ -91,10 +101,10 @@ def _begin_at(turn: Turn, life: KeyLife) -> KeyLife:
 def _send_beat(turn: Turn, life: KeyLife) -> KeyLife:
     if life.write is not None:
         return replace(life, beat_at=turn.now)  # as soon as that is settled
-    position = life.position
-    assert position is not None
+    assert life.position is not None
+    position = max(life.position, life.sent)
     interval = turn.member.settings.beat_interval * (0.9 + 0.2 * _spread(turn, life))
-    life = replace(life, beat_at=turn.now + interval, beaten_at=turn.now)
+    life = replace(life, beat_at=turn.now + interval, beaten_at=turn.now, sent=position)
     return turn.write(life, Kind.HEARTBEAT, position)
 
 
@@ -117,10 +127,8 @@ def _own(turn: Turn, life: KeyLife) -> KeyLife:
 def _send_release(turn: Turn, life: KeyLife) -> KeyLife:
     if life.write is not None:
         return replace(life, beat_at=turn.now)  # as soon as that is settled
-    tail = life.position
-    if tail is None and turn.read is not None:
-        tail = turn.read.standing.offset
-    return turn.write(life, Kind.RELEASING_PARTITION, tail or 0)
+    assert life.position is not None
+    return turn.write(life, Kind.RELEASING_PARTITION, life.position)
 
 
 def _beat_later(turn: Turn, life: KeyLife) -> KeyLife:
@@ -138,9 +146,6 @@ def _lose(turn: Turn, life: KeyLife) -> KeyLife:
 
 
 def _forget(turn: Turn, life: KeyLife) -> KeyLife:
-    if turn.error is not None and life.locating is not None:
-        turn.effects.append(Tell(Note.NO_POSITION, str(life.tp), turn.error))
-    turn.replan = True
     life = end_admission(turn, life)
     return KeyLife(
         life.tp, life.phase, retry_at=life.retry_at, failures=life.failures,
@@ -180,6 +185,7 @@ _ARMS: Final[Mapping[KeyAction, Callable[[Turn, KeyLife], KeyLife]]] = MappingPr
         KeyAction.SEND_CLAIM: _send_claim,
         KeyAction.TAKE_EPOCH: _take_epoch,
         KeyAction.FIND_POSITION: _find_position,
+        KeyAction.LOCATE_LATER: _locate_later,
         KeyAction.BEGIN_AT: _begin_at,
         KeyAction.SEND_BEAT: _send_beat,
         KeyAction.PROVE: _prove,

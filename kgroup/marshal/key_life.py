@@ -43,6 +43,7 @@ class KeyLife:
         phase: where it stands.
         write: what is awaited of the log.
         locating: ticket of the awaited position.
+        locate_at: when the position is asked for again, infinity while it need not be.
         claim_at: when the claim is due.
         retry_at: instant before which it is not tried again.
         failures: claims in a row that came to nothing.
@@ -54,6 +55,8 @@ class KeyLife:
         beaten_at: instant at which the last one was written.
         position: next to read, as far as the application has committed; None before it is known.
         logged: the same, as the log has it under this claim; None before the first heartbeat.
+        sent: the highest that was written under this claim, or stood in the log before it: below
+            it no heartbeat can take the position back.
         rewinds: whether a lower position is being committed.
         cools_down: whether others are to have it for a while once it is handed back.
         drain_until: instant after which a batch in hand is not waited for, None: none is.
@@ -66,6 +69,7 @@ class KeyLife:
     phase: KeyPhase = KeyPhase.IDLE
     write: Write | None = None
     locating: int | None = None
+    locate_at: float = math.inf
     claim_at: float = 0.0
     retry_at: float = 0.0
     failures: int = 0
@@ -77,6 +81,7 @@ class KeyLife:
     beaten_at: float = -math.inf
     position: int | None = None
     logged: int | None = None
+    sent: int = 0
     rewinds: bool = False
     cools_down: bool = False
     drain_until: float | None = None

@@ -33,17 +33,8 @@ KEY_ROWS: Final[Table[KeyPhase, KeyTrigger, KeyGuard, KeyAction]] = Table(
             (_P.IDLE, _P.PAUSING),
             _T.ACCEPTED,
             to=_P.LOCATING,
-            when=_G.WANTED,
             do=(_A.TAKE_EPOCH, _A.FIND_POSITION),
-            why="a claim that was given up has arrived after all",
-        ),
-        fan(
-            (_P.IDLE, _P.PAUSING),
-            _T.ACCEPTED,
-            to=_P.RELEASING,
-            when=_G.UNWANTED,
-            do=(_A.TAKE_EPOCH, _A.SEND_RELEASE),
-            why="a claim that nobody wants any more would keep the others waiting",
+            why="a claim that was given up has arrived after all; nobody else can have it now",
         ),
         # a claim is on its way
         fan(
@@ -52,6 +43,7 @@ KEY_ROWS: Final[Table[KeyPhase, KeyTrigger, KeyGuard, KeyAction]] = Table(
             to=_P.LOCATING,
             when=_G.SEEKS_POSITION,
             do=(_A.TAKE_EPOCH, _A.FIND_POSITION),
+            why="even if it is not wanted any more: a release carries a position",
         ),
         fan(
             _P.CLAIMING,
@@ -60,14 +52,6 @@ KEY_ROWS: Final[Table[KeyPhase, KeyTrigger, KeyGuard, KeyAction]] = Table(
             when=_G.KNOWS_POSITION,
             do=(_A.TAKE_EPOCH, _A.SEND_BEAT),
             why="the position that was committed is the one to go back to",
-        ),
-        fan(
-            _P.CLAIMING,
-            _T.ACCEPTED,
-            to=_P.RELEASING,
-            when=_G.NOT_ASKED,
-            do=(_A.TAKE_EPOCH, _A.SEND_RELEASE),
-            why="the group was paused, or the application asks for something else now",
         ),
         fan(
             _P.CLAIMING,
@@ -89,15 +73,24 @@ KEY_ROWS: Final[Table[KeyPhase, KeyTrigger, KeyGuard, KeyAction]] = Table(
             to=_P.RELEASING,
             when=_G.UNWANTED,
             do=(_A.BEGIN_AT, _A.SEND_RELEASE),
-            why="not even a heartbeat: the group is paused",
+            why="not even a heartbeat: the group is paused, or something else is asked for",
+        ),
+        fan(
+            _P.LOCATING,
+            _T.UNLOCATED,
+            when=_G.WANTED,
+            do=(_A.LOCATE_LATER,),
+            why="the claim lasts; most who could not tell can a moment later",
         ),
         fan(
             _P.LOCATING,
             _T.UNLOCATED,
             to=_P.IDLE,
+            when=_G.UNWANTED,
             do=(_A.FORGET, _A.BACK_OFF),
             why="there is no position that a release could carry; the claim runs out",
         ),
+        fan(_P.LOCATING, _T.LOCATE_DUE, do=(_A.FIND_POSITION,)),
         fan(
             _P.CONFIRMING,
             _T.COUNTED,

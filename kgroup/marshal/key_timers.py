@@ -14,7 +14,13 @@ from kgroup.marshal.phases import KeyPhase, KeyTrigger
 __all__ = ["KEY_TIMERS", "due_of", "timers_of"]
 
 KEY_TIMERS = frozenset(
-    {KeyTrigger.CLAIM_DUE, KeyTrigger.BEAT_DUE, KeyTrigger.WRITE_LIMIT, KeyTrigger.LEASE_OVER}
+    {
+        KeyTrigger.CLAIM_DUE,
+        KeyTrigger.LOCATE_DUE,
+        KeyTrigger.BEAT_DUE,
+        KeyTrigger.WRITE_LIMIT,
+        KeyTrigger.LEASE_OVER,
+    }
 )
 
 
@@ -27,7 +33,9 @@ def timers_of(life: KeyLife) -> Iterator[tuple[KeyTrigger, float]]:
         return
     if life.lease_end is not None:
         yield KeyTrigger.LEASE_OVER, life.lease_end
-    if life.write is not None:
+    if life.phase is KeyPhase.LOCATING:
+        yield KeyTrigger.LOCATE_DUE, life.locate_at
+    elif life.write is not None:
         yield KeyTrigger.WRITE_LIMIT, life.write.limit
     elif life.phase in (KeyPhase.CONFIRMING, KeyPhase.OWNED, KeyPhase.RELEASING):
         yield KeyTrigger.BEAT_DUE, life.beat_at

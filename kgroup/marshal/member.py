@@ -82,6 +82,8 @@ class MarshalLog:
         complete: whether nothing that it ever held is missing before what was read.
         presence: who is there.
         pause: of this group, None without.
+        opened_at: instant at which it was read to its end.
+        heard_at: instant at which the reader last told anything, be it that there is nothing.
     """
 
     topics: frozenset[str]
@@ -93,6 +95,8 @@ class MarshalLog:
     complete: bool
     presence: Presence
     pause: Pause | None
+    opened_at: float
+    heard_at: float
 
     def time_at(self, now: float) -> int:
         """Return the least log time that a record written at an instant can have.
@@ -249,9 +253,10 @@ class MarshalMember:
         standing, (client_id, instance_id) = self.standing(tp), self.who
         settings = self.settings
         resumes = settings.is_static and settings.fast_reclaim and standing.owned
-        if resumes and standing.client_id == client_id and standing.instance_id != instance_id:
-            earlier = standing.started is not None and standing.started < settings.started
-            return 0.0 if earlier else math.inf
+        twin = standing.client_id == client_id and standing.instance_id != instance_id
+        earlier = standing.started is not None and standing.started < settings.started
+        if resumes and twin and earlier:
+            return 0.0
         free_at = standing.free_at(log.since)
         return log.instant_of(free_at) if free_at else 0.0
 

@@ -47,6 +47,7 @@ class KeyTrigger(Word):
     WRITE_REFUSED = "not written"
     # timers
     CLAIM_DUE = "claim due"
+    LOCATE_DUE = "position to be asked for again"
     BEAT_DUE = "heartbeat due"
     WRITE_LIMIT = "not read back in time"
     LEASE_OVER = "lease over"
@@ -62,8 +63,7 @@ class KeyGuard(Word):
     UNWANTED = "not wanted"
 
     KNOWS_POSITION = "its position is known"
-    SEEKS_POSITION = "wanted, its position is not known"
-    NOT_ASKED = "not wanted, its position is not known"
+    SEEKS_POSITION = "its position is not known"
 
     REWINDS = "on its way back to a lower position"
     ENDS = "given up for good"
@@ -79,6 +79,7 @@ class KeyAction(Word):
     SEND_CLAIM = "write a claim"
     TAKE_EPOCH = "the offset of the claim is the epoch"
     FIND_POSITION = "find out where to begin"
+    LOCATE_LATER = "ask for it again soon"
     BEGIN_AT = "begin at the position found"
     SEND_BEAT = "write a heartbeat"
     PROVE = "count the lease from its sending"
@@ -103,7 +104,7 @@ POSSIBLE: Final[Mapping[KeyPhase, frozenset[KeyTrigger]]] = MappingProxyType(
         _P.PAUSING: _HEARD | {_T.DROP, _T.CLAIM_DUE},
         _P.CLAIMING: _HEARD | {_T.REFUSED, _T.WRITE_REFUSED, _T.WRITE_LIMIT},
         _P.LOCATING: frozenset(
-            {_T.TAKEN, _T.LOG_LOST, _T.LOCATED, _T.UNLOCATED, _T.LEASE_OVER},
+            {_T.TAKEN, _T.LOG_LOST, _T.LOCATED, _T.UNLOCATED, _T.LOCATE_DUE, _T.LEASE_OVER},
         ),
         _P.CONFIRMING: frozenset(
             {_T.COUNTED, _T.VOID, _T.TAKEN, _T.LOG_LOST, _T.LEASE_OVER}

@@ -6,6 +6,7 @@ Never: claims by itself; a claim waits its moment, and looks again before it is 
 
 import math
 from collections.abc import Iterator
+from typing import Final
 from zlib import crc32
 
 from kgroup.frozen import replace
@@ -15,17 +16,23 @@ from kgroup.marshal.handing_back import hand_back, take_back
 from kgroup.marshal.member import MarshalMember
 from kgroup.marshal.phases import KeyPhase, KeyTrigger
 from kgroup.marshal.settings import ClaimPolicy
-from kgroup.marshal.shares import APART, SETTLED, looked, share_of, surplus
+from kgroup.marshal.shares import APART, SETTLED, looked, share_of_topics, surplus
 from kgroup.marshal.turn import Turn
-from kgroup.marshal.wishing import is_paused, pause_ends_at, wanted_partitions
+from kgroup.marshal.wishing import FRESH, is_paused, pause_ends_at, wanted_partitions
 from kgroup.types import Cause, Claim, TopicPartition
 
 __all__ = ["plan"]
+
+_LOOKS_AROUND: Final = 3.0
+"""Seconds after which a member claims although its sign of presence was not read back."""
+
+_TRYING: Final = frozenset({KeyPhase.PAUSING, KeyPhase.CLAIMING})
 
 
 def plan(turn: Turn) -> None:
     """Look at everything once; the keys of this step are in the member already."""
     turn.replan = False
+    turn.shares.clear()
     turn.member = replace(turn.member, sharing=looked(turn.member, turn.now))
     _forgive(turn)
     wanted = wanted_partitions(turn.member, turn.now)
@@ -54,10 +61,24 @@ def _hand_back_unwanted(turn: Turn, wanted: frozenset[TopicPartition]) -> None:
     held = turn.member.holdings.having(HoldingState.HELD)
     by_cause: dict[Cause, list[Claim]] = {}
     for claim in held:
-        if claim.tp not in wanted:
+        if claim.tp not in wanted and not _locks_others(turn, claim):
             by_cause.setdefault(_cause(turn.member, claim.tp, turn.now), []).append(claim)
     for cause, claims in by_cause.items():
         hand_back(turn, claims, cause, cools_down=False)
+
+
+def _locks_others(turn: Turn, claim: Claim) -> bool:
+    """Tell whether a claim is the lock of a topic of which something else is not released yet."""
+    member, tp = turn.member, claim.tp
+    if not member.settings.whole_topics or tp.partition or member.dormant:
+        return False
+    closing = member.wishes.closing
+    if closing is not None and turn.now >= closing.release_by:
+        return False
+    return any(
+        one.topic == tp.topic and one.partition and not life.is_idle
+        for one, life in member.lives.items()
+    )
 
 
 def _cause(member: MarshalMember, tp: TopicPartition, now: float) -> Cause:
@@ -84,13 +105,13 @@ def _take_back_wanted(turn: Turn, wanted: frozenset[TopicPartition]) -> None:
 def _share(turn: Turn) -> None:
     """Hand one partition back if others have less; one at a time, and not amid another."""
     member, now = turn.member, turn.now
-    if member.settings.policy is not ClaimPolicy.FAIR or member.wishes.closing is not None:
+    if not _is_fair(member) or member.wishes.closing is not None or member.settings.whole_topics:
         return
     going = member.holdings.having(HoldingState.DRAINING, HoldingState.REVOKING)
     if going or now < member.sharing.given_back_at + APART:
         return
     for topic in sorted(member.wishes.of_topics()):
-        held = [c for c in member.holdings.having(HoldingState.HELD) if c.tp.topic == topic]
+        held = [claim for claim in _at_rest(member) if claim.tp.topic == topic]
         settled = now >= member.sharing.stable_since.get(topic, now) + SETTLED
         if held and settled and surplus(member, topic, now):
             hand_back(turn, held[-1:], Cause.SHARED, cools_down=True)
@@ -99,14 +120,46 @@ def _share(turn: Turn) -> None:
             return
 
 
+def _at_rest(member: MarshalMember) -> Iterator[Claim]:
+    """Yield what is held and not on its way back to a lower position."""
+    for claim in member.holdings.having(HoldingState.HELD):
+        life = member.life(claim.tp)
+        if life.phase is KeyPhase.OWNED and not life.rewinds:
+            yield claim
+
+
+def _is_fair(member: MarshalMember) -> bool:
+    """Tell whether it takes part in fair shares; who asks for exact partitions gets them."""
+    return member.settings.policy is ClaimPolicy.FAIR and member.wishes.partitions is None
+
+
 # -- claiming ------------------------------------------------------------------------------
 
 
 def _claim(turn: Turn, wanted: frozenset[TopicPartition]) -> None:
-    budget = _Budget(turn.member, turn.now)
+    budget = _Budget(turn)
+    ready = {topic: _knows_enough(turn.member, topic, turn.now) for topic in _topics_of(wanted)}
     for tp in _free(turn.member, wanted, turn.now):
-        if budget.takes(tp.topic):
+        if ready[tp.topic] and budget.takes(tp):
             fire(turn, tp, KeyTrigger.TRY)
+
+
+def _topics_of(wanted: frozenset[TopicPartition]) -> frozenset[str]:
+    return frozenset(tp.topic for tp in wanted)
+
+
+def _knows_enough(member: MarshalMember, topic: str, now: float) -> bool:
+    """Tell whether what was read is fresh, and says who else is there.
+
+    1. Fifty members start at once; 2. each has read a log without the others. Its own sign, read
+    back, has those before it that were there as soon.
+    """
+    log = member.log_of(topic)
+    if log is None or now >= log.heard_at + FRESH:
+        return False
+    if not member.settings.shows_itself or not _is_fair(member):
+        return True
+    return member.who[0] in log.presence.get(topic, {}) or now >= log.opened_at + _LOOKS_AROUND
 
 
 def _free(
@@ -123,32 +176,38 @@ def _free(
 class _Budget:
     """How many more keys may be tried; counts down as they are taken."""
 
-    __slots__ = ("_any", "_by_topic", "_member", "_now")
+    __slots__ = ("_any", "_by_topic", "_whole")
 
-    def __init__(self, member: MarshalMember, now: float) -> None:
-        settings, self._member, self._now = member.settings, member, now
+    def __init__(self, turn: Turn) -> None:
+        member, settings = turn.member, turn.member.settings
+        self._whole = settings.whole_topics
         own = [tp for tp, life in member.lives.items() if life.phase is not KeyPhase.IDLE]
+        counted = sum(tp.partition == 0 for tp in own) if self._whole else len(own)
         most = math.inf if settings.max_claims is None else settings.max_claims
-        self._any = most - len(own)
-        if settings.policy is ClaimPolicy.GRADUAL and any(
-            member.lives[tp].phase is not KeyPhase.OWNED for tp in own
-        ):
-            self._any = 0
-        elif settings.policy is ClaimPolicy.GRADUAL:
-            self._any = min(self._any, 1)
+        self._any = most - counted
+        if settings.policy is ClaimPolicy.GRADUAL:
+            trying = any(member.lives[tp].phase in _TRYING for tp in own)
+            self._any = 0 if trying else min(self._any, 1)
         self._by_topic: dict[str, float] = {}
-        if settings.policy is ClaimPolicy.FAIR:
-            for topic in member.wishes.of_topics():
-                mine = sum(tp.topic == topic for tp in own)
-                self._by_topic[topic] = share_of(member, topic, now).quota - mine
+        if not _is_fair(member):
+            return
+        if self._whole:
+            share = share_of_topics(member, turn.now)
+            self._any = min(self._any, share.quota - share.own)
+            return
+        for topic in member.wishes.of_topics():
+            share = turn.share(topic)
+            self._by_topic[topic] = share.quota - share.own
 
-    def takes(self, topic: str) -> bool:
-        """Take one of a topic, if there is room for it."""
-        room = self._by_topic.get(topic, math.inf)
+    def takes(self, tp: TopicPartition) -> bool:
+        """Take one, if there is room for it; whoever has a topic's lock has room for all of it."""
+        if self._whole and tp.partition:
+            return True
+        room = self._by_topic.get(tp.topic, math.inf)
         if self._any < 1 or room < 1:
             return False
         self._any -= 1
-        self._by_topic[topic] = room - 1
+        self._by_topic[tp.topic] = room - 1
         return True
 
 
@@ -164,10 +223,11 @@ def _next_look(member: MarshalMember, wanted: frozenset[TopicPartition], now: fl
     ]
     topics = member.wishes.of_topics()
     instants += [pause_ends_at(member, topic) for topic in topics]
-    if member.settings.policy is ClaimPolicy.FAIR:
+    if _is_fair(member):
         instants += [at + SETTLED for at in member.sharing.stable_since.values()]
         instants.append(member.sharing.given_back_at + APART)
         instants += _departures(member)
+        instants += [log.opened_at + _LOOKS_AROUND for log in member.logs.values()]
     return min((at for at in instants if at > now), default=math.inf)
 
 

@@ -16,7 +16,7 @@ from kgroup.frozen import replace
 from kgroup.marshal.member import MarshalMember, Sharing
 from kgroup.types import TopicPartition
 
-__all__ = ["Share", "looked", "members_of", "share_of", "surplus"]
+__all__ = ["Share", "looked", "members_of", "share_of", "share_of_topics", "surplus"]
 
 SETTLED: Final = 10.0
 """Seconds for which the members of a topic must be the same before anything is handed back."""
@@ -31,12 +31,13 @@ class Share:
     Args:
         partitions: of the topic, that are asked for.
         members: that ask for it, at least one.
+        own: what this member has, or is about to have.
     """
 
-    __slots__ = ("floor", "members", "quota")
+    __slots__ = ("floor", "members", "own", "quota")
 
-    def __init__(self, partitions: int, members: int) -> None:
-        self.members = members
+    def __init__(self, partitions: int, members: int, own: int = 0) -> None:
+        self.members, self.own = members, own
         self.floor, rest = divmod(partitions, members)
         self.quota = self.floor + (1 if rest else 0)
 
@@ -55,11 +56,17 @@ def members_of(member: MarshalMember, topic: str, now: float) -> frozenset[bytes
 
 def share_of(member: MarshalMember, topic: str, now: float) -> Share:
     """Return what this member should have of a topic."""
-    wishes = member.wishes
     count = member.counts.get(topic, 0)
-    if wishes.partitions is not None:
-        count = sum(tp.topic == topic for tp in wishes.partitions)
-    return Share(count, len(members_of(member, topic, now)))
+    own = sum(tp.topic == topic and not life.is_idle for tp, life in member.lives.items())
+    return Share(count, len(members_of(member, topic, now)), own)
+
+
+def share_of_topics(member: MarshalMember, now: float) -> Share:
+    """Return what this member should have where topics are had whole, counted in topics."""
+    topics = [topic for topic in member.wishes.of_topics() if member.counts.get(topic, 0)]
+    there = frozenset().union(*(members_of(member, topic, now) for topic in topics))
+    own = sum(tp.partition == 0 and not life.is_idle for tp, life in member.lives.items())
+    return Share(len(topics), max(len(there), 1), own)
 
 
 def looked(member: MarshalMember, now: float) -> Sharing:

@@ -7,6 +7,7 @@ Never: claims anything by it: no topic can have such a name, and peers of the or
 
 import math
 from types import MappingProxyType
+from typing import Final
 
 from kgroup.frozen import replace
 from kgroup.marshal.member import MarshalMember
@@ -15,20 +16,42 @@ from kgroup.marshal.presence import PRESENCE_SUFFIX
 from kgroup.marshal.turn import Turn
 from kgroup.types import TopicPartition
 
-__all__ = ["presence_due", "show_presence", "topics_shown"]
+__all__ = ["presence_due", "show_presence", "sooner", "topics_shown"]
+
+_AGAIN: Final = 5.0
+"""Seconds after which a sign that was not written is written again."""
 
 
 def topics_shown(member: MarshalMember) -> frozenset[str]:
     """Return the topics for which a member shows itself: asked for, and read."""
-    settings, wishes = member.settings, member.wishes
-    if not settings.shows_itself or wishes.closing is not None or member.dormant:
-        return frozenset()
-    return wishes.of_topics() & member.read_topics()
+    return _kept(member) & member.read_topics()
 
 
 def presence_due(member: MarshalMember) -> float:
     """Return when the next sign is due, infinity when none is."""
-    return min(member.presence_at.values(), default=math.inf)
+    if not member.presence_at:
+        return math.inf
+    shown = topics_shown(member)
+    return min((at for topic, at in member.presence_at.items() if topic in shown), default=math.inf)
+
+
+def sooner(member: MarshalMember, now: float) -> MarshalMember:
+    """Return the member with its signs due soon: one of them was not written."""
+    again = now + _AGAIN
+    due = {topic: min(at, again) for topic, at in member.presence_at.items()}
+    return replace(member, presence_at=MappingProxyType(due))
+
+
+def _kept(member: MarshalMember) -> frozenset[str]:
+    """Return the topics for which its signs are to stand, also while their log is not read.
+
+    Who takes exact partitions takes no part in fair shares, and is not counted for them.
+    """
+    settings, wishes = member.settings, member.wishes
+    gone = wishes.closing is not None or member.failure is not None or member.dormant
+    if gone or not settings.shows_itself or wishes.partitions is not None:
+        return frozenset()
+    return wishes.of_topics()
 
 
 def show_presence(turn: Turn) -> None:
@@ -39,7 +62,7 @@ def show_presence(turn: Turn) -> None:
         return  # as nearly always, for who shows nothing
     due = dict(member.presence_at)
     interval = member.settings.interval * (0.8 + 0.2 * turn.moment.chance)
-    for topic in sorted(member.presence_at.keys() - shown):
+    for topic in sorted(member.presence_at.keys() - _kept(member)):
         _write(turn, Kind.RELEASING_PARTITION, topic)
         del due[topic]
     for topic in sorted(shown):

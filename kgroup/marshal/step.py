@@ -25,8 +25,8 @@ from kgroup.machine.wishes import (
     Unsubscribed,
 )
 from kgroup.marshal.admission import AdmissionStage, AdmissionTrigger
-from kgroup.marshal.admitting import ask, move
-from kgroup.marshal.committing import answer_commits, hear_commit_request
+from kgroup.marshal.admitting import ask, end_admission, move
+from kgroup.marshal.committing import answer_commits, hear_commit_request, refuse_all
 from kgroup.marshal.events import (
     AdmitRequested,
     AppendFailed,
@@ -100,6 +100,11 @@ def step(member: MarshalMember, event: Event, moment: Moment) -> Step:
         _conclude(turn)
         _run_due(turn)
         _end(turn)
+    elif isinstance(event, AdmitRequested):
+        ask(turn, event)
+    elif isinstance(event, CommitRequested):
+        hear_commit_request(turn, event)
+        refuse_all(turn)
     return Step(turn.member, tuple(turn.effects), tuple(turn.fired))
 
 
@@ -183,6 +188,7 @@ def _stop_waiting(turn: Turn) -> None:
     """Go on without the listener; at the very end, without an answer."""
     closing = turn.member.wishes.closing
     assert closing is not None
+    turn.replan = True
     cut_drains(turn, turn.member.holdings.having(HoldingState.DRAINING))
     give_up(turn, turn.member.holdings.having(HoldingState.REVOKING))
     if turn.now >= closing.leave_by:
@@ -246,7 +252,9 @@ def _wish(
             wishes = replace(wishes, closing=wishes.closing or event)
         case _:
             assert_never(event)
-    turn.replan = turn.replan or not isinstance(event, Polled)
+    if not isinstance(event, Polled):
+        turn.replan = True
+        turn.member = replace(turn.member, trouble=None)
     turn.member = replace(turn.member, wishes=wishes)
 
 
@@ -315,4 +323,7 @@ def _end(turn: Turn) -> None:
 def _leave(turn: Turn) -> None:
     holdings = turn.member.holdings.after(HoldingTrigger.LOST, turn.member.holdings.claims)
     turn.member = replace(turn.member, left=True, holdings=holdings)
+    for life in turn.member.lives.values():
+        end_admission(turn, turn.life(life.tp))
+    refuse_all(turn)
     turn.effects.append(Done())

@@ -19,7 +19,7 @@ from kgroup.marshal.key_timers import due_of
 from kgroup.marshal.member import MarshalMember
 from kgroup.marshal.messages import Kind
 from kgroup.marshal.phases import KeyAction, KeyGuard, KeyPhase, KeyTrigger
-from kgroup.marshal.standing import Standing
+from kgroup.marshal.shares import Share, share_of
 from kgroup.types import Cause, ChangeKind, Claim, OwnershipChange, TopicPartition
 
 __all__ = ["KeyRow", "Turn"]
@@ -43,11 +43,11 @@ class Turn:
         proved: claim -> ticket of its heartbeat that was read back in this step.
         published: partition -> position that the log came to know in this step.
         read: the record being applied.
-        before: what the log said about its key before it.
         settled: the write that it settles, None when it is no write of this process.
         found: the position being applied.
         error: what went wrong, of the reply being applied.
         replan: whether something may be worth a claim, or is not any more.
+        shares: topic -> what this member should have of it, as far as this step has asked.
     """
 
     member: MarshalMember
@@ -61,11 +61,11 @@ class Turn:
     proved: dict[Claim, int] = field(default_factory=dict)
     published: dict[TopicPartition, int] = field(default_factory=dict)
     read: KeyRead | None = None
-    before: Standing | None = None
     settled: Write | None = None
     found: int | None = None
     error: Exception | None = None
     replan: bool = False
+    shares: dict[str, Share] = field(default_factory=dict)
 
     @property
     def now(self) -> float:
@@ -98,6 +98,12 @@ class Turn:
     def put_holdings(self, new: Holdings) -> None:
         """Replace what is owned."""
         self.member = replace(self.member, holdings=new)
+
+    def share(self, topic: str) -> Share:
+        """Return what this member should have of a topic; looked up once in a step."""
+        if topic not in self.shares:
+            self.shares[topic] = share_of(self.member, topic, self.now)
+        return self.shares[topic]
 
     # -- writing ---------------------------------------------------------------------------
 

@@ -4,17 +4,24 @@ Decides: what of the subscription is to be claimed and kept now.
 Never: how much of it (`shares`), or whether it is free (`member`).
 """
 
+from typing import Final
+
 from kgroup.marshal.member import MarshalMember
 from kgroup.marshal.phases import KeyPhase
 from kgroup.types import TopicPartition
 
-__all__ = ["is_paused", "is_wanted", "pause_ends_at", "wanted_partitions"]
+__all__ = ["FRESH", "is_paused", "is_wanted", "pause_ends_at", "wanted_partitions"]
+
+FRESH: Final = 15.0
+"""Seconds for which what was read of a log can be relied on for a claim; its reader tells at least
+every five of them, be it that there is nothing."""
 
 
 def is_wanted(member: MarshalMember, tp: TopicPartition, now: float) -> bool:
     """Tell whether a partition is to be claimed, or kept."""
     wishes = member.wishes
-    if wishes.closing is not None or member.dormant or tp.topic in member.forfeited:
+    gone = wishes.closing is not None or member.failure is not None or member.dormant
+    if gone or tp.topic in member.forfeited:
         return False
     if wishes.partitions is not None:
         asked = tp in wishes.partitions
@@ -59,4 +66,6 @@ def _has_lock(member: MarshalMember, tp: TopicPartition) -> bool:
     """Tell whether a topic that is had whole may be had: who has partition 0 has it."""
     if not member.settings.whole_topics or tp.partition == 0:
         return True
-    return member.life(TopicPartition(tp.topic, 0)).phase is KeyPhase.OWNED
+    lock = member.life(TopicPartition(tp.topic, 0))
+    # Also while it is claimed anew for the sake of a lower position.
+    return lock.claim is not None or lock.phase is KeyPhase.OWNED
