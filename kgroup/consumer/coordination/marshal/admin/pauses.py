@@ -1,0 +1,228 @@
+"""Pausing a group: nobody but the administrator may claim, and everybody lets go.
+
+Decides: that a pause is in every coordination partition that it is needed in before it counts, that
+it is renewed long before it ends, and that none is written where a member of the original library
+may read it: it cannot, and would take what it read so far for the whole log.
+Never: waits for a member that does not let go beyond the patience of whoever asked.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import anyio
+
+from kgroup.consumer.coordination.marshal.admin.desk import Desk
+from kgroup.consumer.coordination.marshal.admin.settings import check_pause
+from kgroup.errors import GroupError
+from kgroup.marshal.survey import Holder, holders, mixed_keys, pause_left
+from kgroup.types import TopicPartition
+
+__all__ = [
+    "GroupPause",
+    "Say",
+    "held",
+    "pause_group",
+    "refuse_headerless",
+    "release_keys",
+    "resume",
+    "say_once",
+]
+
+Say = Callable[[str], None]
+"""Hears what is going on, a line at a time."""
+
+_SHOWN: Final = 3
+_LOOK_AGAIN: Final = 1.0
+_RELEASE_PAUSE: Final = 60.0
+_MS: Final = 1000
+
+
+def refuse_headerless(desk: Desk, numbers: Collection[int], instead: str) -> None:
+    """Refuse to pause where members of the original library are, in whatever group.
+
+    Args:
+        desk: at the log.
+        numbers: coordination partitions that would be written to.
+        instead: what to do, in words.
+
+    Raises:
+        GroupError: one of them wrote lately; the text names its key, and says until when.
+    """
+    found = [each for number in numbers for each in mixed_keys(desk.world(number), desk.time)]
+    if not found:
+        return
+    last = max(found, key=lambda each: each.until)
+    seconds = max(last.until - desk.time, 0) / _MS
+    raise GroupError(
+        f"a member of the original library wrote about {last.tp} of group {last.group!r} lately: "
+        f"it cannot read a pause, and would go wrong over one. {instead} It is taken into account "
+        f"for another {seconds:.0f} s after its last message"
+    )
+
+
+def held(
+    desk: Desk, tps: Collection[TopicPartition] | None, numbers: Sequence[int]
+) -> list[Holder]:
+    """Return who has keys of the group now; all keys of these partitions when `tps` is None."""
+    group, time = desk.settings.group_id, desk.time
+    return [each for number in numbers for each in holders(desk.world(number), group, tps, time)]
+
+
+@dataclass(slots=True, eq=False)
+class GroupPause:
+    """A pause of one group that is kept up.
+
+    Args:
+        desk: at the log.
+        numbers: the coordination partitions in which it is needed.
+        seconds: how long it lasts from each time it is renewed.
+    """
+
+    desk: Desk
+    numbers: tuple[int, ...]
+    seconds: float
+
+    def refuse_others(self) -> None:
+        """Refuse while another administrator has paused the group.
+
+        Raises:
+            GroupError: it names who, and for how long.
+        """
+        for number in self.numbers:
+            pause = self.desk.pause(number)
+            left = pause_left(pause, self.desk.time)
+            if pause is not None and left and pause.client_id != self.desk.who:
+                who = pause.client_id.decode(errors="backslashreplace")
+                raise GroupError(
+                    f"group {self.desk.settings.group_id!r} is paused by {who!r} for another "
+                    f"{left:.0f} s: let it end, or end it with `kgroup marshal resume`"
+                )
+
+    async def begin(self) -> None:
+        """Write it, and read it back everywhere."""
+        await self._write(self.numbers, self.seconds)
+
+    async def keep(self) -> None:
+        """Write it again where less than half of it is left."""
+        time = self.desk.time
+        low = [
+            number
+            for number in self.numbers
+            if pause_left(self.desk.pause(number), time) < self.seconds / 2
+        ]
+        await self._write(low, self.seconds)
+
+    async def end(self, left: float = 0.0) -> None:
+        """Have it end in so many seconds, at once by default."""
+        await self._write(self.numbers, left)
+
+    async def _write(self, numbers: Sequence[int], seconds: float) -> None:
+        failed: list[Exception] = []
+
+        async def one(number: int) -> None:
+            try:
+                await self.desk.write_pause(number, seconds)
+            except Exception as error:  # noqa: BLE001 - raised below, without the group around it
+                failed.append(error)
+
+        async with anyio.create_task_group() as tasks:
+            for number in numbers:
+                tasks.start_soon(one, number)
+        if failed:
+            raise failed[0]
+
+
+async def pause_group(desk: Desk, numbers: Sequence[int], seconds: float) -> None:
+    """Pause a group; a pause of before is replaced.
+
+    Raises:
+        ArgumentError: such a pause could be missed.
+        GroupError: a member of the original library is about.
+        KGroupError, TimeoutError: it was not written, or not read back, everywhere.
+    """
+    check_pause(seconds)
+    refuse_headerless(desk, numbers, "Stop all members of the group instead.")
+    await GroupPause(desk, tuple(numbers), seconds).begin()
+
+
+async def resume(desk: Desk, numbers: Sequence[int]) -> tuple[int, ...]:
+    """End the pause of a group, whoever asked for it.
+
+    Returns:
+        The coordination partitions in which there was one; nothing is written in the others.
+
+    Raises:
+        GroupError: a member of the original library is about.
+        KGroupError, TimeoutError: it was not written, or not read back, everywhere.
+    """
+    paused = tuple(each for each in numbers if desk.pause(each) is not None)
+    if paused:
+        refuse_headerless(desk, paused, "The pause ends by itself.")
+        await GroupPause(desk, paused, 1.0).end()
+    return paused
+
+
+async def release_keys(
+    desk: Desk,
+    tps: Collection[TopicPartition] | None,
+    numbers: Sequence[int],
+    patience: float,
+    say: Say,
+) -> list[Holder]:
+    """Have all members let go of keys by a short pause, and let them claim again.
+
+    Args:
+        desk: at the log.
+        tps: which keys are waited for; None for all of the group in these partitions.
+        numbers: coordination partitions.
+        patience: seconds to wait.
+        say: hears who is waited for.
+
+    Returns:
+        Who has not let go; empty when all have.
+
+    Raises:
+        GroupError: a member of the original library is about, or another administrator.
+        KGroupError, TimeoutError: the pause was not written, or not read back.
+    """
+    refuse_headerless(desk, numbers, "Stop the member that has the keys instead.")
+    pause = GroupPause(desk, tuple(numbers), _RELEASE_PAUSE)
+    pause.refuse_others()
+    before = max((pause_left(desk.pause(number), desk.time) for number in numbers), default=0.0)
+    try:
+        await pause.begin()
+        return await _let_go(desk, tps, pause, patience, say)
+    finally:
+        with anyio.move_on_after(desk.settings.timeout, shield=True):
+            await pause.end(before if before > 1 else 0.0)
+
+
+async def _let_go(
+    desk: Desk,
+    tps: Collection[TopicPartition] | None,
+    pause: GroupPause,
+    patience: float,
+    say: Say,
+) -> list[Holder]:
+    told: set[str] = set()
+    deadline = desk.cluster.ports.clock() + patience
+    while (left := held(desk, tps, pause.numbers)) and desk.cluster.ports.clock() < deadline:
+        say_once(left, desk.time, told, say)
+        await pause.keep()
+        await desk.until(lambda: not held(desk, tps, pause.numbers), _LOOK_AGAIN)
+    return left
+
+
+def say_once(left: Sequence[Holder], time: int, told: set[str], say: Say) -> None:
+    """Say of each owner once that it is waited for, and until when at the latest."""
+    by_owner: dict[str, list[Holder]] = {}
+    for each in left:
+        by_owner.setdefault(f"{each.client_id}/{each.instance_id}", []).append(each)
+    for owner, keys in by_owner.items():
+        if owner not in told:
+            told.add(owner)
+            names = ", ".join(str(each.tp) for each in keys[:_SHOWN])
+            names += f" and {len(keys) - _SHOWN} more" if len(keys) > _SHOWN else ""
+            seconds = max(max(each.until for each in keys) - time, 0) / _MS
+            say(f"waiting for {owner} to let go of {names}; if it is dead, another {seconds:.0f} s")

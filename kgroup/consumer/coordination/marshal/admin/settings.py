@@ -1,0 +1,61 @@
+"""What an administrator of a Marshal group is told once.
+
+Decides: names, units and bounds; that ids can be written into the log of claims.
+Never: reads a configuration.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from kgroup.errors import ArgumentError
+from kgroup.marshal.settings import MARSHAL_TOPIC
+
+__all__ = ["LONGEST_PAUSE", "AdminSettings", "check_pause"]
+
+LONGEST_PAUSE: Final = 3000.0
+"""Seconds. Who starts reads the last hour of the log, and must find the pause in it."""
+
+_MOST_BYTES: Final = 249
+_UNSOUND: Final = re.compile(r"[/\x00-\x1f\x7f]")
+
+
+@dataclass(frozen=True, slots=True)
+class AdminSettings:
+    """Who asks, for which group; times in seconds.
+
+    Args:
+        group_id: of the group.
+        client_id: of whoever asks. A pause binds everybody else; the next call under the same
+            name goes on with what one before it left behind.
+        topic: name of the coordination topic.
+        timeout: for one question, and for what was written to be read back.
+        whole: whether the log is read from its first record instead of its last hour.
+    """
+
+    group_id: str
+    client_id: str = "kgroup-admin"
+    topic: str = MARSHAL_TOPIC
+    timeout: float = 10.0
+    whole: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("group_id", "client_id"):
+            value = getattr(self, name)
+            if not value or _UNSOUND.search(value) or len(value.encode()) > _MOST_BYTES:
+                expected = f"1 to {_MOST_BYTES} bytes without '/' and control characters"
+                raise ArgumentError(name, value, expected)
+
+
+def check_pause(seconds: float) -> None:
+    """Refuse a pause that somebody could miss.
+
+    Raises:
+        ArgumentError: it is shorter than a second, or longer than `LONGEST_PAUSE`.
+    """
+    if not 1 <= seconds <= LONGEST_PAUSE:
+        expected = (
+            f"1 to {LONGEST_PAUSE:g} seconds: members that start read an hour of the log, and "
+            "would not see an older pause; ask again before it ends"
+        )
+        raise ArgumentError("pause", seconds, expected)
