@@ -1,0 +1,169 @@
+"""What is lost and what comes twice when a process is killed at each step of its work.
+
+The figures are exact: a process of its own works through batches of ten records, ends itself by
+SIGKILL at the step that a row names, and somebody else goes on. Both sides write down what they
+are done with.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import anyio
+import pytest
+from confluent_kafka.admin import AdminClient
+
+from kgroup.audit import audit
+from kgroup.testing.kafka import RealKafka
+from tests.real.claiming import all_owned, claiming, lay_log, read_by
+from tests.real.crashing import Script, Spot, crash
+from tests.real.ground import eventually, lay_ground
+from tests.real.members import group_on
+
+pytestmark = pytest.mark.real
+
+RECORDS = 30
+BATCH = 10
+
+
+class Row(NamedTuple):
+    """One row of a table of crash points.
+
+    Args:
+        name: of the step.
+        script: what the process does.
+        lost: records that nobody gets.
+        doubled: records that come twice.
+        heir: "itself", started again under its name, or "another" that has to wait for the lease.
+    """
+
+    name: str
+    script: Script
+    lost: int
+    doubled: int
+    heir: str = "itself"
+
+    def __str__(self) -> str:
+        return f"{self.name}, then {self.heir}"
+
+
+def second(spot: Spot, position: int | None = 20) -> Script:
+    """End at a step of the second batch, records 10 to 19."""
+    return Script(spot=spot.value, position=position, done=BATCH)
+
+
+AT_MOST_ONCE: Sequence[Row] = (
+    Row("1 ownership is looked at", second(Spot.POLLED), 0, 0),
+    Row("2 records are fetched", Script(spot=Spot.FETCHED.value), 0, 0),
+    Row("3 the batch is cut, its probe not sent", second(Spot.PROBE_WRITTEN), 0, 0),
+    Row("4 the probe is stored", second(Spot.PROBE_STORED), 0, 0),
+    Row("5, 6 the probe is read back", second(Spot.PROBE_READ), 0, 0),
+    Row("7 the probe holds, nothing committed", second(Spot.COMMIT_SENT), 0, 0),
+    Row("8 committed, the heartbeat not sent", second(Spot.BEAT_WRITTEN), BATCH, 0),
+    Row("8 committed, the heartbeat not sent", second(Spot.BEAT_WRITTEN), BATCH, 0, "another"),
+    Row("8 the heartbeat is stored", second(Spot.BEAT_STORED), BATCH, 0),
+    Row("8 the heartbeat is read back", second(Spot.BEAT_READ), BATCH, 0),
+    Row("9 four of ten are done", Script(spot=Spot.DONE.value, done=14), 6, 0),
+    Row("9 four of ten are done", Script(spot=Spot.DONE.value, done=14), 6, 0, "another"),
+    Row("after 9", Script(spot=Spot.DONE.value, done=20), 0, 0),
+)
+
+
+def committing(spot: Spot, done: int, *, position: int | None = None, **more: int) -> Script:
+    """Commit 10 behind the first batch, 15 behind the second, records 10 to 19."""
+    return Script(spot=spot.value, position=position, done=done, commits=(10, 15), **more)
+
+
+def closing(spot: Spot, second_commit: int | None) -> Script:
+    """Close behind the second batch."""
+    return Script(spot=spot.value, done=20, commits=(10, second_commit), closes_after=2)
+
+
+AT_LEAST_ONCE: Sequence[Row] = (
+    Row("the claim is not sent", Script(spot=Spot.CLAIM_WRITTEN.value), 0, 0),
+    Row("the claim is accepted", Script(spot=Spot.CLAIM_READ.value), 0, 0),
+    Row("the claim is accepted", Script(spot=Spot.CLAIM_READ.value), 0, 0, "another"),
+    Row("the first heartbeat counts", Script(spot=Spot.BEAT_READ.value), 0, 0),
+    Row("handed out, four of ten are done", committing(Spot.DONE, 14), 0, 4),
+    Row("handed out, four of ten are done", committing(Spot.DONE, 14), 0, 4, "another"),
+    Row("done, not committed", committing(Spot.DONE, 20), 0, 10),
+    Row("committed, the heartbeat not sent", committing(Spot.BEAT_WRITTEN, 20, position=15), 0, 10),
+    Row("the heartbeat is read back", committing(Spot.BEAT_READ, 20, position=15), 0, 5),
+    Row("the release is not sent", closing(Spot.RELEASE_WRITTEN, None), 0, 10),
+    Row("the release is read back", closing(Spot.RELEASE_READ, 15), 0, 5, "another"),
+)
+
+
+def cases(rows: Sequence[Row], kafka: str, backend: str) -> pytest.MarkDecorator:
+    """Have each row played once, on one version and one async backend."""
+    found = [pytest.param(kafka, backend, row, id=str(row)) for row in rows]
+    return pytest.mark.parametrize(("kafka", "anyio_backend", "row"), found, indirect=["kafka"])
+
+
+@cases(AT_MOST_ONCE, "4.3.1", "asyncio")
+async def test_at_most_once_loses_what_was_published_and_doubles_nothing(
+    kafka: RealKafka, tmp_path: Path, anyio_backend_name: str, row: Row
+) -> None:
+    at_most_once = {"guarantee": "at_most_once"}
+    found = await fate(kafka, tmp_path, anyio_backend_name, row, **at_most_once)
+    assert found == (row.lost, row.doubled)
+
+
+@cases(AT_LEAST_ONCE, "3.9.1", "trio")
+async def test_at_least_once_repeats_what_was_not_published_and_loses_nothing(
+    kafka: RealKafka, tmp_path: Path, anyio_backend_name: str, row: Row
+) -> None:
+    by_hand = {"enable_auto_commit": False}
+    found = await fate(kafka, tmp_path, anyio_backend_name, row, **by_hand)
+    assert found == (row.lost, row.doubled)
+
+
+@pytest.mark.parametrize("reset", ["earliest", "latest"])
+@pytest.mark.parametrize(("kafka", "anyio_backend"), [("4.3.1", "asyncio")], indirect=["kafka"])
+async def test_without_the_log_and_without_offsets_the_reset_policy_decides(
+    kafka: RealKafka, tmp_path: Path, reset: str
+) -> None:
+    """The last row of the table: "earliest" repeats everything, "latest" loses what was left."""
+    ground, log = await lay_ground(kafka, 1), await lay_log(kafka)
+    await ground.fill(RECORDS)
+    more = {"enable_auto_commit": False, "max_poll_records": BATCH, "auto_offset_reset": reset}
+    async with group_on(ground, tmp_path, **claiming(log, **more)) as group:
+        told = group.options("victim") | {"auto_offset_reset": "earliest"}
+        done = await crash(ground.topic, tmp_path, "asyncio", committing(Spot.DONE, 20), **told)
+        await anyio.to_thread.run_sync(forget, kafka, group.name)
+        empty = await lay_log(kafka)
+        heir = await group.join("heir", coordination_topic=empty.topic)
+        await all_owned(group)
+        await heir.consumer.position(ground.tp(0))
+        await ground.fill(1)
+        await eventually(lambda: read_by(heir)[-1:] == [RECORDS], "the newest is read")
+        done += read_by(heir)
+        await group.end()
+    lost, doubled = RECORDS + 1 - len(set(done)), len(done) - len(set(done))
+    assert (lost, doubled) == ((0, 20) if reset == "earliest" else (10, 0))
+
+
+def forget(kafka: RealKafka, group: str) -> None:
+    """Have the group coordinator forget what the group committed."""
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+    admin.delete_consumer_groups([group])[group].result(10.0)
+
+
+async def fate(
+    kafka: RealKafka, folder: Path, runs_on: str, row: Row, **options: Any
+) -> tuple[int, int]:
+    """Play a row; return how many records were lost, and how many came twice."""
+    ground, log = await lay_ground(kafka, 1), await lay_log(kafka)
+    await ground.fill(RECORDS)
+    portions = {"max_poll_records": BATCH, "at_most_once_records": BATCH}
+    async with group_on(ground, folder, **claiming(log, **portions, **options)) as group:
+        told = group.options("victim") | {"group_instance_id": "victim"}
+        done = await crash(ground.topic, folder, runs_on, row.script, **told)
+        heir = "victim" if row.heir == "itself" else "heir"
+        member = await group.join(heir, group_instance_id=heir)
+        await eventually(lambda: read_by(member)[-1:] == [RECORDS - 1], "the rest is read")
+        done += read_by(member)
+        await group.end()
+    total = audit([folder / "*.jsonl"]).total
+    assert (total.two_owners, total.not_owned) == (0, 0)
+    return RECORDS - len(set(done)), len(done) - len(set(done))
