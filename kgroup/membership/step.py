@@ -1,7 +1,8 @@
 """One step of a classic member: `step(member, event, moment) -> Step`.
 
 Decides: nothing itself: it finds the row for each trigger and carries its actions out, timers
-first, then the event, then what the actions raised, until nothing is left.
+first, then the event, then what the actions raised, until nothing is left. Only an answer that
+disowns the member comes before the timers.
 Never: awaits, reads a clock, draws chance. The same arguments give the same result.
 """
 
@@ -20,6 +21,7 @@ from kgroup.membership.coordinator import (
     CoordinatorAction,
     CoordinatorTrigger,
 )
+from kgroup.membership.disowning import disowns
 from kgroup.membership.events import (
     Answered,
     AssignorDone,
@@ -89,9 +91,18 @@ def step(member: GroupMember, event: Event, moment: Moment) -> Step:
         LocalProtocolError: the table has no row for something that happened: our bug.
     """
     turn = Turn(member, moment)
-    _run_due(turn)
-    trigger = _hear(turn, event)
-    _settle(turn, trigger)
+    if next_deadline(member) > turn.now:  # as nearly always
+        _settle(turn, _hear(turn, event))
+    elif disowns(member, event):
+        # 1. A process stands still, and is given up meanwhile; 2. it wakes beyond its lease, and
+        # the first thing it hears is that nobody knows its id, or that another has its place. The
+        # lease says less: it would have the member join under that id, and the answer would come
+        # too late to mean anything.
+        _settle(turn, _hear(turn, event))
+        _run_due(turn)
+    else:
+        _run_due(turn)
+        _settle(turn, _hear(turn, event))
     return Step(turn.member, _still_wanted(turn), tuple(turn.fired), turn.ignored)
 
 
@@ -121,7 +132,7 @@ def _still_wanted(turn: Turn) -> tuple[Effect, ...]:
 
 
 def _run_due(turn: Turn) -> None:
-    """Fire what is overdue, earliest first: an expired lease ends before any late answer."""
+    """Fire what is overdue, earliest first: an expired lease ends before a late answer helps."""
     for _ in range(_MOST_ROWS):
         if next_deadline(turn.member) > turn.now:
             return  # as nearly always
