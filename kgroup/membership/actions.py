@@ -19,6 +19,7 @@ from kgroup.membership.returning import (
     asks_anew,
     claimed,
     let_go,
+    look_again,
     owe_told,
     owe_unheard,
     unheard_topics,
@@ -211,6 +212,7 @@ def _adopt(turn: Turn) -> None:
             completed=member.round.completed + 1,
             attempts=0,
             unheard=unheard_topics(member, assigned),
+            remembered=None,
         )
     )
     turn.member = replace(turn.member, memory=memory_of(generation.protocol_name, turn.user_data))
@@ -356,6 +358,7 @@ _ARMS: Mapping[Action, Callable[[Turn], None]] = MappingProxyType(
         Action.RUN_ASSIGNOR: leadership.run_assignor,
         Action.SEND_SYNC: _send_sync,
         Action.WATCH_TOPICS: leadership.watch_topics,
+        Action.LOOK_AGAIN: look_again,
         Action.ADOPT: _adopt,
         Action.SEND_HEARTBEAT: _send_heartbeat,
         Action.LOSE_ALL: _lose_all,

@@ -181,7 +181,12 @@ _ROUND: Final[Rules] = (
         do=(_A.ENTER_GENERATION, _A.SEND_SYNC, _A.WATCH_TOPICS),
         why="KIP-814: a static leader came back; it leads but assigns nothing",
     ),
-    fan(_S.JOINING, _T.JOINED, to=_S.SYNCING, do=(_A.ENTER_GENERATION, _A.SEND_SYNC)),
+    fan(
+        _S.JOINING,
+        _T.JOINED,
+        to=_S.SYNCING,
+        do=(_A.ENTER_GENERATION, _A.SEND_SYNC, _A.LOOK_AGAIN),
+    ),
     fan(_S.ASSIGNING, _T.ASSIGNOR_DONE, to=_S.SYNCING, do=(_A.SEND_SYNC,)),
     fan(
         _S.ASSIGNING,

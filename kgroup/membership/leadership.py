@@ -51,7 +51,7 @@ def run_assignor(turn: Turn) -> None:
     turn.effects.append(RunAssignor(ticket, name, joined.members, joined.generation_id, sent))
 
 
-def watch_topics(turn: Turn) -> None:
+def watch_topics(turn: Turn, *, follows: bool = False) -> None:
     """Have it found out what the group's topics were, without dividing anything."""
     joined = turn.joined
     assert joined is not None
@@ -64,6 +64,7 @@ def watch_topics(turn: Turn) -> None:
         joined.generation_id,
         unasked=True,
         node_id=turn.member.coordinator.node_id,
+        follows=follows,
     )
     turn.effects.append(asked)
 

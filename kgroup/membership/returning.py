@@ -2,7 +2,7 @@
 
 Decides: which topics of a restarted static member the leader may not know, or not have given out
 whole; what the group may hold back for one that only unsubscribed and subscribed again; and when a
-round is owed for them.
+round is owed for them; when the coordinator is asked a second time.
 Never: begins the round; the rows do.
 KIPs: 345, 429.
 """
@@ -11,11 +11,23 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from kgroup.frozen import replace
+from kgroup.membership.described import IN_DOUBT, NEW, Remembered, Said
+from kgroup.membership.leadership import watch_topics
 from kgroup.membership.turn import Turn
 from kgroup.membership.value import GroupMember
+from kgroup.membership.waiting import tell_group
 from kgroup.types import Cause, TopicPartition
 
-__all__ = ["asks_anew", "claimed", "let_go", "owe_told", "owe_unheard", "unheard_topics"]
+__all__ = [
+    "asks_anew",
+    "claimed",
+    "let_go",
+    "look_again",
+    "looked_again",
+    "owe_told",
+    "owe_unheard",
+    "unheard_topics",
+]
 
 
 def asks_anew(member: GroupMember, assigned: frozenset[TopicPartition]) -> bool:
@@ -41,9 +53,9 @@ def asks_anew(member: GroupMember, assigned: frozenset[TopicPartition]) -> bool:
         return True
     if before is None:
         return False
-    if before.in_doubt:
+    if before.said is Said.NOTHING:
         return not member.eager
-    return before.topics != member.round.told_topics
+    return before.said is Said.KNOWN and before.topics != member.round.told_topics
 
 
 def unheard_topics(member: GroupMember, assigned: frozenset[TopicPartition]) -> Mapping[str, int]:
@@ -61,12 +73,16 @@ def unheard_topics(member: GroupMember, assigned: frozenset[TopicPartition]) -> 
     before the round in which it would have said that it did; 3. the next process is given what it
     may keep, at once, without a round. Nobody else owes that round, so nobody would ever have t-1.
 
+    Who is new to the group was heard: its JoinGroup began a round. Who looks whether it is, knows
+    with the answer.
+
     Returns:
         Topic -> how many partitions of it somebody has; a round is owed when there are more.
     """
-    if not member.round.returned:
-        return MappingProxyType({})
     before = member.round.remembered
+    is_new = before is not None and before.said is Said.NEW
+    if not member.round.returned or is_new or _looks(member):
+        return MappingProxyType({})
     heard = frozenset(tp.topic for tp in assigned)
     divided: Mapping[str, int] = {}
     if before is not None:
@@ -107,6 +123,59 @@ def owe_told(turn: Turn) -> None:
     turn.cause = Cause.SUBSCRIBED
     turn.put_round(replace(turn.member.round, unheard=MappingProxyType({}), unsettled=True))
     turn.put_wishes(replace(turn.member.wishes, enforced=Cause.SUBSCRIBED.value))
+
+
+# -- who is new, unless a coordinator resigns ---------------------------------------------------
+
+
+def look_again(turn: Turn) -> None:
+    """Ask what was given out, now that JoinGroup is answered, when a round was on without us.
+
+    1. a has t-0 and t-1, one of which is to go to b; it is killed before it hands that back. 2. Its
+    session ends, and a round begins; a restarts and asks: the group has no such member. 3. The
+    coordinator resigns amid the round; its successor loads the generation before, with a in it.
+    4. a's JoinGroup is answered at once with t-0 (KIP-345); nobody has t-1, and no round is owed.
+
+    No answer to JoinGroup or SyncGroup tells this from the round that a should have been in. The
+    group's state does: what is answered in a round is answered while members wait for its leader.
+    A generation that stands says whether all was given out, and no more than that is asked of it:
+    that a asks for other topics than before, who leads may hear later. So the first start of a
+    member, also of many at once, costs no round. Who leads and is to divide nothing looks anyway
+    (KIP-814).
+    """
+    before = turn.member.round.remembered
+    if turn.member.round.returned and before is not None and before.said is Said.PASSED_OVER:
+        watch_topics(turn, follows=True)
+
+
+def looked_again(turn: Turn, divided: Mapping[str, int] | None) -> None:
+    """Owe a round when that answer says so, or leaves it in doubt.
+
+    Args:
+        turn: the step.
+        divided: topic -> how many partitions of it were assigned, empty when a round is on; None
+            when there was no answer.
+    """
+    member = turn.member
+    known = IN_DOUBT if divided is None else NEW
+    if divided:
+        given = frozenset(topic for topic, count in divided.items() if count)
+        known = Remembered(member.round.told_topics, given, divided)
+    turn.put_round(replace(member.round, watch=None, remembered=known))
+    if not member.identity.synced:
+        return  # what is adopted is judged by it
+    assigned = member.round.assigned
+    owes = asks_anew(turn.member, assigned)
+    unheard = unheard_topics(turn.member, assigned)
+    turn.put_round(replace(turn.member.round, unheard=unheard, remembered=None))
+    if owes:
+        owe_told(turn)
+    owe_unheard(turn)
+    tell_group(turn)
+
+
+def _looks(member: GroupMember) -> bool:
+    return member.round.watch is not None and not member.round.leader
 
 
 # -- the same process ----------------------------------------------------------------------------

@@ -7,19 +7,23 @@ KIPs: 345.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
 from kgroup.codes import ErrorCode
-from kgroup.membership.described import IN_DOUBT, Remembered
+from kgroup.membership.described import IN_DOUBT, NEW, PASSED_OVER, Remembered
 from kgroup.membership.requests import PROTOCOL_TYPE
 from kgroup.wire.consumer_protocol import decode_assignment, decode_subscription
 from kgroup.wire.messages import DescribedGroupMember, DescribeGroupsDescribedGroup
 
-__all__ = ["asked_topics", "assigned_partitions", "remembered_of", "standing_members"]
+__all__ = ["divided_topics", "remembered_of", "standing_members"]
 
 _STABLE: Final = "Stable"
+_DEAD: Final = "Dead"
+"""The state that 3.x gives a group that is not there."""
+_NO_TYPE: Final = ""
+"""The protocol type of a group that nobody has joined yet."""
 
 
 def standing_members(
@@ -32,7 +36,7 @@ def standing_members(
 
 def remembered_of(
     described: DescribeGroupsDescribedGroup, group_instance_id: str | None
-) -> Remembered | None:
+) -> Remembered:
     """Return what a group knows of a static member whose process has not joined yet.
 
     Args:
@@ -40,26 +44,42 @@ def remembered_of(
         group_instance_id: of the member.
 
     Returns:
-        None when there is no such member, or no such group; in doubt when there is one and the
-        group is in a round, or when the coordinator says neither.
+        New when there is no such group, or it stands and has no such member; passed over when it
+        is in a round, or has just ended, without the member; in doubt when it is in a round with
+        it, or is none of consumers, or when the coordinator says neither.
 
     Raises:
         DecodeError: what a member has asked for, or was assigned, cannot be read.
     """
     if described.error_code:
-        return None if described.error_code == ErrorCode.GROUP_ID_NOT_FOUND else IN_DOUBT
+        return NEW if described.error_code == ErrorCode.GROUP_ID_NOT_FOUND else IN_DOUBT
     members = standing_members(described)
     if members is None:
+        if described.group_state == _DEAD:
+            return NEW
+        foreign = described.protocol_type not in (PROTOCOL_TYPE, _NO_TYPE)
         known = any(each.group_instance_id == group_instance_id for each in described.members)
-        return IN_DOUBT if known and described.protocol_type == PROTOCOL_TYPE else None
+        return IN_DOUBT if known or foreign else PASSED_OVER
     for each in members:
         if each.group_instance_id == group_instance_id:
-            divided = assigned_partitions(members)
-            return Remembered(asked_topics(each), frozenset(divided), MappingProxyType(divided))
-    return None
+            divided = _assigned_partitions(members)
+            return Remembered(_asked_topics(each), frozenset(divided), MappingProxyType(divided))
+    return NEW
 
 
-def asked_topics(member: DescribedGroupMember) -> frozenset[str]:
+def divided_topics(members: Iterable[DescribedGroupMember]) -> Mapping[str, int]:
+    """Return topic -> partitions assigned, for every topic that one of the members asks for.
+
+    Raises:
+        DecodeError: what a member has asked for, or was assigned, cannot be read.
+    """
+    present = tuple(members)
+    assigned = _assigned_partitions(present)
+    wanted = {topic for each in present for topic in _asked_topics(each)}
+    return {topic: assigned[topic] for topic in wanted}
+
+
+def _asked_topics(member: DescribedGroupMember) -> frozenset[str]:
     """Return the topics that a member subscribes to.
 
     Raises:
@@ -68,7 +88,7 @@ def asked_topics(member: DescribedGroupMember) -> frozenset[str]:
     return frozenset(decode_subscription(member.member_metadata).topics)
 
 
-def assigned_partitions(members: Iterable[DescribedGroupMember]) -> Counter[str]:
+def _assigned_partitions(members: Iterable[DescribedGroupMember]) -> Counter[str]:
     """Count the partitions assigned of each topic.
 
     Raises:

@@ -30,6 +30,7 @@ from kgroup.membership.events import (
 )
 from kgroup.membership.refusals import fenced, not_permitted, refused
 from kgroup.membership.requests import PROTOCOL_TYPE
+from kgroup.membership.returning import looked_again
 from kgroup.membership.triggers import Trigger
 from kgroup.membership.turn import Turn
 from kgroup.types import Cause, MemberState
@@ -112,6 +113,9 @@ def hear_assignor(turn: Turn, event: AssignorDone | AssignorFailed) -> Trigger |
     """Return what the assignor's result triggers."""
     member = turn.member
     if event.ticket not in (member.round.ticket, member.round.watch):
+        return None
+    if event.ticket == member.round.watch and not member.round.leader:
+        looked_again(turn, event.watched if isinstance(event, AssignorDone) else None)
         return None
     if isinstance(event, AssignorDone):
         # 1. a group topic is new to this leader; 2. it asks for metadata and assigns; 3. the

@@ -114,6 +114,7 @@ class Action(Word):
     RUN_ASSIGNOR = "run the assignor"
     SEND_SYNC = "send SyncGroup"
     WATCH_TOPICS = "look what the group's topics were when they were assigned"
+    LOOK_AGAIN = "if the round that was on had no such member, look whether this is that one"
     ADOPT = "adopt the assignment"
     SEND_HEARTBEAT = "send Heartbeat"
     LOSE_ALL = "call on_lost for everything held"

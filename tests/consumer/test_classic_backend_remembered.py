@@ -10,6 +10,7 @@ import anyio
 import pytest
 
 from kgroup.codes import ErrorCode
+from kgroup.frozen import replace as replace_frozen
 from kgroup.testing.broker.server.faults import Rule
 from kgroup.types import Leave
 from kgroup.wire.messages import (
@@ -21,6 +22,7 @@ from kgroup.wire.messages import (
 )
 from kgroup.wire.schema import replace
 from tests.consumer.scene import (
+    PATIENT,
     SESSION,
     Member,
     Scene,
@@ -139,7 +141,6 @@ UNKNOWN: dict[str, Callable[[Scene], Rule]] = {
     "not permitted": lambda on: saying(on, error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED),
     "a round is on": lambda on: saying(on, group_state="CompletingRebalance"),
     "no consumers": lambda on: saying(on, protocol_type="connect"),
-    "not a member": lambda on: saying(on, members=()),
     "no sense": lambda on: saying(on, members=UNREADABLE),
 }
 
@@ -153,6 +154,28 @@ async def test_when_nothing_is_remembered_one_round_settles_what_may_be_new(reas
         back = await come_back(on, bare, "t", "u")
         assert on.group.generation == before + 1
         assert settled(on, back, other)
+
+
+async def test_who_is_new_to_the_group_begins_one_round_although_it_is_given_nothing() -> None:
+    async with scene(count=1, u=1) as on:
+        await twins(on, "t", "u")
+        before = on.group.generation
+        third = await on.member(settings(group_instance_id="c"), subscription=both("t", "u"))
+        await anyio.sleep(2 * SESSION)
+        assert on.group.generation == before + 1
+        assert claims_of(third) == frozenset()
+
+
+async def test_members_that_start_together_have_one_round_in_which_one_is_given_nothing() -> None:
+    """The second and the third ask while the group is in a round without them."""
+    waits = replace_frozen(PATIENT, initial_rebalance_delay=1.0)
+    async with scene(count=2, brokers_settings=waits) as on:
+        for name in "abc":
+            await on.member(settings(group_instance_id=name))
+            await anyio.sleep(0.2)
+        await anyio.sleep(2 * SESSION)
+        assert (on.group.generation, len(on.group.members)) == (1, 3)
+        assert len(on.seen(DescribeGroupsRequest)) == 3 + 2, "two looked whether it was that round"
 
 
 async def test_a_coordinator_that_does_not_say_holds_the_first_join_up_for_two_seconds() -> None:

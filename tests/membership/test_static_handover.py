@@ -11,7 +11,7 @@ import pytest
 from kgroup.codes import ErrorCode
 from kgroup.machine.claims import HoldingState
 from kgroup.machine.tickets import Errand
-from kgroup.membership.described import IN_DOUBT, Remembered
+from kgroup.membership.described import IN_DOUBT, NEW, PASSED_OVER, Remembered
 from kgroup.membership.events import Answered, MetadataChanged, Tick, Unsubscribed
 from kgroup.membership.standing import remembered_of
 from kgroup.types import MemberState
@@ -270,13 +270,16 @@ def test_an_eager_member_is_not_in_doubt_for_in_each_round_all_is_given_out() ->
     [
         ("CompletingRebalance", "i-1", "consumer", IN_DOUBT),
         ("PreparingRebalance", "i-1", "consumer", IN_DOUBT),
-        ("PreparingRebalance", "i-2", "consumer", None),
-        ("PreparingRebalance", "i-1", "connect", None),
-        ("Stable", "i-2", "consumer", None),
+        ("PreparingRebalance", "i-2", "consumer", PASSED_OVER),
+        ("PreparingRebalance", "i-1", "connect", IN_DOUBT),
+        ("PreparingRebalance", "i-2", "", PASSED_OVER),
+        ("Empty", "i-2", "consumer", PASSED_OVER),
+        ("Stable", "i-2", "consumer", NEW),
+        ("Dead", "i-2", "", NEW),
     ],
 )
-def test_a_group_amid_a_round_leaves_who_is_in_it_in_doubt(
-    state: str, instance: str, protocol_type: str, expected: Remembered | None
+def test_what_a_group_says_of_a_static_member_depends_on_its_round_and_its_members(
+    state: str, instance: str, protocol_type: str, expected: Remembered
 ) -> None:
     described = DescribeGroupsDescribedGroup(
         group_id="g",
@@ -300,13 +303,13 @@ def test_a_group_amid_a_round_leaves_who_is_in_it_in_doubt(
 @pytest.mark.parametrize(
     ("code", "expected"),
     [
-        (ErrorCode.GROUP_ID_NOT_FOUND, None),
+        (ErrorCode.GROUP_ID_NOT_FOUND, NEW),
         (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, IN_DOUBT),
         (ErrorCode.GROUP_AUTHORIZATION_FAILED, IN_DOUBT),
     ],
 )
 def test_a_group_that_is_not_there_remembers_nobody_and_any_other_error_leaves_doubt(
-    code: ErrorCode, expected: Remembered | None
+    code: ErrorCode, expected: Remembered
 ) -> None:
     described = DescribeGroupsDescribedGroup(
         error_code=code,

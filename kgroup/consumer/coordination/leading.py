@@ -112,6 +112,8 @@ class Leading:
         return AssignorError(effect.protocol_name, [f"{words} (max_poll_interval)"])
 
     async def _run(self, effect: RunAssignor) -> AssignorDone:
+        if effect.follows:
+            return await self._look(effect)
         if effect.unasked:
             return await self._watch(effect)
         assignor = next(
@@ -170,6 +172,14 @@ class Leading:
                 member.unreadable,
             )
         self._reported = frozenset((each.member_id, each.unreadable) for each in unreadable)
+
+    async def _look(self, effect: RunAssignor) -> AssignorDone:
+        """Find out what was given out, for a follower that may have come back to it."""
+        if effect.node_id is None:
+            raise GroupError("the coordinator is not known")
+        group_id, patience = self._settings.group_id, self._settings.recall_timeout
+        counts = await assigned_counts(self._cluster, effect.node_id, group_id, timeout=patience)
+        return AssignorDone(effect.ticket, (), counts or {})
 
     async def _watch(self, effect: RunAssignor) -> AssignorDone:
         """Find out which topics a leader that came back has to watch, and from which counts on."""

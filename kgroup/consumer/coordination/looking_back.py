@@ -21,8 +21,7 @@ from kgroup.errors import BrokerError, DecodeError, KGroupError
 from kgroup.membership.described import IN_DOUBT, GroupInUse, Remembered
 from kgroup.membership.settings import MembershipSettings
 from kgroup.membership.standing import (
-    asked_topics,
-    assigned_partitions,
+    divided_topics,
     remembered_of,
     standing_members,
 )
@@ -57,16 +56,10 @@ async def assigned_counts(
         TransportError, TimeoutError: see `Cluster.send`.
     """
     members = await _standing(cluster, node_id, group_id, timeout=timeout)
-    if members is None:
-        return None
-    assigned = assigned_partitions(members)
-    wanted = {topic for each in members for topic in asked_topics(each)}
-    return {topic: assigned[topic] for topic in wanted}
+    return None if members is None else divided_topics(members)
 
 
-async def remembered(
-    cluster: Cluster, node_id: int, settings: MembershipSettings
-) -> Remembered | None:
+async def remembered(cluster: Cluster, node_id: int, settings: MembershipSettings) -> Remembered:
     """Return what the group knows of a static member whose process has not joined yet.
 
     Args:
@@ -75,8 +68,8 @@ async def remembered(
         settings: of the member; they bound the time.
 
     Returns:
-        None when the group has no such member. In doubt when that cannot be told, for whatever
-        reason: the group may be closed to us, or be in a round.
+        See `remembered_of`. In doubt when nothing can be told, for whatever reason: the group may
+        be closed to us, or be in a round.
     """
     group_id, timeout = settings.group_id, settings.recall_timeout
     try:

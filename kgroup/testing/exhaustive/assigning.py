@@ -28,9 +28,11 @@ def assigned(
         run: what it was asked.
         member: the leader.
         standing: how many partitions the coordinator has assigned, None while a round is on; told
-            to a static leader that came back and only looks (KIP-814).
+            to a static leader that came back and only looks (KIP-814), or a follower that may have.
     """
     counts = dict(member.counts)
+    if run.follows:
+        return AssignorDone(run.ticket, (), {} if standing is None else {TOPIC: standing})
     if run.unasked:
         return AssignorDone(run.ticket, (), counts if standing is None else {TOPIC: standing})
     assignor = member.settings.assignors[0]

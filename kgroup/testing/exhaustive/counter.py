@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Final
 
 from kgroup.frozen import replace
-from kgroup.membership.described import IN_DOUBT, Remembered
+from kgroup.membership.described import IN_DOUBT, NEW, PASSED_OVER, Remembered
 from kgroup.membership.events import GroupRequest
 from kgroup.testing.broker.agenda import Agenda
 from kgroup.testing.broker.asked import Asked, HungUp, NoAnswer, Outbox
@@ -287,28 +287,34 @@ def _unnamed_tickets(desk: Desk) -> Desk:
 # -- what a group that stands says of itself -------------------------------------------------------
 
 
-def remembered(desk: Desk, instance_id: str) -> Remembered | None:
-    """Return what the group knows of a static member (KIP-345), None when it has none such.
+def remembered(desk: Desk, instance_id: str) -> Remembered:
+    """Return what the group knows of a static member (KIP-345).
 
     A coordinator that loads does not say, and one in a round does not say what.
     """
+    if desk.loading:
+        return IN_DOUBT
+    if desk.room is None:
+        return NEW
     seats = _standing(desk)
-    known = desk.room is not None and any(s.instance_id == instance_id for s in desk.room.seats)
     if not seats:
-        return IN_DOUBT if known or desk.loading else None
+        known = any(seat.instance_id == instance_id for seat in desk.room.seats)
+        return IN_DOUBT if known else PASSED_OVER
     count = assigned_count(desk)
-    divided = {} if count is None else {TOPIC: count}
+    divided = {TOPIC: count} if count else {}
     for seat in seats:
         if seat.instance_id == instance_id:
             topics = frozenset(decode_subscription(seat.protocols[0][1]).topics)
             return Remembered(topics, frozenset(divided), divided)
-    return None
+    return NEW
 
 
 def assigned_count(desk: Desk) -> int | None:
     """Return how many partitions a group that stands has assigned, None otherwise."""
     seats = _standing(desk)
-    return sum(len(decode_assignment(seat.assignment).partitions) for seat in seats) or None
+    if not seats:
+        return None
+    return sum(len(decode_assignment(seat.assignment).partitions) for seat in seats)
 
 
 def _standing(desk: Desk) -> tuple[Seat, ...]:

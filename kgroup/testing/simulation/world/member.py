@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, Final, Protocol, assert_never
 
 from kgroup.consumer.coordination.trace import MemberTrace
-from kgroup.errors import BrokerError, ConnectionLostError, DecodeError, KGroupError
+from kgroup.errors import BrokerError, ConnectionLostError, DecodeError, GroupError, KGroupError
 from kgroup.journal import CloseAsked, MemberStarted, MemberStopped, Sink
 from kgroup.machine.claims import Holdings, HoldingState
 from kgroup.machine.tickets import Errand, Ticket
@@ -20,6 +20,8 @@ from kgroup.membership.commit_queue import CommitFlight, PendingCommits, Submiss
 from kgroup.membership.described import IN_DOUBT, Remembered
 from kgroup.membership.events import (
     Answered,
+    AssignorDone,
+    AssignorFailed,
     CallListener,
     CloseRequested,
     CoordinatorFound,
@@ -39,7 +41,7 @@ from kgroup.membership.events import (
     Tick,
 )
 from kgroup.membership.settings import MembershipSettings
-from kgroup.membership.standing import remembered_of
+from kgroup.membership.standing import divided_topics, remembered_of, standing_members
 from kgroup.membership.step import MemberRow, next_deadline, step
 from kgroup.membership.triggers import Trigger
 from kgroup.membership.value import GroupMember
@@ -192,6 +194,8 @@ class Member:
         match effect:
             case Send():
                 self._send(effect)
+            case RunAssignor() if effect.follows:
+                self._look(effect)
             case RunAssignor():
                 done = lead(effect, self.settings.assignors, self.value.counts, self.now)
                 self.process.at(self.now, self.apply, done)
@@ -250,6 +254,24 @@ class Member:
         if answer is not None:
             remembered = remembered_of(answer.groups[0], self.settings.group_instance_id)
         self.apply(replace(found, remembered=remembered))
+
+    def _look(self, effect: RunAssignor) -> None:
+        """Ask the coordinator what was given out."""
+
+        def hear(answer: Any | None, why: str) -> None:  # noqa: ANN401  # of any version
+            if answer is None or answer.groups[0].error_code:
+                self.apply(AssignorFailed(effect.ticket, GroupError(why)))
+                return
+            members = standing_members(answer.groups[0])
+            divided = {} if members is None else divided_topics(members)
+            self.apply(AssignorDone(effect.ticket, (), divided))
+
+        request = DescribeGroupsRequest(groups=(self.settings.group_id,))
+        node_id, timeout = effect.node_id, self.settings.recall_timeout
+        if node_id is None:
+            self.process.at(self.now, hear, None, "no coordinator is known")
+        else:
+            self.process.ask(node_id, Lane.CONTROL, request, timeout, hear)
 
     def _found(self, ticket: Ticket, answer: Any) -> Event:  # noqa: ANN401  # of any version
         try:
