@@ -25,7 +25,7 @@ from kgroup.consumer.coordination.marshal.place import MarshalPlace
 from kgroup.consumer.coordination.marshal.start_positions import StartPositions
 from kgroup.consumer.coordination.offset_reading import read_committed_offsets
 from kgroup.consumer.coordination.topics import SubscribedTopics, to_watch
-from kgroup.errors import AuthenticationError, UnsupportedError
+from kgroup.errors import AuthenticationError, KGroupError, UnsupportedError
 from kgroup.journal import Sink
 from kgroup.machine.claims import HoldingState
 from kgroup.machine.wishes import (
@@ -110,6 +110,7 @@ class MarshalBackend:
         self._in_hand: set[Claim] = set()
         self._topics = SubscribedTopics(exclude_internal=place.exclude_internal_topics)
         self._bridging = False
+        self._unreadable: KGroupError | None = None
         self._commits = OffsetCommits(
             cluster, settings.group_id, self._search, self._conductor.apply
         )
@@ -126,21 +127,22 @@ class MarshalBackend:
         """
         carrier = self._carrier()
         try:
+            task_status.started()
+            await self._enter()  # in no group of tasks: what it raises comes out as it is
             async with anyio.create_task_group() as tasks:
-                task_status.started()
-                await self._enter()
                 tasks.start_soon(self._follow_metadata)
                 tasks.start_soon(self._commits.run)
                 await tasks.start(self._appender.run)
-                tasks.start_soon(self._read)
+                tasks.start_soon(self._read, tasks.cancel_scope)
                 await self._conductor.run(carrier)
                 with anyio.move_on_after(_FAREWELL):
                     await self._appender.sent()
                 tasks.cancel_scope.cancel()
         finally:
             self._waiters.end()
-        if self._conductor.failure is not None:
-            raise self._conductor.failure
+        failure = self._unreadable or self._conductor.failure
+        if failure is not None:
+            raise failure
 
     async def _enter(self) -> None:
         """Look whether this member may begin; brokers that are away for now end nothing."""
@@ -153,12 +155,15 @@ class MarshalBackend:
             self._reader.expect(append_time=found.append_time)
             return
 
-    async def _read(self) -> None:
-        while True:
+    async def _read(self, everything: anyio.CancelScope) -> None:
+        while self._unreadable is None:
             try:
                 await self._reader.run()
             except TimeoutError as error:
                 log.warning("group=%s cannot read yet: %s", self._settings.group_id, error)
+            except KGroupError as error:
+                self._unreadable = error
+        everything.cancel()
 
     def _carrier(self) -> MarshalCarrier:
         positions = StartPositions(
