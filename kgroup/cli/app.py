@@ -21,6 +21,8 @@ from kgroup.cli import (
     demo,
     groups,
     lag,
+    marshal,
+    marshal_admin,
     simulate,
     topics,
 )
@@ -71,6 +73,7 @@ def _app() -> typer.Typer:
     app.add_typer(_groups(), name="groups")
     app.add_typer(_topics(), name="topics")
     app.add_typer(_assignors(), name="assignors")
+    app.add_typer(_marshal(), name="marshal")
     return app
 
 
@@ -96,6 +99,19 @@ def _assignors() -> typer.Typer:
     app.command("list")(verb(assignors.listing))
     app.command("simulate")(verb(assignors.simulate))
     app.command("check")(verb(assignors_check.check))
+    return app
+
+
+def _marshal() -> typer.Typer:
+    text = "Groups that claim by a log: set up, state, watch, release, pause, set positions."
+    app = typer.Typer(help=text, no_args_is_help=True, add_completion=False)
+    app.command("init")(verb(marshal.init))
+    app.command("state")(verb(marshal.state))
+    app.command("watch")(verb(marshal.watch))
+    app.command("release")(verb(marshal_admin.release))
+    app.command("set-positions")(verb(marshal_admin.positions))
+    app.command("pause")(verb(marshal_admin.pause))
+    app.command("resume")(verb(marshal_admin.resume_group))
     return app
 
 

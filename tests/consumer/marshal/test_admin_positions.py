@@ -1,4 +1,4 @@
-"""Positions of a Marshal group, set from outside: whatever comes in between, nothing is half done."""
+"""Positions of a Marshal group, set from outside: nothing is ever half done."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -104,9 +104,9 @@ async def test_a_plan_writes_nothing_and_says_where_keys_are() -> None:
     broker = laid()
     Writer(broker.partition(LOG)).claim()
     Writer(broker.partition(LOG)).beat(7, 0)
-    async with running(broker) as cluster:
-        async with desk(cluster, AdminSettings("g"), frozenset({"t"})) as place:
-            moves = await plan_positions(place, {T0: 3, T1: 4})
+    topics = frozenset({"t"})
+    async with running(broker) as cluster, desk(cluster, AdminSettings("g"), topics) as place:
+        moves = await plan_positions(place, {T0: 3, T1: 4})
     assert [(move.former, move.target) for move in moves.values()] == [(7, 3), (None, 4)]
     assert len(broker.partition(LOG).records()) == 2
     assert not broker.requests_of(OffsetCommitRequest)
@@ -228,7 +228,7 @@ async def test_where_members_of_the_original_library_stopped_nothing_is_paused()
         assert found[T0].stage is Stage.SET
         assert found[T0].former == 9
         assert (await logged(cluster))[T0] == 42
-    words = [kind for kind in kinds(broker)[3:]]
+    words = kinds(broker)[3:]
     assert words == ["ClaimingPartition", "Heartbeat", "ReleasingPartition"]
 
 

@@ -165,8 +165,8 @@ async def resume(desk: Desk, numbers: Sequence[int]) -> tuple[int, ...]:
 
 async def release_keys(
     desk: Desk,
-    tps: Collection[TopicPartition] | None,
     numbers: Sequence[int],
+    topics: frozenset[str] | None,
     patience: float,
     say: Say,
 ) -> list[Holder]:
@@ -174,8 +174,8 @@ async def release_keys(
 
     Args:
         desk: at the log.
-        tps: which keys are waited for; None for all of the group in these partitions.
-        numbers: coordination partitions.
+        numbers: coordination partitions that are paused.
+        topics: whose keys are waited for; None for all.
         patience: seconds to wait.
         say: hears who is waited for.
 
@@ -192,26 +192,27 @@ async def release_keys(
     before = max((pause_left(desk.pause(number), desk.time) for number in numbers), default=0.0)
     try:
         await pause.begin()
-        return await _let_go(desk, tps, pause, patience, say)
+        return await _let_go(pause, topics, patience, say)
     finally:
         with anyio.move_on_after(desk.settings.timeout, shield=True):
             await pause.end(before if before > 1 else 0.0)
 
 
 async def _let_go(
-    desk: Desk,
-    tps: Collection[TopicPartition] | None,
-    pause: GroupPause,
-    patience: float,
-    say: Say,
+    pause: GroupPause, topics: frozenset[str] | None, patience: float, say: Say
 ) -> list[Holder]:
-    told: set[str] = set()
+    desk, told = pause.desk, set[str]()
+
+    def left() -> list[Holder]:
+        found = held(desk, None, pause.numbers)
+        return [each for each in found if topics is None or each.tp.topic in topics]
+
     deadline = desk.cluster.ports.clock() + patience
-    while (left := held(desk, tps, pause.numbers)) and desk.cluster.ports.clock() < deadline:
-        say_once(left, desk.time, told, say)
+    while (there := left()) and desk.cluster.ports.clock() < deadline:
+        say_once(there, desk.time, told, say)
         await pause.keep()
-        await desk.until(lambda: not held(desk, tps, pause.numbers), _LOOK_AGAIN)
-    return left
+        await desk.until(lambda: not left(), _LOOK_AGAIN)
+    return there
 
 
 def say_once(left: Sequence[Holder], time: int, told: set[str], say: Say) -> None:

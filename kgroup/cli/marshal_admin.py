@@ -1,0 +1,242 @@
+"""`kgroup marshal release`, `pause`, `resume` and `set-positions`: what changes a group.
+
+Decides: what the words of a command line mean, and that anything not done makes the exit code 1.
+Never: writes to the log itself; `kgroup.consumer.coordination.marshal.admin` does.
+"""
+
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any, TypeVar
+
+import typer
+
+from kgroup.cli.connecting import Common, perform
+from kgroup.cli.marshal import Log, Scope, with_desk
+from kgroup.cli.marshal_targets import Targets, find_targets
+from kgroup.cli.tables import make_table, screen
+from kgroup.consumer.coordination.marshal.admin.desk import Desk
+from kgroup.consumer.coordination.marshal.admin.pauses import pause_group, release_keys, resume
+from kgroup.consumer.coordination.marshal.admin.positions import (
+    Asked,
+    plan_positions,
+    set_positions,
+)
+from kgroup.consumer.coordination.marshal.admin.settings import AdminSettings
+from kgroup.marshal.admin import KeyMove, Stage
+from kgroup.marshal.survey import Holder
+from kgroup.net.cluster import Cluster
+from kgroup.types import TopicPartition
+
+__all__ = ["Pausing", "Releasing", "Setting", "pause", "positions", "release", "resume_group"]
+
+T = TypeVar("T")
+
+_AdminName = Annotated[
+    str,
+    typer.Option(
+        "--client-id", metavar="ID", help="Who asks: a pause binds everybody else in the group."
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pausing:
+    """What `kgroup marshal pause` takes.
+
+    Args:
+        seconds: how long.
+        client_id: who asks.
+    """
+
+    seconds: Annotated[
+        float, typer.Option("--for", metavar="SECONDS", help="How long; 3000 at the most.")
+    ] = 600.0
+    client_id: _AdminName = "kgroup-admin"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Releasing:
+    """What `kgroup marshal release` and `resume` take.
+
+    Args:
+        patience: seconds to wait for members to let go.
+        client_id: who asks.
+    """
+
+    patience: Annotated[
+        float, typer.Option(min=1, help="Seconds to wait for members to let go.")
+    ] = 150.0
+    client_id: _AdminName = "kgroup-admin"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """What `kgroup marshal set-positions` takes beside its targets.
+
+    Args:
+        pause: of the group, seconds; renewed while needed.
+        patience: seconds to wait for members to let go.
+        dry_run: whether nothing is written.
+        client_id: who asks.
+    """
+
+    pause: Annotated[
+        float,
+        typer.Option(metavar="SECONDS", help="Of the group; renewed while it is needed."),
+    ] = 60.0
+    patience: Annotated[
+        float, typer.Option(min=1, help="Seconds to wait for members to let go.")
+    ] = 300.0
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would change.")] = False
+    client_id: _AdminName = "kgroup-admin"
+
+
+def pause(asked: Pausing, scope: Scope, log: Log, common: Common) -> None:
+    """Pause a group: its members let go of all keys, and nobody claims any."""
+    work = _At(scope, log, common, asked.client_id)
+
+    async def write(desk: Desk) -> tuple[int, ...]:
+        await pause_group(desk, desk.partitions, asked.seconds)
+        return desk.partitions
+
+    numbers = work.do(write)
+    text = f"group {scope.group} is paused for {asked.seconds:g} s"
+    work.tell(text, {"paused": asked.seconds, "coordination_partitions": list(numbers)})
+
+
+def resume_group(scope: Scope, log: Log, common: Common) -> None:
+    """End the pause of a group, whoever asked for it."""
+    work = _At(scope, log, common)
+    numbers = work.do(lambda desk: resume(desk, desk.partitions))
+    text = f"group {scope.group} goes on" if numbers else f"group {scope.group} was not paused"
+    work.tell(text, {"resumed": bool(numbers), "coordination_partitions": list(numbers)})
+
+
+def release(asked: Releasing, scope: Scope, log: Log, common: Common) -> None:
+    """Have all members let go of their keys, by a short pause; then they claim again."""
+    work = _At(scope, log, common, asked.client_id)
+
+    async def write(desk: Desk) -> list[Holder]:
+        return await release_keys(desk, desk.partitions, scope.names, asked.patience, _say)
+
+    left = work.do(write)
+    text = f"group {scope.group} has let go of its keys, and claims again"
+    work.tell(
+        None if left else text, {"released": not left, "left": [_holder_json(h) for h in left]}
+    )
+    for each in left:
+        text = f"{each.tp} is still claimed by {each.client_id}/{each.instance_id}"
+        screen(stderr=True).print(text, markup=False)
+    if left:
+        raise typer.Exit(1)
+
+
+def positions(targets: Targets, asked: Setting, scope: Scope, log: Log, common: Common) -> None:
+    """Set positions of a group whose members run or not; keys not set make the exit code 1."""
+    name = log.topic(common)
+    limits = Asked(asked.pause, asked.patience)
+
+    async def work(cluster: Cluster) -> tuple[KeyMove, ...]:
+        found = await find_targets(cluster, targets, scope, timeout=common.timeout)
+        settings = AdminSettings(scope.group, asked.client_id, name, common.timeout)
+        topics = frozenset(tp.topic for tp in found)
+        change = partial(_planned if asked.dry_run else _set, found, limits)
+        return await with_desk(cluster, settings, topics, change)
+
+    moves = perform(common, work)
+    if common.as_json:
+        print(json.dumps(_moves_json(moves, dry_run=asked.dry_run), indent=2))
+    else:
+        _show_moves(moves, dry_run=asked.dry_run)
+    if not asked.dry_run and any(move.stage is not Stage.SET for move in moves):
+        raise typer.Exit(1)
+
+
+async def _planned(
+    targets: Mapping[TopicPartition, int], _: Asked, desk: Desk
+) -> tuple[KeyMove, ...]:
+    return tuple((await plan_positions(desk, targets)).values())
+
+
+async def _set(
+    targets: Mapping[TopicPartition, int], limits: Asked, desk: Desk
+) -> tuple[KeyMove, ...]:
+    return await set_positions(desk, targets, limits, _say)
+
+
+@dataclass(frozen=True, slots=True)
+class _At:
+    """Where a verb does its work, and how it tells of it."""
+
+    scope: Scope
+    log: Log
+    common: Common
+    client_id: str = "kgroup-admin"
+
+    def do(self, work: Callable[[Desk], Awaitable[T]]) -> T:
+        settings = AdminSettings(
+            self.scope.group, self.client_id, self.log.topic(self.common), self.common.timeout
+        )
+        topics = self.scope.names
+        return perform(self.common, lambda cluster: with_desk(cluster, settings, topics, work))
+
+    def tell(self, text: str | None, found: Mapping[str, Any]) -> None:
+        if self.common.as_json:
+            print(json.dumps({"group": self.scope.group, **found}))
+        elif text is not None:
+            screen().print(text, markup=False)
+
+
+def _say(text: str) -> None:
+    """Tell of progress beside the answer."""
+    screen(stderr=True).print(text, markup=False)
+
+
+# -- what is shown -------------------------------------------------------------------------
+
+
+def _show_moves(moves: Sequence[KeyMove], *, dry_run: bool) -> None:
+    columns = ("partition", "was", "would be" if dry_run else "wanted", "", "")
+    rows = [
+        (
+            str(move.tp),
+            move.former,
+            move.target,
+            _change(move) if dry_run else move.stage.value,
+            move.reason,
+        )
+        for move in moves
+    ]
+    screen().print(make_table(columns, rows))
+
+
+def _change(move: KeyMove) -> str:
+    if move.former is None:
+        return "first position"
+    return f"{move.target - move.former:+d}"
+
+
+def _moves_json(moves: Sequence[KeyMove], *, dry_run: bool) -> list[dict[str, Any]]:
+    return [
+        {
+            "topic": move.tp.topic,
+            "partition": move.tp.partition,
+            "former": move.former,
+            "target": move.target,
+            "result": "planned" if dry_run else move.stage.name.lower(),
+            "reason": move.reason or None,
+        }
+        for move in moves
+    ]
+
+
+def _holder_json(holder: Holder) -> dict[str, Any]:
+    return {
+        "topic": holder.tp.topic,
+        "partition": holder.tp.partition,
+        "client_id": holder.client_id,
+        "instance_id": holder.instance_id,
+        "until": holder.until,
+    }
