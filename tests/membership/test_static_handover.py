@@ -12,7 +12,12 @@ from kgroup.codes import ErrorCode
 from kgroup.machine.claims import HoldingState
 from kgroup.machine.tickets import Errand
 from kgroup.membership.described import IN_DOUBT, NEW, PASSED_OVER, Remembered
-from kgroup.membership.events import Answered, MetadataChanged, Tick, Unsubscribed
+from kgroup.membership.events import (
+    Answered,
+    MetadataChanged,
+    Tick,
+    Unsubscribed,
+)
 from kgroup.membership.standing import remembered_of
 from kgroup.types import MemberState
 from kgroup.wire.consumer_protocol import (
@@ -263,6 +268,9 @@ def test_an_eager_member_is_not_in_doubt_for_in_each_round_all_is_given_out() ->
     member.joined(7)
     member.synced("t-0")
     member.expect(MemberState.STABLE)
+
+
+# -- what a group says of a static member -------------------------------------------------------
 
 
 @pytest.mark.parametrize(
