@@ -50,7 +50,11 @@ __all__ = [
 _OWN_LONG_INTERVAL: Final = 60
 """What a member must announce beside peers that announce nothing."""
 
-_CHANGES: Final = frozenset({Verdict.ACCEPTED, Verdict.ADOPTED, Verdict.RELEASED})
+_TAKES: Final = frozenset({Verdict.ACCEPTED, Verdict.ADOPTED})
+
+_MOMENT: Final = 0.1
+_WHILE: Final = 1.0
+"""Seconds after which it is looked at how claims of others change what there is to do."""
 
 _SIGNS: Final = frozenset({Verdict.ACCEPTED, Verdict.ADOPTED, Verdict.RENEWED})
 """By which a process says that it owns a key."""
@@ -118,7 +122,11 @@ def hear_log_read(turn: Turn, event: LogRead) -> None:
         event.presence[topic].keys() != who.keys() for topic, who in before.presence.items()
     )
     again = turn.now >= before.heard_at + FRESH
-    turn.replan = turn.replan or others or again or event.pause != before.pause
+    mine = {topic for topic, who in event.presence.items() if member.who[0] in who}
+    told = any(member.who[0] not in before.presence.get(topic, {}) for topic in mine)
+    turn.replan = turn.replan or told or again or event.pause != before.pause
+    if others:
+        _plan_within(turn, _MOMENT)
     logs = MappingProxyType({**member.logs, event.partition: log})
     turn.member = replace(member, logs=logs)
     for read in event.reads:
@@ -151,10 +159,18 @@ def _hear_key(turn: Turn, read: KeyRead) -> None:
     _judge_company(turn, tp, read.standing)
     if (read.client_id, read.instance_id) == member.who:
         _hear_own(turn, read)
-    elif read.verdict in (Verdict.ACCEPTED, Verdict.ADOPTED):
+    elif read.verdict in _TAKES:
         turn.cause = Cause.TAKEN
         fire(turn, tp, KeyTrigger.TAKEN)
-    turn.replan = turn.replan or read.verdict in _CHANGES
+    turn.replan = turn.replan or read.verdict is Verdict.RELEASED
+    if read.verdict in _TAKES:
+        _plan_within(turn, _WHILE)
+
+
+def _plan_within(turn: Turn, seconds: float) -> None:
+    """Look at everything soon: what many members do at once is looked at once."""
+    plan_at = min(turn.member.plan_at, turn.now + seconds)
+    turn.member = replace(turn.member, plan_at=plan_at)
 
 
 def _hear_own(turn: Turn, read: KeyRead) -> None:

@@ -5,7 +5,7 @@ Never: claims by itself; a claim waits its moment, and looks again before it is 
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 from zlib import crc32
 
@@ -41,6 +41,7 @@ def plan(turn: Turn) -> None:
     for tp, life in turn.member.lives.items():
         if life.phase is KeyPhase.PAUSING and tp not in wanted:
             fire(turn, tp, KeyTrigger.DROP)
+    _drop_excess(turn)
     _share(turn)
     _claim(turn, wanted)
     turn.member = replace(turn.member, plan_at=_next_look(turn.member, wanted, turn.now))
@@ -136,6 +137,20 @@ def _is_fair(member: MarshalMember) -> bool:
 # -- claiming ------------------------------------------------------------------------------
 
 
+def _drop_excess(turn: Turn) -> None:
+    """Do not claim what others turned out to want while this member waited for its moment."""
+    member = turn.member
+    if not _is_fair(member) or member.settings.whole_topics:
+        return
+    pausing = [tp for tp, life in member.lives.items() if life.phase is KeyPhase.PAUSING]
+    for topic in sorted(_topics_of(pausing)):
+        share = turn.share(topic)
+        for tp in [tp for tp in pausing if tp.topic == topic][: max(share.own - share.quota, 0)]:
+            fire(turn, tp, KeyTrigger.DROP)
+            share.own -= 1
+    turn.replan = False
+
+
 def _claim(turn: Turn, wanted: frozenset[TopicPartition]) -> None:
     budget = _Budget(turn)
     ready = {topic: _knows_enough(turn.member, topic, turn.now) for topic in _topics_of(wanted)}
@@ -144,8 +159,8 @@ def _claim(turn: Turn, wanted: frozenset[TopicPartition]) -> None:
             fire(turn, tp, KeyTrigger.TRY)
 
 
-def _topics_of(wanted: frozenset[TopicPartition]) -> frozenset[str]:
-    return frozenset(tp.topic for tp in wanted)
+def _topics_of(partitions: Iterable[TopicPartition]) -> frozenset[str]:
+    return frozenset(tp.topic for tp in partitions)
 
 
 def _knows_enough(member: MarshalMember, topic: str, now: float) -> bool:

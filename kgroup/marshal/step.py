@@ -126,6 +126,9 @@ def _run_due(turn: Turn) -> None:
             return
         for life in [one for one in turn.member.lives.values() if one.due <= turn.now]:
             _run_key(turn, life)
+        # 1. A process stands still; 2. it wakes, and its leases are over, and so is everything
+        # else. Nobody is asked to give up what is lost already.
+        _take_losses(turn)
         if _poll_limit(turn.member) <= turn.now:
             _fall_asleep(turn)
         if _close_at(turn.member) <= turn.now:
@@ -138,12 +141,13 @@ def _run_due(turn: Turn) -> None:
 
 
 def _run_key(turn: Turn, life: KeyLife) -> None:
-    if life.drain_until is not None and life.drain_until <= turn.now and life.claim is not None:
+    # The end of the lease comes first, however long the others are due: nothing is written after.
+    timer = next((timer for timer, at in timers_of(life) if at <= turn.now), None)
+    cut = life.drain_until is not None and life.drain_until <= turn.now
+    if cut and life.claim is not None and timer is not KeyTrigger.LEASE_OVER:
         cut_drains(turn, (life.claim,))
         return
-    due = [(at, index, timer) for index, (timer, at) in enumerate(timers_of(life))]
-    at, _, timer = min(due, default=(math.inf, 0, KeyTrigger.CLAIM_DUE))
-    if at > turn.now:
+    if timer is None:
         _run_batch(turn, life)
         return
     if timer is KeyTrigger.LEASE_OVER:

@@ -4,6 +4,7 @@ Decides: what is drawn, and what a group must come to once nothing goes wrong an
 Never: lets luck in from anywhere but the seed.
 """
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 from random import Random
@@ -45,10 +46,11 @@ class _Play:
         self.dice = dice = Random(seed)
         self.guarantee = dice.choice(list(Guarantee))
         self.policy = dice.choice([ClaimPolicy.FAIR] * 4 + list(ClaimPolicy))
-        self.interval = dice.choice([5] if brief else [60, 60, 20, 5])
+        self.interval = dice.choice([20] if brief else [60, 60, 20, 5])
         append_time = dice.random() < 0.8
         self.skewed = 0.0 if append_time else dice.choice([0.0, 0.0, 1.0, 90.0, 3600.0])
-        counts = {f"t{n}": dice.randrange(1, 7) for n in range(dice.choice([1, 1, 1, 2]))}
+        most = 4 if brief else 7
+        counts = {f"t{n}": dice.randrange(1, most) for n in range(dice.choice([1, 1, 1, 2]))}
         level = dice.choice([0.0, 0.01, 0.05])
         trouble = Trouble(*(level * dice.random() for _ in range(5)))
         self.room = Room(dice, RoomLog(append_time=append_time), counts, trouble)
@@ -151,7 +153,7 @@ class _Play:
     def storm(self) -> None:
         for name in self.names:
             self.enter(name, takes=self.dice.choice([0.1, 1.0]))
-        for _ in range(self.dice.randrange(4, 6 if self.brief else 14)):
+        for _ in range(self.dice.randrange(3, 6 if self.brief else 14)):
             self.room.run(self.dice.choice([0.05, 1.0, 10.0, 40.0, 20.0 if self.brief else 150.0]))
             self.disturb()
 
@@ -163,7 +165,7 @@ class _Play:
             room.run(max(lasts - room.now, 0.0) if node.lives else 0.0)
         for node in room.nodes:
             node.gets(skew=0.0, listens=0.01, work=0.5, rewinds=0.0, poll_every=5.0)
-        if not room.living():
+        if all(node.leave_by < math.inf for node in room.living()):
             self.enter("last")
 
     def settle(self) -> None:
@@ -178,7 +180,7 @@ class _Play:
             if room.owner_of(tp) is None:
                 judge.breaks(f"{tp} is nobody's; the log has {room.log.state(tp)}")
         if self.policy is ClaimPolicy.FAIR:
-            room.run(30.0 * len(room.partitions()) + 60.0)
+            room.run((10.0 if self.brief else 30.0) * len(room.partitions()) + 60.0)
             self._is_fair()
         before = [len(node.changes) for node in room.nodes]
         room.run(3.0 * self.interval + 60.0)
