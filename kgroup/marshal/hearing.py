@@ -304,7 +304,12 @@ def hear_commit(turn: Turn, event: OffsetsCommitted) -> None:
     """Move the batch that waits for it; otherwise nothing depends on it."""
     member = turn.member
     commits = member.offset_commits - {event.ticket}
-    turn.member = replace(member, offset_commits=commits)
+    # A group that is coordinated in another way, too, is nothing that a member can live with. Its
+    # claims are none the worse for it, and the next heartbeat tries again.
+    native = isinstance(event.error, GroupError)
+    kept = None if event.error is None else member.commit_trouble
+    trouble = event.error if native else kept
+    turn.member = replace(member, offset_commits=commits, commit_trouble=trouble)
     if event.error is not None:
         turn.effects.append(Tell(Note.COMMIT_REFUSED, str(event.error), event.error))
     for life in member.lives.values():

@@ -165,6 +165,8 @@ class MarshalMember:
         dormant: whether the application has not polled for too long.
         plan_at: instant at which something may be worth a claim that is not now.
         trouble: what keeps it from its work and is tried again; every read raises it.
+        commit_trouble: why the group coordinator takes no positions of this group at all; every
+            read raises it too, until it takes one.
         failure: what ended it for good.
         left: whether it has ended.
         rounds: how often it has come to own something.
@@ -189,6 +191,7 @@ class MarshalMember:
     dormant: bool = False
     plan_at: float = 0.0
     trouble: Exception | None = None
+    commit_trouble: Exception | None = None
     failure: Exception | None = None
     left: bool = False
     rounds: int = 0
@@ -299,8 +302,13 @@ class MarshalMember:
             draining=frozenset(claim.tp for claim in going),
             rebalances=self.rounds,
             cause=self.cause,
-            trouble=self.trouble,
+            trouble=self.told_trouble,
         )
+
+    @property
+    def told_trouble(self) -> Exception | None:
+        """What every read is to raise at present, None while nothing is."""
+        return self.trouble or self.commit_trouble
 
     def identity(self) -> Generation | None:
         """Return nothing: the log fences by the offset of each claim, see `Claim`."""

@@ -22,8 +22,8 @@ from kgroup.consumer.coordination.marshal.log_reader import LogReader, ReaderSet
 from kgroup.consumer.coordination.marshal.machine import MarshalConductor, MarshalMachine, flowing
 from kgroup.consumer.coordination.marshal.offset_commits import OffsetCommits
 from kgroup.consumer.coordination.marshal.place import MarshalPlace
+from kgroup.consumer.coordination.marshal.positions import Positions
 from kgroup.consumer.coordination.marshal.start_positions import StartPositions
-from kgroup.consumer.coordination.offset_reading import read_committed_offsets
 from kgroup.consumer.coordination.topics import SubscribedTopics, to_watch
 from kgroup.errors import AuthenticationError, KGroupError, UnsupportedError
 from kgroup.journal import Sink
@@ -114,6 +114,7 @@ class MarshalBackend:
         self._commits = OffsetCommits(
             cluster, settings.group_id, self._search, self._conductor.apply
         )
+        self._positions = Positions(self._conductor, cluster, settings.group_id, self._search)
 
     # -- life ------------------------------------------------------------------------------
 
@@ -210,7 +211,7 @@ class MarshalBackend:
     @property
     def trouble(self) -> Exception | None:
         """What is not possible at present, None while everything is."""
-        return self._conductor.member.trouble
+        return self._conductor.member.told_trouble
 
     # -- what is asked for -----------------------------------------------------------------
 
@@ -310,26 +311,9 @@ class MarshalBackend:
 
         Raises:
             BrokerError: the coordinator refused.
-            TimeoutError: no coordinator answered in time.
+            TimeoutError: the log was not read, or no coordinator answered, in time.
         """
-        member = self._conductor.member
-        found: dict[TopicPartition, OffsetAndMetadata | None] = {}
-        for tp in partitions:
-            offset = _logged(member, tp)
-            if offset is not None:
-                found[tp] = OffsetAndMetadata(offset)
-        rest = tuple(sorted(tp for tp in partitions if tp not in found))
-        if rest:
-            asked = read_committed_offsets(
-                self._cluster,
-                self._settings.group_id,
-                rest,
-                self._search.asker(),
-                whole=whole,
-                timeout=timeout,
-            )
-            found.update(await asked)
-        return found
+        return await self._positions.committed(partitions, timeout=timeout, whole=whole)
 
     # -- snapshots -------------------------------------------------------------------------
 
@@ -381,13 +365,6 @@ class MarshalBackend:
             self._reader.follow(topics)
             self._conductor.apply(Subscribed(topics))
         self._conductor.apply(CountsChanged(partition_counts(view, view.topics)))
-
-
-def _logged(member: MarshalMember, tp: TopicPartition) -> int | None:
-    life = member.lives.get(tp)
-    if life is not None and life.logged is not None:
-        return life.logged
-    return member.standing(tp).offset
 
 
 def _outcome(asked: OffsetAndMetadata, answer: Committed, claim: Claim) -> PartitionOutcome:

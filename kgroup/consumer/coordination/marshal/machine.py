@@ -21,7 +21,7 @@ from kgroup.types import Membership, TopicPartition
 __all__ = ["MarshalConductor", "MarshalMachine", "flowing"]
 
 _SHOWN: Final = attrgetter(
-    "wishes.closing", "holdings", "changes", "trouble", "failure", "left", "dormant"
+    "wishes.closing", "holdings", "changes", "told_trouble", "failure", "left", "dormant"
 )
 """What somebody may wait for; heartbeats change none of it, and are most of the steps."""
 

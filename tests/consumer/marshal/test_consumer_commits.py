@@ -1,0 +1,210 @@
+"""Commits of a consumer that claims: into the log first, to the group coordinator beside it."""
+
+from functools import partial
+
+import anyio
+import pytest
+
+from kgroup.codes import ErrorCode
+from kgroup.errors import CommitFailedError, GroupError, NotOwnedError
+from kgroup.marshal.messages import Kind
+from kgroup.types import CommitOutcome, OffsetAndMetadata
+from kgroup.wire.messages import FindCoordinatorRequest, OffsetCommitRequest, ProduceRequest
+from tests.consumer.ground import fill
+from tests.consumer.marshal.claiming import LEASE, A, B, claiming, foreign, gives, kafka, owns, said
+from tests.contracts.application import until
+
+pytestmark = pytest.mark.anyio
+
+HEARTBEAT, RELEASE, CLAIM = Kind.HEARTBEAT, Kind.RELEASING_PARTITION, Kind.CLAIMING_PARTITION
+
+
+async def test_a_commit_is_a_heartbeat_that_was_read_back() -> None:
+    broker = kafka()
+    async with claiming(broker) as consumer:
+        await gives(consumer, 3)
+        assert (await consumer.commit()).ok
+        assert said(broker, A)[-1].words == (HEARTBEAT, 3)
+        beside = lambda: broker.group("g").offsets[A].offset == 3  # noqa: E731
+        await until(beside, 5.0, "it is committed beside")
+
+
+async def test_a_commit_is_not_answered_before_it_was_read_back() -> None:
+    """1. The heartbeat is written; 2. its answer and all reading are held; 3. nobody is told."""
+    broker = kafka()
+    async with claiming(broker) as consumer:
+        await gives(consumer, 3)
+        held = broker.answers.hold_request(ProduceRequest)
+        async with anyio.create_task_group() as tasks:
+            told: list[CommitOutcome] = []
+
+            async def commit() -> None:
+                told.append(await consumer.commit())
+
+            tasks.start_soon(commit)
+            await anyio.sleep(1.0)
+            assert told == []
+            held.release()
+            await until(lambda: told, 5.0, "the commit is answered")
+        assert told[0].ok
+
+
+async def test_a_lower_position_is_released_claimed_anew_and_confirmed() -> None:
+    broker = kafka()
+    async with claiming(broker) as consumer:
+        await gives(consumer, 5)
+        await consumer.commit()
+        begun = len(said(broker, A))
+        assert (await consumer.commit({A: 2})).ok
+        words = [each.words for each in said(broker, A)[begun:]]
+        assert words == [(RELEASE, 2), (CLAIM, 0), (HEARTBEAT, 2)]
+        assert consumer.owns(A)
+        assert (await consumer.committed(A))[A] == OffsetAndMetadata(2)
+        assert await gives(consumer, 1) == [5], "a commit moves no position"
+
+
+async def test_what_is_handed_out_after_a_lower_commit_has_a_higher_token() -> None:
+    broker = kafka()
+    async with claiming(broker) as consumer:
+        async for batch in consumer.batches():
+            before = batch.token
+            break
+        await consumer.commit()
+        await consumer.commit({A: 0})
+        fill(broker, A, 1)
+        async for batch in consumer.batches():
+            assert before is not None
+            assert batch.token is not None
+            assert before.generation_id < batch.token.generation_id
+            break
+
+
+async def test_a_commit_of_records_that_were_taken_away_sends_nothing() -> None:
+    broker = kafka()
+    async with claiming(broker) as consumer:
+        record = await consumer.getone(timeout=30)
+        foreign(broker).beat(4, 1_000_000)
+        await until(lambda: not consumer.owns(A), 5.0, "it is lost")
+        with pytest.raises(NotOwnedError):
+            await consumer.commit(record)
+        assert said(broker, A)[-1].words == (HEARTBEAT, 4)
+
+
+async def test_a_commit_that_is_overtaken_by_a_takeover_is_told_to_have_failed() -> None:
+    """1. The heartbeat of the commit is on its way; 2. somebody else has come to own the key."""
+    broker = kafka()
+    async with claiming(broker) as consumer:
+        await gives(consumer, 3)
+        held = broker.answers.hold_request(ProduceRequest)
+        foreign(broker).beat(0, 1_000_000)
+        async with anyio.create_task_group() as tasks:
+
+            async def commit() -> None:
+                with pytest.raises(CommitFailedError) as told:
+                    await consumer.commit()
+                assert set(told.value.outcome.failed()) == {A}
+
+            tasks.start_soon(commit)
+            await anyio.sleep(1.0)
+            held.release()
+
+
+async def test_callbacks_of_commits_come_in_the_order_of_calls() -> None:
+    broker = kafka()
+    told: list[tuple[int, bool]] = []
+    async with claiming(broker) as consumer:
+        await gives(consumer, 5)
+
+        def answered(offset: int, outcome: CommitOutcome) -> None:
+            told.append((offset, outcome.ok))
+
+        for offset in (1, 2, 5):
+            consumer.commit_soon({A: offset}, partial(answered, offset))
+        await until(lambda: len(told) == 3, 10.0, "all are answered")
+    assert told == [(1, True), (2, True), (5, True)]
+
+
+async def test_what_is_done_is_committed_by_itself() -> None:
+    broker = kafka()
+    async with claiming(broker, auto_commit_interval=1.0) as consumer:
+        await gives(consumer, 3)
+        await gives(consumer, 1)
+        await until(lambda: said(broker, A)[-1].words == (HEARTBEAT, 3), 5.0, "it is in the log")
+
+
+@pytest.mark.slow
+async def test_what_is_not_done_is_not_committed_by_itself() -> None:
+    broker = kafka()
+    async with claiming(broker, auto_commit_interval=1.0) as consumer:
+        async for batch in consumer.batches():
+            batch.done(4)
+            await anyio.sleep(2 * LEASE)
+            break
+        assert max(each.message.tail for each in said(broker, A)) == 4
+
+
+async def test_the_log_counts_more_than_what_is_committed_beside_it() -> None:
+    broker = kafka()
+    async with claiming(broker) as consumer:
+        await gives(consumer, 3)
+        await consumer.commit()
+    broker.group("g").commit({A: 7})
+    async with claiming(broker) as consumer:
+        assert (await consumer.committed(A))[A] == OffsetAndMetadata(3)
+        assert await gives(consumer, 1) == [3]
+
+
+async def test_without_a_word_in_the_log_what_is_committed_counts() -> None:
+    broker = kafka(2)
+    broker.group("g").commit({A: 7})
+    async with claiming(broker) as consumer:
+        await owns(consumer, A, B)
+        assert await consumer.position(A) == 7
+        assert await consumer.position(B) == 0
+        found = await consumer.committed(A, B)
+        assert found[A] == OffsetAndMetadata(7)
+
+
+@pytest.mark.slow
+async def test_a_native_group_under_the_same_id_is_told_by_every_read_and_costs_no_claim() -> None:
+    """1. It claims; 2. a native group begins under its id: commits are refused with code 25;
+    3. reads raise that while it lasts; 4. the claim, its heartbeats and its commits go on."""
+    broker = kafka()
+    async with claiming(broker) as consumer:
+        await gives(consumer, 2)
+        refusal = broker.answers.error(OffsetCommitRequest, ErrorCode.UNKNOWN_MEMBER_ID, times=None)
+        assert (await consumer.commit()).ok, "the log has it"
+        await until(lambda: refusal.count, 5.0, "the coordinator refuses it")
+        await anyio.sleep(0.1)
+        with pytest.raises(GroupError, match="native group is active"):
+            await consumer.getone(timeout=5)
+        with pytest.raises(GroupError, match="native group is active"):
+            await consumer.getmany(timeout=5)
+        await anyio.sleep(3 * LEASE)
+        assert consumer.owns(A)
+        refusal.cancel()
+        assert (await consumer.commit({A: 2})).ok
+        await consumer.commit({A: 3})
+        await anyio.sleep(LEASE)
+        assert (await consumer.getone(timeout=5)).offset == 2
+
+
+@pytest.mark.slow
+async def test_a_group_coordinator_that_is_away_costs_no_claim() -> None:
+    """Scenario 11: heartbeats go on, commits are in the log, and beside it when it is back."""
+    broker = kafka()
+    async with claiming(broker) as consumer:
+        await gives(consumer, 2)
+        away = [
+            broker.answers.ignore(kind, times=None)
+            for kind in (OffsetCommitRequest, FindCoordinatorRequest)
+        ]
+        assert (await consumer.commit()).ok
+        await anyio.sleep(4 * LEASE)
+        assert consumer.owns(A)
+        assert (await consumer.getone(timeout=5)).offset == 2
+        for each in away:
+            each.cancel()
+        await consumer.commit()
+        await until(lambda: broker.group("g").offsets.get(A), 60.0, "it is committed beside")
+        await until(lambda: broker.group("g").offsets[A].offset == 3, 60.0, "the newest")
