@@ -5,6 +5,7 @@ Never: writes to the log itself; `kgroup.consumer.coordination.marshal.admin` do
 """
 
 import json
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -14,7 +15,7 @@ import typer
 
 from kgroup.cli.connecting import Common, perform
 from kgroup.cli.marshal import Log, Scope, with_desk
-from kgroup.cli.marshal_targets import Targets, find_targets
+from kgroup.cli.marshal_targets import Targets, find_targets, read_targets
 from kgroup.cli.tables import make_table, screen
 from kgroup.consumer.coordination.marshal.admin.desk import Desk
 from kgroup.consumer.coordination.marshal.admin.pauses import pause_group, release_keys, resume
@@ -23,7 +24,7 @@ from kgroup.consumer.coordination.marshal.admin.positions import (
     plan_positions,
     set_positions,
 )
-from kgroup.consumer.coordination.marshal.admin.settings import AdminSettings
+from kgroup.consumer.coordination.marshal.admin.settings import AdminSettings, check_pause
 from kgroup.marshal.admin import KeyMove, Stage
 from kgroup.marshal.survey import Holder
 from kgroup.net.cluster import Cluster
@@ -95,6 +96,7 @@ class Setting:
 
 def pause(asked: Pausing, scope: Scope, log: Log, common: Common) -> None:
     """Pause a group: its members let go of all keys, and nobody claims any."""
+    check_pause(asked.seconds)
     work = _At(scope, log, common, asked.client_id)
 
     async def write(desk: Desk) -> tuple[int, ...]:
@@ -137,10 +139,11 @@ def positions(targets: Targets, asked: Setting, scope: Scope, log: Log, common: 
     """Set positions of a group whose members run or not; keys not set make the exit code 1."""
     name = log.topic(common)
     limits = Asked(asked.pause, asked.patience)
+    wanted = read_targets(targets, scope, now=time.time())
+    settings = AdminSettings(scope.group, asked.client_id, name, common.timeout)
 
     async def work(cluster: Cluster) -> tuple[KeyMove, ...]:
-        found = await find_targets(cluster, targets, scope, timeout=common.timeout)
-        settings = AdminSettings(scope.group, asked.client_id, name, common.timeout)
+        found = await find_targets(cluster, wanted, scope, timeout=common.timeout)
         topics = frozenset(tp.topic for tp in found)
         change = partial(_planned if asked.dry_run else _set, found, limits)
         return await with_desk(cluster, settings, topics, change)

@@ -21,7 +21,7 @@ from kgroup.net.group_admin import committed_offsets
 from kgroup.net.log_places import Offset, Place, find_places
 from kgroup.types import TopicPartition
 
-__all__ = ["Targets", "find_targets"]
+__all__ = ["Targets", "Wanted", "find_targets", "read_targets"]
 
 _FORMS: Final = "PLACE, or TOPIC-PARTITION=PLACE such as orders-0=42"
 
@@ -57,31 +57,67 @@ class Targets:
     ] = False
 
 
-async def find_targets(
-    cluster: Cluster, targets: Targets, scope: Scope, *, timeout: float
-) -> dict[TopicPartition, int]:
-    """Return the offset that is wanted of each partition.
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What was typed, understood.
 
     Args:
-        cluster: running.
+        exact: places of single partitions.
+        everywhere: place of all other partitions of the topics that are named, None without one.
+        committed: whether the positions of the group coordinator are taken instead.
+    """
+
+    exact: Mapping[TopicPartition, Place]
+    everywhere: Place | None = None
+    committed: bool = False
+
+
+def read_targets(targets: Targets, scope: Scope, *, now: float) -> Wanted:
+    """Understand what was typed.
+
+    Args:
         targets: as typed.
-        scope: the group, and topics whose partitions are meant by a place alone.
-        timeout: seconds for each question.
+        scope: topics whose partitions are meant by a place alone.
+        now: seconds since the epoch.
 
     Raises:
         ArgumentError: a form that is none, nothing named at all, or one partition named twice.
-        BrokerError, TimeoutError: a place could not be found.
     """
     words = [*(targets.to or ()), *_lines(targets.file)]
     if targets.from_committed:
         if words:
             raise ArgumentError("--from-committed", words[0], "no --to and no --file beside it")
-        return await _committed(cluster, scope, timeout)
+        return Wanted({}, committed=True)
     if not words:
         raise ArgumentError("--to", None, f"{_FORMS}; or --file, or --from-committed")
-    exact, everywhere = _sorted_out(words, now=cluster.ports.wall())
-    if everywhere is not None:
-        exact = {**dict.fromkeys(await _partitions(cluster, scope, timeout), everywhere), **exact}
+    wanted = _sorted_out(words, now=now)
+    if wanted.everywhere is not None and not scope.topics:
+        expected = "a --topic beside a place for all partitions, or TOPIC-PARTITION=PLACE"
+        raise ArgumentError("--topic", None, expected)
+    return wanted
+
+
+async def find_targets(
+    cluster: Cluster, wanted: Wanted, scope: Scope, *, timeout: float
+) -> dict[TopicPartition, int]:
+    """Return the offset that is wanted of each partition.
+
+    Args:
+        cluster: running.
+        wanted: what was typed.
+        scope: the group, and topics whose partitions are meant by a place alone.
+        timeout: seconds for each question.
+
+    Raises:
+        ArgumentError: there is no such partition, or nothing is committed.
+        BrokerError, TimeoutError: a place could not be found.
+    """
+    if wanted.committed:
+        return await _committed(cluster, scope, timeout)
+    exact = dict(wanted.exact)
+    if wanted.everywhere is not None:
+        alike = dict.fromkeys(await _partitions(cluster, scope, timeout), wanted.everywhere)
+        exact = {**alike, **exact}
     return await _offsets(cluster, exact, timeout)
 
 
@@ -100,10 +136,7 @@ def _lines(file: Path | None) -> Iterator[str]:
             yield stripped
 
 
-def _sorted_out(
-    words: Sequence[str], *, now: float
-) -> tuple[dict[TopicPartition, Place], Place | None]:
-    """Return places of single partitions, and the one for all, None without one."""
+def _sorted_out(words: Sequence[str], *, now: float) -> Wanted:
     exact: dict[TopicPartition, Place] = {}
     everywhere: Place | None = None
     for word in words:
@@ -118,7 +151,7 @@ def _sorted_out(
         if tp in exact:
             raise ArgumentError("--to", word, f"{tp} once")
         exact[tp] = read
-    return exact, everywhere
+    return Wanted(exact, everywhere)
 
 
 def _tp(name: str, word: str) -> TopicPartition:
@@ -129,10 +162,7 @@ def _tp(name: str, word: str) -> TopicPartition:
 
 
 async def _partitions(cluster: Cluster, scope: Scope, timeout: float) -> list[TopicPartition]:
-    if not scope.topics:
-        expected = "a --topic beside a place for all partitions, or TOPIC-PARTITION=PLACE"
-        raise ArgumentError("--topic", None, expected)
-    topics = await describe_topics(cluster, frozenset(scope.topics), timeout=timeout)
+    topics = await describe_topics(cluster, scope.names or frozenset(), timeout=timeout)
     return [TopicPartition(name, n) for name, topic in topics.items() for n in topic.partitions]
 
 

@@ -1,0 +1,121 @@
+"""What `kgroup marshal watch` tells of."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import anyio
+import pytest
+
+from kgroup.cli.marshal_watching import Change, Watching, What, change_json, change_line
+from kgroup.consumer.coordination.marshal.admin.desk import Desk, desk
+from kgroup.consumer.coordination.marshal.admin.pauses import pause_group, resume
+from kgroup.consumer.coordination.marshal.admin.settings import AdminSettings
+from kgroup.testing import InProcessBroker
+from kgroup.types import TopicPartition
+from tests.consumer.marshal.stage import LOG, Writer, coordinated, running
+
+INTERRUPTED = 130
+T0 = TopicPartition("t", 0)
+
+
+@asynccontextmanager
+async def following(broker: InProcessBroker, watching: Watching) -> AsyncIterator[Desk]:
+    """Have the group `g` watched for one block."""
+    topics, settings = frozenset({"t"}), AdminSettings("g")
+    async with running(broker) as cluster, desk(cluster, settings, topics, watching.hear) as place:
+        yield place
+
+
+@pytest.mark.slow
+async def test_claims_takeovers_releases_and_pauses_are_told_once_each() -> None:
+    broker = coordinated(t=1)
+    log = broker.partition(LOG)
+    first, second = Writer(log, client="A"), Writer(log, client="B", instance="i2")
+    first.beat(1, first.claim())
+    seen: list[Change] = []
+    watching = Watching(None, seen.append)
+    async with following(broker, watching) as place:
+        assert seen == [], "what was there is not told"
+        await anyio.sleep(130)
+        second.beat(2, second.claim())
+        second.claim()  # refused
+        second.release(5)
+        first.claim()
+        await pause_group(place, [0], 60)
+        await resume(place, [0])
+    assert [(each.what, each.client, each.former) for each in seen] == [
+        (What.TAKEN_OVER, "B/i2", "A/i1"),
+        (What.RELEASED, "B/i2", None),
+        (What.CLAIMED, "A/i1", None),
+        (What.PAUSED, "kgroup-admin", None),
+        (What.RESUMED, None, None),
+    ]
+    assert [each.offset for each in seen[:2]] == [1, 5]
+
+
+async def test_keys_of_other_topics_and_groups_are_not_told() -> None:
+    broker = coordinated(t=1)
+    seen: list[Change] = []
+    watching = Watching(frozenset({"t"}), seen.append)
+    async with following(broker, watching) as place:
+        writer = Writer(broker.partition(LOG))
+        writer.claim(topic="u")
+        writer.claim(group="h")
+        offset = writer.claim()
+        await place.until(lambda: place.world(0).next_offset > offset, 10)
+    assert [each.tp for each in seen] == [T0]
+
+
+CHANGE = Change(
+    what=What.TAKEN_OVER,
+    partition=3,
+    time=1_700_000_000_123,
+    tp=T0,
+    client="B/i2\x1b[2J",
+    former="A/i1",
+    epoch=7,
+    offset=42,
+)
+
+
+def test_a_line_is_one_line_and_says_who_what_and_where() -> None:
+    assert change_line(CHANGE) == (
+        "2023-11-14T22:13:20.123Z  t-0 taken over by B/i2\\u001b[2J from A/i1 at offset 42 epoch 7"
+    )
+    lost = Change(what=What.LOST, partition=3, time=-1, reason="its tail was cut off")
+    assert change_line(lost) == "-  coordination partition 3 read anew its tail was cut off"
+
+
+def test_programs_get_the_same() -> None:
+    found = change_json(CHANGE)
+    assert (found["what"], found["topic"], found["partition"]) == ("taken_over", "t", 0)
+    assert (found["time"], found["offset"], found["until"]) == (1_700_000_000_123, 42, None)
+
+
+@pytest.mark.slow
+@pytest.mark.kgroup_broker(topics={"t": 1})
+def test_a_watch_ends_with_ctrl_c_and_lines_come_as_they_are_read(
+    kgroup_broker: InProcessBroker,
+) -> None:
+    kgroup_broker.create_topic(LOG, 1, configs={"message.timestamp.type": "LogAppendTime"})
+    words = ["marshal", "watch", "--group", "g", "--bootstrap", kgroup_broker.bootstrap_servers]
+    with subprocess.Popen(
+        [sys.executable, "-m", "kgroup.cli", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert "watching group g" in process.stderr.readline()
+        Writer(kgroup_broker.partition(LOG), now=time.time).claim()
+        assert "t-0 claimed by A/i1" in process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == INTERRUPTED
+        assert process.stderr.read() == ""
