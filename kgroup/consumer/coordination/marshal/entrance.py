@@ -42,7 +42,7 @@ async def enter(cluster: Cluster, group_id: str, place: MarshalPlace) -> TopicCh
     await refuse_new_brokers(cluster, place.compat, timeout=place.timeout)
     found = await check_topic(cluster, place.topic, timeout=place.timeout)
     for warning in found.warnings:
-        log.warning("coordination topic %r: %s", place.topic, warning.text)
+        log.warning("%s", warning.text)
     await refuse_native(cluster, group_id, timeout=place.timeout)
     return found
 

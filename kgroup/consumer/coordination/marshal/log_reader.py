@@ -70,7 +70,9 @@ class LogReader:
     def __init__(
         self, settings: ReaderSettings, cluster: Cluster, tell: Callable[[LogEvent], None]
     ) -> None:
-        self.topic = CoordinationTopic(cluster, settings.topic)
+        # Short leases are for claims that move soon, by whatever number of partitions there is.
+        look_every = min(settings.interval / 2, _LOOK_AGAIN)
+        self.topic = CoordinationTopic(cluster, settings.topic, look_every=look_every)
         self._settings = settings
         self._cluster = cluster
         self._tell = tell
