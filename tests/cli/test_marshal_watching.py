@@ -5,8 +5,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 
 import anyio
 import pytest
@@ -15,6 +15,7 @@ from kgroup.cli.marshal_watching import Change, Watching, What, change_json, cha
 from kgroup.consumer.coordination.marshal.admin.desk import Desk, desk
 from kgroup.consumer.coordination.marshal.admin.pauses import pause_group, resume
 from kgroup.consumer.coordination.marshal.admin.settings import AdminSettings
+from kgroup.marshal.messages import Kind, Message, decode
 from kgroup.testing import InProcessBroker
 from kgroup.types import TopicPartition
 from tests.consumer.marshal.stage import LOG, Writer, coordinated, running
@@ -97,20 +98,27 @@ def test_programs_get_the_same() -> None:
     assert (found["time"], found["offset"], found["until"]) == (1_700_000_000_123, 42, None)
 
 
+@contextmanager
+def process_of(broker: InProcessBroker, *words: str) -> Iterator["subprocess.Popen[str]"]:
+    """Run a verb for the group `g` in a process of its own."""
+    more = ["--group", "g", "--bootstrap", broker.bootstrap_servers]
+    with subprocess.Popen(
+        [sys.executable, "-m", "kgroup.cli", "marshal", *words, *more],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    ) as process:
+        yield process
+
+
 @pytest.mark.slow
 @pytest.mark.kgroup_broker(topics={"t": 1})
 def test_a_watch_ends_with_ctrl_c_and_lines_come_as_they_are_read(
     kgroup_broker: InProcessBroker,
 ) -> None:
     kgroup_broker.create_topic(LOG, 1, configs={"message.timestamp.type": "LogAppendTime"})
-    words = ["marshal", "watch", "--group", "g", "--bootstrap", kgroup_broker.bootstrap_servers]
-    with subprocess.Popen(
-        [sys.executable, "-m", "kgroup.cli", *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
-    ) as process:
+    with process_of(kgroup_broker, "watch") as process:
         assert process.stdout is not None
         assert process.stderr is not None
         assert "watching group g" in process.stderr.readline()
@@ -119,3 +127,29 @@ def test_a_watch_ends_with_ctrl_c_and_lines_come_as_they_are_read(
         process.send_signal(signal.SIGINT)
         assert process.wait(20) == INTERRUPTED
         assert process.stderr.read() == ""
+
+
+@pytest.mark.slow
+@pytest.mark.kgroup_broker(topics={"t": 1})
+def test_ctrl_c_while_positions_wait_ends_the_pause_and_says_what_was_not_done(
+    kgroup_broker: InProcessBroker,
+) -> None:
+    kgroup_broker.create_topic(LOG, 1, configs={"message.timestamp.type": "LogAppendTime"})
+    log = kgroup_broker.partition(LOG)
+    stubborn = Writer(log, now=time.time)
+    stubborn.beat(0, stubborn.claim())
+    with process_of(kgroup_broker, "set-positions", "--to", "t-0=0") as process:
+        assert process.stderr is not None
+        assert "group g is paused" in process.stderr.readline()
+        assert "waiting for A/i1" in process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == INTERRUPTED
+        said = process.stderr.read()
+    assert "0 of 1 positions are set" in said
+    assert "t-0: not changed: it was interrupted" in said
+    first, last = (decode(log.records()[n].value) for n in (2, -1))
+    assert isinstance(first, Message)
+    assert isinstance(last, Message)
+    assert (first.kind, last.kind) == (Kind.RELEASE_GROUP, Kind.RELEASE_GROUP)
+    assert first.tail - first.time == 60
+    assert last.tail <= last.time, "its pause is over at once"
