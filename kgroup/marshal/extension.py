@@ -15,13 +15,13 @@ from typing import Final, NamedTuple
 
 from kgroup.marshal.messages import Reject
 
-__all__ = ["Extension", "read_extension", "write_extension"]
+__all__ = ["NONCE", "Extension", "read_extension", "write_extension"]
 
 _VERSION: Final = "kg-v"
 _EPOCH: Final = "kg-epoch"
 _START: Final = "kg-start"
 _INTERVAL: Final = "kg-hi"
-_NONCE: Final = "kg-nonce"
+NONCE: Final = "kg-nonce"
 
 _DIGITS: Final = 19
 _INTERVALS: Final = range(1, 61)
@@ -63,7 +63,7 @@ def read_extension(headers: Iterable[tuple[str, bytes | None]]) -> Extension | R
         return Reject.HEADER
     if interval is not None and interval not in _INTERVALS:
         return Reject.HEADER
-    return Extension(epoch, started, interval, found.get(_NONCE))
+    return Extension(epoch, started, interval, found.get(NONCE))
 
 
 def write_extension(extension: Extension) -> list[tuple[str, bytes]]:
@@ -76,7 +76,7 @@ def write_extension(extension: Extension) -> list[tuple[str, bytes]]:
     )
     words += [(name, b"%d" % number) for name, number in numbers if number is not None]
     if extension.nonce is not None:
-        words.append((_NONCE, extension.nonce))
+        words.append((NONCE, extension.nonce))
     return words
 
 

@@ -11,6 +11,7 @@ from typing import Final
 
 from kgroup.errors import FencedError, GroupError, KGroupError
 from kgroup.frozen import replace
+from kgroup.machine.claims import HoldingState
 from kgroup.machine.wishes import Raise
 from kgroup.marshal.admission import AdmissionTrigger
 from kgroup.marshal.admitting import move
@@ -27,6 +28,7 @@ from kgroup.marshal.events import (
     Tell,
 )
 from kgroup.marshal.firing import fire
+from kgroup.marshal.key_life import KeyLife
 from kgroup.marshal.member import MarshalLog
 from kgroup.marshal.messages import Kind
 from kgroup.marshal.phases import KeyPhase, KeyTrigger
@@ -205,16 +207,23 @@ def _published(turn: Turn, read: KeyRead) -> None:
         searching = any(one.locate_at < math.inf for one in turn.member.lives.values())
         trouble = turn.member.trouble if searching else None
         turn.member = replace(turn.member, trouble=trouble)
-    if life.position < write.tail and life.phase is KeyPhase.OWNED:
+    if life.position < write.tail and _stays(turn, life):
         # 1. A heartbeat is on its way, or stands in the log; 2. a lower position is committed, or
         # the partition ends below it. No further heartbeat takes it back.
         turn.put(replace(life, rewinds=True))
         fire(turn, read.tp, KeyTrigger.REWOUND)
         return
-    if life.claim is not None:
+    if life.claim is not None and life.position >= write.tail:
         turn.proved[life.claim] = write.ticket
     if life.admission is not None and write.tail >= life.admission.until:
         turn.put(move(turn, life, AdmissionTrigger.PUBLISHED))
+
+
+def _stays(turn: Turn, life: KeyLife) -> bool:
+    """Tell whether a key is owned and not about to be released, which takes its position back."""
+    states = turn.member.holdings.states
+    held = life.claim is None or states.get(life.claim) is HoldingState.HELD
+    return held and life.phase is KeyPhase.OWNED
 
 
 # -- what must not be ----------------------------------------------------------------------

@@ -115,7 +115,9 @@ def _prove(turn: Turn, life: KeyLife) -> KeyLife:
     member = turn.member
     again = member.commit_trouble or member.settings.guarantee is Guarantee.AT_MOST_ONCE
     if life.logged != write.tail or again:
-        turn.published[life.tp] = write.tail
+        # Of a batch that was refused meanwhile nobody has got anything: that is not committed.
+        wanted = write.tail if life.position is None else min(write.tail, life.position)
+        turn.published[life.tp] = wanted
     end = write.sent_at + _term(turn, life)
     return replace(life, lease_end=end, logged=write.tail, proved=True, failures=0)
 

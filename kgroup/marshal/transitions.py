@@ -12,6 +12,7 @@ Never: knows another key, or more of the log than the record and what the key re
 5. A release counts from its owner alone, also a second one.
 """
 
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from kgroup.marshal.extension import Extension
@@ -19,7 +20,7 @@ from kgroup.marshal.key_state import LEASE_MS, QUIET_MS, KeyState
 from kgroup.marshal.messages import Message
 from kgroup.marshal.rules import Verdict
 
-__all__ = ["Place", "claim", "heartbeat", "probe", "release"]
+__all__ = ["Place", "Tenure", "claim", "heartbeat", "probe", "release", "renew"]
 
 _MS: Final = 1000
 
@@ -38,6 +39,23 @@ class Place(NamedTuple):
     time: int
     since: int
     first: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tenure:
+    """That somebody has a key, as a heartbeat said that counted.
+
+    Args:
+        state: of the key.
+        client_id: of the owner, the very object that `state` had then.
+        instance_id: likewise.
+        epoch: that the heartbeat named; None: it had no headers that count.
+    """
+
+    state: KeyState
+    client_id: bytes
+    instance_id: bytes
+    epoch: int | None
 
 
 def claim(state: KeyState, message: Message, peer: Extension | None, at: Place) -> Verdict:
@@ -69,11 +87,19 @@ def heartbeat(
         return Verdict.ADOPTED
     if not known or epoch < state.epoch:
         return Verdict.VOID
+    renew(state, message.tail, at.time, fenced=peer is not None)
+    return Verdict.RENEWED
+
+
+def renew(state: KeyState, tail: int, time: int, *, fenced: bool) -> None:
+    """Renew the lease of the owner at a log time; `fenced`: its heartbeat has headers."""
     # Under one epoch a position goes forward only: of two heartbeats that were delivered twice, or
     # in the wrong order, the further one counts. The original library takes the last one.
-    state.offset = message.tail if peer is None else max(state.offset, message.tail)
-    state.beat = max(state.beat, at.time)
-    return Verdict.RENEWED
+    if not fenced or tail > state.offset:
+        state.offset = tail
+    if time > state.heard:
+        state.heard = time
+    state.beat = max(state.beat, time)
 
 
 def release(state: KeyState, message: Message, peer: Extension | None, at: Place) -> Verdict:

@@ -66,6 +66,7 @@ class Room:
         counts: topic -> partitions.
         trouble: of writes and questions.
         coordinator_refuses: whether positions are refused by the group coordinator.
+        fates: of the next writes, before luck decides.
     """
 
     dice: Random
@@ -73,6 +74,7 @@ class Room:
     counts: Mapping[str, int]
     trouble: Trouble = field(default_factory=Trouble)
     coordinator_refuses: bool = False
+    fates: list[Fate] = field(default_factory=list)
     now: float = 1000.0
     rate: float = 0.3
     nodes: list[Node] = field(default_factory=list)
@@ -165,6 +167,8 @@ class Room:
 
     def fate_of_append(self, node: Node) -> Fate:
         """Return what becomes of a write."""
+        if self.fates:
+            return self.fates.pop(0)
         dice, trouble = self.dice, self.trouble
         delay = dice.uniform(0.001, 0.02)
         if self.now < node.mute_until:
