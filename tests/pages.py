@@ -9,6 +9,7 @@ from pathlib import Path
 from benchmarks.assignors.report import committed_page as assignor_speed_page
 from kgroup.audit.describe import event_log_page
 from kgroup.machine.describe import errors_page
+from kgroup.marshal.describe import marshal_page
 from kgroup.membership.describe import rebalance_page
 from tests.testing.simulation.named.page import symptoms_page
 
@@ -18,6 +19,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "assignor-speed.md": assignor_speed_page,
     "errors.md": errors_page,
     "event-log.md": event_log_page,
+    "marshal-states.md": marshal_page,
     "rebalance.md": rebalance_page,
     "simulation-symptoms.md": symptoms_page,
 }

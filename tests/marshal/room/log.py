@@ -78,7 +78,7 @@ class RoomLog:
         del self.rows[max(len(self.rows) - count, 0) :]
         self.generation += 1
         self._view = self.view()
-        self._view.catch_up(self.rows)
+        self._view.read(self.rows, len(self.rows))
 
     def state(self, tp: TopicPartition) -> KeyState:
         """Return what the whole log says about a key."""

@@ -232,7 +232,7 @@ class Node:
             room.at(self.paused_until, self._open_log)
         elif not self.dead:
             self._generation, self._view = room.log.generation, room.log.view()
-            self._view.catch_up(room.log.rows)
+            self._view.read(room.log.rows, len(room.log.rows))
             self._read_to, self._open = len(room.log.rows), True
             self.apply(self._view.opened(self.room.topics, self._read_to))
 
