@@ -38,7 +38,7 @@ _AIMS: Final[Mapping[str, int]] = MappingProxyType(
 )
 """What campaigns are to reach: level, in all modes together, or target -> how many."""
 
-_CHANGES: Final = ("d520c55", "770ff9f", "89538f3", "97e7f0b", "0098115", "1e90719")
+_CHANGES: Final = ("d520c55", "770ff9f", "89538f3", "97e7f0b", "0098115", "1e90719", "32c908d")
 """Changes of what a member does that came after a search that is on record, the oldest first."""
 
 _CHANGES_IN: Final[Mapping[str, int]] = MappingProxyType(
