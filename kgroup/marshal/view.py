@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
+from kgroup.marshal.catching_up import CatchUp
 from kgroup.marshal.events import KeyRead, LogOpened, LogRead, Presence
 from kgroup.marshal.key_state import Key, KeyState
 from kgroup.marshal.messages import Message, Reject
@@ -18,6 +19,7 @@ from kgroup.marshal.rules import Verdict, WorldRules
 from kgroup.marshal.standing import standing_of
 from kgroup.marshal.world import World
 from kgroup.types import TopicPartition
+from kgroup.wire.records import RawRow, RecordColumns
 
 __all__ = ["LogRow", "LogView"]
 
@@ -44,12 +46,18 @@ class LogView:
         self._rules = rules
         self._group = group_id.encode()
         self._there = _There(self.world, self._group)
+        self._short: CatchUp | None = None
 
-    def catch_up(self, rows: Iterable[LogRow]) -> None:
-        """Fold records whose events nobody wants: `opened` tells what they came to."""
-        apply = self.world.apply
-        for offset, timestamp, _, value, headers in rows:
-            apply(offset, timestamp, value, headers)
+    def catch_up(self, columns: RecordColumns, rows: Iterable[RawRow]) -> None:
+        """Fold records whose events nobody wants: `opened` tells what they came to.
+
+        Args:
+            columns: of one batch.
+            rows: of its `raw_rows`, in order, none of them folded before.
+        """
+        if self._short is None:
+            self._short = CatchUp(self.world)
+        self._short.fold(columns, rows)
 
     def read(self, rows: Iterable[LogRow], next_offset: int) -> LogRead:
         """Fold the next records.
@@ -92,6 +100,7 @@ class LogView:
         """
         world = self.world
         self._there.forget()
+        self._short = None
         return LogOpened(
             partition=self.partition,
             topics=topics,

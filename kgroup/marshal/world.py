@@ -22,7 +22,7 @@ from kgroup.marshal.key_state import Key, KeyState, Pause
 from kgroup.marshal.messages import Kind, Message, Reject, decode
 from kgroup.marshal.presence import Presences, is_presence
 from kgroup.marshal.rules import Compat, Verdict, WorldRules
-from kgroup.marshal.transitions import Place, claim, heartbeat, probe, release
+from kgroup.marshal.transitions import Place, Tenure, claim, heartbeat, probe, release, renew
 
 __all__ = ["World"]
 
@@ -100,6 +100,40 @@ class World:
         if message.kind is Kind.RELEASE_GROUP:
             return self._pause(message, at)
         return self._change(message, peer, at)
+
+    def renew(self, tenure: Tenure, offset: int, timestamp: int, sent: int, tail: int) -> bool:
+        """Apply the next record, a heartbeat like one that has counted before.
+
+        Args:
+            tenure: whose, about what, under which epoch.
+            offset: of the record.
+            timestamp: of the record, as in `apply`.
+            sent: time in the message, at least 0.
+            tail: position in the message, at least 0.
+
+        Returns:
+            Whether it renews the lease; if not, nothing has happened, and `apply` has to judge.
+        """
+        state, epoch = tenure.state, tenure.epoch
+        if state.client_id is not tenure.client_id or state.instance_id is not tenure.instance_id:
+            return False
+        if not state.owned or (epoch is not None and epoch != state.epoch):
+            return False
+        time, reference = sent * _MS, timestamp if timestamp >= 0 else self.time
+        if reference >= 0 and abs(time - reference) >= _TEN_YEARS_MS:
+            return False
+        self.next_offset = offset + 1
+        self.message = self.peer = None
+        if self._rules.append_time:
+            time = max(self.time, timestamp)
+        if time > self.time:
+            self.time = time
+        if self.since < 0:
+            self.since = time
+        if epoch is None:
+            state.mixed_until = max(state.mixed_until, time + _MIXED_MS)
+        renew(state, tail, time, fenced=epoch is not None)
+        return True
 
     def pause_of(self, group_id: bytes) -> Pause | None:
         """Return the pause of a group, unless it is over by the latest log time."""

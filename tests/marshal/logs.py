@@ -3,13 +3,16 @@
 Decides: what is short to say in a test: who says what about which key, when.
 """
 
+from collections.abc import Sequence
+
 from kgroup.marshal.extension import Extension, write_extension
 from kgroup.marshal.key_state import Key, KeyState
 from kgroup.marshal.messages import Kind, Message, Reject, encode
 from kgroup.marshal.rules import Compat, Verdict, WorldRules
 from kgroup.marshal.world import World
+from kgroup.wire.records import RecordColumns, pack_headers
 
-__all__ = ["START", "Log", "Peer"]
+__all__ = ["START", "Log", "Peer", "columns_of"]
 
 START = 1_700_000_000
 """Log time of a test's beginning, seconds."""
@@ -131,3 +134,17 @@ class Log:
         started = (START + peer.started) * 1000
         extension = Extension(epoch, started, peer.interval)
         return self.append(encode(message), write_extension(extension))
+
+
+def columns_of(
+    rows: Sequence[tuple[int, int, bytes | None, Sequence[tuple[str, bytes | None]]]],
+) -> RecordColumns:
+    """Return records (offset, timestamp, value, headers) as those of a batch come out of a scan."""
+    buffer, bounds = bytearray(), list[int]()
+    for _, _, value, headers in rows:
+        start = len(buffer)
+        buffer += value or b""
+        bounds += (start, -1, start, -1 if value is None else len(buffer), len(buffer))
+        buffer += pack_headers(tuple(headers))
+    offsets = [row[0] for row in rows]
+    return RecordColumns(bytes(buffer), offsets, [row[1] for row in rows], bounds)

@@ -11,6 +11,7 @@ from kgroup.marshal.presence import PRESENCE_SUFFIX
 from kgroup.marshal.rules import Verdict, WorldRules
 from kgroup.marshal.view import LogRow, LogView
 from kgroup.types import TopicPartition
+from tests.marshal.logs import columns_of
 
 START = 1_700_000_000
 KEY = TopicPartition("t", 0)
@@ -205,10 +206,11 @@ def test_pieces_of_any_size_come_to_the_same(size: int) -> None:
 
 def test_who_is_there_follows_from_the_records_however_they_were_read() -> None:
     story, view = long_story(), new_view()
+    columns = columns_of([(*row[:2], *row[3:]) for row in story.rows])
     for row in story.rows:
         read = view.read([row], row[0] + 1)
         fresh = new_view()
-        fresh.catch_up(story.rows[: row[0] + 1])
+        fresh.catch_up(columns, islice(columns.raw_rows(), row[0] + 1))
         assert read.presence == fresh.opened(frozenset(), 0).presence, row
 
 

@@ -12,13 +12,16 @@ from typing import TypeAlias
 from kgroup.wire.records.scan import STRIDE
 from kgroup.wire.records.varints import read_varint
 
-__all__ = ["Headers", "RecordColumns", "Row"]
+__all__ = ["Headers", "RawRow", "RecordColumns", "Row"]
 
 Headers: TypeAlias = tuple[tuple[str, bytes | None], ...]
 """Name and value of each header, in the order they were written; a name may occur again."""
 
 Row: TypeAlias = tuple[int, int, bytes | None, bytes | None, Headers]
 """Offset, timestamp in milliseconds (-1: none), key, value, headers."""
+
+RawRow: TypeAlias = tuple[int, int, bytes | None, int]
+"""Offset, timestamp in milliseconds (-1: none), value, where the headers stand in the buffer."""
 
 
 class RecordColumns:
@@ -57,7 +60,10 @@ class RecordColumns:
 
     def headers(self, index: int) -> Headers:
         """Return the headers of one record, read anew at each call; `index` as in a list."""
-        at = self.bounds[range(len(self.offsets))[index] * STRIDE + 4]
+        return self.headers_at(self.bounds[range(len(self.offsets))[index] * STRIDE + 4])
+
+    def headers_at(self, at: int) -> Headers:
+        """Return the headers that stand at a place of the buffer, as `raw_rows` names it."""
         return _read_headers(self.buffer, at) if self.buffer[at] else ()
 
     def keys(self, start: int = 0) -> list[bytes | None]:
@@ -88,6 +94,12 @@ class RecordColumns:
         ):
             headers = _read_headers(buffer, at) if buffer[at] else ()
             yield offset, timestamp, key, value, headers
+
+    def raw_rows(self, start: int = 0) -> Iterator[RawRow]:
+        """Return the records from record `start` (at least 0) on; their headers are not read."""
+        places = self.bounds[start * STRIDE + 4 :: STRIDE]
+        values = self.values(start)
+        return zip(self.offsets[start:], self.timestamps[start:], values, places, strict=True)
 
     def __iter__(self) -> Iterator[Row]:
         return self.rows()

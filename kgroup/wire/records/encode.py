@@ -17,7 +17,7 @@ from kgroup.wire.records.columns import Headers
 from kgroup.wire.records.header import BatchHeader, pack_header
 from kgroup.wire.records.varints import pack_varint, wrapped
 
-__all__ = ["NewRecord", "encode_batch", "encode_record", "seal"]
+__all__ = ["NewRecord", "encode_batch", "encode_record", "pack_headers", "seal"]
 
 
 @dataclass(slots=True)
@@ -106,12 +106,18 @@ def encode_record(record: NewRecord, *, offset_delta: int, timestamp_delta: int)
         pack_varint(offset_delta),
         *_sized(record.key),
         *_sized(record.value),
-        pack_varint(len(record.headers)),
+        pack_headers(record.headers),
     ]
-    for name, value in record.headers:
-        parts += *_sized(name.encode()), *_sized(value)
     body = b"".join(parts)
     return pack_varint(len(body)) + body
+
+
+def pack_headers(headers: Headers) -> bytes:
+    """Write the headers of a record with their count, as they stand at its end."""
+    parts = [pack_varint(len(headers))]
+    for name, value in headers:
+        parts += *_sized(name.encode()), *_sized(value)
+    return b"".join(parts)
 
 
 def _sized(data: bytes | None) -> tuple[bytes, bytes]:

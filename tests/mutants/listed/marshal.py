@@ -41,7 +41,7 @@ MARSHAL = (
     _mutant(
         "a heartbeat does not renew the lease",
         "transitions",
-        "    state.beat = max(state.beat, at.time)\n",
+        "    state.beat = max(state.beat, time)\n",
         "",
         _APART,
     ),

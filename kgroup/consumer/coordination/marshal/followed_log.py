@@ -94,6 +94,7 @@ class FollowedLog:
     _stamped: bool | None = None
     _tries: int = 0
     _passed: int = -1
+    _since_pause: int = 0
 
     @property
     def is_caught_up(self) -> bool:
@@ -165,14 +166,14 @@ class FollowedLog:
         """
         self.end = max(data.high_watermark, 0)
         records = data.records or b""
-        batch, self._upto = None, self.position
+        batch, begun, self._upto = None, self.position, self.position
         try:
             for batch in iter_batches(records):
                 await self._gather(batch, leader_epoch, now)
                 if self.stage is Stage.SEEKING or self.dropped:
                     return True
-            if len(records) and self._upto == self.position and not self._rows:
-                what = f"the records from offset {self.position} on"
+            if len(records) and self._upto == begun:
+                what = f"the records from offset {begun} on"
                 raise CorruptRecordError(what, f"{len(records)} bytes hold none of them")
         except DecodeError:
             self._fold(now)
@@ -192,7 +193,11 @@ class FollowedLog:
         if columns is not None:
             if not self._keeps_time(batch, now):
                 return
-            await self._pieces(columns.rows(columns.index_of(self._upto)), now)
+            first = columns.index_of(self._upto)
+            if self.stage is Stage.OPEN:
+                await self._pieces(columns.rows(first), now)
+            else:
+                await self._catch_up(columns, first)
         self._upto = batch.next_offset
         epoch = batch.leader_epoch
         known = epoch is not None and leader_epoch is not None and epoch <= leader_epoch
@@ -206,17 +211,25 @@ class FollowedLog:
                 self._fold(now)
                 await checkpoint()
 
+    async def _catch_up(self, columns: RecordColumns, first: int) -> None:
+        """Fold the records of a batch at once: nobody is to hear of them one by one."""
+        rows = columns.raw_rows(first)
+        while self.view is not None and (piece := list(islice(rows, _PIECE))):
+            self.view.catch_up(columns, piece)
+            self.position = self._upto = piece[-1][0] + 1
+            self._since_pause += len(piece)
+            if self._since_pause >= _PIECE:
+                self._since_pause = 0
+                await checkpoint()
+
     def _fold(self, now: float) -> None:
-        """Fold what was gathered, and move the position behind it."""
+        """Move the position behind what was gathered, and tell of it."""
         rows, self._rows = self._rows, []
-        view = self.view
-        if view is None or self._upto == self.position:
+        if self.view is None or self._upto == self.position:
             return
         self.position = self._upto
         if self.stage is Stage.OPEN:
-            self.say(view.read(rows, self.position), now)
-        else:
-            view.catch_up(rows)
+            self.say(self.view.read(rows, self.position), now)
 
     def _columns(self, batch: LogBatch) -> RecordColumns | None:
         """Return the records of a batch, None for marks of transactions."""

@@ -12,6 +12,7 @@ the successor wrote is still in the log, further in front.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 import anyio
@@ -106,8 +107,8 @@ async def _fold(view: LogView, data: memoryview | bytes, at: int, upto: int) -> 
         for batch in iter_batches(data):
             if not batch.is_control and batch.next_offset > at:
                 columns = batch.columns()
-                rows = columns.rows(columns.index_of(at))
-                view.catch_up(row for row in rows if row[0] < upto)
+                first, last = columns.index_of(at), columns.index_of(upto)
+                view.catch_up(columns, islice(columns.raw_rows(first), max(last - first, 0)))
             at = max(at, batch.next_offset)
             await checkpoint()
     except DecodeError:
