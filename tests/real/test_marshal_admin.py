@@ -1,0 +1,127 @@
+"""`kgroup marshal` on a real Kafka: its topic, live members, groups that move over and back."""
+
+import json
+from functools import partial
+from typing import Any
+
+import anyio
+import pytest
+
+from kgroup import Consumer
+from kgroup.cli import main
+from kgroup.testing.kafka import RealKafka
+from tests.real.ground import Ground, committed, eventually, fresh, lay_ground
+
+pytestmark = pytest.mark.real
+
+INTERVAL = 5
+
+Shown = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(autouse=True)
+def broker(kafka: RealKafka, monkeypatch: pytest.MonkeyPatch) -> RealKafka:
+    """Have every verb find the broker of this run."""
+    monkeypatch.setenv("KGROUP_BOOTSTRAP", kafka.bootstrap)
+    return kafka
+
+
+class Site:
+    """A topic with records, a log of claims that a verb made, and a group.
+
+    Args:
+        ground: the topic.
+        shown: what verbs print.
+    """
+
+    def __init__(self, ground: Ground, shown: Shown) -> None:
+        self.ground = ground
+        self.group = fresh("group")
+        self._log = fresh("claims")
+        self._shown = shown
+
+    async def told(self, *words: str) -> Any:
+        """Run a verb that must work, and return its JSON."""
+        self._shown.readouterr()
+        line = ["marshal", *words, "--json", "--coordination-topic", self._log]
+        code = await anyio.to_thread.run_sync(partial(main, line))
+        said = self._shown.readouterr()
+        assert code == 0, said.err
+        return json.loads(said.out)
+
+    def consumer(self, **options: Any) -> Consumer[bytes | None, bytes | None]:
+        given = {
+            "bootstrap_servers": self.ground.kafka.bootstrap,
+            "group_id": self.group,
+            "auto_offset_reset": "earliest",
+            "enable_auto_commit": False,
+            **options,
+        }
+        return Consumer(self.ground.topic, **given)
+
+    def claiming(self) -> Consumer[bytes | None, bytes | None]:
+        return self.consumer(
+            backend="marshal",
+            coordination_topic=self._log,
+            marshal_heartbeat_interval=INTERVAL,
+        )
+
+
+async def read(consumer: Consumer[bytes | None, bytes | None], records: int) -> list[int]:
+    """Read at least so many records, and commit what was read; their offsets."""
+    seen: list[int] = []
+    with anyio.fail_after(60):
+        while len(seen) < records:
+            for batch in (await consumer.getmany(timeout=1.0, max_records=records)).values():
+                seen += [record.offset for record in batch]
+        await consumer.commit()
+    return seen
+
+
+async def laid(kafka: RealKafka, shown: Shown, records: int) -> Site:
+    ground = await lay_ground(kafka, 1)
+    await ground.fill(records)
+    site = Site(ground, shown)
+    made = await site.told("init", "--partitions", "2")
+    assert (made["created"], made["partitions"]) == (True, 2)
+    assert [each["concern"] for each in made["warnings"]] == ["replicas", "in-sync replicas"]
+    return site
+
+
+async def test_a_live_member_is_moved_and_reads_on_from_there(
+    kafka: RealKafka, capsys: Shown
+) -> None:
+    site = await laid(kafka, capsys, 30)
+    key = f"{site.ground.topic}-0"
+    async with site.claiming() as consumer:
+        assert await read(consumer, 30) == list(range(30))
+        seen: list[int] = []
+
+        async def read_on() -> None:
+            seen.extend(await read(consumer, 5))
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(read_on)
+            group = "--group", site.group
+            (row,) = await site.told("set-positions", *group, "--to", f"{key}=25")
+            assert (row["former"], row["target"], row["result"]) == (30, 25, "set")
+        assert seen == list(range(25, 30))
+        (state,) = (await site.told("state", *group))["groups"]
+        assert (state["keys"][0]["state"], state["keys"][0]["offset"]) == ("owned", 30)
+        assert state["pauses"] == []
+
+
+async def test_a_group_moves_from_the_coordinator_to_the_log_and_back(
+    kafka: RealKafka, capsys: Shown
+) -> None:
+    site = await laid(kafka, capsys, 40)
+    total: list[int] = []
+    for _ in range(2):
+        async with site.claiming() as consumer:
+            total += await read(consumer, 10)
+        async with site.consumer() as consumer:
+            total += await read(consumer, 10)
+        (row,) = await site.told("set-positions", "--group", site.group, "--from-committed")
+        assert row["result"] == "set"
+    assert total == list(range(40))
+    await eventually(lambda: committed(kafka, site.group) == {0: 40}, "all is committed")
