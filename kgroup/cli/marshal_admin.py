@@ -100,8 +100,9 @@ def pause(asked: Pausing, scope: Scope, log: Log, common: Common) -> None:
     work = _At(scope, log, common, asked.client_id)
 
     async def write(desk: Desk) -> tuple[int, ...]:
-        await pause_group(desk, desk.partitions, asked.seconds)
-        return desk.partitions
+        numbers = desk.places(scope.names)
+        await pause_group(desk, numbers, asked.seconds)
+        return numbers
 
     numbers = work.do(write)
     text = f"group {scope.group} is paused for {asked.seconds:g} s"
@@ -111,7 +112,7 @@ def pause(asked: Pausing, scope: Scope, log: Log, common: Common) -> None:
 def resume_group(scope: Scope, log: Log, common: Common) -> None:
     """End the pause of a group, whoever asked for it."""
     work = _At(scope, log, common)
-    numbers = work.do(lambda desk: resume(desk, desk.partitions))
+    numbers = work.do(lambda desk: resume(desk, desk.places(scope.names)))
     text = f"group {scope.group} goes on" if numbers else f"group {scope.group} was not paused"
     work.tell(text, {"resumed": bool(numbers), "coordination_partitions": list(numbers)})
 
@@ -121,7 +122,7 @@ def release(asked: Releasing, scope: Scope, log: Log, common: Common) -> None:
     work = _At(scope, log, common, asked.client_id)
 
     async def write(desk: Desk) -> list[Holder]:
-        return await release_keys(desk, desk.partitions, scope.names, asked.patience, _say)
+        return await release_keys(desk, desk.places(scope.names), scope.names, asked.patience, _say)
 
     left = work.do(write)
     text = f"group {scope.group} has let go of its keys, and claims again"
@@ -144,9 +145,8 @@ def positions(targets: Targets, asked: Setting, scope: Scope, log: Log, common: 
 
     async def work(cluster: Cluster) -> tuple[KeyMove, ...]:
         found = await find_targets(cluster, wanted, scope, timeout=common.timeout)
-        topics = frozenset(tp.topic for tp in found)
         change = partial(_planned if asked.dry_run else _set, found, limits)
-        return await with_desk(cluster, settings, topics, change)
+        return await with_desk(cluster, settings, None, change)
 
     moves = perform(common, work)
     if common.as_json:
@@ -182,8 +182,7 @@ class _At:
         settings = AdminSettings(
             self.scope.group, self.client_id, self.log.topic(self.common), self.common.timeout
         )
-        topics = self.scope.names
-        return perform(self.common, lambda cluster: with_desk(cluster, settings, topics, work))
+        return perform(self.common, lambda cluster: with_desk(cluster, settings, None, work))
 
     def tell(self, text: str | None, found: Mapping[str, Any]) -> None:
         if self.common.as_json:

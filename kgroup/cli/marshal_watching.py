@@ -41,7 +41,7 @@ class Change:
 
     Args:
         what: happened.
-        partition: the coordination partition.
+        partition: the coordination partition; of a pause the first, or the last, one.
         time: log time, milliseconds; -1 when there is none.
         tp: the key; None for the whole group.
         client: who did it, as client id and instance.
@@ -76,14 +76,14 @@ class Watching:
         self._topics = topics
         self._show = show
         self._standings: dict[TopicPartition, Standing] = {}
-        self._pauses: dict[int, Pause | None] = {}
+        self._pauses: dict[int, bytes] = {}
 
     def hear(self, event: LogEvent) -> None:
         """Take in what was read; what was there at the beginning is not told."""
         match event:
             case LogOpened():
                 self._standings.update(event.keys)
-                self._paused(event.partition, event.time, event.pause, first=True)
+                self._paused(event.partition, event.time, event.pause)
             case LogRead():
                 for read in event.reads:
                     self._read(event, read)
@@ -122,11 +122,14 @@ class Watching:
             )
         )
 
-    def _paused(
-        self, partition: int, time: int, pause: Pause | None, *, first: bool = False
-    ) -> None:
-        before, self._pauses[partition] = self._pauses.get(partition), pause
-        if pause == before or (first and pause is None):
+    def _paused(self, partition: int, time: int, pause: Pause | None) -> None:
+        before = set(self._pauses.values())
+        if pause is None:
+            self._pauses.pop(partition, None)
+        else:
+            self._pauses[partition] = pause.client_id
+        # A pause stands in many partitions, and is renewed: it is told when it begins and ends.
+        if set(self._pauses.values()) == before:
             return
         if pause is None:
             self._show(Change(what=What.RESUMED, partition=partition, time=time))
@@ -144,7 +147,9 @@ def _who(standing: Standing) -> str:
 
 def change_line(change: Change) -> str:
     """Return the line for a person."""
-    where = f"coordination partition {change.partition}" if change.tp is None else str(change.tp)
+    where = "group" if change.tp is None else str(change.tp)
+    if change.what is What.LOST:
+        where = f"coordination partition {change.partition}"
     words = [_at(change.time), where, change.what.value]
     words += [f"by {change.client}"] if change.client else []
     words += [f"from {change.former}"] if change.former else []

@@ -59,6 +59,22 @@ async def test_claims_takeovers_releases_and_pauses_are_told_once_each() -> None
     assert [each.offset for each in seen[:2]] == [1, 5]
 
 
+async def test_a_pause_of_many_partitions_that_is_renewed_is_told_once() -> None:
+    broker = coordinated(4, t=1)
+    seen: list[Change] = []
+    topics, settings = None, AdminSettings("g")
+    watching = Watching(topics, seen.append)
+    async with running(broker) as cluster, desk(cluster, settings, topics, watching.hear) as place:
+        for _ in range(2):
+            await pause_group(place, place.partitions, 60)
+        assert [each.what for each in seen] == [What.PAUSED]
+        assert (
+            change_line(seen[0]).split("  ")[1].startswith("group paused by kgroup-admin until 20")
+        )
+        await resume(place, place.partitions)
+    assert [each.what for each in seen] == [What.PAUSED, What.RESUMED]
+
+
 async def test_keys_of_other_topics_and_groups_are_not_told() -> None:
     broker = coordinated(t=1)
     seen: list[Change] = []

@@ -139,6 +139,10 @@ class Desk:
             raise TimeoutError(f"{self.settings.topic}-{number} is being read anew; try again")
         return view.world
 
+    def places(self, topics: frozenset[str] | None) -> tuple[int, ...]:
+        """Return the coordination partitions of topics, in order; all for None."""
+        return self.partitions if topics is None else tuple(sorted(set(map(self.place, topics))))
+
     def place(self, topic: str) -> int:
         """Return the coordination partition of a topic."""
         number = self.reader.partition_of(topic)

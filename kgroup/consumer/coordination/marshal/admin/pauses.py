@@ -15,13 +15,14 @@ import anyio
 from kgroup.consumer.coordination.marshal.admin.desk import Desk
 from kgroup.consumer.coordination.marshal.admin.settings import check_pause
 from kgroup.errors import GroupError
-from kgroup.marshal.survey import Holder, holders, mixed_keys, pause_left
+from kgroup.marshal.survey import Holder, Mixed, holders, mixed_keys, pause_left
 from kgroup.types import TopicPartition
 
 __all__ = [
     "GroupPause",
     "Say",
     "held",
+    "mixed",
     "pause_group",
     "refuse_headerless",
     "release_keys",
@@ -38,18 +39,19 @@ _RELEASE_PAUSE: Final = 60.0
 _MS: Final = 1000
 
 
-def refuse_headerless(desk: Desk, numbers: Collection[int], instead: str) -> None:
+def refuse_headerless(desk: Desk, instead: str) -> None:
     """Refuse to pause where members of the original library are, in whatever group.
+
+    Each of them reads all coordination partitions, so all that this desk reads are looked at.
 
     Args:
         desk: at the log.
-        numbers: coordination partitions that would be written to.
         instead: what to do, in words.
 
     Raises:
         GroupError: one of them wrote lately; the text names its key, and says until when.
     """
-    found = [each for number in numbers for each in mixed_keys(desk.world(number), desk.time)]
+    found = mixed(desk)
     if not found:
         return
     last = max(found, key=lambda each: each.until)
@@ -59,6 +61,12 @@ def refuse_headerless(desk: Desk, numbers: Collection[int], instead: str) -> Non
         f"it cannot read a pause, and would go wrong over one. {instead} It is taken into account "
         f"for another {seconds:.0f} s after its last message"
     )
+
+
+def mixed(desk: Desk) -> list[Mixed]:
+    """Return the keys, of all groups, that members of the original library spoke of lately."""
+    time = desk.time
+    return [each for number in desk.partitions for each in mixed_keys(desk.world(number), time)]
 
 
 def held(
@@ -142,7 +150,7 @@ async def pause_group(desk: Desk, numbers: Sequence[int], seconds: float) -> Non
         KGroupError, TimeoutError: it was not written, or not read back, everywhere.
     """
     check_pause(seconds)
-    refuse_headerless(desk, numbers, "Stop all members of the group instead.")
+    refuse_headerless(desk, "Stop all members of the group instead.")
     await GroupPause(desk, tuple(numbers), seconds).begin()
 
 
@@ -158,7 +166,7 @@ async def resume(desk: Desk, numbers: Sequence[int]) -> tuple[int, ...]:
     """
     paused = tuple(each for each in numbers if desk.pause(each) is not None)
     if paused:
-        refuse_headerless(desk, paused, "The pause ends by itself.")
+        refuse_headerless(desk, "The pause ends by itself.")
         await GroupPause(desk, paused, 1.0).end()
     return paused
 
@@ -186,7 +194,7 @@ async def release_keys(
         GroupError: a member of the original library is about, or another administrator.
         KGroupError, TimeoutError: the pause was not written, or not read back.
     """
-    refuse_headerless(desk, numbers, "Stop the member that has the keys instead.")
+    refuse_headerless(desk, "Stop the member that has the keys instead.")
     pause = GroupPause(desk, tuple(numbers), _RELEASE_PAUSE)
     pause.refuse_others()
     before = max((pause_left(desk.pause(number), desk.time) for number in numbers), default=0.0)

@@ -19,7 +19,7 @@ import anyio
 
 from kgroup.consumer.coordination.coordinator_search import CoordinatorSearch
 from kgroup.consumer.coordination.marshal.admin.desk import Desk, Line
-from kgroup.consumer.coordination.marshal.admin.pauses import GroupPause, Say, held, say_once
+from kgroup.consumer.coordination.marshal.admin.pauses import GroupPause, Say, held, mixed, say_once
 from kgroup.consumer.coordination.marshal.admin.settings import check_pause
 from kgroup.consumer.coordination.marshal.entrance import refuse_native
 from kgroup.consumer.coordination.marshal.offset_commits import OffsetCommits
@@ -27,7 +27,7 @@ from kgroup.consumer.coordination.offset_reading import read_committed_offsets
 from kgroup.errors import ArgumentError, GroupError, KGroupError
 from kgroup.marshal.admin import Draft, KeyMove, Stage, draft_of, give_up, heard, was_committed
 from kgroup.marshal.events import CommitOffsets, KeyRead, OffsetsCommitted
-from kgroup.marshal.survey import Holder, mixed_keys, pause_left
+from kgroup.marshal.survey import Holder, pause_left
 from kgroup.net.admin import describe_topics
 from kgroup.net.cluster import Cluster
 from kgroup.net.log_places import log_bounds
@@ -112,7 +112,7 @@ async def set_positions(
     """Set positions of a group; doing it again goes on with what is left.
 
     Args:
-        desk: at the log; it reads the coordination partitions of all topics concerned.
+        desk: at the log; it reads all of it, so that no member of the original library is missed.
         targets: partition -> next offset to read.
         asked: how long what may take.
         say: hears what is going on.
@@ -154,7 +154,7 @@ class _Work:
         self._asked = asked
         self._say = say
         self._numbers = tuple(sorted({desk.place(tp.topic) for tp in moves}))
-        self._mixed = any(mixed_keys(desk.world(each), desk.time) for each in self._numbers)
+        self._mixed = bool(mixed(desk))
         self._interval = _GO_INTERVAL if self._mixed else _INTERVAL
         self._pause = GroupPause(desk, self._numbers, asked.pause)
         self._paused_before = 0.0
@@ -172,7 +172,7 @@ class _Work:
         self._pause.refuse_others()
         left = (pause_left(self._desk.pause(each), self._desk.time) for each in self._numbers)
         self._paused_before = max(left, default=0.0)
-        there = held(self._desk, None, self._numbers) if self._mixed else []
+        there = held(self._desk, None, self._desk.partitions) if self._mixed else []
         there = [each for each in there if not self._is_ours(each)]
         if there:
             first = there[0]
