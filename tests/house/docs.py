@@ -13,6 +13,7 @@ from typing import Final
 from tests.house import (
     api,
     broker_page,
+    marshal_page,
     porting,
     reference_pages,
     simulation_page,
@@ -31,6 +32,7 @@ PAGES: Final[Mapping[Path, Callable[[], str]]] = MappingProxyType(
         porting.PAGE: porting.render,
         DOCS / "public-surface.md": surface.render,
         DOCS / broker_page.NAME: broker_page.render,
+        DOCS / marshal_page.NAME: marshal_page.render,
         DOCS / simulation_page.NAME: simulation_page.render,
         DOCS / tested_page.NAME: tested_page.render,
         **{DOCS / name: page for name, page in TABLES.items()},

@@ -109,6 +109,40 @@ GROUP: Final = (
         ),
     ),
     Row("KIP-848 protocol", _LATER, "another backend behind the same consumer; not written"),
+    Row(
+        "Groups without a coordinator (Marshal)",
+        _YES,
+        '[`backend="marshal"`](marshal.md): claims in a log, of kgroup and of the original library',
+        (
+            (
+                "real/test_marshal.py",
+                "test_what_a_killed_process_had_is_taken_over_where_its_last_heartbeat_stood",
+            ),
+            (
+                "real/test_marshal.py",
+                "test_a_process_frozen_past_its_lease_hands_out_nothing_on_waking",
+            ),
+            (
+                "consumer/marshal/test_members.py",
+                "test_members_come_to_even_shares_and_who_is_alone_has_all",
+            ),
+        ),
+    ),
+    Row(
+        "At most once, for batches of records",
+        _YES,
+        'with `backend="marshal"` and `guarantee="at_most_once"`',
+        (
+            (
+                "real/test_marshal_crashes.py",
+                "test_at_most_once_loses_what_was_published_and_doubles_nothing",
+            ),
+            (
+                "consumer/marshal/test_crashes.py",
+                "test_at_most_once_a_death_costs_what_the_table_says",
+            ),
+        ),
+    ),
     Row("Share groups (KIP-932)", _NO, "a queue is another thing than a log; not planned"),
     Row(
         "Assignors built in",

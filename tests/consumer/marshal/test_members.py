@@ -292,3 +292,33 @@ async def test_a_short_interval_ends_beside_a_peer_that_announces_none() -> None
         Writer(group.broker.partition(LOG), "peer", headerless=True).beat(5)
         await ours.over.wait()
         assert "60 s" in str(ours.error)
+
+
+# -- pauses ------------------------------------------------------------------------------------
+
+
+async def test_a_paused_group_hands_everything_back_and_claims_again_when_it_is_over() -> None:
+    async with crew(10) as group:
+        alone = group.enter()
+        await until(lambda: alone.has == [0])
+        admin = Writer(group.broker.partition(LOG), "admin", now=virtual_wall)
+        until_then = int(virtual_wall()) + 20
+        admin.say(Kind.RELEASE_GROUP, 0, until_then, topic="")
+        await until(lambda: alone.told == ["gained", "revoked"], within=2.0)
+        await until(lambda: alone.has == [0], within=25.0)
+        assert virtual_wall() >= until_then
+
+
+# -- going back --------------------------------------------------------------------------------
+
+
+async def test_a_lower_position_is_released_and_claimed_anew() -> None:
+    async with crew(10) as group:
+        alone = group.enter()
+        await until(lambda: len(alone.seen) == 10)
+        await alone.consumer.commit({KEY: 8})
+        await alone.consumer.commit({KEY: 3})
+        kinds = [message.kind for message in group.messages()[-3:]]
+        assert kinds == [RELEASE, CLAIM, BEAT]
+        assert group.messages()[-1].tail == 3
+        assert alone.told == ["gained"]
