@@ -112,10 +112,8 @@ class Leading:
         return AssignorError(effect.protocol_name, [f"{words} (max_poll_interval)"])
 
     async def _run(self, effect: RunAssignor) -> AssignorDone:
-        if effect.follows:
-            return await self._look(effect)
         if effect.unasked:
-            return await self._watch(effect)
+            return await (self._look(effect) if effect.follows else self._watch(effect))
         assignor = next(
             each for each in self._settings.assignors if each.name == effect.protocol_name
         )
