@@ -160,11 +160,12 @@ class LogRead:
 class LogLost:
     """What was read of a coordination partition is not the log any more; it is read anew.
 
-    Its tail was cut off (unclean election), or retention has overtaken this reader.
+    Its tail was cut off, or retention has overtaken this reader; with `error` the member ends.
     """
 
     partition: int
     reason: str
+    error: Exception | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,8 +278,7 @@ Event = (
 class Append:
     """Write a message; messages of one topic are written in the order of these effects.
 
-    The writer adds who it is and what time it is: its own clock or the broker's, whichever is
-    behind, less a second, in whole seconds, so that no peer sees it in the future.
+    The writer adds who it is, and a time that no peer sees in the future.
 
     Args:
         ticket: what a failure must carry.

@@ -9,7 +9,7 @@ import math
 from types import MappingProxyType
 from typing import Final
 
-from kgroup.errors import FencedError, GroupError, KGroupError
+from kgroup.errors import FencedError, GroupError
 from kgroup.frozen import replace
 from kgroup.machine.claims import HoldingState
 from kgroup.machine.wishes import Raise
@@ -137,6 +137,10 @@ def hear_log_read(turn: Turn, event: LogRead) -> None:
 
 def hear_log_lost(turn: Turn, event: LogLost) -> None:
     """Forget what was read; nothing of it can be relied on."""
+    if event.error is not None:
+        turn.cause = Cause.FAILED
+        _fail(turn, event.error)
+        return
     member = turn.member
     log = member.logs.get(event.partition)
     if log is None:
@@ -266,7 +270,7 @@ def _judge_company(turn: Turn, tp: TopicPartition, standing: Standing) -> None:
         _fail(turn, GroupError(f"{peer}: {what}"))
 
 
-def _fail(turn: Turn, error: KGroupError) -> None:
+def _fail(turn: Turn, error: Exception) -> None:
     turn.member = replace(turn.member, failure=error)
     for tp in [*turn.member.lives, *(turn.lives.keys() - turn.member.lives.keys())]:
         fire(turn, tp, KeyTrigger.TAKEN)

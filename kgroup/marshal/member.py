@@ -253,15 +253,19 @@ class MarshalMember:
         log = self.log_of(tp.topic)
         if log is None:
             return math.inf
-        standing, (client_id, instance_id) = self.standing(tp), self.who
-        settings = self.settings
-        resumes = settings.is_static and settings.fast_reclaim and standing.owned
-        twin = standing.client_id == client_id and standing.instance_id != instance_id
-        earlier = standing.started is not None and standing.started < settings.started
-        if resumes and twin and earlier:
+        if self.resumes(tp):
             return 0.0
-        free_at = standing.free_at(log.since)
+        free_at = self.standing(tp).free_at(log.since)
         return log.instant_of(free_at) if free_at else 0.0
+
+    def resumes(self, tp: TopicPartition) -> bool:
+        """Tell whether an earlier process of this member has a partition, and gives it to us."""
+        settings, standing = self.settings, self.standing(tp)
+        if not (settings.is_static and settings.fast_reclaim and standing.owned):
+            return False
+        client_id, instance_id = self.who
+        twin = standing.client_id == client_id and standing.instance_id != instance_id
+        return twin and standing.started is not None and standing.started < settings.started
 
     def still_revoking(self) -> frozenset[TopicPartition]:
         """Return partitions whose on_revoked has not returned, whoever has them by now."""

@@ -142,7 +142,10 @@ def _drop_excess(turn: Turn) -> None:
     member = turn.member
     if not _is_fair(member) or member.settings.whole_topics:
         return
-    pausing = [tp for tp, life in member.lives.items() if life.phase is KeyPhase.PAUSING]
+    lives = member.lives.items()
+    pausing = [
+        tp for tp, life in lives if life.phase is KeyPhase.PAUSING and not member.resumes(tp)
+    ]
     for topic in sorted(_topics_of(pausing)):
         share = turn.share(topic)
         for tp in [tp for tp in pausing if tp.topic == topic][: max(share.own - share.quota, 0)]:
@@ -155,7 +158,7 @@ def _claim(turn: Turn, wanted: frozenset[TopicPartition]) -> None:
     budget = _Budget(turn)
     ready = {topic: _knows_enough(turn.member, topic, turn.now) for topic in _topics_of(wanted)}
     for tp in _free(turn.member, wanted, turn.now):
-        if ready[tp.topic] and budget.takes(tp):
+        if ready[tp.topic] and budget.takes(tp, resumed=turn.member.resumes(tp)):
             fire(turn, tp, KeyTrigger.TRY)
 
 
@@ -214,12 +217,16 @@ class _Budget:
             share = turn.share(topic)
             self._by_topic[topic] = share.quota - share.own
 
-    def takes(self, tp: TopicPartition) -> bool:
-        """Take one, if there is room for it; whoever has a topic's lock has room for all of it."""
+    def takes(self, tp: TopicPartition, *, resumed: bool) -> bool:
+        """Take one, if there is room for it; whoever has a topic's lock has room for all of it.
+
+        What its last process had is resumed beyond a fair share: nobody else can have it before
+        the lease is over. It is handed back, for those who have less.
+        """
         if self._whole and tp.partition:
             return True
         room = self._by_topic.get(tp.topic, math.inf)
-        if self._any < 1 or room < 1:
+        if self._any < 1 or (room < 1 and not resumed):
             return False
         self._any -= 1
         self._by_topic[tp.topic] = room - 1

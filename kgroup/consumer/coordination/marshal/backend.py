@@ -43,6 +43,7 @@ from kgroup.marshal.events import (
     CommitRequested,
     Committed,
     CountsChanged,
+    LogLost,
 )
 from kgroup.marshal.member import MarshalMember
 from kgroup.marshal.settings import Guarantee, MarshalSettings
@@ -110,7 +111,6 @@ class MarshalBackend:
         self._in_hand: set[Claim] = set()
         self._topics = SubscribedTopics(exclude_internal=place.exclude_internal_topics)
         self._bridging = False
-        self._unreadable: KGroupError | None = None
         self._commits = OffsetCommits(
             cluster, settings.group_id, self._search, self._conductor.apply
         )
@@ -134,16 +134,15 @@ class MarshalBackend:
                 tasks.start_soon(self._follow_metadata)
                 tasks.start_soon(self._commits.run)
                 await tasks.start(self._appender.run)
-                tasks.start_soon(self._read, tasks.cancel_scope)
+                tasks.start_soon(self._read)
                 await self._conductor.run(carrier)
                 with anyio.move_on_after(_FAREWELL):
                     await self._appender.sent()
                 tasks.cancel_scope.cancel()
         finally:
             self._waiters.end()
-        failure = self._unreadable or self._conductor.failure
-        if failure is not None:
-            raise failure
+        if self._conductor.failure is not None:
+            raise self._conductor.failure
 
     async def _enter(self) -> None:
         """Look whether this member may begin; brokers that are away for now end nothing."""
@@ -156,15 +155,15 @@ class MarshalBackend:
             self._reader.expect(append_time=found.append_time)
             return
 
-    async def _read(self, everything: anyio.CancelScope) -> None:
-        while self._unreadable is None:
+    async def _read(self) -> None:
+        while self._conductor.failure is None:
             try:
                 await self._reader.run()
             except TimeoutError as error:
                 log.warning("group=%s cannot read yet: %s", self._settings.group_id, error)
             except KGroupError as error:
-                self._unreadable = error
-        everything.cancel()
+                # Nobody knows any more who has what: it is lost, and a listener is told so.
+                self._conductor.apply(LogLost(0, str(error), error))
 
     def _carrier(self) -> MarshalCarrier:
         positions = StartPositions(

@@ -25,6 +25,7 @@ from kgroup.wire.messages import DescribeConfigsRequest, DescribeConfigsResource
 __all__ = ["Concern", "TopicCheck", "TopicWarning", "check_topic", "judge_topic"]
 
 _TOPIC: Final = 2
+_TIMES: Final = 3
 """What DescribeConfigs calls a topic."""
 
 _HOUR_MS: Final = 3_600_000
@@ -203,11 +204,21 @@ def _number(value: str | None) -> int | None:
 
 
 async def _describe(cluster: Cluster, topic: str, timeout: float) -> TopicInfo:
+    """Describe the topic; that there is none must be said several times.
+
+    1. The topic is made; 2. a broker that has not heard of it yet is asked.
+    """
+    against = 0
+
     async def attempt() -> TopicInfo:
+        nonlocal against
         seconds = cluster.settings.request_timeout
         view = await cluster.look_up(frozenset({topic}), timeout=seconds)
         found = view.topics.get(topic)
         if found is None or found.is_gone:
+            against += 1
+            if against < _TIMES:
+                raise refusal(ApiKey.METADATA, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, (topic,))
             raise CoordinationTopicError(topic, "there is none; `kgroup marshal init` makes it")
         if found.error:
             raise refusal(ApiKey.METADATA, found.error, (topic,))
