@@ -13,6 +13,7 @@ import anyio
 import pytest
 
 from kgroup.audit import Verdict
+from kgroup.errors import FencedError
 from kgroup.journal import Delivered, OwnershipStep, Phase
 from kgroup.marshal.messages import Kind
 from kgroup.testing.kafka import RealKafka
@@ -144,6 +145,86 @@ async def test_a_process_frozen_past_its_lease_hands_out_nothing_on_waking(
     assert [event for event in woken if isinstance(event, Delivered)] == []
     assert len(lost(frozen, before)) == 1
     await judged(group)
+
+
+@CROSSED
+async def test_a_process_that_starts_again_resumes_at_once_what_it_had(
+    kafka: RealKafka, tmp_path: Path, anyio_backend_name: str
+) -> None:
+    """Killed, and started under its name: at the logged offset, long before its lease is over."""
+    ground, log = await lay_ground(kafka, 2), await lay_log(kafka)
+    await ground.fill(200)
+    options = claiming(log, marshal_heartbeat_interval=LONG, auto_commit_interval=0.1)
+    async with group_on(ground, tmp_path, **options) as group:
+        told = group.options("member") | {"work": WORK, "group_instance_id": "member"}
+        journal = tmp_path / "first.jsonl"
+        async with child(ground.topic, journal, anyio_backend_name, **told) as first:
+            await eventually(lambda: len(first.seen) > 60, "the first process has worked")
+            await first.kill()
+        other = await join(group, "other")
+        before = await log.stored(group.name)
+        second = await join(group, "member")
+        took = await eventually(lambda: second.owned == ground.all_partitions, "it resumes")
+        await group.all_read(first)
+        assert took < LONG
+        assert other.reads == []
+        await group.end()
+    logged = {each.tp: each.position for each in before}
+    begun = {tp: min(at for of, at in second.seen if of == tp) for tp in ground.all_partitions}
+    assert begun == logged
+    total = (await judged(group)).total
+    assert total.duplicated == len(first.seen) - sum(begun.values())
+
+
+@CROSSED
+async def test_of_two_with_one_name_the_later_has_all_and_the_earlier_is_fenced(
+    kafka: RealKafka, tmp_path: Path
+) -> None:
+    ground, log = await lay_ground(kafka, 2), await lay_log(kafka)
+    options = claiming(log, marshal_heartbeat_interval=LONG)
+    async with group_on(ground, tmp_path, **options) as group:
+        older = await group.join("older", group_instance_id="twin")
+        await all_owned(group)
+        async with flowing(ground, 0.05):
+            await eventually(lambda: older.reads, "the older one reads")
+            younger = await group.join("younger", group_instance_id="twin")
+            await eventually(lambda: younger.reads, "the younger one reads")
+            await eventually(older.finished.is_set, "the older one has ended")
+            group.members.remove(older)
+            seen = len(older.reads)
+            await anyio.sleep(0.5)
+            assert len(older.reads) == seen
+        assert isinstance(older.failure, FencedError)
+        assert "'twin' was started again" in str(older.failure)
+        assert younger.failure is None
+        assert older.took(ChangeKind.LOST)
+        await group.all_read(older)
+        await group.end()
+    await judged(group)
+
+
+@CROSSED
+@pytest.mark.parametrize("append_time", [True, False], ids=["LogAppendTime", "CreateTime"])
+async def test_members_share_a_topic_and_take_over_what_one_of_them_releases(
+    kafka: RealKafka, tmp_path: Path, append_time: bool
+) -> None:
+    """Who closes releases: nobody waits for a lease, and nothing comes twice."""
+    ground, log = await lay_ground(kafka, 6), await lay_log(kafka, append_time=append_time)
+    async with group_on(
+        ground, tmp_path, **claiming(log, marshal_heartbeat_interval=LONG)
+    ) as group:
+        members = [await join(group, label) for label in ("m1", "m2", "m3")]
+        await all_owned(group)
+        async with flowing(ground, 0.05):
+            await anyio.sleep(0.5)
+            leaver = max(members, key=lambda member: len(member.owned))
+            await group.leave(leaver)
+            took = await all_owned(group)
+            await anyio.sleep(0.5)
+        assert took < LONG
+        await group.all_read(leaver)
+        await group.end()
+    assert (await judged(group)).total.duplicated == 0
 
 
 def lost(process: Child, since: int) -> list[OwnershipStep]:
