@@ -33,6 +33,9 @@ def check_marshal(config: "ConsumerConfig") -> None:
             expected = "backend='marshal' beside it: a classic group is at least once"
             raise ConfigError("guarantee", "at_most_once", expected)
         return
+    if config.group_id is None:
+        # Without one, partitions assigned by hand would be read past the log, and past `guarantee`.
+        raise ConfigError("group_id", None, "the name of a group, beside backend='marshal'")
     for name in ("group_id", "group_instance_id", "client_id"):
         _check_id(name, getattr(config, name))
     interval = config.marshal_heartbeat_interval

@@ -29,6 +29,11 @@ def test_a_heartbeat_interval_is_whole_seconds_up_to_a_minute(interval: float) -
         marshal(marshal_heartbeat_interval=interval)
 
 
+def test_claims_are_made_for_a_group() -> None:
+    with pytest.raises(ConfigError, match="group_id"):
+        ConsumerConfig.of({"backend": "marshal"})
+
+
 def test_at_most_once_needs_the_log() -> None:
     with pytest.raises(ConfigError, match="backend='marshal'"):
         ConsumerConfig.of({"group_id": "billing", "guarantee": "at_most_once"})
