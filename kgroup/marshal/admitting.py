@@ -31,7 +31,7 @@ def ask(turn: Turn, event: AdmitRequested) -> None:
     tp = event.claim.tp
     life = turn.life(tp)
     deliverable = turn.member.may_deliver(event.claim, turn.now)
-    published = life.logged is not None and event.until <= life.logged
+    published = life.publishes(event.until)
     if not deliverable or published or life.admission is not None:
         admitted = deliverable and published
         turn.effects.append(Admitted(event.serial, admitted))

@@ -89,6 +89,10 @@ class KeyLife:
     admission: Admission | None = None
     due: float = math.inf
 
+    def publishes(self, until: int) -> bool:
+        """Tell whether the log says, under this claim, that what is below is handed out."""
+        return self.claim is not None and self.logged is not None and until <= self.logged
+
     @property
     def is_idle(self) -> bool:
         """Whether nothing of it is under way."""

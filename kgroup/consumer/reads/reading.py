@@ -114,7 +114,7 @@ class Reading:
             owned = self.delivery.turn(wanted)
             if owned is None:
                 self._gate.topics.check(wanted)
-            if owned is not None and await self._admitted(owned):
+            if owned is not None and await self._admitted(owned, deadline):
                 return owned
             if owned is not None:
                 await anyio.lowlevel.checkpoint()
@@ -125,15 +125,22 @@ class Reading:
                 with anyio.move_on_after(min(left, self._pause, _LONGEST_NAP)):
                     await self._pulses.news.wait()
 
-    async def _admitted(self, owned: Owned) -> bool:
+    async def _admitted(self, owned: Owned, deadline: float) -> bool:
         """Ask the backend; then look again, for it may have waited."""
         keeper, chunk = self._gate.keeper(owned.claim), owned.chunks[0]
         until = chunk.next_offset
         if self._portion is not None:
             until = chunk.bound_by(self._portion)
-        if not await keeper.admit(owned.claim, until):
-            return False
-        return self._still_ready(owned, chunk)
+        admitted = False
+        if self._portion is None:
+            admitted = await keeper.admit(owned.claim, until)
+        else:
+            # It may take as long as a claim lasts: a read ends at its deadline all the same, and
+            # the group hears meanwhile that somebody reads. The backend goes on with the question.
+            left = max(deadline - self._clock(), 0.0)
+            with anyio.move_on_after(min(left, self._pause, _LONGEST_NAP)):
+                admitted = await keeper.admit(owned.claim, until)
+        return admitted and self._still_ready(owned, chunk)
 
     def _still_ready(self, owned: Owned, chunk: Chunk) -> bool:
         """Tell whether what was admitted is what would be handed out.
@@ -159,7 +166,7 @@ class Reading:
             (each, each.chunks[0])
             for each in self.delivery.also_ready(wanted, first)
             # Asking about the one before may have taken time.
-            if self.delivery.ready(each) and await self._admitted(each)
+            if self.delivery.ready(each) and await self._admitted(each, deadline)
         ]
         return [each for each, chunk in found if self._still_ready(each, chunk)]
 

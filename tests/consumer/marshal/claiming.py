@@ -1,6 +1,6 @@
 """What tests of whole consumers that claim stand on: a cluster, its log of claims, and members."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -9,12 +9,26 @@ from kgroup.consumer import Consumer, Listener
 from kgroup.marshal.messages import Kind, Message, decode
 from kgroup.testing import InProcessBroker
 from kgroup.types import TopicPartition
+from kgroup.wire.messages import ProduceRequest
+from kgroup.wire.records import iter_batches
 from tests.consumer.entered import config_for
 from tests.consumer.ground import fill
 from tests.consumer.marshal.stage import LOG, Writer, coordinated
 from tests.contracts.application import until
 
-__all__ = ["LEASE", "A", "B", "Said", "claiming", "foreign", "gives", "kafka", "owns", "said"]
+__all__ = [
+    "LEASE",
+    "A",
+    "B",
+    "Said",
+    "claiming",
+    "foreign",
+    "gives",
+    "kafka",
+    "owns",
+    "said",
+    "says",
+]
 
 A, B = TopicPartition("t", 0), TopicPartition("t", 1)
 
@@ -88,3 +102,21 @@ async def owns(consumer: Consumer[Any, Any], *tps: TopicPartition, within: float
 async def gives(consumer: Consumer[Any, Any], count: int, *, timeout: float = 30.0) -> list[int]:
     """Read so many records one by one; return their offsets."""
     return [(await consumer.getone(timeout=timeout)).offset for _ in range(count)]
+
+
+def says(kind: Kind, tail: int | None = None) -> Callable[[ProduceRequest], bool]:
+    """Return a condition: a request writes a message of a kind about a partition of `t`."""
+
+    def condition(asked: ProduceRequest) -> bool:
+        rows = [row for topic in asked.topic_data for row in topic.partition_data]
+        batches = [batch for row in rows for batch in iter_batches(row.records or b"")]
+        values = [value for batch in batches for value in batch.columns().values()]
+        written = [decode(bytes(value or b"")) for value in values]
+        return any(
+            isinstance(one, Message)
+            and (one.topic, one.kind) == (b"t", kind)
+            and tail in (None, one.tail)
+            for one in written
+        )
+
+    return condition

@@ -109,6 +109,7 @@ class MarshalBackend:
         self._appender = Appender(who, cluster, self._reader.partition_of, self._conductor.apply)
         self._waiters = Waiters()
         self._in_hand: set[Claim] = set()
+        self._admitting: dict[TopicPartition, anyio.Event] = {}
         self._topics = SubscribedTopics(exclude_internal=place.exclude_internal_topics)
         self._bridging = False
         self._commits = OffsetCommits(
@@ -283,7 +284,14 @@ class MarshalBackend:
             return False
         if self._settings.guarantee is Guarantee.AT_LEAST_ONCE:
             return True
+        if self._conductor.member.life(claim.tp).publishes(until):
+            return True  # without a wait: a reader that has no time gets it, too
+        # 1. A reader asks, and is cancelled; 2. the machine goes on; 3. the next one asks. One
+        # question of a key at a time; what was admitted for another is admitted at once.
+        while (asked := self._admitting.get(claim.tp)) is not None and not asked.is_set():
+            await asked.wait()
         serial = self._waiters.draw()
+        self._admitting[claim.tp] = self._waiters.event(serial)
         self._conductor.apply(AdmitRequested(serial, claim, until))
         answer = await self._waiters.wait(serial, Admitted)
         return answer is not None and answer.admitted

@@ -39,6 +39,7 @@ class Waiters:
     def __init__(self) -> None:
         self._answers: dict[int, Committed | Admitted | None] = {}
         self._events: dict[int, anyio.Event] = {}
+        self._left: set[int] = set()
         self._next = 1
         self._over = False
 
@@ -48,12 +49,20 @@ class Waiters:
         self._events[serial] = anyio.Event()
         return serial
 
+    def event(self, serial: int) -> anyio.Event:
+        """Return what is set when a question has its answer, whoever asked may have gone."""
+        return self._events[serial]
+
     def answer(self, answer: Committed | Admitted) -> None:
-        """Wake whoever waits for it; one that was cancelled does not."""
-        event = self._events.get(answer.serial)
-        if event is not None:
+        """Wake whoever waits for it; one that was cancelled does not take it."""
+        event = self._events.pop(answer.serial, None)
+        if event is None:
+            return
+        if answer.serial in self._left:
+            self._left.discard(answer.serial)
+        else:
             self._answers[answer.serial] = answer
-            event.set()
+        event.set()
 
     def end(self) -> None:
         """Wake everybody: no answer comes any more."""
@@ -63,15 +72,18 @@ class Waiters:
 
     async def wait(self, serial: int, kind: type[A]) -> A | None:
         """Wait for the answer to a question; None when the membership has ended before it."""
+        event = self._events.get(serial)
         try:
-            if not self._over:
-                await self._events[serial].wait()
-            answer = self._answers.get(serial)
-            assert answer is None or isinstance(answer, kind)
-            return answer
-        finally:
-            self._events.pop(serial, None)
+            if event is not None and not self._over:
+                await event.wait()
+        except BaseException:
+            if serial in self._events:
+                self._left.add(serial)
             self._answers.pop(serial, None)
+            raise
+        answer = self._answers.pop(serial, None)
+        assert answer is None or isinstance(answer, kind)
+        return answer
 
 
 class MarshalCarrier:

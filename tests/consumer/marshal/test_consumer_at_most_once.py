@@ -1,0 +1,327 @@
+"""At most once, as the reader sees it: nothing is ever handed out twice, and what may be lost is
+what was about to be handed out."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, Final
+
+import anyio
+import pytest
+
+from kgroup.codes import ErrorCode
+from kgroup.consumer import Consumer
+from kgroup.errors import ConfigError, UnsupportedError
+from kgroup.marshal.messages import Kind
+from kgroup.testing import InProcessBroker
+from kgroup.testing.virtual_time import virtual_ports
+from kgroup.types import OffsetAndMetadata
+from kgroup.wire.messages import OffsetCommitRequest, ProduceRequest
+from tests.consumer.marshal.claiming import (
+    LEASE,
+    A,
+    claiming,
+    foreign,
+    gives,
+    kafka,
+    owns,
+    said,
+    says,
+)
+from tests.contracts.application import until
+from tests.contracts.cable import Cable
+
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+
+PROBE, HEARTBEAT, RELEASE = Kind.CLAIMING_MESSAGES, Kind.HEARTBEAT, Kind.RELEASING_PARTITION
+PORTION = 4
+
+C = Consumer[Any, Any]
+
+
+def careful(broker: InProcessBroker, **options: Any) -> AbstractAsyncContextManager[C]:
+    """Enter a consumer that is handed four records at most of each admission."""
+    chosen = {"guarantee": "at_most_once", "at_most_once_records": PORTION, **options}
+    return claiming(broker, **chosen)
+
+
+async def rest(consumer: C, timeout: float = 3 * LEASE) -> list[int]:
+    """Read until nothing comes any more; return the offsets."""
+    found: list[int] = []
+    while records := await consumer.getmany(timeout=timeout):
+        found += [record.offset for part in records.values() for record in part]
+    return found
+
+
+async def test_a_portion_is_probed_committed_and_published_before_its_first_record() -> None:
+    broker = kafka()
+    async with careful(broker) as consumer:
+        assert await gives(consumer, 1) == [0]
+        assert [each.words for each in said(broker, A)][-2:] == [(PROBE, 4), (HEARTBEAT, 4)]
+        assert broker.group("g").offsets[A].offset == 4
+
+
+@pytest.mark.parametrize("count", [1, 3, 4, 5, 500])
+async def test_portions_follow_each_other_without_a_gap(count: int) -> None:
+    broker = kafka()
+    async with careful(broker, at_most_once_records=count) as consumer:
+        assert await gives(consumer, 10) == [*range(10)]
+    ends = [each.message.tail for each in said(broker, A, PROBE)]
+    assert ends == [min(end, 10) for end in range(count, 10 + count, count)]
+    assert said(broker, A)[-1].words == (RELEASE, 10)
+
+
+async def test_a_batch_is_no_larger_than_a_portion_and_its_values_are_all_there() -> None:
+    broker = kafka()
+    values: list[Any] = []
+    async with careful(broker) as consumer:
+        async for batch in consumer.batches():
+            assert len(batch) <= PORTION
+            values += batch.values()
+            batch.done()
+            if len(values) == 10:
+                break
+    assert values == [b"%d" % offset for offset in range(10)]
+
+
+async def test_getmany_hands_out_what_was_admitted_and_no_more() -> None:
+    broker = kafka()
+    async with careful(broker) as consumer:
+        found = await consumer.getmany(timeout=30, max_records=100)
+        offsets = [record.offset for record in found[A]]
+        assert offsets == [*range(said(broker, A, HEARTBEAT)[-1].message.tail)]
+        assert offsets + await rest(consumer) == [*range(10)]
+
+
+async def test_there_is_nothing_to_commit() -> None:
+    broker = kafka()
+    async with careful(broker) as consumer:
+        record = await consumer.getone(timeout=30)
+        with pytest.raises(UnsupportedError, match="there is nothing to commit"):
+            await consumer.commit(record)
+        with pytest.raises(UnsupportedError, match="there is nothing to commit"):
+            consumer.commit_soon(record)
+        assert (await consumer.committed(A))[A] == OffsetAndMetadata(4)
+
+
+def test_a_classic_group_cannot_be_at_most_once() -> None:
+    with pytest.raises(ConfigError, match="guarantee"):
+        Consumer("t", group_id="g", guarantee="at_most_once")
+
+
+async def test_who_stops_waiting_amid_admission_gets_the_same_records_later_and_once() -> None:
+    """1. A reader waits, its records are being admitted; 2. it is cancelled; 3. they are admitted;
+    4. the next reader gets them, and nobody gets them again."""
+    broker = kafka()
+    async with careful(broker) as consumer:
+        await owns(consumer, A)
+        held = broker.answers.hold_request(OffsetCommitRequest)
+        with anyio.move_on_after(0.5) as scope:
+            await consumer.getone()
+        assert scope.cancelled_caught
+        held.release()
+        assert await rest(consumer) == [*range(10)]
+
+
+@pytest.mark.parametrize("moment", [n * 0.013 for n in range(6)])
+async def test_a_reader_cancelled_at_any_moment_loses_and_doubles_nothing(moment: float) -> None:
+    broker = kafka()
+    found: list[int] = []
+    async with careful(broker) as consumer:
+        await owns(consumer, A)
+        while len(found) < 10:
+            with anyio.move_on_after(moment):
+                found.append((await consumer.getone()).offset)
+            with anyio.move_on_after(5.0):
+                found.append((await consumer.getone()).offset)
+            assert anyio.current_time() < 200
+        assert found == [*range(10)]
+
+
+async def test_what_is_sought_further_on_is_admitted_there() -> None:
+    broker = kafka()
+    async with careful(broker) as consumer:
+        await owns(consumer, A)
+        await consumer.position(A)
+        consumer.seek(A, 7)
+        assert await gives(consumer, 3) == [7, 8, 9]
+    assert said(broker, A)[-1].words == (RELEASE, 10)
+
+
+async def test_a_seek_amid_admission_hands_out_only_what_was_sought() -> None:
+    broker = kafka()
+    async with careful(broker) as consumer:
+        await owns(consumer, A)
+        await consumer.position(A)
+        held = broker.answers.hold_request(OffsetCommitRequest)
+        async with anyio.create_task_group() as tasks:
+            found: list[int] = []
+
+            async def read() -> None:
+                found.extend(await gives(consumer, 3))
+
+            tasks.start_soon(read)
+            await until(lambda: held.count, 5.0, "a portion is being admitted")
+            consumer.seek(A, 6)
+            held.release()
+        assert found == [6, 7, 8]
+
+
+async def test_a_lease_that_ends_amid_admission_ends_the_portion_for_good() -> None:
+    """1. The portion is committed, its heartbeat does not arrive; 2. the lease ends: nobody gets
+    it; 3. the next claim begins behind it, because it may have been handed out."""
+    broker = kafka()
+    async with careful(broker) as consumer:
+        await owns(consumer, A)
+        lost = broker.answers.ignore(ProduceRequest, where=says(HEARTBEAT), times=None)
+        found = await consumer.getmany(timeout=1.2 * LEASE)
+        assert found == {}
+        assert broker.group("g").offsets[A].offset == 4
+        lost.cancel()
+        assert await rest(consumer, 6 * LEASE) == [*range(4, 10)]
+
+
+async def test_commits_that_are_refused_hold_everything_up_and_lose_nothing() -> None:
+    """Scenario 11, at most once; a read ends in time, and the group hears that somebody reads."""
+    broker = kafka()
+    async with careful(broker, max_poll_interval=2 * LEASE) as consumer:
+        await owns(consumer, A)
+        refusal = broker.answers.error(
+            OffsetCommitRequest, ErrorCode.COORDINATOR_NOT_AVAILABLE, times=None
+        )
+        begun = anyio.current_time()
+        assert await consumer.getmany(timeout=4 * LEASE) == {}
+        assert anyio.current_time() - begun < 4.1 * LEASE
+        assert consumer.owns(A)
+        refusal.cancel()
+        assert await rest(consumer) == [*range(10)]
+
+
+async def test_a_takeover_amid_admission_hands_out_nothing() -> None:
+    broker = kafka()
+    async with careful(broker) as consumer:
+        await owns(consumer, A)
+        held = broker.answers.hold_request(OffsetCommitRequest)
+        async with anyio.create_task_group() as tasks:
+            found: list[Any] = []
+
+            async def read() -> None:
+                found.append(await consumer.getmany(timeout=LEASE / 2))
+
+            tasks.start_soon(read)
+            await until(lambda: held.count, 5.0, "a portion is being admitted")
+            foreign(broker).beat(0, 1_000_000)
+            await anyio.sleep(0.5)
+            held.release()
+        assert found == [{}]
+
+
+async def test_a_reader_without_patience_gets_everything_once() -> None:
+    broker = kafka()
+    found: list[int] = []
+    async with careful(broker) as consumer:
+        for _ in range(500):
+            records = await consumer.getmany(timeout=0)
+            found += [record.offset for part in records.values() for record in part]
+            await anyio.sleep(0.005)
+        assert found == [*range(10)]
+
+
+async def test_two_readers_at_once_share_the_portions() -> None:
+    broker = kafka()
+    found: list[int] = []
+    async with careful(broker) as consumer:
+
+        async def read() -> None:
+            while len(found) < 10:
+                with anyio.move_on_after(5.0):
+                    found.append((await consumer.getone()).offset)
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(read)
+            tasks.start_soon(read)
+        assert found == [*range(10)]
+
+
+# -- a process that dies ---------------------------------------------------------------------------
+
+_DELAY: Final = 1.0
+
+
+@asynccontextmanager
+async def mortal(broker: InProcessBroker) -> AsyncIterator[tuple[C, Cable]]:
+    """Enter a consumer whose cable can be cut for ever."""
+    cable = Cable(broker.dial)
+    async with careful(broker, ports=virtual_ports(cable)) as consumer:
+        await owns(consumer, A)
+        yield consumer, cable
+        cable.cut()
+
+
+def _no_probe(broker: InProcessBroker) -> object:
+    return broker.answers.ignore(ProduceRequest, where=says(PROBE), times=None)
+
+
+def _probe_unread(broker: InProcessBroker) -> object:
+    return broker.answers.ignore(OffsetCommitRequest, where=_of_a_portion, times=None)
+
+
+def _no_heartbeat(broker: InProcessBroker) -> object:
+    return broker.answers.ignore(ProduceRequest, where=says(HEARTBEAT, PORTION), times=None)
+
+
+def _of_a_portion(asked: OffsetCommitRequest) -> bool:
+    rows = (row for topic in asked.topics for row in topic.partitions)
+    return any(row.committed_offset == PORTION for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("fault", "first"),
+    [
+        pytest.param(_no_probe, 0, id="4 the probe is not written"),
+        pytest.param(_probe_unread, 0, id="5-7 the probe is written, nothing is committed"),
+        pytest.param(_no_heartbeat, PORTION, id="8a committed, not published"),
+    ],
+)
+async def test_where_the_next_one_begins_after_a_death_amid_admission(
+    fault: Callable[[InProcessBroker], object], first: int
+) -> None:
+    broker = kafka()
+    async with mortal(broker) as (consumer, cable):
+        fault(broker)
+        assert await consumer.getmany(timeout=_DELAY) == {}
+        cable.cut()
+    broker.answers.clear()
+    async with careful(broker, name="two") as successor:
+        assert await rest(successor) == [*range(first, 10)]
+
+
+async def test_a_portion_that_was_published_and_not_handed_out_is_lost_whole() -> None:
+    """8b: 1. its heartbeat stands in the log; 2. the process dies before it reads that."""
+    broker = kafka()
+    async with mortal(broker) as (consumer, cable):
+        held = broker.answers.hold_request(ProduceRequest, where=says(HEARTBEAT, PORTION))
+        async with anyio.create_task_group() as tasks:
+            found: list[Any] = []
+
+            async def read() -> None:
+                found.append(await consumer.getmany(timeout=_DELAY))
+
+            tasks.start_soon(read)
+            await until(lambda: held.count, 0.5, "it is on its way")
+            cable.cut()
+            held.release()
+        assert found == [{}]
+    async with careful(broker, name="two") as successor:
+        assert await rest(successor) == [*range(PORTION, 10)]
+
+
+@pytest.mark.parametrize("processed", [1, 3, 4])
+async def test_of_a_portion_that_was_handed_out_the_rest_is_lost_and_nothing_comes_twice(
+    processed: int,
+) -> None:
+    broker = kafka()
+    async with mortal(broker) as (consumer, cable):
+        assert await gives(consumer, processed) == [*range(processed)]
+        cable.cut()
+    async with careful(broker, name="two") as successor:
+        assert await rest(successor) == [*range(PORTION, 10)]
