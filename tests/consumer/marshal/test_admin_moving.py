@@ -7,6 +7,7 @@ other way older positions in the log count before what is committed, until they 
 from itertools import count
 from typing import Literal
 
+import anyio
 import pytest
 
 from kgroup import Consumer
@@ -50,14 +51,12 @@ async def read(broker: InProcessBroker, backend: Mode, records: int) -> dict[int
         ports=virtual_ports(broker.dial, seed=next(SEEDS)),
     )
     async with consumer:
-        for _ in range(600):
+        while any(len(each) < records for each in seen.values()):
+            assert anyio.current_time() < 600
             batches = await consumer.getmany(timeout=1.0, max_records=5)
             for tp, batch in batches.items():
                 seen[tp.partition] += [record.offset for record in batch]
-                if len(seen[tp.partition]) >= records:
-                    consumer.pause(tp)
-            if all(len(each) >= records for each in seen.values()):
-                break
+            consumer.pause(*(tp for tp in batches if len(seen[tp.partition]) >= records))
         await consumer.commit()
     return seen
 

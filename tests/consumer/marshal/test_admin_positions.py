@@ -249,23 +249,25 @@ async def test_a_commit_that_is_refused_leaves_its_key_where_it_was() -> None:
 
 
 @pytest.mark.slow
-async def test_who_is_cut_off_amid_it_leaves_keys_set_or_as_they_were_and_nothing_paused() -> None:
-    for seconds in (0.0, 0.004, 0.01, 0.02, 0.05, 0.1, 0.3, 0.6, 1.0):
-        broker = laid()
-        writer = Writer(broker.partition(LOG))
-        writer.beat(7, writer.claim())
-        writer.release(7)
-        told: list[str] = []
-        async with running(broker) as cluster:
-            broker.node(1).slow(0.02)
-            with anyio.move_on_after(seconds):
-                await moved(cluster, {T0: 42}, told=told)
-            async with desk(cluster, AdminSettings("g"), frozenset({"t"})) as place:
-                assert place.logged(T0) in (7, 42)
-                assert place.pause(place.place("t")) is None
-                assert place.free_at(T0) == 0
-                if place.logged(T0) == 7 and told:
-                    assert any("t-0: not changed" in line for line in told)
+@pytest.mark.parametrize("seconds", [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0, 5.0])
+async def test_who_is_cut_off_amid_it_leaves_keys_set_or_as_they_were_and_nothing_paused(
+    seconds: float,
+) -> None:
+    broker = laid()
+    writer = Writer(broker.partition(LOG))
+    writer.beat(7, writer.claim())
+    writer.release(7)
+    told: list[str] = []
+    broker.node(1).slow(0.02)
+    async with running(broker) as cluster:
+        with anyio.move_on_after(seconds):
+            await moved(cluster, {T0: 42}, told=told)
+        async with desk(cluster, AdminSettings("g"), frozenset({"t"})) as place:
+            assert place.logged(T0) in (7, 42)
+            assert place.pause(place.place("t")) is None
+            assert place.free_at(T0) == 0
+            set_or_said = place.logged(T0) == 42 or not told or "t-0: not changed" in told[-1]
+            assert set_or_said, told
 
 
 async def test_a_call_goes_on_with_what_a_dead_one_left_claimed() -> None:

@@ -311,13 +311,20 @@ async def desk(
     names = names_everywhere(check.partitions) if topics is None else topics
     place = Desk(cluster, settings, check, hear)
     place.reader.follow(names)
+    # Who is cancelled ends what it began, and reads that back: reading outlasts the block.
+    reading = anyio.CancelScope(shield=True)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(place.run)
+        tasks.start_soon(_read, place, reading)
         try:
             await _opened(place, names)
             yield place
         finally:
-            tasks.cancel_scope.cancel()
+            reading.cancel()
+
+
+async def _read(place: Desk, scope: anyio.CancelScope) -> None:
+    with scope:
+        await place.run()
 
 
 async def _opened(place: Desk, names: frozenset[str]) -> None:
