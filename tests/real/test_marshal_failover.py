@@ -1,0 +1,111 @@
+"""The leader of the coordination partition dies: nobody owns what another has, and nobody hangs."""
+
+import time
+from functools import partial
+from pathlib import Path
+
+import anyio
+import pytest
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from kgroup.testing.kafka import RealKafka
+from kgroup.types import ChangeKind
+from tests.real.claiming import ClaimLog, all_owned, claiming
+from tests.real.ground import Ground, eventually, fresh, lay_ground
+from tests.real.members import Group, Member, group_on
+
+pytestmark = pytest.mark.real
+
+STREAM = 0.05
+PATIENCE = 40.0
+
+
+async def led_by(kafka: RealKafka, leader: int) -> ClaimLog:
+    """Make a coordination topic with a leader of our choice, and a second replica elsewhere."""
+    topic, follower = fresh("claims"), others(kafka, leader)[0]
+    config = {"min.insync.replicas": "1", "message.timestamp.type": "LogAppendTime"}
+    placed = NewTopic(topic, 1, replica_assignment=[[leader, follower]], config=config)
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+    await anyio.to_thread.run_sync(admin.create_topics([placed])[topic].result, PATIENCE)
+    return ClaimLog(kafka, topic, append_time=True)
+
+
+def others(kafka: RealKafka, leader: int) -> list[int]:
+    return [node for node in kafka.nodes if node != leader]
+
+
+async def apart_from(kafka: RealKafka, leader: int) -> Ground:
+    """Make a topic that has nothing on that broker."""
+    one, other = others(kafka, leader)
+    return await lay_ground(kafka, 4, replicas=[[one, other], [other, one]] * 2)
+
+
+@pytest.mark.parametrize("kafka_cluster_of_module", ["4.3.1", "3.9.1"], indirect=True)
+@pytest.mark.parametrize(
+    ("anyio_backend", "interval"),
+    [
+        pytest.param("asyncio", 30, id="leases outlive it"),
+        pytest.param("trio", 1, id="leases run out"),
+    ],
+)
+async def test_claims_survive_the_leader_of_their_log(
+    kafka_cluster: RealKafka, tmp_path: Path, interval: int
+) -> None:
+    """A lease that outlives the election costs nothing; one that does not is lost, and had anew.
+
+    While nobody can write into the log nobody can claim: between the end of a lease and the next
+    claim nobody hands anything out.
+    """
+    victim = kafka_cluster.nodes[0]
+    ground, log = await apart_from(kafka_cluster, victim), await led_by(kafka_cluster, victim)
+    options = claiming(log, marshal_heartbeat_interval=interval)
+    async with group_on(ground, tmp_path, **options) as group:
+        async with anyio.create_task_group() as tasks:
+            for name in ("m1", "m2"):
+                tasks.start_soon(partial(group.join, name, group_instance_id=name))
+        members = list(group.members)
+        await all_owned(group, timeout=PATIENCE)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(ground.stream, STREAM)
+            await all_read_more(group)
+            await anyio.to_thread.run_sync(kafka_cluster.kill, victim)
+            if interval == 1:
+                await eventually(lambda: lost(members), "leases run out", timeout=PATIENCE)
+            await all_claim_or_keep(group)
+            await all_read_more(group)
+            tasks.cancel_scope.cancel()
+        await ground.stored()
+        await group.all_read()
+        assert [member.failure for member in members] == [None, None]
+        if interval == 30:
+            assert not lost(members)
+        await group.end()
+    total = (await group.verdict()).total
+    assert (total.lost, total.two_owners, total.not_owned) == (0, 0, 0)
+    if interval == 30:
+        assert total.duplicated == 0
+
+
+def lost(members: list[Member]) -> list[ChangeKind]:
+    return [kind for member in members for kind in member.took(ChangeKind.LOST)]
+
+
+async def all_claim_or_keep(group: Group) -> None:
+    """Wait until commits are read back again, under whatever claims."""
+    await all_owned(group, timeout=PATIENCE)
+    with anyio.fail_after(PATIENCE):
+        for member in group.members:
+            while not (await member.consumer.commit()).ok:  # noqa: ASYNC110 - as it may
+                await anyio.sleep(0.1)
+
+
+async def all_read_more(group: Group) -> None:
+    """Wait until each partition was read from by somebody again."""
+    begun = time.monotonic()
+
+    def is_so() -> bool:
+        news = {read.tp for m in group.members for read in m.reads if read.at > begun}
+        return news == group.ground.all_partitions
+
+    await eventually(is_so, "every partition is read from", timeout=PATIENCE)
