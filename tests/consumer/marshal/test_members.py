@@ -15,7 +15,7 @@ from kgroup.marshal.messages import Kind
 from kgroup.testing.virtual_time import virtual_wall
 from kgroup.types import Leave, TopicPartition
 from kgroup.wire.messages import OffsetCommitRequest, ProduceRequest
-from tests.consumer.marshal.crew import LEASE, Crew, Process, crew, until
+from tests.consumer.marshal.crew import INTERVAL, LEASE, Crew, Process, crew, until
 from tests.consumer.marshal.stage import KEY, LOG, Writer
 
 pytestmark = pytest.mark.anyio
@@ -256,6 +256,32 @@ async def test_another_number_of_coordination_partitions_ends_the_consumer_by_na
         await alone.over.wait()
         assert isinstance(alone.error, CoordinationTopicError)
         assert not group.messages(RELEASE)
+
+
+async def test_what_is_had_when_the_coordination_topic_goes_is_lost_at_once() -> None:
+    """1. The topic goes; 2. nobody can say any more who has what; 3. nothing can be given up in
+    it, so closing waits for nothing, and the listener is not asked to commit."""
+    async with crew() as group:
+        alone = group.enter()
+        await until(lambda: alone.has == [0])
+        group.broker.delete_topic(LOG)
+        await until(alone.over.is_set, within=INTERVAL)
+        assert isinstance(alone.error, CoordinationTopicError)
+        assert alone.told == ["gained", "lost"]
+
+
+async def test_a_restart_resumes_all_it_had_also_beyond_its_share() -> None:
+    """1. It has all; 2. another one comes; 3. it dies before it has shared, and starts again: until
+    its lease is over nobody else could have the rest."""
+    async with crew(partitions=4) as group:
+        before = group.enter(group_instance_id="a")
+        await until(lambda: before.has == [0, 1, 2, 3])
+        other = group.enter(group_instance_id="b")
+        await anyio.sleep(1.0)
+        before.die()
+        again = group.enter(group_instance_id="a")
+        await until(lambda: again.has == [0, 1, 2, 3], within=LEASE / 2)
+        assert other.has == []
 
 
 # -- beside members of the original library -----------------------------------------------------

@@ -80,6 +80,13 @@ async def test_a_missing_topic_names_the_command_that_makes_it() -> None:
         await checked(broker)
 
 
+async def test_a_broker_that_has_not_heard_of_the_topic_yet_is_asked_again() -> None:
+    """1. The topic is made; 2. a broker is asked that does not know it yet."""
+    broker, code = coordinated(4), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    broker.answers.rewrite(MetadataRequest, lambda _, answer: hidden(LOG, code, answer), times=2)
+    assert (await checked(broker)).partitions == 4
+
+
 async def test_settings_that_may_not_be_seen_are_no_reason_to_refuse() -> None:
     broker = coordinated(4)
     broker.answers.error(DescribeConfigsRequest, ErrorCode.TOPIC_AUTHORIZATION_FAILED, times=None)
