@@ -1,0 +1,1 @@
+"""What coordinating through a log costs: `python -m benchmarks.marshal`."""
