@@ -202,8 +202,13 @@ async def release_keys(
         await pause.begin()
         return await _let_go(pause, topics, patience, say)
     finally:
-        with anyio.move_on_after(desk.settings.timeout, shield=True):
+        with anyio.move_on_after(desk.settings.timeout, shield=True) as scope:
             await pause.end(before if before > 1 else 0.0)
+        if scope.cancelled_caught:
+            say(
+                "whether the pause has ended is not known; it lasts "
+                f"{_RELEASE_PAUSE:g} s at the most"
+            )
 
 
 async def _let_go(

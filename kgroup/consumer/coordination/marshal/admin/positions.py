@@ -193,8 +193,7 @@ class _Work:
         except (KGroupError, TimeoutError) as error:
             self._give_up(str(error))
         finally:
-            patience = 2 * self._desk.settings.timeout
-            with anyio.move_on_after(patience, shield=True):
+            with anyio.CancelScope(shield=True):
                 await self._leave()
 
     async def _do(self) -> None:
@@ -333,14 +332,15 @@ class _Work:
         self.moves = {tp: give_up(each, reason) for tp, each in self.moves.items()}
 
     async def _leave(self) -> None:
-        """Release what is still ours, and let the group go on."""
+        """Release what is still ours, and let the group go on; each within its time."""
         self._give_up("it was interrupted")
+        timeout = self._desk.settings.timeout
         try:
-            await self._write(Stage.RESTORING)
-            await self._write(Stage.COMMITTED)
+            with anyio.fail_after(timeout):
+                await self._write(Stage.RESTORING)
+                await self._write(Stage.COMMITTED)
         except (KGroupError, TimeoutError) as error:
-            for tp, each in self.moves.items():
-                self.moves[tp] = _unknown(each, error)
+            self.moves = {tp: _unknown(each, error) for tp, each in self.moves.items()}
         left = [each for each in self.moves.values() if each.stage is not Stage.SET]
         if left:
             self._say(f"{len(self.moves) - len(left)} of {len(self.moves)} positions are set")
@@ -349,13 +349,18 @@ class _Work:
         if self._mixed:
             return
         try:
-            await self._pause.end(self._paused_before if self._paused_before > 1 else 0.0)
+            with anyio.fail_after(timeout):
+                await self._pause.end(self._paused_before if self._paused_before > 1 else 0.0)
         except (KGroupError, TimeoutError) as error:
-            self._say(f"the pause could not be ended, and lasts {self._asked.pause:g} s: {error}")
+            why = str(error) or f"no answer within {timeout:g} s"
+            self._say(
+                f"whether the pause has ended is not known; it lasts {self._asked.pause:g} s at "
+                f"the most, `kgroup marshal resume` ends it: {why}"
+            )
 
 
 def _unknown(move: KeyMove, error: Exception) -> KeyMove:
     if not move.is_ours:
         return move
     read = heard(move, None, -1, None)
-    return replace(read, reason=f"{read.reason} ({error})")
+    return replace(read, reason=f"{read.reason} ({error})" if str(error) else read.reason)

@@ -1,0 +1,119 @@
+"""Setting positions while brokers fail: what was done is found out, what was not is said."""
+
+import anyio
+import pytest
+
+from kgroup.consumer.coordination.marshal.admin.desk import desk
+from kgroup.consumer.coordination.marshal.admin.pauses import pause_group, release_keys
+from kgroup.consumer.coordination.marshal.admin.settings import AdminSettings
+from kgroup.errors import ArgumentError
+from kgroup.marshal.admin import Stage
+from kgroup.testing import InProcessBroker
+from kgroup.wire.messages import OffsetCommitRequest, OffsetFetchRequest, ProduceRequest
+from tests.consumer.marshal.stage import LOG, Writer, running
+from tests.consumer.marshal.test_admin_positions import T0, T1, laid, logged, moved
+
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+
+TOPICS = frozenset({"t"})
+
+
+def begun() -> InProcessBroker:
+    """Return a cluster in which both partitions have positions, and no owner."""
+    broker = laid()
+    for number, tail in ((0, 7), (1, 8)):
+        writer = Writer(broker.partition(LOG))
+        epoch = writer.claim(number)
+        writer.beat(tail, epoch, number)
+    return broker
+
+
+async def is_paused(broker: InProcessBroker) -> bool:
+    async with running(broker) as cluster, desk(cluster, AdminSettings("g"), TOPICS) as place:
+        return place.pause(0) is not None
+
+
+@pytest.mark.parametrize("which", range(1, 7))
+async def test_a_write_whose_answer_was_lost_is_settled_by_reading(which: int) -> None:
+    broker = laid()
+    async with running(broker, request_timeout=2.0) as cluster:
+        seen = 0
+
+        def is_it(_: ProduceRequest) -> bool:
+            nonlocal seen
+            seen += 1
+            return seen == which
+
+        broker.answers.lose(ProduceRequest, where=is_it, times=None)
+        found = await moved(cluster, {T0: 42, T1: 43})
+        assert {move.stage for move in found.values()} == {Stage.SET}
+        assert await logged(cluster) == {T0: 42, T1: 43}
+    assert not await is_paused(broker)
+
+
+async def test_a_coordinator_that_answers_no_commit_leaves_all_as_it_was() -> None:
+    broker = begun()
+    async with running(broker) as cluster:
+        broker.answers.ignore(OffsetCommitRequest, times=None)
+        found = await moved(cluster, {T0: 42, T1: 43})
+        assert {move.stage for move in found.values()} == {Stage.KEPT}
+        assert all("not committed" in move.reason for move in found.values())
+        broker.answers.clear()
+        assert await logged(cluster) == {T0: 7, T1: 8}
+    assert not await is_paused(broker)
+
+
+async def test_a_coordinator_that_cannot_be_asked_amid_it_leaves_all_as_it_was() -> None:
+    broker = begun()
+    async with running(broker) as cluster, anyio.create_task_group() as tasks:
+
+        async def fail_later() -> None:
+            await anyio.sleep(60)
+            broker.answers.ignore(OffsetFetchRequest, times=None)
+
+        tasks.start_soon(fail_later)
+        found = await moved(cluster, {T0: 42, T1: 43})
+        assert {move.stage for move in found.values()} == {Stage.KEPT}
+        assert await logged(cluster) == {T0: 7, T1: 8}
+    assert not await is_paused(broker)
+    assert broker.requests_of(OffsetCommitRequest) == []
+
+
+async def test_a_log_that_takes_nothing_any_more_is_told_with_what_is_not_known() -> None:
+    broker = laid()
+    told: list[str] = []
+    async with running(broker, request_timeout=2.0) as cluster:
+        # Pause, claims, and their answers come through; the rest does not.
+        seen = 0
+
+        def is_late(_: ProduceRequest) -> bool:
+            nonlocal seen
+            seen += 1
+            return seen > 2
+
+        broker.answers.ignore(ProduceRequest, where=is_late, times=None)
+        found = await moved(cluster, {T0: 42}, told=told)
+    assert found[T0].stage is Stage.UNKNOWN
+    assert "offset 42 is committed" in found[T0].reason
+    assert "do it again" in found[T0].reason
+    assert any("whether the pause has ended is not known; it lasts 60 s" in line for line in told)
+
+
+async def test_a_pause_that_could_be_missed_is_refused() -> None:
+    broker = laid()
+    async with running(broker) as cluster, desk(cluster, AdminSettings("g"), TOPICS) as place:
+        for seconds in (0.5, 3001):
+            with pytest.raises(ArgumentError, match="1 to 3000 seconds"):
+                await pause_group(place, [0], seconds)
+    assert broker.partition(LOG).records() == []
+
+
+async def test_the_claims_of_the_dead_are_waited_for_when_keys_are_released() -> None:
+    broker = begun()
+    told: list[str] = []
+    async with running(broker) as cluster, desk(cluster, AdminSettings("g"), TOPICS) as place:
+        assert await release_keys(place, [0], TOPICS, 150.0, told.append) == []
+        assert 110 < anyio.current_time() < 140
+        assert place.pause(0) is None
+    (line,) = told
+    assert line.startswith("waiting for A/i1 to let go of t-0, t-1; if it is dead, another 1")
