@@ -20,6 +20,7 @@ __all__ = ["check_marshal", "marshal_settings"]
 _MOST_BYTES: Final = 249
 _UNSOUND: Final = re.compile(r"[/\x00-\x1f\x7f]")
 _LONGEST_INTERVAL: Final = 60
+_LONGEST_WRITE: Final = 30.0
 
 
 def check_marshal(config: "ConsumerConfig") -> None:
@@ -97,5 +98,7 @@ def marshal_settings(
         fast_reclaim=config.fast_reclaim,
         release_if_behind=config.release_if_behind,
         rebalance_timeout=poll,
+        # An answer that is lost must not cost the lease: what is behind it has to go out in time.
+        write_timeout=min(_LONGEST_WRITE, interval),
         shows_itself=policy is ClaimPolicy.FAIR and config.compat is not Compat.GO,
     )

@@ -71,6 +71,6 @@ ROWS: Final[Mapping[int, Row]] = MappingProxyType(
         ),
         28: Row("versions that are none, turned, too many or refused", ("versions",)),
         29: Row("throttles below zero, or of weeks", ("versions",)),
-        30: Row("Marshal's claims and heartbeats", missing="Marshal is not there yet"),
+        30: Row("messages in a log of claims that are none, or cannot be", ("marshal",)),
     }
 )
