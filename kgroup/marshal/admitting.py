@@ -20,8 +20,9 @@ from kgroup.marshal.events import AdmitRequested, Admitted
 from kgroup.marshal.key_life import KeyLife
 from kgroup.marshal.messages import Kind
 from kgroup.marshal.turn import Turn
+from kgroup.types import TopicPartition
 
-__all__ = ["ask", "end_admission", "move"]
+__all__ = ["ask", "end_admission", "move", "send_commits"]
 
 _SOON: Final = 1.0
 
@@ -58,6 +59,30 @@ def end_admission(turn: Turn, life: KeyLife) -> KeyLife:
     return move(turn, life, AdmissionTrigger.ENDED)
 
 
+def send_commits(turn: Turn) -> None:
+    """Send what is to be committed, of partitions that are this member's behind all that was read.
+
+    1. A probe, or a heartbeat, is read back; 2. the same answer to a fetch has the record by which
+    another member owns the partition. Its position with the coordinator is not ours to move.
+    """
+    for tp in turn.probed:
+        life = turn.life(tp)
+        batch = life.admission
+        if batch is not None and batch.stage is AdmissionStage.COMMITTING:
+            ticket = turn.commit({tp: batch.until})
+            turn.put(replace(life, admission=replace(batch, committing=ticket)))
+    turn.probed.clear()
+    kept = {tp: offset for tp, offset in turn.published.items() if not _is_of_another(turn, tp)}
+    if kept:
+        turn.commit(kept)
+    turn.published.clear()
+
+
+def _is_of_another(turn: Turn, tp: TopicPartition) -> bool:
+    standing = turn.member.standing(tp)
+    return standing.owned and not standing.is_owner(*turn.member.who)
+
+
 def _batch(life: KeyLife) -> Admission:
     assert life.admission is not None
     return life.admission
@@ -68,9 +93,8 @@ def _probe(turn: Turn, life: KeyLife) -> KeyLife:
 
 
 def _commit(turn: Turn, life: KeyLife) -> KeyLife:
-    batch = _batch(life)
-    ticket = turn.commit({life.tp: batch.until})
-    return replace(life, admission=replace(batch, committing=ticket))
+    turn.probed.append(life.tp)
+    return life
 
 
 def _publish(turn: Turn, life: KeyLife) -> KeyLife:

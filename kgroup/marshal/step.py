@@ -25,7 +25,7 @@ from kgroup.machine.wishes import (
     Unsubscribed,
 )
 from kgroup.marshal.admission import AdmissionStage, AdmissionTrigger
-from kgroup.marshal.admitting import ask, end_admission, move
+from kgroup.marshal.admitting import ask, end_admission, move, send_commits
 from kgroup.marshal.committing import answer_commits, hear_commit_request, refuse_all
 from kgroup.marshal.events import (
     AdmitRequested,
@@ -273,11 +273,9 @@ def _conclude(turn: Turn) -> None:
     turn.keep_lives()
     if turn.replan:
         plan(turn)
-        turn.keep_lives()
+    send_commits(turn)
+    turn.keep_lives()
     show_presence(turn)
-    if turn.published:
-        turn.commit(turn.published)
-        turn.published.clear()
     turn.proved.clear()
 
 

@@ -41,6 +41,7 @@ class Turn:
         gained: partitions that came to be owned in this step.
         lost: claims that ended in this step without having been given up.
         proved: claim -> ticket of its heartbeat that was read back in this step.
+        probed: partitions whose batch is to be committed.
         published: partition -> position that the log came to know in this step.
         read: the record being applied.
         settled: the write that it settles, None when it is no write of this process.
@@ -59,6 +60,7 @@ class Turn:
     gained: list[TopicPartition] = field(default_factory=list)
     lost: list[Claim] = field(default_factory=list)
     proved: dict[Claim, int] = field(default_factory=dict)
+    probed: list[TopicPartition] = field(default_factory=list)
     published: dict[TopicPartition, int] = field(default_factory=dict)
     read: KeyRead | None = None
     settled: Write | None = None

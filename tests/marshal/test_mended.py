@@ -1,5 +1,7 @@
 """Faults that members in a room have shown, each with its story; none of them comes back."""
 
+import pytest
+
 from kgroup.marshal.events import Assigned, Committed
 from kgroup.marshal.extension import Extension, write_extension
 from kgroup.marshal.messages import Kind, Message
@@ -191,3 +193,31 @@ def test_a_position_is_no_commit_of_who_commits_at_most_once() -> None:
     answer = node.answers[serial]
     assert isinstance(answer, Committed)
     assert set(answer.refused) == {claim}
+
+
+@pytest.mark.parametrize("guarantee", Guarantee)
+def test_who_reads_in_one_go_that_it_is_the_owner_and_that_another_is_commits_nothing(
+    guarantee: Guarantee,
+) -> None:
+    """1. A member stops reading; 2. its probe, or its heartbeat, is appended, and behind it the
+    heartbeat of a later owner; 3. it reads both at once, and moved the position of the other."""
+    room = room_of()
+    room.rate = 10.0
+    node = enter(room, "a", Habits(poll_every=5.0, commits=0.0), guarantee=guarantee)
+    room.run(12)
+    batches = len(node.handed_out)
+    kind, end = Kind.CLAIMING_MESSAGES, offsets_of(node)[-1] + 1 + 5
+    if guarantee is Guarantee.AT_LEAST_ONCE:
+        kind = Kind.HEARTBEAT
+        node.commit({node.member.holdings.claims[0]: end})
+    while not any(read.tail == end for read in written(room, kind)):
+        room.run(0.0005)
+    node.deaf_until = room.now + 1.0
+    headers = tuple(write_extension(Extension(10**6, 1, 60, b"1")))
+    time = int(room.log.clock(room.now))
+    room.append(Message(Kind.HEARTBEAT, time, b"i", b"b", b"g", b"t", 0, 100), headers)
+    before = dict(room.committed)
+    room.run(3)
+    assert heard_of(node, ChangeKind.LOST) == [P0]
+    assert room.committed == before
+    assert len(node.handed_out) == batches > 0
