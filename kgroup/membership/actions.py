@@ -130,6 +130,7 @@ def _send_join(turn: Turn) -> None:
             release_until=None,
             returned=member.settings.group_instance_id is not None
             and member.identity.member_id is None,
+            bare=member.identity.generation is None,
             introduced=True,
             paced_until=max(member.round.paced_until, turn.now) + member.settings.join_interval,
         )

@@ -36,6 +36,10 @@ def asks_anew(member: GroupMember, assigned: frozenset[TopicPartition]) -> bool:
     It asks for other topics than it was remembered with; or the group holds back what it claimed
     under its former id (see `let_go`); or the round that it owed after coming back never came.
 
+    That holds under its id, too: 1. it came back, and asks for the round; 2. the coordinator
+    resigns, and forgets that; 3. its lease expires; 4. it joins as it did when it came back, with
+    nothing, so in Stable the coordinator takes that for no change, and answers at once.
+
     When nobody could say what is remembered, a cooperative one asks too:
     1. Its process dies while it hands t-1 back, the others' round goes on without it; 2. the next
     process asks while that round is on, and is told nothing; 3. its JoinGroup arrives when the
@@ -48,7 +52,7 @@ def asks_anew(member: GroupMember, assigned: frozenset[TopicPartition]) -> bool:
     """
     before = member.round.remembered
     if not member.round.returned:
-        return False
+        return member.round.unsettled and member.round.bare
     if member.round.unsettled or member.round.held_back - assigned:
         return True
     if before is None:

@@ -91,6 +91,7 @@ class Round:
             group may not know this member asks for, or may not have given out whole.
         returned: the latest JoinGroup was a static member's without its id: it may be answered
             with an assignment older than its subscription (KIP-345).
+        bare: the latest JoinGroup named no generation, and claimed nothing.
         introduced: a JoinGroup was sent: from now on the group may remember this process.
         remembered: what the group knew of this static member before that; None: not known, or
             of a member id that is over.
@@ -121,6 +122,7 @@ class Round:
     told_topics: frozenset[str] = frozenset()
     unheard: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     returned: bool = False
+    bare: bool = False
     introduced: bool = False
     remembered: Remembered | None = None
     told: frozenset[TopicPartition] = frozenset()

@@ -9,6 +9,7 @@ not look. If the round went on, a's JoinGroup was part of it, and it must not co
 
 import pytest
 
+from kgroup.codes import ErrorCode
 from kgroup.errors import ConnectionLostError
 from kgroup.machine.tickets import Errand
 from kgroup.membership.described import NEW, PASSED_OVER, Remembered
@@ -143,3 +144,20 @@ def test_who_is_new_to_a_group_that_stands_neither_looks_nor_begins_a_second_rou
     member.expect(MemberState.STABLE)
     assert member.did(RunAssignor) == []
     assert len(member.sent(JoinGroupRequest)) == 1
+
+
+def test_the_round_is_owed_until_it_is_adopted_although_the_generation_is_lost_before() -> None:
+    """1. It came back, and asks for a round; 2. the coordinator resigns, and forgets that; 3. its
+    lease expires; 4. it joins under its id, with nothing, as it did when it came back: in Stable
+    the coordinator takes that for no change, and answers at once."""
+    member = passed_over()
+    looked(member, {"t": 1})
+    member.synced("t-0")
+    member.settle()
+    member.joined(code=ErrorCode.ILLEGAL_GENERATION)
+    member.settle()
+    member.joined(7)
+    member.synced("t-0")
+    member.expect(MemberState.JOINING)
+    member.round("t-0", "t-1", generation=8)
+    member.expect(MemberState.STABLE)

@@ -254,7 +254,6 @@ def _plain_round(member: GroupMember) -> Round:
         watched=around.watched if member.recounted() else None,
         leader=False,  # told to people only
         held_back=frozenset(),  # nobody unsubscribes, and comes back as the same process
-        unsettled=False,
     )
     if state not in _IN_ROUND:  # the JoinGroup to come says all of it anew
         around = replace(around, told=frozenset(), told_topics=frozenset(), returned=False)
