@@ -38,11 +38,24 @@ _AIMS: Final[Mapping[str, int]] = MappingProxyType(
 )
 """What campaigns are to reach: level, in all modes together, or target -> how many."""
 
-_CHANGES: Final = ("d520c55", "770ff9f", "89538f3", "97e7f0b", "0098115", "1e90719", "32c908d")
+_CHANGES: Final = (
+    "d520c55",
+    "770ff9f",
+    "89538f3",
+    "97e7f0b",
+    "0098115",
+    "1e90719",
+    "32c908d",
+    "d912e70",
+)
 """Changes of what a member does that came after a search that is on record, the oldest first."""
 
 _CHANGES_IN: Final[Mapping[str, int]] = MappingProxyType(
-    {**dict.fromkeys(("68693ba", "8762e21", "8189ce6", "3a2b387", "83fb60c"), 0), "c5711be": 5}
+    {
+        **dict.fromkeys(("68693ba", "8762e21", "8189ce6", "3a2b387", "83fb60c"), 0),
+        "c5711be": 5,
+        "32c908d": 7,
+    }
 )
 """Commit of a search -> how many of these it has; one that is not named here has them all."""
 
