@@ -19,7 +19,8 @@ WRONG_USE = 2
 
 Shown = pytest.CaptureFixture[str]
 
-pytestmark = pytest.mark.kgroup_broker(topics={"t": 2})
+# Each starts a Kafka on sockets, and several event loops.
+pytestmark = [pytest.mark.kgroup_broker(topics={"t": 2}), pytest.mark.slow]
 
 
 @pytest.fixture(autouse=True)
@@ -58,7 +59,6 @@ def log_of(broker: InProcessBroker) -> list[str]:
 # -- init ------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_a_topic_is_made_with_what_claims_need(brokers: InProcessBroker, capsys: Shown) -> None:
     dry = did("init --partitions 3 --dry-run", capsys)
     assert (dry["created"], dry["partitions"], dry["replicas"]) == (False, 3, 1)
@@ -109,7 +109,6 @@ def test_without_a_log_of_claims_the_way_out_is_told(verb: str, capsys: Shown) -
     assert "`kgroup marshal init` makes it" in failed(verb, capsys)
 
 
-@pytest.mark.slow
 def test_the_state_names_owners_leases_positions_and_rejects(
     brokers: InProcessBroker, capsys: Shown
 ) -> None:
@@ -160,7 +159,6 @@ def test_the_state_is_a_table_for_a_person_and_plays_no_tricks(
 # -- pause, resume, release ------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_a_pause_is_seen_and_ends(brokers: InProcessBroker, capsys: Shown) -> None:
     laid(brokers)
     assert did("pause --group g --for 60", capsys)["coordination_partitions"] == [0]
@@ -183,7 +181,6 @@ def test_nobody_is_paused_where_the_original_library_is(
     assert log_of(brokers) == ["ClaimingPartition"]
 
 
-@pytest.mark.slow
 def test_who_does_not_let_go_is_named_and_the_pause_ends_all_the_same(
     brokers: InProcessBroker, capsys: Shown
 ) -> None:
@@ -208,7 +205,6 @@ def test_somebody_elses_pause_is_respected(brokers: InProcessBroker, capsys: Sho
         assert "paused by 'ada'" in failed(f"{verb} --group g", capsys)
 
 
-@pytest.mark.slow
 def test_a_pause_that_was_there_before_goes_on(brokers: InProcessBroker, capsys: Shown) -> None:
     laid(brokers)
     did("pause --group g --for 600", capsys)
@@ -224,7 +220,6 @@ def rows(found: Sequence[dict[str, Any]]) -> list[tuple[Any, ...]]:
     return [(each["partition"], each["former"], each["target"], each["result"]) for each in found]
 
 
-@pytest.mark.slow
 def test_positions_are_set_by_partition_by_topic_and_by_file(
     brokers: InProcessBroker, tmp_path: Path, capsys: Shown
 ) -> None:
@@ -282,28 +277,3 @@ def test_a_position_that_was_not_set_makes_the_exit_code_1(
     assert (row["result"], row["former"]) == ("kept", 3)
     assert "GROUP_AUTHORIZATION_FAILED" in row["reason"]
     assert did("state --group g", capsys)["groups"][0]["keys"][0]["offset"] == 3
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        "pause",
-        "pause --group g --for 4000",
-        "pause --group g/h",
-        "set-positions --group g",
-        "set-positions --group g --to earliest",
-        "set-positions --group g --to t=1",
-        "set-positions --group g --to t-0=soon",
-        "set-positions --group g --to t-0=1 --to t-0=2",
-        "set-positions --group g --to t-0=1 --from-committed",
-        "set-positions --group g --file no-such-file",
-        "set-positions --group g --to t-0=1 --pause 0",
-        "init --partitions 0",
-        "watch",
-        "release --group g --client-id a/b",
-    ],
-)
-def test_a_wrong_use_is_told_before_anybody_is_asked(words: str, capsys: Shown) -> None:
-    command = [*words.split(), "--bootstrap", "127.0.0.1:1", "--timeout", "0.1"]
-    assert main(["marshal", *command]) == WRONG_USE
-    assert capsys.readouterr().err
