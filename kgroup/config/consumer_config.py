@@ -104,7 +104,6 @@ class ConsumerConfig:
         claim_entire_topic: whether a topic is had whole, or not at all.
         fast_reclaim: whether a member with a `group_instance_id` resumes, after a restart, what it
             had.
-        release_if_behind: whether it hands back what it cannot keep up with.
         at_most_once_records: most records that are committed, and can be lost, at a time.
         security_protocol: what the brokers' listeners speak: "PLAINTEXT", "SSL" (TLS),
             "SASL_PLAINTEXT" or "SASL_SSL" (SASL within TLS).
@@ -169,7 +168,6 @@ class ConsumerConfig:
     max_claims: int | None = None
     claim_entire_topic: bool = False
     fast_reclaim: bool = True
-    release_if_behind: bool = False
     at_most_once_records: int = 500
     security_protocol: str | SecurityProtocol = SecurityProtocol.PLAINTEXT
     ssl_context: ssl.SSLContext | None = field(default=None, repr=False)

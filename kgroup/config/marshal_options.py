@@ -96,7 +96,6 @@ def marshal_settings(
         max_claims=config.max_claims,
         whole_topics=config.claim_entire_topic,
         fast_reclaim=config.fast_reclaim,
-        release_if_behind=config.release_if_behind,
         rebalance_timeout=poll,
         # An answer that is lost must not cost the lease: what is behind it has to go out in time.
         write_timeout=min(_LONGEST_WRITE, interval),

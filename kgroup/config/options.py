@@ -71,7 +71,6 @@ class ConsumerOptions(TypedDict, total=False):
     max_claims: int | None
     claim_entire_topic: bool
     fast_reclaim: bool
-    release_if_behind: bool
     at_most_once_records: int
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] | SecurityProtocol
     ssl_context: ssl.SSLContext | None

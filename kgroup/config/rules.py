@@ -274,7 +274,6 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "max_claims": _whole(1, optional=True),
         "claim_entire_topic": _flag,
         "fast_reclaim": _flag,
-        "release_if_behind": _flag,
         "at_most_once_records": _whole(1),
         "journal": _journal,
         "ports": _ports,

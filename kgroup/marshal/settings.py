@@ -51,7 +51,6 @@ class MarshalSettings:
         max_claims: partitions it has at most, None for any number.
         whole_topics: whether partition 0 is the lock of its topic, and a topic is had whole.
         fast_reclaim: whether a static member resumes what its last process had.
-        release_if_behind: whether it hands back what it cannot keep up with.
         rebalance_timeout: longest time between two polls.
         shows_itself: whether others are to know of it while it owns nothing.
         write_timeout: after which a message that was not read back counts as not written.
@@ -68,7 +67,6 @@ class MarshalSettings:
     max_claims: int | None = None
     whole_topics: bool = False
     fast_reclaim: bool = True
-    release_if_behind: bool = False
     rebalance_timeout: float = 300.0
     shows_itself: bool = True
     write_timeout: float = 30.0

@@ -162,7 +162,6 @@ KAFKA_NAMES: Final[Mapping[str, str | None]] = MappingProxyType(
         "max_claims": None,
         "claim_entire_topic": None,
         "fast_reclaim": None,
-        "release_if_behind": None,
         "at_most_once_records": None,
         "security_protocol": "security.protocol",
         "ssl_context": None,
