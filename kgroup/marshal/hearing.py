@@ -264,8 +264,11 @@ def _judge_company(turn: Turn, tp: TopicPartition, standing: Standing) -> None:
         what = "at-most-once needs members that keep kgroup's rules"
     elif settings.interval < _OWN_LONG_INTERVAL:
         what = f"the heartbeat interval must be {_OWN_LONG_INTERVAL} s beside it"
+    peer = f"a peer without kgroup's headers writes for group {settings.group_id!r} ({tp})"
+    if what is None and not member.is_beside_peers:
+        turn.member = replace(member, is_beside_peers=True)
+        turn.effects.append(Tell(Note.MIXED_GROUP, f"group {settings.group_id!r}, {tp}"))
     if what is not None:
-        peer = f"a peer without kgroup's headers writes for group {settings.group_id!r} ({tp})"
         turn.cause = Cause.FAILED
         _fail(turn, GroupError(f"{peer}: {what}"))
 

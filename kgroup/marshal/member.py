@@ -162,6 +162,7 @@ class MarshalMember:
         presence_at: topic -> when the next sign of presence is due.
         sharing: what it remembers of the others.
         forfeited: topics to be given back whole, because a part of them was lost.
+        is_beside_peers: whether it was told that peers without headers write for its group.
         dormant: whether the application has not polled for too long.
         plan_at: instant at which something may be worth a claim that is not now.
         trouble: what keeps it from its work and is tried again; every read raises it.
@@ -188,6 +189,7 @@ class MarshalMember:
     presence_at: Mapping[str, float] = field(default_factory=_nothing)
     sharing: Sharing = field(default_factory=Sharing)
     forfeited: frozenset[str] = frozenset()
+    is_beside_peers: bool = False
     dormant: bool = False
     plan_at: float = 0.0
     trouble: Exception | None = None

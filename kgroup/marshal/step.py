@@ -38,9 +38,11 @@ from kgroup.marshal.events import (
     LogLost,
     LogOpened,
     LogRead,
+    Note,
     OffsetsCommitted,
     PositionFailed,
     PositionFound,
+    Tell,
 )
 from kgroup.marshal.firing import fire
 from kgroup.marshal.handing_back import cut_drains, give_up, hear_drained, hear_listener
@@ -56,7 +58,7 @@ from kgroup.marshal.key_life import KeyLife
 from kgroup.marshal.key_timers import timers_of
 from kgroup.marshal.member import MarshalMember
 from kgroup.marshal.messages import Kind
-from kgroup.marshal.phases import KeyTrigger
+from kgroup.marshal.phases import KeyPhase, KeyTrigger
 from kgroup.marshal.plan import plan
 from kgroup.marshal.showing import presence_due, show_presence
 from kgroup.marshal.turn import KeyRow, Turn
@@ -154,6 +156,8 @@ def _run_key(turn: Turn, life: KeyLife) -> None:
         turn.cause = Cause.SESSION_EXPIRED
     if timer is KeyTrigger.WRITE_LIMIT:
         probe = life.write is not None and life.write.kind is Kind.CLAIMING_MESSAGES
+        if life.phase is KeyPhase.CLAIMING and not life.failures:
+            turn.effects.append(Tell(Note.CLAIM_UNCONFIRMED, str(life.tp)))
         life = replace(life, write=None)
         turn.put(move(turn, life, AdmissionTrigger.FAILED) if probe else life)
         if probe:

@@ -1,0 +1,48 @@
+"""What a member tells of itself, and how often: once for what lasts."""
+
+from kgroup.marshal.events import Note
+from kgroup.marshal.messages import Kind, Message
+from kgroup.types import TopicPartition
+from tests.marshal.room.node import Node
+from tests.marshal.scenes import IDLE, P0, enter, room_of
+
+
+def told(node: Node, note: Note) -> list[str]:
+    return [tell.detail for tell in node.tells if tell.note is note]
+
+
+def test_a_claim_that_is_not_read_back_is_told_of_once_while_it_is_tried_again() -> None:
+    room = room_of()
+    room.trouble.lost = 1.0
+    node = enter(room, "a", IDLE)
+    room.run(130)
+    assert told(node, Note.CLAIM_UNCONFIRMED) == [str(P0)]
+    room.trouble.lost = 0.0
+    room.run(60)
+    assert room.owner_of(P0) is node
+
+
+def test_a_claim_that_is_read_back_is_not_told_of() -> None:
+    room = room_of(3)
+    node = enter(room, "a", IDLE)
+    room.run(100)
+    assert told(node, Note.CLAIM_UNCONFIRMED) == []
+
+
+def test_peers_without_headers_are_told_of_once_for_the_whole_group() -> None:
+    room = room_of(3)
+    node = enter(room, "a", IDLE)
+    room.run(10)
+    for number in (0, 1, 0):
+        time = int(room.log.clock(room.now))
+        room.append(Message(Kind.HEARTBEAT, time, b"i", b"old", b"g", b"t", number, 0))
+        room.run(5)
+    assert told(node, Note.MIXED_GROUP) == [f"group 'g', {TopicPartition('t', 0)}"]
+
+
+def test_a_group_of_its_own_kind_is_not_told_of() -> None:
+    room = room_of(2)
+    node = enter(room, "a", IDLE)
+    enter(room, "b", IDLE)
+    room.run(60)
+    assert told(node, Note.MIXED_GROUP) == []
