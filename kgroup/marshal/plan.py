@@ -44,7 +44,7 @@ def plan(turn: Turn) -> None:
     _drop_excess(turn)
     _share(turn)
     _claim(turn, wanted)
-    turn.member = replace(turn.member, plan_at=_next_look(turn.member, wanted, turn.now))
+    turn.member = replace(turn.member, plan_at=_next_look(turn, wanted))
 
 
 def _forgive(turn: Turn) -> None:
@@ -157,7 +157,7 @@ def _drop_excess(turn: Turn) -> None:
 def _claim(turn: Turn, wanted: frozenset[TopicPartition]) -> None:
     budget = _Budget(turn)
     ready = {topic: _knows_enough(turn.member, topic, turn.now) for topic in _topics_of(wanted)}
-    for tp in _free(turn.member, wanted, turn.now):
+    for tp in _free(turn, wanted):
         if ready[tp.topic] and budget.takes(tp, resumed=turn.member.resumes(tp)):
             fire(turn, tp, KeyTrigger.TRY)
 
@@ -180,15 +180,35 @@ def _knows_enough(member: MarshalMember, topic: str, now: float) -> bool:
     return member.who[0] in log.presence.get(topic, {}) or now >= log.opened_at + _LOOKS_AROUND
 
 
-def _free(
-    member: MarshalMember, wanted: frozenset[TopicPartition], now: float
-) -> Iterator[TopicPartition]:
+def _free(turn: Turn, wanted: frozenset[TopicPartition]) -> Iterator[TopicPartition]:
     """Yield what may be claimed now, each member in another order."""
+    member, now = turn.member, turn.now
     busy = member.still_revoking()
     idle = [tp for tp in wanted if member.life(tp).phase is KeyPhase.IDLE and tp not in busy]
-    ready = [tp for tp in idle if now >= max(member.life(tp).retry_at, member.claimable_at(tp))]
+    short = _short_of(turn)
+    ready = [tp for tp in idle if now >= _worth_trying_at(member, tp, short)]
     salt = member.who[0] + member.who[1]
     yield from sorted(ready, key=lambda tp: (crc32(b"%s/%d" % (salt, tp.partition)), tp))
+
+
+def _short_of(turn: Turn) -> frozenset[str]:
+    """Return the topics of which this member has less than any member should."""
+    if not _is_fair(turn.member):
+        return frozenset()
+    shares = {topic: turn.share(topic) for topic in turn.member.wishes.of_topics()}
+    return frozenset(topic for topic, share in shares.items() if share.own < share.floor)
+
+
+def _worth_trying_at(member: MarshalMember, tp: TopicPartition, short: frozenset[str]) -> float:
+    """Return the instant from which a claim is worth it.
+
+    What was handed back for others is left to them for a while. 1. They leave before they took
+    it; 2. whoever is left has less than its share: nobody else is to be waited for.
+    """
+    life, free_at = member.life(tp), member.claimable_at(tp)
+    if tp.topic in short and not life.failures:
+        return free_at
+    return max(life.retry_at, free_at)
 
 
 class _Budget:
@@ -236,10 +256,11 @@ class _Budget:
 # -- looking again -------------------------------------------------------------------------
 
 
-def _next_look(member: MarshalMember, wanted: frozenset[TopicPartition], now: float) -> float:
+def _next_look(turn: Turn, wanted: frozenset[TopicPartition]) -> float:
     """Return the first instant at which something is different by itself."""
+    member, now, short = turn.member, turn.now, _short_of(turn)
     instants = [
-        max(member.life(tp).retry_at, member.claimable_at(tp))
+        _worth_trying_at(member, tp, short)
         for tp in wanted
         if member.life(tp).phase is KeyPhase.IDLE
     ]

@@ -262,6 +262,17 @@ async def test_two_members_share_a_topic_and_one_that_leaves_is_replaced_at_once
         assert anyio.current_time() - begun < 5.0
 
 
+@pytest.mark.slow
+async def test_what_was_handed_back_for_another_is_had_again_as_soon_as_that_one_leaves() -> None:
+    """1. Two partitions are left to the other for an interval of a minute; 2. it leaves within."""
+    broker = kafka(4)
+    async with claiming(broker, marshal_heartbeat_interval=60) as one:
+        await until(lambda: len(one.assignment()) == 4, 20.0, "one has all")
+        async with claiming(broker, name="two", marshal_heartbeat_interval=60) as two:
+            await until(lambda: len(two.assignment()) == 2, 60.0, "two has its share")
+        await until(lambda: len(one.assignment()) == 4, 10.0, "one has all again")
+
+
 async def test_closing_says_where_the_next_one_begins() -> None:
     broker = kafka()
     async with claiming(broker) as consumer:
