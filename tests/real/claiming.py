@@ -111,6 +111,7 @@ def _of(world: World, row: "_Row", group: bytes) -> Iterator[Stored]:
     if message.topic.endswith(b"~members"):
         return
     key = next(key for key in world.keys if key[1:] == (message.topic, message.partition))
+    position = world.keys[key].offset
     yield Stored(
         offset=offset,
         time=None if timestamp < 0 else timestamp / 1000,
@@ -118,7 +119,7 @@ def _of(world: World, row: "_Row", group: bytes) -> Iterator[Stored]:
         verdict=verdict,
         client=message.client_id.decode(),
         tp=TopicPartition(message.topic.decode(), message.partition),
-        position=world.keys[key].offset,
+        position=None if position < 0 else position,
     )
 
 

@@ -102,7 +102,7 @@ class Crashing:
     """
 
     def __init__(self, script: Script, file: JournalFile) -> None:
-        self._script = script
+        self.script = script
         self._file = file
         self._done = 0
         self._storing: Spot | None = None
@@ -112,14 +112,14 @@ class Crashing:
         """Take an event; it may be the last."""
         self._file.emit(event)
         for spot in self._spots(event):
-            if spot.value == self._script.spot and self._done >= self._script.done:
+            if spot.value == self.script.spot and self._done >= self.script.done:
                 end()
 
     def done(self, offset: int, book: int) -> None:
         """Write down that the application is done with a record."""
         os.write(book, b"%d\n" % offset)
         self._done += 1
-        if self._script.spot == Spot.DONE.value and self._done >= self._script.done:
+        if self.script.spot == Spot.DONE.value and self._done >= self.script.done:
             end()
 
     def _spots(self, event: Event) -> list[Spot]:
@@ -138,7 +138,7 @@ class Crashing:
 
     def _claim_spots(self, event: ClaimStep) -> list[Spot]:
         spot = None if event.sender else _SEEN.get((event.message, event.stage))
-        wanted = self._script.position
+        wanted = self.script.position
         if spot is None or (wanted is not None and event.position != wanted):
             return []
         stored, self._storing = self._storing, _STORED.get(spot)
@@ -186,17 +186,21 @@ async def _serve(topic: str, folder: Path, script: Script, options: dict[str, An
     book = os.open(folder / "done.txt", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     source = local_source(options["client_id"], options["group_id"])
     path = folder / f"{options['client_id']}-ended.jsonl"
-    with open_journal(path, source, clock=time.monotonic, wall=time.time) as file:
-        sink = Crashing(script, file)
-        async with Consumer(topic, journal=sink, **options) as consumer:
-            commits, batches = iter(script.commits), 0
-            async for batch in consumer.batches():
-                for record in batch:
-                    sink.done(record.offset, book)
-                await _commit(consumer, batch.partition, next(commits, None))
-                batches += 1
-                if batches == script.closes_after:
-                    await consumer.close()
+    sink = Crashing(script, open_journal(path, source, clock=time.monotonic, wall=time.time))
+    async with Consumer(topic, journal=sink, **options) as consumer:
+        await _work(consumer, sink, book)
+
+
+async def _work(consumer: Consumer[Any, Any], sink: Crashing, book: int) -> None:
+    """Do what the script says; the process does not outlive it."""
+    commits, batches = iter(sink.script.commits), 0
+    async for batch in consumer.batches():
+        for record in batch:
+            sink.done(record.offset, book)
+        await _commit(consumer, batch.partition, next(commits, None))
+        batches += 1
+        if batches == sink.script.closes_after:
+            await consumer.close()
 
 
 async def _commit(consumer: Consumer[Any, Any], tp: TopicPartition, offset: int | None) -> None:
