@@ -1,33 +1,32 @@
 """Faults planted in the member are found by drawn rooms."""
 
-import subprocess
-import sys
-from pathlib import Path
+import json
 
 import pytest
 
-from tests.marshal.room.planted import PLANTED
+from tests.mutants.hunting import hunt
+from tests.mutants.ledger import LEDGER
+from tests.mutants.listed import MUTANTS
+from tests.mutants.mutant import Mutant, Stage
 
-ROOT = Path(__file__).parents[2]
+OF_MEMBERS = {mutant.name: mutant for mutant in MUTANTS if mutant.stage is Stage.ROOMS}
+SEEDS = {
+    row["name"]: row["seed"]
+    for row in json.loads(LEDGER.read_text(encoding="utf-8"))["mutants"]
+    if row["name"] in OF_MEMBERS
+}
 
 
-@pytest.mark.parametrize("planted", PLANTED, ids=lambda each: each.name)
-def test_every_planted_fault_applies_to_the_present_source(planted: object) -> None:
-    assert planted in PLANTED
-    found = next(each for each in PLANTED if each == planted)
-    source = (ROOT / f"kgroup/marshal/{found.module}.py").read_text(encoding="utf-8")
-    assert source.count(found.old) == 1
+def test_five_faults_of_a_members_keys_and_more_are_found_by_rooms_alone() -> None:
+    assert len(OF_MEMBERS) >= 5
+    assert all(SEEDS[name] is not None for name in OF_MEMBERS)
+
+
+FIRST = [mutant for mutant in OF_MEMBERS.values() if (SEEDS[mutant.name] or 0) <= 1]
+"""Found by one of the first two rooms; `make mutants` hunts them all."""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", range(len(PLANTED)), ids=lambda n: PLANTED[n].name)
-def test_a_planted_fault_is_found(number: int) -> None:
-    words = [sys.executable, "-m", "tests.marshal.room.planted", str(number)]
-    ran = subprocess.run(
-        [*words, str(PLANTED[number].seed), "1"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stderr
+@pytest.mark.parametrize("mutant", FIRST, ids=lambda each: each.name)
+def test_a_planted_fault_is_found_where_it_was(mutant: Mutant) -> None:
+    assert hunt(mutant, 1, first=SEEDS[mutant.name]).killed

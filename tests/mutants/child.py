@@ -18,7 +18,10 @@ from tests.mutants import patching
 __all__ = ["carry_out"]
 
 LOGS = "log model"
-"""The stage on which logs of claims are played; others are groups."""
+"""The stage on which logs of claims are played."""
+
+ROOMS = "rooms of members"
+"""The stage on which members are played over such a log; others are groups."""
 
 CRASH = "crash"
 """Stands for rule and oracle when the product raised what it must not raise."""
@@ -72,6 +75,10 @@ def _player(order: dict[str, Any]) -> Callable[[int], list[tuple[str, str, str]]
         from tests.mutants.logs import play_log  # noqa: PLC0415
 
         return play_log
+    if order["stage"] == ROOMS:
+        from tests.mutants.rooms import play_room  # noqa: PLC0415
+
+        return play_room
     from tests.mutants.playing import Player  # noqa: PLC0415
 
     told = order["without"], order["only"]

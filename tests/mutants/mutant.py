@@ -17,6 +17,7 @@ class Stage(Enum):
 
     GROUPS = "groups"
     LOGS = "log model"
+    ROOMS = "rooms of members"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,8 @@ class Mutant:
         plan: name of the written plan that is played instead of drawn ones; "" for drawn ones.
         first: seed of the first schedule that a hunt plays: of those before it only the plans were
             looked at, and none was found in which the mutant could show.
-        stage: groups, which have a level, a mode and a plan; or logs of claims, which have none.
+        stage: groups, which have a level, a mode and a plan; or logs of claims, or whole members
+            over such a log, which have none.
         eludes: why simulation has not found it so far; empty when it has.
     """
 
@@ -64,5 +66,5 @@ class Mutant:
 
     @property
     def place(self) -> str:
-        """Where it is looked for: a level of simulated groups, or logs of claims."""
+        """Where it is looked for: a level of simulated groups, logs of claims, or rooms."""
         return self.level.value if self.stage is Stage.GROUPS else self.stage.value

@@ -1,4 +1,6 @@
-"""Mutants of Marshal mode: what a record of the coordination log does to its key."""
+"""Mutants of Marshal mode: what a record of the log does to its key, and what a member does."""
+
+from dataclasses import replace
 
 from tests.mutants.mutant import Change, Mutant, Stage
 
@@ -8,6 +10,7 @@ _DOUBLES = "at-most-once never doubles"
 _LOSES = "at-least-once never loses"
 _APART = "leases keep owners apart"
 _REST = "all come to rest"
+_COMMITTED = "what is committed is in the log"
 
 
 def _mutant(name: str, module: str, old: str, new: str, rule: str) -> Mutant:
@@ -16,7 +19,11 @@ def _mutant(name: str, module: str, old: str, new: str, rule: str) -> Mutant:
     return Mutant(name=name, module=module, changes=changes, rule=rule, stage=Stage.LOGS)
 
 
-MARSHAL = (
+def _of_member(name: str, module: str, old: str, new: str, rule: str) -> Mutant:
+    return replace(_mutant(name, module, old, new, rule), stage=Stage.ROOMS)
+
+
+_OF_LOGS = (
     _mutant(
         "a heartbeat under a higher epoch is not believed",
         "transitions",
@@ -68,3 +75,64 @@ MARSHAL = (
     ),
 )
 """Of the reducer; each is found by drawn logs (`tests.marshal.model`)."""
+
+_OF_MEMBERS = (
+    _of_member(
+        "records are handed out after the lease",
+        "member",
+        "in_time = life.lease_end is not None and now < life.lease_end",
+        "in_time = life.lease_end is not None",
+        _APART,
+    ),
+    _of_member(
+        "what is lost when a lease ends is told to nobody",
+        "key_rows",
+        """            (_T.TAKEN, _T.LOG_LOST, _T.LEASE_OVER),
+            to=_P.IDLE,
+            do=(_A.LOSE, _A.FORGET, _A.BACK_OFF),
+""",
+        """            (_T.TAKEN, _T.LOG_LOST, _T.LEASE_OVER),
+            to=_P.IDLE,
+            do=(_A.FORGET, _A.BACK_OFF),
+""",
+        _DOUBLES,
+    ),
+    _of_member(
+        "whatever is read of a member settles what it wrote last",
+        "hearing",
+        'awaited = write is not None and read.nonce == b"%d" % write.ticket',
+        "awaited = write is not None",
+        _REST,
+    ),
+    _of_member(
+        "a commit is answered before its heartbeat is read back",
+        "committing",
+        "turn.proved.get(claim, -1) < ticket",
+        "turn.proved.get(claim, ticket) < ticket",
+        _COMMITTED,
+    ),
+    _of_member(
+        "a key has one heartbeat within its lease, not several",
+        "key_actions",
+        "life = replace(life, beat_at=turn.now + interval,",
+        "life = replace(life, beat_at=turn.now + 3 * interval,",
+        _REST,
+    ),
+    _of_member(
+        "a release says a position behind what was committed",
+        "key_actions",
+        "    return turn.write(life, Kind.RELEASING_PARTITION, life.position)\n",
+        "    return turn.write(life, Kind.RELEASING_PARTITION, life.position + 5)\n",
+        _REST,
+    ),
+    _of_member(
+        "who was refused once never tries again",
+        "key_actions",
+        "retry_at=turn.now + pause)",
+        "retry_at=turn.now + 86_400.0)",
+        _REST,
+    ),
+)
+"""Of the life of a key; each is found by drawn rooms (`tests.marshal.room`)."""
+
+MARSHAL = _OF_LOGS + _OF_MEMBERS
