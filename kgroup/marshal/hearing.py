@@ -9,7 +9,7 @@ import math
 from types import MappingProxyType
 from typing import Final
 
-from kgroup.errors import FencedError, GroupError
+from kgroup.errors import BrokerError, FencedError, GroupError, TransportError
 from kgroup.frozen import replace
 from kgroup.machine.claims import HoldingState
 from kgroup.machine.wishes import Raise
@@ -290,7 +290,8 @@ def hear_append_failed(turn: Turn, event: AppendFailed) -> None:
     if event.maybe:
         return
     turn.effects.append(Tell(Note.WRITE_REFUSED, "" if life is None else str(life.tp), event.error))
-    turn.member = replace(turn.member, trouble=event.error)
+    if not _passes(event.error):
+        turn.member = replace(turn.member, trouble=event.error)
     if life is None:
         turn.member = sooner(turn.member, turn.now)
         return
@@ -312,8 +313,16 @@ def hear_position(turn: Turn, event: PositionFound | PositionFailed) -> None:
         fire(turn, life.tp, KeyTrigger.LOCATED)
         return
     turn.error = event.error
-    turn.member = replace(turn.member, trouble=event.error)
+    if not _passes(event.error):
+        turn.member = replace(turn.member, trouble=event.error)
     fire(turn, life.tp, KeyTrigger.UNLOCATED)
+
+
+def _passes(error: Exception) -> bool:
+    """Tell whether what went wrong ends by itself: nobody need be told, it is tried again."""
+    if isinstance(error, BrokerError):
+        return error.retriable
+    return isinstance(error, TimeoutError | TransportError)
 
 
 def hear_commit(turn: Turn, event: OffsetsCommitted) -> None:

@@ -49,7 +49,8 @@ def _pause(turn: Turn, life: KeyLife) -> KeyLife:
     if member.standing(life.tp).owned and not member.claimable_at(life.tp):
         return replace(life, claim_at=turn.now)  # of its own last process: nobody else may have it
     share = turn.share(topic)
-    pause = _spread(turn, life) * min(_LONGEST_PAUSE, _PAUSE_PER_MEMBER * share.members)
+    others = share.members - 1
+    pause = _spread(turn, life) * min(_LONGEST_PAUSE, _PAUSE_PER_MEMBER * others)
     if member.settings.policy is ClaimPolicy.GRADUAL:
         pause = _spread(turn, life) * _LONGEST_PAUSE
     return replace(life, claim_at=turn.now + pause * (1 + share.own / max(share.quota, 1)))

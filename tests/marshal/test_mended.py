@@ -126,12 +126,14 @@ def test_exact_partitions_are_not_shared_out() -> None:
 
 
 def test_a_position_that_nobody_can_tell_now_is_asked_for_again() -> None:
-    """1. The answer to a question is late; 2. the partition was left alone for two minutes."""
+    """1. The answer to a question is late; 2. the partition was left alone for two minutes, and
+    every read raised what ends by itself."""
     room = room_of()
     room.trouble.unanswered = 1.0
     node = enter(room, "a", IDLE)
     room.run(10)
-    assert node.member.trouble is not None
+    assert room.owner_of(P0) is not node
+    assert node.member.trouble is None
     room.trouble.unanswered = 0.0
     room.run(20)
     assert room.owner_of(P0) is node
