@@ -1,14 +1,20 @@
-"""Scenes for the rows of a key that storms hardly ever come to."""
+"""Every row of a key fires: in a few storms, or in a scene, where these hardly come to it."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
 
 import pytest
 
 from kgroup.marshal.events import KeyRead
 from kgroup.marshal.extension import Extension, write_extension
+from kgroup.marshal.key_rows import KEY_ROWS
 from kgroup.marshal.messages import Kind, Message
 from kgroup.marshal.phases import KeyPhase
 from kgroup.marshal.rules import Verdict
+from kgroup.marshal.settings import ClaimPolicy
 from kgroup.types import ChangeKind, Leave
 from tests.marshal.room.node import Node
+from tests.marshal.room.play import play
 from tests.marshal.room.room import Fate, Room
 from tests.marshal.scenes import IDLE, P0, enter, heard_of, room_of, written
 
@@ -78,3 +84,131 @@ def test_who_reads_that_its_own_message_counts_for_nothing_does_not_own(*, relea
     assert room.judge.rows[row] == 1
     assert heard_of(node, ChangeKind.REVOKED if releasing else ChangeKind.LOST) == [P0]
     assert (room.owner_of(P0) is node) is not releasing
+
+
+# -- every row ---------------------------------------------------------------------------------
+
+FOREIGN = 10**6
+"""An epoch above any."""
+
+
+def arriving(phase: KeyPhase, *, answers: bool = True, **settings: object) -> tuple[Room, Node]:
+    """Return a room whose one member has just come to a phase."""
+    room = room_of()
+    room.trouble.unanswered = 0.0 if answers else 1.0
+    node = enter(room, "a", IDLE, **settings)
+    for _ in range(10_000):
+        if node.member.life(P0).phase is phase:
+            return room, node
+        room.run(0.0005)
+    raise AssertionError("it never came to that")
+
+
+def releasing(mode: Leave) -> tuple[Room, Node]:
+    room, node = owning()
+    last_write_is_lost(room, node, mode)
+    return room, node
+
+
+def released_by_itself(room: Room, node: Node) -> None:
+    epoch = node.member.life(P0).epoch
+    assert epoch is not None
+    say(room, Kind.RELEASING_PARTITION, b"a", node.settings.instance_id.encode(), epoch)
+
+
+def claimed_by_itself(room: Room, node: Node) -> None:
+    say(room, Kind.CLAIMING_PARTITION, b"a", node.settings.instance_id.encode(), FOREIGN)
+
+
+def taken(room: Room, _: Node) -> None:
+    say(room, Kind.HEARTBEAT, b"b", b"i", FOREIGN)
+
+
+def cut_off(room: Room, node: Node) -> None:
+    room.log.truncate(1)
+    node.heard()
+
+
+def closed(_: Room, node: Node) -> None:
+    node.close(Leave.LEAVE, 100.0, 200.0)
+
+
+def paused(room: Room, _: Node) -> None:
+    room.pause_group(60)
+
+
+def remaining_and_refused(room: Room, node: Node) -> None:
+    room.fates += [Fate((), 0.2, maybe=False)] * 2
+    node.close(Leave.REMAIN, 100.0, 200.0)
+
+
+def leaving_and_refused(room: Room, node: Node) -> None:
+    room.fates += [Fate((), 0.2, maybe=False)] * 2
+    node.close(Leave.LEAVE, 100.0, 200.0)
+
+
+def leaving_with_a_late_heartbeat(room: Room, node: Node) -> None:
+    room.fates.append(Fate((1.0,)))
+    node.commit({node.member.holdings.claims[0]: 3})
+    room.run(0.3)
+    node.close(Leave.LEAVE, 100.0, 200.0)
+
+
+def next_is_lost(room: Room, _: Node) -> None:
+    room.fates.append(Fate(()))
+
+
+def nothing(room: Room, _: Node) -> None:
+    room.run(90.0)
+
+
+_P = KeyPhase
+Begin = Callable[[], tuple[Room, Node]]
+SCENES: Mapping[str, tuple[Begin, Callable[[Room, Node], None]]] = {
+    "PAUSING+ACCEPTED": (
+        lambda: arriving(_P.PAUSING, policy=ClaimPolicy.GRADUAL),
+        claimed_by_itself,
+    ),
+    "PAUSING+LOG_LOST": (lambda: arriving(_P.PAUSING, policy=ClaimPolicy.GRADUAL), cut_off),
+    "CLAIMING+LOG_LOST": (lambda: arriving(_P.CLAIMING), cut_off),
+    "LOCATING+LEASE_OVER": (lambda: arriving(_P.LOCATING, answers=False), nothing),
+    "LOCATING+LOCATED[UNWANTED]": (lambda: arriving(_P.LOCATING), closed),
+    "LOCATING+UNLOCATED[UNWANTED]": (lambda: arriving(_P.LOCATING, answers=False), closed),
+    "LOCATING+LOG_LOST": (lambda: arriving(_P.LOCATING, answers=False), cut_off),
+    "CONFIRMING+COUNTED[UNWANTED]": (lambda: arriving(_P.CONFIRMING), paused),
+    "CONFIRMING+LOG_LOST": (lambda: arriving(_P.CONFIRMING), cut_off),
+    "CONFIRMING+WRITE_LIMIT": (lambda: arriving(_P.CLAIMING), next_is_lost),
+    "CONFIRMING+TAKEN": (lambda: arriving(_P.CONFIRMING), taken),
+    "CONFIRMING+VOID": (lambda: arriving(_P.CONFIRMING), released_by_itself),
+    "OWNED+TAKEN": (owning, taken),
+    "OWNED+VOID": (owning, released_by_itself),
+    "RELEASING+COUNTED[RELEASES]": (owning, leaving_with_a_late_heartbeat),
+    "RELEASING+WRITE_REFUSED": (owning, leaving_and_refused),
+    "RELEASING+BEAT_DUE[REMAINS]": (owning, remaining_and_refused),
+    "RELEASING+WRITE_LIMIT[REMAINS]": (lambda: releasing(Leave.REMAIN), nothing),
+    "RELEASING+TAKEN": (lambda: releasing(Leave.LEAVE), taken),
+    "RELEASING+VOID": (lambda: releasing(Leave.REMAIN), released_by_itself),
+    "RELEASING+LOG_LOST": (lambda: releasing(Leave.LEAVE), cut_off),
+}
+"""Row -> how it begins, and what happens then."""
+
+STORMS = (2, 6, 8, 12, 17, 23, 39)
+"""Seeds whose storms fire every other row between them."""
+
+
+@pytest.mark.parametrize("row", SCENES)
+def test_a_rare_row_fires_where_its_story_is_told(row: str) -> None:
+    begin, happens = SCENES[row]
+    room, node = begin()
+    assert not room.judge.rows[row]
+    happens(room, node)
+    room.run(35.0)
+    assert room.judge.rows[row]
+
+
+@pytest.mark.slow
+def test_every_other_row_fires_in_a_storm() -> None:
+    fired = Counter[str]()
+    for seed in STORMS:
+        fired += play(seed).rows
+    assert {str(row) for row in KEY_ROWS.rows} - fired.keys() <= SCENES.keys()

@@ -22,11 +22,14 @@ def test_five_faults_of_a_members_keys_and_more_are_found_by_rooms_alone() -> No
     assert all(SEEDS[name] is not None for name in OF_MEMBERS)
 
 
+MOST = 8
+"""Rooms; other rooms than those of the ledger, once a member does something else."""
+
 FIRST = [mutant for mutant in OF_MEMBERS.values() if (SEEDS[mutant.name] or 0) <= 1]
 """Found by one of the first two rooms; `make mutants` hunts them all."""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mutant", FIRST, ids=lambda each: each.name)
-def test_a_planted_fault_is_found_where_it_was(mutant: Mutant) -> None:
-    assert hunt(mutant, 1, first=SEEDS[mutant.name]).killed
+def test_a_planted_fault_is_found_within_a_few_rooms(mutant: Mutant) -> None:
+    assert hunt(mutant, MOST).killed
