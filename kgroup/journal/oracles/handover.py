@@ -13,7 +13,8 @@ sent before the listener hears of the loss, but nothing may be delivered, or gai
 What a busy listener is told late of a generation before the loss is no gain: calls come one by one,
 in the order of what they tell (B1). The JoinGroup waits for a listener that gives partitions up:
 what it works on would be handed over (S4); but no longer than the rebalance timeout, for then the
-coordinator hands it over by itself.
+coordinator hands it over by itself. Of who unsubscribes that time begins with it: what is in hand
+and the listener share it, as in Java's client (KIP-62).
 """
 
 from math import inf
@@ -32,9 +33,11 @@ from kgroup.journal.events import (
     OwnershipStep,
     Phase,
     Source,
+    StateChanged,
 )
+from kgroup.journal.oracles.unsubscribing import Unsubscribing
 from kgroup.journal.oracles.violation import Violation
-from kgroup.journal.periods import Periods
+from kgroup.journal.periods import Period, Periods
 from kgroup.types import ChangeKind, Claim, RebalanceProtocol
 
 __all__ = ["JoinClaims"]
@@ -56,12 +59,22 @@ class JoinClaims:
             MemberStarted,
             MemberStopped,
             OwnershipStep,
+            StateChanged,
         }
     )
 
     APIS: ClassVar[frozenset[ApiKey]] = frozenset({ApiKey.JOIN_GROUP})
 
-    __slots__ = ("_entered", "_given_up", "_lost", "_periods", "_protocols", "_renewed", "_rounds")
+    __slots__ = (
+        "_entered",
+        "_given_up",
+        "_lost",
+        "_periods",
+        "_protocols",
+        "_renewed",
+        "_rounds",
+        "_unsubscribing",
+    )
 
     def __init__(self, periods: Periods | None = None) -> None:
         self._periods = Periods() if periods is None else periods
@@ -71,6 +84,7 @@ class JoinClaims:
         self._renewed: dict[Source, None] = {}
         self._entered: dict[Source, tuple[int, int]] = {}
         self._rounds: dict[Source, float] = {}
+        self._unsubscribing = Unsubscribing()
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
         """Take one entry."""
@@ -89,6 +103,7 @@ class JoinClaims:
     def _group(self, entry: Entry) -> tuple[Violation, ...]:
         source, event = entry.source, entry.event
         self._periods.observe(entry)
+        self._unsubscribing.observe(entry)
         match event:
             case MemberStarted(protocol=protocol, rebalance_timeout=timeout):
                 self._protocols[source] = protocol
@@ -154,8 +169,12 @@ class JoinClaims:
         return tuple(
             _unfinished(period.claim, period.revoking, entry)
             for period in held
-            if period.revoking is not None and entry.at < period.revoking.at + patience
+            if period.revoking is not None
+            and entry.at < self._asked(period, period.revoking) + patience
         )
+
+    def _asked(self, period: Period, revoking: Entry) -> float:
+        return min(revoking.at, self._unsubscribing.since(*period.key))
 
     def _revoked_late(self, entry: Entry, event: OwnershipStep) -> tuple[Violation, ...]:
         """Find what is revoked, not lost, after a JoinGroup that says that all is lost.

@@ -8,7 +8,8 @@ S2: periods of one partition at different members do not overlap in time, except
     which finds out late that it lost the partition may say so late, if it delivered nothing
     meanwhile; so may one that loses its membership while its listener hears of a revocation: by
     the coordinator's word, or because no answer proved it for as long as a session or a round may
-    last, or because its application did not read for that long and it left (KIP-62). That it does
+    last, or because its application did not read for that long and it left (KIP-62), or had
+    unsubscribed that long ago, whatever was in hand when it did. That it does
     not join again meanwhile, S4 judges. Of two generations it is the owner by the earlier one that
     must not go on, also when it hears of its partitions last. Of two that use one instance id, the
     later one takes over at once, also what the next round gives to others, and the one before
@@ -47,6 +48,7 @@ from kgroup.journal.events import (
     Source,
     StateChanged,
 )
+from kgroup.journal.oracles.unsubscribing import Unsubscribing
 from kgroup.journal.oracles.violation import Violation
 from kgroup.journal.periods import Ending, Period, PeriodKey, Periods
 from kgroup.types import ChangeKind, TopicPartition
@@ -183,6 +185,7 @@ class OneOwnerInTime:
         "_rounds",
         "_sessions",
         "_told",
+        "_unsubscribing",
     )
 
     def __init__(self, periods: Periods | None = None) -> None:
@@ -202,6 +205,7 @@ class OneOwnerInTime:
         self._overtaken: dict[Source, dict[PeriodKey, Period]] = {}
         self._acted: dict[Source, Entry] = {}
         self._told: set[PeriodKey] = set()
+        self._unsubscribing = Unsubscribing()
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
         """Take one entry."""
@@ -226,6 +230,7 @@ class OneOwnerInTime:
         if isinstance(event, CommitStep) and event.code in _REFUSING:
             self._refused[entry.source] = entry
         found = self._changed(entry) if type(event) in Periods.KINDS else ()
+        self._unsubscribing.observe(entry)
         if not self._overtaken:
             return found
         mine = self._overtaken.get(entry.source)
@@ -302,7 +307,8 @@ class OneOwnerInTime:
         refused = self._refused.get(source)
         if refused is not None and refused.seq > revoking.seq:
             return True
-        return period.key in self._gone or self._is_over(period)
+        limit = self._unsubscribing.since(*period.key) + self._rounds.get(source, inf)
+        return period.key in self._gone or self._is_over(period) or period.overtaken.at >= limit
 
     def _is_over(self, period: Period) -> bool:
         """Tell whether no answer until now proves its membership at the instant it was overtaken.

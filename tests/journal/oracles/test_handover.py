@@ -1,9 +1,9 @@
 import pytest
 
 from kgroup.codes import ApiKey
-from kgroup.journal import JoinIssued, Phase
+from kgroup.journal import JoinIssued, Phase, StateChanged
 from kgroup.journal.oracles import JoinClaims, judge
-from kgroup.types import ChangeKind, RebalanceProtocol
+from kgroup.types import ChangeKind, MemberState, RebalanceProtocol
 from tests.journal.histories import COOPERATIVE, EAGER, one_member, tp
 
 
@@ -116,6 +116,39 @@ def test_s4_that_listener_is_waited_for_as_long_as_a_round_lasts(
     member.step(ChangeKind.REVOKED, Phase.BEGIN, (member.claims[tp(0)],))
     history.wait(waited)
     member.write(JoinIssued(member_id=None, generation_id=None, owned=()))
+    assert [found.rule for found in judge([JoinClaims()], history.entries)] == expected
+
+
+@pytest.mark.parametrize(
+    ("began", "waited", "joins", "expected"),
+    [
+        ("before", 7.0, 1, []),
+        ("before", 5.0, 1, ["S4"]),
+        ("amid", 11.0, 1, []),
+        ("never", 7.0, 1, ["S4"]),
+        ("before", 7.0, 2, []),
+        ("long ago", 7.0, 1, ["S4"]),
+    ],
+)
+def test_s4_who_unsubscribes_waits_as_long_as_a_round_lasts_from_then_on(
+    began: str, waited: float, joins: int, expected: list[str]
+) -> None:
+    # 1. the application unsubscribes with a batch in hand; 2. 4 s later the batch is done with, and
+    # on_revoked runs; 3. the member leaves, and joins anew when 10 s have passed since 1 (KIP-62).
+    history, member = one_member(0, protocol=COOPERATIVE)
+    unsubscribed = StateChanged(MemberState.STABLE, MemberState.RELEASING, "unsubscribed")
+    if began in ("before", "long ago"):
+        member.write(unsubscribed)
+    if began == "long ago":
+        member.enter(2, 0)
+    history.wait(4.0)
+    member.step(ChangeKind.REVOKED, Phase.BEGIN, (member.claims[tp(0)],))
+    if began == "amid":
+        member.write(unsubscribed)
+    history.wait(waited)
+    for generation in range(3, 3 + joins):
+        member.write(JoinIssued(member_id=None, generation_id=None, owned=()))
+        member.enter(generation)
     assert [found.rule for found in judge([JoinClaims()], history.entries)] == expected
 
 

@@ -275,6 +275,41 @@ def test_s2_what_a_member_proves_when_it_has_joined_again_says_nothing_of_the_ti
     assert [v.rule for v in judge([OneOwnerInTime()], history.entries)] == expected
 
 
+@pytest.mark.parametrize(
+    ("seconds", "why", "expected"),
+    [
+        (7, "unsubscribed", []),
+        (4, "unsubscribed", ["S2"]),
+        (7, "close requested", ["S2"]),
+        (7, None, ["S2"]),
+    ],
+)
+def test_s2_a_listener_that_outlasts_the_time_of_who_unsubscribed_is_forgiven(
+    seconds: int, why: str | None, expected: list[str]
+) -> None:
+    # 1. a unsubscribes with a batch in hand; 2. 4 s later on_revoked(t-0) runs; 3. a leaves 10 s
+    # after 1, whatever runs (KIP-62); 4. b is given t-0, and a has subscribed again, and is
+    # answered; 5. on_revoked returns.
+    history, first = one_member(0)
+    first.heartbeat()
+    if why is not None:
+        first.write(StateChanged(MemberState.STABLE, MemberState.RELEASING, why))
+    history.wait(4.0)
+    claims = (first.claims[tp(0)],)
+    first.step(ChangeKind.REVOKED, Phase.BEGIN, claims)
+    for _ in range(seconds):
+        history.wait(1.0)
+        first.heartbeat()
+    first.ask(ApiKey.LEAVE_GROUP)
+    second = history.member("b")
+    second.start()
+    second.join(2, 0)
+    first.join(3)
+    second.assign(0, offset=0)
+    first.step(ChangeKind.REVOKED, Phase.END, claims)
+    assert [v.rule for v in judge([OneOwnerInTime()], history.entries)] == expected
+
+
 def late_answer(*, asked: bool) -> tuple[History, Writer, Writer]:
     """Member a is given t-0 in generation 1 after b was in 2; if `asked`, it had asked before.
 
