@@ -1,8 +1,8 @@
 """L6: an absence of the coordinator shorter than the session costs no generation.
 
 Decides: whether a group at rest came through an outage of its coordinator unchanged.
-Never: judges an outage during a rebalance, one beside which something else happened or goes on, or
-one before the session of a member that was killed is over.
+Never: judges an outage during a rebalance, one beside which something else happened or goes on (an
+outage that began before, too), or one before the session of a member that was killed is over.
 
 L6: in an outage of the coordinator that ended before the session could, and within a session
     after it, no member enters a new generation or loses what it owns, unless a member starts,
@@ -70,6 +70,7 @@ class OutageUnnoticed:
     )
 
     __slots__ = (
+        "_away",
         "_dead_until",
         "_generation",
         "_joining",
@@ -97,6 +98,7 @@ class OutageUnnoticed:
         self._latest = -inf
         self._session = 0.0
         self._dead_until = -inf
+        self._away = 0
         self._others: Counter[tuple[str, str]] = Counter()
         self._generation: dict[str | None, int] = {}
         self._joining: dict[Source, None] = {}
@@ -158,24 +160,33 @@ class OutageUnnoticed:
         return (_violation(outage.began, outage.ended, entry, what),)
 
     def _fault(self, entry: Entry, event: FaultStep) -> tuple[Violation, ...]:
-        outage = self._outage
         self._mourn(entry, event)
         if event.fault not in self._outages:
             self._disturbed(entry)
             self._follow(event)
-        elif event.phase is Phase.BEGIN:
-            latest = max(self._latest, self._dead_until)
-            calm = not self._joining and not self._others and entry.at - latest > self._rest
-            self._disturbed(entry)
-            self._outage = _Outage(entry) if calm and outage is None else None
-        elif outage is not None:
-            short = entry.at - outage.began.at < self._limit
-            self._disturbed(entry)
-            if short and outage.noticed is not None:
-                who = outage.noticed.source
-                what = f"{who} lost its partitions, or entered another generation"
-                return (_violation(outage.began, entry, outage.noticed, what),)
-            self._outage = _Outage(outage.began, entry) if short else None
+            return ()
+        if event.phase is Phase.END:
+            self._away = max(0, self._away - 1)
+            return self._back(entry)
+        # 1. the coordinator goes for 16 s; 2. it goes once more, for a moment, while it is away.
+        alone = not self._away and not self._others
+        rested = entry.at - max(self._latest, self._dead_until) > self._rest
+        self._away += 1
+        self._disturbed(entry)
+        self._outage = _Outage(entry) if alone and rested and not self._joining else None
+        return ()
+
+    def _back(self, entry: Entry) -> tuple[Violation, ...]:
+        outage = self._outage
+        if outage is None:
+            return ()
+        short = entry.at - outage.began.at < self._limit
+        self._disturbed(entry)
+        if short and outage.noticed is not None:
+            who = outage.noticed.source
+            what = f"{who} lost its partitions, or entered another generation"
+            return (_violation(outage.began, entry, outage.noticed, what),)
+        self._outage = _Outage(outage.began, entry) if short else None
         return ()
 
     def _follow(self, event: FaultStep) -> None:

@@ -172,6 +172,27 @@ def test_l6_what_is_lost_in_an_outage_is_found_when_the_outage_was_short(seconds
     assert log.rules(OutageUnnoticed()) == (["L6"] if seconds < 3.0 else [])
 
 
+@pytest.mark.parametrize(("back", "expected"), [(True, ["L6"]), (False, [])])
+def test_l6_a_short_outage_amid_a_long_one_is_not_judged_by_itself(back, expected):
+    # 1. the coordinator goes; 2. for a moment it goes once more; 3. a member's session ends.
+    log = Log()
+    log.start()
+    log.enter(1)
+    log.own(C0)
+    log.wait(10.0)
+    log.fault("COORDINATOR_KILLED")
+    log.wait(4.0)
+    if back:
+        log.fault("COORDINATOR_KILLED", end=True)
+    log.wait(6.0)
+    log.fault("COORDINATOR_KILLED")
+    log.wait(0.05)
+    log.fault("COORDINATOR_KILLED", end=True)
+    log.wait(0.5)
+    log.lose(C0)
+    assert log.rules(OutageUnnoticed()) == expected
+
+
 def test_l6_a_loss_after_a_short_outage_is_found():
     log = outage(2.0)
     log.lose(C0)
