@@ -138,8 +138,8 @@ class Repeats:
             if period.began is entry:
                 self._begin(period)
         match entry.event:
-            case PositionMoved(claim=claim, move=move) if move is not PositionMove.RESET:
-                self._get(entry, claim).sought = True
+            case PositionMoved(claim=claim):
+                self._moved(self._get(entry, claim), entry.event)
             case OffsetRead(claim=claim):
                 self._get(entry, claim).told = True
             case CommitStep(stage=CommitStage.OK, claim=claim, offset=offset):
@@ -156,6 +156,18 @@ class Repeats:
                 self._get(entry, claim).failed = True
             case _:
                 pass
+
+    def _moved(self, tenure: _Tenure, event: PositionMoved) -> None:
+        """Follow a claim whose position was moved: what lies behind it is to be read again.
+
+        1. m1 is done with 6; 2. its application seeks back to 4; 3. t-0 is taken from it before it
+        reads: 4 is committed, and the next owner begins there, as with Java's client.
+        """
+        if event.move is PositionMove.RESET:
+            return
+        tenure.sought = True
+        if tenure.done is not None:
+            tenure.done = min(tenure.done, event.offset)
 
     def _overruled(self, tp: TopicPartition) -> None:
         """Forget what was committed: it does not stand any more."""

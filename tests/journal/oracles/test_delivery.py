@@ -108,6 +108,26 @@ def test_d5_records_done_before_a_clean_handover_are_not_repeated():
     assert rules(history) == ["D5"]
 
 
+@pytest.mark.parametrize(
+    ("sought", "offset", "expected"),
+    [(4, 4, []), (4, 3, ["D5"]), (20, 4, ["D5"]), (None, 4, ["D5"])],
+)
+def test_d5_what_the_former_owner_sought_back_to_is_to_be_read_again(sought, offset, expected):
+    # 1. a is done with 10; 2. its application seeks back to 4; 3. before it reads, t-0 is taken
+    # from it: 4 is committed; 4. b begins there, not below.
+    history, a = one_member(0)
+    a.deliver(0, 10)
+    if sought is not None:
+        a.write(PositionMoved(a.claims[tp(0)], sought, PositionMove.SEEK))
+    a.revoke(0)
+    b = history.member("b")
+    b.join(2, 0)
+    b.assign(0, offset=offset)
+    b.deliver(0, 5)
+    found = judge([BoundedDuplicates()], history.entries)
+    assert [each.rule for each in found] == expected
+
+
 def test_d5_a_failed_commit_explains_the_repetition():
     history, a = one_member(0)
     a.deliver(0, 10)
