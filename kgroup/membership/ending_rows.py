@@ -110,7 +110,7 @@ _FATAL: Final[Rules] = (
         (_T.FENCED, _T.REFUSED),
         when=_G.CLOSING,
         do=_LOSE_MEMBER,
-        why="it leaves all the same",
+        why="it ends all the same, and sends no LeaveGroup: its place may be another process's",
     ),
     fan(
         _S.RELEASING,

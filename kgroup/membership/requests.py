@@ -134,8 +134,13 @@ def heartbeat(member: GroupMember) -> HeartbeatRequest:
 
 
 def leave_group(member: GroupMember, cause: Cause) -> LeaveGroupRequest:
-    """Leave; also from the pending state after MEMBER_ID_REQUIRED, which holds up others."""
-    member_id = member.identity.member_id or ""
+    """Leave; also from the pending state after MEMBER_ID_REQUIRED, which holds up others.
+
+    Always under the member's own id: with an instance id alone, the coordinator removes whichever
+    process has the instance (KIP-345). With both it refuses who is fenced.
+    """
+    member_id = member.identity.member_id
+    assert member_id is not None
     closing = member.wishes.closing
     reason = cause.value if closing is None else closing.reason
     return LeaveGroupRequest(

@@ -84,15 +84,6 @@ def test_a_static_member_leaves_when_told_to() -> None:
     assert member.sent(LeaveGroupRequest)[0].members[0].group_instance_id == "i-1"
 
 
-def test_a_static_member_that_has_no_id_yet_leaves_by_its_instance() -> None:
-    member = Driven(settings(instance="i-1"))
-    member.subscribe()
-    member.found()
-    close(member, Leave.LEAVE)
-    (leaving,) = member.sent(LeaveGroupRequest)[0].members
-    assert (leaving.member_id, leaving.group_instance_id) == ("", "i-1")
-
-
 def test_a_twin_found_while_unsubscribing_is_reported() -> None:
     member = Driven(settings(instance="i-1")).join("t-0")
     member.on(Unsubscribed())
