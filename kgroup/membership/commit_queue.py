@@ -13,7 +13,7 @@ know waits until metadata says whether it was deleted. 4. Without an answer the 
 and stays so.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -47,6 +47,7 @@ _STAGE: Final = {
 
 _ENDED: Final = "the partition is not owned any more; its claim is over"
 _TOO_LATE: Final = "the group was rebalancing, or had no coordinator, until the deadline"
+_UNAWAITED: Final = "the partition was given up before the answer came"
 _UNHEARD: Final = "the member ended before the answer came"
 
 
@@ -283,6 +284,21 @@ class PendingCommits:
             self._refuse_gone(submission, claim, is_gone, member)
             if claim in submission.open and now >= submission.deadline:
                 self._refuse(submission, claim, _refusal(offset, _TOO_LATE), member)
+        self._sweep()
+
+    def end(self, claims: Collection[Claim], member: GroupMember) -> None:
+        """Close what is open under claims that are given up now, before a JoinGroup without them.
+
+        1. A commit waits for its next try, and the time to wait for it is over; 2. the claim ends,
+        JoinGroup leaves; 3. only the next try finds that. What is in flight may be applied.
+        """
+        aloft = 0 if self._flight is None else self._flight.through
+        for submission, claim, offset in tuple(self._open()):
+            if claim in claims and submission.serial <= aloft:
+                why = PartitionOutcome(CommitStatus.UNKNOWN, offset, None, _UNAWAITED)
+                self._close(submission, claim, why, member)
+            elif claim in claims:
+                self._refuse(submission, claim, _refusal(offset, _ENDED), member)
         self._sweep()
 
     def give_up(self, reason: str, member: GroupMember) -> None:

@@ -8,6 +8,7 @@ from anyio.abc import TaskGroup
 
 from kgroup.codes import ErrorCode
 from kgroup.errors import FencedError
+from kgroup.journal import CommitStage, CommitStep, JoinIssued
 from kgroup.testing.broker.server.faults import Rule
 from kgroup.types import (
     ChangeKind,
@@ -15,6 +16,7 @@ from kgroup.types import (
     CommitOutcome,
     CommitStatus,
     OffsetAndMetadata,
+    OwnershipChange,
     TopicPartition,
 )
 from kgroup.wire.consumer_protocol import decode_subscription
@@ -322,3 +324,29 @@ async def test_every_commit_names_a_generation_and_a_member() -> None:
             assert isinstance(seen.request, OffsetCommitRequest)
             assert seen.request.generation_id_or_member_epoch > 0
             assert seen.request.member_id
+
+
+async def test_a_commit_that_was_not_waited_for_is_told_before_the_join_that_gives_it_up() -> None:
+    """1. on_revoked asks for a commit, and waits for it no longer; 2. the coordinator takes none
+    as yet: it waits for another try; 3. JoinGroup leaves. No later answer may tell of it."""
+    async with scene() as on, anyio.create_task_group() as tasks:
+
+        async def asks(change: OwnershipChange) -> None:
+            if change.kind is ChangeKind.REVOKED:
+                asked = Asked(member, tasks)
+                await asked.begin("of what goes", *((claim, 5) for claim in change.removed))
+
+        member = await on.joined(listener=asks)
+        on.refuse(OffsetCommitRequest, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        on.peers.add("other", "t")
+        await until(lambda: on.peers.given("other"), 60.0, "the other is given something")
+        told = [each for each in member.sink.events if isinstance(each, (CommitStep, JoinIssued))]
+        gone = {each.claim for each in told if isinstance(each, CommitStep)}
+        assert len(gone) == 2
+        gives_up = next(
+            number
+            for number, each in enumerate(told)
+            if isinstance(each, JoinIssued) and len(each.owned) == 2
+        )
+        ended = [each for each in told[:gives_up] if isinstance(each, CommitStep)]
+        assert {each.claim for each in ended if each.stage is CommitStage.ERROR} == gone

@@ -12,6 +12,7 @@ from tests.membership.driver import NODE, partitions
 from tests.membership.pending import TIMEOUT, PendingQueue, offsets, status
 
 STALE, REBALANCING = ErrorCode.ILLEGAL_GENERATION, ErrorCode.REBALANCE_IN_PROGRESS
+LOADING = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
 MOVED, NOT_THERE = ErrorCode.NOT_COORDINATOR, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 _OK, _ERROR, _UNKNOWN = CommitStage.OK, CommitStage.ERROR, CommitStage.UNKNOWN
 _ASKED = CommitStage.REQUESTED
@@ -246,6 +247,31 @@ def test_what_is_in_flight_is_left_to_its_answer_past_the_deadline() -> None:
     assert not submission.done
     queue.answer(flight)
     assert submission.outcome.ok
+
+
+def test_what_waits_for_another_try_is_told_when_its_partition_is_given_up() -> None:
+    queue = PendingQueue()
+    queue.submit(t_0=5, t_1=1)
+    queue.answer(queue.send(), t_0=LOADING, t_1=LOADING)
+    queue.pending.end((queue.claims["t-0"],), queue.driven.member)
+    steps = queue.pending.take_steps()[2:]
+    assert [(each.stage, str(each.claim.tp), each.code) for each in steps] == [
+        (_ERROR, "t-0", LOADING)
+    ]
+    assert offsets(queue.send()) == {"t-1": 1}
+
+
+def test_what_is_in_flight_when_its_partition_is_given_up_is_unknown_and_stays_so() -> None:
+    queue = PendingQueue()
+    given_up, kept = queue.submit(t_0=5), queue.submit(t_1=7)
+    flight = queue.send()
+    later = queue.submit(t_0=6)
+    queue.pending.end((queue.claims["t-0"],), queue.driven.member)
+    assert (status(given_up), status(later)) == (CommitStatus.UNKNOWN, CommitStatus.REFUSED)
+    assert queue.pending.in_flight is flight, "its answer tells of the others"
+    queue.answer(flight)
+    assert status(given_up) is CommitStatus.UNKNOWN
+    assert kept.outcome.ok
 
 
 def test_giving_up_refuses_what_waits_and_does_not_know_of_what_is_in_flight() -> None:

@@ -40,6 +40,7 @@ from kgroup.membership.value import GroupMember
 from kgroup.net.backoff import Backoff
 from kgroup.net.cluster import Cluster, ClusterView
 from kgroup.types import (
+    ChangeKind,
     Claim,
     CommitOutcome,
     Generation,
@@ -181,6 +182,8 @@ class ClassicBackend:
     def settled(self, change: OwnershipChange, *, failed: bool = False) -> None:
         """Say that the listener has returned; one that raised changes ownership all the same."""
         del failed
+        if change.kind is ChangeKind.REVOKED:
+            self._commits.end(change.removed)  # a JoinGroup without them may be next
         self._conductor.apply(ListenerDone(change.serial))
 
     def taken(self, claim: Claim) -> None:

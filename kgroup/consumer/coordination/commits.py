@@ -6,7 +6,7 @@ Never: what is sent, sent again or refused; `kgroup.membership.commit_queue` doe
 A caller that is cancelled ends its own wait; what it submitted is committed all the same.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 
 import anyio
 
@@ -90,6 +90,11 @@ class CommitQueue:
             elif self._pending.waiting:
                 with anyio.move_on_after(self._backoff.initial):
                     await self._conductor.moved()
+
+    def end(self, claims: Collection[Claim]) -> None:
+        """Close what is open under claims that are given up now."""
+        self._pending.end(claims, self._conductor.member)
+        self._pass_on()
 
     def give_up(self, reason: str) -> None:
         """End every wait, also of what is submitted from now on: nothing more is sent."""
