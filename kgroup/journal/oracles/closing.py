@@ -6,7 +6,9 @@ connection was lost while it closed, it may go without a word, as it may after a
 member to end while it stands still.
 
 L7: close() returns within its timeout; a dynamic member that may be in the group, and one whose
-    id is still pending, has sent LeaveGroup, as has a static one that was asked to leave.
+    id is still pending, has sent LeaveGroup, as has a static one that was asked to leave. Who was
+    fenced, and a static member that has unsubscribed, has no id any more to leave under: an
+    instance id alone would remove whichever process has it (KIP-345).
 """
 
 from dataclasses import dataclass, field
@@ -171,7 +173,10 @@ class ClosesWell:
                 life.known = entry
             case CloseAsked():
                 life.asked = entry
-            case CommitStep(code=ErrorCode.UNKNOWN_MEMBER_ID, member_id=member_id):
+            case CommitStep(
+                code=ErrorCode.UNKNOWN_MEMBER_ID | ErrorCode.FENCED_INSTANCE_ID,
+                member_id=member_id,
+            ):
                 # 1. it closes, and commits; 2. the coordinator has removed it, and says so.
                 if member_id == _id_of(life.known):
                     life.known = None
@@ -180,6 +185,8 @@ class ClosesWell:
             case StateChanged(before=MemberState.FINDING, after=MemberState.DORMANT):
                 # 1. the coordinator is lost; 2. the application does not poll for too long; 3. the
                 # member gives its id up, and has nobody to tell: its session ends by itself.
+                life.known = None
+            case StateChanged(after=MemberState.UNSUBSCRIBED) if life.static:
                 life.known = None
             case MemberStopped() as stopped:
                 del self._lives[entry.source]

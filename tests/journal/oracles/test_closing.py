@@ -164,6 +164,20 @@ def test_l7_a_static_member_stays_unless_it_was_asked_to_leave():
         assert rules(log) == expected
 
 
+@pytest.mark.parametrize(
+    ("why", "expected"), [("fenced", []), ("unsubscribed", []), ("rebalancing", ["L7"])]
+)
+def test_l7_a_static_member_that_has_no_id_any_more_has_nothing_to_leave_under(why, expected):
+    log = member("static-1")
+    if why == "unsubscribed":
+        log.state(MemberState.LEAVING, MemberState.UNSUBSCRIBED, "leave ended")
+    log.write(CloseAsked(5.0))
+    if why != "unsubscribed":
+        log.refused_commit(82 if why == "fenced" else 27, generation=1, member_id="id")
+    log.write(MemberStopped("closed", mode=Leave.LEAVE))
+    assert rules(log) == expected
+
+
 def test_l7_a_dynamic_member_that_was_asked_to_remain_tells_nothing():
     log = member()
     log.write(MemberStopped("closed", mode=Leave.REMAIN))
