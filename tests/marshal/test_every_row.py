@@ -5,13 +5,14 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
+from kgroup.marshal.admission import ADMISSION_ROWS, AdmissionStage
 from kgroup.marshal.events import KeyRead
 from kgroup.marshal.extension import Extension, write_extension
 from kgroup.marshal.key_rows import KEY_ROWS
 from kgroup.marshal.messages import Kind, Message
 from kgroup.marshal.phases import KeyPhase
 from kgroup.marshal.rules import Verdict
-from kgroup.marshal.settings import ClaimPolicy
+from kgroup.marshal.settings import ClaimPolicy, Guarantee
 from kgroup.types import ChangeKind, Leave
 from tests.marshal.room.node import Node
 from tests.marshal.room.play import play
@@ -206,9 +207,30 @@ def test_a_rare_row_fires_where_its_story_is_told(row: str) -> None:
     assert room.judge.rows[row]
 
 
+REFUSED = (AdmissionStage.COMMITTING, AdmissionStage.OVER)
+
+
+def test_a_batch_whose_partition_goes_while_it_is_committed_is_refused() -> None:
+    room = room_of()
+    room.rate = 10.0
+    node = enter(room, "a", guarantee=Guarantee.AT_MOST_ONCE)
+    room.run(12.0)
+    room.trouble.unanswered = 1.0
+    batches = len(node.handed_out)
+    while (batch := node.member.life(P0).admission) is None or batch.stage is not REFUSED[0]:
+        room.run(0.0005)
+    closed(room, node)
+    room.run(1.0)
+    assert room.judge.batch_moves[REFUSED] == 1
+    assert len(node.handed_out) == batches > 0
+
+
 @pytest.mark.slow
-def test_every_other_row_fires_in_a_storm() -> None:
-    fired = Counter[str]()
+def test_every_other_row_and_every_move_of_a_batch_comes_in_a_storm() -> None:
+    fired, moved = Counter[str](), Counter[tuple[AdmissionStage, AdmissionStage]]()
     for seed in STORMS:
-        fired += play(seed).rows
+        outcome = play(seed)
+        fired += outcome.rows
+        moved += outcome.batch_moves
     assert {str(row) for row in KEY_ROWS.rows} - fired.keys() <= SCENES.keys()
+    assert {(row.at, row.to) for row in ADMISSION_ROWS.rows} - moved.keys() <= {REFUSED}

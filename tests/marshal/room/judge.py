@@ -9,7 +9,9 @@ from collections import Counter
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from kgroup.marshal.admission import AdmissionStage
 from kgroup.marshal.events import Admitted, Committed, Event
+from kgroup.marshal.key_life import KeyLife
 from kgroup.marshal.key_timers import due_of
 from kgroup.marshal.rules import Verdict
 from kgroup.marshal.settings import Guarantee
@@ -37,6 +39,7 @@ class Judge:
         self.room = room
         self.broken: list[str] = []
         self.rows: Counter[str] = Counter()
+        self.batch_moves: Counter[tuple[AdmissionStage, AdmissionStage]] = Counter()
         self.strict_until = math.inf
         """Until then nobody may hand out what the log does not give to it."""
         self.loose_until = 0.0
@@ -44,6 +47,7 @@ class Judge:
         self._hash = sha256()
         self._ticks: Counter[tuple[str, int]] = Counter()
         self._state: dict[tuple[str, Claim], ChangeKind] = {}
+        self._stages: dict[tuple[str, TopicPartition], AdmissionStage] = {}
         self._frontier: dict[TopicPartition, int] = {}
         self._asked: dict[tuple[str, int], tuple[dict[Claim, int], int]] = {}
         self._answered: set[tuple[str, int]] = set()
@@ -68,12 +72,21 @@ class Judge:
         if next_deadline(member) <= room.now:
             self.breaks(f"{node.name}: something is due right after the step")
         for life in member.lives.values():
+            self._move(node, life)
             if life.due != due_of(life):
                 self.breaks(f"{node.name}: {life.tp} sleeps until {life.due}, not {due_of(life)}")
         second = (node.name, int(room.now))
         self._ticks[second] += 1
         if self._ticks[second] == _MOST_STEPS:
             self.breaks(f"{node.name}: {_MOST_STEPS} steps within a second")
+
+    def _move(self, node: "Node", life: KeyLife) -> None:
+        key = (node.name, life.tp)
+        before = self._stages.get(key, AdmissionStage.OVER)
+        stage = AdmissionStage.OVER if life.admission is None else life.admission.stage
+        if stage is not before:
+            self.batch_moves[before, stage] += 1
+            self._stages[key] = stage
 
     # -- records ---------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
+from kgroup.marshal.admission import AdmissionStage
 from kgroup.marshal.settings import ClaimPolicy, Guarantee
 from kgroup.types import Leave
 from tests.marshal.room.habits import Habits
@@ -31,12 +32,14 @@ class Outcome:
         broken: promises, in order.
         transcript: hash of all that happened.
         rows: how often each row fired.
+        batch_moves: how often a batch went from one stage to another.
         handed_out: batches.
     """
 
     broken: tuple[str, ...]
     transcript: str
     rows: Counter[str]
+    batch_moves: Counter[tuple[AdmissionStage, AdmissionStage]]
     handed_out: int
 
 
@@ -238,4 +241,5 @@ def play(seed: int, *, brief: bool = False) -> Outcome:
     run.settle()
     judge = run.room.judge
     batches = sum(len(node.handed_out) for node in run.room.nodes)
-    return Outcome(tuple(judge.broken), judge.transcript(), judge.rows, batches)
+    words = tuple(judge.broken), judge.transcript()
+    return Outcome(*words, judge.rows, judge.batch_moves, batches)
