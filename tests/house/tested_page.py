@@ -47,6 +47,7 @@ _CHANGES: Final = (
     "1e90719",
     "32c908d",
     "d912e70",
+    "11b75a6",
 )
 """Changes of what a member does that came after a search that is on record, the oldest first."""
 
@@ -55,6 +56,7 @@ _CHANGES_IN: Final[Mapping[str, int]] = MappingProxyType(
         **dict.fromkeys(("68693ba", "8762e21", "8189ce6", "3a2b387", "83fb60c"), 0),
         "c5711be": 5,
         "32c908d": 7,
+        "fb650ce": 8,
     }
 )
 """Commit of a search -> how many of these it has; one that is not named here has them all."""
