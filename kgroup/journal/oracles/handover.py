@@ -38,7 +38,7 @@ from kgroup.journal.events import (
 from kgroup.journal.oracles.unsubscribing import Unsubscribing
 from kgroup.journal.oracles.violation import Violation
 from kgroup.journal.periods import Period, Periods
-from kgroup.types import ChangeKind, Claim, RebalanceProtocol
+from kgroup.types import Cause, ChangeKind, Claim, RebalanceProtocol
 
 __all__ = ["JoinClaims"]
 
@@ -69,6 +69,7 @@ class JoinClaims:
         "_entered",
         "_given_up",
         "_lost",
+        "_named",
         "_periods",
         "_protocols",
         "_renewed",
@@ -83,6 +84,7 @@ class JoinClaims:
         self._given_up: dict[Source, Entry] = {}
         self._renewed: dict[Source, None] = {}
         self._entered: dict[Source, tuple[int, int]] = {}
+        self._named: dict[Source, str | None] = {}
         self._rounds: dict[Source, float] = {}
         self._unsubscribing = Unsubscribing()
 
@@ -110,6 +112,7 @@ class JoinClaims:
                 self._rounds[source] = inf if timeout is None else timeout
             case GenerationEntered(protocol=protocol, generation_id=generation_id):
                 self._entered[source] = (generation_id, entry.seq)
+                self._named[source] = event.member_id
                 self._lost.pop(source, None)
                 if protocol is not None:
                     self._protocols[source] = protocol
@@ -129,7 +132,7 @@ class JoinClaims:
             case ChangeKind.LOST, Phase.BEGIN:
                 # 1. a generation is lost while the listener is busy; 2. the next one is entered;
                 # 3. the listener hears of the loss. Of the next one nothing is lost.
-                if event.generation_id is None or event.generation_id >= self._newest(source):
+                if self._is_of_the_newest(source, event):
                     self._lost[source] = entry
                 self._renewed.pop(source, None)
                 self._given_up.pop(source, None)
@@ -145,8 +148,19 @@ class JoinClaims:
                 pass
         return ()
 
-    def _newest(self, source: Source) -> int:
-        return self._entered.get(source, (-1, 0))[0]
+    def _is_of_the_newest(self, source: Source, event: OwnershipStep) -> bool:
+        """Tell whether a loss is one of the generation that was entered last.
+
+        A group that begins anew gives the same number again, under another member id. Who cannot
+        read what it was assigned loses what it had, and is of that generation all the same.
+        """
+        if event.cause == Cause.ASSIGNED.value:
+            return False
+        if event.generation_id is None or source not in self._entered:
+            return True
+        if event.member_id != self._named[source]:
+            return False
+        return event.generation_id >= self._entered[source][0]
 
     def _is_gain(self, source: Source, event: OwnershipStep) -> bool:
         """Tell whether a member that joined as one who has lost everything gains something here.

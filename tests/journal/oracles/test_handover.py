@@ -1,9 +1,9 @@
 import pytest
 
 from kgroup.codes import ApiKey
-from kgroup.journal import JoinIssued, Phase, StateChanged
+from kgroup.journal import JoinIssued, OwnershipStep, Phase, StateChanged
 from kgroup.journal.oracles import JoinClaims, judge
-from kgroup.types import ChangeKind, MemberState, RebalanceProtocol
+from kgroup.types import Cause, ChangeKind, MemberState, RebalanceProtocol
 from tests.journal.histories import COOPERATIVE, EAGER, one_member, tp
 
 
@@ -189,3 +189,25 @@ def test_s4_what_was_lost_before_the_generation_is_not_hidden_while_the_listener
         member.enter(2, 0)
         member.write(JoinIssued(member_id="m", generation_id=2, owned=(tp(0),)))
         assert [v.rule for v in judge([JoinClaims()], history.entries)] == expected
+
+
+@pytest.mark.parametrize(
+    ("member_id", "cause", "expected"),
+    [("m", "", ["S9"]), ("older", "", []), ("m", Cause.ASSIGNED.value, [])],
+)
+def test_s9_a_loss_is_one_of_the_newest_generation_by_its_member_id_and_its_cause(
+    member_id: str, cause: str, expected: list[str]
+) -> None:
+    history, member = one_member(0)
+    lost = OwnershipStep(
+        kind=ChangeKind.LOST,
+        phase=Phase.BEGIN,
+        claims=(member.claims[tp(0)],),
+        member_id=member.member_id if member_id == "m" else member_id,
+        generation_id=member.generation,
+        cause=cause,
+        serial=member.changes + 1,
+    )
+    member.write(lost)
+    member.write(JoinIssued(member_id="m", generation_id=member.generation, owned=()))
+    assert [found.rule for found in judge([JoinClaims()], history.entries)] == expected
