@@ -52,6 +52,7 @@ class _Mode(StrEnum):
     EAGER = "eager"
     COOPERATIVE = "cooperative"
     STATIC = "static"
+    HOSTILE = "hostile"
 
 
 class _Backend(StrEnum):

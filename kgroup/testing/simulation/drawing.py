@@ -14,7 +14,9 @@ from typing import Final, TypeVar
 
 from kgroup.codes import ApiKey
 from kgroup.testing.broker.release import CoordinatorKind
+from kgroup.testing.simulation.ambush import Ambush
 from kgroup.testing.simulation.choices import Choices
+from kgroup.testing.simulation.drawing_ambushes import LONGEST, draw_ambushes
 from kgroup.testing.simulation.ordering import Order
 from kgroup.testing.simulation.perturbation import Kind, Perturbation
 from kgroup.testing.simulation.plan import CommitHabit, MemberPlan, Plan
@@ -33,6 +35,7 @@ _PROTOCOLS: Final = {
     Mode.COOPERATIVE: (_COOPERATIVE,),
     Mode.STATIC: (_COOPERATIVE, _EAGER),
     Mode.MIXED: (_COOPERATIVE, _EAGER),
+    Mode.HOSTILE: (_COOPERATIVE, _EAGER),
 }
 _ASSIGNORS: Final = {
     _EAGER: (("range",), ("roundrobin",), ("sticky",)),
@@ -45,6 +48,7 @@ _REBALANCES: Final = (1.5, 1.0, 2.5, 1.2)
 """Times the session."""
 _LATENCIES: Final = (0.002, 0.01, 0.05)
 _SIZES: Final = (4, 3, 4, 2, 3, 5, 4, 7)
+_ONE_STATIC_OF: Final = {Mode.MIXED: 4, Mode.HOSTILE: 2}
 _MOST: Final = 8
 """Members of one group, those that join later included."""
 _TOPICS: Final = ((4,), (2,), (3, 2), (8,), (1,), (4, 2, 1), (12,), (5,))
@@ -52,6 +56,14 @@ _HANDLING: Final = (0.0, 0.05, 0.3, 1.0)
 _LISTENING: Final = (0.0, 0.05, 0.5)
 _POLLS: Final = (1.0, 0.5, 2.0)
 _COUNTS: Final = (2, 3, 2, 1, 3, 4, 5, 8)
+_SHORT_SESSIONS: Final = (3.0, 4.0)
+_QUICK_HEARTBEATS: Final = (5.0, 4.0, 6.0)
+_SHORT_REBALANCES: Final = (1.5, 1.0, 1.2)
+_FEW_TOPICS: Final = ((2, 1), (3, 2), (1, 1), (2, 2, 1))
+_FEW: Final = (2, 3, 2, 4)
+"""Of hostile groups, whose states are made to last as long."""
+_HOSTILE: Final = 20.0
+"""Seconds in which ambushes are laid."""
 _GRID: Final = 512
 _WARM: Final = 3.0
 """Seconds in which the group forms."""
@@ -113,11 +125,13 @@ def draw_plan(choices: Choices, mode: Mode) -> Plan:
     """
     strategy = _Strategy(choices.choose("strategy", len(_Strategy)))
     protocol = _one(choices, "protocol", _PROTOCOLS[mode])
-    session = _one(choices, "session", _SESSIONS)
-    heartbeat = session / _one(choices, "heartbeat", _HEARTBEATS)
-    rebalance = session * _one(choices, "rebalance", _REBALANCES)
+    hostile = mode is Mode.HOSTILE
+    session = _one(choices, "session", _SHORT_SESSIONS if hostile else _SESSIONS)
+    heartbeat = session / _one(choices, "heartbeat", _QUICK_HEARTBEATS if hostile else _HEARTBEATS)
+    rebalances = _SHORT_REBALANCES if hostile else _REBALANCES
+    rebalance = session * _one(choices, "rebalance", rebalances)
     latency = _one(choices, "latency", _LATENCIES)
-    counts = _one(choices, "topics", _TOPICS)
+    counts = _one(choices, "topics", _FEW_TOPICS if hostile else _TOPICS)
     topics = {f"t{number}": count for number, count in enumerate(counts)}
     members = _members(choices, mode, tuple(topics))
     quiet_at = _WARM + 9.0 + choices.choose("quiet", 4) * 3.0
@@ -125,6 +139,10 @@ def draw_plan(choices: Choices, mode: Mode) -> Plan:
     drawn = _perturbations(choices, strategy, members, (_WARM, quiet_at), times)
     longest = max((each.at + each.seconds for each in drawn), default=quiet_at)
     quiet_at = max(quiet_at, longest)
+    ambushes: tuple[Ambush, ...] = ()
+    if hostile:
+        ambushes = draw_ambushes(choices, len(members), (0.0, _HOSTILE), times)
+        quiet_at = max(quiet_at, _HOSTILE) + LONGEST * max(session, rebalance)
     return Plan(
         protocol=protocol,
         assignors=_one(choices, "assignors", _ASSIGNORS[protocol]),
@@ -136,11 +154,12 @@ def draw_plan(choices: Choices, mode: Mode) -> Plan:
         heartbeat_interval=heartbeat,
         rebalance_timeout=rebalance,
         latency=latency,
-        produce_every=_one(choices, "produce", (4.0, 2.0, 6.0)),
+        produce_every=_one(choices, "produce", (2.0, 1.0) if hostile else (4.0, 2.0, 6.0)),
         perturbations=drawn,
         quiet_at=quiet_at,
         ends_at=quiet_at + session + 1.5 * rebalance + 5.0,
         order=_order(choices, len(members), quiet_at),
+        ambushes=ambushes,
     )
 
 
@@ -166,7 +185,7 @@ def _one(choices: Choices, site: str, values: Sequence[T]) -> T:
 
 
 def _members(choices: Choices, mode: Mode, topics: tuple[str, ...]) -> tuple[MemberPlan, ...]:
-    size = _one(choices, "members", _SIZES)
+    size = _one(choices, "members", _FEW if mode is Mode.HOSTILE else _SIZES)
     later = (0, 1, 0, 2)[choices.choose("later", 4)]
     return tuple(
         _member(choices, mode, topics, number, later=number >= size)
@@ -178,7 +197,10 @@ def _member(
     choices: Choices, mode: Mode, topics: tuple[str, ...], number: int, *, later: bool
 ) -> MemberPlan:
     at = f"m{number}"
-    static = mode is Mode.STATIC or (mode is Mode.MIXED and choices.choose(f"{at}/static", 4) == 3)
+    of = _ONE_STATIC_OF.get(mode)
+    static = mode is Mode.STATIC or (
+        of is not None and choices.choose(f"{at}/static", of) == of - 1
+    )
     fewer = len(topics) > 1 and choices.choose(f"{at}/topics", 4) == 3
     return MemberPlan(
         index=number,

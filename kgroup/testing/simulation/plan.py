@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from kgroup.testing.broker.release import CoordinatorKind
+from kgroup.testing.simulation.ambush import Ambush
 from kgroup.testing.simulation.ordering import Order
 from kgroup.testing.simulation.perturbation import Perturbation
 from kgroup.types import RebalanceProtocol
@@ -87,6 +88,7 @@ class Plan:
         ends_at: by then the group must have come to rest.
         order: of members, by which messages are faster or slower; None = jitter decides. Level C
             has the network's own.
+        ambushes: in order of the time at which they are laid; levels A and A'.
     """
 
     protocol: RebalanceProtocol
@@ -104,6 +106,7 @@ class Plan:
     quiet_at: float
     ends_at: float
     order: Order | None = None
+    ambushes: tuple[Ambush, ...] = ()
 
     def __str__(self) -> str:
         times = (
@@ -117,6 +120,7 @@ class Plan:
             *map(str, self.members),
             *([] if self.order is None else [str(self.order)]),
             *map(str, self.perturbations),
+            *map(str, self.ambushes),
             f"quiet from {self.quiet_at:.3f} to {self.ends_at:.3f}",
         ]
         return "\n".join(lines)

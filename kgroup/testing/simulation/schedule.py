@@ -37,6 +37,8 @@ class Mode(Enum):
     EAGER = "eager"
     COOPERATIVE = "cooperative"
     STATIC = "static"
+    HOSTILE = "hostile"
+    """Mixed, with ambushes; at levels A and A' only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,9 @@ class Schedule:
         picks: every choice that is not 0; None = drawn from the seed.
         backend: "asyncio" or "trio", for levels B and C.
         parent: without `picks`: most of these are kept, the rest is drawn from the seed.
+
+    Raises:
+        ArgumentError: there are no such groups at that level.
     """
 
     level: Level
@@ -58,6 +63,11 @@ class Schedule:
     picks: tuple[Pick, ...] | None = None
     backend: str = "asyncio"
     parent: tuple[Pick, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.mode is Mode.HOSTILE and self.level in (Level.B, Level.C):
+            expected = "another mode, or level A or A': ambushes are laid for machines"
+            raise ArgumentError("mode", self.mode.value, expected)
 
     def choices(self) -> Choices:
         """Return fresh chance for one run."""

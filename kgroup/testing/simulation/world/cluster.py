@@ -117,6 +117,10 @@ class Brokers:
 
     def ask(self, link: Link, request: Request[Any]) -> None:
         """Give a request to its broker."""
+        refused = link.reach.refuse(request)
+        if refused is not None:
+            link.reply(refused)
+            return
         ticket = self._tickets = self._tickets + 1
         self._asking[ticket] = (link, request)
         version = self._versions[request.api_key]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from kgroup.assignors import BUILT_IN
+from kgroup.assignors import BUILT_IN, Assignor
 from kgroup.journal import BROKER, FaultStep, Phase, Source
 from kgroup.membership.settings import MembershipSettings
 from kgroup.testing.simulation.choices import Choices
@@ -22,6 +22,7 @@ from kgroup.testing.simulation.world.cluster import GROUP, Brokers
 from kgroup.testing.simulation.world.member import Member
 from kgroup.testing.simulation.world.process import Process
 from kgroup.testing.simulation.world.records import Logs
+from kgroup.testing.simulation.world.spoiling import Faltering
 from kgroup.types import TopicPartition
 
 __all__ = ["Crew", "Life"]
@@ -52,7 +53,8 @@ class Crew:
         choices: the run's chance.
         known: told which partitions there are, and where logs end; None when nobody asks.
 
-    `on_idle` is called with each life that a step has left without a timer.
+    `on_idle` is called with each life that a step has left without a timer, `on_start` with each
+    that begins, before it does anything.
     """
 
     def __init__(
@@ -68,6 +70,7 @@ class Crew:
         self.brokers = brokers
         self.logs: Logs = Logs()
         self.on_idle: Callable[[Life], None] = _nothing_of
+        self.on_start: Callable[[Life], None] = _nothing_of
         self.lives: dict[int, list[Life]] = {each.index: [] for each in plan.members}
         self._known = Known() if known is None else known
         self._known.partitions.update(brokers.counts())
@@ -101,6 +104,7 @@ class Crew:
         life = Life(plan, process, member, Application(member, self.logs))
         lives.append(life)
         member.on_idle = partial(self._idle, life)
+        self.on_start(life)
         life.application.start()
 
     def start_another(self, index: int, *, twin: bool) -> bool:
@@ -136,13 +140,17 @@ class Crew:
         return MembershipSettings(
             group_id=self.group_id,
             group_instance_id=plan.instance,
-            assignors=tuple(BUILT_IN[name] for name in self.plan.assignors),
+            assignors=tuple(map(self._assignor, self.plan.assignors)),
             session_timeout=self.plan.session_timeout,
             heartbeat_interval=self.plan.heartbeat_interval,
             rebalance_timeout=self.plan.rebalance_timeout,
             request_timeout=_REQUEST_TIMEOUT,
             lease_margin=min(_MARGIN, self.plan.session_timeout / 10),
         )
+
+    def _assignor(self, name: str) -> Assignor:
+        plain = BUILT_IN[name]
+        return Faltering(plain, self.brokers.agenda) if self.plan.ambushes else plain
 
     def _source(self, label: str, name: str) -> Source:
         return Source(host="simulation", process=name, member=label, group=self.group_id)
@@ -175,6 +183,10 @@ class Crew:
         self._sink.emit(FaultStep(Phase.BEGIN, what.kind.name, target))
         end = self.brokers.now + what.seconds
         self.brokers.at(end, self._sink.emit, FaultStep(Phase.END, what.kind.name, target))
+
+    def tell_ambush(self, name: str, target: str, seconds: float) -> None:
+        """Write into the journal what is done to somebody from now on; "" concerns everybody."""
+        self._tell_now(target, name, seconds)
 
     def _tell_now(self, target: str, fault: str, seconds: float) -> None:
         """Write into the journal that something asked for earlier has come true."""

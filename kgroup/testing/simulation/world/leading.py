@@ -7,7 +7,7 @@ KIPs: 429, 814.
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from kgroup.assignors import (
     Assignor,
@@ -19,11 +19,14 @@ from kgroup.assignors import (
     read_members,
     subscribed_topics,
 )
-from kgroup.errors import KGroupError
+from kgroup.errors import DecodeError, GroupError, KGroupError
+from kgroup.machine.tickets import Ticket
+from kgroup.membership.described import IN_DOUBT, Remembered
 from kgroup.membership.events import AssignorDone, AssignorFailed, RunAssignor
+from kgroup.membership.standing import divided_topics, remembered_of, standing_members
 from kgroup.types import RebalanceProtocol
 
-__all__ = ["lead"]
+__all__ = ["lead", "looked", "recalled"]
 
 _NO_RACKS: Final = PartitionRacks()
 
@@ -71,3 +74,35 @@ def lead(
         rejoin_after=assignment.rejoin_after,
         sent=sent,
     )
+
+
+def looked(ticket: Ticket, answer: Any | None, why: str) -> AssignorDone | AssignorFailed:  # noqa: ANN401  # of any version
+    """Return what the coordinator says was given out.
+
+    Args:
+        ticket: of the errand.
+        answer: to DescribeGroups; None without one.
+        why: there is none.
+    """
+    if answer is None or answer.groups[0].error_code:
+        return AssignorFailed(ticket, GroupError(why))
+    members = standing_members(answer.groups[0])
+    try:
+        return AssignorDone(ticket, (), {} if members is None else divided_topics(members))
+    except DecodeError as error:
+        return AssignorFailed(ticket, error)
+
+
+def recalled(answer: Any | None, instance_id: str | None) -> Remembered | None:  # noqa: ANN401
+    """Return what the coordinator remembers of a static member; in doubt when it cannot be read.
+
+    Args:
+        answer: to DescribeGroups; None without one.
+        instance_id: of the member.
+    """
+    if answer is None:
+        return IN_DOUBT
+    try:
+        return remembered_of(answer.groups[0], instance_id)
+    except DecodeError:
+        return IN_DOUBT

@@ -12,16 +12,13 @@ from functools import partial
 from typing import Any, Final, Protocol, assert_never
 
 from kgroup.consumer.coordination.trace import MemberTrace
-from kgroup.errors import BrokerError, ConnectionLostError, DecodeError, GroupError, KGroupError
+from kgroup.errors import BrokerError, ConnectionLostError, DecodeError, KGroupError
 from kgroup.journal import CloseAsked, MemberStarted, MemberStopped, Sink
 from kgroup.machine.claims import Holdings, HoldingState
 from kgroup.machine.tickets import Errand, Ticket
 from kgroup.membership.commit_queue import CommitFlight, PendingCommits, Submission
-from kgroup.membership.described import IN_DOUBT, Remembered
 from kgroup.membership.events import (
     Answered,
-    AssignorDone,
-    AssignorFailed,
     CallListener,
     CloseRequested,
     CoordinatorFound,
@@ -41,15 +38,15 @@ from kgroup.membership.events import (
     Tick,
 )
 from kgroup.membership.settings import MembershipSettings
-from kgroup.membership.standing import divided_topics, remembered_of, standing_members
 from kgroup.membership.step import MemberRow, next_deadline, step
 from kgroup.membership.triggers import Trigger
 from kgroup.membership.value import GroupMember
 from kgroup.net.coordinator import coordinator_of
 from kgroup.testing.simulation.plan import MemberPlan
-from kgroup.testing.simulation.world.leading import lead
+from kgroup.testing.simulation.world.leading import lead, looked, recalled
 from kgroup.testing.simulation.world.network import Lane
 from kgroup.testing.simulation.world.process import Process, Surroundings
+from kgroup.testing.simulation.world.spoiling import Led
 from kgroup.types import Claim, Leave, MemberState, OffsetAndMetadata, TopicPartition
 from kgroup.wire.messages import DescribeGroupsRequest
 
@@ -85,7 +82,9 @@ class Member:
     `fired` are the rows that have fired, `ignored` what was raised in vain, in order.
     `on_moved` is called after each step that changed the value, `on_committed` with each commit
     whose outcome is known, `on_end` when the membership ends; the application sets them.
-    `on_idle` is called after each step that leaves no timer running.
+    `on_idle` is called after each step that leaves no timer running, `on_enter` with each state in
+    which a step has ended, before its effects; `spoil` says what a leader's errand comes to, and
+    when.
     """
 
     def __init__(
@@ -100,6 +99,8 @@ class Member:
         self.on_committed: Callable[[Submission], None] = _nothing_of
         self.on_end: Callable[[], None] = _nothing
         self.on_idle: Callable[[], None] = _nothing
+        self.on_enter: Callable[[MemberState], None] | None = None
+        self.spoil: Callable[[Led], tuple[Led, float]] | None = None
         self.commits: PendingCommits = PendingCommits(settings.request_timeout)
         self.in_hand: Counter[Claim] = Counter()
         self.fired: list[MemberRow] = []
@@ -163,6 +164,8 @@ class Member:
         before, now = self.value, self._clock.now
         result = step(before, event, Moment(now, self.plan.luck))
         self.value = result.member
+        if self.on_enter is not None and result.member.state is not before.state:
+            self.on_enter(result.member.state)
         if result.ignored:
             self.ignored.extend(result.ignored)
         if result.rows or result.effects:
@@ -198,7 +201,8 @@ class Member:
                 self._look(effect)
             case RunAssignor():
                 done = lead(effect, self.settings.assignors, self.value.counts, self.now)
-                self.process.at(self.now, self.apply, done)
+                led, seconds = (done, 0.0) if self.spoil is None else self.spoil(done)
+                self.process.at(self.now + seconds, self.apply, led)
             case Disconnect():
                 self.process.drop(effect.node_id, Lane.JOIN)
                 if not effect.parked_only:
@@ -250,21 +254,14 @@ class Member:
         self.process.ask(found.node_id, Lane.CONTROL, request, timeout, hear)
 
     def _recalled(self, found: CoordinatorFound, answer: Any | None, _why: str) -> None:  # noqa: ANN401
-        remembered: Remembered | None = IN_DOUBT
-        if answer is not None:
-            remembered = remembered_of(answer.groups[0], self.settings.group_instance_id)
+        remembered = recalled(answer, self.settings.group_instance_id)
         self.apply(replace(found, remembered=remembered))
 
     def _look(self, effect: RunAssignor) -> None:
         """Ask the coordinator what was given out."""
 
         def hear(answer: Any | None, why: str) -> None:  # noqa: ANN401  # of any version
-            if answer is None or answer.groups[0].error_code:
-                self.apply(AssignorFailed(effect.ticket, GroupError(why)))
-                return
-            members = standing_members(answer.groups[0])
-            divided = {} if members is None else divided_topics(members)
-            self.apply(AssignorDone(effect.ticket, (), divided))
+            self.apply(looked(effect.ticket, answer, why))
 
         request = DescribeGroupsRequest(groups=(self.settings.group_id,))
         node_id, timeout = effect.node_id, self.settings.recall_timeout

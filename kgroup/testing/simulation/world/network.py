@@ -41,6 +41,7 @@ class Reach:
         held: API -> seconds by which the next request of it is late.
         tell: called when one of these three has come true, with its name and the seconds for
             which that lasts.
+        refuse: returns the answer to a request that a broker refuses before it looks at it.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Reach:
     late: dict[ApiKey, float] = field(default_factory=dict)
     held: dict[ApiKey, float] = field(default_factory=dict)
     tell: Callable[[str, float], None] = field(default=lambda _, __: None)
+    refuse: Callable[[Request[Any]], Message | None] = field(default=lambda _: None)
 
 
 @dataclass(slots=True, eq=False)

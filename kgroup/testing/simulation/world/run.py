@@ -22,6 +22,7 @@ from kgroup.testing.simulation.plan import Plan
 from kgroup.testing.simulation.promises import Known, promises
 from kgroup.testing.simulation.recorder import Recorder
 from kgroup.testing.simulation.schedule import Level, Schedule
+from kgroup.testing.simulation.world.ambushes import Ambushes
 from kgroup.testing.simulation.world.cluster import Brokers
 from kgroup.testing.simulation.world.crew import Crew, Life
 from kgroup.testing.simulation.world.nemesis import Nemesis
@@ -102,6 +103,8 @@ def _quiet() -> Iterator[None]:
 def _set_out(plan: Plan, crew: Crew, found: list[Violation]) -> None:
     """Put everything that will happen by itself into the heap."""
     brokers, nemesis = crew.brokers, Nemesis(crew)
+    if plan.ambushes:
+        Ambushes(crew).lay()
     for member in plan.members:
         if member.starts_at is not None:
             brokers.at(member.starts_at, crew.start, member)
