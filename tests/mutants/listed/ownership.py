@@ -66,14 +66,21 @@ OWNERSHIP = (
     ),
     Mutant(
         name="a JoinGroup does not list what is still being given up",
-        module="kgroup.machine.claims",
+        module="kgroup.membership.requests",
         changes=(
             Change(
-                "        return frozenset(claim.tp for claim in self.states)\n",
-                "        return frozenset(c.tp for c in self.having(_H.HELD, _H.DRAINING))\n",
+                "from kgroup.errors import LocalProtocolError\n",
+                "from kgroup.errors import LocalProtocolError\n"
+                "from kgroup.machine.claims import HoldingState as _H\n",
+            ),
+            Change(
+                "tuple(sorted(member.holdings.partitions)),\n",
+                "tuple(\n"
+                "            c.tp for c in member.holdings.having(_H.HELD, _H.DRAINING)\n"
+                "        ),\n",
             ),
         ),
-        rule="S4",
+        rule="S2",
         mode=Mode.COOPERATIVE,
     ),
 )
