@@ -10,7 +10,7 @@ import pytest
 
 from kgroup.codes import ApiKey, ErrorCode
 from kgroup.errors import ArgumentError
-from kgroup.journal import FaultStep
+from kgroup.journal import FaultStep, GenerationEntered
 from kgroup.membership.triggers import Trigger
 from kgroup.testing.simulation.ambush import Ambush, Ploy
 from kgroup.testing.simulation.choices import Choices
@@ -144,3 +144,11 @@ def test_only_hostile_groups_have_ambushes_and_their_tamest_draw_has_none() -> N
 def test_there_are_no_hostile_groups_of_whole_consumers(level: Level) -> None:
     with pytest.raises(ArgumentError, match="ambushes are laid for machines"):
         Schedule(level, Mode.HOSTILE)
+
+
+@pytest.mark.slow
+def test_whose_id_is_called_unknown_is_no_member_any_more() -> None:
+    refused = lies(_S.ASSIGNING, Ploy.REFUSE, apis=SIGNALS, code=_E.UNKNOWN_MEMBER_ID, times=1)
+    outcome = ambushed(refused)
+    named = [step.member_id for step in events(outcome, GenerationEntered, "m0")]
+    assert len(set(named)) == len(("before", "after"))

@@ -85,7 +85,8 @@ class Ambushes:
             self._brokers.at(ambush.at, self._lure, ambush)
 
     def _watch(self, life: Life) -> None:
-        refusals = self._refusals[life.process] = Refusals(self._brokers.agenda)
+        refusals = Refusals(self._brokers.agenda, partial(self._crew.evict, life))
+        self._refusals[life.process] = refusals
         life.process.reach.refuse = refusals.answer
         life.member.on_enter = partial(self._entered, life, refusals)
 

@@ -4,8 +4,9 @@ Decides: which answers are refused meanwhile, and the shape of a refusal of each
 Never: lets what is refused have any effect.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from kgroup.codes import ApiKey, ErrorCode
 from kgroup.testing.broker.agenda import Agenda
@@ -31,6 +32,14 @@ from kgroup.wire.schema import Message, Request
 __all__ = ["Refusals", "refusal"]
 
 
+_BY_MEMBERS: Final = (
+    ApiKey.JOIN_GROUP,
+    ApiKey.SYNC_GROUP,
+    ApiKey.HEARTBEAT,
+    ApiKey.OFFSET_COMMIT,
+)
+
+
 @dataclass(slots=True)
 class _Refusal:
     code: ErrorCode
@@ -44,9 +53,14 @@ class Refusals:
 
     Args:
         clock: of the run.
+        evict: removes the member from its group: whose id is called unknown is no member.
+
+    Who is fenced stays so.
     """
 
     clock: Agenda
+    evict: Callable[[], None]
+    _fenced: bool = False
     _rows: dict[ApiKey, _Refusal] = field(default_factory=dict)
 
     def refuse(self, api: ApiKey, code: ErrorCode, times: int, until: float) -> None:
@@ -55,10 +69,16 @@ class Refusals:
 
     def answer(self, request: Request[Any]) -> Message | None:
         """Return the refusal of a request, None when it is to be served."""
+        if self._fenced and request.api_key in _BY_MEMBERS:
+            return refusal(request, ErrorCode.FENCED_INSTANCE_ID)
         row = self._rows.get(request.api_key)
         if row is None or row.left < 1 or self.clock.now > row.until:
             return None
         row.left -= 1
+        if row.code is ErrorCode.FENCED_INSTANCE_ID:
+            self._fenced = True
+        elif row.code is ErrorCode.UNKNOWN_MEMBER_ID:
+            self.evict()
         return refusal(request, row.code)
 
 
