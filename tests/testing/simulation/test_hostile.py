@@ -148,7 +148,8 @@ def test_there_are_no_hostile_groups_of_whole_consumers(level: Level) -> None:
 
 @pytest.mark.slow
 def test_whose_id_is_called_unknown_is_no_member_any_more() -> None:
-    refused = lies(_S.ASSIGNING, Ploy.REFUSE, apis=SIGNALS, code=_E.UNKNOWN_MEMBER_ID, times=1)
+    asked = (ApiKey.HEARTBEAT,)
+    refused = lies(_S.ASSIGNING, Ploy.REFUSE, apis=asked, code=_E.UNKNOWN_MEMBER_ID, times=1)
     outcome = ambushed(refused)
-    named = [step.member_id for step in events(outcome, GenerationEntered, "m0")]
-    assert len(set(named)) == len(("before", "after"))
+    named = {step.member_id for step in events(outcome, GenerationEntered)}
+    assert len(named) == len(("m0", "m1", "m2", "the one who is called unknown, anew"))
