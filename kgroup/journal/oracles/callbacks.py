@@ -167,14 +167,19 @@ class OwnershipAlternates:
 
 
 class TakenBeforeAdded:
-    """B1: what an eager round takes away goes before what it adds comes."""
+    """B1: what an eager round takes away goes before what it adds comes.
+
+    What an earlier round added may be told when a later one has been entered, and taken away after
+    that: on_assigned is called, and then on_lost, when a listener that runs has returned. So an
+    addition counts for the round that it names.
+    """
 
     KINDS: ClassVar[frozenset[type[Event]]] = frozenset({GenerationEntered, OwnershipStep})
 
     __slots__ = ("_added", "_rounds")
 
     def __init__(self) -> None:
-        self._rounds: dict[Source, frozenset[TopicPartition]] = {}
+        self._rounds: dict[Source, GenerationEntered] = {}
         self._added: dict[Source, Entry] = {}
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
@@ -183,14 +188,16 @@ class TakenBeforeAdded:
         if isinstance(event, GenerationEntered):
             # What a cooperative round takes away may be in hand, and what it adds does not wait.
             if event.protocol is RebalanceProtocol.EAGER:
-                self._rounds[entry.source] = frozenset(event.assignment)
+                self._rounds[entry.source] = event
             else:
                 self._rounds.pop(entry.source, None)
             self._added.pop(entry.source, None)
         elif isinstance(event, OwnershipStep) and event.phase is Phase.BEGIN and event.claims:
             if event.kind is not ChangeKind.ASSIGNED:
                 return self._taken(entry, event)
-            self._added[entry.source] = entry
+            entered = self._rounds.get(entry.source)
+            if entered is not None and _round(event) == _round(entered):
+                self._added[entry.source] = entry
         return ()
 
     def finish(self) -> tuple[Violation, ...]:
@@ -199,8 +206,8 @@ class TakenBeforeAdded:
 
     def _taken(self, entry: Entry, event: OwnershipStep) -> tuple[Violation, ...]:
         added = self._added.get(entry.source)
-        kept = self._rounds.get(entry.source)
-        if added is None or kept is None:
+        entered = self._rounds.get(entry.source)
+        if added is None or entered is None:
             return ()
         return tuple(
             Violation(
@@ -211,8 +218,12 @@ class TakenBeforeAdded:
                 claim.tp,
             )
             for claim in event.claims
-            if claim.tp not in kept
+            if claim.tp not in entered.assignment
         )
+
+
+def _round(event: GenerationEntered | OwnershipStep) -> tuple[str | None, int | None]:
+    return event.member_id, event.generation_id
 
 
 class ListenerEnds:

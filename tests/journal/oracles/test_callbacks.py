@@ -140,3 +140,15 @@ def test_b1_what_is_given_back_at_the_end_may_have_been_added_by_the_last_round(
     member.assign(2)
     member.revoke(0, 1, 2)
     assert judge([TakenBeforeAdded()], history.entries) == ()
+
+
+def test_b1_what_an_earlier_eager_round_added_may_be_told_and_lost_in_the_next_one():
+    """1. A listener runs; 2. a round adds t-1, on_assigned waits; 3. that is lost, and on_lost
+    waits, too; 4. a round without t-1 is entered; 5. the listener returns: both are called."""
+    for late, expected in ((True, []), (False, ["B1"])):
+        history, member = one_member(0, protocol=RebalanceProtocol.EAGER)
+        member.enter(3)
+        member.generation = 2 if late else 3
+        member.assign(1)
+        member.lose(1)
+        assert [v.rule for v in judge([TakenBeforeAdded()], history.entries)] == expected
