@@ -23,6 +23,7 @@ from kgroup.membership.returning import (
     owe_told,
     owe_unheard,
     unheard_topics,
+    unsettled_by_loss,
 )
 from kgroup.membership.triggers import Action, Trigger
 from kgroup.membership.turn import Turn
@@ -240,6 +241,7 @@ def _forget(turn: Turn, identity: Identity) -> None:
     # What was claimed under an id that the coordinator does not know is held back for nobody.
     known = identity.member_id == turn.member.identity.member_id
     held_back = let_go(turn.member) if known else frozenset()
+    unsettled = known and unsettled_by_loss(turn.member)
     turn.put_identity(identity)
     turn.put_lease(turn.member.lease.ended())
     leadership.forget_lead(turn)
@@ -256,7 +258,7 @@ def _forget(turn: Turn, identity: Identity) -> None:
             unheard=MappingProxyType({}),
             remembered=None,
             held_back=held_back,
-            unsettled=known and turn.member.round.unsettled,
+            unsettled=unsettled,
         ),
     )
 

@@ -27,6 +27,7 @@ __all__ = [
     "owe_told",
     "owe_unheard",
     "unheard_topics",
+    "unsettled_by_loss",
 ]
 
 
@@ -127,6 +128,29 @@ def owe_told(turn: Turn) -> None:
     turn.cause = Cause.SUBSCRIBED
     turn.put_round(replace(turn.member.round, unheard=MappingProxyType({}), unsettled=True))
     turn.put_wishes(replace(turn.member.wishes, enforced=Cause.SUBSCRIBED.value))
+
+
+def unsettled_by_loss(member: GroupMember) -> bool:
+    """Tell whether a round stays owed, or may be, when a generation is lost but not the member id.
+
+    1. t-1 is to go from this static member to another; its process dies when it has handed that
+    back, and the next one is given the same generation at once, without a round (KIP-345); 2. a
+    heartbeat is answered ILLEGAL_GENERATION before SyncGroup is; 3. it joins under its new id, as
+    it did when it came back, and is given t-0 at once. Nobody else owes the round for t-1, and what
+    was remembered of this member was forgotten with the generation. So it is when topics were still
+    to be looked at. A round in vain is the smaller harm, so none is spared by what was remembered.
+    An eager round gives out all that the leader has heard of: only other topics are owed to it.
+    """
+    known = member.round
+    if known.unsettled or known.unheard:
+        return True
+    entered = member.identity.generation is not None and not member.identity.synced
+    before = known.remembered
+    if not known.returned or not entered or before is None:
+        return False
+    if member.eager:
+        return before.said is Said.KNOWN and before.topics != known.told_topics
+    return before.said is not Said.NEW
 
 
 # -- who is new, unless a coordinator resigns ---------------------------------------------------

@@ -35,6 +35,7 @@ from kgroup.wire.messages import (
 from tests.membership.driver import (
     HEARTBEAT,
     Driven,
+    generation_in_join,
     join_answer,
     owned_in_join,
     partitions,
@@ -328,3 +329,72 @@ def test_a_group_that_is_not_there_remembers_nobody_and_any_other_error_leaves_d
         members=(),
     )
     assert remembered_of(described, "i-1") == expected
+
+
+# -- a generation that is lost before it is adopted ---------------------------------------------
+
+
+def lost_before_it_was_adopted(remembered: Remembered | None, name: str) -> Driven:
+    """A static member that came back, lost the generation before SyncGroup was answered, and is
+    given what it had, at once, under its id."""
+    member = Driven(settings(assignors=(name,), instance="i-1"))
+    member.on(MetadataChanged({"t": 2}))
+    member.subscribe("t")
+    member.found(remembered=remembered)
+    member.joined(7)
+    member.on(Tick(), after=HEARTBEAT)
+    member.beat(ErrorCode.ILLEGAL_GENERATION)
+    member.expect(MemberState.JOINING)
+    assert generation_in_join(member) is None
+    member.joined(7)
+    member.synced("t-0")
+    member.settle()
+    return member
+
+
+@pytest.mark.parametrize(
+    "remembered", [Remembered(frozenset("t"), frozenset("t"), {"t": 1}), IN_DOUBT]
+)
+def test_the_round_stays_owed_when_the_generation_is_lost_before_it_is_adopted(
+    remembered: Remembered,
+) -> None:
+    """1. It came back, and t-1 is nobody's; 2. a heartbeat is answered ILLEGAL_GENERATION before
+    SyncGroup is; 3. it joins as it did before, and is given t-0 at once, under its id."""
+    member = lost_before_it_was_adopted(remembered, "cooperative-sticky")
+    member.expect(MemberState.JOINING)
+    assert owned_in_join(member) == partitions("t-0")
+    member.round("t-0", "t-1", generation=8)
+    member.expect(MemberState.STABLE)
+
+
+@pytest.mark.parametrize(
+    ("remembered", "name"),
+    [
+        (NEW, "cooperative-sticky"),
+        (None, "cooperative-sticky"),
+        (IN_DOUBT, "range"),
+        (Remembered(frozenset("t"), frozenset("t"), {"t": 1}), "range"),
+    ],
+)
+def test_no_round_is_owed_when_nothing_was_held_back_although_the_generation_was_lost(
+    remembered: Remembered | None, name: str
+) -> None:
+    lost_before_it_was_adopted(remembered, name).expect(MemberState.STABLE)
+
+
+def test_an_eager_member_that_came_back_with_another_topic_has_it_told_after_that_loss() -> None:
+    before = Remembered(frozenset("u"), frozenset("u"), {"u": 1})
+    lost_before_it_was_adopted(before, "range").expect(MemberState.JOINING)
+
+
+def test_a_topic_that_is_still_looked_for_stays_so_when_the_generation_is_lost() -> None:
+    """1. What is given out of t is known, how many it has is not; 2. the generation is lost."""
+    member = came_back({}, {"t": 1})
+    member.on(Tick(), after=HEARTBEAT)
+    member.beat(ErrorCode.ILLEGAL_GENERATION)
+    member.settle()
+    member.expect(MemberState.JOINING)
+    member.joined(7)
+    member.synced("t-0")
+    member.settle()
+    member.expect(MemberState.JOINING)
