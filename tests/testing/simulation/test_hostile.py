@@ -153,3 +153,17 @@ def test_whose_id_is_called_unknown_is_no_member_any_more() -> None:
     outcome = ambushed(refused)
     named = {step.member_id for step in events(outcome, GenerationEntered)}
     assert len(named) == len(("m0", "m1", "m2", "the one who is called unknown, anew"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("away", "delayed"), [(2.5, True), (20.0, False)])
+def test_what_an_ambush_has_made_late_is_forgotten_before_the_group_is_left_in_peace(
+    away: float, delayed: bool
+) -> None:
+    """1. Who leads assigns for long; 2. a follower waits in SyncGroup, whose answer is to be late,
+    and unsubscribes; 3. it subscribes again: its next SyncGroup may be long after the ambush."""
+    assigns = lies(_S.ASSIGNING, Ploy.ENFORCE)
+    goes = lies(_S.SYNCING, Ploy.UNSUBSCRIBE, at=6.01, seconds=away)
+    outcome = played(replace(calm(), ambushes=(assigns, goes), quiet_at=30.0, ends_at=60.0))
+    assert any(step.fault == "DELAY" for step in events(outcome, FaultStep)) is delayed
+    assert not outcome.violations

@@ -40,6 +40,7 @@ _AWAITED: Final = {
     MemberState.SYNCING: ApiKey.SYNC_GROUP,
     MemberState.LEAVING: ApiKey.LEAVE_GROUP,
 }
+_HELD_UP: Final = (*_AWAITED.values(), ApiKey.OFFSET_COMMIT)
 _LURED_BY: Final = {
     MemberState.FINDING: (ApiKey.JOIN_GROUP, ErrorCode.NOT_COORDINATOR),
     MemberState.BACKING_OFF: (ApiKey.JOIN_GROUP, ErrorCode.GROUP_AUTHORIZATION_FAILED),
@@ -83,6 +84,13 @@ class Ambushes:
         self._crew.on_start = self._watch
         for ambush in self._laid:
             self._brokers.at(ambush.at, self._lure, ambush)
+        self._brokers.at(max(0.0, self._until), self._relent)
+
+    def _relent(self) -> None:
+        """Make nothing last any more: what is asked in the peace to come would be late."""
+        for process in self._refusals:
+            for api in _HELD_UP:
+                process.reach.late.pop(api, None)
 
     def _watch(self, life: Life) -> None:
         refusals = Refusals(self._brokers.agenda, partial(self._crew.evict, life))
