@@ -186,7 +186,8 @@ async def test_who_loses_a_part_of_a_topic_that_is_had_whole_gives_the_rest_back
         await owns(consumer, A, B)
         foreign(broker).beat(0, 1_000_000, partition=1)
         await until(lambda: not consumer.assignment(), 10.0, "all of it is given back")
-        assert said(broker, A)[-1].message.kind is RELEASE
+        # It is alone, and claims the lock again at once.
+        assert RELEASE in [each.message.kind for each in said(broker, A)]
 
 
 async def test_a_member_that_was_closed_is_of_no_weight_to_the_others() -> None:
