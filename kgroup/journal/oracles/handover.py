@@ -74,6 +74,7 @@ class JoinClaims:
         "_protocols",
         "_renewed",
         "_rounds",
+        "_since",
         "_unsubscribing",
     )
 
@@ -86,6 +87,7 @@ class JoinClaims:
         self._entered: dict[Source, tuple[int, int]] = {}
         self._named: dict[Source, str | None] = {}
         self._rounds: dict[Source, float] = {}
+        self._since: dict[Source, tuple[int, set[tuple[str | None, int | None]]]] = {}
         self._unsubscribing = Unsubscribing()
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
@@ -113,6 +115,8 @@ class JoinClaims:
             case GenerationEntered(protocol=protocol, generation_id=generation_id):
                 self._entered[source] = (generation_id, entry.seq)
                 self._named[source] = event.member_id
+                if source in self._since:
+                    self._since[source][1].add((event.member_id, generation_id))
                 self._lost.pop(source, None)
                 if protocol is not None:
                     self._protocols[source] = protocol
@@ -176,6 +180,7 @@ class JoinClaims:
         return since > joined.seq and event.generation_id == newest
 
     def _given_up_all(self, entry: Entry) -> tuple[Violation, ...]:
+        self._since[entry.source] = (entry.seq, set())
         held = self._periods.held(entry.source)
         patience = self._rounds.get(entry.source, inf)
         if held:
@@ -186,6 +191,19 @@ class JoinClaims:
             if period.revoking is not None
             and entry.at < self._asked(period, period.revoking) + patience
         )
+
+    def _told_late(self, source: Source, period: Period) -> bool:
+        """Tell whether what was lost is only told of: first that it came, then that it is gone.
+
+        1. Two rounds are entered while the listener is busy, and all is lost; 2. the member joins
+        as one who has nothing, and enters a third; 3. the listener hears of the first, and of its
+        loss, and of the second, but not yet of that loss; 4. it joins once more.
+        """
+        joined, entered = self._since.get(source, (inf, set()))
+        event = period.assigning.event
+        if period.assigning.seq < joined or not isinstance(event, OwnershipStep):
+            return False
+        return (event.member_id, event.generation_id) not in entered
 
     def _asked(self, period: Period, revoking: Entry) -> float:
         return min(revoking.at, self._unsubscribing.since(*period.key))
@@ -241,6 +259,7 @@ class JoinClaims:
         lost = self._given_up.get(entry.source)
         if lost is not None:
             hidden = tuple(each for each in hidden if each.assigning.seq > lost.seq)
+        hidden = tuple(each for each in hidden if not self._told_late(entry.source, each))
         return tuple(
             Violation(
                 "S4",

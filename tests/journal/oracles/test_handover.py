@@ -211,3 +211,23 @@ def test_s9_a_loss_is_one_of_the_newest_generation_by_its_member_id_and_its_caus
     member.write(lost)
     member.write(JoinIssued(member_id="m", generation_id=member.generation, owned=()))
     assert [found.rule for found in judge([JoinClaims()], history.entries)] == expected
+
+
+def test_s4_what_is_told_late_of_a_generation_before_the_loss_is_not_hidden():
+    """1. Two rounds are entered while the listener is busy, and all is lost; 2. a third is; 3. the
+    listener hears of the loss of the first, and that the second added t-1; 4. it joins once more,
+    before the listener hears of that loss, too."""
+    for late, expected in ((True, []), (False, ["S4"])):
+        history, member = one_member(0)
+        member.enter(2, 0, 1)
+        member.write(JoinIssued(member_id="m", generation_id=None, owned=()))
+        member.generation = 1
+        member.lose(0)
+        if not late:
+            member.enter(3, 1)
+        member.generation = 2 if late else 3
+        member.assign(1)
+        if late:
+            member.enter(3)
+        member.write(JoinIssued(member_id="m", generation_id=3, owned=()))
+        assert [v.rule for v in judge([JoinClaims()], history.entries)] == expected
