@@ -168,6 +168,7 @@ def test_logs_of_the_original_come_to_the_same(name: str) -> None:
 
 
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_drawn_logs_come_to_the_same(seed: int) -> None:
     outcome = play(seed)
     assert same([tuple(entry) for entry in outcome.entries])  # type: ignore[misc]

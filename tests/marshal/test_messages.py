@@ -120,6 +120,7 @@ def test_every_message_comes_back(
 
 
 @given(st.binary(max_size=200) | st.from_regex(rb"[A-Za-z]*(/[^/]{0,9}){7,9}", fullmatch=True))
+@pytest.mark.slow
 def test_any_bytes_are_a_message_or_rejected(value: bytes) -> None:
     found = decode(value)
     assert isinstance(found, Reject) or decode(encode(found)) == found

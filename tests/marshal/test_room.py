@@ -9,6 +9,7 @@ LONG = range(40)
 FIRST = 4
 
 
+@pytest.mark.slow
 def test_equal_seeds_give_equal_transcripts() -> None:
     assert play(3, brief=True).transcript == play(3, brief=True).transcript
 

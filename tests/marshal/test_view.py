@@ -204,6 +204,7 @@ def test_pieces_of_any_size_come_to_the_same(size: int) -> None:
     assert view.world.digest() == story.view.world.digest()
 
 
+@pytest.mark.slow
 def test_who_is_there_follows_from_the_records_however_they_were_read() -> None:
     story, view = long_story(), new_view()
     columns = columns_of([(*row[:2], *row[3:]) for row in story.rows])

@@ -116,6 +116,7 @@ async def test_a_quiet_log_says_now_and_then_that_it_was_read() -> None:
     assert told.reads == []
 
 
+@pytest.mark.slow
 async def test_a_quiet_log_says_so_also_beside_a_busy_one() -> None:
     broker = coordinated(10)
     one, other = (coordination_partition(each, 10) for each in ("orders", "payments.v1"))

@@ -56,6 +56,7 @@ async def opened_of(broker: InProcessBroker, **options: Any) -> tuple[LogOpened,
 
 @pytest.mark.parametrize("append_time", [True, False])
 @pytest.mark.parametrize("headerless", [True, False])
+@pytest.mark.slow
 async def test_a_long_log_is_read_from_an_hour_before_its_end(
     append_time: bool, headerless: bool
 ) -> None:
