@@ -12,13 +12,16 @@ from kgroup.codes import ApiKey, ErrorCode
 from kgroup.errors import ArgumentError
 from kgroup.journal import FaultStep, GenerationEntered
 from kgroup.membership.triggers import Trigger
+from kgroup.testing.broker.agenda import Agenda
 from kgroup.testing.simulation.ambush import Ambush, Ploy
 from kgroup.testing.simulation.choices import Choices
 from kgroup.testing.simulation.drawing import draw_plan
 from kgroup.testing.simulation.outcome import Outcome
 from kgroup.testing.simulation.play import play
 from kgroup.testing.simulation.schedule import Level, Mode, Schedule
+from kgroup.testing.simulation.world.refusing import Refusals
 from kgroup.types import MemberState
+from kgroup.wire.messages import HeartbeatRequest
 from tests.testing.simulation.worlds import calm, events, played
 
 _S = MemberState
@@ -167,3 +170,23 @@ def test_what_an_ambush_has_made_late_is_forgotten_before_the_group_is_left_in_p
     outcome = played(replace(calm(), ambushes=(assigns, goes), quiet_at=30.0, ends_at=60.0))
     assert any(step.fault == "DELAY" for step in events(outcome, FaultStep)) is delayed
     assert not outcome.violations
+
+
+@pytest.mark.parametrize(
+    ("code", "heard"),
+    [
+        (_E.REBALANCE_IN_PROGRESS, ["renewed"]),
+        (_E.UNKNOWN_MEMBER_ID, ["evicted"]),
+        (_E.NOT_COORDINATOR, []),
+    ],
+)
+def test_who_is_told_of_a_round_has_its_session_begun_anew(
+    code: ErrorCode, heard: list[str]
+) -> None:
+    """Else it relies on a session that its coordinator ends: another one owns what it has."""
+    told: list[str] = []
+    refusals = Refusals(Agenda(), lambda: told.append("evicted"), lambda: told.append("renewed"))
+    refusals.refuse(ApiKey.HEARTBEAT, code, times=1, until=1.0)
+    for _ in range(2):
+        refusals.answer(HeartbeatRequest(group_id="g", generation_id=1, member_id="m"))
+    assert told == heard

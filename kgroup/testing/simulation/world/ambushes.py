@@ -93,7 +93,9 @@ class Ambushes:
                 process.reach.late.pop(api, None)
 
     def _watch(self, life: Life) -> None:
-        refusals = Refusals(self._brokers.agenda, partial(self._crew.evict, life))
+        crew = self._crew
+        evict, renew = partial(crew.evict, life), partial(crew.renew, life)
+        refusals = Refusals(self._brokers.agenda, evict, renew)
         self._refusals[life.process] = refusals
         life.process.reach.refuse = refusals.answer
         life.member.on_enter = partial(self._entered, life, refusals)

@@ -12,6 +12,8 @@ from typing import Final
 from kgroup.assignors import BUILT_IN, Assignor
 from kgroup.journal import BROKER, FaultStep, Phase, Source
 from kgroup.membership.settings import MembershipSettings
+from kgroup.testing.broker.groups.group import Group
+from kgroup.testing.broker.groups.member import Member as Joined
 from kgroup.testing.simulation.choices import Choices
 from kgroup.testing.simulation.perturbation import Perturbation
 from kgroup.testing.simulation.plan import MemberPlan, Plan
@@ -130,11 +132,22 @@ class Crew:
 
     def evict(self, life: Life) -> None:
         """Remove a member from the group, as an administrator does."""
+        known = self._joined(life)
+        if known is not None:
+            self.brokers.shard.rounds.drop(*known)
+
+    def renew(self, life: Life) -> None:
+        """Begin a member's session anew, as an answer does that only tells of a round."""
+        known = self._joined(life)
+        if known is not None:
+            self.brokers.shard.rounds.renew(*known)
+
+    def _joined(self, life: Life) -> tuple[Group, Joined] | None:
         group = self.brokers.shard.groups.get(self.group_id)
-        member_id = life.member.value.identity.member_id
-        member = None if group is None else group.members.get(member_id or "")
-        if group is not None and member is not None:
-            self.brokers.shard.rounds.drop(group, member)
+        member_id = life.member.value.identity.member_id or ""
+        if group is None or member_id not in group.members:
+            return None
+        return group, group.members[member_id]
 
     def _settings(self, plan: MemberPlan) -> MembershipSettings:
         return MembershipSettings(

@@ -55,11 +55,15 @@ class Refusals:
         clock: of the run.
         evict: removes the member from its group: whose id is called unknown is no member.
 
+        renew: begins the member's session anew: a coordinator that tells of a round takes that
+            request for a sign of life, and its member relies on it.
+
     Who is fenced stays so.
     """
 
     clock: Agenda
     evict: Callable[[], None]
+    renew: Callable[[], None]
     _fenced: bool = False
     _rows: dict[ApiKey, _Refusal] = field(default_factory=dict)
 
@@ -79,6 +83,8 @@ class Refusals:
             self._fenced = True
         elif row.code is ErrorCode.UNKNOWN_MEMBER_ID:
             self.evict()
+        elif row.code is ErrorCode.REBALANCE_IN_PROGRESS:
+            self.renew()
         return refusal(request, row.code)
 
 
