@@ -15,6 +15,7 @@ from kgroup.marshal.events import (
     CommitOffsets,
     FindPosition,
     OffsetsCommitted,
+    PositionFailed,
     PositionFound,
 )
 from kgroup.offsets.reset import ResetPolicy, ResetRule, Since
@@ -61,7 +62,8 @@ async def found(
             commits.commit(CommitOffsets(1, {KEY: committed}, 30.0))
             await anyio.sleep(1.0)
         positions = StartPositions(cluster, "g", search, reset, recall=recall)
-        answer = await positions.find(FindPosition(5, KEY, known, furthest), timeout=20.0)
+        asked = FindPosition(5, KEY, known, furthest)
+        (answer,) = await positions.find([asked], timeout=20.0)
         tasks.cancel_scope.cancel()
     assert answer.ticket == 5
     return answer.offset if isinstance(answer, PositionFound) else answer.error
@@ -246,3 +248,33 @@ async def test_a_commit_of_nothing_is_done() -> None:
     async with committing(coordinated()) as (commits, told):
         commits.commit(CommitOffsets(1, {}, 10.0))
         assert told == [OffsetsCommitted(1)]
+
+
+async def test_positions_of_many_partitions_are_asked_for_at_once() -> None:
+    broker = filled()
+    async with running(broker) as cluster:
+        search = CoordinatorSearch(cluster, "g", timeout=5.0, pause=0.1)
+        positions = StartPositions(cluster, "g", search, EARLIEST)
+        asked = [
+            FindPosition(5, KEY, None, furthest=False),
+            FindPosition(6, OTHER, None, furthest=False),
+        ]
+        answers = await positions.find(asked, timeout=20.0)
+    assert answers == (PositionFound(5, 10), PositionFound(6, 0))
+    assert len(broker.requests_of(OffsetFetchRequest)) == 1
+    assert len(broker.requests_of(ListOffsetsRequest)) == 2  # where logs begin, and where they end
+
+
+async def test_a_partition_without_a_position_keeps_no_other_from_its_own() -> None:
+    broker = filled()
+    async with running(broker) as cluster:
+        search = CoordinatorSearch(cluster, "g", timeout=5.0, pause=0.1)
+        positions = StartPositions(cluster, "g", search, NONE)
+        asked = [
+            FindPosition(5, KEY, None, furthest=False),
+            FindPosition(6, OTHER, 0, furthest=False),
+        ]
+        lacking, good = await positions.find(asked, timeout=20.0)
+    assert isinstance(lacking, PositionFailed)
+    assert isinstance(lacking.error, NoOffsetError)
+    assert good == PositionFound(6, 0)

@@ -5,7 +5,7 @@ Never: decides when something is written, or what it means that it was.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar, assert_never
 
 import anyio
@@ -117,22 +117,24 @@ class MarshalCarrier:
 
     def carry_out(self, effects: tuple[Effect, ...], tasks: TaskGroup) -> None:
         """Begin all of `effects`, in order."""
+        sought = [effect for effect in effects if isinstance(effect, FindPosition)]
+        if sought:
+            tasks.start_soon(self._find, sought)
         for effect in effects:
             match effect:
                 case Append():
                     self._appender.append(effect)
-                case FindPosition():
-                    tasks.start_soon(self._find, effect)
                 case CommitOffsets():
                     self._commits.commit(effect)
                 case Committed() | Admitted():
                     self._waiters.answer(effect)
                 case Tell():
                     log.warning("%s: %s", effect.note.value, effect.detail, exc_info=effect.error)
-                case CallListener() | Raise() | Done():
+                case FindPosition() | CallListener() | Raise() | Done():
                     pass
                 case _:
                     assert_never(effect)
 
-    async def _find(self, effect: FindPosition) -> None:
-        self._apply(await self._positions.find(effect, timeout=self._timeout))
+    async def _find(self, sought: Sequence[FindPosition]) -> None:
+        for found in await self._positions.find(sought, timeout=self._timeout):
+            self._apply(found)

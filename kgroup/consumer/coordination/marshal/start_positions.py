@@ -8,13 +8,13 @@ nobody is sent from one to the other for ever.
 KIPs: 79 (offsets by time), 1106 (reset by duration).
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias, assert_never
 
 from kgroup.consumer.coordination.coordinator_search import CoordinatorSearch
 from kgroup.consumer.coordination.offset_reading import read_committed_offsets
-from kgroup.errors import KGroupError
+from kgroup.errors import BrokerError, KGroupError
 from kgroup.marshal.events import FindPosition, PositionFailed, PositionFound
 from kgroup.net.cluster import Cluster
 from kgroup.net.log_offsets import list_offsets
@@ -27,12 +27,15 @@ from kgroup.offsets.reset import (
     after_no_commit,
     after_out_of_range,
 )
-from kgroup.types import IsolationLevel, TopicPartition
+from kgroup.types import IsolationLevel, OffsetAndMetadata, TopicPartition
 
 __all__ = ["Recall", "StartPositions"]
 
 Recall: TypeAlias = Callable[[TopicPartition, float], Awaitable[int | None]]
 """Finds the position that the log of claims had before what was read of it; within seconds."""
+
+_Error: TypeAlias = KGroupError | TimeoutError
+_Committed: TypeAlias = Mapping[TopicPartition, OffsetAndMetadata | None] | _Error
 
 _MS: Final = 1000
 
@@ -47,7 +50,7 @@ class _Log:
 
 
 class StartPositions:
-    """Finds positions; any number at a time.
+    """Finds positions; any number at a time, and of any number of callers.
 
     Args:
         cluster: connections and clock; not owned.
@@ -76,24 +79,44 @@ class StartPositions:
         self._isolation = isolation
         self._recall = recall
 
-    async def find(self, asked: FindPosition, *, timeout: float) -> PositionFound | PositionFailed:
-        """Find one position.
+    async def find(
+        self, asked: Sequence[FindPosition], *, timeout: float
+    ) -> tuple[PositionFound | PositionFailed, ...]:
+        """Find positions; what has to be asked is asked for all of them at once.
 
         Args:
             asked: which.
             timeout: seconds for each of the questions.
-        """
-        try:
-            offset = await self._find(asked, timeout)
-        except (KGroupError, TimeoutError) as error:
-            return PositionFailed(asked.ticket, error)
-        return PositionFound(asked.ticket, offset)
 
-    async def _find(self, asked: FindPosition, timeout: float) -> int:
-        tp = asked.tp
-        wanted = await self._wanted(asked, timeout)
-        bounds = await log_bounds(self._cluster, [tp], isolation=self._isolation, timeout=timeout)
-        log = _known(tp, bounds[tp])
+        Returns:
+            The answers, in the order of `asked`.
+        """
+        recalled = [await self._recalled(each, timeout) for each in asked]
+        tps = [each.tp for each in asked if each.furthest or each.known is None]
+        committed = await self._committed(tps, timeout)
+        if isinstance(committed, BrokerError) and len(asked) > 1:
+            # One topic that is closed must not stand in the way of the others.
+            alone = [await self.find([each], timeout=timeout) for each in asked]
+            return tuple(answer for (answer,) in alone)
+        try:
+            bounds = await self._bounds([each.tp for each in asked], timeout)
+        except (KGroupError, TimeoutError) as error:
+            return tuple(PositionFailed(each.ticket, error) for each in asked)
+        answers: list[PositionFound | PositionFailed] = []
+        for each, known in zip(asked, recalled, strict=True):
+            try:
+                wanted = _wanted(each, known, committed)
+                offset = await self._inside(each.tp, wanted, bounds[each.tp], timeout)
+            except (KGroupError, TimeoutError) as error:
+                answers.append(PositionFailed(each.ticket, error))
+            else:
+                answers.append(PositionFound(each.ticket, offset))
+        return tuple(answers)
+
+    async def _inside(
+        self, tp: TopicPartition, wanted: int | None, bounds: Bounds, timeout: float
+    ) -> int:
+        log = _known(tp, bounds)
         if wanted is None:
             return await self._place(after_no_commit(self._reset, tp), log, timeout)
         if log.begin <= wanted <= log.end:
@@ -104,24 +127,32 @@ class StartPositions:
             return log.begin
         return await self._place(place, log, timeout)
 
-    async def _wanted(self, asked: FindPosition, timeout: float) -> int | None:
-        """Return the position that is known, None when nobody ever had one."""
-        known = asked.known
-        if known is None and asked.furthest and self._recall is not None:
-            known = await self._recall(asked.tp, timeout)
-        if known is not None and not asked.furthest:
-            return known
-        found = await read_committed_offsets(
-            self._cluster,
-            self._group_id,
-            [asked.tp],
-            self._search.asker(),
-            whole=True,
-            timeout=timeout,
-        )
-        committed = found[asked.tp]
-        offsets = [known, None if committed is None else committed.offset]
-        return max((each for each in offsets if each is not None), default=None)
+    async def _recalled(self, asked: FindPosition, timeout: float) -> int | _Error | None:
+        """Return what the log of claims says, also what it said before the window."""
+        if asked.known is not None or not asked.furthest or self._recall is None:
+            return asked.known
+        try:
+            return await self._recall(asked.tp, timeout)
+        except (KGroupError, TimeoutError) as error:
+            return error
+
+    async def _bounds(
+        self, tps: Sequence[TopicPartition], timeout: float
+    ) -> Mapping[TopicPartition, Bounds]:
+        return await log_bounds(self._cluster, tps, isolation=self._isolation, timeout=timeout)
+
+    async def _committed(self, tps: Sequence[TopicPartition], timeout: float) -> _Committed:
+        try:
+            return await read_committed_offsets(
+                self._cluster,
+                self._group_id,
+                tps,
+                self._search.asker(),
+                whole=True,
+                timeout=timeout,
+            )
+        except (KGroupError, TimeoutError) as error:
+            return error
 
     async def _place(self, place: LogPlace, log: _Log, timeout: float) -> int:
         match place:
@@ -139,6 +170,19 @@ class StartPositions:
                 return log.end if found is None else max(found.offset, log.begin)
             case _:
                 assert_never(place)
+
+
+def _wanted(asked: FindPosition, known: int | _Error | None, committed: _Committed) -> int | None:
+    """Return the position that is known, None when nobody ever had one."""
+    if isinstance(known, Exception):
+        raise known
+    if known is not None and not asked.furthest:
+        return known
+    if isinstance(committed, Exception):
+        raise committed
+    found = committed[asked.tp]
+    offsets = [known, None if found is None else found.offset]
+    return max((each for each in offsets if each is not None), default=None)
 
 
 def _known(tp: TopicPartition, bounds: Bounds) -> _Log:
