@@ -16,7 +16,7 @@ from kgroup.testing.simulation.world.run import play_objects
 from kgroup.types import MemberState
 from tests.testing.simulation.live_plans import member, plan
 
-MODES = tuple(Mode)
+MODES = tuple(mode for mode in Mode if mode is not Mode.HOSTILE)  # those are laid for machines
 BACKENDS = ("asyncio", "trio")
 
 
