@@ -27,10 +27,11 @@ Words = dict[Key, tuple[bytes, int]]
 
 
 class Log(NamedTuple):
-    """A log: its records, and who has what in the end."""
+    """A log: its records, who has what in the end, and who of them has only claimed it so far."""
 
     rows: list[Row]
     owners: Words
+    silent: frozenset[Key]
 
     def batches(self) -> list[bytes]:
         """Return its records as a broker stores them."""
@@ -67,7 +68,8 @@ def made(count: int, *, headers: bool) -> Log:
         if kind is Kind.RELEASING_PARTITION:
             left[key] = tail
             del owners[key]
-    return Log(rows, owners)
+    silent = (key for key in owners if epochs[key] > len(rows) - 1 - KEYS)
+    return Log(rows, owners, frozenset(silent))
 
 
 def cut(rows: list[Row], size: int) -> list[list[Row]]:
