@@ -1,0 +1,8 @@
+"""Stand-ins for other clients' consumers: change one import, keep the program.
+
+Decides: nothing; each facade is a package of its own: `kgroup.compat.aiokafka` and
+`kgroup.compat.kafka_python`.
+Never: holds logic of its own: a facade translates names, defaults, types and exceptions. Imports
+or builds the other client's consumer, fetcher, coordinator or connections; borrowed are errors,
+records, listener classes, assignor classes and the version.
+"""

@@ -1,0 +1,61 @@
+"""Assignors of aiokafka, as the option `assignors` takes them.
+
+Decides: that aiokafka's own three classes stand for the native assignors of the same names, which
+understand what members on aiokafka say and are understood by them; that any other class of its
+kind is called itself, as `kgroup.assignors` calls assignors of other clients.
+Never: runs one; takes a subclass of a built-in for the built-in.
+"""
+
+import inspect
+from collections.abc import Iterable
+from types import MappingProxyType
+from typing import Final
+
+from aiokafka.coordinator.assignors.abstract import AbstractPartitionAssignor
+from aiokafka.coordinator.assignors.range import RangePartitionAssignor
+from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
+from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
+
+from kgroup.assignors import AssignorChoice
+
+__all__ = ["DEFAULT", "adapted"]
+
+DEFAULT: Final = (RoundRobinPartitionAssignor,)
+
+_NATIVE: Final = MappingProxyType(
+    {
+        RangePartitionAssignor: "range",
+        RoundRobinPartitionAssignor: "roundrobin",
+        StickyPartitionAssignor: "sticky",
+    }
+)
+
+
+def adapted(strategy: object) -> tuple[AssignorChoice, ...]:
+    """Return the assignors of a `partition_assignment_strategy`, in its order, each once.
+
+    Args:
+        strategy: several classes, or instances, of aiokafka's `AbstractPartitionAssignor`.
+
+    Raises:
+        TypeError: it is one class and not several, or one of them is something else.
+    """
+    if inspect.isclass(strategy) or isinstance(strategy, str) or not isinstance(strategy, Iterable):
+        raise _wrong(strategy)
+    return tuple(dict.fromkeys(map(_native, strategy)))
+
+
+def _native(given: object) -> AssignorChoice:
+    kind = given if isinstance(given, type) else type(given)
+    if not issubclass(kind, AbstractPartitionAssignor):
+        raise _wrong(given)
+    found = _NATIVE.get(kind)
+    return given if found is None else found  # type: ignore[return-value]  # its shape is the ABC's
+
+
+def _wrong(given: object) -> TypeError:
+    return TypeError(
+        f"partition_assignment_strategy: got {given!r}, expected a list of aiokafka's assignor "
+        "classes (of aiokafka.coordinator.assignors); for 'cooperative-sticky' and assignors that "
+        "are written for kgroup use kgroup.Consumer"
+    )

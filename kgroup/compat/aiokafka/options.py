@@ -1,0 +1,331 @@
+"""Keywords of aiokafka's consumer, as options of ours.
+
+Decides: names, defaults and units (milliseconds) of aiokafka 0.14, what each becomes, and when a
+value is refused: by the constructor where aiokafka's does it, by `start()` (a `refusal`) where
+aiokafka's does it only there.
+Never: ignores a value in silence. `consumer_timeout_ms` and `api_version` need nothing done: no
+background step of ours lasts longer than any time-out, and versions are always negotiated.
+KIPs: 62 (the rebalance time-out is not the poll interval here), 345.
+"""
+
+import asyncio
+import logging
+import socket
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from numbers import Real
+from types import MappingProxyType
+from typing import Any, Final
+
+from aiokafka import __version__
+from aiokafka.errors import (
+    InconsistentGroupProtocolError,
+    InvalidGroupIdError,
+    KafkaConnectionError,
+)
+
+from kgroup import ConfigError, ConsumerConfig
+from kgroup.compat.aiokafka import assignors, security
+from kgroup.compat.aiokafka.records import Deserializers, sizing
+
+__all__ = ["DEFAULTS", "Facade", "Options", "read"]
+
+log = logging.getLogger(__name__)
+
+DEFAULTS: Final[Mapping[str, Any]] = MappingProxyType(
+    {
+        "loop": None,
+        "bootstrap_servers": "localhost",
+        "client_id": f"aiokafka-{__version__}",
+        "group_id": None,
+        "group_instance_id": None,
+        "key_deserializer": None,
+        "value_deserializer": None,
+        "fetch_max_wait_ms": 500,
+        "fetch_max_bytes": 52428800,
+        "fetch_min_bytes": 1,
+        "max_partition_fetch_bytes": 1048576,
+        "request_timeout_ms": 40000,
+        "retry_backoff_ms": 100,
+        "auto_offset_reset": "latest",
+        "enable_auto_commit": True,
+        "auto_commit_interval_ms": 5000,
+        "check_crcs": True,
+        "metadata_max_age_ms": 300000,
+        "partition_assignment_strategy": assignors.DEFAULT,
+        "max_poll_interval_ms": 300000,
+        "rebalance_timeout_ms": None,
+        "session_timeout_ms": 10000,
+        "heartbeat_interval_ms": 3000,
+        "consumer_timeout_ms": 200,
+        "max_poll_records": None,
+        "ssl_context": None,
+        "security_protocol": "PLAINTEXT",
+        "api_version": None,
+        "exclude_internal_topics": True,
+        "connections_max_idle_ms": 540000,
+        "isolation_level": "read_uncommitted",
+        "sasl_mechanism": "PLAIN",
+        "sasl_plain_password": None,
+        "sasl_plain_username": None,
+        "sasl_kerberos_service_name": "kafka",
+        "sasl_kerberos_domain_name": None,
+        "sasl_oauth_token_provider": None,
+        "client_rack": None,
+    }
+)
+"""Every keyword of aiokafka's constructor -> its default."""
+
+_LEAST: Final = 0.001
+"""Seconds: aiokafka takes nothing and less, and means at once."""
+_MOST: Final = 2_147_483.0
+"""Seconds: what 32 bits of milliseconds hold; "never" where aiokafka has None or more."""
+_NO_BOUND: Final = 2**31 - 1
+_LEASE_MARGIN: Final = 0.5
+_RESETS: Final = ("earliest", "latest", "none")
+
+_ELSEWHERE: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "assignors": "partition_assignment_strategy",
+        "key": "key_deserializer",
+        "sasl_oauth_token": "sasl_oauth_token_provider",
+        "sasl_password": "sasl_plain_password",
+        "sasl_username": "sasl_plain_username",
+        "ssl_cafile": "ssl_context",
+        "ssl_certfile": "ssl_context",
+        "ssl_check_hostname": "ssl_context",
+        "ssl_keyfile": "ssl_context",
+        "ssl_password": "ssl_context",
+        "value": "value_deserializer",
+    }
+)
+"""Names that kgroup and kafka-python have -> aiokafka's, where likeness would mislead."""
+
+_THEIR_NAMES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "assignors": "partition_assignment_strategy",
+        "sasl_password": "sasl_plain_password",
+        "sasl_username": "sasl_plain_username",
+    }
+)
+"""Our options whose name is not theirs, with or without `_ms`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facade:
+    """What the facade itself reads; times in seconds.
+
+    Args:
+        loop: as given, None for the running one.
+        group_id: as given; the config has none where a broker would refuse it.
+        enable_auto_commit: whether `stop()` commits.
+        max_poll_records: most records of one `getmany`, None for no bound.
+        request_timeout: after which calls that ask brokers give up.
+        retry_backoff: pause before something is tried again.
+        refusal: what `start()` raises before anything is sent, None for nothing.
+    """
+
+    loop: asyncio.AbstractEventLoop | None
+    group_id: str | None
+    enable_auto_commit: bool
+    max_poll_records: int | None
+    request_timeout: float
+    retry_backoff: float
+    refusal: Exception | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What the keywords of one consumer stand for.
+
+    Args:
+        config: for `kgroup.Consumer`.
+        deserializers: its `key` and `value`; see `records.sizing`.
+        facade: the facade's own slice.
+    """
+
+    config: ConsumerConfig
+    deserializers: Deserializers
+    facade: Facade
+
+
+def read(keywords: Mapping[str, object]) -> Options:
+    """Return what keywords of aiokafka's constructor stand for; call it in the constructor.
+
+    Args:
+        keywords: name -> value, without topics; what is missing has aiokafka's default.
+
+    Raises:
+        TypeError: a keyword is not known (the nearest is named), or has a value of another kind.
+        ValueError: a value cannot be used.
+        UnsupportedSaslMechanismError: GSSAPI is asked for.
+    """
+    _check_names(keywords)
+    given: Mapping[str, Any] = {**DEFAULTS, **keywords}
+    _warn_of_deprecated(given)
+    _milliseconds("consumer_timeout_ms", given["consumer_timeout_ms"])
+    config = _config(given)
+    return Options(
+        config=config,
+        deserializers=Deserializers(
+            sizing(given["key_deserializer"]), sizing(given["value_deserializer"])
+        ),
+        facade=Facade(
+            loop=given["loop"],
+            group_id=given["group_id"],
+            enable_auto_commit=config.enable_auto_commit,
+            max_poll_records=config.max_poll_records,
+            request_timeout=_milliseconds("request_timeout_ms", given["request_timeout_ms"]),
+            retry_backoff=_milliseconds("retry_backoff_ms", given["retry_backoff_ms"], least=0.0),
+            refusal=_refusal(given),
+        ),
+    )
+
+
+def _check_names(keywords: Mapping[str, object]) -> None:
+    for name in keywords:
+        if name in DEFAULTS:
+            continue
+        near = [_ELSEWHERE[name]] if name in _ELSEWHERE else get_close_matches(name, DEFAULTS, n=1)
+        if f"{name}_ms" in DEFAULTS:
+            near = [f"{name}_ms"]
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise TypeError(f"AIOKafkaConsumer got an unexpected keyword argument {name!r}{hint}")
+
+
+def _warn_of_deprecated(given: Mapping[str, Any]) -> None:
+    told = {
+        "loop": "`loop` is deprecated since aiokafka 0.7.1: build the consumer where it runs",
+        "api_version": "`api_version` is deprecated since aiokafka 0.13: versions are negotiated",
+    }
+    for name, text in told.items():
+        if given[name] is not None:
+            # This function, `read`, the constructor, and who called it.
+            warnings.warn(text, DeprecationWarning, stacklevel=4)
+
+
+def _config(given: Mapping[str, Any]) -> ConsumerConfig:
+    options: dict[str, Any] = {
+        **_timing(given),
+        **_reading(given),
+        **security.options_of(given),
+        "bootstrap_servers": _servers(given["bootstrap_servers"]) or ("localhost",),
+        "client_id": given["client_id"],
+        "client_rack": given["client_rack"] or None,
+        "group_id": given["group_id"] or None,
+        # Without a group there is nothing to be a member of; aiokafka never sends it then.
+        "group_instance_id": given["group_instance_id"] if given["group_id"] else None,
+        "assignors": assignors.adapted(given["partition_assignment_strategy"])
+        or assignors.adapted(assignors.DEFAULT),
+        "allow_auto_create_topics": True,
+        "exclude_internal_topics": bool(given["exclude_internal_topics"]),
+    }
+    try:
+        return ConsumerConfig(**options)
+    except ConfigError as error:
+        name = _THEIR_NAMES.get(error.option, error.option)
+        name = f"{name}_ms" if f"{name}_ms" in DEFAULTS else name
+        raise ValueError(f"{name}: got {error.value!r}, expected {error.expected}") from error
+
+
+def _timing(given: Mapping[str, Any]) -> dict[str, object]:
+    session = _milliseconds("session_timeout_ms", given["session_timeout_ms"])
+    beat = _milliseconds("heartbeat_interval_ms", given["heartbeat_interval_ms"])
+    pause = _milliseconds("retry_backoff_ms", given["retry_backoff_ms"], least=0.0)
+    idle = given["connections_max_idle_ms"]
+    patience = _milliseconds("request_timeout_ms", given["request_timeout_ms"])
+    return {
+        "session_timeout": session,
+        # A session without a heartbeat in it would end again and again.
+        "heartbeat_interval": beat if beat < session else session / 3,
+        "lease_margin": min(_LEASE_MARGIN, session / 20),
+        "max_poll_interval": _milliseconds("max_poll_interval_ms", given["max_poll_interval_ms"]),
+        "request_timeout": patience,
+        "bootstrap_timeout": patience,
+        "retry_backoff": pause,
+        "retry_backoff_max": max(pause, 1.0),
+        "auto_commit_interval": _milliseconds(
+            "auto_commit_interval_ms", given["auto_commit_interval_ms"]
+        ),
+        "metadata_max_age": _milliseconds("metadata_max_age_ms", given["metadata_max_age_ms"]),
+        "connections_max_idle": _MOST
+        if idle is None
+        else _milliseconds("connections_max_idle_ms", idle),
+        "fetch_max_wait": _milliseconds("fetch_max_wait_ms", given["fetch_max_wait_ms"], least=0.0),
+    }
+
+
+def _reading(given: Mapping[str, Any]) -> dict[str, object]:
+    known = given["isolation_level"] in ("read_uncommitted", "read_committed")
+    return {
+        "fetch_min_bytes": max(given["fetch_min_bytes"], 0),
+        # A first batch comes whatever the bound, so one byte is as little as none.
+        "fetch_max_bytes": max(given["fetch_max_bytes"], 1),
+        "max_partition_fetch_bytes": max(given["max_partition_fetch_bytes"], 1),
+        "max_poll_records": _max_poll_records(given["max_poll_records"]),
+        "max_decompressed_bytes": _NO_BOUND,
+        "check_crcs": bool(given["check_crcs"]),
+        "enable_auto_commit": bool(given["enable_auto_commit"]),
+        "auto_offset_reset": _reset(given["auto_offset_reset"]),
+        "isolation_level": given["isolation_level"] if known else "read_uncommitted",
+    }
+
+
+def _refusal(given: Mapping[str, Any]) -> Exception | None:
+    """Return what aiokafka's own `start()` raises because of these keywords."""
+    level = given["isolation_level"]
+    if level not in ("read_uncommitted", "read_committed"):
+        return ValueError(f"Incorrect isolation level {level}")
+    if not _servers(given["bootstrap_servers"]):
+        return KafkaConnectionError("Unable to bootstrap from []")
+    if given["group_id"] is not None and not given["group_id"]:
+        return InvalidGroupIdError("the group_id is empty")
+    if given["group_id"] and not assignors.adapted(given["partition_assignment_strategy"]):
+        return InconsistentGroupProtocolError("partition_assignment_strategy is empty")
+    return security.refusal(given)
+
+
+def _max_poll_records(given: object) -> int | None:
+    if given is None:
+        return None
+    if not isinstance(given, int) or given < 1:
+        raise ValueError(f"`max_poll_records` should be positive Integer, not {given!r}")
+    return int(given)
+
+
+def _reset(given: object) -> str:
+    if not isinstance(given, str):
+        raise TypeError(f"auto_offset_reset: got {given!r}, expected one of {_RESETS}")
+    word = given.lower()
+    if word not in _RESETS:
+        log.warning("auto_offset_reset: %r is none of %s, so 'none' it is", given, _RESETS)
+        return "none"
+    return word
+
+
+def _milliseconds(name: str, given: object, *, least: float = _LEAST) -> float:
+    """Return seconds."""
+    if not isinstance(given, Real):
+        raise TypeError(f"{name}: got {given!r}, expected milliseconds (int or float)")
+    return min(max(float(given) / 1000, least), _MOST)
+
+
+def _servers(given: object) -> tuple[str, ...]:
+    listed = given.split(",") if isinstance(given, str) else given
+    if not isinstance(listed, Iterable):
+        raise TypeError(f"bootstrap_servers: got {given!r}, expected 'host:port' or a list of them")
+    return tuple(map(_address, listed))
+
+
+def _address(given: object) -> str:
+    """Return an address as ours are spelt: a bare IPv6 address gets its brackets."""
+    if not isinstance(given, str):
+        raise TypeError(f"bootstrap_servers: got {given!r}, expected 'host:port'")
+    text = given.strip()
+    try:
+        socket.inet_pton(socket.AF_INET6, text)
+    except OSError:
+        return text
+    return f"[{text}]"
