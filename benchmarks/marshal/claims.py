@@ -31,7 +31,7 @@ __all__ = ["at_most_once", "claim_latencies", "standing_cost", "summary"]
 
 SETTINGS: Final = {"message.timestamp.type": "LogAppendTime"}
 STANDING: Final = 1_000
-INTERVAL: Final = 20
+INTERVAL: Final = 60
 BATCHES: Final = 300
 _PATIENCE: Final = 240.0
 _DAY: Final = 86_400

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Final
 
 from kgroup.errors import BrokerError, FencedError, GroupError, TransportError
-from kgroup.frozen import replace
+from kgroup.frozen import replace, with_entries
 from kgroup.machine.claims import HoldingState
 from kgroup.machine.wishes import Raise
 from kgroup.marshal.admission import AdmissionTrigger
@@ -95,8 +95,8 @@ def hear_log_opened(turn: Turn, event: LogOpened) -> None:
         heard_at=turn.now,
     )
     member = turn.member
-    logs = MappingProxyType({**member.logs, event.partition: log})
-    standings = MappingProxyType({**member.standings, **event.keys})
+    logs = with_entries(member.logs, {event.partition: log})
+    standings = with_entries(member.standings, event.keys)
     turn.member = replace(member, logs=logs, standings=standings)
     turn.replan = True
     for tp, standing in event.keys.items():
@@ -109,7 +109,10 @@ def hear_log_read(turn: Turn, event: LogRead) -> None:
     before = member.logs.get(event.partition)
     if before is None:
         return  # it was lost meanwhile
-    read_at = turn.now if event.time > before.time else before.read_at
+    # 1. A broker's clock steps back; 2. log time stands until that clock has caught up, and what is
+    # written meanwhile has the latest time that was read. No time has gone by in the log since.
+    stands = before.append_time and bool(event.reads)
+    read_at = turn.now if event.time > before.time or stands else before.read_at
     log = replace(
         before,
         next_offset=event.next_offset,
@@ -129,7 +132,7 @@ def hear_log_read(turn: Turn, event: LogRead) -> None:
     turn.replan = turn.replan or told or again or event.pause != before.pause
     if others:
         _plan_within(turn, _MOMENT)
-    logs = MappingProxyType({**member.logs, event.partition: log})
+    logs = with_entries(member.logs, {event.partition: log})
     turn.member = replace(member, logs=logs)
     for read in event.reads:
         _hear_key(turn, read)
@@ -159,7 +162,7 @@ def hear_log_lost(turn: Turn, event: LogLost) -> None:
 def _hear_key(turn: Turn, read: KeyRead) -> None:
     member, tp = turn.member, read.tp
     turn.read, turn.settled = read, None
-    standings = MappingProxyType({**member.standings, tp: read.standing})
+    standings = with_entries(member.standings, {tp: read.standing})
     turn.member = replace(member, standings=standings)
     _judge_twin(turn, read)
     _judge_company(turn, tp, read.standing)

@@ -94,6 +94,11 @@ class KeyLife:
         return self.claim is not None and self.logged is not None and until <= self.logged
 
     @property
+    def flows(self) -> bool:
+        """Whether its records may be handed out while its lease lasts."""
+        return self.phase is KeyPhase.OWNED and not self.rewinds
+
+    @property
     def is_idle(self) -> bool:
         """Whether nothing of it is under way."""
         return self.phase is KeyPhase.IDLE

@@ -155,6 +155,9 @@ class MarshalMember:
         logs: coordination partitions that were read to their end, by number.
         standings: what the log says about keys of the group.
         lives: keys that this member has to do with.
+        key_due: when the first of their timers is due, infinity when none runs. This and the next
+            are what is asked of all keys at each step; kept by whoever replaces one.
+        flowing: keys whose records may be handed out while their leases last.
         holdings: what it owns.
         changes: calls of the listener that have not returned.
         commits: that are not answered yet, in order.
@@ -182,6 +185,8 @@ class MarshalMember:
     logs: Mapping[int, MarshalLog] = field(default_factory=_nothing)
     standings: Mapping[TopicPartition, Standing] = field(default_factory=_nothing)
     lives: Mapping[TopicPartition, KeyLife] = field(default_factory=_nothing)
+    key_due: float = math.inf
+    flowing: frozenset[TopicPartition] = frozenset()
     holdings: Holdings = field(default_factory=Holdings)
     changes: tuple[OwnershipChange, ...] = ()
     commits: tuple[PendingCommit, ...] = ()

@@ -114,8 +114,8 @@ def next_deadline(member: MarshalMember) -> float:
     """Return the instant at which a `Tick` is due, infinity when nothing runs."""
     if member.left:
         return math.inf
-    due = min((life.due for life in member.lives.values()), default=math.inf)
-    return min(due, member.plan_at, presence_due(member), _poll_limit(member), _close_at(member))
+    keys, presence = member.key_due, presence_due(member)
+    return min(keys, member.plan_at, presence, _poll_limit(member), _close_at(member))
 
 
 # -- timers --------------------------------------------------------------------------------

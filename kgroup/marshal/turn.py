@@ -4,11 +4,12 @@ Decides: how a write is made, how a change is queued; small moves that every act
 Never: outlives the step; what goes in and what comes out are frozen.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from kgroup.frozen import replace
+from kgroup.frozen import replace, thawed
 from kgroup.machine.claims import Holdings, HoldingState
 from kgroup.machine.rows import Row
 from kgroup.machine.wishes import CallListener, Moment
@@ -88,14 +89,29 @@ class Turn:
         """Put the keys that this step has changed into the member; those that are over leave it."""
         if not self.lives:
             return
-        lives = dict(self.member.lives)
+        lives = thawed(self.member.lives)
+        before = self.member.flowing
+        turned: set[TopicPartition] = set()
+        first, again = self.member.key_due, False
         for tp, life in self.lives.items():
+            # The one that was due first is due later: who is first now, all have to be asked.
+            again = again or (tp in lives and lives[tp].due <= self.member.key_due)
             if life.phase is KeyPhase.IDLE and life.retry_at <= self.now and not life.failures:
                 lives.pop(tp, None)
             else:
-                lives[tp] = replace(life, due=due_of(life))
+                kept = lives[tp] = replace(life, due=due_of(life))
+                first = min(first, kept.due)
+            if life.flows is not (tp in before):
+                turned.add(tp)
+        if again:
+            first = min((life.due for life in lives.values()), default=math.inf)
         self.lives.clear()
-        self.member = replace(self.member, lives=MappingProxyType(lives))
+        self.member = replace(
+            self.member,
+            lives=MappingProxyType(lives),
+            key_due=first,
+            flowing=before ^ turned if turned else before,
+        )
 
     def put_holdings(self, new: Holdings) -> None:
         """Replace what is owned."""

@@ -19,7 +19,7 @@ from kgroup.consumer.coordination.marshal.appender import Appender, AppenderSett
 from kgroup.consumer.coordination.marshal.carrier import MarshalCarrier, Waiters
 from kgroup.consumer.coordination.marshal.entrance import enter
 from kgroup.consumer.coordination.marshal.log_reader import LogReader, ReaderSettings
-from kgroup.consumer.coordination.marshal.machine import MarshalConductor, MarshalMachine, flowing
+from kgroup.consumer.coordination.marshal.machine import MarshalConductor, MarshalMachine
 from kgroup.consumer.coordination.marshal.offset_commits import OffsetCommits
 from kgroup.consumer.coordination.marshal.place import MarshalPlace
 from kgroup.consumer.coordination.marshal.positions import Positions
@@ -331,9 +331,9 @@ class MarshalBackend:
 
     async def membership_changed(self, seen: Membership) -> Membership:
         """Wait until the snapshot differs from `seen`, or records flow that did not."""
-        before = flowing(self._conductor.member)
+        before = self._conductor.member.flowing
         while (snapshot := self._conductor.snapshot()) == seen:
-            if flowing(self._conductor.member) != before:
+            if self._conductor.member.flowing is not before:
                 break
             await self._conductor.moved()
         return snapshot

@@ -13,24 +13,23 @@ from kgroup.journal import Sink
 from kgroup.machine.wishes import Moment
 from kgroup.marshal.events import Effect, Event
 from kgroup.marshal.member import MarshalMember
-from kgroup.marshal.phases import KeyPhase
 from kgroup.marshal.settings import MarshalSettings
 from kgroup.marshal.step import Step, next_deadline, step
-from kgroup.types import Membership, TopicPartition
+from kgroup.types import Membership
 
-__all__ = ["MarshalConductor", "MarshalMachine", "flowing"]
+__all__ = ["MarshalConductor", "MarshalMachine"]
 
 _SHOWN: Final = attrgetter(
-    "wishes.closing", "holdings", "changes", "told_trouble", "failure", "left", "dormant"
+    "wishes.closing",
+    "holdings",
+    "flowing",
+    "changes",
+    "told_trouble",
+    "failure",
+    "left",
+    "dormant",
 )
 """What somebody may wait for; heartbeats change none of it, and are most of the steps."""
-
-
-def flowing(member: MarshalMember) -> frozenset[TopicPartition]:
-    """Return the keys whose records flow while their leases last."""
-    return frozenset(
-        tp for tp, life in member.lives.items() if life.phase is KeyPhase.OWNED and not life.rewinds
-    )
 
 
 class MarshalMachine:
@@ -61,8 +60,8 @@ class MarshalMachine:
 
     def shows_more(self, before: MarshalMember, after: MarshalMember) -> bool:
         """Tell whether somebody who waits could see a difference."""
-        same = all(map(is_, _SHOWN(before), _SHOWN(after))) and before.state is after.state
-        return not same or flowing(before) != flowing(after)
+        same = all(map(is_, _SHOWN(before), _SHOWN(after)))
+        return not same or before.state is not after.state
 
     def snapshot(self, member: MarshalMember) -> Membership:
         """Return what the outside may know."""
