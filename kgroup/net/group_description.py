@@ -22,7 +22,11 @@ from kgroup.net.coordinator import ask_node, with_coordinator
 from kgroup.net.insist import insist
 from kgroup.net.verdict import refusal
 from kgroup.types import TopicPartition
-from kgroup.wire.consumer_protocol import decode_assignment, decode_subscription
+from kgroup.wire.consumer_protocol import (
+    MemberSubscription,
+    decode_assignment,
+    decode_subscription,
+)
 from kgroup.wire.messages import (
     ConsumerGroupDescribeAssignment,
     ConsumerGroupDescribeDescribedGroup,
@@ -72,6 +76,8 @@ class GroupMember:
         partitions: what it is assigned, None when that cannot be told.
         rack: where it runs, None when that is not told (KIP-881).
         user_data: what the assignor sent along with the assignment, None without.
+        subscription: what it sent with its last JoinGroup for the assignor in use, None when that
+            cannot be told, as with `topics`.
     """
 
     member_id: str
@@ -82,6 +88,7 @@ class GroupMember:
     partitions: tuple[TopicPartition, ...] | None = None
     rack: str | None = None
     user_data: bytes | None = None
+    subscription: MemberSubscription | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +226,8 @@ def _classic_member(row: DescribedGroupMember, *, readable: bool) -> GroupMember
     try:
         if readable and row.member_metadata:
             said = decode_subscription(row.member_metadata)
-            member = replace(member, topics=tuple(sorted(set(said.topics))), rack=said.rack)
+            topics = tuple(sorted(set(said.topics)))
+            member = replace(member, topics=topics, rack=said.rack, subscription=said)
         if readable and row.member_assignment:
             given = decode_assignment(row.member_assignment)
             partitions = tuple(sorted(given.partitions))

@@ -1,0 +1,190 @@
+"""What can be known of the assignors of live groups, mixed ones too: on real brokers.
+
+Nobody shows the lists of members. What all members have in common can be asked all the same, and
+these tests hold what the answer rests on: both coordinators look at a JoinGroup's list before they
+look at its member id, and such a question leaves nothing behind.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+import pytest
+
+from kgroup.assignors import BUILT_IN
+from kgroup.cli.connecting import connected
+from kgroup.config import ConsumerConfig
+from kgroup.net.group_obstacles import ObstacleKind, find_obstacles
+from kgroup.net.group_offers import GroupOffers, describe_offers
+from kgroup.net.group_offers_text import offers_in_words
+from kgroup.testing.kafka import RealKafka
+from kgroup.types import RebalanceProtocol
+from tests.assignors.peers_packages import KafkaCooperative
+from tests.real.ground import Ground, eventually, lay_ground
+from tests.real.java_peer import JavaPeer
+from tests.real.members import CROSSED, Group, group_on
+from tests.real.peers import AiokafkaPeer, ConfluentPeer, KafkaPythonPeer, Peer
+
+pytestmark = pytest.mark.real
+
+COOPERATIVE = "cooperative-sticky"
+PARTITIONS = 6
+
+
+async def offers_of(group: Group) -> GroupOffers:
+    """Ask as somebody who is no member."""
+    config = ConsumerConfig.of({"bootstrap_servers": group.ground.kafka.bootstrap})
+    async with connected(config) as cluster:
+        return await describe_offers(cluster, group.name, ask=("zone",), timeout=10.0)
+
+
+@CROSSED
+async def test_asking_what_is_common_tells_the_truth_and_changes_nothing(
+    kafka: RealKafka, tmp_path: Path
+) -> None:
+    ground = await lay_ground(kafka, PARTITIONS)
+    async with group_on(ground, tmp_path) as group:
+        await group.join("one", assignors=("range", COOPERATIVE, "sticky"))
+        await group.join("two", assignors=("sticky", "roundrobin", "range"))
+        await group.settled(3, 3)
+        await group.steady()
+        before = [(each.consumer.membership, len(each.changes)) for each in group.members]
+        found = [await offers_of(group) for _ in range(3)]
+        await anyio.sleep(1.0)
+        assert [(each.consumer.membership, len(each.changes)) for each in group.members] == before
+        await group.join("three", assignors=("range",))  # nobody is waited for who does not exist
+        await group.settled(2, 2, 2)
+        last = await offers_of(group)
+        await group.end()
+    for each in found:
+        assert each.common == {"range", "sticky"}
+        assert each.not_common == {COOPERATIVE, "roundrobin", "zone"}
+        assert each.protocol is RebalanceProtocol.EAGER
+    assert last.common == {"range"}
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A peer, and what is known of it.
+
+    Args:
+        peer: makes it.
+        lists: its list.
+        ours: that of the member of ours which joins it.
+        version: of its subscription.
+        alone: how it rebalances, as far as can be told while it is alone.
+        later: the same after it has been in a round with a member of ours.
+        kinds: what then stands in the way of a restart with cooperative-sticky only.
+    """
+
+    peer: Callable[[Ground, str], Peer]
+    lists: tuple[str, ...]
+    ours: tuple[str, ...]
+    version: int
+    alone: RebalanceProtocol | None
+    later: RebalanceProtocol | None
+    kinds: frozenset[ObstacleKind]
+
+
+EAGER, COOPERATES = RebalanceProtocol.EAGER, RebalanceProtocol.COOPERATIVE
+
+AIOKAFKA = Case(
+    peer=lambda ground, group: AiokafkaPeer(ground, group, "sticky"),
+    lists=("sticky",),
+    ours=(COOPERATIVE, "sticky"),
+    version=0,
+    alone=EAGER,
+    later=EAGER,
+    kinds=frozenset({ObstacleKind.NOTHING_IN_COMMON, ObstacleKind.NO_GENERATION}),
+)
+CONFLUENT = Case(
+    peer=lambda ground, group: ConfluentPeer(ground, group, COOPERATIVE),
+    lists=(COOPERATIVE,),
+    ours=(COOPERATIVE,),
+    version=3,
+    alone=None,
+    later=COOPERATES,
+    kinds=frozenset(),
+)
+KAFKA_PYTHON = Case(
+    peer=lambda ground, group: KafkaPythonPeer(ground, group, KafkaCooperative),
+    lists=(COOPERATIVE,),
+    ours=(COOPERATIVE,),
+    version=1,
+    alone=None,
+    later=COOPERATES,
+    kinds=frozenset({ObstacleKind.NO_GENERATION}),
+)
+JAVA = Case(
+    peer=lambda ground, group: JavaPeer(ground, group, COOPERATIVE, "range"),
+    lists=(COOPERATIVE, "range"),
+    ours=(COOPERATIVE,),
+    version=3,
+    alone=EAGER,
+    later=None,
+    kinds=frozenset({ObstacleKind.PERHAPS_MIXED}),
+)
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@pytest.mark.parametrize(
+    ("kafka", "case"),
+    [
+        pytest.param("4.3.1", AIOKAFKA, id="aiokafka"),
+        pytest.param("3.9.1", CONFLUENT, id="confluent-kafka"),
+        pytest.param("4.3.1", KAFKA_PYTHON, id="kafka-python"),
+        pytest.param("3.9.1", JAVA, id="Java"),
+    ],
+    indirect=["kafka"],
+)
+async def test_what_a_member_of_another_library_offers_is_told(
+    kafka: RealKafka, tmp_path: Path, case: Case
+) -> None:
+    """Alone its list is known; in company what all have in common, and that it is no more."""
+    ground = await lay_ground(kafka, PARTITIONS)
+    async with (
+        group_on(ground, tmp_path, assignors=case.ours) as group,
+        anyio.create_task_group() as tasks,
+    ):
+        peer = case.peer(ground, group.name)
+        await tasks.start(peer.run)
+        await eventually(lambda: len(peer.owned) == PARTITIONS, "the peer owns all")
+        check_alone(await offers_of(group), case)
+        await join_for_two_rounds(group, peer)
+        found = await offers_of(group)
+        peer.stop()
+        await group.settled(PARTITIONS)
+        await group.end()
+    theirs, ours = sorted(found.members, key=lambda each: each.member.client_id == "ours")
+    assert found.common == set(case.lists) & set(case.ours)
+    assert theirs.lacks == ours.lacks == frozenset()
+    assert (theirs.version, theirs.protocol, ours.version) == (case.version, case.later, 3)
+    assert {each.kind for each in find_obstacles(found, (COOPERATIVE,))} == case.kinds
+    assert "?" in offers_in_words(found)
+
+
+def check_alone(found: GroupOffers, case: Case) -> None:
+    """Of a member without company the whole list is known, as far as it was asked about."""
+    (only,) = found.members
+    assert only.offers == set(case.lists)
+    assert only.lacks == {*BUILT_IN, "zone"} - set(case.lists)
+    assert (only.version, only.protocol, only.kept) == (case.version, case.alone, 0)
+    assert only.member.topics is not None
+
+
+async def join_for_two_rounds(group: Group, peer: Peer) -> None:
+    """Have a member of ours join, and have one more round in which each has what it had."""
+    ours = await group.join("ours")
+    share = PARTITIONS // 2
+
+    def is_shared() -> bool:
+        return (len(ours.owned), len(peer.owned)) == (share, share) and ours.told
+
+    await eventually(is_shared, "each owns its half")
+    await anyio.sleep(1.0)  # a cooperative change takes a second round
+    before = ours.generation_id
+    assert before is not None
+    ours.consumer.enforce_rebalance("the test wants a round")
+    await eventually(lambda: (ours.generation_id or 0) > before, "a round")
+    await eventually(is_shared, "each owns its half again")
