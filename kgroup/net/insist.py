@@ -37,6 +37,7 @@ async def insist(
         ClosedError, UnsupportedVersionError: as the attempt raised them.
     """
     backoff = Backoff(cluster.settings.retry_backoff, cluster.settings.retry_backoff_max)
+    dice = cluster.ports.dice_for(what)
     last: Exception | None = None
     with anyio.move_on_after(timeout):
         while True:
@@ -48,7 +49,7 @@ async def insist(
                 last = error
             cluster.invalidate()
             backoff = backoff.failed()
-            await anyio.sleep(backoff.pause(cluster.ports.dice))
+            await anyio.sleep(backoff.pause(dice))
     because = "" if last is None else f"; last: {last}"
     raise TimeoutError(f"{what}: not done within {timeout:g} s{because}") from last
 

@@ -123,12 +123,13 @@ async def list_offsets(
     listed = ListedOffsets()
     search = _Search(cluster, dict(wanted), isolation, listed)
     backoff = Backoff(cluster.settings.retry_backoff, cluster.settings.retry_backoff_max)
+    dice = cluster.ports.dice_for(f"LIST_OFFSETS of {next(iter(wanted.items()), None)}")
     with anyio.move_on_after(timeout):
         while search.open:
             await search.round()
             if search.open:
                 backoff = backoff.failed()
-                await anyio.sleep(backoff.pause(cluster.ports.dice))
+                await anyio.sleep(backoff.pause(dice))
     for tp in search.open:
         late = TimeoutError(f"LIST_OFFSETS for {tp}: no answer within {timeout:g} s")
         listed.errors.setdefault(tp, late)

@@ -236,7 +236,7 @@ class Pool:
         rest = self._rests.get(endpoint)
         initial, maximum = self._settings.reconnect_backoff, self._settings.reconnect_backoff_max
         backoff = (Backoff(initial, maximum) if rest is None else rest.backoff).failed()
-        until = self._ports.clock() + backoff.pause(self._ports.dice)
+        until = self._ports.clock() + backoff.pause(self._ports.dice_for(f"rest of {endpoint}"))
         self._rests[endpoint] = _Rest(backoff, until)
 
 

@@ -57,12 +57,25 @@ class Ports:
         clock: monotonic seconds; counts time in suspend where the platform can.
         wall: seconds since the epoch, for logs only.
         dice: jitter and nonces.
+        dice_of: makes dice for one task of those that draw in one instant, by a name; None: all
+            draw from `dice`. Two tasks may run in either order; with dice of its own, what one of
+            them draws does not hang on it.
     """
 
     dial: Dial
     clock: Clock
     wall: Clock
     dice: Dice
+    dice_of: Callable[[str], Dice] | None = None
+
+    def dice_for(self, who: str) -> Dice:
+        """Return the dice of one task.
+
+        Args:
+            who: names it, the same in each run; no other task that draws in the same instant has
+                this name.
+        """
+        return self.dice if self.dice_of is None else self.dice_of(who)
 
 
 async def dial_tcp(host: str, port: int) -> ByteStream:

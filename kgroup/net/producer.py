@@ -275,6 +275,7 @@ class _Delivery:
             base_sequence=lineage.sequence,
         )
         settings = self._cluster.settings
+        dice = self._cluster.ports.dice_for(f"PRODUCE to {self._tp}")
         backoff = Backoff(settings.retry_backoff, settings.retry_backoff_max)
         while True:
             try:
@@ -284,7 +285,7 @@ class _Delivery:
             except (TransportError, DecodeError, TimeoutError):
                 self._moved = self._in_doubt = True
             backoff = backoff.failed()
-            await anyio.sleep(backoff.pause(self._cluster.ports.dice))
+            await anyio.sleep(backoff.pause(dice))
 
     def _is_stored(self, row: PartitionProduceResponse, lineage: _Lineage) -> bool:
         """Read the answer; False asks for another attempt.

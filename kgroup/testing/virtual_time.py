@@ -19,6 +19,7 @@ import asyncio
 import math
 import random
 import selectors
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextvars import Context
 from typing import Any, Final, TypeVarTuple
@@ -150,6 +151,31 @@ def virtual_ports(dial: Dial, *, seed: int = 0) -> Ports:
 
     Args:
         dial: opens connections, such as a `kgroup.testing.scripted.ScriptedBroker`.
-        seed: same seed, same dice.
+        seed: same seed, same dice, in whatever order the tasks of one instant run.
     """
-    return Ports(dial=dial, clock=anyio.current_time, wall=virtual_wall, dice=random.Random(seed))
+    return Ports(
+        dial=dial,
+        clock=anyio.current_time,
+        wall=virtual_wall,
+        dice=random.Random(seed),
+        dice_of=_NamedDice(seed),
+    )
+
+
+class _NamedDice:
+    """Dice by name, all from one seed: who draws first in an instant changes nobody's draw.
+
+    The n-th that are made under one name are always the same, and others than those before them.
+
+    Args:
+        seed: of all of them.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._made = Counter[str]()
+
+    def __call__(self, who: str) -> random.Random:
+        """Make the next dice of a name."""
+        self._made[who] += 1
+        return random.Random(f"{self._seed} {who} {self._made[who]}")

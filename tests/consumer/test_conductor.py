@@ -57,6 +57,7 @@ class Switchboard:
 
     def __init__(self) -> None:
         self.steps: list[tuple[float, Switch | Tick]] = []
+        self.chances: list[float] = []
         self.looks = 0
 
     def new(self, now: float) -> Lamp:
@@ -64,6 +65,7 @@ class Switchboard:
 
     def step(self, member: Lamp, event: Switch | Tick, moment: Moment) -> Turn:
         self.steps.append((moment.now, event))
+        self.chances.append(moment.chance)
         if member.due <= moment.now:
             member = replace(member, due=math.inf, out=member.out + 1)
         if isinstance(event, Tick):
@@ -145,6 +147,17 @@ async def test_effects_reach_the_carrier_in_order_each_once(room: Room) -> None:
 
     await room.during(act, 3.0)
     assert room.speaker.passed == [(Say("a"), Say("b"), Say("c"))]
+
+
+async def test_events_of_one_instant_share_a_chance_so_that_their_order_changes_none(
+    room: Room,
+) -> None:
+    for _ in range(3):
+        room.conductor.apply(Switch())
+        room.conductor.apply(Switch())
+        await anyio.sleep(0.5)
+    assert room.board.chances[::2] == room.board.chances[1::2]
+    assert len(set(room.board.chances)) == 3
 
 
 async def test_the_machine_is_woken_at_its_deadline(room: Room) -> None:

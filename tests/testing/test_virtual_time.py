@@ -3,6 +3,7 @@
 import random
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -63,6 +64,28 @@ async def test_ports_read_virtual_clocks_and_seeded_dice() -> None:
     assert ports.clock() == pytest.approx(90)
     assert ports.wall() == pytest.approx(WALL_AT_START + 90)
     assert ports.dice.uniform(0, 1) == random.Random(4).uniform(0, 1)
+
+
+def _drawn(names: str, *, seed: int = 4) -> dict[str, list[float]]:
+    ports = virtual_ports(ScriptedBroker(), seed=seed)
+    drawn: dict[str, list[float]] = {}
+    for name in names:
+        drawn.setdefault(name, []).append(ports.dice_for(name).uniform(0, 1))
+    return drawn
+
+
+def test_what_a_task_draws_does_not_hang_on_who_draws_first() -> None:
+    assert _drawn("aabab") == _drawn("babaa")
+
+
+def test_each_draw_is_another_by_name_turn_and_seed() -> None:
+    one, two = _drawn("aabb"), _drawn("aabb", seed=5)
+    assert len({*one["a"], *one["b"], *two["a"], *two["b"]}) == 8
+
+
+def test_ports_without_dice_by_name_have_one_for_all() -> None:
+    ports = replace(virtual_ports(ScriptedBroker()), dice_of=None)
+    assert ports.dice_for("a") is ports.dice
 
 
 def test_a_worker_thread_is_waited_for_when_no_timer_runs() -> None:

@@ -76,6 +76,7 @@ class CommitQueue:
 
     async def run(self) -> None:
         """Send what is submitted, one request at a time, until cancelled."""
+        dice = self._cluster.ports.dice_for("commits")
         while True:
             if not self._pending.waiting:
                 await self._next_arrival()
@@ -86,7 +87,7 @@ class CommitQueue:
             if flight is not None:
                 applied = await self._send(flight)
                 self._backoff = self._backoff.reset() if applied else self._backoff.failed()
-                await anyio.sleep(self._backoff.pause(self._cluster.ports.dice))
+                await anyio.sleep(self._backoff.pause(dice))
             elif self._pending.waiting:
                 with anyio.move_on_after(self._backoff.initial):
                     await self._conductor.moved()

@@ -26,6 +26,9 @@ __all__ = ["Carrier", "Conductor", "Machine", "Stepped"]
 _LONGEST_NAP = 1.0
 """The machine's clock may count suspend where the loop's does not; look at least this often."""
 
+_INSTANT = 1e-6
+"""What happens within a microsecond happens at once."""
+
 _FAREWELL = 1.0
 """Seconds a failed member waits for what it says last to be sent."""
 
@@ -101,6 +104,8 @@ class Conductor(Generic[M, E, F]):
     def __init__(self, machine: Machine[M, E, F], ports: Ports) -> None:
         self._machine = machine
         self._ports = ports
+        self._dice = ports.dice_for("machine")
+        self._drawn_at, self._chance = -math.inf, 0.0
         self._member: M | None = None
         self._shown: Membership | None = None
         self._outbox: list[F] = []
@@ -140,11 +145,20 @@ class Conductor(Generic[M, E, F]):
             self._shown = self._machine.snapshot(self.member)
         return self._shown
 
+    def _now(self) -> Moment:
+        """Return the present moment; events of one instant come in any order: they share a chance.
+
+        A clock in virtual time may tell two instants apart that are one but for rounding.
+        """
+        now = self._ports.clock()
+        if now >= self._drawn_at + _INSTANT:
+            self._drawn_at, self._chance = now, self._dice.getrandbits(16) / 65536
+        return Moment(now, self._chance)
+
     def apply(self, event: E | Tick) -> None:
         """Step the machine; effects are carried out by the conductor's task."""
         before = self.member
-        chance = self._ports.dice.getrandbits(16) / 65536
-        result = self._machine.step(before, event, Moment(self._ports.clock(), chance))
+        result = self._machine.step(before, event, self._now())
         self._member = result.member
         self._outbox.extend(result.effects)
         for effect in result.effects:

@@ -59,6 +59,7 @@ async def read_committed_offsets(
     if not partitions:
         return {}
     backoff = Backoff(cluster.settings.retry_backoff, cluster.settings.retry_backoff_max)
+    dice = cluster.ports.dice_for(f"OFFSET_FETCH of {partitions[0]}")
     request, last = _request(group_id, partitions), "no coordinator was found"
     moved = 0
 
@@ -82,7 +83,7 @@ async def read_committed_offsets(
     with anyio.move_on_after(timeout):
         while (told := await ask()) is None:
             backoff = backoff.failed()
-            await anyio.sleep(backoff.pause(cluster.ports.dice))
+            await anyio.sleep(backoff.pause(dice))
         return told
     what = f"committed offsets of group {group_id!r}"
     raise TimeoutError(f"{what}: not known within {timeout:g} s; {last}")

@@ -161,7 +161,7 @@ class Fetching:
             self._leave_replica(node_id, partitions)
             failures = self._failures[node_id] = self._failures.get(node_id, 0) + 1
             log.debug("fetch node=%d failed: %s", node_id, error)
-            await anyio.sleep(self._pause(failures))
+            await anyio.sleep(self._pause(node_id, failures))
         except KGroupError as error:
             self._fatal = error
         finally:
@@ -174,10 +174,10 @@ class Fetching:
             if owned.replica is not None and owned.replica.node_id == node_id:
                 owned.replica = None
 
-    def _pause(self, failures: int) -> float:
+    def _pause(self, node_id: int, failures: int) -> float:
         settings = self._settings
         backoff = Backoff(settings.retry_backoff, settings.retry_backoff_max, failures=failures)
-        return backoff.pause(self._cluster.ports.dice)
+        return backoff.pause(self._cluster.ports.dice_for(f"FETCH from {node_id}"))
 
     async def _fetch(self, node_id: int, partitions: list[Owned], *, crowded: bool) -> None:
         settings = self._settings

@@ -79,11 +79,11 @@ class CoordinationTopic:
             UnauthorizedError, BrokerError: it may not be seen.
             TimeoutError: no broker could tell in time; the text says what stood in the way last.
         """
-        backoff = self._patience()
+        dice, backoff = self._cluster.ports.dice_for("look at the log"), self._patience()
         with anyio.move_on_after(timeout):
             while not await self._found():
                 backoff = backoff.failed()
-                await anyio.sleep(backoff.pause(self._cluster.ports.dice))
+                await anyio.sleep(backoff.pause(dice))
         if self._first is None:
             because = "" if self._last is None else f"; last: {self._last}"
             text = f"coordination topic {self.name!r}: not found within {timeout:g} s{because}"
@@ -106,9 +106,9 @@ class CoordinationTopic:
         Raises:
             CoordinationTopicError: it is not what it was.
         """
-        backoff = self._patience()
+        dice, backoff = self._cluster.ports.dice_for("look at the log"), self._patience()
         while True:
-            pause = backoff.pause(self._cluster.ports.dice)
+            pause = backoff.pause(dice)
             if pause:
                 await anyio.sleep(pause)
             elif not self._asked:

@@ -261,7 +261,9 @@ class LogReader:
 
     def _put_off(self, each: FollowedLog, why: str) -> None:
         each.backoff = each.backoff.failed()
-        each.retry_at = self._cluster.ports.clock() + each.backoff.pause(self._cluster.ports.dice)
+        ports = self._cluster.ports
+        pause = each.backoff.pause(ports.dice_for(f"log {each.tp}"))
+        each.retry_at = ports.clock() + pause
         log.debug("coordination partition=%s put off: %s", each.tp, why)
 
     def _free(self, each: FollowedLog) -> None:
@@ -316,7 +318,8 @@ class LogReader:
             log.debug("reading claims from node=%d failed: %s", node_id, error)
             self._failures[node_id] = failed.failed()
             self.topic.moved()
-            await anyio.sleep(self._failures[node_id].pause(self._cluster.ports.dice))
+            dice = self._cluster.ports.dice_for(f"logs of {node_id}")
+            await anyio.sleep(self._failures[node_id].pause(dice))
         except KGroupError as error:
             self._fail_all(error)
         finally:

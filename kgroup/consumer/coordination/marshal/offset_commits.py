@@ -101,6 +101,7 @@ class OffsetCommits:
         task_status.started()
         net = self._cluster.settings
         patience = backoff = Backoff(net.retry_backoff, net.retry_backoff_max)
+        dice = self._cluster.ports.dice_for("commits")
         while True:
             if not self._waiting:
                 with anyio.move_on_after(_LOOK_AGAIN):
@@ -110,7 +111,7 @@ class OffsetCommits:
                 backoff = patience
             else:
                 backoff = backoff.failed()
-                await anyio.sleep(backoff.pause(self._cluster.ports.dice))
+                await anyio.sleep(backoff.pause(dice))
 
     async def _send(self) -> bool:
         """Send what waits; tell whether the coordinator took it."""
