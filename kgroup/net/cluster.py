@@ -64,7 +64,7 @@ class Cluster:
         self.ports = ports
         self._trace: Trace = NoTrace() if trace is None else trace
         self._pool = Pool(settings, ports, self._trace, self._refused)
-        self._plan = RefreshPlan(settings, ports.dice)
+        self._plan = RefreshPlan(settings, ports.dice_for("refresh"))
         self._view = EMPTY_VIEW
         self._watched: frozenset[str] | None = frozenset()
         self._learned: dict[int, Endpoint] = {}
@@ -282,7 +282,7 @@ class Cluster:
         known = [] if self._only_bootstrap else [b.endpoint for b in self._view.brokers.values()]
         first = [Endpoint(None, host, port) for host, port in self.settings.bootstrap]
         if not self._turn:
-            self._turn = self.ports.dice.getrandbits(16)
+            self._turn = self.ports.dice_for("whom to ask").getrandbits(16)
         self._turn += 1
         ordered = rotated(known, self._turn) + rotated(first, self._turn)
         return sorted(ordered, key=self._pool.resting)
