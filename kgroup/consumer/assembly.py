@@ -19,6 +19,7 @@ from kgroup.consumer.fetch.fetching import Fetching
 from kgroup.consumer.fetch.flow import Flow
 from kgroup.consumer.fetch.logs import Logs
 from kgroup.consumer.fetch.positioning import Positioning
+from kgroup.consumer.following import Following
 from kgroup.consumer.listener import ListenerCalls
 from kgroup.consumer.ownership import Ownership
 from kgroup.consumer.reads.reading import Pace, Reading
@@ -64,6 +65,7 @@ class Parts:
         auto_commit: commits by itself, None when that is off.
         calls: the listener.
         ownership: carries out changes.
+        following: keeps up with topics that are read without a group.
         flow: positions and pauses.
         logs: asks what the logs hold.
     """
@@ -84,6 +86,7 @@ class Parts:
     auto_commit: AutoCommit | None
     calls: ListenerCalls
     ownership: Ownership
+    following: Following
     flow: Flow
     logs: Logs
 
@@ -136,6 +139,7 @@ def assemble(
         auto_commit=_auto_commit(config, committing, gate, ownership),
         calls=calls,
         ownership=ownership,
+        following=_following(config, cluster, standalone, ownership),
         flow=Flow(delivery, positioning, pulses, logs, sink),
         logs=logs,
     )
@@ -165,6 +169,13 @@ def _auto_commit(
         return None
     ownership.auto_commit = config.fetching().request_timeout
     return AutoCommit(committing, gate, config.commit_interval)
+
+
+def _following(
+    config: ConsumerConfig, cluster: Cluster, standalone: StandaloneBackend, ownership: Ownership
+) -> Following:
+    exclude = config.exclude_internal_topics
+    return Following(cluster, standalone, ownership, exclude_internal=exclude)
 
 
 def _standalone(

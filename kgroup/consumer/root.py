@@ -192,6 +192,7 @@ class Root:
         view = self._parts.cluster.view
         while True:
             self._parts.gate.topics.look()
+            self._parts.following.look()
             self._parts.pulses.work.fire()
             view = await self._parts.cluster.changed(view)
 
@@ -257,6 +258,7 @@ class Root:
 
     async def _unassign(self) -> None:
         parts = self._parts
+        parts.following.ask(None)
         if parts.ownership.auto_commit is not None:
             outcome = await parts.committing.commit_done()
             if parts.gate.failure is None:

@@ -162,8 +162,12 @@ class Cluster:
             await self._next_news()
         return self._view
 
-    async def look_up(self, topics: frozenset[str] | None, timeout: float) -> ClusterView:
+    async def look_up(
+        self, topics: frozenset[str] | None, timeout: float, *, may_create: bool = False
+    ) -> ClusterView:
         """Ask once about topics that need not be watched, None for all; `view` learns the brokers.
+
+        With `may_create` a broker may make those that are missing.
 
         Raises:
             NoBrokerError: nobody answered.
@@ -171,7 +175,7 @@ class Cluster:
             BrokerError: the broker refused.
         """
         with anyio.fail_after(timeout):
-            answer = await self._ask_metadata(topics, may_create=False)
+            answer = await self._ask_metadata(topics, may_create=may_create)
         if answer is None:
             raise NoBrokerError(self._trouble, timeout)
         found, _ = merge_metadata(EMPTY_VIEW, answer)

@@ -8,16 +8,27 @@ import pytest
 
 from kgroup.codes import ErrorCode
 from kgroup.consumer import Consumer
-from kgroup.errors import ArgumentError, BrokerError, ConfigError, IllegalStateError, NotOwnedError
+from kgroup.errors import (
+    ArgumentError,
+    BrokerError,
+    ConfigError,
+    IllegalStateError,
+    NotOwnedError,
+    UnauthorizedError,
+)
+from kgroup.testing import InProcessBroker
 from kgroup.testing.scripted import Delayed
+from kgroup.testing.virtual_time import virtual_wall
 from kgroup.types import OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
 from kgroup.wire.messages import (
     ListOffsetsPartitionResponse,
     ListOffsetsRequest,
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
+    MetadataRequest,
 )
 from tests.consumer.entered import A, B, by_hand, config_for, entered
+from tests.consumer.ground import ground, hidden
 from tests.consumer.shelf import Shelf, offsets_of
 
 pytestmark = pytest.mark.anyio
@@ -106,6 +117,62 @@ async def test_topics_lists_more_than_what_is_read() -> None:
         assert await stage.consumer.topics() == {"t", "other"}
 
 
+async def test_topics_of_the_brokers_are_left_out_when_they_are_not_wanted() -> None:
+    broker = ground(1, t=1)
+    async with Consumer(config=config_for(broker)) as consumer:
+        assert await consumer.topics() == {"t", "__consumer_offsets"}
+        assert await consumer.topics(internal=False) == {"t"}
+
+
+# -- partitions of topics that may not exist yet -------------------------------------------
+
+
+async def test_partitions_of_any_topics_are_found() -> None:
+    async with Consumer(config=config_for(ground(1, t=3, u=1))) as consumer:
+        found = await consumer.find_partitions("t", "u")
+        assert found == {"t": frozenset({0, 1, 2}), "u": frozenset({0})}
+        assert consumer.partitions_for_topic("u") == frozenset({0})
+
+
+async def test_a_topic_is_waited_for_until_it_exists() -> None:
+    broker = ground(1, t=1)
+    async with Consumer(config=config_for(broker)) as consumer, anyio.create_task_group() as tasks:
+
+        async def create() -> None:
+            await anyio.sleep(3.0)
+            broker.create_topic("u", 2)
+
+        tasks.start_soon(create)
+        assert await consumer.find_partitions("u", "t") == {
+            "u": frozenset({0, 1}),
+            "t": frozenset({0}),
+        }
+        assert anyio.current_time() < 6.0
+
+
+async def test_a_topic_that_never_comes_is_named_when_the_time_is_up() -> None:
+    async with Consumer(config=config_for(ground(1, t=1))) as consumer:
+        with pytest.raises(TimeoutError, match="'u' was not found within 2 s: there is no such"):
+            await consumer.find_partitions("t", "u", timeout=2.0)
+
+
+async def test_a_topic_that_is_refused_is_not_waited_for() -> None:
+    broker = ground(1, t=1)
+    code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    broker.answers.rewrite(MetadataRequest, lambda _, answer: hidden("t", code, answer), times=None)
+    async with Consumer(config=config_for(broker)) as consumer:
+        with pytest.raises(UnauthorizedError, match="t"):
+            await consumer.find_partitions("t")
+
+
+async def test_asking_makes_a_topic_where_that_is_wanted() -> None:
+    broker = InProcessBroker(topics={"t": 1})
+    config = config_for(broker, allow_auto_create_topics=True)
+    async with Consumer(config=config) as consumer:
+        found = await consumer.find_partitions("made", timeout=10.0)
+        assert found["made"]
+
+
 async def test_partitions_of_a_topic_are_known_without_asking_or_not_at_all() -> None:
     async with by_hand(Shelf(t=3, other=2), A) as stage:
         await stage.consumer.position(A)
@@ -134,12 +201,27 @@ async def test_lag_counts_from_what_was_handed_out() -> None:
         assert stage.consumer.highwater(A) == 10
 
 
+async def test_the_last_fetch_of_a_partition_has_a_time_even_when_it_brought_nothing() -> None:
+    shelf = Shelf(t=2)
+    async with by_hand(shelf, A) as stage:
+        assert stage.consumer.last_fetch_at(A) is None
+        await stage.consumer.getmany(timeout=2.0)
+        first = stage.consumer.last_fetch_at(A)
+        assert first is not None
+        assert virtual_wall() - 1.0 <= first <= virtual_wall()
+        await stage.consumer.getmany(timeout=2.0)
+        later = stage.consumer.last_fetch_at(A)
+        assert later is not None
+        assert later > first
+
+
 async def test_what_is_not_owned_has_no_lag() -> None:
     async with by_hand(Shelf(t=2), A) as stage:
         for ask in (
             stage.consumer.lag,
             stage.consumer.highwater,
             stage.consumer.last_stable_offset,
+            stage.consumer.last_fetch_at,
         ):
             with pytest.raises(NotOwnedError):
                 ask(B)

@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from kgroup.consumer.calls.life import Life
 from kgroup.consumer.calls.membership_stream import MembershipStream
 from kgroup.consumer.calls.subscribing import Subscribing, by_hand, to_topics
+from kgroup.consumer.coordination.topics import SubscribedTopics, to_watch
 from kgroup.consumer.listener import Listener, sound
-from kgroup.errors import IllegalStateError, UnsupportedError
+from kgroup.errors import ConfigError, IllegalStateError, UnsupportedError
 from kgroup.types import Backend, Generation, Membership, Subscription, TopicPartition
 
 __all__ = ["GroupCalls"]
@@ -62,11 +63,33 @@ class GroupCalls(Life):
             raise IllegalStateError("topics are subscribed; unsubscribe() first")
         self._replace(wanted)
 
+    def follow(self, *topics: str, pattern: str | None = None, exclude: str | None = None) -> None:
+        """Read every partition of topics without a group, also those that are added later.
+
+        Replaces what was followed before. No listener is called, and nothing is committed.
+
+        Args:
+            topics: names; they need not exist yet.
+            pattern: regular expression instead, matched from the start of a topic's name.
+            exclude: names the pattern must not take.
+
+        Raises:
+            ConfigError: there is a group_id; members of a group `subscribe`.
+            IllegalStateError: partitions are assigned by hand; `unsubscribe` first.
+        """
+        wanted = to_topics(topics, pattern, exclude)
+        if self._config.group_id is not None:
+            expected = "None, to follow topics without a group; in a group, subscribe()"
+            raise ConfigError("group_id", self._config.group_id, expected)
+        if self._subscription is not None and self._subscription.partitions is not None:
+            raise IllegalStateError("partitions are assigned by hand; unsubscribe() first")
+        self._replace(wanted)
+
     def unsubscribe(self) -> None:
         """Give everything up."""
         before, self._subscription = self._subscription, None
         if self._parts is not None and before is not None:
-            Subscribing(self._parts).drop(before)
+            Subscribing(self._parts).drop()
 
     def _replace(self, wanted: Subscription) -> None:
         if self._parts is not None:
@@ -87,6 +110,20 @@ class GroupCalls(Life):
     def subscription(self) -> Subscription | None:
         """Return what was asked for, None for nothing."""
         return self._subscription
+
+    def subscribed_topics(self) -> frozenset[str]:
+        """Return the topics that were asked for, by name, by partition, or by a pattern.
+
+        Those of a pattern are the ones it takes now; none before all topics were heard of.
+        """
+        wanted, parts = self._subscription, self._parts
+        if wanted is None or wanted.pattern is None:
+            return to_watch(wanted) or frozenset()
+        if parts is None:
+            return frozenset()
+        topics = SubscribedTopics(exclude_internal=self._config.exclude_internal_topics)
+        topics.ask(wanted)
+        return topics.among(parts.cluster.view) or frozenset()
 
     @property
     def membership(self) -> Membership:

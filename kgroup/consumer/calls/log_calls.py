@@ -62,13 +62,36 @@ class LogCalls(Life):
         """
         return await self._entered(running=True).logs.at_times(times, timeout)
 
-    async def topics(self, *, timeout: float | None = None) -> frozenset[str]:
-        """Return the name of every topic of the cluster that may be seen, internal ones too.
+    async def topics(
+        self, *, internal: bool = True, timeout: float | None = None
+    ) -> frozenset[str]:
+        """Return the name of every topic of the cluster that may be seen.
+
+        Args:
+            internal: also those that belong to the brokers.
+            timeout: seconds, None for `request_timeout`.
 
         Raises:
             NoBrokerError, BrokerError, TimeoutError: nobody could say.
         """
-        return await self._entered(running=True).logs.topics(timeout)
+        return await self._entered(running=True).logs.topics(timeout, internal=internal)
+
+    async def find_partitions(
+        self, *topics: str, timeout: float | None = None
+    ) -> dict[str, frozenset[int]]:
+        """Return the partition numbers of topics, waiting until each of them exists.
+
+        With `allow_auto_create_topics`, asking makes those that are missing, where brokers do.
+
+        Args:
+            topics: names; they need not be read.
+            timeout: seconds for all of them, None for `request_timeout`.
+
+        Raises:
+            UnauthorizedError, BrokerError: the brokers refuse a topic.
+            TimeoutError: a topic was not there in time.
+        """
+        return await self._entered(running=True).logs.find_partitions(topics, timeout)
 
     def partitions_for_topic(self, topic: str) -> frozenset[int] | None:
         """Return the partition numbers of a topic, None while they are not known.
@@ -96,6 +119,17 @@ class LogCalls(Life):
         """
         (owned,) = self._entered().delivery.owned.require([tp])
         return owned.last_stable_offset
+
+    def last_fetch_at(self, tp: TopicPartition) -> float | None:
+        """Return when `highwater` and `last_stable_offset` were heard, None before the first fetch.
+
+        Seconds since the epoch, by the clock on the wall; the answer may have held no record.
+
+        Raises:
+            NotOwnedError: the partition is not owned.
+        """
+        (owned,) = self._entered().delivery.owned.require([tp])
+        return owned.heard_at
 
     def lag(self, tp: TopicPartition) -> int | None:
         """Return how many offsets lie between what was handed out and the end that can be read.

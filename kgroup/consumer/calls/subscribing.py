@@ -81,7 +81,10 @@ class Subscribing:
         parts = self._parts
         parts.gate.check_alive()
         group = parts.group
-        if wanted.partitions is not None and not (group and group.takes_partitions):
+        if group is None and wanted.partitions is None:
+            parts.reading.next_read(None)
+            parts.following.ask(wanted)
+        elif wanted.partitions is not None and not (group and group.takes_partitions):
             parts.gate.backend = parts.standalone
             # As at a read: whoever goes on elsewhere is through with what was read before.
             parts.reading.next_read(None)
@@ -92,13 +95,14 @@ class Subscribing:
             group.subscribe(wanted)
         parts.gate.topics.ask(wanted)
 
-    def drop(self, before: Subscription) -> None:
+    def drop(self) -> None:
         """Give up what was asked for."""
         self._parts.gate.topics.ask(None)
         self._parts.reading.let_go()
-        if before.partitions is None or self._parts.gate.backend is self._parts.group:
+        if self._parts.gate.backend is self._parts.group:
             self._parts.gate.backend.subscribe(None)
         else:
+            self._parts.following.ask(None)
             self._settle(frozenset())
 
     def _settle(self, wanted: frozenset[TopicPartition]) -> None:

@@ -85,13 +85,17 @@ class StandaloneBackend:
 
     def assign(self, partitions: Collection[TopicPartition]) -> tuple[OwnershipChange, ...]:
         """Own exactly these partitions; return what that ends and begins, to carry out now."""
+        self._cluster.watch(frozenset(tp.topic for tp in partitions))
+        return self.own(partitions)
+
+    def own(self, partitions: Collection[TopicPartition]) -> tuple[OwnershipChange, ...]:
+        """Own exactly these partitions, of topics that somebody else has watched."""
         wanted = frozenset(partitions)
         gone = tuple(claim for tp, claim in sorted(self._claims.items()) if tp not in wanted)
         kept = tuple(claim for tp, claim in sorted(self._claims.items()) if tp in wanted)
         fresh = sorted(wanted - self._claims.keys())
         added = tuple(Claim(tp, next(self._serials)) for tp in fresh)
         self._claims = {claim.tp: claim for claim in sorted(kept + added, key=lambda c: c.tp)}
-        self._cluster.watch(frozenset(tp.topic for tp in wanted))
         changes = []
         if gone:
             changes.append(self._change(ChangeKind.REVOKED, kept=kept, removed=gone))

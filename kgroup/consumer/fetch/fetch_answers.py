@@ -145,7 +145,7 @@ class FetchAnswers:
 
     def _keep(self, question: Asked, data: PartitionData) -> None:
         owned = question.owned
-        owned.heard(data)
+        owned.heard(data, self._cluster.ports.wall())
         chunk = read_chunk(
             data,
             question.offset,

@@ -8,11 +8,16 @@ KIPs: 79 (offsets for times), 98 (the end is the last stable offset under read_c
 from collections.abc import Collection, Mapping
 from datetime import datetime
 
+import anyio
+
+from kgroup.codes import ApiKey
 from kgroup.config import FetchSettings
-from kgroup.errors import ArgumentError
+from kgroup.errors import ArgumentError, DecodeError, TransportError
+from kgroup.net.backoff import Backoff
 from kgroup.net.cluster import Cluster
 from kgroup.net.log_offsets import ListedOffset, OffsetSpec, list_offsets
 from kgroup.net.metadata import TopicInfo
+from kgroup.net.verdict import refusal
 from kgroup.types import IsolationLevel, OffsetAndTimestamp, TopicPartition
 
 __all__ = ["Logs", "Times", "check_partition"]
@@ -76,20 +81,68 @@ class Logs:
             self._cluster,
             wanted,
             isolation=self._settings.isolation_level,
-            timeout=self._settings.request_timeout if timeout is None else timeout,
+            timeout=self._limit(timeout),
         )
         return found.all()
 
-    async def topics(self, timeout: float | None) -> frozenset[str]:
-        """Return the name of every topic this client may see, internal ones too.
+    async def topics(self, timeout: float | None, *, internal: bool) -> frozenset[str]:
+        """Return the name of every topic this client may see.
 
         Raises:
             NoBrokerError, BrokerError, TimeoutError: nobody could say.
         """
-        limit = self._settings.request_timeout if timeout is None else timeout
-        view = await self._cluster.look_up(None, limit)
+        view = await self._cluster.look_up(None, self._limit(timeout))
         self._told = view.topics
-        return frozenset(name for name, topic in view.topics.items() if not topic.error)
+        return frozenset(
+            name
+            for name, topic in view.topics.items()
+            if not topic.error and (internal or not topic.is_internal)
+        )
+
+    async def find_partitions(
+        self, topics: Collection[str], timeout: float | None
+    ) -> dict[str, frozenset[int]]:
+        """Return the partition numbers of topics once there are some.
+
+        Raises:
+            BrokerError: the brokers refuse a topic.
+            TimeoutError: a topic was not there in time.
+        """
+        limit, found = self._limit(timeout), dict[str, frozenset[int]]()
+        settings = self._settings
+        backoff = Backoff(settings.retry_backoff, settings.retry_backoff_max)
+        why = "there is no such topic"
+        with anyio.move_on_after(limit):
+            while missing := frozenset(topics) - found.keys():
+                try:
+                    found |= await self._existing(missing, limit)
+                except (TransportError, DecodeError, TimeoutError) as error:
+                    why = str(error)
+                if found.keys() >= missing:
+                    break
+                backoff = backoff.failed()
+                await anyio.sleep(backoff.pause(self._cluster.ports.dice))
+        for name in topics:
+            if name not in found:
+                raise TimeoutError(f"topic {name!r} was not found within {limit:g} s: {why}")
+        return found
+
+    async def _existing(self, topics: frozenset[str], timeout: float) -> dict[str, frozenset[int]]:
+        """Ask once; leave out what is not there yet."""
+        may_create = self._cluster.settings.allow_auto_create_topics
+        view = await self._cluster.look_up(topics, timeout, may_create=may_create)
+        for name, topic in view.topics.items():
+            if topic.is_refused:
+                raise refusal(ApiKey.METADATA, topic.error, (name,))
+        self._told = {**self._told, **view.topics}
+        return {
+            name: frozenset(each.partitions)
+            for name, each in view.topics.items()
+            if each.partitions
+        }
+
+    def _limit(self, timeout: float | None) -> float:
+        return self._settings.request_timeout if timeout is None else timeout
 
     def partitions_of(self, topic: str) -> frozenset[int] | None:
         """Return the partition numbers of a topic as far as they are known; asks nobody."""

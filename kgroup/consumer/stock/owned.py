@@ -61,6 +61,7 @@ class Owned:
         high_watermark: end of the log, as the latest answer said; None before one.
         last_stable_offset: end of what transactions have decided; likewise.
         log_start_offset: first offset the log still holds; likewise.
+        heard_at: when that answer came, seconds since the epoch.
     """
 
     claim: Claim
@@ -86,6 +87,7 @@ class Owned:
     high_watermark: int | None = None
     last_stable_offset: int | None = None
     log_start_offset: int | None = None
+    heard_at: float | None = None
 
     @property
     def tp(self) -> TopicPartition:
@@ -134,9 +136,9 @@ class Owned:
         if self.position is not before:
             self.failures, self.retry_at = 0, 0.0
 
-    def heard(self, data: PartitionData) -> None:
+    def heard(self, data: PartitionData, at: float) -> None:
         """Note where an answer says the log begins and ends; a broker that is silent says -1."""
-        self.resets = 0
+        self.resets, self.heard_at = 0, at
         self.high_watermark = data.high_watermark if data.high_watermark >= 0 else None
         stable = data.last_stable_offset
         self.last_stable_offset = stable if stable >= 0 else self.high_watermark

@@ -90,10 +90,12 @@ WORKS: Final[dict[str, tuple[Act, object]]] = {
     "committed": (_committed, {A: OffsetAndMetadata(4)}),
     "end_offsets": (lambda c: c.end_offsets(A), {A: 10}),
     "failure": (plain(lambda c: c.failure), None),
+    "find_partitions": (lambda c: c.find_partitions("t"), {"t": frozenset({0})}),
     "getmany": (_first_records, [0, 1, 2]),
     "getone": (_first_record, 0),
     "highwater": (plain(lambda c: c.highwater(A)), 10),
     "lag": (plain(lambda c: c.lag(A)), 10),
+    "last_fetch_at": (plain(lambda c: c.last_fetch_at(A) is not None), True),
     "last_stable_offset": (plain(lambda c: c.last_stable_offset(A)), 10),
     "membership": (plain(lambda c: c.membership.partitions), frozenset({A})),
     "membership_changes": (_state_seen, MemberState.STABLE),
@@ -111,6 +113,7 @@ WORKS: Final[dict[str, tuple[Act, object]]] = {
     "seek_to_committed": (_sought_committed, {A: OffsetAndMetadata(4)}),
     "seek_to_end": (lambda c: c.seek_to_end(), {A: 10}),
     "subscribe": (plain(lambda c: c.subscribe("t", "u")), None),
+    "subscribed_topics": (plain(lambda c: c.subscribed_topics()), frozenset({"t"})),
     "subscription": (
         plain(lambda c: c.subscription()),
         Subscription(topics=frozenset({"t"})),
@@ -126,7 +129,7 @@ REFUSED: Final[dict[str, Act]] = {
 }
 """What has no meaning where there are no rounds and no generations."""
 
-BEFORE: Final = {"assign", "coordinate_by"}
+BEFORE: Final = {"assign", "coordinate_by", "follow"}
 """What cannot be called while topics are subscribed; `assign` has tests of its own."""
 
 
