@@ -46,6 +46,7 @@ from kgroup.errors.usage import (
     KGroupError,
     MissingExtraError,
     UnsupportedError,
+    WakeupError,
 )
 
 __all__ = [
@@ -80,4 +81,5 @@ __all__ = [
     "UnsupportedCodecError",
     "UnsupportedError",
     "UnsupportedVersionError",
+    "WakeupError",
 ]

@@ -12,6 +12,7 @@ __all__ = [
     "KGroupError",
     "MissingExtraError",
     "UnsupportedError",
+    "WakeupError",
 ]
 
 
@@ -76,6 +77,13 @@ class IllegalStateError(KGroupError):
 
 class ClosedError(KGroupError):
     """The consumer, or a part of it, is closed."""
+
+
+class WakeupError(KGroupError):
+    """A blocked read was ended by `wakeup()`; the consumer goes on as before."""
+
+    def __init__(self) -> None:
+        super().__init__("woken by wakeup(): nothing was read, and nothing is lost")
 
 
 class UnsupportedError(KGroupError):

@@ -87,6 +87,14 @@ class ReadingCalls(Life, Generic[K, V]):
         """
         return await self._polling().many(tps, max_records, timeout)
 
+    def note_poll(self) -> None:
+        """Say that the application is alive and at work on what it was handed (KIP-62).
+
+        Each read says so; call this where work between two reads may take longer than
+        `max_poll_interval`. It costs next to nothing.
+        """
+        self._entered().reading.note_poll()
+
     @property
     def passed_over(self) -> int:
         """How many records were left out because a deserialiser refused them (policy "skip")."""

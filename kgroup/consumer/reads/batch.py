@@ -178,6 +178,19 @@ class Batch(Generic[K, V]):
         """
         self._delivery.drop(self._handful.lease)
 
+    def give_back(self, offset: int) -> None:
+        """Give the records from an offset on back: they are handed out again, next.
+
+        The batch ends there; whatever says that it is done means the records in front. What was
+        handed out of the partition after this batch counts for no commit any more, as after a
+        seek. Nothing happens to a batch that is done so far, or after a seek.
+
+        Args:
+            offset: of the first record that goes back; `first` for all.
+        """
+        self._delivery.stop_at(self._handful.lease, offset)
+        self._delivery.sweep()
+
     @property
     def in_hand(self) -> bool:
         """Whether it is still on lease: neither done nor given back."""

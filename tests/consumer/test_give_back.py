@@ -1,0 +1,69 @@
+"""Records that were handed out and go back: they come next, and nothing of them is committed."""
+
+import anyio
+import pytest
+
+from tests.consumer.entered import A, by_hand, entered
+from tests.consumer.shelf import Shelf
+
+pytestmark = pytest.mark.anyio
+
+
+def shelf_of(count: int) -> Shelf:
+    shelf = Shelf(t=1)
+    shelf.fill(A, count)
+    return shelf
+
+
+async def test_what_is_given_back_is_handed_out_next() -> None:
+    async with by_hand(shelf_of(10), A) as stage:
+        batch = (await stage.consumer.getmany(timeout=1))[A]
+        batch.give_back(4)
+        assert await stage.consumer.position(A) == 4
+        again = await stage.consumer.getmany(timeout=1)
+        assert [record.offset for record in again[A]] == list(range(4, 10))
+
+
+async def test_only_what_stands_before_it_is_done_at_the_next_read() -> None:
+    async with by_hand(shelf_of(10), A, group_id="g") as stage:
+        batch = (await stage.consumer.getmany(timeout=1))[A]
+        batch.give_back(4)
+        await stage.consumer.getone(timeout=1)
+        outcome = await stage.consumer.commit_done()
+        assert outcome.partitions[A].offset.offset == 4
+
+
+async def test_a_batch_that_is_given_back_whole_is_out_of_hand() -> None:
+    async with by_hand(shelf_of(10), A, group_id="g") as stage:
+        batch = (await stage.consumer.getmany(timeout=1))[A]
+        batch.give_back(batch.first)
+        assert not batch.in_hand
+        outcome = await stage.consumer.commit_done()
+        assert outcome.partitions[A].offset.offset == batch.first
+
+
+async def test_what_is_done_already_does_not_come_back() -> None:
+    async with by_hand(shelf_of(10), A) as stage:
+        batch = (await stage.consumer.getmany(timeout=1))[A]
+        batch.done(6)
+        batch.give_back(4)
+        assert await stage.consumer.position(A) == 6
+
+
+async def test_after_a_seek_there_is_nothing_to_give_back() -> None:
+    async with by_hand(shelf_of(10), A) as stage:
+        batch = (await stage.consumer.getmany(timeout=1))[A]
+        stage.consumer.seek(A, 8)
+        batch.give_back(4)
+        assert await stage.consumer.position(A) == 8
+
+
+async def test_who_says_so_in_time_is_not_taken_for_dead() -> None:
+    shelf = shelf_of(10)
+    async with entered(shelf, max_poll_interval=2.0) as stage:
+        await stage.give(A)
+        await stage.consumer.getone(timeout=1)
+        before = stage.group.polls
+        await anyio.sleep(1)
+        stage.consumer.note_poll()
+        assert stage.group.polls == before + 1
