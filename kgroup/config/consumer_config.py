@@ -3,7 +3,7 @@
 Decides: names and defaults (Kafka's own, times in seconds), which combinations are doubtful, and
 the slice each room is handed.
 Never: is handed down whole; a room reads its own slice. Holds no mutable state.
-KIPs: 62 (max_poll_interval is the rebalance timeout), 345 (group_instance_id), 735 (45 s session).
+KIPs: 62 (max_poll_interval and rebalance timeout), 345 (group_instance_id), 735 (45 s session).
 """
 
 import os
@@ -58,7 +58,9 @@ class ConsumerConfig:
             bounds it (6 s to 30 min by default).
         heartbeat_interval: between two heartbeats; less than `session_timeout`, best a third of it.
         max_poll_interval: longest time between two reads by the application, and the longest a
-            round waits for this member: the group's rebalance timeout (KIP-62).
+            listener may take.
+        rebalance_timeout: the longest a round waits for this member, None for `max_poll_interval`
+            as in Java (KIP-62).
         lease_margin: how long before the session can end the consumer stops handing out records.
         assignors: names, instances, or assignors of aiokafka or kafka-python, in order of
             preference.
@@ -135,6 +137,7 @@ class ConsumerConfig:
     session_timeout: Duration = 45.0
     heartbeat_interval: Duration = 3.0
     max_poll_interval: Duration = 300.0
+    rebalance_timeout: Duration | None = None
     lease_margin: Duration = 0.5
     assignors: Sequence[AssignorChoice] = ("range", "cooperative-sticky")
     auto_offset_reset: str | timedelta | ResetRule = ResetPolicy.LATEST
@@ -308,7 +311,8 @@ class ConsumerConfig:
             assignors=_resolved(self.assignors),
             session_timeout=_seconds(self.session_timeout),
             heartbeat_interval=_seconds(self.heartbeat_interval),
-            rebalance_timeout=_seconds(self.max_poll_interval),
+            rebalance_timeout=_seconds(self.rebalance_timeout or self.max_poll_interval),
+            max_poll_interval=self.poll_interval if self.rebalance_timeout else None,
             request_timeout=_seconds(self.request_timeout),
             retry_backoff=_seconds(self.retry_backoff),
             retry_backoff_max=_seconds(self.retry_backoff_max),

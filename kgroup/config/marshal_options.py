@@ -37,6 +37,9 @@ def check_marshal(config: "ConsumerConfig") -> None:
     if config.group_id is None:
         # Without one, partitions assigned by hand would be read past the log, and past `guarantee`.
         raise ConfigError("group_id", None, "the name of a group, beside backend='marshal'")
+    if config.rebalance_timeout is not None:
+        expected = "None: there are no rounds to wait for with backend='marshal'"
+        raise ConfigError("rebalance_timeout", config.rebalance_timeout, expected)
     for name in ("group_id", "group_instance_id", "client_id"):
         _check_id(name, getattr(config, name))
     interval = config.marshal_heartbeat_interval

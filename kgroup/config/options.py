@@ -38,6 +38,7 @@ class ConsumerOptions(TypedDict, total=False):
     session_timeout: Duration
     heartbeat_interval: Duration
     max_poll_interval: Duration
+    rebalance_timeout: Duration | None
     lease_margin: Duration
     assignors: Sequence[AssignorChoice]
     auto_offset_reset: Literal["earliest", "latest", "none"] | ResetRule | timedelta

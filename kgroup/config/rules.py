@@ -43,7 +43,6 @@ _ELSEWHERE: Final[Mapping[str, str | None]] = MappingProxyType(
         "key_deserializer": "key",
         "loop": None,
         "partition_assignment_strategy": "assignors",
-        "rebalance_timeout_ms": "max_poll_interval",
         "sasl_jaas_config": "sasl_username",
         "sasl_kerberos_domain_name": None,
         "sasl_kerberos_service_name": None,
@@ -103,6 +102,13 @@ def _duration(least: float, *, above: bool = False) -> Rule:
         return float(seconds)
 
     return rule
+
+
+def _or_none(rule: Rule) -> Rule:
+    def optional(name: str, value: object) -> object:
+        return None if value is None else rule(name, value)
+
+    return optional
 
 
 def _whole(least: int, most: int = _MAX_BYTES, *, optional: bool = False) -> Rule:
@@ -241,6 +247,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "session_timeout": _POSITIVE,
         "heartbeat_interval": _POSITIVE,
         "max_poll_interval": _POSITIVE,
+        "rebalance_timeout": _or_none(_POSITIVE),
         "lease_margin": _PAUSE,
         "assignors": _assignors,
         "auto_offset_reset": _reset,

@@ -284,6 +284,7 @@ class Root:
                 rebalance_timeout=settings.rebalance_timeout,
                 lease_margin=settings.lease_margin,
                 heartbeat_interval=settings.heartbeat_interval,
+                max_poll_interval=settings.max_poll_interval,
             )
         )
 

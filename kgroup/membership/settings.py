@@ -23,8 +23,9 @@ class MembershipSettings:
         assignors: in order of preference, at least one.
         session_timeout: the coordinator expels a member that is silent for longer.
         heartbeat_interval: between two heartbeats.
-        rebalance_timeout: the longest the application may go without polling, and the longest a
-            round waits for this member (KIP-62); known to users as max_poll_interval.
+        rebalance_timeout: the longest a round waits for this member (KIP-62).
+        max_poll_interval: the longest the application may go without polling, None for
+            `rebalance_timeout`, which in Java is the same.
         request_timeout: for requests that the coordinator does not park.
         retry_backoff: first pause after a failure.
         retry_backoff_max: longest pause.
@@ -38,11 +39,18 @@ class MembershipSettings:
     session_timeout: float = 45.0
     heartbeat_interval: float = 3.0
     rebalance_timeout: float = 300.0
+    max_poll_interval: float | None = None
     request_timeout: float = 30.0
     retry_backoff: float = 0.1
     retry_backoff_max: float = 1.0
     lease_margin: float = 0.5
     client_rack: str | None = None
+
+    @property
+    def poll_interval(self) -> float:
+        """The longest the application may go without polling."""
+        told = self.max_poll_interval
+        return self.rebalance_timeout if told is None else told
 
     @property
     def join_interval(self) -> float:

@@ -72,7 +72,7 @@ _ARMED: Mapping[Trigger, Armed] = MappingProxyType(
             member.lease.limit() if member.holdings.states else None
         ),
         Trigger.POLL_EXPIRED: lambda member: (
-            member.wishes.polled_at + member.settings.rebalance_timeout
+            member.wishes.polled_at + member.settings.poll_interval
         ),
         Trigger.BACKOFF_OVER: lambda member: member.round.retry_at,
         Trigger.DRAIN_LIMIT: lambda member: member.round.drain_until,

@@ -29,7 +29,7 @@ def test_an_unknown_option_is_refused_with_the_nearest_known_one() -> None:
     [
         ("key_deserializer", "key"),
         ("partition_assignment_strategy", "assignors"),
-        ("rebalance_timeout_ms", "max_poll_interval"),
+        ("rebalance_timeout_ms", "rebalance_timeout"),
         ("retry_backoff_ms", "retry_backoff"),
         ("ssl_truststore_location", "ssl_cafile"),
         ("consumer_timeout_ms", None),
@@ -71,6 +71,7 @@ def test_an_option_like_no_other_gets_no_hint() -> None:
         ("heartbeat_interval", timedelta(seconds=-1)),
         ("retry_backoff", -0.1),
         ("max_poll_interval", 1e9),
+        ("rebalance_timeout", 0),
         ("enable_auto_commit", 1),
         ("auto_offset_reset", "newest"),
         ("auto_offset_reset", timedelta(seconds=-1)),
@@ -174,11 +175,23 @@ def test_the_defaults_are_kafkas() -> None:
     config = ConsumerConfig(group_id="g")
     member, fetch = config.membership(), config.fetching()
     assert (member.session_timeout, member.heartbeat_interval) == (45.0, 3.0)
-    assert member.rebalance_timeout == 300.0
+    assert (member.rebalance_timeout, member.poll_interval) == (300.0, 300.0)
     assert [each.name for each in member.assignors] == ["range", "cooperative-sticky"]
     assert fetch.reset_policy is ResetPolicy.LATEST
     assert fetch.isolation_level is IsolationLevel.READ_UNCOMMITTED
     assert not config.doubts()
+
+
+def test_a_rebalance_timeout_of_its_own_leaves_the_poll_interval_as_it_is() -> None:
+    config = ConsumerConfig(group_id="g", max_poll_interval=120.0, rebalance_timeout=10.0)
+    member = config.membership()
+    assert (member.rebalance_timeout, member.poll_interval) == (10.0, 120.0)
+
+
+def test_a_group_that_claims_has_no_rebalance_timeout() -> None:
+    with pytest.raises(ConfigError, match="no rounds") as caught:
+        ConsumerConfig(group_id="g", backend="marshal", rebalance_timeout=10.0)
+    assert caught.value.option == "rebalance_timeout"
 
 
 def test_a_group_slice_needs_a_group() -> None:

@@ -42,8 +42,11 @@ OPTIONS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
             "assignors",
             "names, instances, or aiokafka's own classes ([what differs](assignors.md))",
         ),
-        "max_poll_interval_ms": ("max_poll_interval", "the rebalance timeout as well"),
-        "rebalance_timeout_ms": ("", "`max_poll_interval` is it, as in Java"),
+        "max_poll_interval_ms": ("max_poll_interval", ""),
+        "rebalance_timeout_ms": (
+            "rebalance_timeout",
+            "without one `max_poll_interval`, as in Java",
+        ),
         "session_timeout_ms": ("session_timeout", ""),
         "heartbeat_interval_ms": ("heartbeat_interval", ""),
         "consumer_timeout_ms": ("", "nothing polls in the background"),

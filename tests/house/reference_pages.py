@@ -129,6 +129,7 @@ KAFKA_NAMES: Final[Mapping[str, str | None]] = MappingProxyType(
         "session_timeout": "session.timeout.ms",
         "heartbeat_interval": "heartbeat.interval.ms",
         "max_poll_interval": "max.poll.interval.ms",
+        "rebalance_timeout": None,
         "lease_margin": None,
         "assignors": "partition.assignment.strategy",
         "auto_offset_reset": "auto.offset.reset",

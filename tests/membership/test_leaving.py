@@ -1,5 +1,7 @@
 """Leaving, falling silent, topics that change, answers that cannot be used."""
 
+from dataclasses import replace
+
 import pytest
 
 from kgroup.codes import ErrorCode
@@ -178,6 +180,16 @@ def test_a_dynamic_member_that_is_not_polled_leaves_and_comes_back() -> None:
     member.on(Polled())
     member.expect(MemberState.JOINING)
     assert member.sent(JoinGroupRequest)[-1].member_id == ""
+
+
+def test_a_round_that_waits_less_long_than_the_application_may_take_ends_no_membership() -> None:
+    apart = replace(settings(), rebalance_timeout=10.0, max_poll_interval=REBALANCE)
+    member = Driven(apart).join("t-0")
+    assert member.sent(JoinGroupRequest)[-1].rebalance_timeout_ms == 10_000
+    keep_alive(member, REBALANCE - 1)
+    member.expect(MemberState.STABLE)
+    keep_alive(member, 2)
+    member.expect(MemberState.DORMANT)
 
 
 def test_a_static_member_that_is_not_polled_falls_silent() -> None:

@@ -32,6 +32,7 @@ class MemberStarted:
         rebalance_timeout: seconds; None for a consumer without a group.
         lease_margin: seconds taken off the lease.
         heartbeat_interval: seconds; None when not told.
+        max_poll_interval: seconds; None when it is the rebalance timeout.
     """
 
     KIND: ClassVar[str] = "member_started"
@@ -41,6 +42,7 @@ class MemberStarted:
     rebalance_timeout: float | None = None
     lease_margin: float = 0.0
     heartbeat_interval: float | None = None
+    max_poll_interval: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

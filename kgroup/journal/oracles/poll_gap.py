@@ -4,8 +4,9 @@ Decides: what a member may do when its application stays away from poll for too 
 Never: takes a poll that waits for records for an absence: an absence begins when records are
 handed out and ends with the next poll.
 
-L5: after an absence longer than max_poll_interval (the rebalance timeout of `MemberStarted`) no
-    heartbeat is sent until the next poll, and no record of what was held before is delivered.
+L5: after an absence longer than max_poll_interval (of `MemberStarted`; without one, its rebalance
+    timeout) no heartbeat is sent until the next poll, and no record of what was held before is
+    delivered.
 """
 
 from dataclasses import dataclass, field
@@ -76,7 +77,9 @@ class PollGap:
         if isinstance(event, (MemberStarted, FaultStep)):
             self._faults.observe(entry)
             if isinstance(event, MemberStarted) and event.rebalance_timeout is not None:
-                self._applications[entry.source] = _Application(event.rebalance_timeout)
+                interval = event.max_poll_interval
+                told = event.rebalance_timeout if interval is None else interval
+                self._applications[entry.source] = _Application(told)
             return ()
         here = self._applications.get(entry.source)
         if here is None:

@@ -57,12 +57,20 @@ class Log:
 
     # -- a member --------------------------------------------------------------------------
 
-    def start(self, instance: str | None = None, *, member: str = "a", process: str = "1") -> None:
+    def start(
+        self,
+        instance: str | None = None,
+        *,
+        member: str = "a",
+        process: str = "1",
+        interval: float | None = None,
+    ) -> None:
         started = MemberStarted(
             group_instance_id=instance,
             session_timeout=6.0,
             rebalance_timeout=10.0,
             heartbeat_interval=1.0,
+            max_poll_interval=interval,
         )
         self.write(started, member=member, process=process)
 

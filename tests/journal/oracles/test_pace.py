@@ -91,10 +91,11 @@ def test_l4_commits_count_only_when_nothing_new_was_asked():
 # -- L5 ------------------------------------------------------------------------------------
 
 
-def away(seconds: float) -> Log:
-    """Return the log of a member that stays away from poll; ten seconds are allowed."""
+def away(seconds: float, *, interval: float | None = None) -> Log:
+    """Return the log of a member that stays away from poll; without a number ten seconds are
+    allowed."""
     log = Log()
-    log.start()
+    log.start(interval=interval)
     log.own(C0)
     log.write(Polled(), Delivered(C0, 0, 4, 5))
     log.wait(seconds)
@@ -110,6 +111,15 @@ def test_l5_a_short_absence_costs_nothing():
 
 def test_l5_a_heartbeat_in_a_long_absence_is_found():
     log = away(11.0)
+    log.beat()
+    assert log.rules(PollGap()) == ["L5"]
+
+
+def test_l5_a_poll_interval_that_is_not_the_rebalance_timeout_counts_instead_of_it():
+    log = away(11.0, interval=12.0)
+    log.beat()
+    assert log.rules(PollGap()) == []
+    log = away(9.0, interval=8.0)
     log.beat()
     assert log.rules(PollGap()) == ["L5"]
 
