@@ -69,8 +69,8 @@ _OF_LOGS = (
     _mutant(
         "the end of a pause is taken for its length",
         "world",
-        "        seconds = min(max(message.tail - message.time, 0), _LONGEST_PAUSE)\n",
-        "        seconds = min(max(message.tail, 0), _LONGEST_PAUSE)\n",
+        "        seconds = min(max(message.tail - message.time, 0), LONGEST_PAUSE)\n",
+        "        seconds = min(max(message.tail, 0), LONGEST_PAUSE)\n",
         _REST,
     ),
 )
