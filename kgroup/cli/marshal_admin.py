@@ -24,7 +24,7 @@ from kgroup.consumer.coordination.marshal.admin.positions import (
     plan_positions,
     set_positions,
 )
-from kgroup.consumer.coordination.marshal.admin.settings import AdminSettings, check_pause
+from kgroup.consumer.coordination.marshal.admin.settings import AdminSettings, check_kept_pause
 from kgroup.marshal.admin import KeyMove, Stage
 from kgroup.marshal.survey import Holder
 from kgroup.net.cluster import Cluster
@@ -52,7 +52,12 @@ class Pausing:
     """
 
     seconds: Annotated[
-        float, typer.Option("--for", metavar="SECONDS", help="How long; 3000 at the most.")
+        float,
+        typer.Option(
+            "--for",
+            metavar="SECONDS",
+            help="How long; beyond 3000 the command runs on, to renew it.",
+        ),
     ] = 600.0
     client_id: _AdminName = "kgroup-admin"
 
@@ -96,12 +101,12 @@ class Setting:
 
 def pause(asked: Pausing, scope: Scope, log: Log, common: Common) -> None:
     """Pause a group: its members let go of all keys, and nobody claims any."""
-    check_pause(asked.seconds)
+    check_kept_pause(asked.seconds)
     work = _At(scope, log, common, asked.client_id)
 
     async def write(desk: Desk) -> tuple[int, ...]:
         numbers = desk.places(scope.names)
-        await pause_group(desk, numbers, asked.seconds)
+        await pause_group(desk, numbers, asked.seconds, _say)
         return numbers
 
     numbers = work.do(write)

@@ -7,13 +7,17 @@ Never: changes by itself; `world` writes it, one record after the other.
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-__all__ = ["LEASE_MS", "QUIET_MS", "Key", "KeyState", "Pause"]
+__all__ = ["LEASE_MS", "LONGEST_PAUSE", "QUIET_MS", "Key", "KeyState", "Pause"]
 
 LEASE_MS: Final = 120_000
 """Of a claim that does not say how often its owner beats: two intervals of a minute."""
 
 QUIET_MS: Final = 120_000
 """Of silence after which whatever went before is over, whoever was there."""
+
+LONGEST_PAUSE: Final = 3000
+"""Seconds after which a pause is over, whatever it says: a reader begins an hour before the end of
+a log, and knows of every pause that is not."""
 
 _NONE: Final = -1
 

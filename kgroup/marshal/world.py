@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Final
 
 from kgroup.marshal.extension import Extension, read_extension
-from kgroup.marshal.key_state import Key, KeyState, Pause
+from kgroup.marshal.key_state import LONGEST_PAUSE, Key, KeyState, Pause
 from kgroup.marshal.messages import Kind, Message, Reject, decode
 from kgroup.marshal.presence import Presences, is_presence
 from kgroup.marshal.rules import Compat, Verdict, WorldRules
@@ -28,7 +28,6 @@ __all__ = ["World"]
 
 _MS: Final = 1000
 _MIXED_MS: Final = 600 * _MS
-_LONGEST_PAUSE: Final = 24 * 3600
 _TEN_YEARS_MS: Final = 3653 * 86_400 * _MS
 _LONGEST: Final = 64 * 1024
 
@@ -179,7 +178,7 @@ class World:
         return Place(offset, time, self.since, self._first)
 
     def _pause(self, message: Message, at: Place) -> Verdict:
-        seconds = min(max(message.tail - message.time, 0), _LONGEST_PAUSE)
+        seconds = min(max(message.tail - message.time, 0), LONGEST_PAUSE)
         until = at.time + seconds * _MS
         self._paused[self._same(message.group_id)] = Pause(until, self._same(message.client_id))
         return Verdict.PAUSED

@@ -46,7 +46,7 @@ def test_a_file_has_one_place_a_line(tmp_path: Path) -> None:
     "words",
     [
         "pause",
-        "pause --group g --for 4000",
+        "pause --group g --for 700000",
         "pause --group g/h",
         "set-positions --group g",
         "set-positions --group g --to earliest",

@@ -4,9 +4,8 @@ import anyio
 import pytest
 
 from kgroup.consumer.coordination.marshal.admin.desk import desk
-from kgroup.consumer.coordination.marshal.admin.pauses import pause_group, release_keys
+from kgroup.consumer.coordination.marshal.admin.pauses import release_keys
 from kgroup.consumer.coordination.marshal.admin.settings import AdminSettings
-from kgroup.errors import ArgumentError
 from kgroup.marshal.admin import Stage
 from kgroup.testing import InProcessBroker
 from kgroup.wire.messages import OffsetCommitRequest, OffsetFetchRequest, ProduceRequest
@@ -97,15 +96,6 @@ async def test_a_log_that_takes_nothing_any_more_is_told_with_what_is_not_known(
     assert "offset 42 is committed" in found[T0].reason
     assert "do it again" in found[T0].reason
     assert any("whether the pause has ended is not known; it lasts 60 s" in line for line in told)
-
-
-async def test_a_pause_that_could_be_missed_is_refused() -> None:
-    broker = laid()
-    async with running(broker) as cluster, desk(cluster, AdminSettings("g"), TOPICS) as place:
-        for seconds in (0.5, 3001):
-            with pytest.raises(ArgumentError, match="1 to 3000 seconds"):
-                await pause_group(place, [0], seconds)
-    assert broker.partition(LOG).records() == []
 
 
 async def test_the_claims_of_the_dead_are_waited_for_when_keys_are_released() -> None:

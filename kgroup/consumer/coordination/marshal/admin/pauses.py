@@ -13,8 +13,9 @@ from typing import Final
 import anyio
 
 from kgroup.consumer.coordination.marshal.admin.desk import Desk
-from kgroup.consumer.coordination.marshal.admin.settings import check_pause
-from kgroup.errors import GroupError
+from kgroup.consumer.coordination.marshal.admin.settings import check_kept_pause
+from kgroup.errors import GroupError, KGroupError
+from kgroup.marshal.key_state import LONGEST_PAUSE
 from kgroup.marshal.survey import Holder, Mixed, holders, mixed_keys, pause_left
 from kgroup.types import TopicPartition
 
@@ -141,17 +142,64 @@ class GroupPause:
             raise failed[0]
 
 
-async def pause_group(desk: Desk, numbers: Sequence[int], seconds: float) -> None:
+async def pause_group(
+    desk: Desk, numbers: Sequence[int], seconds: float, say: Say | None = None
+) -> None:
     """Pause a group; a pause of before is replaced.
 
+    No reader of the log believes a pause for longer than `LONGEST_PAUSE`: who begins to read later
+    does not find it. One that is to last longer is renewed until what is left of it can be written
+    at once; that is when this returns. Who is cancelled before leaves a pause that ends by itself.
+
+    Args:
+        desk: at the log.
+        numbers: the coordination partitions in which it is needed.
+        seconds: how long, from 1 to `LONGEST_KEPT`.
+        say: hears that it is being kept up.
+
     Raises:
-        ArgumentError: such a pause could be missed.
-        GroupError: a member of the original library is about.
+        ArgumentError: nobody would keep it up for so long.
+        GroupError: a member of the original library is about; or it was ended, or replaced, by
+            somebody else while it was kept up.
         KGroupError, TimeoutError: it was not written, or not read back, everywhere.
     """
-    check_pause(seconds)
+    check_kept_pause(seconds)
     refuse_headerless(desk, "Stop all members of the group instead.")
-    await GroupPause(desk, tuple(numbers), seconds).begin()
+    now = desk.cluster.ports.clock
+    ends_at = now() + seconds
+    pause = GroupPause(desk, tuple(numbers), min(seconds, LONGEST_PAUSE))
+    await pause.begin()
+    if seconds > LONGEST_PAUSE and say is not None:
+        text = f"a pause lasts {LONGEST_PAUSE} s at the most: it is renewed until this command ends"
+        say(f"group {desk.settings.group_id} is paused; {text}")
+    while ends_at - now() > pause.seconds:
+        await _renewed(pause, ends_at)
+
+
+async def _renewed(pause: GroupPause, ends_at: float) -> None:
+    """Wait until half of a pause is over, and write what is still to come of it."""
+    desk, now = pause.desk, pause.desk.cluster.ports.clock
+    over_at = now() + pause.seconds
+    written = {each: desk.pause(each) for each in pause.numbers if each in desk.partitions}
+
+    def is_replaced() -> bool:
+        known = (number for number in written if number in desk.partitions)
+        return any(desk.pause(number) != written[number] for number in known)
+
+    if await desk.until(is_replaced, pause.seconds / 2):
+        group = desk.settings.group_id
+        raise GroupError(f"the pause of group {group!r} was ended, or replaced, by somebody else")
+    while True:
+        refuse_headerless(desk, "The pause ends by itself.")
+        pause.seconds = min(LONGEST_PAUSE, max(ends_at - now(), 1.0))
+        try:
+            await pause.begin()
+            return
+        except (KGroupError, TimeoutError):
+            # There is time: it has half of its length to go.
+            if now() >= over_at - desk.settings.timeout:
+                raise
+        await anyio.sleep(_LOOK_AGAIN)
 
 
 async def resume(desk: Desk, numbers: Sequence[int]) -> tuple[int, ...]:

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from kgroup.errors import ArgumentError
+from kgroup.marshal.key_state import LONGEST_PAUSE
 from kgroup.marshal.settings import MARSHAL_TOPIC
 
-__all__ = ["LONGEST_PAUSE", "AdminSettings", "check_pause"]
+__all__ = ["LONGEST_KEPT", "AdminSettings", "check_kept_pause", "check_pause"]
 
-LONGEST_PAUSE: Final = 3000.0
-"""Seconds. Who starts reads the last hour of the log, and must find the pause in it."""
+LONGEST_KEPT: Final = 7 * 86_400.0
+"""Seconds for which a pause is kept up; a slip of the pen stops nobody for years."""
 
 _MOST_BYTES: Final = 249
 _UNSOUND: Final = re.compile(r"[/\x00-\x1f\x7f]")
@@ -48,14 +49,24 @@ class AdminSettings:
 
 
 def check_pause(seconds: float) -> None:
-    """Refuse a pause that somebody could miss.
+    """Refuse a pause that nobody would keep to its end.
 
     Raises:
         ArgumentError: it is shorter than a second, or longer than `LONGEST_PAUSE`.
     """
     if not 1 <= seconds <= LONGEST_PAUSE:
         expected = (
-            f"1 to {LONGEST_PAUSE:g} seconds: members that start read an hour of the log, and "
-            "would not see an older pause; ask again before it ends"
+            f"1 to {LONGEST_PAUSE} seconds: members that start read an hour of the log, and "
+            "would not see an older pause; it is renewed while it is needed"
         )
         raise ArgumentError("pause", seconds, expected)
+
+
+def check_kept_pause(seconds: float) -> None:
+    """Refuse a pause that is not to be kept up for so long.
+
+    Raises:
+        ArgumentError: it is shorter than a second, or longer than `LONGEST_KEPT`.
+    """
+    if not 1 <= seconds <= LONGEST_KEPT:
+        raise ArgumentError("pause", seconds, f"1 to {LONGEST_KEPT:.0f} seconds, a week")
