@@ -1,27 +1,37 @@
-"""`make test` is three runs of pytest, one of them beside another, and says the worst of all."""
+"""`make test` is three runs of pytest, one of them beside another, and says the worst of all.
 
+What a few tests on real brokers said is asked for again.
+"""
+
+import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
-from tests.__main__ import ALONE, BESIDE, REAL, beside, command, main, worst
+from tests.__main__ import ALONE, BESIDE, REAL, beside, command, failed_in, main, worst
 
 PASSES = ALONE, REAL, BESIDE
 
 
-def outcome(*statuses: int, arguments: tuple[str, ...] = ()) -> tuple[int, list[list[str]]]:
+def outcome(
+    *statuses: int, arguments: tuple[str, ...] = (), failed: Sequence[str] = ()
+) -> tuple[int, list[list[str]]]:
     """Return the status of all, and the commands that were run.
 
     Args:
-        statuses: of the runs: alone, on real brokers, beside.
+        statuses: of the runs: alone, on real brokers, beside; then of what is asked for again.
         arguments: as given by a user.
+        failed: names of what failed on real brokers.
     """
-    left, commands = [*statuses[:2]], []
+    left, commands = [*statuses[:2], *statuses[3:]], []
 
     def call(words: list[str]) -> int:
         commands.append(words)
+        if words[-1].startswith("cache_dir="):
+            remember(Path(words[-1].removeprefix("cache_dir=")), failed)
         return left.pop(0)
 
     @contextmanager
@@ -33,6 +43,13 @@ def outcome(*statuses: int, arguments: tuple[str, ...] = ()) -> tuple[int, list[
         yield wait
 
     return main(arguments, call, start), commands
+
+
+def remember(cache: Path, failed: Sequence[str]) -> None:
+    """Keep the names of what failed where pytest keeps them."""
+    found = cache / "v" / "cache" / "lastfailed"
+    found.parent.mkdir(parents=True)
+    found.write_text(json.dumps(dict.fromkeys(failed, True)))
 
 
 @pytest.mark.parametrize(
@@ -70,7 +87,7 @@ def test_an_interrupt_or_a_wrong_option_ends_all(status: int) -> None:
 def test_what_is_given_goes_to_all_and_marks_narrow_each() -> None:
     _, commands = outcome(0, 0, 0, arguments=("-k", "static", "-m", "slow", "tests/net"))
     for part, words in zip(PASSES, commands, strict=True):
-        assert words[-3:] == ["-k", "static", "tests/net"]
+        assert " ".join(words).count("-k static tests/net") == 1
         assert words[words.index("-m", 2) + 1] == f"({part.marks}) and (slow)"
 
 
@@ -126,3 +143,39 @@ def test_what_runs_beside_is_heard_whole_and_has_the_lowest_priority(
 def test_what_runs_beside_ends_with_who_does_not_wait_for_it() -> None:
     with pytest.raises(KeyboardInterrupt), beside(["sleep", "1000"]):
         raise KeyboardInterrupt
+
+
+def test_a_test_on_a_real_broker_that_then_passes_three_times_is_named_and_does_not_count(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    status, commands = outcome(0, 1, 0, 0, 0, 0, failed=["tests/real/test_a.py::test_b"])
+    assert status == 0
+    assert [words[-1] for words in commands[3:]] == ["tests/real/test_a.py::test_b"] * 3
+    assert "UNSTEADY" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("again", [(1,), (0, 1), (0, 0, 1)])
+def test_one_failure_more_is_a_failure(again: tuple[int, ...]) -> None:
+    status, commands = outcome(0, 1, 0, *again, failed=["tests/real/test_a.py::test_b"])
+    assert status == 1
+    assert len(commands) == 3 + len(again)
+
+
+def test_many_failures_are_no_accident() -> None:
+    status, commands = outcome(0, 1, 0, failed=[f"tests/real/test_{n}.py" for n in range(4)])
+    assert status == 1
+    assert len(commands) == 3
+
+
+@pytest.mark.parametrize("statuses", [(1, 0, 0), (0, 0, 1)])
+def test_what_needs_no_real_broker_is_not_asked_twice(statuses: tuple[int, ...]) -> None:
+    status, commands = outcome(*statuses)
+    assert status == 1
+    assert len(commands) == 3
+
+
+def test_what_failed_is_read_from_what_pytest_keeps(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_it="def test_good(): ...\n\ndef test_bad():\n    assert False\n")
+    cache = pytester.path / "kept"
+    pytester.runpytest_inprocess("-p", "no:anyio", "-o", f"cache_dir={cache}")
+    assert failed_in(cache) == ["test_it.py::test_bad"]

@@ -5,6 +5,7 @@ writes its event log, by which the run is judged.
 Never: looks behind the public API.
 """
 
+import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -311,7 +312,18 @@ async def group_on(
         name: of the group, None for a fresh one.
         options: of all members, on top of the fast profile.
     """
-    async with anyio.create_task_group() as tasks:
-        group = Group(ground, folder, tasks, options, name or fresh("group"))
-        yield group
-        await group.end()
+    try:
+        async with anyio.create_task_group() as tasks:
+            group = Group(ground, folder, tasks, options, name or fresh("group"))
+            yield group
+            await group.end()
+    except BaseException:
+        # The folder may be gone with the machine; what was said, pytest shows.
+        sys.stderr.write(_last_words(folder))
+        raise
+
+
+def _last_words(folder: Path, lines: int = 60) -> str:
+    """Return the ends of all event logs of a test."""
+    found = {path: path.read_text("utf-8").splitlines()[-lines:] for path in folder.glob("*.jsonl")}
+    return "\n".join(f"{path.name}:\n" + "\n".join(found[path]) for path in sorted(found))
