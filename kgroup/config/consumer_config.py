@@ -29,7 +29,7 @@ from kgroup.marshal.settings import MARSHAL_TOPIC, ClaimPolicy, Guarantee, Marsh
 from kgroup.membership.settings import MembershipSettings
 from kgroup.net.ports import Ports
 from kgroup.net.secret import Secret
-from kgroup.net.security import SaslMechanism, SecurityProtocol, TokenSource
+from kgroup.net.security import ExtensionSource, SaslMechanism, SecurityProtocol, TokenSource
 from kgroup.net.settings import NetSettings
 from kgroup.net.versions import MAX_THROTTLE
 from kgroup.offsets.reset import ResetPolicy, ResetRule
@@ -120,7 +120,8 @@ class ConsumerConfig:
         sasl_password: the same; shown nowhere.
         sasl_oauth_token: for OAUTHBEARER: called for each authentication, on the event loop;
             returns a token that is valid now, or awaits one.
-        sasl_oauth_extensions: told beside the token (KIP-342), name -> value.
+        sasl_oauth_extensions: told beside the token (KIP-342), name -> value; or a function, called
+            after the one for the token, that returns them.
         journal: where events are written: a path for lines of JSON, a sink, None for nowhere.
         ports: network, clocks and dice, None for the real ones; for tests in virtual time.
 
@@ -183,7 +184,9 @@ class ConsumerConfig:
     sasl_username: str | None = None
     sasl_password: str | Secret | None = field(default=None, repr=False)
     sasl_oauth_token: TokenSource | None = field(default=None, repr=False)
-    sasl_oauth_extensions: Mapping[str, str] | None = field(default=None, repr=False, hash=False)
+    sasl_oauth_extensions: Mapping[str, str] | ExtensionSource | None = field(
+        default=None, repr=False, hash=False
+    )
     journal: Sink | str | Path | None = field(default=None, repr=False)
     ports: Ports | None = field(default=None, repr=False)
 

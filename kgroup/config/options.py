@@ -16,7 +16,7 @@ from kgroup.marshal.rules import Compat
 from kgroup.marshal.settings import ClaimPolicy, Guarantee
 from kgroup.net.ports import Ports
 from kgroup.net.secret import Secret
-from kgroup.net.security import SaslMechanism, SecurityProtocol, TokenSource
+from kgroup.net.security import ExtensionSource, SaslMechanism, SecurityProtocol, TokenSource
 from kgroup.offsets.reset import ResetRule
 from kgroup.types import Backend, DeserializeErrorPolicy, IsolationLevel
 
@@ -86,6 +86,6 @@ class ConsumerOptions(TypedDict, total=False):
     sasl_username: str | None
     sasl_password: str | Secret | None
     sasl_oauth_token: TokenSource | None
-    sasl_oauth_extensions: Mapping[str, str] | None
+    sasl_oauth_extensions: Mapping[str, str] | ExtensionSource | None
     journal: Sink | str | Path | None
     ports: Ports | None

@@ -12,7 +12,14 @@ from typing import Final, Protocol
 
 from kgroup.errors import ConfigError
 from kgroup.net.secret import Secret
-from kgroup.net.security import Sasl, SaslMechanism, Security, SecurityProtocol, TokenSource
+from kgroup.net.security import (
+    ExtensionSource,
+    Sasl,
+    SaslMechanism,
+    Security,
+    SecurityProtocol,
+    TokenSource,
+)
 from kgroup.net.tls import TlsFiles, tls_context
 
 __all__ = ["SecurityOptions", "check_security", "doubts_about_security", "security_of"]
@@ -53,7 +60,7 @@ class SecurityOptions(Protocol):
     @property
     def sasl_oauth_token(self) -> TokenSource | None: ...
     @property
-    def sasl_oauth_extensions(self) -> Mapping[str, str] | None: ...
+    def sasl_oauth_extensions(self) -> Mapping[str, str] | ExtensionSource | None: ...
 
 
 def check_security(options: SecurityOptions) -> None:

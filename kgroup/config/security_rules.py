@@ -6,7 +6,6 @@ Never: looks at two options at once (`kgroup.config.security` does), reads a fil
 refused password or token into the error.
 """
 
-import re
 import ssl
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
@@ -17,15 +16,18 @@ from typing import Final, TypeVar
 
 from kgroup.errors import ConfigError
 from kgroup.net.secret import Secret
-from kgroup.net.security import SaslMechanism, SecurityProtocol
+from kgroup.net.security import (
+    EXTENSIONS_EXPECTED,
+    SaslMechanism,
+    SecurityProtocol,
+    are_extensions,
+)
 
 __all__ = ["SECURITY_RULES"]
 
 E = TypeVar("E", bound=Enum)
 
 _MAX_SECRET: Final = 2**15 - 1
-_EXTENSION_NAME: Final = re.compile(r"[A-Za-z]+")
-_EXTENSION_VALUE: Final = re.compile(r"[\x20-\x7e\t\r\n]+")
 
 
 def _hidden(value: object) -> str:
@@ -104,20 +106,12 @@ def _token_source(name: str, value: object) -> object:
     raise ConfigError(name, _hidden(value), expected)
 
 
-def _extensions(name: str, value: object) -> Mapping[str, str] | None:
-    if value is None:
-        return None
-    if not isinstance(value, Mapping) or not all(map(_is_extension, value.items())):
-        expected = "name -> text: names of letters, not 'auth'; texts of printable ASCII (KIP-342)"
-        raise ConfigError(name, value, expected)
-    return dict(value)
-
-
-def _is_extension(pair: tuple[object, object]) -> bool:
-    name, text = pair
-    if not isinstance(name, str) or not isinstance(text, str) or name == "auth":
-        return False
-    return bool(_EXTENSION_NAME.fullmatch(name) and _EXTENSION_VALUE.fullmatch(text))
+def _extensions(name: str, value: object) -> object:
+    if value is None or callable(value):
+        return value
+    if isinstance(value, Mapping) and are_extensions(value):
+        return dict(value)
+    raise ConfigError(name, value, f"{EXTENSIONS_EXPECTED}; or a function that returns it")
 
 
 _TEXT: Final = f"a string of 1 to {_MAX_SECRET} bytes without NUL, or None"

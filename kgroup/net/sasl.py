@@ -9,6 +9,7 @@ extensions), 368 (the lifetime of a session).
 
 import inspect
 import re
+from collections.abc import Mapping
 from typing import Final, Protocol, TypeVar
 
 from anyio import to_thread
@@ -25,7 +26,14 @@ from kgroup.net.sasl_scram import (
     read_server_first,
 )
 from kgroup.net.secret import Secret
-from kgroup.net.security import Sasl, SaslMechanism, TokenSource
+from kgroup.net.security import (
+    EXTENSIONS_EXPECTED,
+    ExtensionSource,
+    Sasl,
+    SaslMechanism,
+    TokenSource,
+    are_extensions,
+)
 from kgroup.wire.messages import (
     SaslAuthenticateRequest,
     SaslAuthenticateResponse,
@@ -114,7 +122,8 @@ class Login:
         sasl = self._sasl
         if sasl.mechanism is SaslMechanism.OAUTHBEARER:
             assert sasl.token is not None
-            return _Bearer(await self._token(sasl.token), sasl)
+            token = await self._token(sasl.token)
+            return _Bearer(token, self._extensions(sasl.extensions))
         assert sasl.password is not None
         if sasl.mechanism is SaslMechanism.PLAIN:
             return _Plain(sasl.username, sasl.password)
@@ -165,6 +174,21 @@ class Login:
             wanted = f"a token (RFC 6750) of 1 to {_MAX_TOKEN} characters"
             raise self._refused(f"sasl_oauth_token returned {kind}, expected {wanted}")
         return Secret(token)
+
+    def _extensions(self, source: Mapping[str, str] | ExtensionSource) -> Mapping[str, str]:
+        if isinstance(source, Mapping):
+            return source
+        try:
+            told = source()
+        except Exception as error:
+            # As for the token.
+            reason = f"{self.mechanism}: sasl_oauth_extensions raised {type(error).__name__}"
+            raise ConnectionLostError(self._address, reason) from error
+        if not are_extensions(told):
+            kind = type(told).__name__
+            expected = f"a {kind}, expected {EXTENSIONS_EXPECTED}"
+            raise self._refused(f"sasl_oauth_extensions returned {expected}")
+        return told
 
     def _check_handshake(self, answer: SaslHandshakeResponse) -> None:
         match answer.error_code:
@@ -244,9 +268,9 @@ class _Scram:
 class _Bearer:
     """OAUTHBEARER (RFC 7628): a token that somebody else signed."""
 
-    def __init__(self, token: Secret, sasl: Sasl) -> None:
+    def __init__(self, token: Secret, extensions: Mapping[str, str]) -> None:
         self.secret = token
-        self._extensions = sasl.extensions
+        self._extensions = extensions
 
     def begin(self) -> bytes:
         pairs = {"auth": f"Bearer {self.secret.reveal()}", **self._extensions}

@@ -5,18 +5,38 @@ Never: reads a file, or shows a password or a token.
 KIPs: 12 (TLS and SASL), 84 (SCRAM), 255 (OAUTHBEARER).
 """
 
+import re
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from kgroup.net.secret import Secret
 
-__all__ = ["Sasl", "SaslMechanism", "Security", "SecurityProtocol", "TokenSource"]
+__all__ = [
+    "EXTENSIONS_EXPECTED",
+    "ExtensionSource",
+    "Sasl",
+    "SaslMechanism",
+    "Security",
+    "SecurityProtocol",
+    "TokenSource",
+    "are_extensions",
+]
 
 TokenSource: TypeAlias = Callable[[], Awaitable[str] | str]
 """Returns a bearer token that is valid now; asked once for each authentication."""
+
+ExtensionSource: TypeAlias = Callable[[], Mapping[str, str]]
+"""Returns what is told beside a token; asked right after it."""
+
+EXTENSIONS_EXPECTED: Final = (
+    "name -> text: names of letters, not 'auth'; texts of printable ASCII (KIP-342)"
+)
+
+_EXTENSION_NAME: Final = re.compile(r"[A-Za-z]+")
+_EXTENSION_VALUE: Final = re.compile(r"[\x20-\x7e\t\r\n]+")
 
 
 class SecurityProtocol(Enum):
@@ -61,14 +81,14 @@ class Sasl:
         username: of PLAIN and SCRAM.
         password: of PLAIN and SCRAM.
         token: of OAUTHBEARER.
-        extensions: of OAUTHBEARER (KIP-342), name -> value.
+        extensions: of OAUTHBEARER (KIP-342), name -> value, or what returns that.
     """
 
     mechanism: SaslMechanism
     username: str = field(default="", repr=False)
     password: Secret | None = field(default=None, repr=False)
     token: TokenSource | None = field(default=None, repr=False)
-    extensions: Mapping[str, str] = field(default_factory=dict, repr=False)
+    extensions: Mapping[str, str] | ExtensionSource = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,3 +102,15 @@ class Security:
 
     tls: ssl.SSLContext | None = field(default=None, repr=False)
     sasl: Sasl | None = None
+
+
+def are_extensions(told: object) -> bool:
+    """Tell whether something can be told beside a token: see `EXTENSIONS_EXPECTED`."""
+    return isinstance(told, Mapping) and all(map(_is_extension, told.items()))
+
+
+def _is_extension(pair: tuple[object, object]) -> bool:
+    name, text = pair
+    if not isinstance(name, str) or not isinstance(text, str) or name == "auth":
+        return False
+    return bool(_EXTENSION_NAME.fullmatch(name) and _EXTENSION_VALUE.fullmatch(text))

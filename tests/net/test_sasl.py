@@ -2,6 +2,7 @@
 
 import base64
 import logging
+from collections.abc import Callable
 from typing import Any
 
 import anyio
@@ -10,7 +11,7 @@ import pytest
 from kgroup.codes import ErrorCode
 from kgroup.errors import AuthenticationError, ConnectionLostError
 from kgroup.net.secret import Secret
-from kgroup.net.security import SaslMechanism
+from kgroup.net.security import Sasl, SaslMechanism, Security
 from kgroup.net.settings import NetSettings
 from kgroup.testing.scripted import Cut, HungUp, ScriptedBroker
 from kgroup.wire.messages import (
@@ -100,6 +101,51 @@ async def test_a_token_is_asked_for_each_connection_and_told_with_its_extensions
         b"n,,\x01auth=Bearer one\x01cluster=lkc-1\x01\x01",
         b"n,,\x01auth=Bearer two\x01cluster=lkc-1\x01\x01",
     ]
+
+
+def bearer(extensions: Callable[[], Any], token: Callable[[], str] = lambda: "t") -> Security:
+    return Security(sasl=Sasl(SaslMechanism.OAUTHBEARER, token=token, extensions=extensions))
+
+
+async def test_extensions_may_be_asked_for_after_each_token(
+    broker: ScriptedBroker, server: SaslServer
+) -> None:
+    known: dict[str, str] = {}
+
+    def token() -> str:
+        known["pool"] = "x" * (len(known.get("pool", "")) + 1)
+        return "t"
+
+    security = bearer(lambda: known, token)
+    for _ in range(2):
+        async with connected(broker, security=security) as connection:
+            await connection.request(BEAT, 5)
+    assert server.messages == [
+        b"n,,\x01auth=Bearer t\x01pool=x\x01\x01",
+        b"n,,\x01auth=Bearer t\x01pool=xx\x01\x01",
+    ]
+
+
+@pytest.mark.parametrize("told", [{"auth": "x"}, {"a": "x\x01auth=Bearer b"}, None, "a=b"])
+async def test_what_can_be_no_extension_is_never_sent(
+    broker: ScriptedBroker, server: SaslServer, told: Any
+) -> None:
+    async with connected(broker, security=bearer(lambda: told)) as connection:
+        with pytest.raises(AuthenticationError, match=r"sasl_oauth_extensions returned .*KIP-342"):
+            await connection.request(BEAT, 5)
+    assert server.messages == []
+
+
+async def test_extensions_that_cannot_be_had_now_may_be_had_later(
+    broker: ScriptedBroker, server: SaslServer
+) -> None:
+    def unreachable() -> dict[str, str]:
+        raise OSError("hunter2")
+
+    async with connected(broker, security=bearer(unreachable)) as connection:
+        with pytest.raises(ConnectionLostError) as caught:
+            await connection.request(BEAT, 5)
+    assert caught.value.reason == "OAUTHBEARER: sasl_oauth_extensions raised OSError"
 
 
 async def test_a_token_may_take_a_while(broker: ScriptedBroker, server: SaslServer) -> None:
