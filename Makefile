@@ -21,7 +21,7 @@ TESTING = PYTHONDONTWRITEBYTECODE= $(BIN)/python
 DEMO_READY := $(VENV)/.demo-ready
 DEV_READY := $(VENV)/.dev-ready
 
-.PHONY: help venv demo test test-fast differential stateful simulate exhaustive fuzz mutants campaign lint format docs lock clean
+.PHONY: help venv demo test test-fast dropin differential stateful simulate exhaustive fuzz mutants campaign lint format docs lock clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +55,14 @@ mutants: $(DEV_READY) ## plant bugs, and see that simulation finds each; ARGS="-
 
 campaign: $(DEV_READY) ## search on where the last sitting ended; ARGS="A --count 50000", ARGS="T2 --minutes 20"
 	@$(BIN)/python -m tests.campaign $(ARGS)
+
+# The peers' source trees, each with its tests; `make dropin` says how they are had.
+AIOKAFKA_SRC ?=
+KAFKA_PYTHON_SRC ?=
+
+dropin: $(DEV_READY) ## run the peers' own tests on the facades; AIOKAFKA_SRC=... KAFKA_PYTHON_SRC=... ARGS="--class original"
+	@$(TESTING) -m kgroup.testing.dropin --aiokafka "$(AIOKAFKA_SRC)" \
+		--kafka-python "$(KAFKA_PYTHON_SRC)" $(ARGS)
 
 stateful: $(DEV_READY) ## run groups that Hypothesis chooses rule by rule; ARGS="--examples 20000 --seed 7"
 	@$(BIN)/python -m tests.testing.simulation.stateful $(ARGS)
