@@ -1,0 +1,227 @@
+"""A group whose members are replaced one by one while records flow, and what it costs.
+
+Decides: how long a partition had no owner, and how long nothing of it was read.
+Never: tells a member anything but to come and to go.
+
+One member of kgroup's own stays throughout. It counts the generations, which nobody else tells.
+What the others own is looked at every few ms; members of other libraries are asked themselves, at
+every of their reads, so what is told of them is up to 0.1 s late.
+"""
+
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import anyio
+from anyio.abc import TaskGroup
+
+from kgroup.types import TopicPartition
+from tests.real.ground import Ground, committed, describe, eventually
+from tests.real.members import Group, Member
+from tests.real.peers import Peer
+
+__all__ = ["PARTITIONS", "Rollout", "Spells", "rolling"]
+
+PARTITIONS = 6
+ONE_REBALANCE = 3.0
+"""Seconds a partition may be without an owner, or unread. Half of a session: members hear of a
+round within 0.3 s and go through it at once, so what lasts longer is not one round but a member
+that was waited for."""
+
+_LOOK_AGAIN = 0.02
+
+Make = Callable[[str], Peer]
+"""Makes a member of another library, for a group."""
+
+
+@dataclass
+class Spells:
+    """How long something was away, and how often, for each partition.
+
+    Args:
+        since: partition -> when it went; only those that are away.
+        longest: seconds.
+        count: partition -> how often it went.
+    """
+
+    since: dict[TopicPartition, float] = field(default_factory=dict)
+    longest: float = 0.0
+    count: dict[TopicPartition, int] = field(default_factory=dict)
+
+    def gone(self, tp: TopicPartition, now: float) -> None:
+        if tp not in self.since:
+            self.since[tp] = now
+            self.count[tp] = self.count.get(tp, 0) + 1
+
+    def back(self, tp: TopicPartition, now: float) -> None:
+        if tp in self.since:
+            self.longest = max(self.longest, now - self.since.pop(tp))
+
+    @property
+    def most(self) -> int:
+        return max(self.count.values(), default=0)
+
+
+class Rollout:
+    """A group in which members come and go.
+
+    Args:
+        group: of kgroup's own members.
+        tasks: owns the tasks of the others.
+    """
+
+    def __init__(self, group: Group, tasks: TaskGroup) -> None:
+        self.group = group
+        self.here: list[Peer | Member] = []
+        self.everybody: list[Peer | Member] = []
+        self.ownerless = Spells()
+        self.unread = Spells()
+        self._tasks = tasks
+        self._read_up_to: dict[int, int] = {}
+
+    # -- who comes and goes ----------------------------------------------------------------
+
+    async def come(self, make: Make | None, label: str) -> Peer | Member:
+        """Have a member join: another library's, or with None one of kgroup's own."""
+        new: Peer | Member
+        if make is None:
+            new = await self.group.join(label)
+        else:
+            new = make(self.group.name)
+            self._tasks.start_soon(self._started, new)
+        self.here.append(new)
+        self.everybody.append(new)
+        return new
+
+    async def go(self, old: Peer | Member) -> None:
+        """Have a member leave the group, with everything it read committed."""
+        if isinstance(old, Member):
+            await self.group.leave(old)
+        else:
+            old.stop()
+            await eventually(lambda: not old.owned, "it has given up what it had")
+        self.here.remove(old)
+
+    async def replace(self, old: Peer | Member, make: Make | None, label: str) -> Peer | Member:
+        """Replace a member by another, which comes when the old one has gone."""
+        await self.go(old)
+        new = await self.come(make, label)
+        await self.settled()
+        return new
+
+    async def settled(self) -> None:
+        """Wait until all partitions are owned, evenly, and each new owner has read something."""
+        size = PARTITIONS // len(self.here)
+
+        def is_so() -> bool:
+            owned = [tp for each in self.here for tp in each.owned]
+            return (
+                sorted(owned) == sorted(self.group.ground.all_partitions)
+                and {len(each.owned) for each in self.here} == {size}
+                and all(each.seen for each in self.here)
+            )
+
+        try:
+            await eventually(is_so, f"each of {len(self.here)} members owns {size} partitions")
+        except TimeoutError as error:
+            error.add_note("\n".join(f"{each}: {sorted(each.owned)}" for each in self.here))
+            raise
+
+    async def quiet(self, counting: Member) -> int:
+        """Wait until no generation has begun for a second; return the one that is on."""
+        while True:
+            before = counting.generation_id
+            await anyio.sleep(1.0)
+            await self.settled()
+            if before is not None and before == counting.generation_id:
+                return before
+
+    async def assignor_in_use(self) -> str:
+        """Ask the coordinator, which must find the group in order."""
+        found = await anyio.to_thread.run_sync(describe, self.group.ground.kafka, self.group.name)
+        assert (found.group_state, len(found.members)) == ("Stable", len(self.here))
+        return found.protocol_data
+
+    async def _started(self, new: Peer) -> None:
+        async with anyio.create_task_group() as tasks:
+            await tasks.start(new.run)
+
+    # -- what it costs ---------------------------------------------------------------------
+
+    async def watch(self) -> None:
+        """Look at what is owned and read, until cancelled."""
+        while True:
+            now = time.monotonic()
+            owned = frozenset().union(*(each.owned for each in self.here))
+            fresh = self._read_since()
+            for tp in self.group.ground.all_partitions:
+                (self.ownerless.back if tp in owned else self.ownerless.gone)(tp, now)
+                if tp in fresh:
+                    self.unread.back(tp, now)
+                    self.unread.gone(tp, now)  # the next record is 50 ms away
+            await anyio.sleep(_LOOK_AGAIN)
+
+    def _read_since(self) -> set[TopicPartition]:
+        """Return the partitions of which anything was read since the last look."""
+        fresh: set[TopicPartition] = set()
+        for number, each in enumerate(self.everybody):
+            begun = self._read_up_to.get(number, 0)
+            news = each.seen[begun:]
+            self._read_up_to[number] = begun + len(news)
+            fresh.update(tp for tp, _ in news)
+        return fresh
+
+    async def judge(self, *, generations: int, at_most: int) -> None:
+        """Judge the whole: nobody refused, nothing lost, all committed, nothing away for long.
+
+        A round takes a partition from its owner once at most.
+
+        Args:
+            generations: how many began while members were replaced.
+            at_most: how many there may be.
+        """
+        ground = self.group.ground
+        failures = [each.failure for each in self.everybody if isinstance(each, Member)]
+        assert set(failures) == {None}  # a peer's own ends the test as it comes
+        seen = {place for each in self.everybody for place in each.seen}
+        assert ground.expected() - seen == set()
+        assert await anyio.to_thread.run_sync(committed, ground.kafka, self.group.name) == (
+            ground.sent
+        )
+        assert generations <= at_most
+        assert self.ownerless.most <= generations
+        assert self.ownerless.longest < ONE_REBALANCE
+        assert self.unread.longest < ONE_REBALANCE
+
+
+@asynccontextmanager
+async def rolling(group: Group, make: Make) -> AsyncIterator[tuple[Rollout, Member]]:
+    """Have a group of two members of a kind and one of kgroup's own; records flow for one block.
+
+    At the end of the block all has been read, and all have left.
+
+    Args:
+        group: without members.
+        make: the members that are there first; the first of them leads.
+    """
+    ground: Ground = group.ground
+    async with anyio.create_task_group() as tasks:
+        rollout = Rollout(group, tasks)
+        async with anyio.create_task_group() as background:
+            first = await rollout.come(make, "")
+            await ground.fill(1)
+            await eventually(lambda: len(first.owned) == PARTITIONS, "the first owns all")
+            await rollout.come(make, "")
+            counting = await rollout.come(None, "counting")
+            assert isinstance(counting, Member)
+            background.start_soon(ground.stream)
+            await rollout.settled()
+            await rollout.quiet(counting)
+            background.start_soon(rollout.watch)
+            yield rollout, counting
+            background.cancel_scope.cancel()
+        await ground.stored()
+        await group.all_read(*rollout.everybody)
+        for each in tuple(rollout.here):
+            await rollout.go(each)
