@@ -12,6 +12,7 @@ from kgroup.membership.step import Step
 from kgroup.membership.triggers import Trigger
 from kgroup.membership.value import GroupMember
 from kgroup.types import ChangeKind, MemberState, OwnershipChange
+from kgroup.wire.consumer_protocol import decode_subscription
 from kgroup.wire.messages import JoinGroupRequest
 
 __all__ = ["MemberTrace"]
@@ -58,7 +59,7 @@ class MemberTrace:
             self._entered(after)
         for effect in result.effects:
             if isinstance(effect, Send) and isinstance(effect.request, JoinGroupRequest):
-                self._joining(after, cause.value if cause else "")
+                self._joining(after, effect.request, cause.value if cause else "")
             if isinstance(effect, CallListener) and effect.change.kind is ChangeKind.LOST:
                 self._lost(after, effect.change)
 
@@ -113,14 +114,15 @@ class MemberTrace:
             )
         )
 
-    def _joining(self, member: GroupMember, cause: str) -> None:
+    def _joining(self, member: GroupMember, request: JoinGroupRequest, cause: str) -> None:
         generation = member.identity.generation
-        owned = () if member.eager else tuple(sorted(member.holdings.partitions))
+        # What the others will be told counts, not what the member believes to have said.
+        told = decode_subscription(request.protocols[0].metadata)
         self._sink.emit(
             JoinIssued(
                 member_id=member.identity.member_id,
                 generation_id=None if generation is None else generation.generation_id,
-                owned=owned,
+                owned=tuple(sorted(told.owned)),
                 cause=cause,
             )
         )

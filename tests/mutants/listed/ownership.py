@@ -7,6 +7,17 @@ __all__ = ["OWNERSHIP"]
 
 OWNERSHIP = (
     Mutant(
+        name="a cooperative JoinGroup leaves out one of the partitions that its sender has",
+        module="kgroup.membership.requests",
+        changes=(
+            Change(
+                "        owned=() if member.eager else tuple(sorted(member.holdings.partitions)),\n",
+                "        owned=() if member.eager else tuple(sorted(member.holdings.partitions))[1:],\n",
+            ),
+        ),
+        rule="S4",
+    ),
+    Mutant(
         name="a member keeps what its assignment lacks",
         module="kgroup.membership.actions",
         changes=(
