@@ -1,7 +1,10 @@
-"""`AIOKafkaConsumer` of aiokafka 0.14, on kgroup.
+"""aiokafka's consumer on kgroup: change one import, keep the program.
 
-Decides: that the version of aiokafka is checked once, before anything else is imported.
-Never: imports or builds aiokafka's own consumer.
+    from kgroup.compat.aiokafka import AIOKafkaConsumer
+
+Decides: which versions of aiokafka it stands in for: another one is refused on import, once.
+Never: imports aiokafka's consumer to use it; what is borrowed are errors, structures, listener and
+assignor classes, so that `except`, `isinstance` and `==` of existing programs go on working.
 """
 
 from aiokafka import __version__
@@ -9,3 +12,7 @@ from aiokafka import __version__
 from kgroup.compat.aiokafka.versions import check
 
 check(__version__)
+
+from kgroup.compat.aiokafka.consumer import AIOKafkaConsumer  # noqa: E402 - only names it knows
+
+__all__ = ["AIOKafkaConsumer"]

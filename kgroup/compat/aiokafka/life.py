@@ -1,0 +1,175 @@
+"""The life of the facade object: what it is made of, starting, stopping, being dropped.
+
+Decides: what `start()` waits for: brokers, the topics that are named, the first assignment; what
+an object that was never stopped says when it is collected.
+Never: is referred to by anything in the background.
+"""
+
+import asyncio
+import logging
+import warnings
+from types import TracebackType
+from typing import Any, Final, Self
+
+from aiokafka.errors import IllegalStateError, KafkaError, UnknownTopicOrPartitionError
+
+from kgroup import Consumer
+from kgroup.compat.aiokafka.errors import translating
+from kgroup.compat.aiokafka.host import Host
+from kgroup.compat.aiokafka.options import read
+from kgroup.compat.aiokafka.rounds import Rounds
+from kgroup.compat.aiokafka.wishes import Wishes, topics_of
+from kgroup.errors import AssignorError, UnauthorizedError
+
+__all__ = ["Life"]
+
+log = logging.getLogger(__name__)
+
+_LONGEST_STOP: Final = 10.0
+"""Seconds after which `stop()` returns whatever brokers do."""
+
+
+class Life:
+    """What every group of calls of the facade stands on.
+
+    Args:
+        topics: to subscribe to; none to call `subscribe` or `assign` later.
+        keywords: as aiokafka's constructor; see `kgroup.compat.aiokafka.options`.
+    """
+
+    _closed: bool | None = None
+    """None: the constructor has not come to its end."""
+
+    def __init__(self, *topics: str, **keywords: object) -> None:
+        self._options = read(keywords)
+        self._loop = self._options.facade.loop or _running_loop()
+        self._rounds = Rounds()
+        self._wishes = Wishes(self._rounds, self._options.facade.group_id)
+        self._host: Host | None = None
+        if topics:
+            self._wishes.topics(topics_of(topics), None)
+        self._closed = False
+
+    def __del__(self) -> None:
+        if self._closed is not False:
+            return
+        text = f"Unclosed AIOKafkaConsumer {self!r}"
+        warnings.warn(text, ResourceWarning, stacklevel=1, source=self)
+        context = {"consumer": self, "message": "Unclosed AIOKafkaConsumer"}
+        self._loop.call_exception_handler(context)
+        if self._host is not None:
+            self._host.abandon()
+
+    # -- starting --------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Connect, wait for the topics that are named, and for the first assignment.
+
+        Raises:
+            KafkaConnectionError: no broker can be used.
+            UnknownTopicOrPartitionError: a topic was not there in time.
+            KafkaError: the group, or a topic, is refused; no membership could be had.
+        """
+        if self._loop is not asyncio.get_running_loop():
+            raise AssertionError("Please create objects with the same loop as running with")
+        if self._host is not None:
+            raise AssertionError("Did you call `start` twice?")
+        if self._closed:
+            raise IllegalStateError("A consumer that was stopped cannot be started; make a new one")
+        facade, made = self._options.facade, self._options.deserializers
+        if facade.refusal is not None:
+            raise facade.refusal
+        native: Consumer[Any, Any] = Consumer(
+            config=self._options.config, key=made.key, value=made.value, listener=self._rounds
+        )
+        self._host = host = Host(native, min(facade.request_timeout, _LONGEST_STOP))
+        with translating():
+            await host.start()
+            await self._find_topics(native)
+            self._wishes.carry(native)
+            await self._first_assignment(native)
+
+    async def _find_topics(self, native: Consumer[Any, Any]) -> None:
+        try:
+            await native.find_partitions(*self._wishes.names)
+        except TimeoutError as error:
+            raise UnknownTopicOrPartitionError(str(error)) from error
+
+    async def _first_assignment(self, native: Consumer[Any, Any]) -> None:
+        if not self._wishes.of_group:
+            return
+        watch = asyncio.ensure_future(_trouble(native))
+        try:
+            while self._awaits_assignment():
+                change = asyncio.ensure_future(self._rounds.changed())
+                await asyncio.wait((watch, change), return_when=asyncio.FIRST_COMPLETED)
+                change.cancel()
+                if watch.done():
+                    raise watch.result()
+        finally:
+            watch.cancel()
+
+    def _awaits_assignment(self) -> bool:
+        return not self._rounds.assigned and self._wishes.of_group and not self._closed
+
+    # -- stopping --------------------------------------------------------------------------
+
+    async def stop(self) -> None:
+        """Commit what was delivered, if that is to be done, leave the group, and close.
+
+        A static member does not leave. It takes ten seconds at most, whatever brokers do.
+        """
+        if self._closed:
+            return
+        self._closed = True
+        self._rounds.wake()
+        if self._host is not None:
+            with translating():
+                await self._host.stop(wait=not self._rounds.inside)
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.stop()
+
+    # -- for the calls ---------------------------------------------------------------------
+
+    def _native(self) -> Consumer[Any, Any]:
+        """Return the consumer behind the facade.
+
+        Raises:
+            IllegalStateError: it is not started.
+            KafkaError: what nobody foresaw has ended it.
+        """
+        if self._host is None:
+            raise IllegalStateError("The consumer is not started: `await consumer.start()` first")
+        try:
+            self._host.check()
+        except Exception as error:
+            raise KafkaError(f"Unexpected error of the consumer: {error!r}") from error
+        return self._host.consumer
+
+
+async def _trouble(native: Consumer[Any, Any]) -> Exception:
+    """Wait until there is a reason why no assignment will come, and return it."""
+    async for membership in native.membership_changes():
+        if native.failure is not None:
+            return native.failure
+        if isinstance(membership.trouble, UnauthorizedError | AssignorError):
+            return membership.trouble
+    return KafkaError("The consumer was stopped before it had an assignment")
+
+
+def _running_loop() -> asyncio.AbstractEventLoop:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        reason = "The object should be created within an async function or provide loop directly."
+        raise RuntimeError(reason) from None

@@ -1,0 +1,158 @@
+"""The facade's calls that deliver records.
+
+Decides: that what is delivered is done, and may be committed by itself, as aiokafka has it; that
+a read about partitions which are not held waits for them.
+Never: holds a record across an await, so that a cancelled read loses none.
+"""
+
+import asyncio
+import math
+from collections.abc import Collection
+from typing import Any, Final, Self, TypeAlias
+
+from aiokafka.errors import ConsumerStoppedError
+from aiokafka.structs import ConsumerRecord, TopicPartition
+
+from kgroup import Batch, ClosedError, DeserializationError
+from kgroup import TopicPartition as OurPartition
+from kgroup.compat.aiokafka.errors import translating
+from kgroup.compat.aiokafka.life import Life
+from kgroup.compat.aiokafka.partitions import all_partitions, ours, theirs
+from kgroup.compat.aiokafka.records import listed
+
+__all__ = ["Reading"]
+
+_Found: TypeAlias = dict[OurPartition, Batch[Any, Any]]
+_Record: TypeAlias = "ConsumerRecord[Any, Any]"
+
+_LOOK_AGAIN: Final = 0.5
+"""Seconds after which partitions that were not held are looked for again."""
+
+
+class Reading(Life):
+    """Three ways to get records."""
+
+    async def getone(self, *partitions: TopicPartition) -> _Record:
+        """Return the next record, waiting for it.
+
+        Args:
+            partitions: to read from, none for all.
+
+        Raises:
+            ConsumerStoppedError: the consumer is stopped, or was while this waited.
+            KafkaError: what a partition, a topic or the group has met.
+        """
+        self._check_read(partitions)
+        with translating():
+            while True:
+                found = await self._read(ours(partitions), 1, math.inf)
+                for batch in found.values():
+                    (record,) = _delivered(batch)
+                    return record
+                if self._closed:
+                    raise ConsumerStoppedError
+
+    async def getmany(
+        self,
+        *partitions: TopicPartition,
+        timeout_ms: float = 0,
+        max_records: object = None,
+    ) -> dict[TopicPartition, list[_Record]]:
+        """Return what is there, of each partition at most what one fetch brought.
+
+        Args:
+            partitions: to read from, none for all.
+            timeout_ms: longest wait for a first record.
+            max_records: most records altogether, None for `max_poll_records`.
+
+        Raises:
+            ValueError: `max_records` is no positive int.
+            ConsumerStoppedError: the consumer was stopped before the call.
+            KafkaError: as `getone`.
+        """
+        self._check_read(partitions)
+        if max_records is not None and (not isinstance(max_records, int) or max_records < 1):
+            raise ValueError("`max_records` must be a positive Integer")
+        with translating():
+            found = await self._read(ours(partitions), max_records, max(timeout_ms, 0) / 1000)
+            return _all_delivered(found)
+
+    def __aiter__(self) -> Self:
+        if self._closed:
+            raise ConsumerStoppedError
+        return self
+
+    async def __anext__(self) -> _Record:
+        """Return the next record, until the consumer is stopped."""
+        try:
+            return await self.getone()
+        except ConsumerStoppedError:
+            raise StopAsyncIteration from None
+
+    def _check_read(self, partitions: tuple[object, ...]) -> None:
+        if not all_partitions(partitions):
+            raise AssertionError("partitions must be TopicPartition instances")
+        if self._closed:
+            raise ConsumerStoppedError
+
+    async def _read(
+        self, partitions: Collection[OurPartition], limit: int | None, timeout: float
+    ) -> _Found:
+        """Wait for records; nothing when the time is up, or the consumer is stopped."""
+        loop = self._loop
+        deadline = loop.time() + timeout
+        while not self._closed:
+            native, left = self._native(), max(deadline - loop.time(), 0.0)
+            held = [tp for tp in partitions if native.owns(tp)]
+            nap = left if len(held) == len(partitions) else min(left, _LOOK_AGAIN)
+            if held or not partitions:
+                try:
+                    found = await native.getmany(*held, max_records=limit, timeout=nap)
+                except ClosedError:
+                    break
+            else:
+                found = await self._nothing_held(nap)
+            if found or left <= nap:
+                return found
+        return {}
+
+    async def _nothing_held(self, nap: float) -> _Found:
+        """Wait until something may be held: whoever asks for nothing that is held gets nothing."""
+        failure = self._native().failure
+        if failure is not None:
+            raise failure
+        try:
+            async with asyncio.timeout(nap):
+                await self._rounds.changed()
+        except TimeoutError:
+            pass
+        return {}
+
+
+def _delivered(batch: Batch[Any, Any]) -> list[_Record]:
+    """Return the records of a batch, which are done with that.
+
+    Raises:
+        DeserializationError: the first was refused; it stays in front.
+    """
+    records = listed(batch)
+    batch.done()
+    return records
+
+
+def _all_delivered(found: _Found) -> dict[TopicPartition, list[_Record]]:
+    """Return the records of several batches; one whose first record is refused waits its turn.
+
+    Raises:
+        DeserializationError: nothing else was there.
+    """
+    delivered: dict[TopicPartition, list[_Record]] = {}
+    refused: Exception | None = None
+    for tp, batch in found.items():
+        try:
+            delivered[theirs(tp)] = _delivered(batch)
+        except DeserializationError as error:
+            refused = refused or error
+    if refused is not None and not delivered:
+        raise refused
+    return delivered
