@@ -115,7 +115,7 @@ ROUNDS = (
         module="kgroup.membership.timers",
         changes=(
             Change(
-                "            member.wishes.polled_at + member.settings.rebalance_timeout\n",
+                "            member.wishes.polled_at + member.settings.poll_interval\n",
                 "            None if member else member.wishes.polled_at\n",
             ),
         ),
