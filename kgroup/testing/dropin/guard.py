@@ -85,11 +85,13 @@ def holdings(suite: Suite, modules: Sequence[ModuleType] | None = None) -> list[
     guarded = {_class(name) for name in (suite.original, *suite.guarded)}
     searched = [*sys.modules.values()] if modules is None else modules
     return sorted(
-        f"{module.__name__}.{name} holds {_full(value)}"
+        f"{module.__name__}.{name} {verb} {_full(base)}"
         for module in searched
         if _is_ours(getattr(module, "__name__", ""))
         for name, value in vars(module).items()
-        if isinstance(value, type) and not guarded.isdisjoint(value.__mro__)
+        if isinstance(value, type)
+        for base in guarded.intersection(value.__mro__)
+        for verb in ("is" if base is value else "is made from",)
     )
 
 

@@ -134,6 +134,7 @@ class DropinRun:
         self._supplied = supplied
         self._guard = Guard(suite, root)
         self._tally = Tally(suite.portable)
+        self._seen_before = 0
 
     def put_in_place(self) -> None:
         """Put the class where the tests import the original from, and watch."""
@@ -191,16 +192,16 @@ class DropinRun:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_setup(self) -> Generator[None, None, None]:
-        """Limit what stands before a test."""
+        """Limit what stands before a test; what is built there is built for the test."""
+        self._seen_before = len(self._guard.seen)
         yield from self._limited("setup", self.limit + _TO_SET_UP)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self) -> Generator[None, None, None]:
         """Limit a test, and let it fail when the class leans on the original meanwhile."""
         by_itself = _TO_CLEAN_UP if self.suite.limit_attribute else 0.0
-        before = len(self._guard.seen)
         yield from self._limited("test", self.limit + by_itself)
-        leaned = self._guard.seen[before:]
+        leaned = self._guard.seen[self._seen_before :]
         if leaned:
             pytest.fail(f"leans on the original: {leaned[0]}", pytrace=False)
 
@@ -260,5 +261,5 @@ def _in_one_line(report: pytest.TestReport) -> str:
             crash = getattr(other, "reprcrash", None)
             told_why = str(other).splitlines()[-1] if crash is None else crash.message
     lines = told_why.strip().splitlines() or [""]
-    where = "" if report.when == "call" else f"in {report.when}: "
+    where = f"in {report.when}: " if report.failed and report.when != "call" else ""
     return (where + lines[0])[:_ONE_LINE]

@@ -1,0 +1,1 @@
+"""The plug-ins that run peers' own tests."""
