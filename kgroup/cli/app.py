@@ -20,6 +20,7 @@ from kgroup.cli import (
     consume,
     demo,
     groups,
+    groups_offers,
     lag,
     marshal,
     marshal_admin,
@@ -78,9 +79,11 @@ def _app() -> typer.Typer:
 
 
 def _groups() -> typer.Typer:
-    app = typer.Typer(help="Groups: list, show, evict members, delete.", add_completion=False)
+    told = "Groups: list, show, what members offer, evict members, delete."
+    app = typer.Typer(help=told, add_completion=False)
     app.command("list")(verb(groups.listing))
     app.command("show")(verb(groups.show))
+    app.command("offers")(verb(groups_offers.offers))
     app.command("evict")(verb(groups.evict))
     app.command("delete")(verb(groups.delete))
     return app

@@ -26,7 +26,7 @@ E = TypeVar("E", bound=StrEnum)
 _HELP: Final = "--help"
 _VERBS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     {
-        "groups": frozenset({"list", "show", "evict", "delete"}),
+        "groups": frozenset({"list", "show", "offers", "evict", "delete"}),
         "topics": frozenset({"list", "create", "delete"}),
         "assignors": frozenset({"list", "simulate", "check"}),
     }

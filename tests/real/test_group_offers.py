@@ -13,6 +13,7 @@ import anyio
 import pytest
 
 from kgroup.assignors import BUILT_IN
+from kgroup.cli import main
 from kgroup.cli.connecting import connected
 from kgroup.config import ConsumerConfig
 from kgroup.net.group_obstacles import ObstacleKind, find_obstacles
@@ -153,6 +154,7 @@ async def test_what_a_member_of_another_library_offers_is_told(
         check_alone(await offers_of(group), case)
         await join_for_two_rounds(group, peer)
         found = await offers_of(group)
+        code = await anyio.to_thread.run_sync(main, command(group))
         peer.stop()
         await group.settled(PARTITIONS)
         await group.end()
@@ -162,6 +164,13 @@ async def test_what_a_member_of_another_library_offers_is_told(
     assert (theirs.version, theirs.protocol, ours.version) == (case.version, case.later, 3)
     assert {each.kind for each in find_obstacles(found, (COOPERATIVE,))} == case.kinds
     assert "?" in offers_in_words(found)
+    assert code == (ObstacleKind.NOTHING_IN_COMMON in case.kinds)
+
+
+def command(group: Group) -> list[str]:
+    """Return the words that ask the same on a command line."""
+    words = ["groups", "offers", group.name, "--next", COOPERATIVE]
+    return [*words, "--bootstrap", group.ground.kafka.bootstrap]
 
 
 def check_alone(found: GroupOffers, case: Case) -> None:
