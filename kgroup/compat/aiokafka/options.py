@@ -1,8 +1,7 @@
 """Keywords of aiokafka's consumer, as options of ours.
 
-Decides: names, defaults and units (milliseconds) of aiokafka 0.14, what each becomes, and when a
-value is refused: by the constructor where aiokafka's does it, by `start()` (a `refusal`) where
-aiokafka's does it only there.
+Decides: what each value becomes (times are milliseconds there), and when one is refused: by the
+constructor where aiokafka's does it, by `start()` (a `refusal`) where aiokafka's `start()` does.
 Never: ignores a value in silence. `consumer_timeout_ms` and `api_version` need nothing done: no
 background step of ours lasts longer than any time-out, and versions are always negotiated.
 KIPs: 62 (the rebalance time-out is not the poll interval here), 345.
@@ -14,12 +13,10 @@ import socket
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
-from numbers import Real
+from numbers import Integral, Real
 from types import MappingProxyType
 from typing import Any, Final
 
-from aiokafka import __version__
 from aiokafka.errors import (
     InconsistentGroupProtocolError,
     InvalidGroupIdError,
@@ -28,55 +25,12 @@ from aiokafka.errors import (
 
 from kgroup import ConfigError, ConsumerConfig
 from kgroup.compat.aiokafka import assignors, security
+from kgroup.compat.aiokafka.keywords import DEFAULTS, check_names
 from kgroup.compat.aiokafka.records import Deserializers, sizing
 
-__all__ = ["DEFAULTS", "Facade", "Options", "read"]
+__all__ = ["Facade", "Options", "read"]
 
 log = logging.getLogger(__name__)
-
-DEFAULTS: Final[Mapping[str, Any]] = MappingProxyType(
-    {
-        "loop": None,
-        "bootstrap_servers": "localhost",
-        "client_id": f"aiokafka-{__version__}",
-        "group_id": None,
-        "group_instance_id": None,
-        "key_deserializer": None,
-        "value_deserializer": None,
-        "fetch_max_wait_ms": 500,
-        "fetch_max_bytes": 52428800,
-        "fetch_min_bytes": 1,
-        "max_partition_fetch_bytes": 1048576,
-        "request_timeout_ms": 40000,
-        "retry_backoff_ms": 100,
-        "auto_offset_reset": "latest",
-        "enable_auto_commit": True,
-        "auto_commit_interval_ms": 5000,
-        "check_crcs": True,
-        "metadata_max_age_ms": 300000,
-        "partition_assignment_strategy": assignors.DEFAULT,
-        "max_poll_interval_ms": 300000,
-        "rebalance_timeout_ms": None,
-        "session_timeout_ms": 10000,
-        "heartbeat_interval_ms": 3000,
-        "consumer_timeout_ms": 200,
-        "max_poll_records": None,
-        "ssl_context": None,
-        "security_protocol": "PLAINTEXT",
-        "api_version": None,
-        "exclude_internal_topics": True,
-        "connections_max_idle_ms": 540000,
-        "isolation_level": "read_uncommitted",
-        "sasl_mechanism": "PLAIN",
-        "sasl_plain_password": None,
-        "sasl_plain_username": None,
-        "sasl_kerberos_service_name": "kafka",
-        "sasl_kerberos_domain_name": None,
-        "sasl_oauth_token_provider": None,
-        "client_rack": None,
-    }
-)
-"""Every keyword of aiokafka's constructor -> its default."""
 
 _LEAST: Final = 0.001
 """Seconds: aiokafka takes nothing and less, and means at once."""
@@ -85,23 +39,6 @@ _MOST: Final = 2_147_483.0
 _NO_BOUND: Final = 2**31 - 1
 _LEASE_MARGIN: Final = 0.5
 _RESETS: Final = ("earliest", "latest", "none")
-
-_ELSEWHERE: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "assignors": "partition_assignment_strategy",
-        "key": "key_deserializer",
-        "sasl_oauth_token": "sasl_oauth_token_provider",
-        "sasl_password": "sasl_plain_password",
-        "sasl_username": "sasl_plain_username",
-        "ssl_cafile": "ssl_context",
-        "ssl_certfile": "ssl_context",
-        "ssl_check_hostname": "ssl_context",
-        "ssl_keyfile": "ssl_context",
-        "ssl_password": "ssl_context",
-        "value": "value_deserializer",
-    }
-)
-"""Names that kgroup and kafka-python have -> aiokafka's, where likeness would mislead."""
 
 _THEIR_NAMES: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -162,7 +99,7 @@ def read(keywords: Mapping[str, object]) -> Options:
         ValueError: a value cannot be used.
         UnsupportedSaslMechanismError: GSSAPI is asked for.
     """
-    _check_names(keywords)
+    check_names(keywords)
     given: Mapping[str, Any] = {**DEFAULTS, **keywords}
     _warn_of_deprecated(given)
     _milliseconds("consumer_timeout_ms", given["consumer_timeout_ms"])
@@ -184,17 +121,6 @@ def read(keywords: Mapping[str, object]) -> Options:
     )
 
 
-def _check_names(keywords: Mapping[str, object]) -> None:
-    for name in keywords:
-        if name in DEFAULTS:
-            continue
-        near = [_ELSEWHERE[name]] if name in _ELSEWHERE else get_close_matches(name, DEFAULTS, n=1)
-        if f"{name}_ms" in DEFAULTS:
-            near = [f"{name}_ms"]
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise TypeError(f"AIOKafkaConsumer got an unexpected keyword argument {name!r}{hint}")
-
-
 def _warn_of_deprecated(given: Mapping[str, Any]) -> None:
     told = {
         "loop": "`loop` is deprecated since aiokafka 0.7.1: build the consumer where it runs",
@@ -212,7 +138,7 @@ def _config(given: Mapping[str, Any]) -> ConsumerConfig:
         **_reading(given),
         **security.options_of(given),
         "bootstrap_servers": _servers(given["bootstrap_servers"]) or ("localhost",),
-        "client_id": given["client_id"],
+        "client_id": given["client_id"] or DEFAULTS["client_id"],
         "client_rack": given["client_rack"] or None,
         "group_id": given["group_id"] or None,
         # Without a group there is nothing to be a member of; aiokafka never sends it then.
@@ -236,12 +162,16 @@ def _timing(given: Mapping[str, Any]) -> dict[str, object]:
     pause = _milliseconds("retry_backoff_ms", given["retry_backoff_ms"], least=0.0)
     idle = given["connections_max_idle_ms"]
     patience = _milliseconds("request_timeout_ms", given["request_timeout_ms"])
+    longest_round = given["rebalance_timeout_ms"]
     return {
         "session_timeout": session,
         # A session without a heartbeat in it would end again and again.
         "heartbeat_interval": beat if beat < session else session / 3,
         "lease_margin": min(_LEASE_MARGIN, session / 20),
         "max_poll_interval": _milliseconds("max_poll_interval_ms", given["max_poll_interval_ms"]),
+        "rebalance_timeout": session
+        if longest_round is None
+        else _milliseconds("rebalance_timeout_ms", longest_round),
         "request_timeout": patience,
         "bootstrap_timeout": patience,
         "retry_backoff": pause,
@@ -260,10 +190,12 @@ def _timing(given: Mapping[str, Any]) -> dict[str, object]:
 def _reading(given: Mapping[str, Any]) -> dict[str, object]:
     known = given["isolation_level"] in ("read_uncommitted", "read_committed")
     return {
-        "fetch_min_bytes": max(given["fetch_min_bytes"], 0),
+        "fetch_min_bytes": _bytes("fetch_min_bytes", given["fetch_min_bytes"], 0),
         # A first batch comes whatever the bound, so one byte is as little as none.
-        "fetch_max_bytes": max(given["fetch_max_bytes"], 1),
-        "max_partition_fetch_bytes": max(given["max_partition_fetch_bytes"], 1),
+        "fetch_max_bytes": _bytes("fetch_max_bytes", given["fetch_max_bytes"], 1),
+        "max_partition_fetch_bytes": _bytes(
+            "max_partition_fetch_bytes", given["max_partition_fetch_bytes"], 1
+        ),
         "max_poll_records": _max_poll_records(given["max_poll_records"]),
         "max_decompressed_bytes": _NO_BOUND,
         "check_crcs": bool(given["check_crcs"]),
@@ -312,11 +244,18 @@ def _milliseconds(name: str, given: object, *, least: float = _LEAST) -> float:
     return min(max(float(given) / 1000, least), _MOST)
 
 
+def _bytes(name: str, given: object, least: int) -> int:
+    if not isinstance(given, Integral):
+        raise TypeError(f"{name}: got {given!r}, expected a number of bytes (int)")
+    return max(int(given), least)
+
+
 def _servers(given: object) -> tuple[str, ...]:
     listed = given.split(",") if isinstance(given, str) else given
     if not isinstance(listed, Iterable):
         raise TypeError(f"bootstrap_servers: got {given!r}, expected 'host:port' or a list of them")
-    return tuple(map(_address, listed))
+    found = map(_address, listed)
+    return tuple(each for each in found if each)
 
 
 def _address(given: object) -> str:

@@ -1,0 +1,1 @@
+"""The facades: what programs for other clients meet."""

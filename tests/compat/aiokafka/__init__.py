@@ -1,0 +1,1 @@
+"""The facade for programs of aiokafka."""
