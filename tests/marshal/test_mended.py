@@ -223,3 +223,18 @@ def test_who_reads_in_one_go_that_it_is_the_owner_and_that_another_is_commits_no
     assert heard_of(node, ChangeKind.LOST) == [P0]
     assert room.committed == before
     assert len(node.handed_out) == batches > 0
+
+
+def test_who_reads_heartbeats_while_the_time_of_the_log_stands_still_claims_nothing() -> None:
+    """1. A broker's clock steps back by ten minutes; 2. the time of the log stands still; 3. the
+    others took the lease of a living owner to be over, and claimed its key again and again."""
+    room = room_of()
+    node = enter(room, "a")
+    other = enter(room, "b")
+    room.run(30)
+    owner, waiter = (node, other) if room.owner_of(P0) is node else (other, node)
+    room.log.behind += 600
+    room.run(900)
+    assert room.owner_of(P0) is owner
+    assert written(room, Kind.CLAIMING_PARTITION, waiter.settings.client_id) == []
+    assert room.judge.broken == []

@@ -18,6 +18,9 @@ _ABOUT: Final = (
     (" is told to be committed, and is not", "committed", "what is committed is in the log"),
     (" is assigned, and was", "told", "gains and losses are told in turn"),
     (" does not have it", "told", "gains and losses are told in turn"),
+    ("no heartbeat of it was read back", "confirmed", "what is owned was confirmed"),
+    (", which nobody has committed", "position", "positions go back when that is asked for"),
+    (": it has read that it is ", "claims", "nobody claims what it knows to be another's"),
 )
 _ELSE: Final = ("stuck", "all come to rest")
 

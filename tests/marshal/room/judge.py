@@ -13,10 +13,11 @@ from kgroup.marshal.admission import AdmissionStage
 from kgroup.marshal.events import Admitted, Committed, Event
 from kgroup.marshal.key_life import KeyLife
 from kgroup.marshal.key_timers import due_of
-from kgroup.marshal.rules import Verdict
 from kgroup.marshal.settings import Guarantee
 from kgroup.marshal.step import Step, next_deadline
 from kgroup.types import ChangeKind, Claim, OwnershipChange, TopicPartition
+from tests.marshal.room.hindsight import Hindsight
+from tests.marshal.room.log import Fact
 
 if TYPE_CHECKING:
     from tests.marshal.room.node import Node
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Judge"]
 
-_COUNTS = (Verdict.RENEWED, Verdict.ADOPTED)
 _MOST_STEPS = 400
 
 
@@ -51,6 +51,7 @@ class Judge:
         self._frontier: dict[TopicPartition, int] = {}
         self._asked: dict[tuple[str, int], tuple[dict[Claim, int], int]] = {}
         self._answered: set[tuple[str, int]] = set()
+        self._hindsight = Hindsight(room)
 
     def breaks(self, what: str) -> None:
         """Note a broken promise."""
@@ -88,6 +89,27 @@ class Judge:
             self.batch_moves[before, stage] += 1
             self._stages[key] = stage
 
+    # -- the log ---------------------------------------------------------------------------
+
+    def wrote_claim(self, node: "Node", tp: TopicPartition) -> None:
+        """Judge a claim when it is sent."""
+        if self._is_strict():
+            self._note(f"{node.name} claims {tp}", self._hindsight.claims(node, tp))
+
+    def appended(self, fact: Fact) -> None:
+        """Judge a record when it is in the log."""
+        sender = fact.read.client_id.decode()
+        wrong = self._hindsight.written(fact)
+        if self.room.now >= self.loose_until:
+            self._note(f"{sender} writes {fact.read.kind.name}", wrong)
+
+    def _is_strict(self) -> bool:
+        return self.loose_until <= self.room.now < self.strict_until
+
+    def _note(self, who: str, wrong: str | None) -> None:
+        if wrong is not None:
+            self.breaks(f"{who}: {wrong}")
+
     # -- records ---------------------------------------------------------------------------
 
     def handed_out(self, node: "Node", claim: Claim, begin: int, end: int) -> None:
@@ -96,7 +118,7 @@ class Judge:
         who = f"{node.name} hands out {tp} [{begin}, {end})"
         if self._state.get((node.name, claim)) is not ChangeKind.ASSIGNED:
             self.breaks(f"{who}: the listener does not have it")
-        if self.loose_until <= room.now < self.strict_until:
+        if self._is_strict():
             self._is_owner(node, tp, who)
             for other in room.nodes:
                 if other is not node and not other.dead and self._may(other, tp):
@@ -128,6 +150,8 @@ class Judge:
     def asked(self, node: "Node", serial: int, offsets: dict[Claim, int]) -> None:
         """Note a commit."""
         self._asked[node.name, serial] = (offsets, len(self.room.log.facts))
+        for claim, offset in offsets.items():
+            self._hindsight.asked(claim, offset)
 
     def answered(self, node: "Node", answer: Committed | Admitted) -> None:
         """Judge an answer."""
@@ -161,6 +185,12 @@ class Judge:
         return [f"{name}: commit {serial}" for name, serial in self._asked if name in names]
 
     # -- the listener ----------------------------------------------------------------------
+
+    def tells(self, node: "Node", change: OwnershipChange) -> None:
+        """Judge what a member wants to be told; the listener may be busy for a while."""
+        for claim in change.added if self.room.now >= self.loose_until else ():
+            who = f"{node.name}: {claim} is assigned"
+            self._note(who, self._hindsight.gains(node, claim))
 
     def called(self, node: "Node", change: OwnershipChange) -> None:
         """Judge a call."""

@@ -42,10 +42,10 @@ from kgroup.marshal.events import (
 )
 from kgroup.marshal.extension import write_extension
 from kgroup.marshal.member import MarshalMember
-from kgroup.marshal.messages import Message
+from kgroup.marshal.messages import Kind, Message
 from kgroup.marshal.settings import Guarantee, MarshalSettings
 from kgroup.marshal.step import next_deadline, step
-from kgroup.types import Claim, Leave, OwnershipChange
+from kgroup.types import Claim, Leave, OwnershipChange, TopicPartition
 from tests.marshal.room.habits import Habits
 from tests.marshal.room.log import GROUP, WALL
 
@@ -80,7 +80,7 @@ class Node:
         self.answers: dict[int, Committed | Admitted] = {}
         self.in_hand: dict[Claim, int] = {}
         self._view = room.log.view()
-        self._read_to = 0
+        self._read_to = self._knew_to = 0
         self._generation = room.log.generation
         self._open = self._waits = False
         self._alarm = math.inf
@@ -160,6 +160,7 @@ class Node:
             case CommitOffsets():
                 self._commit_offsets(effect)
             case CallListener():
+                self.room.judge.tells(self, effect.change)
                 self.changes.append(effect.change)
                 self._calls.append(effect.change)
                 self._call()
@@ -194,6 +195,8 @@ class Node:
             effect.tail,
         )
         headers = tuple(write_extension(effect.extension))
+        if effect.kind is Kind.CLAIMING_PARTITION:
+            room.judge.wrote_claim(self, TopicPartition(effect.topic, effect.partition))
         fate = room.fate_of_append(self)
         failed = AppendFailed(effect.ticket, TimeoutError("no answer"), maybe=fate.maybe)
         if fate.fails_after is not None:
@@ -203,6 +206,10 @@ class Node:
             if delay < effect.timeout:
                 self._written_at = at = max(at, self._written_at)
             room.at(at, lambda: room.append(message, headers))
+
+    def has_read(self, offset: int, *, before: bool = False) -> bool:
+        """Tell whether it knows of a record, or did before the present step."""
+        return self._open and offset < (self._knew_to if before else self._read_to)
 
     def heard(self) -> None:
         """Read soon: there is something to read."""
@@ -233,7 +240,8 @@ class Node:
         elif not self.dead:
             self._generation, self._view = room.log.generation, room.log.view()
             self._view.read(room.log.rows, len(room.log.rows))
-            self._read_to, self._open = len(room.log.rows), True
+            self._read_to = self._knew_to = len(room.log.rows)
+            self._open = True
             self.apply(self._view.opened(self.room.topics, self._read_to))
 
     def _read(self) -> None:
@@ -247,6 +255,7 @@ class Node:
         else:
             rows, self._read_to = log.rows[self._read_to :], len(log.rows)
             self.apply(self._view.read(rows, self._read_to))
+            self._knew_to = self._read_to
 
     # -- positions -------------------------------------------------------------------------
 

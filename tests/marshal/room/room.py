@@ -147,7 +147,10 @@ class Room:
 
     def append(self, message: Message, headers: tuple[tuple[str, bytes], ...] = ()) -> None:
         """Append to the log."""
+        told = len(self.log.facts)
         self.log.append(self.now, message, headers)
+        for fact in self.log.facts[told:]:
+            self.judge.appended(fact)
         for node in self.nodes:
             node.heard()
 

@@ -11,6 +11,9 @@ _LOSES = "at-least-once never loses"
 _APART = "leases keep owners apart"
 _REST = "all come to rest"
 _COMMITTED = "what is committed is in the log"
+_CONFIRMED = "what is owned was confirmed"
+_ASKED = "positions go back when that is asked for"
+_KNOWN = "nobody claims what it knows to be another's"
 
 
 def _mutant(name: str, module: str, old: str, new: str, rule: str) -> Mutant:
@@ -131,6 +134,40 @@ _OF_MEMBERS = (
         "retry_at=turn.now + pause)",
         "retry_at=turn.now + 86_400.0)",
         _REST,
+    ),
+    _of_member(
+        "a successor begins at offset 0",
+        "key_actions",
+        "    known = turn.member.standing(life.tp).offset\n",
+        "    known = 0\n",
+        _ASKED,
+    ),
+    _of_member(
+        "a key is owned before its first heartbeat is read back",
+        "key_rows",
+        """            to=_P.CONFIRMING,
+            when=_G.WANTED,
+            do=(_A.BEGIN_AT, _A.SEND_BEAT),
+""",
+        """            to=_P.OWNED,
+            when=_G.WANTED,
+            do=(_A.BEGIN_AT, _A.OWN, _A.SEND_BEAT),
+""",
+        _CONFIRMED,
+    ),
+    _of_member(
+        "a claim is made without a look at the log",
+        "member",
+        "        return log.instant_of(free_at) if free_at else 0.0\n",
+        "        return 0.0\n",
+        _KNOWN,
+    ),
+    _of_member(
+        "a claim is written without a last look at the log",
+        "guards",
+        "    return _wanted(member, life, now) and now >= member.claimable_at(life.tp)\n",
+        "    return _wanted(member, life, now)\n",
+        _KNOWN,
     ),
 )
 """Of the life of a key; each is found by drawn rooms (`tests.marshal.room`)."""
