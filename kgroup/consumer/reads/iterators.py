@@ -12,6 +12,7 @@ from typing import Generic, Self, TypeVar
 from kgroup.consumer.reads.batch import Batch
 from kgroup.consumer.reads.reading import Reading
 from kgroup.consumer.reads.record import Formats, Record
+from kgroup.consumer.stock.chunk import Chunk
 from kgroup.consumer.stock.delivery import Delivery
 from kgroup.consumer.stock.owned import Owned
 from kgroup.errors import ClosedError, DeserializationError
@@ -85,7 +86,17 @@ class RecordIterator(Generic[K, V]):
             are in what one fetch brought.
     """
 
-    __slots__ = ("_delivery", "_formats", "_lease", "_left", "_limit", "_owned", "_reading")
+    __slots__ = (
+        "_chunk",
+        "_delivery",
+        "_formats",
+        "_lease",
+        "_left",
+        "_limit",
+        "_owned",
+        "_reading",
+        "_until",
+    )
 
     def __init__(self, reading: Reading, formats: Formats[K, V], limit: int | None) -> None:
         self._reading = reading
@@ -94,6 +105,8 @@ class RecordIterator(Generic[K, V]):
         self._limit = math.inf if limit is None else limit
         self._left: float = 0
         self._owned: Owned | None = None
+        self._chunk: Chunk | None = None
+        self._until: int | None = None
         self._lease: Lease | None = None
 
     def __aiter__(self) -> Self:
@@ -132,16 +145,24 @@ class RecordIterator(Generic[K, V]):
             raise StopAsyncIteration from None
         assert owned is not None
         self._owned, self._left = owned, self._limit
+        self._chunk = owned.chunks[0]
+        self._until = self._chunk.bound
         return owned
 
     def _again(self, owned: Owned) -> bool:
-        """Tell whether the run goes on: the same claim, within what one fetch brought."""
-        return bool(owned.chunks) and owned.chunks[0].head() is not None
+        """Tell whether the run goes on: the same claim, within what was admitted of one fetch.
+
+        After a seek it is another fetch; and another reader may have asked about more, or taken it.
+        """
+        chunk = self._chunk
+        if chunk is None or not owned.chunks or owned.chunks[0] is not chunk:
+            return False
+        return chunk.head() is not None and (self._until is None or chunk.at < self._until)
 
     async def aclose(self) -> None:
         """Give the record in hand back as it is: it does not count as done."""
         lease, self._lease = self._lease, None
-        self._owned = None
+        self._owned = self._chunk = None
         if lease is not None:
             self._delivery.drop(lease)
 
@@ -161,6 +182,6 @@ class RecordIterator(Generic[K, V]):
 
     def _finish(self) -> None:
         lease, self._lease = self._lease, None
-        self._owned = None
+        self._owned = self._chunk = None
         if lease is not None and lease.in_hand:
             self._delivery.done(lease)

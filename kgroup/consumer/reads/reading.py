@@ -140,17 +140,19 @@ class Reading:
             left = max(deadline - self._clock(), 0.0)
             with anyio.move_on_after(min(left, self._pause, _LONGEST_NAP)):
                 admitted = await keeper.admit(owned.claim, until)
-        return admitted and self._still_ready(owned, chunk)
+        return admitted and self._still_ready(owned, chunk, until)
 
-    def _still_ready(self, owned: Owned, chunk: Chunk) -> bool:
+    def _still_ready(self, owned: Owned, chunk: Chunk, until: int) -> bool:
         """Tell whether what was admitted is what would be handed out.
 
-        1. Records up to an offset are admitted; 2. somebody seeks, or another reader takes them;
-        3. what is in front now was not asked about.
+        1. Records up to an offset are admitted; 2. somebody seeks, or another reader takes them,
+        or asks about those behind; 3. what is in front now was not asked about.
         """
         if not self._gate.passes(owned) or not self.delivery.ready(owned):
             return False
-        return owned.chunks[0] is chunk
+        if owned.chunks[0] is not chunk:
+            return False
+        return chunk.bound is None or chunk.at < until == chunk.bound
 
     async def all_ready(self, wanted: Wanted, deadline: float) -> list[Owned]:
         """Wait like `ready`; return every claim that has records, in order of turns.
@@ -161,14 +163,14 @@ class Reading:
         first = await self.ready(wanted, deadline)
         if first is None:
             return []
-        found = [(first, first.chunks[0])]
+        found = [_front(first)]
         found += [
-            (each, each.chunks[0])
+            _front(each)
             for each in self.delivery.also_ready(wanted, first)
             # Asking about the one before may have taken time.
             if self.delivery.ready(each) and await self._admitted(each, deadline)
         ]
-        return [each for each, chunk in found if self._still_ready(each, chunk)]
+        return [each for each, chunk, until in found if self._still_ready(each, chunk, until)]
 
     def deadline(self, timeout: float | None) -> float:
         """Return the instant a wait ends, infinity for None."""
@@ -197,3 +199,9 @@ class Reading:
             for lease in self._lent.popitem()[1]:
                 self.delivery.abandon(lease)
         self.delivery.sweep()
+
+
+def _front(owned: Owned) -> tuple[Owned, Chunk, int]:
+    """Return a claim that was admitted, with what of it was."""
+    chunk = owned.chunks[0]
+    return owned, chunk, chunk.next_offset if chunk.bound is None else chunk.bound

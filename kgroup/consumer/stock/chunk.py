@@ -161,8 +161,9 @@ class Chunk:
         return taken
 
     def advance(self) -> None:
-        """Take the one record that `head().peek()` showed."""
+        """Take the one record that `head().peek()` showed; it is below the bound."""
         assert self._open is not None
+        assert self.bound is None or self._open.first < self.bound
         self._open.advance()
         self.at = self._open.columns.offsets[self._open.start - 1] + 1
 
