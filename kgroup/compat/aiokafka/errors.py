@@ -69,11 +69,14 @@ def translating() -> Iterator[None]:
     """Raise what the body raises as aiokafka would; see `translated`."""
     try:
         yield
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - whatever it is, it goes on
         found = translated(error)
-        if found is error:
-            raise
-        raise found  # noqa: B904 - its cause is set, and may not be ours
+        try:
+            if found is error:
+                raise
+            raise found
+        finally:
+            del found  # it holds this frame
 
 
 def translated(error: BaseException) -> BaseException:
