@@ -89,13 +89,14 @@ class Pool:
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         """Own the connections' tasks until cancelled; then every socket is closed."""
-        try:
-            async with anyio.create_task_group() as tasks:
-                self._tasks = tasks
+        async with anyio.create_task_group() as tasks:
+            self._tasks = tasks
+            try:
                 task_status.started()
                 await anyio.sleep_forever()
-        finally:
-            self._tasks = None
+            finally:
+                # Not behind the group: it takes no more tasks a moment before it is left.
+                self._tasks = None
 
     async def connect(self, endpoint: Endpoint, lane: Lane) -> Connection:
         """Return a connection that is ready for requests; the caller bounds the time.

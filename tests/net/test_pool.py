@@ -4,12 +4,18 @@ import logging
 from contextlib import suppress
 
 import anyio
+import anyio.lowlevel
 import pytest
 
-from kgroup.errors import ConnectionLostError, DecodeError, NoBrokerError
+from kgroup.errors import ClosedError, ConnectionLostError, DecodeError, NoBrokerError
 from kgroup.net.cluster import Cluster, Lane
+from kgroup.net.endpoint import Endpoint
+from kgroup.net.pool import Pool
+from kgroup.net.settings import NetSettings
+from kgroup.net.trace import NoTrace
 from kgroup.testing.scripted import HungUp, Raw
 from kgroup.testing.scripted_cluster import ScriptedCluster
+from kgroup.testing.virtual_time import virtual_ports
 from kgroup.wire.messages import HeartbeatRequest, HeartbeatResponse
 from tests.net.stage import BEAT, running
 
@@ -137,3 +143,27 @@ async def test_a_connection_that_never_opened_is_told_as_closed_with_the_reason(
     told = [line for line in told if "node=2" in line]
     assert told
     assert all(" closed " in line and "refuses connections" in line for line in told)
+
+
+async def asked_while_it_ends(scripted: ScriptedCluster, later: int) -> None:
+    settings = NetSettings(bootstrap=scripted.bootstrap)
+    pool = Pool(settings, virtual_ports(scripted), NoTrace(), lambda _: None)
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(pool.run)
+        tasks.cancel_scope.cancel()
+        with anyio.CancelScope(shield=True):
+            for _ in range(later):
+                await anyio.lowlevel.checkpoint()
+            with suppress(ClosedError, ConnectionLostError):
+                await pool.connect(Endpoint(1, "broker-1", 9092), Lane.CONTROL)
+
+
+@pytest.mark.parametrize("later", range(4))
+async def test_who_asks_for_a_connection_while_the_pool_ends_is_told_that_it_is_closed(
+    scripted: ScriptedCluster, later: int
+) -> None:
+    """1. A cluster is cancelled; 2. its pool takes no more tasks, and is not left yet; 3. somebody
+    asks for a connection, and got a RuntimeError of the task group. Whose turn it is in between is
+    drawn by trio."""
+    for _ in range(10):
+        await asked_while_it_ends(scripted, later)
