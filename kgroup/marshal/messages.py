@@ -60,6 +60,7 @@ class Reject(Enum):
     PARTITION_RANGE = "no topic has this partition"
     OFFSET_RANGE = "no log has this offset"
     TIME_RANGE = "ten years from the time of the log"
+    EPOCH_RANGE = "no claim stands before it at the offset that it names"
 
     __hash__ = object.__hash__
 

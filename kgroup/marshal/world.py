@@ -94,6 +94,8 @@ class World:
             return self._reject(peer)
         if self._rules.compat is Compat.GO:
             peer = None
+        if peer is not None and _names_what_is_to_come(message, peer, offset):
+            return self._reject(Reject.EPOCH_RANGE)
         self.message, self.peer = message, peer
         at = self._place(message, offset, timestamp)
         if message.kind is Kind.RELEASE_GROUP:
@@ -219,3 +221,13 @@ class World:
     def _same(self, word: bytes) -> bytes:
         """Return the one copy of an id that is kept."""
         return self._ids.setdefault(word, word)
+
+
+def _names_what_is_to_come(message: Message, peer: Extension, offset: int) -> bool:
+    """Tell whether a message names a claim that does not stand before it.
+
+    1. A claim stood there; 2. the log lost its tail, and the claim with it; 3. its owner, who has
+    not heard of that, goes on. Believed, it would outrank every claim to come.
+    """
+    claims = message.kind is Kind.CLAIMING_PARTITION  # which is under no epoch, whatever it says
+    return peer.epoch is not None and peer.epoch >= offset and not claims

@@ -182,7 +182,8 @@ def test_shuffled_oddities_come_to_the_same() -> None:
 
 
 def test_heartbeats_of_a_tenure_are_read_in_full_once() -> None:
-    records = [(offset, *record(BEAT._replace(tail=offset), OURS)[1:]) for offset in range(500)]
+    beats = [record(BEAT._replace(tail=tail), OURS) for tail in range(500)]
+    records = [(offset, *beat[1:]) for offset, beat in enumerate(beats, start=10)]
     world = caught_up(RULES[0], records)
     assert world.looks == 1
     assert world.keys[Key(b"g", b"t", 0)].offset == 499

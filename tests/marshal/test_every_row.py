@@ -37,6 +37,13 @@ def say(room: Room, kind: Kind, client: bytes, instance: bytes, epoch: int) -> K
     return room.log.facts[-1].read
 
 
+def above_any(room: Room) -> int:
+    """Return an epoch that is higher than any, and lies in the log: another group's message."""
+    time = int(room.log.clock(room.now))
+    room.append(Message(Kind.HEARTBEAT, time, b"i", b"b", b"h", b"t", 0, 0))
+    return len(room.log.rows) - 1
+
+
 def last_write_is_lost(room: Room, node: Node, mode: Leave) -> None:
     """Ask for the end; let nothing of its release, or last heartbeat, arrive at once."""
     room.fates += [Fate(())] * 3
@@ -62,7 +69,7 @@ def test_the_last_heartbeat_of_who_remains_is_written_again_when_it_is_not_read_
 def test_what_another_takes_during_a_release_is_given_up_without_one() -> None:
     room, node = owning()
     last_write_is_lost(room, node, Leave.LEAVE)
-    say(room, Kind.HEARTBEAT, b"b", b"i", 10**6)
+    say(room, Kind.HEARTBEAT, b"b", b"i", above_any(room))
     room.run(1.0)
     assert room.judge.rows["RELEASING+TAKEN"] == 1
     assert node.done_at is not None
@@ -88,9 +95,6 @@ def test_who_reads_that_its_own_message_counts_for_nothing_does_not_own(*, relea
 
 
 # -- every row ---------------------------------------------------------------------------------
-
-FOREIGN = 10**6
-"""An epoch above any."""
 
 
 def arriving(phase: KeyPhase, *, answers: bool = True, **settings: object) -> tuple[Room, Node]:
@@ -118,11 +122,11 @@ def released_by_itself(room: Room, node: Node) -> None:
 
 
 def claimed_by_itself(room: Room, node: Node) -> None:
-    say(room, Kind.CLAIMING_PARTITION, b"a", node.settings.instance_id.encode(), FOREIGN)
+    say(room, Kind.CLAIMING_PARTITION, b"a", node.settings.instance_id.encode(), 0)
 
 
 def taken(room: Room, _: Node) -> None:
-    say(room, Kind.HEARTBEAT, b"b", b"i", FOREIGN)
+    say(room, Kind.HEARTBEAT, b"b", b"i", above_any(room))
 
 
 def cut_off(room: Room, node: Node) -> None:

@@ -215,8 +215,9 @@ def test_who_reads_in_one_go_that_it_is_the_owner_and_that_another_is_commits_no
     while not any(read.tail == end for read in written(room, kind)):
         room.run(0.0005)
     node.deaf_until = room.now + 1.0
-    headers = tuple(write_extension(Extension(10**6, 1, 60, b"1")))
     time = int(room.log.clock(room.now))
+    room.append(Message(Kind.HEARTBEAT, time, b"i", b"b", b"h", b"t", 0, 0))  # another group's
+    headers = tuple(write_extension(Extension(len(room.log.rows) - 1, 1, 60, b"1")))
     room.append(Message(Kind.HEARTBEAT, time, b"i", b"b", b"g", b"t", 0, 100), headers)
     before = dict(room.committed)
     room.run(3)

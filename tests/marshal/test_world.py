@@ -1,7 +1,10 @@
 """Who owns a key: the rules by which kgroup reads a coordination log."""
 
+from collections.abc import Callable
+
 import pytest
 
+from kgroup.marshal.extension import Extension, write_extension
 from kgroup.marshal.messages import Reject
 from kgroup.marshal.rules import Compat, Verdict
 from tests.marshal.logs import START, Log, Peer
@@ -201,7 +204,8 @@ def test_a_probe_tells_who_owns_the_key_and_changes_nothing() -> None:
     log = owned_by_a()
     before = log.state
     assert (log.probe(A, 20), log.probe(B, 20)) == (Verdict.PROBED, Verdict.VOID)
-    assert log.probe(A, 20, epoch=7) is Verdict.VOID
+    log.append(b"banana")
+    assert log.probe(A, 20, epoch=2) is Verdict.VOID
     assert (log.state, log.state.offset) == (before, 10)
 
 
@@ -316,6 +320,32 @@ def test_a_header_that_is_nonsense_makes_the_record_nonsense(header: tuple[str, 
     value = b"Heartbeat/1/%d/i1/A/g/t/0/20" % START
     assert log.append(value, [("kg-v", b"1"), header]) is Reject.HEADER
     assert log.state.offset == 10
+
+
+@pytest.mark.parametrize("say", [Log.beat, Log.release, Log.probe])
+@pytest.mark.parametrize("ahead", [0, 1, 10**6])
+def test_a_claim_that_does_not_stand_before_is_not_believed(
+    say: Callable[[Log, Peer, int, int], Verdict | Reject], ahead: int
+) -> None:
+    """1. The log loses its tail, and a claim with it; 2. who made it goes on."""
+    log = owned_by_a()
+    before = repr(log.state)
+    for peer in (B, A):
+        assert say(log, peer, 20, len(log.rows) + ahead) is Reject.EPOCH_RANGE
+    assert repr(log.state) == before
+    assert log.world.rejects == {Reject.EPOCH_RANGE: 2}
+
+
+def test_the_claim_right_before_a_message_is_believed() -> None:
+    log = Log(complete=False, first=500)
+    assert log.beat(B, 7, epoch=499) is Verdict.ADOPTED
+    assert log.beat(A, 8, epoch=500) is Verdict.ADOPTED
+
+
+def test_a_claim_is_under_no_epoch_whatever_it_says() -> None:
+    log, words = Log(), write_extension(Extension(10**6, START * 1000))
+    assert log.append(b"ClaimingPartition/1/%d/i1/A/g/t/0" % START, words) is Verdict.ACCEPTED
+    assert log.state.epoch == 0
 
 
 # -- the log alone -------------------------------------------------------------------------------
