@@ -54,19 +54,23 @@ class AiokafkaPeer:
         ground: what it reads.
         group: its group.
         assignor: "range", "roundrobin" or "sticky".
+        kind: the class of its consumer; the drop-in is another.
     """
 
-    def __init__(self, ground: Ground, group: str, assignor: str) -> None:
+    def __init__(
+        self, ground: Ground, group: str, assignor: str, kind: type[Any] = AIOKafkaConsumer
+    ) -> None:
         self.owned: frozenset[TopicPartition] = frozenset()
         self.seen: list[tuple[TopicPartition, int]] = []
         self._ground = ground
         self._group = group
         self._assignor = _ASSIGNORS[assignor]
+        self._kind = kind
         self._stopping = False
 
     async def run(self, *, task_status: TaskStatus[None]) -> None:
         """Read until stopped."""
-        consumer = AIOKafkaConsumer(
+        consumer = self._kind(
             self._ground.topic,
             bootstrap_servers=self._ground.kafka.bootstrap,
             group_id=self._group,
@@ -164,12 +168,16 @@ class KafkaPythonPeer:
         ground: what it reads.
         group: its group.
         assignor: a class of kafka-python's.
+        kind: the class of its consumer; the drop-in is another.
     """
 
-    def __init__(self, ground: Ground, group: str, assignor: type) -> None:
+    def __init__(
+        self, ground: Ground, group: str, assignor: type, kind: type[Any] = KafkaConsumer
+    ) -> None:
         self.owned: frozenset[TopicPartition] = frozenset()
         self.seen: list[tuple[TopicPartition, int]] = []
         self._ground = ground
+        self._kind = kind
         self._options: dict[str, Any] = {
             "bootstrap_servers": ground.kafka.bootstrap,
             "group_id": group,
@@ -195,7 +203,7 @@ class KafkaPythonPeer:
         self._stopping.set()
 
     def _read(self) -> None:
-        consumer = KafkaConsumer(**self._options)
+        consumer = self._kind(**self._options)
         try:
             consumer.subscribe([self._ground.topic])
             while not self._stopping.is_set():
