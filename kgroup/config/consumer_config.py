@@ -80,6 +80,8 @@ class ConsumerConfig:
         max_partition_fetch_bytes: most bytes of one partition in one answer; as above.
         prefetch_max_bytes: most bytes held ready, shared equally by the owned partitions.
         max_poll_records: most records of one batch, and of one `getmany`; None for no bound.
+        stay_with_partition: whether `getone` and `getmany` go on with a partition until all that
+            one fetch brought of it is handed out, as other clients do; else partitions take turns.
         request_timeout: for requests that do not wait for anything by themselves.
         retry_backoff: first pause before something that failed is tried again.
         retry_backoff_max: longest such pause.
@@ -152,6 +154,7 @@ class ConsumerConfig:
     max_partition_fetch_bytes: int = _MIB
     prefetch_max_bytes: int = 64 * _MIB
     max_poll_records: int | None = 500
+    stay_with_partition: bool = False
     request_timeout: Duration = 30.0
     retry_backoff: Duration = 0.1
     retry_backoff_max: Duration = 1.0

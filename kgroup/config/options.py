@@ -52,6 +52,7 @@ class ConsumerOptions(TypedDict, total=False):
     max_partition_fetch_bytes: int
     prefetch_max_bytes: int
     max_poll_records: int | None
+    stay_with_partition: bool
     request_timeout: Duration
     retry_backoff: Duration
     retry_backoff_max: Duration

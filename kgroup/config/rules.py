@@ -270,6 +270,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "metadata_max_age": _POSITIVE,
         "allow_auto_create_topics": _flag,
         "check_crcs": _flag,
+        "stay_with_partition": _flag,
         "max_decompressed_bytes": _whole(2**20),
         "exclude_internal_topics": _flag,
         "backend": _choice(Backend),

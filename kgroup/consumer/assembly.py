@@ -154,7 +154,8 @@ def _committing(
 
 def _pace(config: ConsumerConfig) -> Pace:
     at_most_once = config.guarantee is Guarantee.AT_MOST_ONCE
-    return Pace(config.poll_interval, config.at_most_once_records if at_most_once else None)
+    portion = config.at_most_once_records if at_most_once else None
+    return Pace(config.poll_interval, portion, stays=config.stay_with_partition)
 
 
 def _trace(sink: Sink) -> WireJournal | None:

@@ -5,10 +5,15 @@ were assigned by hand, and what is added later too.
 Never: asks for metadata itself; calls a listener: nobody takes anything away.
 """
 
+import anyio
+
+from kgroup.codes import ApiKey
 from kgroup.consumer.coordination.standalone import StandaloneBackend
 from kgroup.consumer.coordination.topics import SubscribedTopics, to_watch
 from kgroup.consumer.ownership import Ownership
 from kgroup.net.cluster import Cluster
+from kgroup.net.metadata import ClusterView
+from kgroup.net.verdict import refusal
 from kgroup.types import Subscription, TopicPartition
 
 __all__ = ["Following"]
@@ -56,13 +61,57 @@ class Following:
         names = self._topics.among(view) if self._asked else None
         if names is None:
             return
-        known = ((name, view.topics.get(name)) for name in names)
-        wanted = {
-            TopicPartition(name, number)
-            for name, topic in known
-            if topic is not None
-            for number in topic.partitions
-        }
+        wanted = _partitions(view, names)
         if wanted != {claim.tp for claim in self._standalone.membership.claims}:
             for change in self._standalone.own(wanted):
                 self._ownership.settle_now(change)
+
+    async def partitions(
+        self, topics: SubscribedTopics, timeout: float
+    ) -> frozenset[TopicPartition]:
+        """Return the partitions of topics that are watched, once each of them has some.
+
+        Args:
+            topics: told what is asked for.
+            timeout: seconds.
+
+        Raises:
+            BrokerError: the brokers refuse a topic.
+            TimeoutError: a topic was not there in time, or a pattern could not be told.
+        """
+        missing = "not all topics were heard of"
+        with anyio.move_on_after(timeout):
+            while True:
+                view = self._cluster.view
+                names = topics.among(view)
+                lacking = None if names is None else _lacking(view, names)
+                if names is not None and lacking is None:
+                    self.look()
+                    return _partitions(view, names)
+                missing = missing if lacking is None else f"topic {lacking!r} was not found"
+                await self._cluster.changed(view)
+        raise TimeoutError(f"{missing} within {timeout:g} s")
+
+
+def _lacking(view: ClusterView, names: frozenset[str]) -> str | None:
+    """Return the first topic without partitions, None when there is none.
+
+    Raises:
+        BrokerError: the brokers refuse it.
+    """
+    for name in sorted(names):
+        topic = view.topics.get(name)
+        if topic is not None and topic.is_refused:
+            raise refusal(ApiKey.METADATA, topic.error, (name,))
+        if topic is None or not topic.partitions:
+            return name
+    return None
+
+
+def _partitions(view: ClusterView, names: frozenset[str]) -> frozenset[TopicPartition]:
+    return frozenset(
+        TopicPartition(name, number)
+        for name in names
+        if name in view.topics
+        for number in view.topics[name].partitions
+    )

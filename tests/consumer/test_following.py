@@ -6,12 +6,14 @@ from contextlib import asynccontextmanager
 import anyio
 import pytest
 
+from kgroup.codes import ErrorCode
 from kgroup.consumer import Consumer
-from kgroup.errors import ArgumentError, ConfigError, IllegalStateError
+from kgroup.errors import ArgumentError, ConfigError, IllegalStateError, UnauthorizedError
 from kgroup.testing import InProcessBroker
 from kgroup.types import OwnershipChange, Subscription, TopicPartition
+from kgroup.wire.messages import MetadataRequest
 from tests.consumer.entered import A, B, Bytes, C, config_for
-from tests.consumer.ground import fill, ground
+from tests.consumer.ground import fill, ground, hidden
 from tests.contracts.application import until
 
 pytestmark = pytest.mark.anyio
@@ -163,3 +165,44 @@ async def test_a_members_pattern_is_known_as_the_topics_it_takes() -> None:
         consumer.subscribe(pattern="[tu]")
         await until(lambda: bool(consumer.subscribed_topics()), 10.0, "the topics are known")
         assert consumer.subscribed_topics() == {"t", "u"}
+
+
+# -- the partitions of what was asked for --------------------------------------------------
+
+
+async def test_what_is_followed_is_owned_once_its_partitions_are_known() -> None:
+    broker = ground(1, t=2, u=1, other=1)
+    async with following(broker, "t", "u") as consumer:
+        assert await consumer.subscribed_partitions() == {A, B, U}
+        assert consumer.assignment() == {A, B, U}
+    async with following(broker, pattern="[tu]") as consumer:
+        assert await consumer.subscribed_partitions() == {A, B, U}
+        assert consumer.assignment() == {A, B, U}
+
+
+async def test_a_pattern_that_takes_nothing_comes_to_nothing() -> None:
+    async with following(ground(1, t=1), pattern="nothing") as consumer:
+        assert await consumer.subscribed_partitions(timeout=5.0) == frozenset()
+
+
+async def test_a_member_is_told_of_the_partitions_of_all() -> None:
+    async with Consumer("t", config=config_for(ground(1, t=2))) as consumer:
+        assert await consumer.subscribed_partitions() == {A, B}
+        consumer.unsubscribe()
+        assert await consumer.subscribed_partitions() == frozenset()
+        consumer.assign([A])
+        assert await consumer.subscribed_partitions() == {A}
+
+
+async def test_a_topic_without_partitions_is_named_when_the_time_is_up() -> None:
+    async with following(ground(1, t=1), "t", "u") as consumer:
+        with pytest.raises(TimeoutError, match="topic 'u' was not found within 2 s"):
+            await consumer.subscribed_partitions(timeout=2.0)
+
+
+async def test_the_refusal_of_a_topic_is_raised_instead_of_waiting() -> None:
+    broker, code = ground(1, t=1), ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    broker.answers.rewrite(MetadataRequest, lambda _, answer: hidden("t", code, answer), times=None)
+    async with following(broker, "t") as consumer:
+        with pytest.raises(UnauthorizedError, match="t"):
+            await consumer.subscribed_partitions()

@@ -80,20 +80,23 @@ class Life:
         if facade.refusal is not None:
             raise facade.refusal
         native: Consumer[Any, Any] = Consumer(
-            config=self._options.config, key=made.key, value=made.value, listener=self._rounds
+            config=self._options.config,
+            key=made.key,
+            value=made.value,
+            listener=self._rounds,
+            stay_with_partition=True,
         )
         self._host = host = Host(native, min(facade.request_timeout, _LONGEST_STOP))
         with translating():
             await host.start()
-            await self._find_topics(native)
-            self._wishes.carry(native)
+            try:
+                await native.find_partitions(*self._wishes.names)
+                self._wishes.carry(native)
+                if not self._wishes.of_group:
+                    await native.subscribed_partitions()
+            except TimeoutError as error:
+                raise UnknownTopicOrPartitionError(str(error)) from error
             await self._first_assignment(native)
-
-    async def _find_topics(self, native: Consumer[Any, Any]) -> None:
-        try:
-            await native.find_partitions(*self._wishes.names)
-        except TimeoutError as error:
-            raise UnknownTopicOrPartitionError(str(error)) from error
 
     async def _first_assignment(self, native: Consumer[Any, Any]) -> None:
         if not self._wishes.of_group:

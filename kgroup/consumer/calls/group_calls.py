@@ -121,9 +121,32 @@ class GroupCalls(Life):
             return to_watch(wanted) or frozenset()
         if parts is None:
             return frozenset()
+        return self._topics(wanted).among(parts.cluster.view) or frozenset()
+
+    async def subscribed_partitions(
+        self, *, timeout: float | None = None
+    ) -> frozenset[TopicPartition]:
+        """Return the partitions of `subscribed_topics`, waiting until each of them has some.
+
+        In a group they are owned by its members. What is followed is owned when this returns.
+
+        Args:
+            timeout: seconds, None for `request_timeout`.
+
+        Raises:
+            UnauthorizedError, BrokerError: the brokers refuse a topic.
+            TimeoutError: a topic was not there in time, or not all topics were heard of.
+        """
+        parts, wanted = self._entered(running=True), self._subscription
+        if wanted is None or wanted.partitions is not None:
+            return frozenset() if wanted is None else wanted.partitions or frozenset()
+        limit = self._config.fetching().request_timeout if timeout is None else timeout
+        return await parts.following.partitions(self._topics(wanted), limit)
+
+    def _topics(self, wanted: Subscription) -> SubscribedTopics:
         topics = SubscribedTopics(exclude_internal=self._config.exclude_internal_topics)
         topics.ask(wanted)
-        return topics.among(parts.cluster.view) or frozenset()
+        return topics
 
     @property
     def membership(self) -> Membership:

@@ -52,7 +52,8 @@ class Polling(Generic[K, V]):
     def _take(self, owned: Owned) -> Record[K, V] | None:
         """Take the next record of a claim that is ready; None when it was passed over."""
         delivery = self._reading.delivery
-        segment = owned.chunks[0].head()
+        chunk = owned.chunks[0]
+        segment = chunk.head()
         assert segment is not None
         kind, epoch = segment.timestamp_type, segment.leader_epoch
         try:
@@ -62,8 +63,10 @@ class Polling(Generic[K, V]):
                 raise
             delivery.passed_over.note(error)
             delivery.done(delivery.take_one(owned, None))
+            self._reading.keep_turn(owned, chunk)
             return None
         self._reading.lend(delivery.take_one(owned, None))
+        self._reading.keep_turn(owned, chunk)
         return record
 
     async def many(
@@ -83,8 +86,10 @@ class Polling(Generic[K, V]):
         for owned in ready:
             if left == 0:
                 break
+            chunk = owned.chunks[0]
             handful = delivery.take(owned, left)
             self._reading.lend(handful.lease)
+            self._reading.keep_turn(owned, chunk)
             batch = found[owned.tp] = Batch(handful, self._formats, delivery, None)
             left = None if left is None else left - len(batch)
         return found

@@ -41,10 +41,12 @@ class Pace:
     Args:
         poll_interval: the longest the application may go without reading, seconds.
         portion: most records that are admitted at a time, None for all that one fetch brought.
+        stays: whether a partition has the next turn until what one fetch brought is handed out.
     """
 
     poll_interval: float
     portion: int | None = None
+    stays: bool = False
 
 
 class Reading:
@@ -76,6 +78,7 @@ class Reading:
         self._clock = clock
         self._pause = pace.poll_interval / _POLLS_PER_INTERVAL
         self._portion = pace.portion
+        self._stays = pace.stays
         self._told_at = -math.inf
         self._lent: dict[Claim, list[Lease]] = defaultdict(list)
 
@@ -175,6 +178,16 @@ class Reading:
     def deadline(self, timeout: float | None) -> float:
         """Return the instant a wait ends, infinity for None."""
         return math.inf if timeout is None else self._clock() + timeout
+
+    def keep_turn(self, owned: Owned, chunk: Chunk) -> None:
+        """Let the next read begin with a partition, if it is to stay and the answer has more.
+
+        Args:
+            owned: of which records were handed out just now.
+            chunk: the answer they were from.
+        """
+        if self._stays and owned.chunks and owned.chunks[0] is chunk and chunk.head() is not None:
+            self.delivery.owned.put_first(owned)
 
     # -- what getone and getmany lent ------------------------------------------------------
 

@@ -230,6 +230,10 @@ class OwnedPartitions:
         """Give the claim that had its turn just now the next one too."""
         self._rotation.rotate(1)
 
+    def put_first(self, owned: Owned) -> None:
+        """Give a claim that is not over the next turn."""
+        self._rotation.rotate(-self._rotation.index(owned))
+
     def turns(self) -> Iterator[Owned]:
         """Yield each claim once, first the one whose turn it is; it then goes to the end."""
         for _ in range(len(self._rotation)):

@@ -113,6 +113,7 @@ WORKS: Final[dict[str, tuple[Act, object]]] = {
     "seek_to_committed": (_sought_committed, {A: OffsetAndMetadata(4)}),
     "seek_to_end": (lambda c: c.seek_to_end(), {A: 10}),
     "subscribe": (plain(lambda c: c.subscribe("t", "u")), None),
+    "subscribed_partitions": (lambda c: c.subscribed_partitions(), frozenset({A})),
     "subscribed_topics": (plain(lambda c: c.subscribed_topics()), frozenset({"t"})),
     "subscription": (
         plain(lambda c: c.subscription()),
