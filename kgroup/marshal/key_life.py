@@ -90,8 +90,14 @@ class KeyLife:
     due: float = math.inf
 
     def publishes(self, until: int) -> bool:
-        """Tell whether the log says, under this claim, that what is below is handed out."""
-        return self.claim is not None and self.logged is not None and until <= self.logged
+        """Tell whether the log says, under this claim, that what is below is handed out.
+
+        1. A heartbeat says so; 2. before it is read back what it speaks of is refused, and so
+        nobody's; 3. it is read back. Until it is taken back, or asked for once more, it stays so.
+        """
+        if self.claim is None or self.logged is None or self.position is None:
+            return False
+        return until <= min(self.logged, self.position)
 
     @property
     def flows(self) -> bool:

@@ -364,10 +364,10 @@ class Node:
         self.apply(CommitRequested(serial, offsets))
         return serial
 
-    def ask(self, claim: Claim, until: int) -> int:
-        """Ask to hand out, at most once."""
+    def ask(self, claim: Claim, until: int, *, begin: int | None = None) -> int:
+        """Ask to hand out, at most once; from a place on, or nothing in the end."""
         serial = self._next_serial()
-        self._asking[serial] = (claim, until, until)
+        self._asking[serial] = (claim, until if begin is None else begin, until)
         self.apply(AdmitRequested(serial, claim, until))
         return serial
 
