@@ -1,0 +1,139 @@
+"""A batch in the hands of a thread: the native one, whose doings are carried to the event loop.
+
+Decides: that records are made in the thread that iterates, and everything else on the loop.
+Never: holds logic of its own; see `kgroup.Batch`.
+"""
+
+from collections.abc import Awaitable, Callable, Iterator
+from types import TracebackType
+from typing import Generic, Self, TypeVar
+
+from kgroup.consumer.reads.batch import Batch as NativeBatch
+from kgroup.consumer.reads.record import Record
+from kgroup.consumer.stock.chunk import Segment
+from kgroup.sync.host import Host
+from kgroup.types import Claim, Generation, TopicPartition
+
+__all__ = ["Batch"]
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Batch(Generic[K, V]):
+    """Records of one partition, in order; made by a consumer. See `kgroup.Batch`.
+
+    Args:
+        native: the batch as the event loop knows it.
+        host: carries calls there.
+    """
+
+    __slots__ = ("_host", "native")
+
+    def __init__(self, native: NativeBatch[K, V], host: Host) -> None:
+        self.native = native
+        self._host = host
+
+    def __repr__(self) -> str:
+        return repr(self.native)
+
+    # -- what it is ------------------------------------------------------------------------
+
+    @property
+    def partition(self) -> TopicPartition:
+        """Where the records are from."""
+        return self.native.partition
+
+    @property
+    def claim(self) -> Claim:
+        """The period of ownership they were handed out in."""
+        return self.native.claim
+
+    @property
+    def token(self) -> Generation | None:
+        """The identity they were handed out under, None outside a group; it orders nothing."""
+        return self.native.token
+
+    @property
+    def first(self) -> int:
+        """Offset of the first record."""
+        return self.native.first
+
+    @property
+    def next_offset(self) -> int:
+        """Offset to commit when all is done."""
+        return self.native.next_offset
+
+    @property
+    def in_hand(self) -> bool:
+        """Whether it is still on lease: neither done nor given back."""
+        return self.native.in_hand
+
+    def __len__(self) -> int:
+        return len(self.native)
+
+    # -- the records -----------------------------------------------------------------------
+
+    def __iter__(self) -> Iterator[Record[K, V]]:
+        """Yield the records, made one by one in the present thread.
+
+        Raises:
+            DeserializationError: at the record that was refused; the batch ends there.
+        """
+        return iter(self.native)
+
+    def values(self) -> list[V]:
+        """Return all values; several times cheaper than making records.
+
+        Raises:
+            DeserializationError: a value was refused; the batch ends before its first record.
+        """
+        return self.native.values()
+
+    def columns(self) -> tuple[Segment, ...]:
+        """Return the records as columns, without copying anything."""
+        return self.native.columns()
+
+    # -- done ------------------------------------------------------------------------------
+
+    def done(self, upto: int | None = None) -> None:
+        """Say that the records are done, so that their offsets may be committed.
+
+        Args:
+            upto: first offset that is not done yet; None for all of the batch.
+        """
+        self._carry(lambda: self.native.done(upto))
+
+    def release(self) -> None:
+        """Give the batch back as it is: what is not done stays so; see `kgroup.Batch`."""
+        self._carry(self.native.release)
+
+    def give_back(self, offset: int) -> None:
+        """Give the records from an offset on back: they are handed out again, next.
+
+        Args:
+            offset: of the first record that goes back; `first` for all.
+        """
+        self._carry(lambda: self.native.give_back(offset))
+
+    def __enter__(self) -> Self:
+        self._host.call(self.native.__aenter__)
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._host.call(lambda: self.native.__aexit__(exc_type, exc, traceback))
+
+    def _carry(self, act: Callable[[], None]) -> None:
+        self._host.call(_awaited(act))
+
+
+def _awaited(act: Callable[[], None]) -> Callable[[], Awaitable[None]]:
+    async def do() -> None:
+        act()
+
+    return do

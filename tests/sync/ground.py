@@ -1,0 +1,98 @@
+"""What the tests of blocking consumers stand on: an in-process Kafka with sockets, real time."""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+from kgroup.sync import Consumer
+from kgroup.testing import InProcessBroker
+from kgroup.types import TopicPartition
+
+__all__ = ["A", "B", "Ground", "grounded", "in_thread", "interrupting"]
+
+A, B = TopicPartition("t", 0), TopicPartition("t", 1)
+
+
+class Ground:
+    """A cluster with topic `t`, and consumers of it."""
+
+    def __init__(self, broker: InProcessBroker, servers: str) -> None:
+        self.broker = broker
+        self.servers = servers
+
+    def write(self, tp: TopicPartition, count: int) -> None:
+        """Write records whose values are their offsets."""
+        log = self.broker.partition(*tp)
+        log.append(*(str(offset) for offset in range(log.end, log.end + count)))
+
+    def consumer(self, *topics: str, **options: Any) -> Consumer[bytes | None, bytes | None]:
+        """Return a consumer that reads from the beginning; not entered."""
+        chosen = {"auto_offset_reset": "earliest", "fetch_max_wait": 0.05, **options}
+        return Consumer(*topics, bootstrap_servers=self.servers, **chosen)
+
+    @contextmanager
+    def by_hand(
+        self, *tps: TopicPartition, **options: Any
+    ) -> Iterator[Consumer[bytes | None, bytes | None]]:
+        """Lend a consumer that has partitions by hand, and knows where to begin."""
+        with self.consumer(**options) as consumer:
+            consumer.assign(tps)
+            for tp in tps:
+                consumer.position(tp)
+            yield consumer
+
+
+@contextmanager
+def grounded(count: int = 0, *, partitions: int = 1) -> Iterator[Ground]:
+    """Serve a cluster with so many records in each partition of topic `t`."""
+    broker = InProcessBroker(topics={"t": partitions})
+    with broker.serve() as served:
+        ground = Ground(broker, served.bootstrap)
+        for number in range(partitions if count else 0):
+            ground.write(TopicPartition("t", number), count)
+        yield ground
+
+
+@contextmanager
+def in_thread(work: Callable[[], object]) -> Iterator[list[object]]:
+    """Run something in a thread while a block runs; what came of it is in the list afterwards."""
+    came: list[object] = []
+
+    def run() -> None:
+        try:
+            came.append(work())
+        except Exception as error:  # noqa: BLE001 - it is looked at
+            came.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield came
+    finally:
+        thread.join(10)
+        assert not thread.is_alive()
+
+
+@contextmanager
+def interrupting(first: float, interval: float = 0.0) -> Iterator[list[int]]:
+    """Press Ctrl-C in the main thread after so many seconds, as long as it waits for an answer.
+
+    Anywhere else it is not pressed: between two instructions of a program nothing can be promised.
+    """
+    pressed = [0]
+
+    def press(number: int, frame: FrameType | None) -> None:
+        if frame is not None and frame.f_code.co_name == "wait":
+            pressed[0] += 1
+            raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, press)
+    signal.setitimer(signal.ITIMER_REAL, first, interval)
+    try:
+        yield pressed
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

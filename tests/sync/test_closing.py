@@ -1,0 +1,96 @@
+"""A blocking consumer ends when it is told to: its thread too, in time, whatever brokers do."""
+
+import gc
+import threading
+import time
+
+import pytest
+
+from kgroup.errors import IllegalStateError, NoBrokerError
+from kgroup.sync import Consumer
+from tests.sync.ground import A, grounded, in_thread
+
+
+def running() -> set[str]:
+    return {each.name for each in threading.enumerate() if each.name.startswith("kgroup ")}
+
+
+def test_a_closed_consumer_has_no_thread() -> None:
+    with grounded() as ground:
+        with ground.by_hand(A) as consumer:
+            assert running() == {"kgroup kgroup"}
+        assert not running()
+        consumer.close()
+
+
+def test_closing_ends_reads_of_other_threads() -> None:
+    with (
+        grounded() as ground,
+        ground.by_hand(A) as consumer,
+        in_thread(lambda: list(consumer)) as came,
+    ):
+        consumer.getmany(timeout=0.05)
+        consumer.close()
+    assert came == [[]]
+
+
+def test_a_member_closes_in_time_though_no_broker_answers() -> None:
+    with grounded(1) as ground:
+        consumer = ground.consumer("t", group_id="g")
+        with consumer:
+            consumer.getone(timeout=10)
+            ground.broker.node(1).slow(60.0)
+            began = time.monotonic()
+            consumer.close(timeout=1.0)
+            assert time.monotonic() - began < 1.3
+            assert not running()
+
+
+@pytest.mark.slow
+def test_many_members_close_in_time_while_they_are_at_work() -> None:
+    with grounded(200, partitions=4) as ground:
+        took: list[float] = []
+
+        def live(number: int) -> None:
+            consumer = ground.consumer("t", group_id="g", client_id=f"c{number}")
+            with consumer:
+                for _ in zip(range(5), consumer.records(timeout=0.2), strict=False):
+                    pass
+                began = time.monotonic()
+                consumer.close(timeout=5.0)
+                took.append(time.monotonic() - began)
+
+        threads = [threading.Thread(target=live, args=(number,)) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        assert len(took) == 8
+        assert max(took) < 5.5
+        assert not running()
+
+
+def test_a_consumer_without_a_broker_leaves_no_thread() -> None:
+    consumer = Consumer(bootstrap_servers="127.0.0.1:1", bootstrap_timeout=0.2)
+    with pytest.raises(NoBrokerError), consumer:
+        pass
+    assert not running()
+
+
+def test_a_consumer_is_entered_once() -> None:
+    with grounded() as ground:
+        consumer = ground.consumer()
+        with consumer, pytest.raises(IllegalStateError, match="entered once"):
+            consumer.__enter__()
+
+
+def test_a_consumer_that_is_dropped_unclosed_says_so_and_ends() -> None:
+    with grounded() as ground:
+        consumer = ground.consumer()
+        consumer.__enter__()
+        thread = next(each for each in threading.enumerate() if each.name == "kgroup kgroup")
+        with pytest.warns(ResourceWarning, match="Unclosed consumer"):  # noqa: PT031 - both warn
+            del consumer
+            gc.collect()
+        thread.join(5)
+        assert not thread.is_alive()

@@ -1,0 +1,127 @@
+"""Callbacks run in a thread of the application that is inside a call, and may do what it may."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kgroup.errors import ArgumentError, IllegalStateError
+from kgroup.sync import Consumer
+from kgroup.types import CommitOutcome, OwnershipChange
+from tests.sync.ground import A, B, grounded, in_thread
+
+
+class Hearing:
+    """A listener that notes what it hears, and where; it may do something, too."""
+
+    def __init__(self, act: Callable[[Any], object] = lambda consumer: None) -> None:
+        self.heard: list[str] = []
+        self.threads: set[str] = set()
+        self.came: list[object] = []
+        self._act = act
+
+    def on_assigned(self, consumer: Consumer[Any, Any], change: OwnershipChange) -> None:
+        self._note("assigned", consumer)
+
+    def on_revoked(self, consumer: Consumer[Any, Any], change: OwnershipChange) -> None:
+        self._note("revoked", consumer)
+
+    def _note(self, what: str, consumer: Consumer[Any, Any]) -> None:
+        self.heard.append(what)
+        self.threads.add(threading.current_thread().name)
+        try:
+            self.came.append(self._act(consumer))
+        except IllegalStateError as error:
+            self.came.append(error)
+
+
+def test_a_listener_hears_in_the_thread_that_reads_or_closes() -> None:
+    hearing = Hearing()
+    with grounded(1) as ground:
+        with ground.consumer("t", group_id="g", listener=hearing) as consumer:
+            consumer.getone(timeout=10)
+            assert hearing.heard == ["assigned"]
+        assert hearing.heard == ["assigned", "revoked"]
+    assert hearing.threads == {threading.current_thread().name}
+
+
+def test_a_listener_may_ask_and_commit() -> None:
+    hearing = Hearing(lambda consumer: consumer.commit({A: consumer.position(A)}))
+    with grounded(1) as ground:
+        with ground.consumer("t", group_id="g", listener=hearing) as consumer:
+            consumer.getone(timeout=10)
+        assert [isinstance(each, CommitOutcome) and each.ok for each in hearing.came] == [True] * 2
+        assert ground.broker.group("g").offsets[A].offset == 1
+
+
+def test_a_listener_may_not_read() -> None:
+    hearing = Hearing(lambda consumer: consumer.getone())
+    with grounded(1) as ground:
+        with ground.consumer("t", group_id="g", listener=hearing) as consumer:
+            assert consumer.getone(timeout=10).offset == 0
+        assert "inside a listener" in str(hearing.came[0])
+
+
+def test_a_listener_that_closes_ends_the_loop() -> None:
+    hearing = Hearing(lambda consumer: consumer.close())
+    with grounded(1) as ground:
+        with ground.consumer("t", group_id="g", listener=hearing) as consumer:
+            assert len(list(consumer)) <= 1
+        assert hearing.heard == ["assigned", "revoked"]
+
+
+def test_what_a_listener_raises_is_raised_by_a_read_once() -> None:
+    def fail(consumer: object) -> None:
+        raise LookupError("no such thing")
+
+    with grounded(1) as ground:
+        consumer = ground.consumer("t", group_id="g", listener=Hearing(fail))
+        with consumer:
+            with pytest.raises(LookupError):
+                consumer.getone(timeout=10)
+            assert consumer.getone(timeout=10).offset == 0
+
+
+def test_an_async_listener_is_refused() -> None:
+    class Wrong:
+        async def on_assigned(self, consumer: object, change: object) -> None: ...
+
+    with pytest.raises(ArgumentError, match="plain on_assigned"):
+        Consumer("t", group_id="g", listener=Wrong())  # type: ignore[call-overload]
+
+
+def test_a_callback_of_a_commit_runs_before_a_commit_behind_it_is_answered() -> None:
+    told: list[str] = []
+
+    def tell(outcome: CommitOutcome) -> None:
+        told.append(threading.current_thread().name)
+
+    with grounded(1) as ground, ground.by_hand(A, group_id="g") as consumer:
+        consumer.commit_soon({A: 1}, tell)
+        consumer.commit({A: 1})
+        assert told == [threading.current_thread().name]
+
+
+def test_a_partition_is_given_up_though_a_loop_has_read_ahead() -> None:
+    """The loop has hundreds of records in stock; who joins does not wait for all of them."""
+    with grounded(400, partitions=2) as ground:
+        options = {"group_id": "g", "assignors": ["cooperative-sticky"], "heartbeat_interval": 0.1}
+        first, second = ground.consumer("t", **options), ground.consumer("t", **options)
+        pause, seen = threading.Event(), {A: 0, B: 0}
+
+        def read() -> int:
+            with second:
+                return second.getone(timeout=20).offset
+
+        with first:
+            records = iter(first)
+            next(records)
+            with in_thread(read) as came:
+                while not came:
+                    record = next(records)
+                    seen[record.tp] = record.offset + 1
+                    pause.wait(0.02)
+        assert isinstance(came[0], int)
+        assert came[0] in seen.values()
+        assert sum(seen.values()) < 800

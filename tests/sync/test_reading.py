@@ -1,0 +1,178 @@
+"""A blocking consumer hands out what the native one does, and counts only what it handed out."""
+
+import pytest
+
+from kgroup.errors import ClosedError, DeserializationError, IllegalStateError, NotOwnedError
+from kgroup.sync import Consumer
+from tests.sync.ground import A, B, grounded
+
+
+def number(data: bytes | None) -> int:
+    return int(data or b"")
+
+
+def test_a_loop_gets_every_record_once_and_in_order() -> None:
+    with grounded(1200) as ground, ground.by_hand(A) as consumer:
+        assert [record.offset for record in consumer.records(timeout=0.3)] == list(range(1200))
+
+
+def test_a_loop_that_ended_because_nothing_came_may_go_on() -> None:
+    with grounded(3) as ground, ground.by_hand(A) as consumer:
+        records = consumer.records(timeout=0.3)
+        assert len(list(records)) == 3
+        ground.write(A, 2)
+        assert [record.offset for record in records] == [3, 4]
+
+
+def test_a_read_without_records_ends_in_time() -> None:
+    with grounded() as ground, ground.by_hand(A) as consumer:
+        with pytest.raises(TimeoutError):
+            consumer.getone(timeout=0.05)
+        assert consumer.getmany(timeout=0.05) == {}
+
+
+def test_batches_are_done_when_the_next_is_asked_for() -> None:
+    with grounded(10) as ground, ground.by_hand(A, group_id="g", max_poll_records=4) as consumer:
+        batches = consumer.batches()
+        assert [len(next(batches)), len(next(batches))] == [4, 4]
+        assert consumer.commit_done().partitions[A].offset.offset == 4
+
+
+def test_a_batch_that_a_block_is_left_with_is_done() -> None:
+    with grounded(4) as ground, ground.by_hand(A, group_id="g") as consumer:
+        with consumer.getmany(timeout=1)[A] as batch:
+            assert batch.values() == [b"0", b"1", b"2", b"3"]
+        assert not batch.in_hand
+        assert consumer.commit_done().partitions[A].offset.offset == 4
+
+
+def test_what_a_loop_has_in_hand_is_not_done() -> None:
+    with grounded(10) as ground, ground.by_hand(A, group_id="g") as consumer:
+        for record in consumer:
+            if record.offset == 5:
+                break
+        assert consumer.commit_done().partitions[A].offset.offset == 5
+
+
+def test_closing_in_a_loop_commits_what_is_done_and_no_more() -> None:
+    with grounded(10) as ground:
+        with ground.by_hand(A, group_id="g") as consumer:
+            for record in consumer:
+                if record.offset == 5:
+                    break
+        assert ground.broker.group("g").offsets[A].offset == 5
+
+
+def test_a_commit_in_a_loop_is_of_what_the_loop_was_given() -> None:
+    with grounded(10, partitions=2) as ground, ground.by_hand(A, B, group_id="g") as consumer:
+        seen = dict.fromkeys((A, B), 0)
+        for record in consumer:
+            seen[record.tp] = record.offset + 1
+            if sum(seen.values()) == 13:
+                break
+        outcome = consumer.commit()
+        assert {tp: each.offset.offset for tp, each in outcome.partitions.items()} == seen
+
+
+def test_a_commit_without_waiting_is_of_the_same() -> None:
+    with grounded(10) as ground, ground.by_hand(A, group_id="g") as consumer:
+        next(iter(consumer))
+        told: list[int] = []
+        consumer.commit_soon(callback=lambda out: told.append(out.partitions[A].offset.offset))
+        consumer.commit({A: 1})
+        assert told == [1]
+
+
+def test_position_and_lag_are_those_of_the_loop() -> None:
+    with grounded(10) as ground, ground.by_hand(A) as consumer:
+        records = iter(consumer)
+        next(records), next(records)
+        assert (consumer.position(A), consumer.lag(A)) == (2, 8)
+
+
+def test_a_seek_in_a_loop_is_where_it_goes_on() -> None:
+    with grounded(10) as ground, ground.by_hand(A) as consumer:
+        records = iter(consumer)
+        assert next(records).offset == 0
+        consumer.seek(A, 7)
+        assert next(records).offset == 7
+
+
+def test_a_partition_that_is_paused_in_a_loop_rests_where_the_loop_was() -> None:
+    with grounded(10, partitions=2) as ground, ground.by_hand(A, B) as consumer:
+        records = consumer.records(timeout=0.3)
+        first = next(records)
+        consumer.pause(first.tp)
+        assert {record.tp for record in records} == {A, B} - {first.tp}
+        consumer.resume(first.tp)
+        assert next(records).offset == first.offset + 1
+
+
+def test_a_single_read_in_a_loop_takes_the_next_record() -> None:
+    with grounded(10) as ground, ground.by_hand(A) as consumer:
+        records = iter(consumer)
+        assert [next(records).offset, consumer.getone().offset, next(records).offset] == [0, 1, 2]
+
+
+def test_a_record_that_is_refused_stays_in_front_of_the_loop() -> None:
+    with grounded(2) as ground:
+        ground.broker.partition(*A).append("no number", "3")
+        with Consumer(
+            bootstrap_servers=ground.servers, value=number, auto_offset_reset="earliest"
+        ) as consumer:
+            consumer.assign([A])
+            records = consumer.records(timeout=1)
+            assert [next(records).value, next(records).value] == [0, 1]
+            for _ in range(2):
+                with pytest.raises(DeserializationError) as caught:
+                    next(records)
+                assert caught.value.offset == 2
+            consumer.seek(A, 3)
+            assert next(records).value == 3
+
+
+def test_a_consumer_that_was_not_entered_says_so() -> None:
+    with grounded() as ground:
+        consumer = ground.consumer()
+        with pytest.raises(IllegalStateError, match="with consumer"):
+            consumer.getone()
+        consumer.close()
+
+
+def test_a_closed_consumer_hands_out_nothing() -> None:
+    with grounded(3) as ground:
+        with ground.by_hand(A) as consumer:
+            records = consumer.records()
+            next(records)
+        assert list(records) == []
+        with pytest.raises(ClosedError):
+            consumer.getmany()
+        assert consumer.assignment() == frozenset()
+
+
+def test_a_partition_that_is_not_owned_is_refused() -> None:
+    with grounded(3, partitions=2) as ground, ground.by_hand(A) as consumer:
+        with pytest.raises(NotOwnedError):
+            consumer.getone(B)
+        with pytest.raises(NotOwnedError):
+            consumer.seek(B, 0)
+
+
+def test_topics_are_followed_without_a_group() -> None:
+    with grounded(3, partitions=2) as ground, ground.consumer() as consumer:
+        consumer.follow("t")
+        assert {consumer.getone(timeout=5).partition for _ in range(6)} == {0, 1}
+        assert consumer.assignment() == {A, B}
+        assert consumer.subscribed_topics() == {"t"}
+
+
+def test_what_logs_hold_can_be_asked_for() -> None:
+    with grounded(3, partitions=2) as ground, ground.by_hand(A) as consumer:
+        assert consumer.beginning_offsets(A, B) == {A: 0, B: 0}
+        assert consumer.end_offsets(A) == {A: 3}
+        assert consumer.topics(internal=False) == {"t"}
+        assert consumer.find_partitions("t") == {"t": frozenset({0, 1})}
+        consumer.getone()
+        assert consumer.highwater(A) == 3
+        assert consumer.seek_to_end(A) == {A: 3}
+        assert consumer.offsets_for_times({A: 2**53}) == {A: None}

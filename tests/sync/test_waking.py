@@ -1,0 +1,114 @@
+"""A blocked read ends when it is woken or interrupted, once, and nothing is lost."""
+
+import signal
+import threading
+import time
+from types import FrameType
+
+import pytest
+
+from kgroup.errors import WakeupError
+from tests.sync.ground import A, grounded, in_thread, interrupting
+
+
+def test_a_blocked_read_is_woken_from_another_thread() -> None:
+    with grounded() as ground, ground.by_hand(A) as consumer:
+        timer = threading.Timer(0.05, consumer.wakeup)
+        timer.start()
+        with pytest.raises(WakeupError):
+            consumer.getone()
+        timer.join()
+
+
+def test_one_wakeup_ends_one_read() -> None:
+    with grounded(1) as ground, ground.by_hand(A) as consumer:
+        consumer.wakeup()
+        with pytest.raises(WakeupError):
+            next(iter(consumer))
+        assert next(iter(consumer)).offset == 0
+
+
+def test_a_wakeup_before_the_consumer_is_entered_counts() -> None:
+    with grounded(1) as ground:
+        consumer = ground.consumer()
+        consumer.wakeup()
+        with consumer, pytest.raises(WakeupError):
+            consumer.getmany()
+
+
+def test_a_signal_handler_may_wake() -> None:
+    with grounded() as ground, ground.by_hand(A) as consumer:
+
+        def handle(number: int, frame: FrameType | None) -> None:
+            consumer.wakeup()
+
+        before = signal.signal(signal.SIGALRM, handle)
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+            with pytest.raises(WakeupError):
+                for _ in consumer.batches():
+                    pass
+        finally:
+            signal.signal(signal.SIGALRM, before)
+
+
+def test_a_signal_handler_may_close() -> None:
+    with grounded() as ground, ground.by_hand(A) as consumer:
+
+        def handle(number: int, frame: FrameType | None) -> None:
+            consumer.close_soon()
+
+        before = signal.signal(signal.SIGALRM, handle)
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+            assert list(consumer) == []
+        finally:
+            signal.signal(signal.SIGALRM, before)
+
+
+def test_every_read_that_waits_is_woken() -> None:
+    with grounded() as ground, ground.by_hand(A) as consumer:
+        with in_thread(consumer.getone) as one, in_thread(consumer.getone) as other:
+            time.sleep(0.1)  # until both wait; a wakeup before that ends one of them
+            consumer.wakeup()
+            if not one or not other:
+                time.sleep(0.1)
+        assert [type(each) for each in one + other] == [WakeupError, WakeupError]
+
+
+def test_ctrl_c_ends_a_blocked_read_and_the_consumer_goes_on() -> None:
+    with grounded() as ground, ground.by_hand(A) as consumer:
+        with interrupting(0.05), pytest.raises(KeyboardInterrupt):
+            consumer.getone()
+        ground.write(A, 1)
+        assert consumer.getone(timeout=5).offset == 0
+
+
+def test_what_comes_while_ctrl_c_is_pressed_is_not_lost() -> None:
+    """Records arrive and interruptions too, as close together as can be."""
+    with grounded() as ground, ground.by_hand(A) as consumer:
+        over = threading.Event()
+
+        def write() -> None:
+            for _ in range(60):
+                ground.write(A, 1)
+                over.wait(0.004)
+
+        seen: list[int] = []
+        with in_thread(write), interrupting(0.001, 0.0073) as pressed:
+            while len(seen) < 60:
+                try:
+                    seen.append(consumer.getone(timeout=5).offset)
+                except KeyboardInterrupt:
+                    continue
+        assert seen == list(range(60))
+        assert pressed[0]
+
+
+def test_a_loop_that_is_interrupted_goes_on_with_the_next_record() -> None:
+    with grounded(3) as ground, ground.by_hand(A) as consumer:
+        records, seen = consumer.records(), []
+        with interrupting(0.05), pytest.raises(KeyboardInterrupt):
+            seen += [record.offset for record in records]
+        ground.write(A, 1)
+        assert next(records).offset == 3
