@@ -72,6 +72,10 @@ class Writer:
     ) -> int:
         return self.say(Kind.HEARTBEAT, partition, tail, epoch, topic=topic)
 
+    def take(self, tail: int, partition: int = 0) -> int:
+        """Beat under a claim that a reader of the end of the log did not see, later than any."""
+        return self.beat(tail, self.claim(partition, group="other"), partition)
+
     def release(self, tail: int, epoch: int | None = None, *, topic: str = "t") -> int:
         return self.say(Kind.RELEASING_PARTITION, 0, tail, epoch, topic=topic)
 

@@ -209,7 +209,7 @@ async def test_a_takeover_amid_admission_hands_out_nothing() -> None:
 
             tasks.start_soon(read)
             await until(lambda: held.count, 5.0, "a portion is being admitted")
-            foreign(broker).beat(0, 1_000_000)
+            foreign(broker).take(0)
             await anyio.sleep(0.5)
             held.release()
         assert found == [{}]

@@ -83,7 +83,7 @@ async def test_a_commit_of_records_that_were_taken_away_sends_nothing() -> None:
     broker = kafka()
     async with claiming(broker) as consumer:
         record = await consumer.getone(timeout=30)
-        foreign(broker).beat(4, 1_000_000)
+        foreign(broker).take(4)
         await until(lambda: not consumer.owns(A), 5.0, "it is lost")
         with pytest.raises(NotOwnedError):
             await consumer.commit(record)
@@ -96,7 +96,7 @@ async def test_a_commit_that_is_overtaken_by_a_takeover_is_told_to_have_failed()
     async with claiming(broker) as consumer:
         await gives(consumer, 3)
         held = broker.answers.hold_request(ProduceRequest)
-        foreign(broker).beat(0, 1_000_000)
+        foreign(broker).take(0)
         async with anyio.create_task_group() as tasks:
 
             async def commit() -> None:

@@ -184,7 +184,7 @@ async def test_who_loses_a_part_of_a_topic_that_is_had_whole_gives_the_rest_back
     broker = kafka(2)
     async with claiming(broker, claim_entire_topic=True) as consumer:
         await owns(consumer, A, B)
-        foreign(broker).beat(0, 1_000_000, partition=1)
+        foreign(broker).take(0, partition=1)
         await until(lambda: not consumer.assignment(), 10.0, "all of it is given back")
         # It is alone, and claims the lock again at once.
         assert RELEASE in [each.message.kind for each in said(broker, A)]

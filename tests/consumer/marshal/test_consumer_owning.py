@@ -79,7 +79,7 @@ async def test_on_lost_comes_when_the_log_has_another_owner_and_nothing_more_is_
     told = Told()
     async with claiming(broker, listener=told) as consumer:
         await gives(consumer, 2)
-        foreign(broker).beat(0, 1_000_000)
+        foreign(broker).take(0)
         await until(lambda: told.of(ChangeKind.LOST), 5.0, "it is told")
         assert told.changes[-1].cause is Cause.TAKEN
         assert await consumer.getmany(timeout=LEASE / 2) == {}
@@ -91,7 +91,7 @@ async def test_what_was_lost_is_claimed_again_when_it_is_free() -> None:
     broker = kafka()
     async with claiming(broker) as consumer:
         await gives(consumer, 1)
-        foreign(broker).beat(6, 1_000_000)
+        foreign(broker).take(6)
         await until(lambda: not consumer.owns(A), 5.0, "it is lost")
         assert await gives(consumer, 1, timeout=200) == [6], "where the other was"
 
