@@ -58,6 +58,9 @@ __all__ = [
 Presence = Mapping[str, Mapping[bytes, int]]
 """Topic -> client id -> log time until which this member counts as there, milliseconds."""
 
+Limits = Mapping[str, Mapping[bytes, int]]
+"""Topic -> client id -> partitions of it that this member takes at most, of those who say so."""
+
 _NOBODY: Presence = MappingProxyType({})
 
 # -- events --------------------------------------------------------------------------------
@@ -91,6 +94,7 @@ class LogOpened:
         complete: whether nothing that the log ever held is missing before what was read.
         keys: what is known of each key of this group.
         presence: who is there.
+        limits: how much who takes at most.
         pause: of this group, None without.
     """
 
@@ -103,6 +107,7 @@ class LogOpened:
     complete: bool
     keys: Mapping[TopicPartition, Standing]
     presence: Presence = field(default_factory=lambda: _NOBODY)
+    limits: Limits = field(default_factory=lambda: _NOBODY)
     pause: Pause | None = None
 
 
@@ -144,6 +149,7 @@ class LogRead:
         since: log time of the first message that was read, -1 before any.
         reads: records about this group, in order.
         presence: who is there.
+        limits: how much who takes at most.
         pause: of this group, None without.
     """
 
@@ -153,6 +159,7 @@ class LogRead:
     since: int
     reads: tuple[KeyRead, ...] = ()
     presence: Presence = field(default_factory=lambda: _NOBODY)
+    limits: Limits = field(default_factory=lambda: _NOBODY)
     pause: Pause | None = None
 
 

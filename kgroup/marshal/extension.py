@@ -7,6 +7,7 @@ Never: changes a payload; a trailing field would make a message unreadable to th
     kg-epoch   offset of the accepted claim under which a heartbeat, release or probe is written
     kg-start   start of the sender's process, milliseconds since the epoch: who is the later twin
     kg-hi      heartbeat interval, whole seconds: half the lease that the sender asks for
+    kg-max     of a sign of presence: how many partitions of the topic its sender takes at most
     kg-nonce   tells a claim of which it is not known whether it was written
 """
 
@@ -21,6 +22,7 @@ _VERSION: Final = "kg-v"
 _EPOCH: Final = "kg-epoch"
 _START: Final = "kg-start"
 _INTERVAL: Final = "kg-hi"
+_MOST: Final = "kg-max"
 NONCE: Final = "kg-nonce"
 
 _DIGITS: Final = 19
@@ -35,12 +37,14 @@ class Extension(NamedTuple):
         started: of the sender's process, milliseconds since the epoch.
         interval: between heartbeats, seconds, 1 to 60.
         nonce: of a claim.
+        most: partitions that the sender takes at most, None for any number.
     """
 
     epoch: int | None = None
     started: int | None = None
     interval: int | None = None
     nonce: bytes | None = None
+    most: int | None = None
 
 
 def read_extension(headers: Iterable[tuple[str, bytes | None]]) -> Extension | Reject | None:
@@ -58,12 +62,12 @@ def read_extension(headers: Iterable[tuple[str, bytes | None]]) -> Extension | R
         return None
     try:
         epoch, started = _number(found.get(_EPOCH)), _number(found.get(_START))
-        interval = _number(found.get(_INTERVAL))
+        interval, most = _number(found.get(_INTERVAL)), _number(found.get(_MOST))
     except ValueError:
         return Reject.HEADER
     if interval is not None and interval not in _INTERVALS:
         return Reject.HEADER
-    return Extension(epoch, started, interval, found.get(NONCE))
+    return Extension(epoch, started, interval, found.get(NONCE), most)
 
 
 def write_extension(extension: Extension) -> list[tuple[str, bytes]]:
@@ -73,6 +77,7 @@ def write_extension(extension: Extension) -> list[tuple[str, bytes]]:
         (_EPOCH, extension.epoch),
         (_START, extension.started),
         (_INTERVAL, extension.interval),
+        (_MOST, extension.most),
     )
     words += [(name, b"%d" % number) for name, number in numbers if number is not None]
     if extension.nonce is not None:

@@ -90,6 +90,7 @@ def hear_log_opened(turn: Turn, event: LogOpened) -> None:
         append_time=event.append_time,
         complete=event.complete,
         presence=event.presence,
+        limits=event.limits,
         pause=event.pause,
         opened_at=turn.now,
         heard_at=turn.now,
@@ -120,12 +121,14 @@ def hear_log_read(turn: Turn, event: LogRead) -> None:
         read_at=read_at,
         since=event.since,
         presence=event.presence,
+        limits=event.limits,
         pause=event.pause,
         heard_at=turn.now,
     )
     others = event.presence.keys() != before.presence.keys() or any(
         event.presence[topic].keys() != who.keys() for topic, who in before.presence.items()
     )
+    others = others or event.limits != before.limits
     again = turn.now >= before.heard_at + FRESH
     mine = {topic for topic, who in event.presence.items() if member.who[0] in who}
     told = any(member.who[0] not in before.presence.get(topic, {}) for topic in mine)

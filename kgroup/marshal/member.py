@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from kgroup.machine.claims import Holdings, HoldingState
 from kgroup.machine.wishes import CloseRequested
-from kgroup.marshal.events import Presence
+from kgroup.marshal.events import Limits, Presence
 from kgroup.marshal.key_life import KeyLife
 from kgroup.marshal.key_state import Pause
 from kgroup.marshal.phases import KeyPhase
@@ -81,6 +81,7 @@ class MarshalLog:
         append_time: whether log time is the broker's.
         complete: whether nothing that it ever held is missing before what was read.
         presence: who is there.
+        limits: how much who takes at most.
         pause: of this group, None without.
         opened_at: instant at which it was read to its end.
         heard_at: instant at which the reader last told anything, be it that there is nothing.
@@ -94,6 +95,7 @@ class MarshalLog:
     append_time: bool
     complete: bool
     presence: Presence
+    limits: Limits
     pause: Pause | None
     opened_at: float
     heard_at: float
@@ -163,6 +165,7 @@ class MarshalMember:
         commits: that are not answered yet, in order.
         offset_commits: tickets of `CommitOffsets` that are not answered.
         presence_at: topic -> when the next sign of presence is due.
+        limits_shown: topic -> how much of it the last sign said that this member takes at most.
         sharing: what it remembers of the others.
         forfeited: topics to be given back whole, because a part of them was lost.
         is_beside_peers: whether it was told that peers without headers write for its group.
@@ -192,6 +195,7 @@ class MarshalMember:
     commits: tuple[PendingCommit, ...] = ()
     offset_commits: frozenset[int] = frozenset()
     presence_at: Mapping[str, float] = field(default_factory=_nothing)
+    limits_shown: Mapping[str, int | None] = field(default_factory=_nothing)
     sharing: Sharing = field(default_factory=Sharing)
     forfeited: frozenset[str] = frozenset()
     is_beside_peers: bool = False

@@ -5,11 +5,11 @@ Never: makes a key of one; no topic can have such a name, and nobody claims it. 
     records were grouped: what is over is dropped at instants of log time.
 
 A sign is a heartbeat on partition 0 of `<topic>~members`, a release takes it back. It counts for
-twice the interval that its sender announces.
+twice the interval that its sender announces, and says how much its sender takes at most.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from kgroup.marshal.extension import Extension
 from kgroup.marshal.key_state import LEASE_MS
@@ -31,13 +31,27 @@ def is_presence(topic: bytes) -> bool:
     return topic.endswith(_SUFFIX)
 
 
+class _Sign(NamedTuple):
+    """The last sign of somebody.
+
+    Args:
+        instance_id: of its sender's process.
+        until: log time until which it counts, milliseconds.
+        most: partitions of the topic that its sender takes at most, None for any number.
+    """
+
+    instance_id: bytes
+    until: int
+    most: int | None
+
+
 class Presences:
     """The signs of all groups; mutable, written by the world alone."""
 
     __slots__ = ("_by_topic", "_count", "_sweep_at")
 
     def __init__(self) -> None:
-        self._by_topic: dict[tuple[bytes, bytes], dict[bytes, tuple[bytes, int]]] = {}
+        self._by_topic: dict[tuple[bytes, bytes], dict[bytes, _Sign]] = {}
         self._count = 0
         self._sweep_at = _FEW
 
@@ -60,13 +74,14 @@ class Presences:
                 interval = None if peer is None else peer.interval
                 until = time + (LEASE_MS if interval is None else 2 * interval * _MS)
                 if known is not None:
-                    until = max(until, known[1])
-                there[message.client_id] = (message.instance_id, until)
+                    until = max(until, known.until)
+                most = None if peer is None else peer.most
+                there[message.client_id] = _Sign(message.instance_id, until, most)
                 self._by_topic[key] = there
                 self._count += known is None
                 self._sweep(latest)
                 return Verdict.RENEWED
-            case Kind.RELEASING_PARTITION if known and known[0] == message.instance_id:
+            case Kind.RELEASING_PARTITION if known and known.instance_id == message.instance_id:
                 del there[message.client_id]
                 self._count -= 1
                 return Verdict.RELEASED
@@ -81,19 +96,31 @@ class Presences:
             if one == group and (clients := _live(there, time))
         }
 
-    def known(self, time: int) -> Iterator[tuple[bytes, bytes, bytes, bytes, int]]:
+    def limits(self, group: bytes, time: int) -> Mapping[bytes, Mapping[bytes, int]]:
+        """Return how much who takes at most: topic -> client id -> partitions.
+
+        Who takes any number is left out.
+        """
+        found: dict[bytes, dict[bytes, int]] = {}
+        for (one, topic), there in self._by_topic.items():
+            for client_id, sign in there.items() if one == group else ():
+                if sign.most is not None and sign.until > time:
+                    found.setdefault(topic, {})[client_id] = sign.most
+        return found
+
+    def known(self, time: int) -> Iterator[tuple[bytes, bytes, bytes, _Sign]]:
         """Yield every sign that counts at a log time, in order."""
         for (group, topic), there in sorted(self._by_topic.items()):
-            for client_id, (instance_id, until) in sorted(there.items()):
-                if until > time:
-                    yield group, topic, client_id, instance_id, until
+            for client_id, sign in sorted(there.items()):
+                if sign.until > time:
+                    yield group, topic, client_id, sign
 
     def _sweep(self, time: int) -> None:
         """Drop what is over, each time there is twice as much as was left the last time."""
         if self._count < self._sweep_at:
             return
         for key, there in list(self._by_topic.items()):
-            left = {who: sign for who, sign in there.items() if sign[1] > time}
+            left = {who: sign for who, sign in there.items() if sign.until > time}
             if left:
                 self._by_topic[key] = left
             else:
@@ -102,5 +129,5 @@ class Presences:
         self._sweep_at = max(_FEW, 2 * self._count)
 
 
-def _live(there: Mapping[bytes, tuple[bytes, int]], time: int) -> dict[bytes, int]:
-    return {who: until for who, (_, until) in there.items() if until > time}
+def _live(there: Mapping[bytes, _Sign], time: int) -> dict[bytes, int]:
+    return {who: sign.until for who, sign in there.items() if sign.until > time}

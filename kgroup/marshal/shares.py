@@ -7,8 +7,11 @@ With M members and P partitions nobody claims beyond ceil(P / M). What one has b
 back, one partition after the other, once M has been the same for a while; each time the sum of
 what members have too much gets smaller, so it comes to an end. Members of the original library
 take no part in it.
+
+Who takes less than that says so with its sign of presence, and the others divide what it leaves.
 """
 
+from collections.abc import Iterable
 from hashlib import md5
 from typing import Final
 
@@ -16,7 +19,15 @@ from kgroup.frozen import replace
 from kgroup.marshal.member import MarshalMember, Sharing
 from kgroup.types import TopicPartition
 
-__all__ = ["Share", "looked", "members_of", "share_of", "share_of_topics", "surplus"]
+__all__ = [
+    "Share",
+    "limit_of",
+    "looked",
+    "members_of",
+    "share_of",
+    "share_of_topics",
+    "surplus",
+]
 
 SETTLED: Final = 10.0
 """Seconds for which the members of a topic must be the same before anything is handed back."""
@@ -32,14 +43,43 @@ class Share:
         partitions: of the topic, that are asked for.
         members: that ask for it, at least one.
         own: what this member has, or is about to have.
+        limits: what members take at most, of those who say so; one of them may be this one.
+        most: what this member takes at most, None for any number.
+
+    Attributes to look at: `floor`, what it should have at least, `quota`, at most, `level`, what a
+    member without a limit should have at least.
     """
 
-    __slots__ = ("floor", "members", "own", "quota")
+    __slots__ = ("floor", "level", "members", "own", "quota")
 
-    def __init__(self, partitions: int, members: int, own: int = 0) -> None:
+    def __init__(
+        self,
+        partitions: int,
+        members: int,
+        own: int = 0,
+        limits: Iterable[int] = (),
+        most: int | None = None,
+    ) -> None:
         self.members, self.own = members, own
-        self.floor, rest = divmod(partitions, members)
-        self.quota = self.floor + (1 if rest else 0)
+        self.level, highest = _levels(partitions, members, limits)
+        self.floor = self.level if most is None else min(self.level, most)
+        self.quota = highest if most is None else min(highest, most)
+
+
+def _levels(partitions: int, members: int, limits: Iterable[int]) -> tuple[int, int]:
+    """Return what a member without a limit should have at least, and at most.
+
+    Who takes no more than an equal share leaves the rest of that to the others.
+    """
+    left, sharing = partitions, members
+    for limit in sorted(limits):
+        if limit > left // sharing:
+            break
+        left, sharing = left - limit, sharing - 1
+        if not sharing:
+            return partitions, partitions
+    level, rest = divmod(left, sharing)
+    return level, level + (1 if rest else 0)
 
 
 def members_of(member: MarshalMember, topic: str, now: float) -> frozenset[bytes]:
@@ -56,9 +96,33 @@ def members_of(member: MarshalMember, topic: str, now: float) -> frozenset[bytes
 
 def share_of(member: MarshalMember, topic: str, now: float) -> Share:
     """Return what this member should have of a topic."""
-    count = member.counts.get(topic, 0)
+    count, most = member.counts.get(topic, 0), limit_of(member, topic)
     own = sum(tp.topic == topic and not life.is_idle for tp, life in member.lives.items())
-    return Share(count, len(members_of(member, topic, now)), own)
+    there = members_of(member, topic, now)
+    limits = _limits(member, topic, there)
+    return Share(count, len(there), own, limits.values(), most)
+
+
+def limit_of(member: MarshalMember, topic: str) -> int | None:
+    """Return how much of a topic this member takes at most, None for any number.
+
+    Topics that are had whole are counted; partitions otherwise, and those of other topics are part
+    of what it takes in all.
+    """
+    most = member.settings.max_claims
+    if most is None or member.settings.whole_topics:
+        return most
+    lives = member.lives.items()
+    return max(most - sum(tp.topic != topic and not life.is_idle for tp, life in lives), 0)
+
+
+def _limits(member: MarshalMember, topic: str, there: frozenset[bytes]) -> dict[bytes, int]:
+    """Return how much of a topic its members take at most, of those who say so, and of this one."""
+    log, mine = member.log_of(topic), member.who[0]
+    told = {} if log is None else log.limits.get(topic, {})
+    limits = {who: most for who, most in told.items() if who in there and who != mine}
+    own = limit_of(member, topic)
+    return limits if own is None else {**limits, mine: own}
 
 
 def share_of_topics(member: MarshalMember, now: float) -> Share:
@@ -66,7 +130,11 @@ def share_of_topics(member: MarshalMember, now: float) -> Share:
     topics = [topic for topic in member.wishes.of_topics() if member.counts.get(topic, 0)]
     there = frozenset().union(*(members_of(member, topic, now) for topic in topics))
     own = sum(tp.partition == 0 and not life.is_idle for tp, life in member.lives.items())
-    return Share(len(topics), max(len(there), 1), own)
+    limits: dict[bytes, int] = {}
+    for topic in topics:
+        limits |= _limits(member, topic, there)
+    most = member.settings.max_claims
+    return Share(len(topics), max(len(there), 1), own, limits.values(), most)
 
 
 def looked(member: MarshalMember, now: float) -> Sharing:
@@ -95,7 +163,10 @@ def surplus(member: MarshalMember, topic: str, now: float) -> bool:
     if not own == share.quota > share.floor:
         return False
     there = members_of(member, topic, now)
-    needy = any(counts.get(who, 0) < share.floor for who in there)
+    limits = _limits(member, topic, there)
+    needy = any(
+        counts.get(who, 0) < min(share.level, limits.get(who, share.level)) for who in there
+    )
     most = max(there, key=lambda who: (counts.get(who, 0), _order(who, topic)))
     return needy and most == mine
 

@@ -10,9 +10,11 @@ from types import MappingProxyType
 from typing import Final
 
 from kgroup.frozen import replace
+from kgroup.marshal.extension import Extension
 from kgroup.marshal.member import MarshalMember
 from kgroup.marshal.messages import Kind
 from kgroup.marshal.presence import PRESENCE_SUFFIX
+from kgroup.marshal.shares import limit_of
 from kgroup.marshal.turn import Turn
 from kgroup.types import TopicPartition
 
@@ -20,6 +22,9 @@ __all__ = ["presence_due", "show_presence", "sooner", "topics_shown"]
 
 _AGAIN: Final = 5.0
 """Seconds after which a sign that was not written is written again."""
+
+_SAYS_SO: Final = 1.0
+"""Seconds after which a sign says how much this member takes now, if that has changed."""
 
 
 def topics_shown(member: MarshalMember) -> frozenset[str]:
@@ -60,19 +65,25 @@ def show_presence(turn: Turn) -> None:
     shown = topics_shown(member)
     if not shown and not member.presence_at:
         return  # as nearly always, for who shows nothing
-    due = dict(member.presence_at)
+    due, limits = dict(member.presence_at), dict(member.limits_shown)
     interval = member.settings.interval * (0.8 + 0.2 * turn.moment.chance)
     for topic in sorted(member.presence_at.keys() - _kept(member)):
         _write(turn, Kind.RELEASING_PARTITION, topic)
-        del due[topic]
+        del due[topic], limits[topic]
     for topic in sorted(shown):
+        most = limit_of(member, topic)
         if due.get(topic, now) <= now:
-            _write(turn, Kind.HEARTBEAT, topic)
-            due[topic] = now + interval
+            _write(turn, Kind.HEARTBEAT, topic, most)
+            due[topic], limits[topic] = now + interval, most
+        elif limits[topic] != most:
+            due[topic] = min(due[topic], now + _SAYS_SO)
     if due != member.presence_at:
-        turn.member = replace(turn.member, presence_at=MappingProxyType(due))
+        turn.member = replace(
+            turn.member,
+            presence_at=MappingProxyType(due),
+            limits_shown=MappingProxyType(limits),
+        )
 
 
-def _write(turn: Turn, kind: Kind, topic: str) -> None:
-    place = TopicPartition(topic + PRESENCE_SUFFIX, 0)
-    turn.append(turn.draw(), kind, place, 0)
+def _write(turn: Turn, kind: Kind, topic: str, most: int | None = None) -> None:
+    turn.append(kind, TopicPartition(topic + PRESENCE_SUFFIX, 0), 0, Extension(most=most))

@@ -134,20 +134,29 @@ class Turn:
     def write(self, life: KeyLife, kind: Kind, tail: int) -> KeyLife:
         """Write a message about a key; return the key, which waits for it."""
         settings = self.member.settings
-        ticket = self.draw()
         epoch = None if kind is Kind.CLAIMING_PARTITION else life.epoch
-        self.append(ticket, kind, life.tp, tail, epoch)
+        ticket = self.append(kind, life.tp, tail, Extension(epoch))
         limit = self.now + settings.write_timeout
         return replace(life, write=Write(ticket, kind, tail, self.now, limit))
 
     def append(
-        self, ticket: int, kind: Kind, tp: TopicPartition, tail: int, epoch: int | None = None
-    ) -> None:
-        """Write a message."""
-        settings = self.member.settings
-        extension = Extension(epoch, settings.started, settings.interval, b"%d" % ticket)
+        self, kind: Kind, tp: TopicPartition, tail: int, words: Extension | None = None
+    ) -> int:
+        """Write a message; return its ticket.
+
+        Args:
+            kind: its type.
+            tp: its key.
+            tail: position that it carries, 0 in a claim.
+            words: what its headers say besides who writes it.
+        """
+        settings, ticket = self.member.settings, self.draw()
+        extension = (words or Extension())._replace(
+            started=settings.started, interval=settings.interval, nonce=b"%d" % ticket
+        )
         timeout = settings.write_timeout
         self.effects.append(Append(ticket, kind, tp.topic, tp.partition, tail, extension, timeout))
+        return ticket
 
     def commit(self, offsets: Mapping[TopicPartition, int]) -> int:
         """Commit positions with the group coordinator; return the ticket of its answer."""

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Final
 
 from kgroup.marshal.catching_up import CatchUp
-from kgroup.marshal.events import KeyRead, LogOpened, LogRead, Presence
+from kgroup.marshal.events import KeyRead, Limits, LogOpened, LogRead, Presence
 from kgroup.marshal.key_state import Key, KeyState
 from kgroup.marshal.messages import Message, Reject
 from kgroup.marshal.presence import is_presence
@@ -88,6 +88,7 @@ class LogView:
             since=world.since,
             reads=tuple(reads),
             presence=self._there.now(),
+            limits=self._there.limits,
             pause=world.pause_of(self._group),
         )
 
@@ -113,6 +114,7 @@ class LogView:
                 {tp: standing_of(state) for tp, state in _keys_of(world, self._group)}
             ),
             presence=self._there.now(),
+            limits=self._there.limits,
             pause=world.pause_of(self._group),
         )
 
@@ -148,6 +150,8 @@ class _There:
         self._known: dict[str, dict[bytes, int]] | None = None
         self._told: Presence | None = None
         self._over_at = 0
+        self.limits: Limits = MappingProxyType({})
+        """How much who takes at most, as of the last `now`."""
 
     def forget(self) -> None:
         """Look at everything again."""
@@ -176,12 +180,21 @@ class _There:
             for topic, clients in self._known.items()
         }
         self._known = {topic: clients for topic, clients in there.items() if clients}
+        self.limits = self._limits()
         ends = [until for clients in self._known.values() for until in clients.values()]
         self._over_at = min(ends, default=time + 1)
         self._told = MappingProxyType(
             {topic: MappingProxyType(dict(clients)) for topic, clients in self._known.items()}
         )
         return self._told
+
+    def _limits(self) -> Limits:
+        world, found = self._world, dict[str, Mapping[bytes, int]]()
+        for name, clients in world.presences.limits(self._group, world.time).items():
+            tp = _tp(name, 0)
+            if tp is not None:
+                found[tp.topic] = MappingProxyType(dict(clients))
+        return MappingProxyType(found)
 
     def _found(self) -> dict[str, dict[bytes, int]]:
         world, found = self._world, dict[str, dict[bytes, int]]()
