@@ -19,7 +19,11 @@ from kgroup.consumer.coordination.marshal.appender import Appender, AppenderSett
 from kgroup.consumer.coordination.marshal.carrier import MarshalCarrier, Waiters
 from kgroup.consumer.coordination.marshal.entrance import enter
 from kgroup.consumer.coordination.marshal.log_reader import LogReader, ReaderSettings
-from kgroup.consumer.coordination.marshal.machine import MarshalConductor, MarshalMachine
+from kgroup.consumer.coordination.marshal.machine import (
+    MarshalConductor,
+    MarshalMachine,
+    held_topics,
+)
 from kgroup.consumer.coordination.marshal.offset_commits import OffsetCommits
 from kgroup.consumer.coordination.marshal.place import MarshalPlace
 from kgroup.consumer.coordination.marshal.positions import Positions
@@ -112,6 +116,7 @@ class MarshalBackend:
         self._admitting: dict[TopicPartition, anyio.Event] = {}
         self._topics = SubscribedTopics(exclude_internal=place.exclude_internal_topics)
         self._bridging = False
+        self._asked = self._followed = frozenset[str]()
         self._commits = OffsetCommits(
             cluster, settings.group_id, self._search, self._conductor.apply
         )
@@ -226,7 +231,7 @@ class MarshalBackend:
             self._cluster.invalidate()
         self._cluster.watch(to_watch(subscription))
         if subscription.partitions is not None:
-            self._reader.follow(frozenset(tp.topic for tp in subscription.partitions))
+            self._follow(frozenset(tp.topic for tp in subscription.partitions))
             self._conductor.apply(Assigned(subscription.partitions))
         self._resolve(self._cluster.view)
 
@@ -347,6 +352,8 @@ class MarshalBackend:
         """
         if self._bridging:
             return
+        if self._followed != self._asked:
+            self._follow(self._asked)
         self._in_hand &= member.holdings.states.keys()
         draining = member.holdings.having(HoldingState.DRAINING)
         empty = tuple(claim for claim in draining if claim not in self._in_hand)
@@ -369,9 +376,19 @@ class MarshalBackend:
     def _resolve(self, view: ClusterView) -> None:
         topics = self._topics.among(view)
         if topics is not None:
-            self._reader.follow(topics)
+            self._follow(topics)
             self._conductor.apply(Subscribed(topics))
         self._conductor.apply(CountsChanged(partition_counts(view, view.topics)))
+
+    def _follow(self, asked: frozenset[str]) -> None:
+        """Have the claims of topics read: those asked for, and others while keys are held.
+
+        Without their log nothing can be given up: each commit, and the release, is read back.
+        """
+        self._asked, followed = asked, asked | held_topics(self._conductor.member)
+        if followed != self._followed:
+            self._followed = followed
+            self._reader.follow(followed)
 
 
 def _outcome(asked: OffsetAndMetadata, answer: Committed, claim: Claim) -> PartitionOutcome:

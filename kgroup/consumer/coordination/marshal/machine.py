@@ -17,7 +17,7 @@ from kgroup.marshal.settings import MarshalSettings
 from kgroup.marshal.step import Step, next_deadline, step
 from kgroup.types import Membership
 
-__all__ = ["MarshalConductor", "MarshalMachine"]
+__all__ = ["MarshalConductor", "MarshalMachine", "held_topics"]
 
 _SHOWN: Final = attrgetter(
     "wishes.closing",
@@ -30,6 +30,11 @@ _SHOWN: Final = attrgetter(
     "dormant",
 )
 """What somebody may wait for; heartbeats change none of it, and are most of the steps."""
+
+
+def held_topics(member: MarshalMember) -> frozenset[str]:
+    """Return the topics of keys of which something is under way, also if nobody asks for them."""
+    return frozenset(tp.topic for tp, life in member.lives.items() if not life.is_idle)
 
 
 class MarshalMachine:
