@@ -27,6 +27,7 @@ from kgroup.machine.wishes import (
 from kgroup.marshal.extension import Extension
 from kgroup.marshal.key_state import Pause
 from kgroup.marshal.messages import Kind
+from kgroup.marshal.presence import NOBODY, Limits, Presence
 from kgroup.marshal.rules import Verdict
 from kgroup.marshal.standing import Standing
 from kgroup.types import Claim, TopicPartition
@@ -54,14 +55,6 @@ __all__ = [
     "PositionFound",
     "Tell",
 ]
-
-Presence = Mapping[str, Mapping[bytes, int]]
-"""Topic -> client id -> log time until which this member counts as there, milliseconds."""
-
-Limits = Mapping[str, Mapping[bytes, int]]
-"""Topic -> client id -> partitions of it that this member takes at most, of those who say so."""
-
-_NOBODY: Presence = MappingProxyType({})
 
 # -- events --------------------------------------------------------------------------------
 
@@ -106,8 +99,8 @@ class LogOpened:
     append_time: bool
     complete: bool
     keys: Mapping[TopicPartition, Standing]
-    presence: Presence = field(default_factory=lambda: _NOBODY)
-    limits: Limits = field(default_factory=lambda: _NOBODY)
+    presence: Presence = field(default_factory=lambda: NOBODY)
+    limits: Limits = field(default_factory=lambda: NOBODY)
     pause: Pause | None = None
 
 
@@ -158,8 +151,8 @@ class LogRead:
     time: int
     since: int
     reads: tuple[KeyRead, ...] = ()
-    presence: Presence = field(default_factory=lambda: _NOBODY)
-    limits: Limits = field(default_factory=lambda: _NOBODY)
+    presence: Presence = field(default_factory=lambda: NOBODY)
+    limits: Limits = field(default_factory=lambda: NOBODY)
     pause: Pause | None = None
 
 

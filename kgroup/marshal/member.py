@@ -12,10 +12,10 @@ from typing import Any, Final
 
 from kgroup.machine.claims import Holdings, HoldingState
 from kgroup.machine.wishes import CloseRequested
-from kgroup.marshal.events import Limits, Presence
 from kgroup.marshal.key_life import KeyLife
 from kgroup.marshal.key_state import Pause
 from kgroup.marshal.phases import KeyPhase
+from kgroup.marshal.presence import Limits, Presence
 from kgroup.marshal.settings import MarshalSettings
 from kgroup.marshal.standing import Standing
 from kgroup.types import (

@@ -9,6 +9,7 @@ twice the interval that its sender announces, and says how much its sender takes
 """
 
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from kgroup.marshal.extension import Extension
@@ -16,7 +17,15 @@ from kgroup.marshal.key_state import LEASE_MS
 from kgroup.marshal.messages import Kind, Message
 from kgroup.marshal.rules import Verdict
 
-__all__ = ["PRESENCE_SUFFIX", "Presences", "is_presence"]
+__all__ = ["NOBODY", "PRESENCE_SUFFIX", "Limits", "Presence", "Presences", "is_presence"]
+
+Presence = Mapping[str, Mapping[bytes, int]]
+"""Topic -> client id -> log time until which this member counts as there, milliseconds."""
+
+Limits = Mapping[str, Mapping[bytes, int]]
+"""Topic -> client id -> partitions of it that this member takes at most, of those who say so."""
+
+NOBODY: Final[Presence] = MappingProxyType({})
 
 PRESENCE_SUFFIX: Final = "~members"
 """Behind the name of a topic; a tilde is illegal in names of topics."""

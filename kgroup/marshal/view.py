@@ -11,10 +11,10 @@ from types import MappingProxyType
 from typing import Final
 
 from kgroup.marshal.catching_up import CatchUp
-from kgroup.marshal.events import KeyRead, Limits, LogOpened, LogRead, Presence
+from kgroup.marshal.events import KeyRead, LogOpened, LogRead
 from kgroup.marshal.key_state import Key, KeyState
 from kgroup.marshal.messages import Message, Reject
-from kgroup.marshal.presence import is_presence
+from kgroup.marshal.presence import NOBODY, Limits, Presence, is_presence
 from kgroup.marshal.rules import Verdict, WorldRules
 from kgroup.marshal.standing import standing_of
 from kgroup.marshal.world import World
@@ -150,7 +150,7 @@ class _There:
         self._known: dict[str, dict[bytes, int]] | None = None
         self._told: Presence | None = None
         self._over_at = 0
-        self.limits: Limits = MappingProxyType({})
+        self.limits: Limits = NOBODY
         """How much who takes at most, as of the last `now`."""
 
     def forget(self) -> None:
