@@ -18,12 +18,20 @@ ADDRESS, TOPIC, GROUP = '"localhost:9092"', '"orders"', '"billing"'
 pytestmark = pytest.mark.real
 
 
-def printed(program: str, kafka: RealKafka, ground: Ground, group: str, *, lines: int) -> list[str]:
+def printed(
+    program: str,
+    kafka: RealKafka,
+    ground: Ground,
+    group: str,
+    *,
+    lines: int,
+    warnings: str = "error",
+) -> list[str]:
     """Run a program until it has printed so much and does not print more for a while."""
     for placeholder, name in ((ADDRESS, kafka.bootstrap), (TOPIC, ground.topic), (GROUP, group)):
         assert program.count(placeholder) == 1
         program = program.replace(placeholder, f'"{name}"')
-    command = [sys.executable, "-u", "-W", "error", "-c", program]
+    command = [sys.executable, "-u", "-W", warnings, "-c", program]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
         limit = Timer(PATIENCE, running.kill)
         limit.start()
