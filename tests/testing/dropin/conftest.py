@@ -113,7 +113,10 @@ def tree(pytester: pytest.Pytester, site: Path) -> Path:
     write(root / "suite" / "conftest.py", CONFTEST)
     write(root / "suite" / "test_consumer.py", TESTS)
     write(root / "list.toml", LIST.format(installed=pytest.__version__))
-    write(root / "pytest.ini", "[pytest]\nasyncio_mode = auto\naddopts = --strict-config")
+    write(
+        root / "pytest.ini",
+        "[pytest]\nasyncio_mode = auto\naddopts = --strict-config\nmarkers = ssl",
+    )
     return root
 
 
