@@ -14,6 +14,8 @@ from aiokafka.errors import (
     InvalidGroupIdError,
     KafkaConnectionError,
 )
+from hypothesis import given
+from hypothesis import strategies as some
 
 from kgroup import IsolationLevel
 from kgroup.compat.aiokafka.keywords import DEFAULTS
@@ -27,6 +29,11 @@ BY_PASSWORD = {
     "sasl_plain_username": "alice",
     "sasl_plain_password": "wonder",
 }
+
+
+class Namesake(RangePartitionAssignor):
+    """Another assignor, under a name that is taken."""
+
 
 MEANINGS: list[tuple[dict[str, Any], str, object]] = [
     ({"bootstrap_servers": "a:1,b:2"}, "bootstrap_servers", ("a:1", "b:2")),
@@ -192,6 +199,15 @@ def test_what_only_aiokafka_takes_becomes_what_it_does_there(
     assert getattr(read({**GROUP, **keywords}).config, option) == pytest.approx(value)
 
 
+TIMES = sorted(name for name in DEFAULTS if name.endswith("_ms"))
+
+
+@given(some.dictionaries(some.sampled_from(TIMES), some.integers() | some.floats(allow_nan=False)))
+def test_any_numbers_of_milliseconds_are_taken_together(times: dict[str, Any]) -> None:
+    config = read({**GROUP, **times}).config
+    assert 0 < config.heartbeat_interval < config.session_timeout  # type: ignore[operator]
+
+
 def test_a_reset_policy_that_is_none_is_told_and_means_none(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -210,7 +226,7 @@ def test_a_number_of_records_that_is_none_is_refused(value: object) -> None:
         read({"max_poll_records": value})
 
 
-@pytest.mark.parametrize("name", [name for name in DEFAULTS if name.endswith("_ms")])
+@pytest.mark.parametrize("name", TIMES)
 def test_a_time_that_is_none_is_refused(name: str) -> None:
     with pytest.raises(TypeError, match=f"{name}: got '3 s', expected milliseconds"):
         read({name: "3 s"})
@@ -232,6 +248,10 @@ def test_a_size_that_is_none_is_refused(name: str) -> None:
         ({"bootstrap_servers": "a:port"}, "bootstrap_servers: got 'a:port'"),
         ({"session_timeout_ms": float("nan")}, "session_timeout_ms: got nan"),
         ({**BY_PASSWORD, "sasl_plain_username": ""}, "sasl_plain_username: got ''"),
+        (
+            {"partition_assignment_strategy": [RangePartitionAssignor, Namesake]},
+            "partition_assignment_strategy: got 'range', expected each name only once",
+        ),
     ],
     ids=str,
 )
