@@ -30,6 +30,8 @@ _MS: Final = 1000
 _MIXED_MS: Final = 600 * _MS
 _TEN_YEARS_MS: Final = 3653 * 86_400 * _MS
 _LONGEST: Final = 64 * 1024
+_PLAUSIBLE_MS: Final = range(1_388_534_400 * _MS, 4_102_444_800 * _MS)
+"""From 2014, when there was no such log yet, to 2100."""
 
 
 class World:
@@ -59,6 +61,7 @@ class World:
         self._paused: dict[bytes, Pause] = {}
         self._ids: dict[bytes, bytes] = {}
         self._first = 0 if rules.complete else -1
+        self._stamped = -1
 
     @property
     def keys(self) -> Mapping[Key, KeyState]:
@@ -120,8 +123,8 @@ class World:
             return False
         if not state.owned or (epoch is not None and epoch != state.epoch):
             return False
-        time, reference = sent * _MS, timestamp if timestamp >= 0 else self.time
-        if reference >= 0 and abs(time - reference) >= _TEN_YEARS_MS:
+        time = sent * _MS
+        if self._is_far(time, timestamp):
             return False
         self.next_offset = offset + 1
         self.message = self.peer = None
@@ -159,10 +162,22 @@ class World:
             return Reject.PARTITION_RANGE
         if message.tail < 0:
             return Reject.OFFSET_RANGE
-        reference = timestamp if timestamp >= 0 else self.time
-        if reference >= 0 and abs(message.time * _MS - reference) >= _TEN_YEARS_MS:
+        if self._is_far(message.time * _MS, timestamp):
             return Reject.TIME_RANGE
         return message
+
+    def _is_far(self, time: int, timestamp: int) -> bool:
+        """Tell whether a message says a time that cannot be that of its record.
+
+        What the original library writes has no timestamp. Such a record proves nothing about
+        another one: 1. the first says a time that is far off; 2. the next ones are right.
+        """
+        reference = timestamp if timestamp >= 0 else self._stamped
+        if reference < 0:
+            return time not in _PLAUSIBLE_MS
+        if reference in _PLAUSIBLE_MS:
+            self._stamped = reference
+        return abs(time - reference) >= _TEN_YEARS_MS
 
     def _reject(self, why: Reject) -> Reject:
         self.rejects[why] += 1

@@ -312,6 +312,18 @@ def test_nonsense_is_counted_and_changes_nothing(value: bytes | None, why: Rejec
     assert log.world.next_offset == len(log.rows)
 
 
+@pytest.mark.parametrize("odd", [0, 1, 9_999_999_999, 2**40])
+def test_a_first_record_with_an_odd_time_hides_nobody(odd: int) -> None:
+    """What the original writes has no timestamp, so nothing speaks for the time in it."""
+    log = Log(append_time=False)
+    assert log.append(b"Heartbeat/1/%d/i/c/g/t/0/7" % odd) is Reject.TIME_RANGE
+    log.wait(60)
+    assert log.claim(GO) is Verdict.ACCEPTED
+    assert log.beat(GO, 3) is Verdict.RENEWED
+    assert log.claim(A) is Verdict.REFUSED
+    assert log.owner == "go"
+
+
 @pytest.mark.parametrize(
     "header", [("kg-epoch", b"x"), ("kg-epoch", b"-1"), ("kg-hi", b"0"), ("kg-hi", b"61")]
 )
