@@ -6,7 +6,7 @@ import pytest
 from kgroup.codes import ErrorCode
 from kgroup.types import ChangeKind, MemberState, Subscription, TopicPartition
 from kgroup.wire.consumer_protocol import decode_subscription
-from kgroup.wire.messages import JoinGroupRequest
+from kgroup.wire.messages import JoinGroupRequest, MetadataRequest
 from tests.consumer.scene import Member, Scene, partitions, scene, settings
 from tests.contracts.application import until
 
@@ -75,6 +75,31 @@ async def test_a_topic_that_vanishes_leaves_the_pattern_without_an_error() -> No
         assert told(on)[-1] == ("t",)
         assert member.error is None
         assert member.application.of_kind(ChangeKind.LOST) == []
+
+
+async def test_who_hears_of_a_round_looks_for_topics_before_it_joins() -> None:
+    async with scene(count=2, metadata_max_age=AGE) as on:
+        one = await on.joined(subscription=by_pattern("t"))
+        await anyio.sleep(AGE / 2)  # it looks for topics long before the other one will
+        two = await on.joined(subscription=by_pattern("t"))
+        await anyio.sleep(1.0)
+        before = len(told(on))
+        on.broker.create_topic("t1", 2)
+        everything = topic("t", 2) | topic("t1", 2)
+        await until(lambda: owned(one, two) == everything, AGE + 3 * ROUNDS, "both share it")
+        await anyio.sleep(AGE * 2)
+        assert ("t",) not in told(on)[before:]
+        assert owned(one, two) == everything
+
+
+async def test_a_round_is_joined_all_the_same_when_nobody_can_tell_of_topics() -> None:
+    async with scene(count=1, metadata_max_age=AGE) as on:
+        member = await on.joined(subscription=by_pattern("t"))
+        on.broker.answers.ignore(MetadataRequest, times=None)
+        on.group.rebalance()
+        before = len(told(on))
+        await until(lambda: len(told(on)) > before, ROUNDS + 2.0, "it joins")
+        await member.owns(topic("t"))
 
 
 async def test_two_members_with_one_pattern_share_a_new_topic() -> None:

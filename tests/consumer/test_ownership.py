@@ -7,6 +7,7 @@ import anyio
 import pytest
 
 from kgroup.consumer import Consumer
+from kgroup.consumer.calls.membership_stream import MembershipStream
 from kgroup.errors import ClosedError, FencedError
 from kgroup.journal import CallbackStage, CallbackStep, Delivered, OwnershipStep, Phase
 from kgroup.types import ChangeKind, Leave, OwnershipChange
@@ -319,6 +320,20 @@ async def test_ownership_is_journaled_around_the_listener() -> None:
         assert steps == once * 2
         kinds = [each.kind for each in stage.events(OwnershipStep)]
         assert kinds == [ChangeKind.ASSIGNED] * 2 + [ChangeKind.REVOKED] * 2
+
+
+async def _through(changes: MembershipStream) -> None:
+    async for _ in changes:
+        pass
+
+
+async def test_membership_changes_end_with_the_error_that_ended_the_membership() -> None:
+    async with entered(full()) as stage:
+        changes = stage.consumer.membership_changes()
+        assert (await anext(changes)).claims == ()
+        stage.group.fail(FencedError("another member uses this group instance id"))
+        with pytest.raises(FencedError), anyio.fail_after(10):
+            await _through(changes)
 
 
 async def test_membership_changes_begin_with_the_present_one_and_end_with_the_consumer() -> None:

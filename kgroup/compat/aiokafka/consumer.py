@@ -22,6 +22,7 @@ class AIOKafkaConsumer(Reading, Offsets, Subscribing):
 
     Args:
         topics: to subscribe to; none to call `subscribe` or `assign` later.
+        ports: kgroup's own: network, clocks and dice, None for the real ones; for tests.
         keywords: as aiokafka's constructor.
 
     Raises:

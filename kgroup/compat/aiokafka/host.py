@@ -49,6 +49,7 @@ class Host:
             await asyncio.wait((task,))
             raise
         if not entered.done():
+            self._task = None
             task.result()
 
     def check(self) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Final, Self
 
 from aiokafka.errors import IllegalStateError, KafkaError, UnknownTopicOrPartitionError
 
-from kgroup import Consumer
+from kgroup import Consumer, KGroupError
 from kgroup.compat.aiokafka.errors import translating
 from kgroup.compat.aiokafka.host import Host
 from kgroup.compat.aiokafka.options import read
@@ -34,14 +34,21 @@ class Life:
 
     Args:
         topics: to subscribe to; none to call `subscribe` or `assign` later.
+        ports: kgroup's own: network, clocks and dice, None for the real ones; for tests.
         keywords: as aiokafka's constructor; see `kgroup.compat.aiokafka.options`.
     """
 
     _closed: bool | None = None
     """None: the constructor has not come to its end."""
 
-    def __init__(self, *topics: str, **keywords: object) -> None:
+    def __init__(
+        self,
+        *topics: str,
+        ports: Any = None,  # noqa: ANN401 - `Consumer` checks it
+        **keywords: object,
+    ) -> None:
         self._options = read(keywords)
+        self._ports = ports
         self._loop = self._options.facade.loop or _running_loop()
         self._rounds = Rounds()
         self._wishes = Wishes(self._rounds, self._options.facade.group_id)
@@ -85,6 +92,7 @@ class Life:
             value=made.value,
             listener=self._rounds,
             stay_with_partition=True,
+            ports=self._ports,
         )
         self._host = host = Host(native, min(facade.request_timeout, _LONGEST_STOP))
         with translating():
@@ -107,7 +115,7 @@ class Life:
                 change = asyncio.ensure_future(self._rounds.changed())
                 await asyncio.wait((watch, change), return_when=asyncio.FIRST_COMPLETED)
                 change.cancel()
-                if watch.done():
+                if watch.done() and self._awaits_assignment():
                     raise watch.result()
         finally:
             watch.cancel()
@@ -162,11 +170,12 @@ class Life:
 
 async def _trouble(native: Consumer[Any, Any]) -> Exception:
     """Wait until there is a reason why no assignment will come, and return it."""
-    async for membership in native.membership_changes():
-        if native.failure is not None:
-            return native.failure
-        if isinstance(membership.trouble, UnauthorizedError | AssignorError):
-            return membership.trouble
+    try:
+        async for membership in native.membership_changes():
+            if isinstance(membership.trouble, UnauthorizedError | AssignorError):
+                return membership.trouble
+    except KGroupError as error:
+        return error
     return KafkaError("The consumer was stopped before it had an assignment")
 
 

@@ -154,7 +154,10 @@ class GroupCalls(Life):
         return self._entered().gate.backend.membership
 
     def membership_changes(self) -> MembershipStream:
-        """Iterate over memberships, beginning with the present one."""
+        """Iterate over memberships, beginning with the present one, until the consumer is closed.
+
+        A fatal error is raised by it, after the last membership.
+        """
         return MembershipStream(self._entered().gate)
 
     def group_metadata(self) -> Generation | None:

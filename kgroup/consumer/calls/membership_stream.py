@@ -1,6 +1,7 @@
 """The stream of a consumer's memberships.
 
-Decides: that the first one is the present one, and that a slow reader misses what came between.
+Decides: that the first one is the present one, that a slow reader misses what came between, and
+that it ends with the consumer: by its error when it has failed.
 Never: keeps the consumer from closing; it ends then.
 """
 
@@ -33,11 +34,16 @@ class MembershipStream:
         return self
 
     async def __anext__(self) -> Membership:
-        """Wait for a membership that differs from the one before."""
+        """Wait for a membership that differs from the one before.
+
+        Raises:
+            KGroupError: the fatal error after which nothing will change any more.
+        """
         await anyio.lowlevel.checkpoint()
         while (now := self._gate.backend.membership) == self._seen:
             if self._gate.closed:
                 raise StopAsyncIteration
+            self._gate.check_failure()
             with anyio.move_on_after(_LOOK_AGAIN):
                 await self._gate.backend.membership_changed(now)
         self._seen = now

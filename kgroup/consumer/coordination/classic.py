@@ -5,8 +5,10 @@ Never: holds state of the group; the machine does, and the conductor is its only
 KIPs: 62, 345, 394, 429, 568, 800, 814.
 """
 
+import logging
 from collections.abc import Collection, Mapping
 from contextlib import suppress
+from dataclasses import replace
 
 import anyio
 from anyio.abc import TaskStatus
@@ -19,7 +21,7 @@ from kgroup.consumer.coordination.interest import TopicInterest
 from kgroup.consumer.coordination.leading import Leading, partition_counts
 from kgroup.consumer.coordination.offset_reading import read_committed_offsets
 from kgroup.consumer.coordination.topics import SubscribedTopics, to_watch
-from kgroup.errors import AuthenticationError
+from kgroup.errors import AuthenticationError, KGroupError
 from kgroup.journal import Sink
 from kgroup.machine.claims import HoldingState
 from kgroup.machine.reactions import Reaction
@@ -54,9 +56,13 @@ from kgroup.types import (
 
 __all__ = ["ClassicBackend"]
 
+log = logging.getLogger(__name__)
+
 _SHARE_FOR_RELEASE = 0.8
 """Part of a close timeout in which listeners and batches are waited for; the rest is for
 LeaveGroup."""
+_LOOK_FOR_TOPICS = 1.0
+"""Longest a round waits for the names of all topics, which a pattern may take."""
 
 
 class ClassicBackend:
@@ -83,7 +89,9 @@ class ClassicBackend:
         self._conductor = ClassicConductor(ClassicMachine(settings, sink), cluster.ports)
         self._conductor.on_move = self._on_move
         leading = Leading(cluster, self._interest, settings)
-        self._carrier = ClassicCarrier(settings, cluster, leading, self._conductor.apply)
+        self._carrier = ClassicCarrier(
+            settings, cluster, leading, self._conductor.apply, self._look_for_topics
+        )
         self._commits = CommitQueue(
             self._conductor,
             cluster,
@@ -309,6 +317,27 @@ class ClassicBackend:
             while True:
                 self._resolve(view)
                 view = await self._cluster.changed(view)
+
+    async def _look_for_topics(self) -> None:
+        """Ask which topics there are before a round is joined, if a pattern may take new ones.
+
+        Otherwise each new topic costs a round for each member: 1. one member sees it, and joins;
+        2. another hears of that round and joins as it is; 3. it sees the topic, and joins again.
+        """
+        if not self._topics.by_pattern:
+            return
+        limit = min(_LOOK_FOR_TOPICS, self._settings.heartbeat_interval / 2)
+        try:
+            found = replace(await self._cluster.look_up(None, limit), asked=None)
+        except (KGroupError, TimeoutError) as error:
+            log.debug("topics could not be asked before joining: %s", error)
+            return
+        known = self._topics.among(self._cluster.view) or frozenset()
+        fresh = self._topics.among(found) or frozenset()
+        if not fresh <= known:
+            # What vanished is for the next view of the cluster to say.
+            self._conductor.apply(Subscribed(known | fresh))
+            self._cluster.invalidate()
 
     def _resolve(self, view: ClusterView) -> None:
         # The subscription first: a leader whose pattern takes a new topic joins once, with it.

@@ -6,7 +6,7 @@ KIPs: 62 (heartbeats beside parked requests), 345, 814 (what a static member ask
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import assert_never
 
@@ -67,6 +67,7 @@ class ClassicCarrier:
         cluster: connections; not owned.
         leading: runs assignors.
         apply: takes what an effect came to.
+        before_joining: awaited before the machine hears that a round began without it.
     """
 
     def __init__(
@@ -75,11 +76,13 @@ class ClassicCarrier:
         cluster: Cluster,
         leading: Leading,
         apply: Callable[[Event], None],
+        before_joining: Callable[[], Awaitable[None]],
     ) -> None:
         self._settings = settings
         self._cluster = cluster
         self._leading = leading
         self._apply = apply
+        self._before_joining = before_joining
         self._beat: _Beat | None = None
 
     def carry_out(self, effects: tuple[Effect, ...], tasks: TaskGroup) -> None:
@@ -150,6 +153,8 @@ class ClassicCarrier:
         answer = await self._cluster.send(
             effect.node_id, asked, lane=_lane(effect), timeout=effect.timeout
         )
+        if answer.error_code == ErrorCode.REBALANCE_IN_PROGRESS:
+            await self._before_joining()
         keeps_out = answer.error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
         if keeps_out and isinstance(answer, JoinGroupResponse):
             who = await in_use(self._cluster, effect.node_id, self._settings)

@@ -55,6 +55,11 @@ class SubscribedTopics:
         self._left_out = None if wanted.exclude is None else re.compile(wanted.exclude)
         self._seen = None
 
+    @property
+    def by_pattern(self) -> bool:
+        """Whether a pattern is asked for."""
+        return self._taken is not None
+
     def among(self, view: ClusterView) -> frozenset[str] | None:
         """Return the topics to ask the group for; None while that cannot be told from a view."""
         if self._taken is None:

@@ -1,0 +1,391 @@
+"""Starting, stopping, and being dropped: in any task, in separate runs of the loop, in silence."""
+
+import asyncio
+import gc
+import warnings
+import weakref
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+from aiokafka.errors import (
+    ConsumerStoppedError,
+    GroupAuthorizationFailedError,
+    IllegalStateError,
+    InvalidSessionTimeoutError,
+    KafkaConnectionError,
+    TopicAuthorizationFailedError,
+    UnknownTopicOrPartitionError,
+)
+
+from kgroup.codes import ErrorCode
+from kgroup.compat.aiokafka import AIOKafkaConsumer
+from kgroup.testing.virtual_time import VirtualLoop
+from kgroup.wire.messages import FindCoordinatorRequest, JoinGroupRequest, MetadataRequest
+from tests.compat.aiokafka.ground import A, B, Heard, broker_with, made, started, until
+from tests.consumer.ground import hidden
+
+pytestmark = pytest.mark.anyio
+
+
+# -- starting ------------------------------------------------------------------------------
+
+
+async def test_start_waits_for_the_first_assignment() -> None:
+    async with started(broker_with(), "t") as consumer:
+        assert consumer.assignment() == {A, B}
+
+
+async def test_start_without_topics_waits_for_no_assignment() -> None:
+    async with started(broker_with()) as consumer:
+        assert consumer.assignment() == set()
+        assert consumer.subscription() == set()
+
+
+async def test_two_members_with_a_pattern_that_takes_nothing_start_all_the_same() -> None:
+    broker = broker_with()
+    first, second = made(broker), made(broker)
+    for consumer in (first, second):
+        consumer.subscribe(pattern="nothing")
+        await asyncio.wait_for(consumer.start(), 20)
+        assert consumer.assignment() == set()
+    await asyncio.gather(first.stop(), second.stop())
+
+
+async def test_start_waits_for_a_topic_that_is_named_until_it_exists() -> None:
+    broker = broker_with()
+    consumer = made(broker, "u")
+    starting = asyncio.ensure_future(consumer.start())
+    await asyncio.sleep(3)
+    assert not starting.done()
+    broker.create_topic("u", 1)
+    await starting
+    assert [tp.topic for tp in consumer.assignment()] == ["u"]
+    await consumer.stop()
+
+
+@pytest.mark.parametrize("group", ["g", None])
+async def test_a_topic_that_never_comes_ends_start_after_the_request_timeout(
+    group: str | None,
+) -> None:
+    consumer = made(broker_with(), "u", group_id=group, request_timeout_ms=3000)
+    before = asyncio.get_running_loop().time()
+    with pytest.raises(UnknownTopicOrPartitionError, match="'u'"):
+        await consumer.start()
+    assert 2.9 < asyncio.get_running_loop().time() - before < 4.0
+    await consumer.stop()
+
+
+async def test_a_topic_that_may_not_be_seen_is_told_by_start() -> None:
+    broker, code = broker_with(), ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    broker.answers.rewrite(MetadataRequest, lambda _, answer: hidden("t", code, answer), times=None)
+    consumer = made(broker, "t")
+    with pytest.raises(TopicAuthorizationFailedError):
+        await consumer.start()
+    await consumer.stop()
+
+
+async def test_a_group_that_may_not_be_joined_is_told_by_start() -> None:
+    broker = broker_with()
+    code = ErrorCode.GROUP_AUTHORIZATION_FAILED
+    broker.answers.error(FindCoordinatorRequest, code, times=None)
+    consumer = made(broker, "t")
+    with pytest.raises(GroupAuthorizationFailedError):
+        await consumer.start()
+    await consumer.stop()
+
+
+async def test_a_session_that_no_coordinator_takes_is_told_by_start_as_itself() -> None:
+    consumer = made(broker_with(), "t", session_timeout_ms=200, heartbeat_interval_ms=100)
+    with pytest.raises(InvalidSessionTimeoutError):
+        await consumer.start()
+    await consumer.stop()
+
+
+async def test_no_broker_is_a_connection_error() -> None:
+    broker = broker_with()
+    broker.node(1).kill()
+    consumer = made(broker, "t", request_timeout_ms=2000)
+    with pytest.raises(KafkaConnectionError, match="Unable to bootstrap"):
+        await consumer.start()
+    await consumer.stop()
+
+
+async def test_a_consumer_is_started_once_and_on_its_loop() -> None:
+    broker = broker_with()
+    async with started(broker, "t") as consumer:
+        with pytest.raises(AssertionError, match="twice"):
+            await consumer.start()
+    with pytest.raises(AssertionError, match="twice"):
+        await consumer.start()
+
+
+async def test_who_was_stopped_before_it_was_started_stays_so() -> None:
+    consumer = made(broker_with(), "t")
+    await consumer.stop()
+    with pytest.raises(IllegalStateError, match="stopped"):
+        await consumer.start()
+
+
+def test_a_consumer_belongs_to_a_loop_that_runs_or_is_given() -> None:
+    with pytest.raises(RuntimeError, match="within an async function"):
+        AIOKafkaConsumer("t")
+
+
+async def test_a_cancelled_start_leaves_nothing_that_runs() -> None:
+    broker = broker_with()
+    broker.answers.ignore(JoinGroupRequest, times=None)
+    before = asyncio.all_tasks()
+    consumer = made(broker, "t")
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(consumer.start(), 5)
+    await asyncio.wait_for(consumer.stop(), 20)
+    assert asyncio.all_tasks() == before
+
+
+async def test_a_start_that_is_cancelled_while_it_connects_leaves_nothing_that_runs() -> None:
+    broker = broker_with()
+    broker.answers.ignore(MetadataRequest, times=None)
+    before = asyncio.all_tasks()
+    consumer = made(broker, "t")
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(consumer.start(), 5)
+    await consumer.stop()
+    assert asyncio.all_tasks() == before
+
+
+# -- tasks and loops -----------------------------------------------------------------------
+
+
+async def test_starting_reading_and_stopping_may_happen_in_tasks_of_their_own() -> None:
+    consumer = made(broker_with(), "t")
+    await asyncio.create_task(consumer.start())
+    record = await asyncio.create_task(consumer.getone())
+    assert record.offset == 0
+    await asyncio.create_task(consumer.commit())
+    await asyncio.create_task(consumer.stop())
+
+
+def test_starting_reading_and_stopping_may_happen_in_separate_runs_of_the_loop() -> None:
+    broker, loop = broker_with(), VirtualLoop()
+
+    async def make() -> AIOKafkaConsumer:
+        return made(broker, "t")
+
+    consumer = loop.run_until_complete(make())
+    loop.run_until_complete(consumer.start())
+    read = [loop.run_until_complete(consumer.getone()).offset for _ in range(3)]
+    loop.run_until_complete(consumer.stop())
+    loop.close()
+    assert read == [0, 1, 2]
+    assert sum(broker.group("g").committed.values()) == 3
+
+
+def test_a_loop_may_be_given_while_none_runs() -> None:
+    broker, loop = broker_with(), VirtualLoop()
+    with pytest.warns(DeprecationWarning, match="loop"):
+        consumer = made(broker, "t", loop=loop)
+    loop.run_until_complete(consumer.start())
+    assert loop.run_until_complete(consumer.getone()).offset == 0
+    loop.run_until_complete(consumer.stop())
+    loop.close()
+
+
+async def _raising_in(consumer: AIOKafkaConsumer) -> None:
+    async with consumer:
+        raise ZeroDivisionError
+
+
+async def test_the_block_gives_the_consumer_itself_and_stops_it_also_after_an_error() -> None:
+    broker = broker_with()
+    consumer = made(broker, "t")
+    async with consumer as entered:
+        assert entered is consumer
+        await consumer.getone()
+    with pytest.raises(ConsumerStoppedError):
+        await consumer.getone()
+    consumer = made(broker, "t")
+    with pytest.raises(ZeroDivisionError):
+        await _raising_in(consumer)
+    with pytest.raises(ConsumerStoppedError):
+        await consumer.getone()
+    assert broker.group("g").members == ()
+
+
+# -- stopping ------------------------------------------------------------------------------
+
+
+async def test_stopping_commits_what_was_delivered_and_no_more() -> None:
+    broker = broker_with(100, t=1)
+    async with started(broker, "t") as consumer:
+        found = await consumer.getmany(timeout_ms=1000, max_records=7)
+        assert len(found[A]) == 7
+        for _ in range(3):
+            await consumer.getone()
+    assert broker.group("g").committed == {("t", 0): 10}
+    async with started(broker, "t") as consumer:
+        assert (await consumer.getone()).offset == 10
+
+
+async def test_stopping_commits_nothing_where_that_is_switched_off() -> None:
+    broker = broker_with(10, t=1)
+    async with started(broker, "t", enable_auto_commit=False) as consumer:
+        await consumer.getone()
+    assert broker.group("g").committed == {}
+
+
+async def test_a_second_stop_and_one_without_a_start_do_nothing() -> None:
+    broker = broker_with()
+    async with started(broker, "t") as consumer:
+        await consumer.stop()
+        await consumer.stop()
+    await made(broker, "t").stop()
+
+
+async def test_stopping_takes_ten_seconds_at_most_when_nobody_answers() -> None:
+    broker = broker_with()
+    async with started(broker, "t") as consumer:
+        await consumer.getone()
+        broker.node(1).kill()
+        before = asyncio.get_running_loop().time()
+    assert asyncio.get_running_loop().time() - before < 12
+
+
+async def test_a_cancelled_stop_goes_on_without_its_caller() -> None:
+    broker = broker_with()
+    consumer = made(broker, "t")
+    await consumer.start()
+    broker.node(1).slow(1.0)
+    stopping = asyncio.ensure_future(consumer.stop())
+    await asyncio.sleep(0.1)
+    stopping.cancel()
+    await asyncio.wait((stopping,))
+    await until(lambda: not broker.group("g").members)
+
+
+async def test_the_listener_hears_nothing_of_stopping() -> None:
+    heard = Heard()
+    consumer = made(broker_with())
+    consumer.subscribe(["t"], listener=heard)
+    await consumer.start()
+    await consumer.stop()
+    assert heard.told == [("revoked", set()), ("assigned", {A, B})]
+
+
+async def test_a_listener_may_stop_its_consumer() -> None:
+    broker = broker_with()
+
+    class Stops(Heard):
+        async def on_partitions_assigned(self, assigned: Any) -> None:
+            await consumer.stop()
+            self.told.append(("stopped", set()))
+
+    heard = Stops()
+    consumer = made(broker)
+    consumer.subscribe(["t"], listener=heard)
+    await asyncio.wait_for(consumer.start(), 5)
+    await until(lambda: heard.told[-1][0] == "stopped", within=1)
+    await until(lambda: not broker.group("g").members, within=5)
+
+
+async def test_a_static_member_is_silent_when_it_stops() -> None:
+    broker = broker_with()
+    async with started(broker, "t", group_instance_id="one"):
+        pass
+    assert len(broker.group("g").members) == 1
+
+
+async def test_a_static_member_is_silent_when_it_unsubscribes() -> None:
+    broker = broker_with()
+    async with started(broker, "t", group_instance_id="one") as consumer:
+        consumer.unsubscribe()
+        await asyncio.sleep(2)
+        assert len(broker.group("g").members) == 1
+        assert consumer.assignment() == set()
+
+
+# -- being dropped -------------------------------------------------------------------------
+
+
+def drop(held: list[AIOKafkaConsumer]) -> None:
+    """Let go of a consumer that nobody else holds."""
+    alive = weakref.ref(held[0])
+    with pytest.warns(ResourceWarning, match="Unclosed AIOKafkaConsumer"):
+        held.clear()
+    gc.collect()
+    assert alive() is None  # not before: a warning that is kept has hold of what it is about
+
+
+async def test_a_consumer_that_is_dropped_says_so_and_ends_in_silence() -> None:
+    broker = broker_with()
+    told: list[str] = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, context: told.append(context["message"]))
+    before = asyncio.all_tasks()
+    held = [made(broker, "t")]
+    await held[0].start()
+    await held[0].getone()
+    await asyncio.sleep(0)
+    drop(held)
+    await until(lambda: not broker.group("g").members, within=5)
+    await until(lambda: asyncio.all_tasks() == before, within=5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gc.collect()
+    assert told == ["Unclosed AIOKafkaConsumer"]
+    loop.set_exception_handler(None)
+
+
+async def test_a_reader_that_was_cancelled_keeps_no_consumer_alive() -> None:
+    held = [made(broker_with(0), "t")]
+    await held[0].start()
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(held[0].getone(), 1)
+    asyncio.get_running_loop().set_exception_handler(lambda *_: None)
+    drop(held)
+    await asyncio.sleep(3)
+    asyncio.get_running_loop().set_exception_handler(None)
+
+
+async def test_a_consumer_that_could_not_be_made_says_nothing() -> None:
+    with pytest.raises(ValueError, match="max_poll_records"):
+        made(broker_with(), "t", max_poll_records=0)
+    gc.collect()
+
+
+def test_a_loop_that_is_closed_is_not_asked_for_a_last_word() -> None:
+    broker, loop = broker_with(), VirtualLoop()
+
+    async def make() -> AIOKafkaConsumer:
+        return made(broker, "t")
+
+    held = [loop.run_until_complete(make())]
+    loop.run_until_complete(held[0].start())
+    loop.set_exception_handler(lambda *_: None)
+    loop.run_until_complete(_cancel_all())
+    loop.close()
+    drop(held)
+
+
+async def _cancel_all() -> None:
+    """End every other task, as `asyncio.run` does."""
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def test_the_end_of_the_program_ends_a_consumer_that_was_forgotten() -> None:
+    def run(main: Callable[[], Coroutine[Any, Any, AIOKafkaConsumer]]) -> AIOKafkaConsumer:
+        with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+            return runner.run(main())
+
+    broker = broker_with()
+
+    async def main() -> AIOKafkaConsumer:
+        consumer = made(broker, "t")
+        await consumer.start()
+        return consumer
+
+    consumer = await asyncio.to_thread(run, main)
+    await consumer.stop()
