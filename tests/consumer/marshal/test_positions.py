@@ -21,12 +21,13 @@ from kgroup.marshal.events import (
 from kgroup.offsets.reset import ResetPolicy, ResetRule, Since
 from kgroup.testing import InProcessBroker
 from kgroup.testing.virtual_time import WALL_AT_START
-from kgroup.types import TopicPartition
+from kgroup.types import IsolationLevel, TopicPartition
 from kgroup.wire.messages import (
     ListOffsetsRequest,
     OffsetCommitRequest,
     OffsetFetchRequest,
 )
+from kgroup.wire.records import NewRecord, encode_batch
 from tests.consumer.marshal.stage import KEY, coordinated, running
 
 pytestmark = pytest.mark.anyio
@@ -37,7 +38,10 @@ OTHER = TopicPartition("t", 1)
 
 def filled(begin: int = 10, end: int = 30) -> InProcessBroker:
     """Return a cluster whose partition holds these offsets, one a minute."""
-    broker = coordinated(t=2)
+    return fill_key(coordinated(t=2), begin, end)
+
+
+def fill_key(broker: InProcessBroker, begin: int, end: int) -> InProcessBroker:
     log = broker.partition(*KEY)
     for number in range(end):
         log.append(b"x", timestamp=int(WALL_AT_START - 60 * (end - number)) * 1000)
@@ -53,6 +57,7 @@ async def found(
     furthest: bool = False,
     committed: int | None = None,
     recall: Recall | None = None,
+    isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
 ) -> int | Exception:
     async with running(broker) as cluster, anyio.create_task_group() as tasks:
         search = CoordinatorSearch(cluster, "g", timeout=5.0, pause=0.1)
@@ -61,7 +66,7 @@ async def found(
             tasks.start_soon(commits.run)
             commits.commit(CommitOffsets(1, {KEY: committed}, 30.0))
             await anyio.sleep(1.0)
-        positions = StartPositions(cluster, "g", search, reset, recall=recall)
+        positions = StartPositions(cluster, "g", search, reset, isolation=isolation, recall=recall)
         asked = FindPosition(5, KEY, known, furthest)
         (answer,) = await positions.find([asked], timeout=20.0)
         tasks.cancel_scope.cancel()
@@ -118,6 +123,66 @@ async def test_a_position_beyond_the_end_is_replaced_by_the_policys(
 @pytest.mark.parametrize("known", [3, 31])
 async def test_a_position_outside_the_log_is_an_error_under_the_policy_none(known: int) -> None:
     assert isinstance(await found(filled(), known, NONE), OffsetOutOfRangeError)
+
+
+@pytest.mark.parametrize("reset", [EARLIEST, LATEST, Since(300.0)])
+async def test_at_most_once_a_position_beyond_the_end_is_lowered_to_it(reset: ResetRule) -> None:
+    assert await found(filled(), 31, reset, furthest=True) == 30
+    assert await found(filled(), 20, reset, furthest=True, committed=99) == 30
+    assert await found(filled(), 3, reset, furthest=True) == 10
+    assert isinstance(await found(filled(), 31, NONE, furthest=True), OffsetOutOfRangeError)
+
+
+async def test_at_most_once_a_topic_that_was_seen_made_anew_is_begun_by_the_policy() -> None:
+    broker = filled()
+    async with running(broker) as cluster:
+        cluster.watch(frozenset({"t"}))
+        await cluster.refresh(10.0)
+        search = CoordinatorSearch(cluster, "g", timeout=5.0, pause=0.1)
+        positions = StartPositions(cluster, "g", search, EARLIEST)
+        asked = [FindPosition(5, KEY, 30, furthest=True)]
+        assert await positions.find(asked, timeout=20.0) == (PositionFound(5, 30),)
+        broker.delete_topic("t")
+        broker.create_topic("t", 2)
+        fill_key(broker, 2, 8)
+        await cluster.refresh(10.0)
+        assert await positions.find(asked, timeout=20.0) == (PositionFound(5, 2),)
+        assert await positions.find(asked, timeout=20.0) == (PositionFound(5, 8),)
+
+
+@pytest.mark.parametrize("furthest", [False, True])
+@pytest.mark.parametrize("reset", [EARLIEST, LATEST, NONE])
+async def test_a_position_in_an_open_transaction_is_a_position(
+    reset: ResetRule, furthest: bool
+) -> None:
+    broker = filled()
+    with_open_transaction(broker)
+    committed = IsolationLevel.READ_COMMITTED
+    assert await found(broker, 32, reset, furthest=furthest, isolation=committed) == 32
+    assert await found(broker, 31, reset, furthest=furthest, isolation=committed) == 31
+
+
+@pytest.mark.parametrize("reset", [LATEST, Since(0.5)])
+async def test_the_policy_begins_read_committed_before_an_open_transaction(
+    reset: ResetRule,
+) -> None:
+    broker = filled()
+    with_open_transaction(broker)
+    assert await found(broker, None, reset, isolation=IsolationLevel.READ_COMMITTED) == 30
+    assert await found(broker, None, reset) == 32
+
+
+def with_open_transaction(broker: InProcessBroker) -> None:
+    """Write two records at the end of the log whose transaction never ends."""
+    stamp = int(WALL_AT_START - 3600) * 1000
+    records = [NewRecord(None, b"x", (), stamp)] * 2
+    with broker.changing() as core:
+        partition = core.cluster.partition(KEY)
+        assert partition is not None
+        batch = encode_batch(
+            records, producer_id=7, producer_epoch=0, base_sequence=0, transactional=True
+        )
+        partition.log.append(batch, epoch=partition.epoch, now_ms=stamp)
 
 
 async def test_the_end_itself_is_a_position() -> None:

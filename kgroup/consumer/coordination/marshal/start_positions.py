@@ -2,10 +2,13 @@
 
 Decides: what counts: the log of claims, then what is committed, then the reset policy. A position
 below the beginning of its partition is raised to it, one beyond the end is replaced by the policy's
-(the topic was made anew); under the policy `none` both are an error.
+(the topic was made anew); under the policy `none` both are an error. At most once it is lowered to
+the end: 1. records up to 1000 are handed out; 2. the log loses its tail, and ends at 990; 3. the
+policy says "from the start". Only a topic that this process has seen made anew is begun by policy.
 Never: takes an error for "nothing committed"; names an offset outside the log as it is, so that
-nobody is sent from one to the other for ever.
-KIPs: 79 (offsets by time), 1106 (reset by duration).
+nobody is sent from one to the other for ever; takes the last stable offset for the end: while a
+transaction is open positions lie beyond it, and a fetch there waits.
+KIPs: 79 (offsets by time), 98 (last stable offset), 516 (topic ids), 1106 (reset by duration).
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -42,7 +45,7 @@ _MS: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class _Log:
-    """The ends of a partition."""
+    """The ends of a partition, records of open transactions included."""
 
     tp: TopicPartition
     begin: int
@@ -57,7 +60,7 @@ class StartPositions:
         group_id: whose commits.
         search: knows the coordinator.
         reset: what `auto_offset_reset` was set to.
-        isolation: with READ_COMMITTED a log ends at its last stable offset.
+        isolation: with READ_COMMITTED the policy means the last stable offset by the end of a log.
         recall: asked when a claim counts the furthest position and the log of claims, as far as it
             was read, says nothing; None for nobody.
     """
@@ -78,6 +81,7 @@ class StartPositions:
         self._reset = reset
         self._isolation = isolation
         self._recall = recall
+        self._topic_ids: dict[TopicPartition, bytes] = {}
 
     async def find(
         self, asked: Sequence[FindPosition], *, timeout: float
@@ -102,26 +106,41 @@ class StartPositions:
             bounds = await self._bounds([each.tp for each in asked], timeout)
         except (KGroupError, TimeoutError) as error:
             return tuple(PositionFailed(each.ticket, error) for each in asked)
+        made_anew = {tp for tp in bounds if self._is_made_anew(tp)}
         answers: list[PositionFound | PositionFailed] = []
         for each, known in zip(asked, recalled, strict=True):
             try:
                 wanted = _wanted(each, known, committed)
-                offset = await self._inside(each.tp, wanted, bounds[each.tp], timeout)
+                log = _known(each.tp, bounds[each.tp])
+                if each.furthest and wanted is not None and each.tp not in made_anew:
+                    wanted = self._lowered(wanted, log)
+                offset = await self._inside(wanted, log, timeout)
             except (KGroupError, TimeoutError) as error:
                 answers.append(PositionFailed(each.ticket, error))
             else:
                 answers.append(PositionFound(each.ticket, offset))
         return tuple(answers)
 
-    async def _inside(
-        self, tp: TopicPartition, wanted: int | None, bounds: Bounds, timeout: float
-    ) -> int:
-        log = _known(tp, bounds)
+    def _is_made_anew(self, tp: TopicPartition) -> bool:
+        """Tell whether its topic is another one than when it was last asked for."""
+        now = self._cluster.view.topic_id(tp.topic)
+        before = self._topic_ids.get(tp)
+        if now is not None:
+            self._topic_ids[tp] = now
+        return None not in (now, before) and now != before
+
+    def _lowered(self, wanted: int, log: _Log) -> int:
+        """Return a position that is no further than the end of the log, at most once."""
+        if wanted > log.end:
+            after_out_of_range(self._reset, log.tp, wanted)
+        return min(wanted, log.end)
+
+    async def _inside(self, wanted: int | None, log: _Log, timeout: float) -> int:
         if wanted is None:
-            return await self._place(after_no_commit(self._reset, tp), log, timeout)
+            return await self._place(after_no_commit(self._reset, log.tp), log, timeout)
         if log.begin <= wanted <= log.end:
             return wanted
-        place = after_out_of_range(self._reset, tp, wanted)
+        place = after_out_of_range(self._reset, log.tp, wanted)
         if wanted < log.begin:
             # Retention took what nobody has read. What is left of it is no reason to go further.
             return log.begin
@@ -139,7 +158,16 @@ class StartPositions:
     async def _bounds(
         self, tps: Sequence[TopicPartition], timeout: float
     ) -> Mapping[TopicPartition, Bounds]:
-        return await log_bounds(self._cluster, tps, isolation=self._isolation, timeout=timeout)
+        return await log_bounds(self._cluster, tps, timeout=timeout)
+
+    async def _stable(self, log: _Log, timeout: float) -> _Log:
+        """Return the ends of a partition as the isolation level has them."""
+        if self._isolation is IsolationLevel.READ_UNCOMMITTED:
+            return log
+        found = await log_bounds(
+            self._cluster, [log.tp], isolation=self._isolation, timeout=timeout
+        )
+        return _known(log.tp, found[log.tp])
 
     async def _committed(self, tps: Sequence[TopicPartition], timeout: float) -> _Committed:
         try:
@@ -159,8 +187,9 @@ class StartPositions:
             case LogEnd.START:
                 return log.begin
             case LogEnd.END:
-                return log.end
+                return (await self._stable(log, timeout)).end
             case Since(age=age):
+                log = await self._stable(log, timeout)
                 since = max(round((self._cluster.ports.wall() - age) * _MS), 0)
                 listed = await list_offsets(
                     self._cluster, {log.tp: since}, isolation=self._isolation, timeout=timeout
