@@ -103,6 +103,20 @@ class GroupCalls(Life[K, V]):
         """Return the topics that were asked for, by name, by partition, or by a pattern."""
         return self._view(self._native.subscribed_topics)
 
+    def subscribed_partitions(self, *, timeout: float | None = None) -> frozenset[TopicPartition]:
+        """Return the partitions of `subscribed_topics`, waiting until each of them has some.
+
+        In a group they are owned by its members. What is followed is owned when this returns.
+
+        Args:
+            timeout: seconds, None for `request_timeout`.
+
+        Raises:
+            UnauthorizedError, BrokerError: the brokers refuse a topic.
+            TimeoutError: a topic was not there in time, or not all topics were heard of.
+        """
+        return self._do(partial(self._native.subscribed_partitions, timeout=timeout))
+
     @property
     def membership(self) -> Membership:
         """An immutable snapshot."""

@@ -87,6 +87,17 @@ class LogCalls(Life[K, V]):
         """Return the partition numbers of a topic, None while they are not known; asks nobody."""
         return self._view(partial(self._native.partitions_for_topic, topic))
 
+    def api_versions(self, *, timeout: float | None = None) -> dict[int, tuple[int, int]]:
+        """Return API key -> lowest and highest version of it that a broker takes (KIP-35).
+
+        Args:
+            timeout: seconds, None for `request_timeout`.
+
+        Raises:
+            NoBrokerError, BrokerError, TimeoutError: nobody could say.
+        """
+        return self._do(partial(self._native.api_versions, timeout=timeout))
+
     # -- what fetching heard last; asks nobody ---------------------------------------------
 
     def highwater(self, tp: TopicPartition) -> int | None:

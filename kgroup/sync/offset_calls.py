@@ -6,10 +6,14 @@ Never: holds logic of its own beyond that; see `kgroup.Consumer`.
 """
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
+import anyio
+
+from kgroup.consumer.commit.commit_failures import log_failures
 from kgroup.consumer.commit.committing import CommitCallback, Committable, Offsets
 from kgroup.consumer.reads.record import Record
 from kgroup.errors import ArgumentError, KGroupError
@@ -33,15 +37,20 @@ SyncCallback: TypeAlias = Callable[[CommitOutcome], None]
 class OffsetCalls(Life[K, V]):
     """Where reading goes on, and what is committed. All may be called inside listeners."""
 
-    def commit(self, what: SyncCommittable = None) -> CommitOutcome:
+    def commit(
+        self, what: SyncCommittable = None, *, timeout: float | None = None
+    ) -> CommitOutcome:
         """Commit, and wait for the coordinator's answer.
 
         Args:
             what: a mapping of partitions to the next offset to read (alone, or with metadata of at
                 most 4,096 bytes); a record or a batch, which stands for itself and all before it;
                 or None for everything handed out so far. What is committed counts as done.
+            timeout: seconds after which the wait is over, the commit goes on; None to wait for
+                what becomes of it, which has deadlines of its own.
 
         Raises:
+            TimeoutError: there was no answer in time.
             CommitFailedError: its `outcome` tells each partition, the good ones too.
             NotOwnedError: a partition is not owned, or a record or batch is from an earlier period
                 of ownership; nothing was sent.
@@ -50,17 +59,18 @@ class OffsetCalls(Life[K, V]):
         places = self._ahead.places()
 
         async def commit() -> CommitOutcome:
-            return await self._native.commit(await self._meant(what, places))
+            with anyio.fail_after(timeout):
+                return await self._native.commit(await self._meant(what, places))
 
         return self._do(commit)
 
     def commit_soon(
         self, what: SyncCommittable = None, callback: SyncCallback | None = None
-    ) -> None:
+    ) -> Future[CommitOutcome]:
         """Commit without waiting for the answer.
 
         Commits of a partition are carried out in the order of calls, `commit` among them. A commit
-        that fails without a callback is logged.
+        that fails is logged when there is no callback.
 
         Args:
             what: as for `commit`.
@@ -68,18 +78,24 @@ class OffsetCalls(Life[K, V]):
                 that is inside a call of this consumer, at the latest when it closes. What it
                 raises is raised once, by the next read.
 
+        Returns:
+            The outcome, good or bad, once the coordinator has answered; without any thread's help.
+
         Raises:
             NotOwnedError, ArgumentError, IllegalStateError: as `commit`; nothing is sent or called.
         """
         if callback is not None and not callable(callback):
             raise ArgumentError("callback", callback, "a function of a CommitOutcome, or None")
         places = self._ahead.places()
-        carried = None if callback is None else self._carried(callback)
+        answered: Future[CommitOutcome] = Future()
+        answered.set_running_or_notify_cancel()
+        carried = self._carried(answered, callback)
 
         async def commit() -> None:
             self._native.commit_soon(await self._meant(what, places), carried)
 
         self._do(commit)
+        return answered
 
     def commit_done(self) -> CommitOutcome:
         """Commit what is done and not committed yet, and wait for the coordinator's answer.
@@ -202,10 +218,16 @@ class OffsetCalls(Life[K, V]):
                 offsets[tp] = places[tp] if tp in places else await asked(tp, timeout=0)
         return offsets or None
 
-    def _carried(self, callback: SyncCallback) -> CommitCallback:
+    def _carried(
+        self, answered: Future[CommitOutcome], callback: SyncCallback | None
+    ) -> CommitCallback:
         desk = self._desk
 
         async def tell(outcome: CommitOutcome) -> None:
-            await desk.carry_out(partial(callback, outcome), is_change=False)
+            answered.set_result(outcome)
+            if callback is not None:
+                await desk.carry_out(partial(callback, outcome), is_change=False)
+            else:
+                log_failures("commit_soon", outcome)
 
         return tell

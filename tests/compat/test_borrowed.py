@@ -23,9 +23,12 @@ BORROWED = {
     "kafka.errors": "what programs catch",
     "kafka.structs": "what programs are given, and give",
     "kafka.ConsumerRebalanceListener": "listeners; its module also holds the consumer's state",
+    "kafka.AsyncConsumerRebalanceListener": "the same",
     "kafka.consumer.fetcher.ConsumerRecord": "the named tuple; its module also holds the fetcher",
     "kafka.codec": "which codecs programs have",
     "kafka.coordinator.assignors": "assignor classes",
+    "kafka.future.Future": "what commit_async returns",
+    "kafka.protocol.broker_version_data.BrokerVersionData": "which release takes which versions",
     "kafka.net.sasl.oauth.AbstractTokenProvider": "token providers",
     "kafka.serializer": "serialisers as objects",
 }

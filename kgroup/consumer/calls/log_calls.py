@@ -100,6 +100,20 @@ class LogCalls(Life):
         """
         return self._entered().logs.partitions_of(topic)
 
+    async def api_versions(self, *, timeout: float | None = None) -> dict[int, tuple[int, int]]:
+        """Return which versions of each request a broker takes (KIP-35), as it says itself.
+
+        API key -> the lowest and the highest, both included; keys are Kafka's numbers, also of
+        requests that are unknown here. Brokers may differ while they are upgraded.
+
+        Args:
+            timeout: seconds, None for `request_timeout`.
+
+        Raises:
+            NoBrokerError, BrokerError, TimeoutError: nobody could say.
+        """
+        return await self._entered(running=True).logs.api_versions(timeout)
+
     # -- what fetching heard last; asks nobody ---------------------------------------------
 
     def highwater(self, tp: TopicPartition) -> int | None:

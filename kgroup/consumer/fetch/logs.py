@@ -12,13 +12,15 @@ import anyio
 
 from kgroup.codes import ApiKey
 from kgroup.config import FetchSettings
-from kgroup.errors import ArgumentError, DecodeError, TransportError
+from kgroup.errors import ArgumentError, BrokerError, DecodeError, TransportError
 from kgroup.net.backoff import Backoff
 from kgroup.net.cluster import Cluster
 from kgroup.net.log_offsets import ListedOffset, OffsetSpec, list_offsets
 from kgroup.net.metadata import TopicInfo
+from kgroup.net.settings import software_version
 from kgroup.net.verdict import refusal
 from kgroup.types import IsolationLevel, OffsetAndTimestamp, TopicPartition
+from kgroup.wire.messages import ApiVersionsRequest
 
 __all__ = ["Logs", "Times", "check_partition"]
 
@@ -98,6 +100,20 @@ class Logs:
             for name, topic in view.topics.items()
             if not topic.error and (internal or not topic.is_internal)
         )
+
+    async def api_versions(self, timeout: float | None) -> dict[int, tuple[int, int]]:
+        """Return API key -> the versions of it that a broker says it takes.
+
+        Raises:
+            NoBrokerError, BrokerError, TimeoutError: nobody could say.
+        """
+        request = ApiVersionsRequest(
+            client_software_name="kgroup", client_software_version=software_version()
+        )
+        answer = await self._cluster.send_any(request, timeout=self._limit(timeout))
+        if answer.error_code:
+            raise BrokerError("API_VERSIONS", answer.error_code)
+        return {each.api_key: (each.min_version, each.max_version) for each in answer.api_keys}
 
     async def find_partitions(
         self, topics: Collection[str], timeout: float | None

@@ -1,0 +1,88 @@
+"""Listeners of kafka-python, told of changes in ours.
+
+Decides: which of our changes its callbacks hear: sets of kafka-python's TopicPartition; before each
+assignment of an eager group `on_partitions_revoked`, with the empty set before the first; of a
+cooperative one only what moves; nothing when the application unsubscribes. One that raises is a
+KafkaError of the next `poll`.
+Never: runs an asynchronous listener: what it awaits belongs to kafka-python's own loop.
+KIPs: 429 (what moves; losses).
+"""
+
+from collections.abc import Callable, Iterable
+
+from kafka import AsyncConsumerRebalanceListener, ConsumerRebalanceListener
+from kafka.errors import KafkaConfigurationError, KafkaError
+from kafka.structs import TopicPartition
+
+from kgroup.types import Cause, Claim, OwnershipChange
+
+__all__ = ["AdaptedListener", "adapted"]
+
+
+def adapted(listener: object, *, eager: bool) -> "AdaptedListener":
+    """Return a listener for `kgroup.sync.Consumer`.
+
+    Args:
+        listener: a `kafka.ConsumerRebalanceListener`, or None for one that tells nobody.
+        eager: whether the group hands back everything at each rebalance.
+
+    Raises:
+        TypeError: it is something else.
+        KafkaConfigurationError: it is an AsyncConsumerRebalanceListener.
+    """
+    if isinstance(listener, AsyncConsumerRebalanceListener):
+        raise KafkaConfigurationError(
+            "an AsyncConsumerRebalanceListener cannot be honoured: what it awaits belongs to "
+            "kafka-python's own loop; take a ConsumerRebalanceListener, which may block here"
+        )
+    if listener is not None and not isinstance(listener, ConsumerRebalanceListener):
+        raise TypeError(
+            "listener must be a ConsumerRebalanceListener or AsyncConsumerRebalanceListener"
+        )
+    return AdaptedListener(listener, eager=eager)
+
+
+class AdaptedListener:
+    """One listener of kafka-python, as `kgroup.sync.Consumer` calls it.
+
+    Args:
+        listener: whose callbacks are plain; None for nobody.
+        eager: as for `adapted`.
+    """
+
+    def __init__(self, listener: ConsumerRebalanceListener | None, *, eager: bool) -> None:
+        self._listener = listener
+        self._eager = eager
+        self._revoked = False
+
+    def on_assigned(self, consumer: object, change: OwnershipChange, /) -> None:
+        """Tell what a round added; of an eager one that is everything."""
+        del consumer
+        if self._listener is None:
+            return
+        if self._eager and not self._revoked:
+            _tell(self._listener.on_partitions_revoked, ())
+        self._revoked = False
+        if self._eager or change.added:
+            _tell(self._listener.on_partitions_assigned, change.added)
+
+    def on_revoked(self, consumer: object, change: OwnershipChange, /) -> None:
+        """Tell what the group asks back, or what closing gives up."""
+        del consumer
+        if self._listener is not None and change.cause is not Cause.UNSUBSCRIBED:
+            self._revoked = True
+            _tell(self._listener.on_partitions_revoked, change.removed)
+
+    def on_lost(self, consumer: object, change: OwnershipChange, /) -> None:
+        """Tell what is gone."""
+        del consumer
+        if self._listener is not None:
+            self._revoked = True
+            _tell(self._listener.on_partitions_lost, change.removed)
+
+
+def _tell(callback: Callable[[set[TopicPartition]], object], claims: Iterable[Claim]) -> None:
+    try:
+        callback({TopicPartition(*claim.tp) for claim in claims})
+    except Exception as error:
+        raise KafkaError("User rebalance callback throws an error") from error

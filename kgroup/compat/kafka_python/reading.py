@@ -1,0 +1,119 @@
+"""kafka-python's ways to read: `poll`, and iteration.
+
+Decides: that what one read returned is done at the next read, as there, where offsets are committed
+by themselves inside `poll` only.
+Never: loses a record that a deserialiser refused: it comes first at the next read, until a seek.
+"""
+
+from typing import Any, Self
+
+from kafka.errors import IllegalStateError
+from kafka.structs import TopicPartition
+
+from kgroup.compat.kafka_python.errors import translating
+from kgroup.compat.kafka_python.life import Life
+from kgroup.consumer import Record
+from kgroup.errors import NotOwnedError
+from kgroup.sync import Batch
+
+__all__ = ["Reading"]
+
+Bytes = bytes | None
+
+
+class Reading(Life):
+    """Reads."""
+
+    def poll(
+        self,
+        timeout_ms: float = 0,
+        max_records: int | None = None,
+        update_offsets: bool = True,  # noqa: FBT001, FBT002 - kafka-python's signature
+    ) -> dict[TopicPartition, list[Any]]:
+        """Return what is there, waiting only while there is nothing.
+
+        Args:
+            timeout_ms: how long to wait for a first record.
+            max_records: most records altogether, None for `max_poll_records`.
+            update_offsets: must be True; there it is for internal use.
+
+        Raises:
+            ValueError: the time is negative, or the number not positive.
+            TypeError: the number is none.
+            IllegalStateError: the consumer is closed.
+            KafkaError: what the listener, a partition or the group has come to.
+        """
+        if timeout_ms < 0:
+            raise ValueError("Timeout must not be negative")
+        if not update_offsets:
+            raise NotImplementedError("update_offsets=False: for kafka-python's own use")
+        most = self.config["max_poll_records"] if max_records is None else max_records
+        if not isinstance(most, int):
+            raise TypeError("max_records must be an integer")
+        if most <= 0:
+            raise ValueError("max_records must be positive")
+        if self._closed:
+            raise IllegalStateError("KafkaConsumer is closed")
+        with translating():
+            batches = self._consumer.getmany(max_records=most, timeout=timeout_ms / 1000)
+        return self._listed(list(batches.values()))
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Any:  # noqa: ANN401 - kafka-python's ConsumerRecord, a named tuple
+        """Return the next record; the iteration ends, and may go on, after `consumer_timeout_ms`.
+
+        Raises:
+            KafkaError: as `poll`.
+        """
+        if self._closed:
+            raise StopIteration("KafkaConsumer closed")
+        limit = self.config["consumer_timeout_ms"]
+        timeout = None if limit < 0 or limit == float("inf") else limit / 1000
+        with translating():
+            record = next(self._consumer.records(timeout=timeout), None)
+        if record is None:
+            raise StopIteration
+        try:
+            made = self._make(record)
+        except BaseException:
+            self._go_back(record)
+            raise
+        self._count(made)
+        return made
+
+    def _listed(self, batches: list[Batch[Bytes, Bytes]]) -> dict[TopicPartition, list[Any]]:
+        found: dict[TopicPartition, list[Any]] = {}
+        for number, batch in enumerate(batches):
+            made: list[Any] = []
+            at = batch.first
+            try:
+                for record in batch:
+                    at = record.offset
+                    made.append(self._make(record))
+            except BaseException:
+                batch.give_back(at)
+                for rest in batches[number + 1 :]:
+                    rest.give_back(rest.first)
+                if made:
+                    found[TopicPartition(*batch.partition)] = made
+                if not found:
+                    raise
+                break
+            found[TopicPartition(*batch.partition)] = made
+        for records in found.values():
+            for each in records:
+                self._count(each)
+        return found
+
+    def _go_back(self, record: Record[Bytes, Bytes]) -> None:
+        try:
+            self._consumer.seek(record.tp, record.offset)
+        except NotOwnedError:
+            return  # whoever owns it now reads it again
+
+    def _count(self, made: Any) -> None:  # noqa: ANN401 - kafka-python's record
+        self._records_consumed += 1
+        self._bytes_consumed += max(made.serialized_key_size, 0)
+        self._bytes_consumed += max(made.serialized_value_size, 0)
