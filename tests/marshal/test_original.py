@@ -6,12 +6,16 @@ clock; `Log` is read by our rules, which ask the log alone.
 
 import pytest
 
+from kgroup.marshal.extension import Extension, write_extension
 from kgroup.marshal.key_state import Key, KeyState
 from kgroup.marshal.messages import Kind, Message, Reject, decode, encode
 from kgroup.marshal.rules import Compat, Verdict
 from kgroup.marshal.standing import standing_of
+from kgroup.types import TopicPartition
 from tests.marshal.go_rule import GoClaim, GoWorld
 from tests.marshal.logs import START, Log, Peer
+from tests.marshal.room.room import Room
+from tests.marshal.scenes import enter, room_of
 
 US, OTHER = Peer("us", started=None), Peer("other", started=None)
 IDS = b"ii", b"cl", b"gr", b"t", 3
@@ -131,6 +135,41 @@ def test_a_key_that_was_released_tells_where_its_owner_stopped() -> None:
     log.beat(US, 10)
     log.release(US, 20)
     assert (log.owner, log.state.client_id, log.state.offset) == (None, b"us", 20)
+
+
+def test_a_key_is_ours_in_our_group_for_that_key_and_until_it_is_released() -> None:
+    """TestGetTopicState."""
+    log = Log()
+    log.claim(US)
+    assert log.owner == "us"
+    assert not log.key(1).owned
+    assert Key(b"elsewhere", b"t", 0) not in log.world.keys
+    log.release(US, 5)
+    assert log.owner is None
+
+
+def test_what_was_given_back_for_another_is_left_to_it_for_an_interval() -> None:
+    """TestUnhealthyReclaim: a minute there, by the clock of who released. 1. One has all three; 2.
+    a second one shows itself, and claims nothing; 3. the first gives two back, one for its share
+    and one because the other has none, and leaves them alone for its interval."""
+    room = room_of(3)
+    enter(room, "a")
+    room.run(60)
+    headers = tuple(write_extension(Extension(None, START)))
+    while len(given := said_at(room, Kind.RELEASING_PARTITION)) < 2:
+        time = int(room.log.clock(room.now))
+        room.append(Message(Kind.HEARTBEAT, time, b"i", b"y", b"g", b"t~members", 0, 0), headers)
+        room.run(10)
+    tp, released_at = min(given.items(), key=lambda each: each[1])
+    room.run(released_at + 59 - room.now)
+    assert room.owner_of(tp) is None
+    room.run(20)
+    assert 60 <= said_at(room, Kind.CLAIMING_PARTITION)[tp] - released_at < 70
+
+
+def said_at(room: Room, kind: Kind) -> dict[TopicPartition, float]:
+    """Return when that was last said of each partition."""
+    return {fact.read.tp: fact.at for fact in room.log.facts if fact.read.kind is kind}
 
 
 @pytest.mark.parametrize(
