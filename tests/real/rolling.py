@@ -9,7 +9,7 @@ every of their reads, so what is told of them is up to 0.1 s late.
 """
 
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -109,6 +109,27 @@ class Rollout:
         new = await self.come(make, label)
         await self.settled()
         return new
+
+    async def there_and_back(
+        self, old: Sequence[Peer | Member], new: Make | None, back: Make, assignor: str
+    ) -> list[Peer | Member]:
+        """Replace members by others, and those by what was there before, one by one.
+
+        Args:
+            old: who goes.
+            new: what comes for them, None for members of kgroup's own.
+            back: what comes for those.
+            assignor: the one that must be in use in the middle and at the end.
+
+        Returns:
+            Those that came and went.
+        """
+        came = [await self.replace(each, new, f"ours-{n}") for n, each in enumerate(old)]
+        assert await self.assignor_in_use() == assignor
+        for each in came:
+            await self.replace(each, back, "")
+        assert await self.assignor_in_use() == assignor
+        return came
 
     async def settled(self) -> None:
         """Wait until all partitions are owned, evenly, and each new owner has read something."""

@@ -53,11 +53,7 @@ async def test_members_are_replaced_by_the_drop_in_and_back(
         async with rolling(group, theirs) as (rollout, counting):
             began = await rollout.quiet(counting)
             old = [each for each in rollout.here if each is not counting]
-            new = [await rollout.replace(each, drop_in, "") for each in old]
-            assert await rollout.assignor_in_use() == assignor
-            for each in new:
-                await rollout.replace(each, theirs, "")
-            assert await rollout.assignor_in_use() == assignor
+            await rollout.there_and_back(old, drop_in, theirs, assignor)
             ended = await rollout.quiet(counting)
         await rollout.judge(generations=ended - began, at_most=4 * ROUNDS)
     assert (await group.judged()).total.two_owners == 0

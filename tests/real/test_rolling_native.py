@@ -50,17 +50,12 @@ async def test_members_of_another_library_are_replaced_by_ours_and_back(
     async with group_on(ground, tmp_path, assignors=(COOPERATIVE,)) as group:
         async with rolling(group, make) as (rollout, counting):
             began = await rollout.quiet(counting)
-            for number, old in enumerate(rollout.here[:replaced]):
-                await rollout.replace(old, None, f"ours-{number}")
-            assert await rollout.assignor_in_use() == COOPERATIVE
-            ours = [each for each in rollout.here if isinstance(each, Member)]
-            for each in ours:
-                if each is not counting:
-                    await rollout.replace(each, make, "")
-            assert await rollout.assignor_in_use() == COOPERATIVE
+            old = rollout.here[:replaced]
+            came = await rollout.there_and_back(old, None, make, COOPERATIVE)
             ended = await rollout.quiet(counting)
         await rollout.judge(generations=ended - began, at_most=2 * replaced * ROUNDS)
-        assert all(each.took(ChangeKind.LOST) == [] for each in ours)
+        ours = [each for each in (*came, counting) if isinstance(each, Member)]
+        assert [each.took(ChangeKind.LOST) for each in ours] == [[]] * (replaced + 1)
         assert no_refusal(rollout.everybody)
     assert (await group.judged()).total.two_owners == 0
 
