@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from kgroup.config import ConsumerConfig, ConsumerOptions
     from kgroup.consumer.api import Consumer
+    from kgroup.consumer.coordination.marshal.admin.verbs import MarshalAdmin
     from kgroup.consumer.listener import Listener
     from kgroup.consumer.reads.batch import Batch
     from kgroup.consumer.reads.record import Record, raw
@@ -79,6 +80,7 @@ __all__ = [
     "Leave",
     "Listener",
     "LogTruncatedError",
+    "MarshalAdmin",
     "MemberState",
     "Membership",
     "NoBrokerError",
@@ -102,6 +104,7 @@ _ELSEWHERE = {
     "ConsumerConfig": "kgroup.config",
     "ConsumerOptions": "kgroup.config",
     "Listener": "kgroup.consumer.listener",
+    "MarshalAdmin": "kgroup.consumer.coordination.marshal.admin.verbs",
     "Record": "kgroup.consumer.reads.record",
     "raw": "kgroup.consumer.reads.record",
 }

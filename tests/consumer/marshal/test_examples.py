@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 import pytest
 
-from docs.examples.marshal import billing, mailing
+from docs.examples.marshal import billing, mailing, replaying
 from kgroup.config import ConsumerConfig
 from kgroup.testing import InProcessBroker
 from kgroup.testing.virtual_time import virtual_ports
@@ -76,7 +76,22 @@ async def test_every_order_has_a_mail() -> None:
     assert sent == expected
 
 
+@pytest.mark.anyio
+async def test_orders_are_read_again_from_where_they_are_set_to() -> None:
+    ledger, tp = billing.Ledger(), TopicPartition("orders", 0)
+    broker, expected = orders(50)
+
+    async def read_again(config: ConsumerConfig) -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(billing.bill, config, ledger)
+            await until(lambda: len(ledger.entries) == 50, within=10.0)
+            await replaying.replay(config, {tp: 40})
+
+    await play(broker, billing, read_again, lambda: len(ledger.entries) == 60)
+    assert ledger.entries == [*expected, *expected[40:]]
+
+
 def test_the_page_shows_the_examples_as_they_are() -> None:
-    shown = [Path(module.__file__ or "").read_text() for module in (billing, mailing)]
+    shown = [Path(module.__file__ or "").read_text() for module in (billing, mailing, replaying)]
     assert BLOCKS
     assert not [block for block in BLOCKS if not any(block in text for text in shown)]

@@ -11,7 +11,7 @@ Never: moves a key that a member has; ends with the group paused, unless it was.
 4. Each key is released at its new position, and the group goes on.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -33,7 +33,7 @@ from kgroup.net.cluster import Cluster
 from kgroup.net.log_places import log_bounds
 from kgroup.types import TopicPartition
 
-__all__ = ["Asked", "check_targets", "plan_positions", "set_positions"]
+__all__ = ["Asked", "check_targets", "plan_positions", "positions_now", "set_positions"]
 
 _INTERVAL: Final = 20
 _GO_INTERVAL: Final = 60
@@ -96,14 +96,25 @@ async def plan_positions(
     timeout, group = desk.settings.timeout, desk.settings.group_id
     await refuse_native(desk.cluster, group, timeout=timeout)
     await check_targets(desk.cluster, targets, timeout=timeout)
-    committed = await _committed(desk, tuple(sorted(targets)))
-    moves: dict[TopicPartition, KeyMove] = {}
-    for tp in sorted(targets):
+    former = await positions_now(desk, targets)
+    return {tp: KeyMove(tp, targets[tp], former[tp]) for tp in sorted(targets)}
+
+
+async def positions_now(
+    desk: Desk, tps: Collection[TopicPartition]
+) -> dict[TopicPartition, int | None]:
+    """Return where a group would go on: by the log of claims, else as it committed, else None.
+
+    Raises:
+        BrokerError, TimeoutError: somebody could not tell in time.
+    """
+    found = await _committed(desk, tuple(sorted(tps)))
+    for tp in found:
         known = desk.logged(tp)
         if known is None:
-            known = await desk.reader.recall(tp, timeout)
-        moves[tp] = KeyMove(tp, targets[tp], committed[tp] if known is None else known)
-    return moves
+            known = await desk.reader.recall(tp, desk.settings.timeout)
+        found[tp] = found[tp] if known is None else known
+    return found
 
 
 async def set_positions(

@@ -1,0 +1,266 @@
+"""What a program may ask of a Marshal group from outside: the verbs of `kgroup marshal`.
+
+Decides: that each call stands for itself: it connects, reads the log of claims, does its work,
+reads that back, and is gone. Nothing of it lasts, but what it wrote.
+Never: is a member; holds logic of its own: the rooms beside this one do.
+"""
+
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from functools import partial
+from types import MappingProxyType
+from typing import TypeVar, Unpack
+
+import anyio
+
+from kgroup.config import ConsumerConfig, ConsumerOptions
+from kgroup.consumer.coordination.marshal.admin.desk import Desk, desk
+from kgroup.consumer.coordination.marshal.admin.pauses import (
+    Say,
+    held,
+    pause_group,
+    release_keys,
+    resume,
+)
+from kgroup.consumer.coordination.marshal.admin.positions import (
+    Asked,
+    positions_now,
+    set_positions,
+)
+from kgroup.consumer.coordination.marshal.admin.settings import AdminSettings, check_kept_pause
+from kgroup.consumer.coordination.marshal.admin.setup import set_up
+from kgroup.errors import ArgumentError
+from kgroup.marshal.admin import KeyMove, Stage
+from kgroup.net.cluster import Cluster
+from kgroup.net.ports import system_ports
+from kgroup.types import TopicPartition
+
+__all__ = ["MarshalAdmin"]
+
+T = TypeVar("T")
+
+
+class MarshalAdmin:
+    """Looks at a Marshal group, pauses it and sets its positions, whether or not members run.
+
+        admin = MarshalAdmin(config)
+        await admin.pause(600)
+        left = await admin.set_positions({TopicPartition("orders", 0): 40})
+        await admin.resume()
+
+    What a call has done it has read back; whatever interrupts it, each position is set or not
+    changed, or told of. Calls take as long as the log takes to read, and a second or two.
+
+    Args:
+        config: options, None for the defaults; what tells the brokers, the group and the
+            coordination topic counts.
+        name: who asks, as the log has it: a pause binds everybody else, and the next call under
+            this name goes on with what one before it left behind.
+        timeout: seconds for each question, and for what was written to be read back.
+        say: hears of progress, a line at a time.
+        options: set single options on top of `config`; see `ConsumerConfig`.
+
+    Raises:
+        ConfigError: an option is not known, or its value cannot be used.
+        ArgumentError: `name` or `timeout` cannot be used.
+    """
+
+    def __init__(
+        self,
+        config: ConsumerConfig | None = None,
+        *,
+        name: str = "kgroup-admin",
+        timeout: float = 10.0,
+        say: Say = lambda _: None,
+        **options: Unpack[ConsumerOptions],
+    ) -> None:
+        if not timeout > 0:
+            raise ArgumentError("timeout", timeout, "seconds above 0")
+        self._config = ConsumerConfig.of(options, config)
+        topic = self._config.coordination_topic
+        self._settings = AdminSettings(self._config.group(), name, topic, timeout)
+        self._say = say
+
+    # -- the log of claims -----------------------------------------------------------------
+
+    async def init(self, partitions: int = 16) -> tuple[str, ...]:
+        """Make the coordination topic unless it is there.
+
+        Args:
+            partitions: of a new one; to change it later all members must stop.
+
+        Returns:
+            What is not as it should be with the one that is there now, in words.
+
+        Raises:
+            ArgumentError: `partitions` is below 1.
+            CoordinationTopicError: the one that is there is compacted.
+            BrokerError: it may not be made, or not be seen.
+            NoBrokerError, TimeoutError: not made, or not seen, in time.
+        """
+        if partitions < 1:
+            raise ArgumentError("partitions", partitions, "1 or more")
+        settings = self._settings
+        work = partial(set_up, name=settings.topic, partitions=partitions, timeout=settings.timeout)
+        check = (await self._connected(work)).check
+        return () if check is None else tuple(each.text for each in check.warnings)
+
+    async def owners(self, topics: Collection[str] | None = None) -> Mapping[TopicPartition, str]:
+        """Return who owns which partitions now, as the log says.
+
+        Args:
+            topics: only their partitions; None for all.
+
+        Returns:
+            Partition -> client id and instance id, a slash between.
+
+        Raises:
+            KGroupError, TimeoutError: the log cannot be read.
+        """
+
+        async def look(place: Desk) -> dict[TopicPartition, str]:
+            return {
+                each.tp: f"{each.client_id}/{each.instance_id}"
+                for each in held(place, None, _places(place, topics))
+                if topics is None or each.tp.topic in topics
+            }
+
+        return MappingProxyType(await self._at_the_log(look))
+
+    # -- pauses ----------------------------------------------------------------------------
+
+    async def pause(self, seconds: float, topics: Collection[str] | None = None) -> None:
+        """Pause the group: its members let go of all partitions, and nobody claims any.
+
+        A pause of more than 3,000 s is renewed until less than that is left of it; that is when
+        this call returns. Cancelled before, it leaves a pause that ends by itself.
+
+        Args:
+            seconds: how long, 1 to 604,800.
+            topics: only the partitions of the log that they lie in, with all that lies there;
+                None for all.
+
+        Raises:
+            ArgumentError: nobody would keep it up for so long.
+            GroupError: a member of the original library is about; or somebody ended or replaced
+                a pause that was being kept up.
+            KGroupError, TimeoutError: it was not written, or not read back, everywhere.
+        """
+        check_kept_pause(seconds)
+        await self._at_the_log(
+            lambda place: pause_group(place, _places(place, topics), seconds, self._say)
+        )
+
+    async def resume(self, topics: Collection[str] | None = None) -> bool:
+        """End the pause of the group, whoever asked for it; False when there was none.
+
+        Raises:
+            GroupError: a member of the original library is about.
+            KGroupError, TimeoutError: it was not written, or not read back, everywhere.
+        """
+        return bool(await self._at_the_log(lambda place: resume(place, _places(place, topics))))
+
+    async def release(
+        self, topics: Collection[str] | None = None, *, patience: float = 150.0
+    ) -> Mapping[TopicPartition, str]:
+        """Have all members let go of their partitions, by a short pause; then they claim again.
+
+        Args:
+            topics: whose partitions are waited for; None for all.
+            patience: seconds to wait for members.
+
+        Returns:
+            Partition -> who has not let go of it, as `owners` has it; empty when all have.
+
+        Raises:
+            GroupError: a member of the original library is about, or another administrator.
+            KGroupError, TimeoutError: the pause was not written, or not read back.
+        """
+        names = None if topics is None else frozenset(topics)
+        left = await self._at_the_log(
+            lambda place: release_keys(place, _places(place, topics), names, patience, self._say)
+        )
+        return MappingProxyType({each.tp: f"{each.client_id}/{each.instance_id}" for each in left})
+
+    # -- positions -------------------------------------------------------------------------
+
+    async def positions(
+        self, partitions: Collection[TopicPartition]
+    ) -> Mapping[TopicPartition, int | None]:
+        """Return where the group would go on with partitions: by the log, else as committed.
+
+        Args:
+            partitions: whose.
+
+        Returns:
+            Partition -> next offset to read, None where nobody ever said.
+
+        Raises:
+            KGroupError, TimeoutError: somebody could not tell in time.
+        """
+        found = await self._at_the_log(lambda place: positions_now(place, frozenset(partitions)))
+        return MappingProxyType(found)
+
+    async def set_positions(
+        self,
+        offsets: Mapping[TopicPartition, int],
+        *,
+        pause: float = 60.0,
+        patience: float = 300.0,
+    ) -> Mapping[TopicPartition, str]:
+        """Set positions: the group is paused, the partitions claimed, committed and released.
+
+        Args:
+            offsets: partition -> next offset to read; its log must have it.
+            pause: of the group, seconds; renewed while it is needed.
+            patience: seconds to wait for members to let go.
+
+        Returns:
+            Partition -> why it is not set; empty when all are. Doing it again is harmless.
+
+        Raises:
+            ArgumentError, BrokerError, GroupError, TimeoutError: something stands in the way;
+                nothing was changed.
+        """
+        asked = Asked(pause, patience)
+
+        async def work(place: Desk) -> tuple[KeyMove, ...]:
+            return await set_positions(place, dict(offsets), asked, self._say)
+
+        moves = await self._at_the_log(work)
+        left = (move for move in moves if move.stage is not Stage.SET)
+        return MappingProxyType({move.tp: move.reason or move.stage.value for move in left})
+
+    # -- each call by itself ---------------------------------------------------------------
+
+    async def _at_the_log(self, work: Callable[[Desk], Awaitable[T]]) -> T:
+        async def sit(cluster: Cluster) -> T:
+            # All of it is read: a member of the original library may be about in any group.
+            async with desk(cluster, self._settings) as place:
+                return await work(place)
+
+        return await self._connected(sit)
+
+    async def _connected(self, work: Callable[[Cluster], Awaitable[T]]) -> T:
+        """Connect, and do something; its own error comes out as it is."""
+        config = self._config
+        cluster = Cluster(config.net(), config.ports or system_ports())
+        try:
+            async with anyio.create_task_group() as tasks:
+                await tasks.start(cluster.run)
+                await cluster.bootstrap(config.patience)
+                done = await work(cluster)
+                tasks.cancel_scope.cancel()
+        except BaseExceptionGroup as group:
+            raise _alone(group) from None
+        return done
+
+
+def _places(place: Desk, topics: Collection[str] | None) -> tuple[int, ...]:
+    return place.places(None if topics is None else frozenset(topics))
+
+
+def _alone(error: BaseException) -> BaseException:
+    """Return the error inside groups of one."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error

@@ -1,0 +1,149 @@
+"""`kgroup.MarshalAdmin`: what `kgroup marshal` does, for programs."""
+
+from typing import Any
+
+import anyio
+import pytest
+
+from kgroup import ArgumentError, ConfigError, GroupError, MarshalAdmin, NoBrokerError
+from kgroup.errors import CoordinationTopicError
+from kgroup.testing import InProcessBroker
+from kgroup.testing.broker.settings import BrokerSettings
+from kgroup.testing.virtual_time import virtual_ports, virtual_wall
+from kgroup.types import TopicPartition
+from tests.consumer.ground import fill
+from tests.consumer.marshal.crew import crew, until
+from tests.consumer.marshal.stage import LOG, Writer, coordinated
+
+pytestmark = pytest.mark.anyio
+
+T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+
+
+def admin_of(broker: InProcessBroker, **more: Any) -> MarshalAdmin:
+    """Return an administrator of group `g`."""
+    return MarshalAdmin(
+        bootstrap_servers=broker.bootstrap_servers,
+        group_id="g",
+        ports=virtual_ports(broker.dial),
+        **more,
+    )
+
+
+def laid() -> InProcessBroker:
+    broker = coordinated(t=2)
+    for tp in (T0, T1):
+        fill(broker, tp, 100)
+    return broker
+
+
+async def test_a_coordination_topic_is_made_once() -> None:
+    settings = BrokerSettings(auto_create_topics=False)
+    broker = InProcessBroker(nodes=1, topics={"t": 1}, settings=settings)
+    admin = admin_of(broker)
+    with pytest.raises(CoordinationTopicError):
+        await admin.owners()
+    warnings = await admin.init(partitions=3)
+    assert any("replica" in text for text in warnings), "there is one broker only"
+    assert await admin.init(partitions=7) == warnings
+    assert [broker.partition(LOG, number).records() for number in range(3)] == [[], [], []]
+    assert await admin.owners() == {}
+
+
+@pytest.mark.slow
+async def test_a_pause_takes_all_from_their_owners_until_it_is_ended() -> None:
+    async with crew(10) as group:
+        alone, admin = group.enter(), admin_of(group.broker)
+        await until(lambda: alone.has == [0])
+        ((tp, owner),) = (await admin.owners()).items()
+        assert tp == T0
+        assert owner.count("/") == 1
+        assert await admin.owners(["other"]) == {}
+        await admin.pause(600)
+        await until(lambda: alone.has == [], within=5.0)
+        assert await admin.owners() == {}
+        assert await admin.resume()
+        await until(lambda: alone.has == [0], within=20.0)
+        assert not await admin.resume()
+
+
+@pytest.mark.slow
+async def test_members_let_go_and_claim_again_when_they_are_released() -> None:
+    async with crew(10) as group:
+        alone = group.enter()
+        await until(lambda: alone.has == [0])
+        assert await admin_of(group.broker).release() == {}
+        await until(lambda: alone.told == ["gained", "revoked", "gained"])
+
+
+async def test_who_does_not_let_go_is_named() -> None:
+    broker = laid()
+    Writer(broker.partition(LOG), now=virtual_wall).claim()
+    assert await admin_of(broker).release(patience=2.0) == {T0: "A/i1"}
+
+
+async def test_positions_are_set_and_read() -> None:
+    broker, told = laid(), list[str]()
+    admin = admin_of(broker, say=told.append)
+    assert await admin.positions([T0, T1]) == {T0: None, T1: None}
+    assert await admin.set_positions({T0: 42, T1: 0}) == {}
+    assert await admin.positions([T0, T1]) == {T0: 42, T1: 0}
+    assert told == ["group g is paused"]
+
+
+async def test_what_is_not_set_is_told_with_its_reason() -> None:
+    broker = laid()
+    Writer(broker.partition(LOG), now=virtual_wall).claim()
+    left = await admin_of(broker).set_positions({T0: 42, T1: 7}, patience=2.0)
+    assert set(left) == {T0, T1}
+    assert "A has t-0" in left[T0]
+
+
+async def test_errors_come_out_by_their_own_names() -> None:
+    broker = laid()
+    admin = admin_of(broker)
+    for wrong in ({}, {T0: 101}, {TopicPartition("t", 9): 1}):
+        with pytest.raises(ArgumentError):
+            await admin.set_positions(wrong)
+    Writer(broker.partition(LOG), "go", headerless=True, now=virtual_wall).claim()
+    with pytest.raises(GroupError, match="original library"):
+        await admin.pause(60)
+    with pytest.raises(NoBrokerError):
+        await MarshalAdmin(
+            bootstrap_servers="nowhere:1", group_id="g", ports=virtual_ports(broker.dial)
+        ).owners()
+    assert len(broker.partition(LOG).records()) == 1
+
+
+async def test_who_is_cancelled_is_cancelled() -> None:
+    broker = laid()
+    with anyio.move_on_after(20.0) as scope:
+        await admin_of(broker).pause(4000)
+    assert scope.cancelled_caught
+    assert anyio.current_time() < 30.0
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"group_id": None}, ConfigError),
+        ({"group_id": "a/b"}, ArgumentError),
+        ({"name": ""}, ArgumentError),
+        ({"timeout": 0.0}, ArgumentError),
+        ({"timeout": float("nan")}, ArgumentError),
+        ({"colour": "red"}, ConfigError),
+    ],
+)
+def test_what_cannot_be_used_is_refused_at_once(
+    options: dict[str, Any], error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        MarshalAdmin(**{"group_id": "g", **options})
+
+
+async def test_an_impossible_length_is_refused_before_anybody_is_asked() -> None:
+    admin = MarshalAdmin(group_id="g")
+    with pytest.raises(ArgumentError, match="pause"):
+        await admin.pause(0)
+    with pytest.raises(ArgumentError, match="partitions"):
+        await admin.init(partitions=0)
