@@ -91,7 +91,7 @@ class Watching:
             case LogLost():
                 lost = What.LOST
                 self._show(
-                    Change(what=lost, partition=event.partition, time=-1, reason=event.reason)
+                    Change(what=lost, partition=event.partition, time=-1, reason=event.reason or "")
                 )
 
     def _read(self, event: LogRead, read: KeyRead) -> None:

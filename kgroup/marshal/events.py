@@ -161,10 +161,11 @@ class LogLost:
     """What was read of a coordination partition is not the log any more; it is read anew.
 
     Its tail was cut off, or retention has overtaken this reader; with `error` the member ends.
+    Without a `reason` nothing is wrong: it is read no more, for nobody asks for its topics.
     """
 
     partition: int
-    reason: str
+    reason: str | None
     error: Exception | None = None
 
 

@@ -102,6 +102,16 @@ def hear_log_opened(turn: Turn, event: LogOpened) -> None:
     turn.replan = True
     for tp, standing in event.keys.items():
         _judge_company(turn, tp, standing)
+        _judge_held(turn, tp, standing)
+
+
+def _judge_held(turn: Turn, tp: TopicPartition, standing: Standing) -> None:
+    """Lose what others have come to own while the log was not read."""
+    life = turn.life(tp)
+    mine = standing.is_owner(*turn.member.who) and standing.epoch == life.epoch
+    if life.epoch is not None and standing.owned and not mine:
+        turn.cause = Cause.TAKEN
+        fire(turn, tp, KeyTrigger.TAKEN)
 
 
 def hear_log_read(turn: Turn, event: LogRead) -> None:
@@ -152,7 +162,8 @@ def hear_log_lost(turn: Turn, event: LogLost) -> None:
     if log is None:
         return
     turn.cause = Cause.LOG_LOST
-    turn.effects.append(Tell(Note.LOG_LOST, f"partition {event.partition}: {event.reason}"))
+    if event.reason is not None:
+        turn.effects.append(Tell(Note.LOG_LOST, f"partition {event.partition}: {event.reason}"))
     for tp in [tp for tp in member.lives if tp.topic in log.topics]:
         fire(turn, tp, KeyTrigger.LOG_LOST)
     member = turn.member

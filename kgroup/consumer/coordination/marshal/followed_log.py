@@ -116,6 +116,12 @@ class FollowedLog:
         if was_open and not self.dropped:
             self.tell(LogLost(self.tp.partition, reason))
 
+    def leave(self) -> None:
+        """Be read no more: what was read of it is soon out of date."""
+        was_open, self.dropped = self.stage is Stage.OPEN, True
+        if was_open:
+            self.tell(LogLost(self.tp.partition, None))
+
     def caught_up(self, now: float) -> None:
         """Tell what was read, once there is no more; or begin anew by the other kind of time."""
         if self.stage is not Stage.CATCHING_UP or self.view is None:

@@ -195,7 +195,7 @@ class LogReader:
                 topic
             )
         for number in self._logs.keys() - wanted.keys():
-            self._logs.pop(number).dropped = True
+            self._logs.pop(number).leave()
         for number, topics in wanted.items():
             known = self._logs.get(number)
             if known is None:
