@@ -1,0 +1,48 @@
+"""A rebalance timeout that is not the poll interval: what each of the two bounds."""
+
+from typing import Any
+
+import anyio
+import pytest
+
+from kgroup.testing import InProcessBroker
+from tests.consumer.entered import A, B, Grouped, grouped
+from tests.consumer.ground import ground
+
+pytestmark = pytest.mark.anyio
+
+APART: dict[str, Any] = {"rebalance_timeout": 10.0, "max_poll_interval": 120.0}
+
+
+def filled() -> InProcessBroker:
+    broker = ground(t=2)
+    for tp in (A, B):
+        broker.partition(*tp).append("0", "1", "2")
+    return broker
+
+
+async def first_batches(stage: Grouped) -> object:
+    """Return everything there is, and with it the hold on both partitions."""
+    await stage.owns(A, B)
+    return await stage.consumer.getmany(timeout=5)
+
+
+async def test_who_works_on_a_batch_for_longer_than_a_round_waits_stays_a_member() -> None:
+    async with grouped(filled(), **APART) as stage:
+        held = await first_batches(stage)
+        await anyio.sleep(100)
+        assert held
+        assert stage.consumer.assignment() == {A, B}
+        await anyio.sleep(30)
+        assert stage.consumer.assignment() == set()
+
+
+async def test_a_batch_in_hand_holds_an_eager_round_up_for_half_of_what_the_round_waits() -> None:
+    async with grouped(filled(), assignors=("range",), **APART) as stage:
+        held = await first_batches(stage)
+        stage.peers.add("other", "t", assignor="range")
+        await anyio.sleep(4)
+        assert stage.consumer.assignment() == {A, B}
+        await anyio.sleep(4)
+        assert held
+        assert len(stage.consumer.assignment()) == 1
