@@ -129,7 +129,7 @@ def test_a_heartbeat_makes_its_own_partition_known_and_no_other() -> None:
 
 
 def test_a_key_that_was_released_tells_where_its_owner_stopped() -> None:
-    """TestPartitionLifecycleIntegration."""
+    """The end of TestPartitionLifecycleIntegration."""
     log = Log()
     log.claim(US)
     log.beat(US, 10)

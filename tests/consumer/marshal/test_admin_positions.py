@@ -87,6 +87,7 @@ async def test_doing_it_again_changes_nothing_and_goes_well() -> None:
 
 @pytest.mark.slow
 async def test_live_members_let_go_and_read_on_from_the_new_position() -> None:
+    """TestRewindConsumer in the original (removed there in 2017)."""
     told: list[str] = []
     async with crew(100) as there, running(there.broker) as cluster:
         process = there.enter(enable_auto_commit=True, auto_commit_interval=1.0)

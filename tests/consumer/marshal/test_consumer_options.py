@@ -37,7 +37,7 @@ def claims_of(broker: InProcessBroker) -> list[TopicPartition]:
 async def test_gradually_a_second_claim_follows_when_the_first_is_settled(
     policy: str, requests: int
 ) -> None:
-    """Else all that is free is claimed in one request."""
+    """TestBalancedClaim in the original. Else all that is free is claimed in one request."""
     broker = kafka(4)
     async with claiming(broker, claim_policy=policy) as consumer:
         await owns(consumer, *T)
@@ -47,7 +47,8 @@ async def test_gradually_a_second_claim_follows_when_the_first_is_settled(
 
 
 async def test_who_may_have_less_than_there_is_leaves_the_rest_to_others() -> None:
-    """`max_claims` of one; the other has three, beyond an equal share, and both keep that."""
+    """TestMaximumGreedyClaims in the original. One has one; the other has three, beyond an equal
+    share, and both keep that."""
     broker = kafka(4)
     async with claiming(broker, max_claims=1) as few:
         await until(lambda: len(few.assignment()) == 1, 20.0, "it has one")

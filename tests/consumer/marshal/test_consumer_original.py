@@ -23,7 +23,7 @@ C = TopicPartition("t", 2)
 
 
 async def test_a_claim_is_a_claim_a_heartbeat_and_in_the_end_a_release() -> None:
-    """TestPartitionLifecycleIntegration, TestClaimPartitionIntegration, TestRelease."""
+    """TestPartitionLifecycleIntegration."""
     broker = kafka()
     async with claiming(broker) as consumer:
         await gives(consumer, 4)
@@ -48,8 +48,8 @@ async def test_a_consumer_reads_and_is_of_no_use_once_it_is_closed() -> None:
 
 
 async def test_what_is_done_out_of_order_moves_the_position_over_the_gapless_part_only() -> None:
-    """TestCommit, TestCommitOutstanding, TestFlush: the original counts records, this one batches
-    and the part of them that is said to be done."""
+    """TestCommit: the original counts records, this one batches and the part of them that is said
+    to be done."""
     broker = kafka(records=0)
     async with claiming(broker, enable_auto_commit=False) as consumer:
         await owns(consumer, A)
@@ -69,7 +69,7 @@ async def test_what_is_done_out_of_order_moves_the_position_over_the_gapless_par
 
 
 async def test_closing_without_a_release_keeps_the_claim_for_the_lease() -> None:
-    """TestTerminate, TestTerminateWithoutRelease."""
+    """TestTerminateWithoutRelease."""
     broker = kafka()
     async with claiming(broker) as consumer:
         await owns(consumer, A)
@@ -88,7 +88,7 @@ async def test_a_reader_that_takes_nothing_does_not_hold_up_a_release() -> None:
 
 
 async def test_lag_is_what_is_left_and_never_below_zero() -> None:
-    """TestCurrentLag, TestOffsetUpdates."""
+    """TestCurrentLag."""
     broker = kafka()
     async with claiming(broker) as consumer:
         await gives(consumer, 3)
@@ -109,7 +109,7 @@ async def test_all_records_of_two_partitions_are_read_once() -> None:
 
 @pytest.mark.parametrize("policy", ["greedy", "gradual", "fair"])
 async def test_all_that_is_free_is_claimed_at_once_or_one_by_one(policy: str) -> None:
-    """TestAggressiveClaim, TestBalancedClaim: who is alone has all, whichever way."""
+    """TestAggressiveClaim: who is alone has all, whichever way."""
     broker = kafka(3)
     async with claiming(broker, claim_policy=policy) as consumer:
         begun = anyio.current_time()
@@ -120,7 +120,7 @@ async def test_all_that_is_free_is_claimed_at_once_or_one_by_one(policy: str) ->
 
 @pytest.mark.parametrize("policy", ["greedy", "gradual", "fair"])
 async def test_nobody_claims_more_than_it_may(policy: str) -> None:
-    """TestMaximumClaims, TestMaximumGreedyClaims."""
+    """TestMaximumClaims."""
     broker = kafka(4)
     async with claiming(broker, claim_policy=policy, max_claims=2) as consumer:
         await until(lambda: len(consumer.assignment()) == 2, 30.0, "it has two")
@@ -167,7 +167,7 @@ async def test_a_process_that_starts_again_resumes_by_a_claim_that_fences_the_on
 
 
 async def test_a_topic_is_had_whole_by_who_has_its_first_partition() -> None:
-    """TestTopicClaim, TestTopicClaimBlocked."""
+    """TestTopicClaimBlocked."""
     broker = kafka(3)
     other = foreign(broker)
     epoch = other.claim()
@@ -180,7 +180,7 @@ async def test_a_topic_is_had_whole_by_who_has_its_first_partition() -> None:
 
 
 async def test_who_loses_a_part_of_a_topic_that_is_had_whole_gives_the_rest_back() -> None:
-    """TestTopicClaimPartial."""
+    """The end of TestTopicClaimPartial."""
     broker = kafka(2)
     async with claiming(broker, claim_entire_topic=True) as consumer:
         await owns(consumer, A, B)
@@ -191,7 +191,7 @@ async def test_who_loses_a_part_of_a_topic_that_is_had_whole_gives_the_rest_back
 
 
 async def test_a_member_that_was_closed_is_of_no_weight_to_the_others() -> None:
-    """TestTerminatedMarshalRemovesSelfFromCluster, TestConsumerRemovesSelfFromMarshal."""
+    """TestTerminatedMarshalRemovesSelfFromCluster."""
     broker = kafka(2)
     async with claiming(broker) as one:
         async with claiming(broker, name="two") as two:

@@ -191,6 +191,7 @@ async def test_a_seek_says_nothing_in_the_log_until_it_is_committed() -> None:
 
 @pytest.mark.slow
 async def test_who_does_not_read_for_too_long_hands_back_and_comes_back_by_reading() -> None:
+    """TestMessageExpiration in the original (never merged there), of records; here of polls."""
     broker = kafka()
     told = Told()
     async with claiming(broker, listener=told, max_poll_interval=30.0) as consumer:

@@ -163,6 +163,7 @@ async def test_a_static_member_that_starts_again_within_its_lease_resumes_at_onc
 
 
 async def test_a_static_member_that_remains_releases_nothing() -> None:
+    """TestTerminate of a claim, in the original."""
     async with crew() as group:
         first = group.enter(group_instance_id="till-1")
         await until(lambda: first.has == [0])
