@@ -72,10 +72,11 @@ class Subscribing(Life):
 
     def assignment(self) -> frozenset[TopicPartition]:
         """Return the partitions that are held; none while the group has assigned none yet."""
-        if self._wishes.of_group and not self._rounds.assigned:
+        wishes = self._wishes
+        if wishes.kind is None or (wishes.of_group and not self._rounds.assigned):
             return frozenset()
         if self._host is None:
-            return frozenset(map(theirs, self._wishes.partitions))
+            return frozenset(map(theirs, wishes.partitions))
         return frozenset(map(theirs, self._host.consumer.assignment()))
 
     # -- pauses ----------------------------------------------------------------------------
