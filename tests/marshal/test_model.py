@@ -10,6 +10,7 @@ from typing import Final
 import pytest
 
 from kgroup.marshal.rules import WorldRules
+from kgroup.marshal.view import LogView
 from kgroup.marshal.world import World
 from kgroup.wire.records import NewRecord, encode_batch, iter_batches
 from tests.marshal.model.plan import Omission
@@ -68,20 +69,46 @@ def in_batches(entries: Sequence[Entry], size: int) -> Iterator[bytes]:
         yield bytes(data)
 
 
-def read(outcome: Outcome, size: int, *, complete: bool) -> str:
-    """Return the digest at the end, having read batches of so many records."""
-    world = World(WorldRules(append_time=outcome.plan.append_time, complete=complete))
+def rules(outcome: Outcome, *, complete: bool) -> WorldRules:
+    return WorldRules(append_time=outcome.plan.append_time, complete=complete)
+
+
+def one_by_one(outcome: Outcome, *, complete: bool) -> str:
+    """Return the digest of a world to which the log was applied record by record."""
+    world = World(rules(outcome, complete=complete))
+    for entry in outcome.entries:
+        world.apply(*entry)
+    return world.digest()
+
+
+def as_members_read(outcome: Outcome, size: int, caught_up: int, *, complete: bool) -> str:
+    """Return the digest of the world of a view that was read in batches of so many records.
+
+    Args:
+        outcome: has the log.
+        size: of a batch.
+        caught_up: offset from which on batches are read live, as a member does.
+        complete: whether the log is read from its beginning.
+    """
+    view = LogView(0, "g", rules(outcome, complete=complete))
     for data in in_batches(outcome.entries, size):
         for batch in iter_batches(data):
-            for offset, timestamp, _, value, headers in batch.columns():
-                world.apply(offset, timestamp, value, headers)
-    return world.digest()
+            columns = batch.columns()
+            if batch.base_offset < caught_up:
+                view.catch_up(columns, columns.raw_rows())
+            else:
+                view.read(columns.rows(), batch.next_offset)
+    return view.world.digest()
 
 
 @pytest.mark.parametrize("complete", [True, False])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_equal_logs_give_equal_worlds_in_batches_of_any_size(seed: int, complete: bool) -> None:
     outcome = play(seed)
-    assert len(outcome.entries) > 50
-    whole = read(outcome, 10_000, complete=complete)
-    assert whole == read(outcome, 1, complete=complete) == read(outcome, 7, complete=complete)
+    count = len(outcome.entries)
+    assert count > 50
+    expected = one_by_one(outcome, complete=complete)
+    for size in (1, 7, 10_000):
+        for caught_up in (0, count // 2, count):
+            found = as_members_read(outcome, size, caught_up, complete=complete)
+            assert found == expected, (size, caught_up)
