@@ -5,12 +5,25 @@ Never: imports kafka-python's consumer for its own use: errors, structures, list
 serialisers and token providers are borrowed.
 """
 
-from kafka.version import __version__ as _version
+import warnings
 
-from kgroup.compat.kafka_python import versions
+with warnings.catch_warnings():
+    # kafka-python 3.0 reads its schemas by calls that Python 3.11 deprecates.
+    warnings.simplefilter("ignore", DeprecationWarning)
 
-versions.check(_version)
+    try:
+        from kafka.version import __version__ as _version
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            "kgroup.compat.kafka_python borrows the errors and structures of kafka-python: "
+            "pip install 'kgroup[kafka-python]'",
+            name="kafka",
+        ) from error
 
-from kgroup.compat.kafka_python.consumer import KafkaConsumer  # noqa: E402 - the version first
+    from kgroup.compat.kafka_python import versions
+
+    versions.check(_version)
+
+    from kgroup.compat.kafka_python.consumer import KafkaConsumer
 
 __all__ = ["KafkaConsumer"]

@@ -1,0 +1,320 @@
+"""The facade as a member: commits, what closing commits, listeners, what the group shows."""
+
+import threading
+import time
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from kafka import AsyncConsumerRebalanceListener
+from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
+from kafka.errors import (
+    CommitFailedError,
+    IllegalStateError,
+    InvalidSessionTimeoutError,
+    KafkaConfigurationError,
+    KafkaError,
+    KafkaTimeoutError,
+)
+from kafka.structs import ConsumerGroupMetadata, MemberState, OffsetAndMetadata, TopicPartition
+
+from kgroup.compat.kafka_python import KafkaConsumer
+from tests.compat.kafka_python.ground import A, B, Ground, Heard, grounded
+
+
+def committed(ground: Ground) -> dict[tuple[str, int], int]:
+    return dict(ground.broker.group("g").committed)
+
+
+def joined(consumer: KafkaConsumer) -> KafkaConsumer:
+    end = time.monotonic() + 10
+    while not consumer.assignment() and time.monotonic() < end:
+        consumer.poll(timeout_ms=20, max_records=1)
+    return consumer
+
+
+def test_leaving_a_block_commits_what_was_delivered() -> None:
+    with grounded(100) as ground:
+        with ground.consumer("t", group_id="g") as first:
+            seen = {(record.partition, record.offset) for record in take(first, 180)}
+        with ground.consumer("t", group_id="g", consumer_timeout_ms=3000) as second:
+            rest = {(record.partition, record.offset) for record in take(second, 20)}
+        assert len(seen | rest) == 200
+        assert committed(ground) == {("t", 0): 100, ("t", 1): 100}
+
+
+def keep_polling(consumer: KafkaConsumer) -> None:
+    for _ in range(500):
+        consumer.poll(timeout_ms=20)
+
+
+def take(consumer: KafkaConsumer, count: int) -> list[Any]:
+    return [next(consumer) for _ in range(count)]
+
+
+def test_leaving_a_block_by_an_exception_commits_nothing_more() -> None:
+    with grounded(10) as ground:
+        with suppress(LookupError), ground.consumer("t", group_id="g") as consumer:
+            consumer.poll(timeout_ms=5000)
+            raise LookupError
+        assert set(committed(ground).values()) <= {0}
+
+
+def test_what_one_poll_returned_is_committed_after_the_next() -> None:
+    with grounded(10) as ground:
+        configs = {"group_id": "g", "auto_commit_interval_ms": 20, "max_poll_records": 4}
+        with ground.by_hand(A, **configs) as consumer:
+            assert len(consumer.poll(timeout_ms=5000)[A]) == 4
+            time.sleep(0.1)
+            assert committed(ground).get(("t", 0), 0) == 0
+            assert len(consumer.poll(timeout_ms=5000)[A]) == 4
+            end = time.monotonic() + 5
+            while committed(ground).get(("t", 0), 0) == 0 and time.monotonic() < end:
+                time.sleep(0.01)
+            assert committed(ground)[("t", 0)] == 4
+            consumer.close(autocommit=False)
+
+
+def test_a_commit_is_of_positions_or_of_what_is_given() -> None:
+    with grounded(10) as ground, ground.by_hand(A, group_id="g") as consumer:
+        take(consumer, 3)
+        consumer.commit()
+        assert (consumer.committed(A), consumer.position(A)) == (3, 3)
+        consumer.commit({A: OffsetAndMetadata(7, "note", -1)})
+        found: Any = consumer.committed(A, metadata=True)
+        assert (found.offset, found.metadata) == (7, "note")
+        assert consumer.committed(TopicPartition("t", 1)) is None
+        consumer.commit({})
+
+
+def test_a_commit_without_waiting_has_a_future_and_a_callback() -> None:
+    told: list[object] = []
+    with grounded(10) as ground, ground.by_hand(A, group_id="g") as consumer:
+        offsets = {A: OffsetAndMetadata(3, "", -1)}
+        future = consumer.commit_async(offsets, lambda *args: told.append(args))
+        end = time.monotonic() + 5
+        while not future.is_done and time.monotonic() < end:
+            time.sleep(0.005)
+        assert (future.succeeded(), future.value, told) == (True, True, [])
+        consumer.poll()
+        assert told == [(offsets, True)]
+
+
+def test_a_commit_of_what_is_not_owned_fails() -> None:
+    with grounded(10) as ground, ground.by_hand(A, group_id="g") as consumer:
+        future = consumer.commit_async({B: OffsetAndMetadata(3, "", -1)})
+        assert future.failed()
+        with pytest.raises(KafkaError):
+            consumer.commit({B: OffsetAndMetadata(3, "", -1)})
+
+
+def test_commits_are_refused_in_the_words_of_kafka_python() -> None:
+    with grounded() as ground, ground.by_hand(A) as consumer:
+        for call in (consumer.commit, consumer.commit_async, lambda: consumer.committed(A)):
+            with pytest.raises(IllegalStateError, match="Requires group_id"):
+                call()
+    with grounded() as ground, ground.by_hand(A, group_id="g") as consumer:
+        for wrong in ({A: 5}, {"t": OffsetAndMetadata(5, "", -1)}):
+            with pytest.raises(TypeError, match="dict"):
+                consumer.commit(wrong)
+        with pytest.raises(TypeError, match="TopicPartition"):
+            consumer.committed("t")
+
+
+def test_a_member_whose_membership_is_over_may_not_commit() -> None:
+    with grounded(10) as ground, ground.consumer("t", group_id="g") as consumer:
+        joined(consumer)
+        (member,) = ground.broker.group("g").members
+        ground.broker.group("g").expire(member.member_id)
+        with pytest.raises((CommitFailedError, KafkaTimeoutError)):
+            consumer.commit({A: OffsetAndMetadata(1, "", -1)})
+
+
+def test_positions_and_seeks_are_refused_in_the_words_of_kafka_python() -> None:
+    with grounded(5) as ground, ground.by_hand(A) as consumer:
+        with pytest.raises(IllegalStateError, match="not assigned"):
+            consumer.position(B)
+        with pytest.raises(IllegalStateError, match="not assigned"):
+            consumer.highwater(B)
+        with pytest.raises(ValueError, match="Offset must be int"):
+            consumer.seek(A, -1)
+        with pytest.raises(ValueError, match="Unassigned"):
+            consumer.seek(B, 0)
+        with pytest.raises(ValueError, match="Unassigned"):
+            consumer.seek_to_end(B)
+        for call in (consumer.position, consumer.highwater, consumer.pause, consumer.seek_to_end):
+            with pytest.raises(TypeError):
+                call("t-0")
+        consumer.unsubscribe()
+        with pytest.raises(ValueError, match="No partitions"):
+            consumer.seek_to_beginning()
+
+
+def test_positions_follow_seeks_without_a_poll() -> None:
+    with grounded(5) as ground, ground.by_hand(A) as consumer:
+        consumer.seek_to_end(A)
+        assert consumer.position(A, timeout_ms=1000) == 5
+        consumer.seek_to_beginning()
+        assert consumer.position(A) == 0
+        consumer.seek(A, 3)
+        assert consumer.position(A) == 3
+        assert next(consumer).offset == 3
+        assert consumer.highwater(A) == 5
+
+
+def test_logs_are_asked() -> None:
+    with grounded(5) as ground, ground.consumer(request_timeout_ms=300) as consumer:
+        assert consumer.beginning_offsets([A, B]) == {A: 0, B: 0}
+        assert consumer.end_offsets([A]) == {A: 5}
+        assert (consumer.end_offsets([]), consumer.offsets_for_times({})) == ({}, {})
+        found: Any = consumer.offsets_for_times({A: 0, B: 9999999999999})
+        assert (found[A].offset, found[B]) == (0, None)
+        with pytest.raises(ValueError, match="negative"):
+            consumer.offsets_for_times({A: -1})
+        with pytest.raises(KafkaTimeoutError):
+            consumer.offsets_for_times({TopicPartition("t", 100): 0})
+        assert consumer.topics() == {"t"}
+        assert consumer.partitions_for_topic("t") == {0, 1}
+        assert consumer.partitions_for_topic("unknown") == set()
+        consumer.bootstrap(timeout_ms=500)
+        assert consumer.bootstrap_connected()
+
+
+# -- subscriptions ---------------------------------------------------------------------------
+
+
+def test_subscriptions_are_refused_in_the_words_of_kafka_python() -> None:
+    with grounded() as ground, ground.consumer(group_id="g") as consumer:
+        with pytest.raises(ValueError, match="Must provide"):
+            consumer.subscribe()
+        with pytest.raises(IllegalStateError):
+            consumer.subscribe(["t"], pattern="t")
+        with pytest.raises(TypeError, match="non-str"):
+            consumer.subscribe("t")
+        with pytest.raises(TypeError, match="strings"):
+            consumer.subscribe([5])  # type: ignore[list-item]
+        with pytest.raises(ValueError, match="illegal"):
+            consumer.subscribe(["a b"])
+        with pytest.raises(TypeError, match="listener must be"):
+            consumer.subscribe(["t"], listener=object())
+        assert consumer.subscription() is None
+        consumer.assign([A])
+        with pytest.raises(IllegalStateError):
+            consumer.subscribe(["t"])
+        consumer.unsubscribe()
+        consumer.subscribe(pattern="t.*")
+        with pytest.raises(IllegalStateError):
+            consumer.assign([A])
+        consumer.assign([])
+        assert consumer.subscription() is None
+
+
+def test_a_pattern_shows_the_topics_it_takes() -> None:
+    with grounded(1) as ground, ground.consumer(group_id="g") as consumer:
+        consumer.subscribe(pattern="^t$")
+        joined(consumer)
+        assert (consumer.subscription(), consumer.assignment()) == ({"t"}, {A, B})
+
+
+def test_a_listener_hears_sets_also_when_closing() -> None:
+    heard = Heard()
+    with grounded(1) as ground, ground.consumer(group_id="g") as consumer:
+        consumer.subscribe(["t"], listener=heard)
+        joined(consumer)
+        consumer.close()
+    assert heard.heard == [("revoked", set()), ("assigned", {A, B}), ("revoked", {A, B})]
+
+
+def test_a_cooperative_listener_hears_what_moves() -> None:
+    heard = Heard()
+    configs = {"group_id": "g", "partition_assignment_strategy": [CooperativeStickyAssignor]}
+    with grounded(1) as ground, ground.consumer(**configs) as consumer:
+        consumer.subscribe(["t"], listener=heard)
+        joined(consumer)
+        with ground.consumer("t", **configs) as other:
+            end = time.monotonic() + 10
+            while not other.assignment() and time.monotonic() < end:
+                other.poll(timeout_ms=20)
+                consumer.poll(timeout_ms=20)
+            (moved,) = other.assignment()
+    assert heard.heard[:2] == [("assigned", {A, B}), ("revoked", {moved})]
+
+
+def test_a_listener_that_raises_is_an_error_of_poll() -> None:
+    class Failing(Heard):
+        def on_partitions_assigned(self, assigned: set[TopicPartition]) -> None:
+            raise LookupError("no such thing")
+
+    with grounded(1) as ground, ground.consumer(group_id="g") as consumer:
+        consumer.subscribe(["t"], listener=Failing())
+        with pytest.raises(KafkaError, match="User rebalance callback") as caught:
+            keep_polling(consumer)
+        assert isinstance(caught.value.__cause__, LookupError)
+
+
+def test_an_asynchronous_listener_is_refused() -> None:
+    class Listener(AsyncConsumerRebalanceListener):
+        async def on_partitions_revoked(self, revoked: object) -> None: ...
+
+        async def on_partitions_assigned(self, assigned: object) -> None: ...
+
+    with (
+        grounded() as ground,
+        ground.consumer(group_id="g") as consumer,
+        pytest.raises(KafkaConfigurationError, match="cannot be honoured"),
+    ):
+        consumer.subscribe(["t"], listener=Listener())
+
+
+# -- the group -------------------------------------------------------------------------------
+
+
+def test_the_group_shows_how_the_member_stands() -> None:
+    with grounded(1) as ground:
+        with ground.consumer() as consumer:
+            assert consumer.group_metadata() == ConsumerGroupMetadata(group_id=None)
+        with ground.consumer(group_id="g") as consumer:
+            assert consumer.group_metadata().state == MemberState.UNJOINED
+            consumer.subscribe(["t"])
+            joined(consumer)
+            shown = consumer.group_metadata()
+            assert (shown.state, shown.generation_id, shown.group_id) == (
+                MemberState.STABLE,
+                1,
+                "g",
+            )
+            metrics = consumer.metrics() or {}
+            assert metrics["consumer-coordinator-metrics"]["assigned-partitions"] == 2.0
+        with ground.consumer(metrics_enabled=False) as consumer:
+            assert consumer.metrics() is None
+
+
+def test_a_session_that_brokers_do_not_take_is_an_error_of_poll() -> None:
+    with (
+        grounded(1) as ground,
+        ground.consumer("t", group_id="g", session_timeout_ms=200) as consumer,
+        pytest.raises(InvalidSessionTimeoutError),
+    ):
+        consumer.poll(timeout_ms=5000)
+
+
+def test_members_in_threads_share_and_end() -> None:
+    with grounded(20) as ground:
+        over, members = threading.Event(), [ground.consumer("t", group_id="g") for _ in range(2)]
+
+        def run(consumer: KafkaConsumer) -> None:
+            while not over.is_set():
+                consumer.poll(timeout_ms=50)
+            consumer.close()
+
+        threads = [threading.Thread(target=run, args=(each,)) for each in members]
+        for thread in threads:
+            thread.start()
+        end = time.monotonic() + 15
+        while [len(each.assignment()) for each in members] != [1, 1] and time.monotonic() < end:
+            time.sleep(0.02)
+        assert all(each.group_metadata().state == MemberState.STABLE for each in members)
+        over.set()
+        for thread in threads:
+            thread.join(5)
+            assert not thread.is_alive()
