@@ -30,7 +30,8 @@ class Ground:
 
     def consumer(self, *topics: str, **options: Any) -> Consumer[bytes | None, bytes | None]:
         """Return a consumer that reads from the beginning; not entered."""
-        chosen = {"auto_offset_reset": "earliest", "fetch_max_wait": 0.05, **options}
+        quick = {"fetch_max_wait": 0.02, "retry_backoff": 0.01}
+        chosen = {"auto_offset_reset": "earliest", **quick, **options}
         return Consumer(*topics, bootstrap_servers=self.servers, **chosen)
 
     @contextmanager

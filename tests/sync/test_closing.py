@@ -34,6 +34,7 @@ def test_closing_ends_reads_of_other_threads() -> None:
     assert came == [[]]
 
 
+@pytest.mark.slow
 def test_a_member_closes_in_time_though_no_broker_answers() -> None:
     with grounded(1) as ground:
         consumer = ground.consumer("t", group_id="g")

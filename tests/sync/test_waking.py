@@ -84,6 +84,7 @@ def test_ctrl_c_ends_a_blocked_read_and_the_consumer_goes_on() -> None:
         assert consumer.getone(timeout=5).offset == 0
 
 
+@pytest.mark.slow
 def test_what_comes_while_ctrl_c_is_pressed_is_not_lost() -> None:
     """Records arrive and interruptions too, as close together as can be."""
     with grounded() as ground, ground.by_hand(A) as consumer:

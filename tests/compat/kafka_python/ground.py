@@ -26,7 +26,8 @@ class Ground:
         """Make a consumer that reads from the beginning."""
         chosen = {
             "auto_offset_reset": "earliest",
-            "fetch_max_wait_ms": 50,
+            "fetch_max_wait_ms": 20,
+            "retry_backoff_ms": 10,
             "heartbeat_interval_ms": 200,
             "api_version": (4, 3),
             **configs,

@@ -225,6 +225,7 @@ def test_a_listener_hears_sets_also_when_closing() -> None:
     assert heard.heard == [("revoked", set()), ("assigned", {A, B}), ("revoked", {A, B})]
 
 
+@pytest.mark.slow
 def test_a_cooperative_listener_hears_what_moves() -> None:
     heard = Heard()
     configs = {"group_id": "g", "partition_assignment_strategy": [CooperativeStickyAssignor]}
