@@ -366,7 +366,7 @@ class Note(Enum):
     CLAIM_UNCONFIRMED = "a claim was not read back in time; tried again"
     WRITE_REFUSED = "a message was not written to the coordination topic"
     COMMIT_REFUSED = "positions were not committed with the group coordinator; claims are kept"
-    NO_POSITION = "a partition has no position to begin at; its claim is given up"
+    NO_POSITION = "where a partition is to be begun is not known yet; it is asked for again"
     LOG_LOST = "the coordination topic is not what was read of it; all claims in it are lost"
     MIXED_GROUP = "a peer without kgroup's headers writes for this group"
     DRAIN_CUT = "a batch was still in hand when its partition had to go; it may be delivered again"

@@ -5,11 +5,11 @@ when this member must not go on at all.
 Never: moves a key itself; the rows do.
 """
 
-import math
 from types import MappingProxyType
 from typing import Final
 
-from kgroup.errors import BrokerError, FencedError, GroupError, TransportError
+from kgroup.codes import ErrorCode
+from kgroup.errors import BrokerError, CommitFailedError, FencedError, GroupError, TransportError
 from kgroup.frozen import replace, with_entries
 from kgroup.machine.claims import HoldingState
 from kgroup.machine.wishes import Raise
@@ -51,6 +51,10 @@ __all__ = [
 
 _OWN_LONG_INTERVAL: Final = 60
 """What a member must announce beside peers that announce nothing."""
+
+_DENIED: Final = frozenset(
+    {ErrorCode.GROUP_AUTHORIZATION_FAILED, ErrorCode.TOPIC_AUTHORIZATION_FAILED}
+)
 
 _TAKES: Final = frozenset({Verdict.ACCEPTED, Verdict.ADOPTED})
 
@@ -149,6 +153,8 @@ def hear_log_read(turn: Turn, event: LogRead) -> None:
     turn.member = replace(member, logs=logs)
     for read in event.reads:
         _hear_key(turn, read)
+    if turn.member.delay is not None and not _is_searching(turn):
+        turn.member = replace(turn.member, delay=None)  # somebody else has what was sought, too
 
 
 def hear_log_lost(turn: Turn, event: LogLost) -> None:
@@ -224,10 +230,8 @@ def _published(turn: Turn, read: KeyRead) -> None:
     life, write = turn.life(read.tp), turn.settled
     if write is None or life.position is None:
         return  # it was left as it is
-    if turn.member.trouble is not None:
-        searching = any(one.locate_at < math.inf for one in turn.member.lives.values())
-        trouble = turn.member.trouble if searching else None
-        turn.member = replace(turn.member, trouble=trouble)
+    if turn.member.trouble is not None and not _is_searching(turn):
+        turn.member = replace(turn.member, trouble=None)
     if life.position < write.tail and _stays(turn, life):
         # 1. A heartbeat is on its way, or stands in the log; 2. a lower position is committed, or
         # the partition ends below it. No further heartbeat takes it back.
@@ -238,6 +242,11 @@ def _published(turn: Turn, read: KeyRead) -> None:
         turn.proved[life.claim] = write.ticket
     if life.admission is not None and write.tail >= life.admission.until:
         turn.put(move(turn, life, AdmissionTrigger.PUBLISHED))
+
+
+def _is_searching(turn: Turn) -> bool:
+    """Tell whether it is not known yet where some partition is to be begun."""
+    return any(turn.life(tp).phase is KeyPhase.LOCATING for tp in turn.member.lives)
 
 
 def _stays(turn: Turn, life: KeyLife) -> bool:
@@ -332,6 +341,9 @@ def hear_position(turn: Turn, event: PositionFound | PositionFailed) -> None:
     turn.error = event.error
     if not _passes(event.error):
         turn.member = replace(turn.member, trouble=event.error)
+    elif life.failures:
+        # Once may be an election. Reads go on meanwhile: other partitions have their positions.
+        turn.member = replace(turn.member, delay=event.error)
     fire(turn, life.tp, KeyTrigger.UNLOCATED)
 
 
@@ -346,11 +358,11 @@ def hear_commit(turn: Turn, event: OffsetsCommitted) -> None:
     """Move the batch that waits for it; otherwise nothing depends on it."""
     member = turn.member
     commits = member.offset_commits - {event.ticket}
-    # A group that is coordinated in another way, too, is nothing that a member can live with. Its
-    # claims are none the worse for it, and the next heartbeat tries again.
-    native = isinstance(event.error, GroupError)
+    # A group that is coordinated in another way, too, is nothing that a member can live with, nor
+    # are positions that stand in the log alone, which is forgotten one day. Its claims are none the
+    # worse for it, and the next heartbeat tries again.
     kept = None if event.error is None else member.commit_trouble
-    trouble = event.error if native else kept
+    trouble = event.error if _is_refused(event.error) else kept
     turn.member = replace(member, offset_commits=commits, commit_trouble=trouble)
     if event.error is not None:
         turn.effects.append(Tell(Note.COMMIT_REFUSED, str(event.error), event.error))
@@ -360,3 +372,11 @@ def hear_commit(turn: Turn, event: OffsetsCommitted) -> None:
             good = event.error is None
             trigger = AdmissionTrigger.COMMITTED if good else AdmissionTrigger.FAILED
             turn.put(move(turn, turn.life(life.tp), trigger))
+
+
+def _is_refused(error: Exception | None) -> bool:
+    """Tell whether a commit was refused for good: somebody has to do something about it."""
+    if not isinstance(error, CommitFailedError):
+        return isinstance(error, GroupError)
+    codes = {each.code for each in error.outcome.partitions.values()}
+    return not codes.isdisjoint(_DENIED)

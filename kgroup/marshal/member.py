@@ -172,6 +172,8 @@ class MarshalMember:
         dormant: whether the application has not polled for too long.
         plan_at: instant at which something may be worth a claim that is not now.
         trouble: what keeps it from its work and is tried again; every read raises it.
+        delay: what keeps a partition from its position for more than a moment, and passes by
+            itself; it is shown, and no read raises it.
         commit_trouble: why the group coordinator takes no positions of this group at all; every
             read raises it too, until it takes one.
         failure: what ended it for good.
@@ -202,6 +204,7 @@ class MarshalMember:
     dormant: bool = False
     plan_at: float = 0.0
     trouble: Exception | None = None
+    delay: Exception | None = None
     commit_trouble: Exception | None = None
     failure: Exception | None = None
     left: bool = False
@@ -317,7 +320,7 @@ class MarshalMember:
             draining=frozenset(claim.tp for claim in going),
             rebalances=self.rounds,
             cause=self.cause,
-            trouble=self.told_trouble,
+            trouble=self.told_trouble or self.delay,
         )
 
     @property

@@ -201,7 +201,7 @@ async def test_an_error_is_not_nothing_committed() -> None:
     assert isinstance(await found(broker, None), TimeoutError)
 
 
-async def test_at_most_once_the_log_before_the_window_is_asked_first() -> None:
+async def test_at_most_once_the_log_before_the_window_counts_beside_what_is_committed() -> None:
     asked: list[TopicPartition] = []
 
     async def recall(tp: TopicPartition, timeout: float) -> int | None:
@@ -209,9 +209,38 @@ async def test_at_most_once_the_log_before_the_window_is_asked_first() -> None:
         return 22
 
     assert await found(filled(), None, furthest=True, recall=recall) == 22
+    assert await found(filled(), None, furthest=True, committed=20, recall=recall) == 22
+    assert await found(filled(), None, furthest=True, committed=25, recall=recall) == 25
+    assert len(asked) == 3
     assert await found(filled(), 15, furthest=True, recall=recall) == 15
-    assert await found(filled(), None, recall=recall) == 10
-    assert asked == [KEY]
+    assert len(asked) == 3
+
+
+@pytest.mark.parametrize("reset", [EARLIEST, LATEST, NONE])
+async def test_at_least_once_the_log_before_the_window_counts_where_nothing_is_committed(
+    reset: ResetRule,
+) -> None:
+    asked: list[TopicPartition] = []
+
+    async def recall(tp: TopicPartition, timeout: float) -> int | None:
+        asked.append(tp)
+        return 22
+
+    assert await found(filled(), None, reset, recall=recall) == 22
+    assert len(asked) == 1
+    assert await found(filled(), None, reset, committed=20, recall=recall) == 20
+    assert await found(filled(), 15, reset, recall=recall) == 15
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize("furthest", [False, True])
+async def test_a_log_that_cannot_be_recalled_in_time_is_no_log_that_says_nothing(
+    furthest: bool,
+) -> None:
+    async def recall(tp: TopicPartition, timeout: float) -> int | None:
+        raise TimeoutError("not in time")
+
+    assert isinstance(await found(filled(), None, furthest=furthest, recall=recall), TimeoutError)
 
 
 # -- commits -------------------------------------------------------------------------------------

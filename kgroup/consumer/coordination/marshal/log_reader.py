@@ -107,8 +107,8 @@ class LogReader:
             timeout: seconds.
 
         Raises:
-            BrokerError, TransportError, ProtocolError: the log could not be read.
-            TimeoutError: not in time, or nobody reads it at present.
+            KGroupError: the log may not be read.
+            TimeoutError: not in time, or nobody reads it at present; what was read is kept.
         """
         number = self.partition_of(tp.topic)
         followed = None if number is None else self._logs.get(number)
@@ -161,6 +161,7 @@ class LogReader:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._watch)
             tasks.start_soon(self._hear_news)
+            tasks.start_soon(self._recalling.run)
             while self._fatal is None:
                 # One instant for both: what is not due in the look must count in the wait.
                 now = self._cluster.ports.clock()

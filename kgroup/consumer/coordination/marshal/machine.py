@@ -25,6 +25,7 @@ _SHOWN: Final = attrgetter(
     "flowing",
     "changes",
     "told_trouble",
+    "delay",
     "failure",
     "left",
     "dormant",

@@ -1,17 +1,21 @@
 """Positions of keys in the part of a coordination log that was not read.
 
-Decides: nothing: it folds what stands before the window, and says where each key's last owner was.
+Decides: how much of it is asked for at a time. What it says of a key, nobody decides: what stands
+before the window is folded like the window itself, and the last position of each key is told.
 Never: makes an owner of what it finds; who owns a key is for the window alone. Reads the same part
-of a log twice.
+of a log twice: a question that is not answered in time ends, the reading goes on, and the next
+question finds it further on.
 
-At most once, a claim of a key of which the window says nothing must not trust what is committed by
-itself: 1. an owner that was superseded commits late, and moves the position back; 2. its successor
-stopped more than an hour ago; 3. whoever claims now would read from the older position again. What
-the successor wrote is still in the log, further in front.
+A claim of a key of which the window says nothing must not trust what is committed by itself, at
+most once: 1. an owner that was superseded commits late, and moves the position back; 2. its
+successor stopped more than an hour ago; 3. whoever claims now would read from the older position
+again. At least once it must not trust that nothing is committed: 1. the group coordinator refuses
+commits; 2. all members stop for a night; 3. the reset policy passes over what they have not read.
+What the owner wrote is still in the log, further in front.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
@@ -20,25 +24,80 @@ from anyio.lowlevel import checkpoint
 
 from kgroup.consumer.coordination.marshal.followed_log import FollowedLog
 from kgroup.consumer.coordination.marshal.log_questions import LogQuestions
-from kgroup.errors import DecodeError
+from kgroup.errors import (
+    BrokerError,
+    DecodeError,
+    KGroupError,
+    ProtocolError,
+    TransportError,
+)
 from kgroup.marshal.rules import Compat, WorldRules
 from kgroup.marshal.view import LogView
+from kgroup.net.backoff import Backoff
 from kgroup.net.cluster import Cluster
 from kgroup.net.log_places import log_bounds
+from kgroup.net.pulse import Pulse
 from kgroup.types import TopicPartition
 from kgroup.wire.records import iter_batches
 
 __all__ = ["Recalling"]
 
-_MAX_BYTES: Final = 1024 * 1024
+_FIRST_BYTES: Final = 1024 * 1024
+_MOST_BYTES: Final = 8 * 1024 * 1024
+_LEAST_BYTES: Final = 64 * 1024
+
+_QUICK: Final = 1.0
+_SLOW: Final = 3.0
+"""Seconds for one fetch. What is written now is read over the same connection, behind it."""
+
+_LOOK_AGAIN: Final = 30.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Recalled:
-    """What stood in front of one view of a log."""
+@dataclass(slots=True, eq=False)
+class _Reading:
+    """What stands in front of one view of a log, as far as it was read.
 
+    Args:
+        log: whose.
+        view: what was read of it; another one belongs to another log.
+        fold: what was read in front; None when all was.
+        upto: where the view begins.
+        at: next offset to fold.
+        size: bytes to ask for.
+        offsets: last position of each key; None while not all was read.
+        refusal: why it cannot be read; None while it is tried.
+        failure: what the last try met; None without.
+        over: set when either is known.
+        busy: whether it is being read.
+    """
+
+    log: FollowedLog
     view: LogView
-    offsets: Mapping[TopicPartition, int]
+    fold: LogView | None
+    upto: int
+    at: int = 0
+    size: int = _FIRST_BYTES
+    offsets: Mapping[TopicPartition, int] | None = None
+    refusal: KGroupError | None = None
+    failure: str = ""
+    over: anyio.Event = field(default_factory=anyio.Event)
+    busy: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is to be read on."""
+        unknown = self.offsets is None and self.refusal is None
+        return unknown and self.log.view is self.view and not self.log.dropped
+
+    def end(self, refusal: KGroupError | None = None) -> None:
+        """Answer all who wait."""
+        self.refusal = refusal
+        if refusal is None and self.fold is not None:
+            keys = self.fold.opened(frozenset(), self.upto).keys
+            found = {tp: each.offset for tp, each in keys.items()}
+            self.offsets = {tp: offset for tp, offset in found.items() if offset is not None}
+            self.fold = None
+        self.over.set()
 
 
 class Recalling:
@@ -54,8 +113,8 @@ class Recalling:
         self._cluster = cluster
         self._questions = questions
         self._compat = compat
-        self._known: dict[int, _Recalled] = {}
-        self._turn = anyio.Lock()
+        self._readings: dict[int, _Reading] = {}
+        self._work = Pulse()
 
     async def position(self, log: FollowedLog, tp: TopicPartition, timeout: float) -> int | None:
         """Return the last position of a key in front of what was read, None without one.
@@ -63,54 +122,119 @@ class Recalling:
         Args:
             log: of the key; read to its end.
             tp: the key.
-            timeout: seconds.
+            timeout: seconds; what was read by then is not read again for the next question.
 
         Raises:
-            BrokerError, TransportError, ProtocolError: it could not be read.
+            KGroupError: it may not be read.
             TimeoutError: not in time.
         """
-        view = log.view
-        if view is None:
-            raise TimeoutError(f"{log.tp}: it is being read anew")
-        with anyio.fail_after(timeout):
-            async with self._turn:
-                known = self._known.get(log.tp.partition)
-                if known is None or known.view is not view:
-                    known = _Recalled(view, await self._read(log, timeout))
-                    self._known[log.tp.partition] = known
-        return known.offsets.get(tp)
+        reading = self._reading_of(log)
+        if reading.offsets is None:
+            if reading.refusal is not None:
+                reading.refusal, reading.over = None, anyio.Event()
+            self._work.fire()
+            with anyio.move_on_after(timeout):
+                await reading.over.wait()
+        if reading.refusal is not None:
+            raise reading.refusal
+        if reading.offsets is None:
+            text = f"{log.tp}: what stands before the last hour is read up to {reading.at} of "
+            failed = f"; {reading.failure}" if reading.failure else ""
+            raise TimeoutError(f"{text}{reading.upto}, not all of it within {timeout:g} s{failed}")
+        return reading.offsets.get(tp)
 
-    async def _read(self, log: FollowedLog, timeout: float) -> Mapping[TopicPartition, int]:
-        upto = log.start
-        bounds = (await log_bounds(self._cluster, [log.tp], timeout=timeout))[log.tp]
+    async def run(self) -> None:
+        """Read what is asked for until cancelled; begun again, it goes on where it was."""
+        async with anyio.create_task_group() as tasks:
+            while True:
+                for reading in self._readings.values():
+                    if reading.is_open and not reading.busy:
+                        reading.busy = True
+                        tasks.start_soon(self._read, reading)
+                with anyio.move_on_after(_LOOK_AGAIN):
+                    await self._work.wait()
+
+    def _reading_of(self, log: FollowedLog) -> _Reading:
+        if log.view is None:
+            raise TimeoutError(f"{log.tp}: it is being read anew")
+        known = self._readings.get(log.tp.partition)
+        if known is None or known.view is not log.view:
+            rules = WorldRules(log.append_time, complete=True, compat=self._compat)
+            fold = LogView(log.tp.partition, log.group_id, rules)
+            known = _Reading(log, log.view, fold, log.start)
+            self._readings[log.tp.partition] = known
+        return known
+
+    # -- reading ---------------------------------------------------------------------------
+
+    async def _read(self, reading: _Reading) -> None:
+        """Read one log on until its end, or until it is refused."""
+        net = self._cluster.settings
+        patience = backoff = Backoff(net.retry_backoff, net.retry_backoff_max)
+        dice = self._cluster.ports.dice_for(f"recalling {reading.log.tp}")
+        try:
+            while reading.is_open:
+                try:
+                    await self._begin(reading)
+                    while await self._read_on(reading):
+                        backoff = patience
+                except (TransportError, ProtocolError, TimeoutError) as error:
+                    reading.failure = str(error)
+                    reading.size = max(reading.size // 2, _LEAST_BYTES)
+                except KGroupError as error:
+                    if not isinstance(error, BrokerError) or not error.retriable:
+                        reading.end(error)
+                        return
+                    reading.failure = str(error)
+                if reading.is_open:
+                    backoff = backoff.failed()
+                    await anyio.sleep(backoff.pause(dice))
+        finally:
+            reading.busy = False
+
+    async def _begin(self, reading: _Reading) -> None:
+        """Find out where the log begins: retention goes on while it is read."""
+        tp, timeout = reading.log.tp, self._cluster.settings.request_timeout
+        bounds = (await log_bounds(self._cluster, [tp], timeout=timeout))[tp]
         if bounds.error is not None:
             raise bounds.error
-        rules = WorldRules(log.append_time, complete=True, compat=self._compat)
-        view = LogView(log.tp.partition, log.group_id, rules)
-        at = bounds.begin or 0
-        while at < upto:
-            data = await self._questions.peek(log.tp, at, _MAX_BYTES)
-            found = await _fold(view, data, at, upto)
-            if found is None:
-                break
-            at = found
-        keys = view.opened(frozenset(), upto).keys
-        return {tp: each.offset for tp, each in keys.items() if each.offset is not None}
+        reading.at = max(reading.at, bounds.begin or 0)
+
+    async def _read_on(self, reading: _Reading) -> bool:
+        """Fetch once and fold it; tell whether to go on."""
+        clock = self._cluster.ports.clock
+        if not reading.is_open or reading.fold is None:
+            return False
+        if reading.at >= reading.upto:
+            reading.end()
+            return False
+        begun_at = clock()
+        data = await self._questions.peek(reading.log.tp, reading.at, reading.size)
+        took = clock() - begun_at
+        if took < _QUICK:
+            reading.size = min(reading.size * 2, _MOST_BYTES)
+        elif took > _SLOW:
+            reading.size = max(reading.size // 2, _LEAST_BYTES)
+        await _fold(reading, reading.fold, data)
+        return True
 
 
-async def _fold(view: LogView, data: memoryview | bytes, at: int, upto: int) -> int | None:
-    """Fold what was fetched from an offset on; return where to go on, None where nothing is."""
+async def _fold(reading: _Reading, view: LogView, data: memoryview | bytes) -> None:
+    """Fold what was fetched; whoever cuts it off finds it between two batches."""
+    begun, upto = reading.at, reading.upto
     if not len(data):
-        return None
-    begun = at
+        reading.at = upto
+        return
     try:
         for batch in iter_batches(data):
+            at = reading.at
             if not batch.is_control and batch.next_offset > at:
                 columns = batch.columns()
                 first, last = columns.index_of(at), columns.index_of(upto)
                 view.catch_up(columns, islice(columns.raw_rows(first), max(last - first, 0)))
-            at = max(at, batch.next_offset)
+            reading.at = max(at, batch.next_offset)
             await checkpoint()
     except DecodeError:
         pass  # what cannot be read is passed over: the offset behind it is tried
-    return at if at > begun else begun + 1
+    if reading.at == begun:
+        reading.at = begun + 1

@@ -1,6 +1,7 @@
 """Where a partition that was claimed is read from.
 
-Decides: what counts: the log of claims, then what is committed, then the reset policy. A position
+Decides: what counts: the log of claims, then what is committed, then what the log said before the
+part that is read (at most once the further of both), and only then the reset policy. A position
 below the beginning of its partition is raised to it, one beyond the end is replaced by the policy's
 (the topic was made anew); under the policy `none` both are an error. At most once it is lowered to
 the end: 1. records up to 1000 are handed out; 2. the log loses its tail, and ends at 990; 3. the
@@ -14,6 +15,8 @@ KIPs: 79 (offsets by time), 98 (last stable offset), 516 (topic ids), 1106 (rese
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias, assert_never
+
+import anyio
 
 from kgroup.consumer.coordination.coordinator_search import CoordinatorSearch
 from kgroup.consumer.coordination.offset_reading import read_committed_offsets
@@ -61,8 +64,8 @@ class StartPositions:
         search: knows the coordinator.
         reset: what `auto_offset_reset` was set to.
         isolation: with READ_COMMITTED the policy means the last stable offset by the end of a log.
-        recall: asked when a claim counts the furthest position and the log of claims, as far as it
-            was read, says nothing; None for nobody.
+        recall: asked when the log of claims, as far as it was read, says nothing, and what is
+            committed does not count by itself; None for nobody.
     """
 
     def __init__(
@@ -95,22 +98,22 @@ class StartPositions:
         Returns:
             The answers, in the order of `asked`.
         """
-        recalled = [await self._recalled(each, timeout) for each in asked]
         tps = [each.tp for each in asked if each.furthest or each.known is None]
         committed = await self._committed(tps, timeout)
         if isinstance(committed, BrokerError) and len(asked) > 1:
             # One topic that is closed must not stand in the way of the others.
             alone = [await self.find([each], timeout=timeout) for each in asked]
             return tuple(answer for (answer,) in alone)
+        recalled = await self._recall_all(asked, committed, timeout)
         try:
             bounds = await self._bounds([each.tp for each in asked], timeout)
         except (KGroupError, TimeoutError) as error:
             return tuple(PositionFailed(each.ticket, error) for each in asked)
         made_anew = {tp for tp in bounds if self._is_made_anew(tp)}
         answers: list[PositionFound | PositionFailed] = []
-        for each, known in zip(asked, recalled, strict=True):
+        for each in asked:
             try:
-                wanted = _wanted(each, known, committed)
+                wanted = _wanted(each, recalled.get(each.tp, each.known), committed)
                 log = _known(each.tp, bounds[each.tp])
                 if each.furthest and wanted is not None and each.tp not in made_anew:
                     wanted = self._lowered(wanted, log)
@@ -146,14 +149,25 @@ class StartPositions:
             return log.begin
         return await self._place(place, log, timeout)
 
-    async def _recalled(self, asked: FindPosition, timeout: float) -> int | _Error | None:
-        """Return what the log of claims says, also what it said before the window."""
-        if asked.known is not None or not asked.furthest or self._recall is None:
-            return asked.known
-        try:
-            return await self._recall(asked.tp, timeout)
-        except (KGroupError, TimeoutError) as error:
-            return error
+    async def _recall_all(
+        self, asked: Sequence[FindPosition], committed: _Committed, timeout: float
+    ) -> Mapping[TopicPartition, int | _Error | None]:
+        """Return what the log of claims said before the window, of keys for which it counts."""
+        recall, found = self._recall, dict[TopicPartition, int | _Error | None]()
+        if recall is None or isinstance(committed, Exception):
+            return found
+
+        async def ask(tp: TopicPartition) -> None:
+            try:
+                found[tp] = await recall(tp, timeout)
+            except (KGroupError, TimeoutError) as error:
+                found[tp] = error
+
+        async with anyio.create_task_group() as tasks:
+            for each in asked:
+                if each.known is None and (each.furthest or committed[each.tp] is None):
+                    tasks.start_soon(ask, each.tp)
+        return found
 
     async def _bounds(
         self, tps: Sequence[TopicPartition], timeout: float
