@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -125,3 +126,25 @@ def test_a_partition_is_given_up_though_a_loop_has_read_ahead() -> None:
         assert isinstance(came[0], int)
         assert came[0] in seen.values()
         assert sum(seen.values()) < 800
+
+
+@pytest.mark.slow
+def test_what_was_lost_while_nobody_read_is_told_before_the_next_record() -> None:
+    """1. Nobody reads for max_poll_interval, and the member is expelled; 2. the time that a
+    listener has is over, too; 3. the application reads again."""
+
+    class Losing(Hearing):
+        def on_lost(self, consumer: Consumer[Any, Any], change: OwnershipChange) -> None:
+            self._note("lost", consumer)
+
+    hearing = Losing()
+    with grounded(5) as ground:
+        times = {"max_poll_interval": 0.5, "heartbeat_interval": 0.1, "lease_margin": 0.05}
+        with ground.consumer("t", group_id="g", listener=hearing, **times) as consumer:
+            consumer.getone(timeout=10)
+            threading.Event().wait(1.3)
+            assert hearing.heard == ["assigned"]
+            with suppress(TimeoutError):  # told of the callback that was late
+                consumer.getone(timeout=10)
+            assert hearing.heard[:2] == ["assigned", "lost"]
+            assert consumer.getone(timeout=10).offset in {0, 1}
