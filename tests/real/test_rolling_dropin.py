@@ -1,8 +1,8 @@
-"""Members of aiokafka are replaced by its drop-in, one by one, and back again.
+"""Members of aiokafka and kafka-python are replaced by their drop-ins, one by one, and back again.
 
 The group goes on: nobody is refused, nothing is lost, and no partition waits for longer than one
-rebalance. Everybody is eager, so a change takes one round. What goes and what comes list the same
-assignor, which the member of kgroup's own lists beside another.
+rebalance. What goes and what comes list the same assignor, and so does the member of kgroup's own.
+Who is eager takes one round for a change; who is cooperative takes two (KIP-429).
 """
 
 from collections.abc import Callable
@@ -12,16 +12,17 @@ from pathlib import Path
 import pytest
 
 from kgroup.compat.aiokafka import AIOKafkaConsumer
+from kgroup.compat.kafka_python import KafkaConsumer
 from kgroup.testing.kafka import RealKafka
+from tests.assignors.peers_packages import KafkaCooperative, KafkaRange
 from tests.real.ground import Ground, lay_ground
 from tests.real.members import group_on
-from tests.real.peers import AiokafkaPeer, Peer
+from tests.real.peers import AiokafkaPeer, KafkaPythonPeer, Peer
 from tests.real.rolling import PARTITIONS, rolling
 
 pytestmark = pytest.mark.real
 
-ROUNDS = 2
-"""Of one replacement: one when the old one leaves, one when the new one joins."""
+COOPERATIVE = "cooperative-sticky"
 
 Make = Callable[[Ground, str], Peer]
 
@@ -34,26 +35,40 @@ def aiokafka(assignor: str) -> tuple[Make, Make]:
     )
 
 
+def kafka_python(assignor: type) -> tuple[Make, Make]:
+    """Return what makes a member of kafka-python, and what makes one of its drop-in."""
+    return (
+        lambda ground, group: KafkaPythonPeer(ground, group, assignor),
+        lambda ground, group: KafkaPythonPeer(ground, group, assignor, KafkaConsumer),
+    )
+
+
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 @pytest.mark.parametrize(
     ("library", "assignor"),
     [
         pytest.param(aiokafka("roundrobin"), "roundrobin", id="aiokafka"),
         pytest.param(aiokafka("sticky"), "sticky", id="aiokafka-sticky"),
+        pytest.param(kafka_python(KafkaRange), "range", id="kafka-python"),
+        pytest.param(kafka_python(KafkaCooperative), COOPERATIVE, id="kafka-python-cooperative"),
     ],
 )
 async def test_members_are_replaced_by_the_drop_in_and_back(
     kafka: RealKafka, tmp_path: Path, library: tuple[Make, Make], assignor: str
 ) -> None:
-    """Who is replaced first has led; what it had goes on where it stopped."""
+    """Who is replaced first has led; what it had goes on where it stopped.
+
+    Each of the four replacements is a change when the old one leaves, and one when the new one
+    joins; both may come in one round.
+    """
     ground = await lay_ground(kafka, PARTITIONS)
     theirs, drop_in = (partial(make, ground) for make in library)
-    lists = ("cooperative-sticky", assignor)
-    async with group_on(ground, tmp_path, assignors=lists) as group:
+    rounds = 2 if assignor == COOPERATIVE else 1
+    async with group_on(ground, tmp_path, assignors=(assignor,)) as group:
         async with rolling(group, theirs) as (rollout, counting):
             began = await rollout.quiet(counting)
             old = [each for each in rollout.here if each is not counting]
             await rollout.there_and_back(old, drop_in, theirs, assignor)
             ended = await rollout.quiet(counting)
-        await rollout.judge(generations=ended - began, at_most=4 * ROUNDS)
+        await rollout.judge(generations=ended - began, at_most=4 * 2 * rounds)
     assert (await group.judged()).total.two_owners == 0
