@@ -226,6 +226,7 @@ def test_who_reads_in_one_go_that_it_is_the_owner_and_that_another_is_commits_no
     assert len(node.handed_out) == batches > 0
 
 
+@pytest.mark.slow
 def test_who_reads_heartbeats_while_the_time_of_the_log_stands_still_claims_nothing() -> None:
     """1. A broker's clock steps back by ten minutes; 2. the time of the log stands still; 3. the
     others took the lease of a living owner to be over, and claimed its key again and again."""
