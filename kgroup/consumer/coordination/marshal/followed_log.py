@@ -15,6 +15,7 @@ from typing import Final
 
 from anyio.lowlevel import checkpoint
 
+from kgroup.consumer.coordination.marshal.clock_check import ClockCheck
 from kgroup.consumer.coordination.marshal.window import Start
 from kgroup.errors import (
     CoordinationTopicError,
@@ -62,6 +63,7 @@ class FollowedLog:
         append_time: whether timestamps are the broker's, as far as is known.
         topics: subscribed topics whose claims it has.
         whole: whether it is read from its first record.
+        wall: seconds since the epoch, None for a reader that does not write by its clock.
 
     Attributes to look at: `stage`, `start` (first offset read), `position` (next offset to read),
     `end` (of the log, as the last answer said), `read_epoch` (of the last batch), `under` (leader
@@ -77,6 +79,7 @@ class FollowedLog:
     append_time: bool = False
     topics: frozenset[str] = frozenset()
     whole: bool = False
+    wall: Callable[[], float] | None = None
     stage: Stage = Stage.SEEKING
     view: LogView | None = None
     start: int = 0
@@ -95,6 +98,7 @@ class FollowedLog:
     _tries: int = 0
     _passed: int = -1
     _since_pause: int = 0
+    _clock_check: ClockCheck | None = None
 
     @property
     def is_caught_up(self) -> bool:
@@ -108,6 +112,7 @@ class FollowedLog:
         self.stage, self.position, self.end = Stage.CATCHING_UP, start.offset, start.end
         self.start, self.read_epoch, self.under = start.offset, None, under
         self._stamped, self._tries, self.damaged = None, 0, 0
+        self._clock_check = ClockCheck(self.tp.topic)
 
     def lose(self, reason: str) -> None:
         """Begin anew: what was read is not the log."""
@@ -123,12 +128,18 @@ class FollowedLog:
             self.tell(LogLost(self.tp.partition, None))
 
     def caught_up(self, now: float) -> None:
-        """Tell what was read, once there is no more; or begin anew by the other kind of time."""
+        """Tell what was read, once there is no more; or begin anew by the other kind of time.
+
+        Raises:
+            CoordinationTopicError: this process's clock is not that of the others.
+        """
         if self.stage is not Stage.CATCHING_UP or self.view is None:
             return
         if self._stamped is not None and self._stamped is not self.append_time:
             self.append_time = self._stamped
             self.lose("its timestamps are of another kind")
+            return
+        if not self._is_in_time(now):
             return
         self.stage = Stage.OPEN
         self.say(self.view.opened(self.topics, self.position), now)
@@ -138,6 +149,11 @@ class FollowedLog:
         self.topics = topics
         if self.stage is Stage.OPEN and self.view is not None:
             self.say(self.view.opened(topics, self.position), now)
+
+    def _is_in_time(self, now: float) -> bool:
+        if self.append_time or self.wall is None or self.view is None or not self._clock_check:
+            return True
+        return self._clock_check.agrees(self.view.world.time, self.wall(), now)
 
     def quiet(self, now: float) -> None:
         """Tell that there was nothing to read."""

@@ -215,6 +215,7 @@ class LogReader:
             Backoff(net.retry_backoff, net.retry_backoff_max),
             append_time=settings.append_time,
             whole=settings.whole,
+            wall=self._cluster.ports.wall if settings.writes else None,
         )
 
     # -- whom to ask -----------------------------------------------------------------------

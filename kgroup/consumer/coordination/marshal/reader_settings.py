@@ -23,6 +23,7 @@ class ReaderSettings:
         compat: what records without headers can do.
         append_time: whether the topic's timestamps are the broker's; records correct it.
         whole: whether logs are read from their first record instead of the window.
+        writes: whether its owner writes by this machine's clock, which then is compared.
         max_wait: longest wait of a broker for records.
         max_bytes: of one partition in one answer.
         sign_interval: so often a reader that finds nothing new says so.
@@ -34,6 +35,7 @@ class ReaderSettings:
     compat: Compat = Compat.AUTO
     append_time: bool = True
     whole: bool = False
+    writes: bool = False
     max_wait: float = 0.5
     max_bytes: int = 1024 * 1024
     sign_interval: float = 5.0

@@ -1,0 +1,60 @@
+"""Whether this process's clock is that of the others, where leases depend on it.
+
+Decides: with CreateTime, that a member whose clock is ahead of everybody's by more than a lease
+does not begin: by its clock all leases are over, and after it nobody's claim would count until the
+others' clocks have come as far.
+Never: compares with anything but the log; asks a member to wait whose latest message is recent.
+
+1. The latest message is older than a lease: nobody has written since, or our clock is ahead;
+2. whoever owns something writes within half an interval, so we look on for as long; 3. what comes
+then says which of the two it is.
+"""
+
+from typing import Final
+
+from kgroup.errors import CoordinationTopicError
+from kgroup.marshal.key_state import LEASE_MS
+
+__all__ = ["WATCH", "ClockCheck"]
+
+WATCH: Final = 30.0
+"""Seconds that are looked on: half of the longest interval between heartbeats."""
+_LEASE: Final = LEASE_MS / 1000
+
+
+class ClockCheck:
+    """The comparison for one coordination partition.
+
+    Args:
+        topic: name of the coordination topic, for the error.
+    """
+
+    def __init__(self, topic: str) -> None:
+        self._topic = topic
+        self._seen: int | None = None
+        self._since = 0.0
+
+    def agrees(self, latest: int, wall: float, now: float) -> bool:
+        """Tell whether a member may begin; False while that is not known yet.
+
+        Args:
+            latest: time of the latest message, milliseconds since the epoch; -1 without any.
+            wall: this process's clock, seconds since the epoch.
+            now: monotonic seconds.
+
+        Raises:
+            CoordinationTopicError: others write now, and this clock is ahead of theirs.
+        """
+        ahead = wall - latest / 1000
+        if latest < 0 or ahead <= _LEASE:
+            return True
+        if self._seen is None:
+            self._seen, self._since = latest, now
+            return False
+        if latest > self._seen:
+            words = (
+                f"its timestamps are those of senders, and this machine's clock is {ahead:.0f} s "
+                "ahead of theirs: set the clock, or give the topic LogAppendTime"
+            )
+            raise CoordinationTopicError(self._topic, words)
+        return now - self._since >= WATCH
