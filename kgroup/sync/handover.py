@@ -8,7 +8,7 @@ the wait of the thread. Whichever takes the lock first decides who gives the ans
 
 import threading
 from collections.abc import Callable
-from contextvars import Context, ContextVar
+from contextvars import Context, ContextVar, copy_context
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Final
@@ -21,9 +21,6 @@ __all__ = ["INSIDE", "Answer", "Job", "Waiting"]
 
 _LOOK_AGAIN: Final = 1.0
 """Seconds after which a waiting thread looks whether there is still somebody to answer."""
-
-INSIDE: Final[ContextVar[object]] = ContextVar("kgroup_sync_inside", default=None)
-"""Whose function the present thread runs: the desk of a consumer, None for nobody's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +42,9 @@ class Job:
 
     Args:
         function: without arguments.
-        context: what the function, and the calls it makes, know of who asked.
-        owner: whose function it is; see `INSIDE`.
+        context: of the task that asked: calls that the function makes are carried out in it, the
+            function itself in that of its thread.
+        owner: whose function it is: the desk of a consumer.
         is_change: whether it is about a change of ownership: those are for threads that read.
         ended: told on the thread that has run it; must not wait.
         begun: whether a thread has begun to run it.
@@ -65,7 +63,7 @@ class Job:
         """Run it; what interrupts the thread (Ctrl-C) is raised, what it raises itself is kept."""
         try:
             self.begun = True
-            self.context.run(self._inside)
+            copy_context().run(self._inside)
         except Exception as error:  # noqa: BLE001 - whatever it is, the loop is told
             self.error = error
         except BaseException as interruption:
@@ -76,8 +74,12 @@ class Job:
                 self.ended(self)
 
     def _inside(self) -> None:
-        INSIDE.set(self.owner)
+        INSIDE.set(self)
         self.function()
+
+
+INSIDE: Final[ContextVar[Job | None]] = ContextVar("kgroup_sync_inside", default=None)
+"""The function that the present thread runs for a consumer, None for none."""
 
 
 class Waiting:

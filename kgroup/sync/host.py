@@ -57,7 +57,7 @@ class Host:
         self._begun: Final = Waiting(reads=False)
         self._waking: Final = Waking()
         self._desk: Final = desk
-        self._asked: Final[deque[tuple[Work, Context, Waiting | None]]] = deque()
+        self._asked: Final[deque[tuple[Work, Context | None, Waiting | None]]] = deque()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._news: asyncio.Event | None = None
         self._scope: anyio.CancelScope | None = None
@@ -110,7 +110,8 @@ class Host:
     @property
     def inside(self) -> bool:
         """Whether the present thread runs one of this consumer's own callbacks."""
-        return INSIDE.get() is self._desk
+        job = INSIDE.get()
+        return job is not None and job.owner is self._desk
 
     def wake(self) -> None:
         """End blocked reads, or the next one; from any thread or signal handler, takes no lock."""
@@ -176,12 +177,19 @@ class Host:
         self._spawn(do, None)
 
     def _spawn(self, work: Work, waiting: Waiting | None) -> None:
-        """Have a task made, in the context of the present thread."""
+        """Have a task made.
+
+        Not in the context of the present thread: 1. it belongs to another event loop, such as
+        trio's; 2. its context says so; 3. the task would take itself for one of trio's. A call
+        that is made inside a callback is of the task that called back.
+        """
         if not self.started:
             raise IllegalStateError("the consumer is not entered: use `with consumer:`")
         if self._thread.ident == threading.get_ident():
             raise IllegalStateError("a blocking call on the consumer's own event loop")
-        self._asked.append((work, copy_context(), waiting))
+        job = INSIDE.get()
+        context = None if job is None or job.owner is not self._desk else job.context.copy()
+        self._asked.append((work, context, waiting))
         if not self._post(self._note):
             self._refuse()
 
@@ -295,7 +303,7 @@ class Host:
             news.clear()
             while self._asked:
                 work, context, _ = self._asked.popleft()
-                context.run(tasks.start_soon, work)
+                (context or copy_context()).run(tasks.start_soon, work)
 
 
 def _closed() -> Answer:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import anyio
 import pytest
 
-from kgroup.codes import ErrorCode
+from kgroup.codes import ApiKey, ErrorCode
 from kgroup.consumer import Consumer
 from kgroup.errors import (
     ArgumentError,
@@ -18,7 +18,7 @@ from kgroup.errors import (
 )
 from kgroup.testing import InProcessBroker
 from kgroup.testing.scripted import Delayed
-from kgroup.testing.virtual_time import virtual_wall
+from kgroup.testing.virtual_time import virtual_ports, virtual_wall
 from kgroup.types import OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
 from kgroup.wire.messages import (
     ListOffsetsPartitionResponse,
@@ -337,3 +337,13 @@ async def test_before_entering_nothing_can_be_asked() -> None:
     assert consumer.rebalances == 0
     with pytest.raises(IllegalStateError, match="async with"):
         await consumer.end_offsets(A)
+
+
+async def test_a_broker_tells_which_versions_of_each_request_it_takes() -> None:
+    broker = ground(t=1)
+    ports = virtual_ports(broker.dial)
+    servers = broker.bootstrap_servers
+    async with Consumer(bootstrap_servers=servers, ports=ports) as consumer:
+        found = await consumer.api_versions()
+    lowest, highest = found[ApiKey.FETCH.value]
+    assert lowest <= 4 < highest

@@ -4,6 +4,7 @@ import gc
 import threading
 import time
 
+import anyio
 import pytest
 
 from kgroup.errors import IllegalStateError, NoBrokerError
@@ -76,6 +77,16 @@ def test_a_consumer_without_a_broker_leaves_no_thread() -> None:
     with pytest.raises(NoBrokerError), consumer:
         pass
     assert not running()
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_consumer_may_be_used_in_the_task_of_another_event_loop(backend: str) -> None:
+    async def read() -> int:
+        with ground.by_hand(A) as consumer:
+            return consumer.getone(timeout=10).offset
+
+    with grounded(1) as ground:
+        assert anyio.run(read, backend=backend) == 0
 
 
 def test_a_consumer_is_entered_once() -> None:
