@@ -25,8 +25,9 @@ from kgroup.marshal.events import (
     FindPosition,
     Tell,
 )
+from kgroup.types import Claim, CommitStatus, OffsetAndMetadata, PartitionOutcome
 
-__all__ = ["MarshalCarrier", "Waiters"]
+__all__ = ["MarshalCarrier", "Waiters", "outcome_of"]
 
 log = logging.getLogger("kgroup.marshal")
 
@@ -84,6 +85,15 @@ class Waiters:
         answer = self._answers.pop(serial, None)
         assert answer is None or isinstance(answer, kind)
         return answer
+
+
+def outcome_of(asked: OffsetAndMetadata, answer: Committed, claim: Claim) -> PartitionOutcome:
+    """Return what became of the commit of one claim."""
+    reason = answer.refused.get(claim)
+    if reason is None:
+        return PartitionOutcome(CommitStatus.COMMITTED, asked)
+    status = CommitStatus.UNKNOWN if answer.unknown else CommitStatus.REFUSED
+    return PartitionOutcome(status, asked, None, reason)
 
 
 class MarshalCarrier:

@@ -2,7 +2,7 @@
 
 Decides: that a group is coordinated in one way at a time, and that the brokers can serve members of
 the original library where they are to be met by their own rules.
-Never: writes anything; looks again later: what comes to be wrong then is told by what it breaks.
+Never: writes anything; looks again later (`native_watch` does).
 KIPs: 896 (brokers from 4.0 on do not speak what the original library speaks).
 """
 

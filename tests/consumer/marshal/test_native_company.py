@@ -1,0 +1,57 @@
+"""A native consumer of the same group id comes to a group that claims."""
+
+from typing import Any
+
+import anyio
+import pytest
+
+from kgroup.codes import ErrorCode
+from kgroup.consumer import Consumer
+from kgroup.consumer.coordination.marshal.native_watch import watch_native
+from kgroup.errors import GroupError
+from kgroup.marshal.events import LogLost
+from kgroup.wire.messages import DescribeGroupsRequest
+from tests.consumer.entered import config_for
+from tests.consumer.marshal.claiming import claiming, gives, kafka
+from tests.consumer.marshal.stage import running
+
+pytestmark = pytest.mark.anyio
+
+
+async def read_on(consumer: Consumer[Any, Any], seconds: float) -> None:
+    with anyio.fail_after(seconds):
+        while True:
+            await consumer.getmany(timeout=5.0)
+
+
+@pytest.mark.slow
+async def test_who_claims_ends_within_a_minute_when_a_native_member_is_there() -> None:
+    """
+    1. it claims, and commits nothing;
+    2. a native consumer starts, and is given the same partition;
+    3. the coordinator is asked again, and names it.
+    """
+    broker = kafka()
+    async with claiming(broker, enable_auto_commit=False) as consumer:
+        assert await gives(consumer, 3) == [0, 1, 2]
+        native = config_for(broker, client_id="old-way", enable_auto_commit=False)
+        async with Consumer("t", config=native) as other:
+            assert await gives(other, 1) == [0]
+            with pytest.raises(GroupError, match=r"has 1 members .*\(old-way\).* one way at a"):
+                await read_on(consumer, 65.0)
+            assert consumer.assignment() == frozenset()
+
+
+async def test_the_coordinator_is_asked_once_a_minute_whatever_it_answers() -> None:
+    broker = kafka()
+    answers = broker.answers
+    denied = answers.error(DescribeGroupsRequest, ErrorCode.GROUP_AUTHORIZATION_FAILED, times=1)
+    away = answers.hang_up(DescribeGroupsRequest, times=2)
+    told: list[LogLost] = []
+    async with running(broker) as cluster, anyio.create_task_group() as tasks:
+        tasks.start_soon(watch_native, cluster, "g", told.append)
+        await anyio.sleep(600.0)
+        tasks.cancel_scope.cancel()
+    assert (denied.count, away.count) == (1, 2)
+    assert 9 <= len(broker.requests_of(DescribeGroupsRequest)) <= 14
+    assert told == []
