@@ -20,7 +20,6 @@ __all__ = ["check_marshal", "marshal_settings"]
 _MOST_BYTES: Final = 249
 _UNSOUND: Final = re.compile(r"[/\x00-\x1f\x7f]")
 _LONGEST_INTERVAL: Final = 60
-_LONGEST_WRITE: Final = 30.0
 
 
 def check_marshal(config: "ConsumerConfig") -> None:
@@ -100,7 +99,8 @@ def marshal_settings(
         whole_topics=config.claim_entire_topic,
         fast_reclaim=config.fast_reclaim,
         rebalance_timeout=poll,
-        # An answer that is lost must not cost the lease: what is behind it has to go out in time.
-        write_timeout=min(_LONGEST_WRITE, interval),
+        # 1. A heartbeat is lost; 2. nothing is written of its key before this is over; 3. the next
+        # one has to be read back while the lease of four such times lasts.
+        write_timeout=interval / 2,
         shows_itself=policy is ClaimPolicy.FAIR and config.compat is not Compat.GO,
     )

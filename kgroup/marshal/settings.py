@@ -53,7 +53,10 @@ class MarshalSettings:
         fast_reclaim: whether a static member resumes what its last process had.
         rebalance_timeout: longest time between two polls.
         shows_itself: whether others are to know of it while it owns nothing.
-        write_timeout: after which a message that was not read back counts as not written.
+        write_timeout: after which a message that was not read back counts as not written. One of a
+            key is under way at a time: the next one has to come within the lease, too.
+        commit_timeout: after which a commit with the group coordinator counts as not answered.
+            It is not bound to leases: heartbeats go on beside it.
     """
 
     group_id: str
@@ -70,6 +73,7 @@ class MarshalSettings:
     rebalance_timeout: float = 300.0
     shows_itself: bool = True
     write_timeout: float = 30.0
+    commit_timeout: float = 30.0
 
     @property
     def lease(self) -> float:

@@ -161,7 +161,7 @@ class Turn:
     def commit(self, offsets: Mapping[TopicPartition, int]) -> int:
         """Commit positions with the group coordinator; return the ticket of its answer."""
         ticket = self.draw()
-        timeout = self.member.settings.write_timeout
+        timeout = self.member.settings.commit_timeout
         self.effects.append(CommitOffsets(ticket, MappingProxyType(dict(offsets)), timeout))
         commits = self.member.offset_commits | {ticket}
         self.member = replace(self.member, offset_commits=commits)

@@ -29,6 +29,15 @@ def test_a_heartbeat_interval_is_whole_seconds_up_to_a_minute(interval: float) -
         marshal(marshal_heartbeat_interval=interval)
 
 
+@pytest.mark.parametrize("interval", [1.0, 2.0, 60.0])
+def test_two_messages_may_be_lost_within_a_lease_and_commits_are_not_bound_to_it(
+    interval: float,
+) -> None:
+    settings = marshal(marshal_heartbeat_interval=interval).marshal("00000001", 5)
+    assert 2 * settings.write_timeout + settings.beat_interval < settings.lease * 7 / 8
+    assert settings.commit_timeout == 30.0
+
+
 def test_claims_are_made_for_a_group() -> None:
     with pytest.raises(ConfigError, match="group_id"):
         ConsumerConfig.of({"backend": "marshal"})

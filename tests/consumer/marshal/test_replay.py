@@ -33,7 +33,7 @@ class Actor:
         net = NetSettings(bootstrap=broker.bootstrap, client_id=name)
         self.cluster = Cluster(net, virtual_ports(broker.dial, seed=seed))
         settings = MarshalSettings(
-            group_id="g", client_id=name, instance_id="1", started=1, interval=5
+            group_id="g", client_id=name, instance_id="1", started=1, interval=5, write_timeout=2.5
         )
         self.backend = MarshalBackend(settings, marshal_place(LOG), self.cluster, NullSink())
         self.backend.subscribe(Subscription(topics=frozenset({"t"})))

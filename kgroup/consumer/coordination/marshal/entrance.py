@@ -12,28 +12,36 @@ from typing import Final
 from kgroup.codes import ApiKey
 from kgroup.consumer.coordination.marshal.place import MarshalPlace
 from kgroup.consumer.coordination.marshal.topic_check import TopicCheck, check_topic
-from kgroup.errors import GroupError, UnsupportedError
+from kgroup.errors import ConfigError, GroupError, UnsupportedError
 from kgroup.marshal.rules import Compat
+from kgroup.marshal.settings import MarshalSettings
 from kgroup.net.cluster import Cluster
 from kgroup.net.group_description import describe_group
 from kgroup.net.versions import BrokerVersions
 from kgroup.wire.messages import ApiVersionsRequest
 
-__all__ = ["enter", "refuse_native", "refuse_new_brokers"]
+__all__ = ["enter", "refuse_native", "refuse_new_brokers", "refuse_short_leases"]
 
 log = logging.getLogger("kgroup.marshal")
 
 _SHOWN: Final = 3
+_LEAST_BY_SENDERS: Final = 2
 
 
-async def enter(cluster: Cluster, group_id: str, place: MarshalPlace) -> TopicCheck:
+async def enter(cluster: Cluster, settings: MarshalSettings, place: MarshalPlace) -> TopicCheck:
     """Look whether a member may begin to claim; what is amiss and can be lived with is logged.
+
+    Args:
+        cluster: running.
+        settings: of the member.
+        place: where it coordinates.
 
     Returns:
         What the coordination topic is like.
 
     Raises:
         CoordinationTopicError: it is not there, or is compacted.
+        ConfigError: no lease lasts long enough by the timestamps of this topic.
         GroupError: the group has members with the group coordinator.
         UnsupportedError: the brokers cannot serve what `compat` asks for.
         BrokerError: something may not be looked at.
@@ -43,8 +51,28 @@ async def enter(cluster: Cluster, group_id: str, place: MarshalPlace) -> TopicCh
     found = await check_topic(cluster, place.topic, timeout=place.timeout)
     for warning in found.warnings:
         log.warning("%s", warning.text)
-    await refuse_native(cluster, group_id, timeout=place.timeout)
+    if found.append_time is False:
+        refuse_short_leases(settings.interval, place.topic)
+    await refuse_native(cluster, settings.group_id, timeout=place.timeout)
     return found
+
+
+def refuse_short_leases(interval: int, topic: str) -> None:
+    """Refuse an interval too short for timestamps that members set.
+
+    Those are whole seconds, which costs a lease a second or two: of two seconds half a one is left,
+    and a heartbeat that comes a moment late would end it.
+
+    Raises:
+        ConfigError: it is.
+    """
+    if interval < _LEAST_BY_SENDERS:
+        raise ConfigError(
+            "marshal_heartbeat_interval",
+            float(interval),
+            f"{_LEAST_BY_SENDERS} s or more while the timestamps in {topic!r} are those of its "
+            "members; or set message.timestamp.type=LogAppendTime on it",
+        )
 
 
 async def refuse_native(cluster: Cluster, group_id: str, *, timeout: float) -> None:
