@@ -16,7 +16,7 @@ from kgroup.consumer.coordination.conductor import Conductor
 from kgroup.consumer.coordination.coordinator_search import CoordinatorSearch
 from kgroup.consumer.coordination.leading import partition_counts
 from kgroup.consumer.coordination.marshal.appender import Appender, AppenderSettings
-from kgroup.consumer.coordination.marshal.carrier import MarshalCarrier, Waiters
+from kgroup.consumer.coordination.marshal.carrier import MarshalCarrier, Waiters, outcome_of
 from kgroup.consumer.coordination.marshal.entrance import enter
 from kgroup.consumer.coordination.marshal.log_reader import LogReader, ReaderSettings
 from kgroup.consumer.coordination.marshal.machine import (
@@ -24,6 +24,7 @@ from kgroup.consumer.coordination.marshal.machine import (
     MarshalMachine,
     held_topics,
 )
+from kgroup.consumer.coordination.marshal.native_watch import watch_native
 from kgroup.consumer.coordination.marshal.offset_commits import OffsetCommits
 from kgroup.consumer.coordination.marshal.place import MarshalPlace
 from kgroup.consumer.coordination.marshal.positions import Positions
@@ -55,13 +56,11 @@ from kgroup.net.cluster import Cluster, ClusterView
 from kgroup.types import (
     Claim,
     CommitOutcome,
-    CommitStatus,
     Generation,
     Leave,
     Membership,
     OffsetAndMetadata,
     OwnershipChange,
-    PartitionOutcome,
     Subscription,
     TopicPartition,
 )
@@ -138,6 +137,8 @@ class MarshalBackend:
             await self._enter()  # in no group of tasks: what it raises comes out as it is
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._follow_metadata)
+                group_id, tell = self._settings.group_id, self._conductor.apply
+                tasks.start_soon(watch_native, self._cluster, group_id, tell)
                 tasks.start_soon(self._commits.run)
                 await tasks.start(self._appender.run)
                 tasks.start_soon(self._read)
@@ -313,7 +314,7 @@ class MarshalBackend:
             reason = "the member is not in the group any more"
             answer = Committed(serial, dict.fromkeys(offsets, reason), unknown=True)
         return CommitOutcome(
-            {claim.tp: _outcome(each, answer, claim) for claim, each in offsets.items()}
+            {claim.tp: outcome_of(each, answer, claim) for claim, each in offsets.items()}
         )
 
     async def committed(
@@ -389,11 +390,3 @@ class MarshalBackend:
         if followed != self._followed:
             self._followed = followed
             self._reader.follow(followed)
-
-
-def _outcome(asked: OffsetAndMetadata, answer: Committed, claim: Claim) -> PartitionOutcome:
-    reason = answer.refused.get(claim)
-    if reason is None:
-        return PartitionOutcome(CommitStatus.COMMITTED, asked)
-    status = CommitStatus.UNKNOWN if answer.unknown else CommitStatus.REFUSED
-    return PartitionOutcome(status, asked, None, reason)
