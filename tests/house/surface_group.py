@@ -51,10 +51,7 @@ GROUP: Final = (
                 "real/test_migration.py",
                 "test_a_group_goes_from_eager_to_cooperative_while_records_flow",
             ),
-            (
-                "real/test_migration.py",
-                "test_static_members_change_over_with_a_single_round",
-            ),
+            ("real/test_migration.py", "test_static_members_change_over_with_a_single_round"),
             (
                 "real/test_migration.py",
                 "test_a_newcomer_without_a_common_assignor_is_told_and_nothing_else_happens",
@@ -72,6 +69,15 @@ GROUP: Final = (
                 "test_the_older_of_two_twins_is_fenced_and_reads_nothing_more",
             ),
             ("real/test_static_members.py", "test_26_every_request_carries_the_instance_id"),
+        ),
+    ),
+    Row(
+        "Members of other clients replaced one by one, and back",
+        _YES,
+        "`kgroup groups offers GROUP` [judges a plan](cli.md#groups)",
+        (
+            ("real/test_rolling_dropin.py", "test_members_are_replaced_by_the_drop_in_and_back"),
+            ("real/test_rolling_native.py", "test_members_are_replaced_by_ours_and_back"),
         ),
     ),
     Row(

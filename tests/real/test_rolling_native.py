@@ -41,7 +41,7 @@ def java(ground: Ground, group: str) -> Peer:
         pytest.param(java, 1, "trio", id="Java"),  # the other one stays, and was the second
     ],
 )
-async def test_members_of_another_library_are_replaced_by_ours_and_back(
+async def test_members_are_replaced_by_ours_and_back(
     kafka: RealKafka, tmp_path: Path, library: Callable[[Ground, str], Peer], replaced: int
 ) -> None:
     """Who is replaced first has led; what it had goes on where it stopped."""
