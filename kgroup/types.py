@@ -133,13 +133,16 @@ class Subscription:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """What the broker fences a member by; always whole, replaced in one place.
+    """What a member is fenced by; always whole, replaced in one place.
 
     Args:
         group_id: name of the group.
-        generation_id: number of the round this identity was synced in; it can go back after a
-            coordinator failure, so it orders nothing.
-        member_id: the id the coordinator gave.
+        generation_id: in a classic group the number of the round this identity was synced in; it
+            can go back after a coordinator failure, so it orders nothing. In a Marshal group, of a
+            batch or a record, the offset of the claim by which its partition is owned: it is higher
+            for each later owner of that partition, as long as the log of claims is the same topic,
+            and says nothing about other partitions.
+        member_id: the id the coordinator gave; in a Marshal group client id and instance id.
         group_instance_id: static identity (KIP-345), None for a dynamic member.
         protocol_name: the assignor the coordinator chose, None before the first round.
     """

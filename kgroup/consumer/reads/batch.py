@@ -78,7 +78,11 @@ class Batch(Generic[K, V]):
 
     @property
     def token(self) -> Generation | None:
-        """The identity they were handed out under, None outside a group; it orders nothing."""
+        """The identity they were handed out under, None outside a group.
+
+        In a Marshal group its `generation_id` rises with each owner of the partition, and fences
+        what a former one still writes; in a classic group it orders nothing.
+        """
         return self._handful.token
 
     @property
