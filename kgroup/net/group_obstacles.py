@@ -9,18 +9,25 @@ list. The old and the new members of a step are in one group, so some name must 
 without it the coordinator refuses the new one with INCONSISTENT_GROUP_PROTOCOL.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from types import MappingProxyType
+from typing import Final
 
 from kgroup.assignors import BUILT_IN
-from kgroup.errors import DecodeError
+from kgroup.assignors.claims import MemberClaim, cooperative_claim, sticky_claim
+from kgroup.assignors.member import Member
 from kgroup.net.group_description import GroupType
 from kgroup.net.group_offers import GroupOffers, MemberOffers, is_eager_only
 from kgroup.types import RebalanceProtocol
-from kgroup.wire.user_data import decode_cooperative_user_data, decode_sticky_user_data
 
 __all__ = ["Obstacle", "ObstacleKind", "Weight", "find_obstacles"]
+
+_CLAIMS: Final[Mapping[str, Callable[[Member], MemberClaim]]] = MappingProxyType(
+    {"sticky": sticky_claim, "cooperative-sticky": cooperative_claim}
+)
+"""How the assignors that believe claims read them."""
 
 
 class Weight(Enum):
@@ -179,18 +186,21 @@ def _of_claims(offers: GroupOffers) -> Iterator[Obstacle]:
 
 
 def _claims_without_time(offers: GroupOffers, one: MemberOffers) -> bool:
+    """Tell whether a sticky assignor reads a claim out of a subscription, but no generation."""
     said = one.member.subscription
-    if said is None:
+    read = _CLAIMS.get(offers.group.assignor or "")
+    if said is None or read is None:
         return False
-    try:
-        if offers.group.assignor == "sticky":
-            claim = decode_sticky_user_data(said.user_data or b"")
-            return bool(claim.partitions) and claim.generation_id is None
-        if not said.owned or said.generation_id is not None:
-            return False
-        return not said.user_data or decode_cooperative_user_data(said.user_data) is None
-    except DecodeError:
-        return bool(said.owned)
+    claim = read(
+        Member(
+            member_id=one.member.member_id,
+            topics=frozenset(said.topics),
+            owned=said.owned,
+            generation_id=said.generation_id,
+            user_data=said.user_data,
+        )
+    )
+    return bool(claim.partitions) and claim.generation_id is None
 
 
 # -- the plan ------------------------------------------------------------------------------

@@ -8,9 +8,10 @@ from kgroup.net.group_description import GroupMember, GroupType
 from kgroup.net.group_obstacles import Obstacle, ObstacleKind, Weight, find_obstacles
 from kgroup.net.group_offers import GroupOffers, read_offers
 from kgroup.types import TopicPartition
-from kgroup.wire.consumer_protocol import MemberSubscription
+from kgroup.wire.consumer_protocol import MemberSubscription, decode_subscription
 from kgroup.wire.user_data import encode_cooperative_user_data, encode_sticky_user_data
 from tests.net.offered import COOPERATIVE, group_of, member, said
+from tests.vectors import load
 
 NOT_COMMON = (COOPERATIVE, "range", "roundrobin", "sticky")
 
@@ -134,6 +135,20 @@ def test_a_claim_without_a_generation_is_told(
 ) -> None:
     group = offers(member("a", subscription), assignor=assignor)
     assert (ObstacleKind.NO_GENERATION in kinds(find_obstacles(group))) is timeless
+
+
+def test_claims_without_a_generation_are_found_in_the_bytes_of_other_clients() -> None:
+    """Golden data: what each assignor's rules read out of a subscription of any version."""
+    seen = set()
+    for row in load("consumer_protocol/member_data"):
+        subscription = decode_subscription(bytes.fromhex(row["subscription_hex"]))
+        claim = row["decoded"]
+        generation_id = -1 if claim["generation"] is None else claim["generation"]
+        timeless = bool(claim["partitions"]) and generation_id < 0
+        found = find_obstacles(offers(member("a", subscription), assignor=row["assignor"]))
+        assert (ObstacleKind.NO_GENERATION in kinds(found)) is timeless, row["comment"]
+        seen.add((row["assignor"], timeless))
+    assert len(seen) == 4
 
 
 def test_a_subscription_that_cannot_be_read_blocks() -> None:
