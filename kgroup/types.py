@@ -21,6 +21,7 @@ __all__ = [
     "CommitOutcome",
     "CommitStatus",
     "DeserializeErrorPolicy",
+    "DoneAt",
     "Generation",
     "IsolationLevel",
     "Leave",
@@ -90,6 +91,13 @@ class DeserializeErrorPolicy(Enum):
     RAISE = "raise"
     SKIP = "skip"
     RAW = "raw"
+
+
+class DoneAt(Enum):
+    """When a record of `getone`, or of a loop over records, counts as done."""
+
+    NEXT_READ = "next_read"
+    DELIVERY = "delivery"
 
 
 class Backend(Enum):

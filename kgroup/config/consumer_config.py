@@ -33,7 +33,7 @@ from kgroup.net.security import ExtensionSource, SaslMechanism, SecurityProtocol
 from kgroup.net.settings import NetSettings
 from kgroup.net.versions import MAX_THROTTLE
 from kgroup.offsets.reset import ResetPolicy, ResetRule
-from kgroup.types import Backend, DeserializeErrorPolicy, IsolationLevel
+from kgroup.types import Backend, DeserializeErrorPolicy, DoneAt, IsolationLevel
 
 __all__ = ["ConsumerConfig"]
 
@@ -82,6 +82,9 @@ class ConsumerConfig:
         max_poll_records: most records of one batch, and of one `getmany`; None for no bound.
         stay_with_partition: whether `getone` and `getmany` go on with a partition until all that
             one fetch brought of it is handed out, as other clients do; else partitions take turns.
+        done_at: when a record of `getone`, or of a loop over records, counts as done: at the
+            "next_read" of its partition, or at its "delivery", as with aiokafka: what is committed
+            may then be lost by whoever dies at work on it, and no member waits for it.
         request_timeout: for requests that do not wait for anything by themselves.
         retry_backoff: first pause before something that failed is tried again.
         retry_backoff_max: longest such pause.
@@ -155,6 +158,7 @@ class ConsumerConfig:
     prefetch_max_bytes: int = 64 * _MIB
     max_poll_records: int | None = 500
     stay_with_partition: bool = False
+    done_at: str | DoneAt = DoneAt.NEXT_READ
     request_timeout: Duration = 30.0
     retry_backoff: Duration = 0.1
     retry_backoff_max: Duration = 1.0

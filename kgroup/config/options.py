@@ -18,7 +18,7 @@ from kgroup.net.ports import Ports
 from kgroup.net.secret import Secret
 from kgroup.net.security import ExtensionSource, SaslMechanism, SecurityProtocol, TokenSource
 from kgroup.offsets.reset import ResetRule
-from kgroup.types import Backend, DeserializeErrorPolicy, IsolationLevel
+from kgroup.types import Backend, DeserializeErrorPolicy, DoneAt, IsolationLevel
 
 __all__ = ["ConsumerOptions", "Duration"]
 
@@ -53,6 +53,7 @@ class ConsumerOptions(TypedDict, total=False):
     prefetch_max_bytes: int
     max_poll_records: int | None
     stay_with_partition: bool
+    done_at: Literal["next_read", "delivery"] | DoneAt
     request_timeout: Duration
     retry_backoff: Duration
     retry_backoff_max: Duration

@@ -20,7 +20,7 @@ from kgroup.marshal.rules import Compat
 from kgroup.marshal.settings import ClaimPolicy, Guarantee
 from kgroup.net.ports import Ports
 from kgroup.offsets.reset import ResetPolicy, Since
-from kgroup.types import Backend, DeserializeErrorPolicy, IsolationLevel
+from kgroup.types import Backend, DeserializeErrorPolicy, DoneAt, IsolationLevel
 
 __all__ = ["RULES", "check_names", "normal"]
 
@@ -271,6 +271,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "allow_auto_create_topics": _flag,
         "check_crcs": _flag,
         "stay_with_partition": _flag,
+        "done_at": _choice(DoneAt),
         "max_decompressed_bytes": _whole(2**20),
         "exclude_internal_topics": _flag,
         "backend": _choice(Backend),

@@ -6,7 +6,7 @@ Never: starts anything; `root` does.
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from weakref import ReferenceType
 
 from kgroup.config import ConsumerConfig
@@ -36,6 +36,7 @@ from kgroup.marshal.settings import Guarantee
 from kgroup.net.cluster import Cluster
 from kgroup.net.ports import Ports, system_ports
 from kgroup.offsets.ledger import Ledger
+from kgroup.types import DoneAt
 
 if TYPE_CHECKING:
     from kgroup.consumer.api import Consumer
@@ -155,7 +156,8 @@ def _committing(
 def _pace(config: ConsumerConfig) -> Pace:
     at_most_once = config.guarantee is Guarantee.AT_MOST_ONCE
     portion = config.at_most_once_records if at_most_once else None
-    return Pace(config.poll_interval, portion, stays=config.stay_with_partition)
+    done_at = cast("DoneAt", config.done_at)  # `normal` saw to it
+    return Pace(config.poll_interval, portion, config.stay_with_partition, done_at)
 
 
 def _trace(sink: Sink) -> WireJournal | None:

@@ -147,6 +147,7 @@ class Ledger:
             next_offset: first offset after what is handed out.
             epoch: leader epoch of the records, None when it is not the same for all.
         """
+        self._settle(claim)  # what `deliver` has finished is behind it now
         account = self._accounts[claim]
         lease = Lease(claim, next_offset, account.handed, epoch)
         account.leases.append(lease)
@@ -167,6 +168,12 @@ class Ledger:
         lease.done_to = lease.next_offset
         lease.next_offset = next_offset
         self._accounts[lease.claim].handed = next_offset
+
+    def deliver(self, lease: Lease) -> None:
+        """Count the newest lease as done, and as out of hand, while it goes on to be extended."""
+        lease.done_to = lease.next_offset
+        if lease.in_hand:
+            self.drop(lease)
 
     def skip(self, claim: Claim, next_offset: int) -> None:
         """Move over offsets that hold nothing an application could see."""

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgroup.offsets.ledger import Lease, Ledger
-from kgroup.types import Claim, TopicPartition
+from kgroup.types import Claim, OffsetAndMetadata, TopicPartition
 
 CLAIM = Claim(TopicPartition("t", 0), 1)
 
@@ -178,6 +178,21 @@ def test_a_run_of_single_records_is_one_lease() -> None:
     ledger.extend(lease, 2)
     assert committable(ledger) == 1
     assert ledger.is_newest(lease)
+
+
+def test_a_lease_done_at_its_delivery_is_in_nobodys_hand_and_goes_on() -> None:
+    ledger = begun()
+    lease = ledger.hand_out(CLAIM, 1, 3)
+    ledger.deliver(lease)
+    assert (committable(ledger), ledger.in_hand(CLAIM)) == (1, False)
+    assert ledger.is_newest(lease)
+    ledger.extend(lease, 2)
+    ledger.deliver(lease)
+    assert ledger.committable(CLAIM) == OffsetAndMetadata(2, leader_epoch=3)
+    another = ledger.hand_out(CLAIM, 5, 3)
+    assert committable(ledger) == 2
+    ledger.deliver(another)
+    assert committable(ledger) == 5
 
 
 def test_a_lease_with_another_behind_it_is_not_the_newest() -> None:

@@ -92,6 +92,7 @@ class Life:
             value=made.value,
             listener=self._rounds,
             stay_with_partition=True,
+            done_at="delivery",
             ports=self._ports,
         )
         self._host = host = Host(native, min(facade.request_timeout, _LONGEST_STOP))

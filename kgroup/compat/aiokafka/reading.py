@@ -6,19 +6,18 @@ Never: holds a record across an await, so that a cancelled read loses none.
 """
 
 import asyncio
-import math
-from collections.abc import Collection
+from collections.abc import AsyncIterator, Awaitable, Collection
 from typing import Any, Final, Self, TypeAlias
 
 from aiokafka.errors import ConsumerStoppedError
 from aiokafka.structs import ConsumerRecord, TopicPartition
 
-from kgroup import Batch, ClosedError, DeserializationError
+from kgroup import Batch, ClosedError, DeserializationError, Record
 from kgroup import TopicPartition as OurPartition
 from kgroup.compat.aiokafka.errors import translating
 from kgroup.compat.aiokafka.life import Life
 from kgroup.compat.aiokafka.partitions import all_partitions, ours, theirs
-from kgroup.compat.aiokafka.records import listed
+from kgroup.compat.aiokafka.records import listed, one
 
 __all__ = ["Reading"]
 
@@ -32,6 +31,8 @@ _LOOK_AGAIN: Final = 0.5
 class Reading(Life):
     """Three ways to get records."""
 
+    _records: AsyncIterator[Record[Any, Any]] | None = None
+
     async def getone(self, *partitions: TopicPartition) -> _Record:
         """Return the next record, waiting for it.
 
@@ -42,15 +43,18 @@ class Reading(Life):
             ConsumerStoppedError: the consumer is stopped, or was while this waited.
             KafkaError: what a partition, a topic or the group has met.
         """
-        self._check_read(partitions)
-        with translating():
-            while True:
-                found = await self._read(ours(partitions), 1, math.inf)
-                for batch in found.values():
-                    (record,) = _delivered(batch)
-                    return record
-                if self._closed:
-                    raise ConsumerStoppedError
+        try:
+            # Nothing awaits once a record is taken: a read that is cancelled has not taken one.
+            if self._records is not None and not partitions and not self._closed:
+                return one(await anext(self._records))
+            self._check_read(partitions)
+            return one(await (self._next_of(ours(partitions)) if partitions else self._next()))
+        except StopAsyncIteration:
+            self._native()  # which knows when something else has ended it
+            raise ConsumerStoppedError from None
+        except Exception:
+            with translating():
+                raise
 
     async def getmany(
         self,
@@ -94,6 +98,32 @@ class Reading(Life):
             raise AssertionError("partitions must be TopicPartition instances")
         if self._closed:
             raise ConsumerStoppedError
+
+    def _next(self) -> Awaitable[Record[Any, Any]]:
+        """Return what awaits the next record of all partitions; it stops when the consumer does."""
+        self._records = aiter(self._native())
+        return anext(self._records)
+
+    async def _next_of(self, partitions: Collection[OurPartition]) -> Record[Any, Any]:
+        """Return the next record of some partitions, waiting until one of them is held.
+
+        Raises:
+            ConsumerStoppedError: the consumer is stopped.
+        """
+        while not self._closed:
+            native = self._native()
+            held = [tp for tp in partitions if native.owns(tp)]
+            nap = None if len(held) == len(partitions) else _LOOK_AGAIN
+            if not held:
+                await self._nothing_held(_LOOK_AGAIN)
+                continue
+            try:
+                return await native.getone(*held, timeout=nap)
+            except TimeoutError:
+                continue
+            except ClosedError:
+                break
+        raise ConsumerStoppedError
 
     async def _read(
         self, partitions: Collection[OurPartition], limit: int | None, timeout: float

@@ -7,7 +7,6 @@ than it lives itself.
 """
 
 from collections.abc import Callable, Iterator
-from itertools import islice
 from types import TracebackType
 from typing import Generic, Self, TypeVar
 
@@ -114,7 +113,7 @@ class Batch(Generic[K, V]):
         claim, make = self.claim, self._formats.record
         for segment in self._handful.segments:
             kind, epoch = segment.timestamp_type, segment.leader_epoch
-            for row in islice(segment.columns.rows(segment.start), len(segment)):
+            for row in segment.columns.rows(segment.start, segment.stop):
                 try:
                     record = make(claim, row, kind, epoch)
                 except DeserializationError as error:
@@ -131,7 +130,7 @@ class Batch(Generic[K, V]):
         """
         found: list[bytes | None] = []
         for segment in self._handful.segments:
-            found += segment.columns.values(segment.start)[: len(segment)]
+            found += segment.columns.values(segment.start, segment.stop)
         make = self._formats.value
         if make is raw:
             # `raw` leaves bytes alone, so V is what is there already.
@@ -144,7 +143,7 @@ class Batch(Generic[K, V]):
     def _values_one_by_one(self) -> list[V]:
         rows: list[Row] = []
         for segment in self._handful.segments:
-            rows += islice(segment.columns.rows(segment.start), len(segment))
+            rows += segment.columns.rows(segment.start, segment.stop)
         made, errors = self._formats.values(self.claim, rows)
         while errors:
             self._refused(errors.pop(0), self._read_to)

@@ -95,6 +95,7 @@ class RecordIterator(Generic[K, V]):
         "_limit",
         "_owned",
         "_reading",
+        "_take",
         "_until",
     )
 
@@ -103,6 +104,9 @@ class RecordIterator(Generic[K, V]):
         self._delivery: Delivery = reading.delivery
         self._formats = formats
         self._limit = math.inf if limit is None else limit
+        self._take = self._delivery.take_one
+        if reading.done_at_delivery:
+            self._take = self._delivery.take_done
         self._left: float = 0
         self._owned: Owned | None = None
         self._chunk: Chunk | None = None
@@ -130,7 +134,7 @@ class RecordIterator(Generic[K, V]):
                 owned = await self._next_run()
             self._reading.note_poll()
             record = self._make(owned)
-            self._lease = self._delivery.take_one(owned, self._lease)
+            self._lease = self._take(owned, self._lease)
             self._left -= 1
             if record is not None:
                 return record

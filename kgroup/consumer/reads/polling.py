@@ -65,7 +65,10 @@ class Polling(Generic[K, V]):
             delivery.done(delivery.take_one(owned, None))
             self._reading.keep_turn(owned, chunk)
             return None
-        self._reading.lend(delivery.take_one(owned, None))
+        if self._reading.done_at_delivery:
+            delivery.take_done(owned, None)
+        else:
+            self._reading.lend(delivery.take_one(owned, None))
         self._reading.keep_turn(owned, chunk)
         return record
 

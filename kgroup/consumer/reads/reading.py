@@ -22,7 +22,7 @@ from kgroup.consumer.user_code import UserCode
 from kgroup.journal import Polled, Sink
 from kgroup.net.ports import Clock
 from kgroup.offsets.ledger import Lease
-from kgroup.types import Claim, TopicPartition
+from kgroup.types import Claim, DoneAt, TopicPartition
 
 __all__ = ["Pace", "Reading", "Wanted"]
 
@@ -42,11 +42,13 @@ class Pace:
         poll_interval: the longest the application may go without reading, seconds.
         portion: most records that are admitted at a time, None for all that one fetch brought.
         stays: whether a partition has the next turn until what one fetch brought is handed out.
+        done_at: when the record of a single read counts as done.
     """
 
     poll_interval: float
     portion: int | None = None
     stays: bool = False
+    done_at: DoneAt = DoneAt.NEXT_READ
 
 
 class Reading:
@@ -79,6 +81,8 @@ class Reading:
         self._pause = pace.poll_interval / _POLLS_PER_INTERVAL
         self._portion = pace.portion
         self._stays = pace.stays
+        self.done_at_delivery: bool = pace.done_at is DoneAt.DELIVERY
+        """Whether the record of a single read is done when it is handed out."""
         self._told_at = -math.inf
         self._lent: dict[Claim, list[Lease]] = defaultdict(list)
 

@@ -174,6 +174,16 @@ class Delivery:
         self.gate.keeper(owned.claim).taken(owned.claim)
         return self.ledger.hand_out(owned.claim, offset + 1, epoch)
 
+    def take_done(self, owned: Owned, lease: Lease | None) -> Lease:
+        """Hand out the record as `take_one` does; it is done with that, and in nobody's hand."""
+        taken = self.take_one(owned, lease)
+        self.ledger.deliver(taken)
+        if taken is not lease:
+            self._drained(taken.claim)
+        if self._journals:
+            self.tell_done(taken.claim)
+        return taken
+
     def _exhausted(self, owned: Owned) -> None:
         chunk = owned.chunks.popleft()
         if chunk.error is not None:

@@ -66,13 +66,13 @@ class RecordColumns:
         """Return the headers that stand at a place of the buffer, as `raw_rows` names it."""
         return _read_headers(self.buffer, at) if self.buffer[at] else ()
 
-    def keys(self, start: int = 0) -> list[bytes | None]:
-        """Return all keys from record `start` (at least 0) on."""
-        return self._slices(start, 0)
+    def keys(self, start: int = 0, stop: int | None = None) -> list[bytes | None]:
+        """Return the keys from record `start` (at least 0) on, up to `stop` or to the end."""
+        return self._slices(start, stop, 0)
 
-    def values(self, start: int = 0) -> list[bytes | None]:
-        """Return all values from record `start` (at least 0) on."""
-        return self._slices(start, 2)
+    def values(self, start: int = 0, stop: int | None = None) -> list[bytes | None]:
+        """Return the values from record `start` (at least 0) on, up to `stop` or to the end."""
+        return self._slices(start, stop, 2)
 
     def index_of(self, offset: int) -> int:
         """Return the index of the first record at or after `offset`; `len` when there is none.
@@ -81,15 +81,15 @@ class RecordColumns:
         """
         return bisect_left(self.offsets, offset)
 
-    def rows(self, start: int = 0) -> Iterator[Row]:
-        """Yield the records from record `start` (at least 0) on."""
-        buffer, bounds = self.buffer, self.bounds
+    def rows(self, start: int = 0, stop: int | None = None) -> Iterator[Row]:
+        """Yield the records from record `start` (at least 0) on, up to `stop` or to the end."""
+        buffer, end = self.buffer, None if stop is None else stop * STRIDE
         for offset, timestamp, key, value, at in zip(
-            self.offsets[start:],
-            self.timestamps[start:],
-            self.keys(start),
-            self.values(start),
-            bounds[start * STRIDE + 4 :: STRIDE],
+            self.offsets[start:stop],
+            self.timestamps[start:stop],
+            self.keys(start, stop),
+            self.values(start, stop),
+            self.bounds[start * STRIDE + 4 : end : STRIDE],
             strict=True,
         ):
             headers = _read_headers(buffer, at) if buffer[at] else ()
@@ -108,10 +108,11 @@ class RecordColumns:
         at = range(len(self.offsets))[index] * STRIDE + column
         return self.bounds[at], self.bounds[at + 1]
 
-    def _slices(self, start: int, column: int) -> list[bytes | None]:
+    def _slices(self, start: int, stop: int | None, column: int) -> list[bytes | None]:
         buffer, bounds, first = self.buffer, self.bounds, start * STRIDE + column
-        ends = bounds[first + 1 :: STRIDE]
-        pairs = zip(bounds[first::STRIDE], ends, strict=True)
+        last = None if stop is None else stop * STRIDE
+        ends = bounds[first + 1 : last : STRIDE]
+        pairs = zip(bounds[first:last:STRIDE], ends, strict=True)
         return [buffer[begin:end] if end >= 0 else None for begin, end in pairs]
 
 

@@ -44,6 +44,15 @@ def test_reading_may_begin_anywhere() -> None:
         assert MIXED.values(start) == [row[3] for row in rows[start:]]
 
 
+def test_reading_may_end_anywhere() -> None:
+    rows = list(MIXED)
+    for start in range(len(MIXED) + 1):
+        for stop in range(start, len(MIXED) + 2):
+            assert list(MIXED.rows(start, stop)) == rows[start:stop]
+            assert MIXED.keys(start, stop) == [row[2] for row in rows[start:stop]]
+            assert MIXED.values(start, stop) == [row[3] for row in rows[start:stop]]
+
+
 def test_an_offset_in_a_hole_leads_to_the_next_record() -> None:
     (batch,) = iter_batches(record_data("offset_gaps_none"))
     columns = batch.columns()
