@@ -115,7 +115,7 @@ def _of_the_group(offers: GroupOffers) -> Iterator[Obstacle]:
             f"group {group.group_id!r} is {group.state}: subscriptions are shown only of a Stable "
             "group. Ask again when it has settled",
         )
-    if group.assignor is not None and _is_foreign(offers):
+    if group.assignor is not None and offers.has_lists and offers.common.isdisjoint(BUILT_IN):
         yield Obstacle(
             ObstacleKind.FOREIGN_ASSIGNOR,
             Weight.DOUBTFUL,
@@ -123,11 +123,6 @@ def _of_the_group(offers: GroupOffers) -> Iterator[Obstacle]:
             "kgroup need one of that name that reads and writes the same user data, or every "
             f"member must list one of {', '.join(BUILT_IN)} too",
         )
-
-
-def _is_foreign(offers: GroupOffers) -> bool:
-    classic = offers.group.group_type is GroupType.CLASSIC
-    return classic and bool(offers.members) and offers.common.isdisjoint(BUILT_IN)
 
 
 def _of_the_members(offers: GroupOffers) -> Iterator[Obstacle]:
@@ -207,7 +202,7 @@ def _claims_without_time(offers: GroupOffers, one: MemberOffers) -> bool:
 
 
 def _of_the_steps(offers: GroupOffers, steps: Sequence[Sequence[str]]) -> Iterator[Obstacle]:
-    if not offers.members:
+    if not offers.has_lists:
         return
     for number, step in enumerate(steps, 1):
         if number == 1:

@@ -110,9 +110,14 @@ class GroupOffers:
         return found.pop() if len(found) == 1 else None
 
     @property
+    def has_lists(self) -> bool:
+        """Whether there are members, and they have lists of assignors."""
+        return _has_lists(self.group)
+
+    @property
     def is_shown(self) -> bool:
         """Whether a coordinator shows what the members sent: only while the group is Stable."""
-        return self.group.state == "Stable" and self.group.protocol_type == _CONSUMERS
+        return self.has_lists and self.group.state == "Stable"
 
 
 def is_eager_only(name: str) -> bool:
@@ -135,7 +140,7 @@ def read_offers(
         common: names every member lists, beside the assignor in use.
         not_common: names that some member does not list.
     """
-    in_use = set() if group.assignor is None else {group.assignor}
+    in_use = {group.assignor} if group.assignor is not None and _has_lists(group) else set()
     shared = frozenset(common) | in_use
     missing = frozenset(not_common) - shared
     lone = len(group.members or ()) == 1
@@ -191,7 +196,7 @@ async def describe_offers(
         if group.state in _REBALANCING and not late:
             await anyio.sleep(_LOOK_AGAIN)
             continue
-        if not _can_be_asked(group):
+        if not _has_lists(group):
             return read_offers(group)
         asked = {name: await _is_common(cluster, group_id, name, timeout) for name in _names(ask)}
         if late or _same(group, await describe_known_group(cluster, group_id, timeout=timeout)):
@@ -203,8 +208,11 @@ def _names(more: Collection[str]) -> Iterable[str]:
     return dict.fromkeys((*BUILT_IN, *more))
 
 
-def _can_be_asked(group: GroupDescription) -> bool:
-    """Tell whether the members of a group have lists of assignors."""
+def _has_lists(group: GroupDescription) -> bool:
+    """Tell whether a group has members, and they have lists of assignors.
+
+    Members of KIP-848 have none, and what those of another type list are no assignors.
+    """
     classic = group.group_type is GroupType.CLASSIC and group.protocol_type == _CONSUMERS
     return classic and bool(group.members)
 

@@ -32,7 +32,7 @@ def _head(offers: GroupOffers) -> Iterator[str]:
         f"group {group.group_id}: {group.state}, {count} {noun}, "
         f"{group.group_type.value} protocol, assignor in use: {group.assignor or 'none'}"
     )
-    if offers.members:
+    if offers.has_lists:
         yield f"every member lists: {_names(offers.common)}"
     if offers.not_common:
         who = "it does not list" if len(offers.members) == 1 else "not every member lists"

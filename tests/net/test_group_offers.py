@@ -10,6 +10,7 @@ from kgroup.assignors import BUILT_IN
 from kgroup.codes import ErrorCode
 from kgroup.errors import BrokerError, UnauthorizedError
 from kgroup.net.cluster import Cluster
+from kgroup.net.group_description import GroupType
 from kgroup.net.group_obstacles import find_obstacles
 from kgroup.net.group_offers import describe_offers, is_eager_only, read_offers
 from kgroup.net.group_offers_text import offers_in_words
@@ -289,6 +290,13 @@ def test_the_text_shows_what_is_known_and_marks_what_is_not() -> None:
 def _squeezed(line: str) -> str:
     """Leave two blanks between the columns of a line."""
     return re.sub(" {2,}", "  ", line.strip())
+
+
+def test_of_a_group_without_lists_no_name_is_called_common() -> None:
+    newer = group_of([member("a", owns=0)], "uniform", group_type=GroupType.CONSUMER)
+    found = read_offers(newer)
+    assert found.common == frozenset()
+    assert "lists:" not in offers_in_words(found)
 
 
 def test_what_stands_in_the_way_follows_the_table() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+from confluent_kafka import Consumer
 
 from kgroup.assignors import BUILT_IN
 from kgroup.cli import main
@@ -63,6 +64,31 @@ async def test_asking_what_is_common_tells_the_truth_and_changes_nothing(
         assert each.not_common == {COOPERATIVE, "roundrobin", "zone"}
         assert each.protocol is RebalanceProtocol.EAGER
     assert last.common == {"range"}
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_members_of_the_newer_protocol_list_nothing_and_are_in_the_way(
+    kafka: RealKafka, tmp_path: Path
+) -> None:
+    """KIP-848: the coordinator assigns, and nobody is asked anything."""
+    ground = await lay_ground(kafka, PARTITIONS)
+    async with group_on(ground, tmp_path) as group:
+        newer = Consumer(
+            {
+                "bootstrap.servers": kafka.bootstrap,
+                "group.id": group.name,
+                "group.protocol": "consumer",
+            }
+        )
+        newer.subscribe([ground.topic])
+        try:
+            await eventually(lambda: newer.poll(0) or newer.assignment(), "it owns something")
+            found = await offers_of(group)
+        finally:
+            await anyio.to_thread.run_sync(newer.close)
+    (told,) = find_obstacles(found, (COOPERATIVE,))
+    assert told.kind is ObstacleKind.OTHER_PROTOCOL
+    assert not found.common | found.not_common
 
 
 @dataclass(frozen=True, slots=True)
