@@ -9,7 +9,8 @@ S2: periods of one partition at different members do not overlap in time, except
     meanwhile; so may one that loses its membership while its listener hears of a revocation: by
     the coordinator's word, or because no answer proved it for as long as a session or a round may
     last, or because its application did not read for that long and it left (KIP-62), or had
-    unsubscribed that long ago, whatever was in hand when it did. That it does
+    unsubscribed that long ago, whatever was in hand when it did; or because the lease of the key
+    ran out, which a Marshal member has of each. That it does
     not join again meanwhile, S4 judges. Of two generations it is the owner by the earlier one that
     must not go on, also when it hears of its partitions last. Of two that use one instance id, the
     later one takes over at once, also what the next round gives to others, and the one before
@@ -30,6 +31,7 @@ from typing import ClassVar, Final
 from kgroup.codes import ApiKey, ErrorCode
 from kgroup.journal.events import (
     AnswerReceived,
+    ClaimStep,
     CommitStage,
     CommitStep,
     Delivered,
@@ -48,6 +50,7 @@ from kgroup.journal.events import (
     Source,
     StateChanged,
 )
+from kgroup.journal.oracles.key_lease import KeyProofs
 from kgroup.journal.oracles.unsubscribing import Unsubscribing
 from kgroup.journal.oracles.violation import Violation
 from kgroup.journal.periods import Ending, Period, PeriodKey, Periods
@@ -152,6 +155,7 @@ class OneOwnerInTime:
 
     KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
         {
+            ClaimStep,
             CommitStep,
             Delivered,
             FaultStep,
@@ -175,6 +179,7 @@ class OneOwnerInTime:
         "_evicted",
         "_gone",
         "_instances",
+        "_keys",
         "_overtaken",
         "_periods",
         "_polled",
@@ -206,22 +211,12 @@ class OneOwnerInTime:
         self._acted: dict[Source, Entry] = {}
         self._told: set[PeriodKey] = set()
         self._unsubscribing = Unsubscribing()
+        self._keys = KeyProofs()
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
         """Take one entry."""
         event = entry.event
-        if isinstance(event, MemberStarted):
-            self._started(entry.source, event)
-            return ()
-        if isinstance(event, (RequestSent, AnswerReceived)):
-            self._talked(entry, event)
-            return ()
-        if isinstance(event, RoundStored):
-            self._stored(entry, event)
-            return ()
-        if isinstance(event, FaultStep):
-            if event.fault == _EVICT and event.phase is Phase.BEGIN:
-                self._evicted[event.target] = entry.at
+        if self._notes(entry):
             return ()
         if isinstance(event, CommitStep) and event.stage is CommitStage.OK:
             self._renew(entry.source, self._committing.pop(entry.source, -inf))
@@ -235,6 +230,24 @@ class OneOwnerInTime:
             return found
         mine = self._overtaken.get(entry.source)
         return (*found, *self._act(entry, mine)) if mine else found
+
+    def _notes(self, entry: Entry) -> bool:
+        """Take what tells of a member only until when it can be one; False for the rest."""
+        match entry.event:
+            case MemberStarted() as event:
+                self._started(entry.source, event)
+            case RequestSent() | AnswerReceived() as event:
+                self._talked(entry, event)
+            case RoundStored() as event:
+                self._stored(entry, event)
+            case ClaimStep() as event:
+                self._keys.follow(entry, event)
+            case FaultStep() as event:
+                if event.fault == _EVICT and event.phase is Phase.BEGIN:
+                    self._evicted[event.target] = entry.at
+            case _:
+                return False
+        return True
 
     def finish(self) -> tuple[Violation, ...]:
         """Report members that went on as owners and never gave the partition up."""
@@ -318,7 +331,9 @@ class OneOwnerInTime:
         source, revoking = period.source, period.revoking
         if revoking is None or period.overtaken is None:
             return False
-        session_end = self._renewed.get(source, revoking.at) + self._sessions.get(source, inf)
+        renewed = self._renewed.get(source, revoking.at)
+        renewed = self._keys.proved.get((source, period.claim.tp), renewed)
+        session_end = renewed + self._sessions.get(source, inf)
         round_end = self._proved.get(source, revoking.at) + self._rounds.get(source, inf)
         return period.overtaken.at >= min(session_end, round_end)
 
