@@ -309,6 +309,17 @@ class MarshalMember:
         in_time = life.lease_end is not None and now < life.lease_end
         return in_time and claim not in self.settling()
 
+    def may_commit(self, tp: TopicPartition, now: float) -> bool:
+        """Tell whether its position with the group coordinator is ours to move.
+
+        It is while the lease lasts, and behind our release until somebody claims it.
+        """
+        life, standing = self.life(tp), self.standing(tp)
+        if not life.is_idle and life.epoch is not None:
+            return life.lease_end is not None and now < life.lease_end
+        ours = (standing.client_id, standing.instance_id) == self.who
+        return ours and not standing.owned
+
     def snapshot(self) -> Membership:
         """Return what the outside may know; the generation is the claim's, not the member's."""
         going = self.holdings.having(HoldingState.DRAINING, HoldingState.REVOKING)

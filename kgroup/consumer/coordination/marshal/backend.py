@@ -117,7 +117,7 @@ class MarshalBackend:
         self._bridging = False
         self._asked = self._followed = frozenset[str]()
         self._commits = OffsetCommits(
-            cluster, settings.group_id, self._search, self._conductor.apply
+            cluster, settings.group_id, self._search, self._conductor.apply, may=self._may_commit
         )
         self._positions = Positions(self._conductor, cluster, settings.group_id, self._search)
 
@@ -218,6 +218,9 @@ class MarshalBackend:
     def trouble(self) -> Exception | None:
         """What is not possible at present, None while everything is."""
         return self._conductor.member.told_trouble
+
+    def _may_commit(self, tp: TopicPartition) -> bool:
+        return self._conductor.member.may_commit(tp, self._conductor.now)
 
     # -- what is asked for -----------------------------------------------------------------
 

@@ -3,7 +3,10 @@
 Decides: the order: of a partition the newest position wins, also while an older one is under way;
 and what an answer means for each question.
 Never: holds up a heartbeat; sends one request before the answer to the last; commits as a member:
-generation -1 and no member id are taken only while no native group of this name is active.
+generation -1 and no member id are taken only while no native group of this name is active. Sends a
+position, for the first time or again, of a partition that may have come to somebody else:
+1. a commit waits for a coordinator that is loading; 2. the partition goes to another member, which
+commits further on; 3. the coordinator is back, and the first one would take the position back.
 KIPs: 211 (simple commits).
 
 A member asks with every heartbeat, so there may be many questions and few answers: what waits goes
@@ -66,6 +69,7 @@ class OffsetCommits:
         group_id: whose positions.
         search: knows the coordinator.
         tell: hears how each question ended; called between two awaits, must not block.
+        may: whether the position of a partition is to be moved still, asked before each sending.
     """
 
     def __init__(
@@ -74,11 +78,14 @@ class OffsetCommits:
         group_id: str,
         search: CoordinatorSearch,
         tell: Callable[[OffsetsCommitted], None],
+        *,
+        may: Callable[[TopicPartition], bool] = lambda _: True,
     ) -> None:
         self._cluster = cluster
         self._group_id = group_id
         self._search = search
         self._tell = tell
+        self._may = may
         self._waiting: dict[TopicPartition, _Wanted] = {}
         self._work = Pulse()
 
@@ -116,12 +123,16 @@ class OffsetCommits:
     async def _send(self) -> bool:
         """Send what waits; tell whether the coordinator took it."""
         sent, self._waiting = self._waiting, {}
-        positions = {tp: wanted.offset for tp, wanted in sent.items()}
+        positions: dict[TopicPartition, OffsetAndMetadata] = {}
         deadline = max(wanted.deadline for wanted in sent.values())
         reason = "no coordinator took it in time"
         try:
             with anyio.fail_after(max(deadline - self._cluster.ports.clock(), 0)):
                 node_id = await self._search.find()
+                self._drop(sent)
+                positions = {tp: wanted.offset for tp, wanted in sent.items()}
+                if not positions:
+                    return True
                 answer = await self._cluster.send(
                     node_id,
                     standalone_commit_request(self._group_id, positions),
@@ -145,6 +156,14 @@ class OffsetCommits:
             self._search.forget()
             self._again(sent, read.again, reason)
         return not read.again
+
+    def _drop(self, sent: dict[TopicPartition, _Wanted]) -> None:
+        """Leave out what must not be moved any more; whether an earlier try did nobody knows."""
+        for tp in [tp for tp in sent if not self._may(tp)]:
+            wanted = sent.pop(tp)
+            why = "its period of ownership ended before the coordinator took it"
+            unknown = PartitionOutcome(CommitStatus.UNKNOWN, wanted.offset, None, why)
+            self._settle(tp, wanted, unknown)
 
     def _again(
         self, sent: dict[TopicPartition, _Wanted], tps: frozenset[TopicPartition], why: str
