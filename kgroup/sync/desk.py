@@ -76,13 +76,17 @@ class Desk:
             await over.wait()
         except anyio.get_cancelled_exc_class():
             if not self._closing:
-                with anyio.CancelScope(shield=True) as scope:
-                    self._shields.add(scope)
-                    try:
-                        await over.wait()
-                    finally:
-                        self._shields.discard(scope)
+                await self._late(over)
             raise
+
+    async def _late(self, over: anyio.Event) -> None:
+        """Wait on although the time is up, until closing begins."""
+        with anyio.CancelScope(shield=True) as scope:
+            self._shields.add(scope)
+            try:
+                await over.wait()
+            finally:
+                self._shields.discard(scope)
 
     def close(self) -> None:
         """From now on whoever is cut off ends at once: closing has a deadline of its own."""

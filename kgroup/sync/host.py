@@ -278,14 +278,15 @@ class Host:
         try:
             async with anyio.create_task_group() as tasks:
                 with anyio.CancelScope() as self._scope:
-                    if not self._aborted:
-                        await self._host(tasks, self._news)
+                    await self._host(tasks, self._news)
                 tasks.cancel_scope.cancel()
         finally:
             self._runs = False
             self._refuse()
 
     async def _host(self, tasks: TaskGroup, news: asyncio.Event) -> None:
+        if self._aborted:
+            return
         try:
             async with self._consumer:
                 self._runs = self._entered = True

@@ -3,12 +3,16 @@
 import signal
 import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from itertools import islice
 from types import FrameType
+from typing import Any
 
 import pytest
 
 from kgroup.errors import WakeupError
+from kgroup.sync import Consumer
 from tests.sync.ground import A, grounded, in_thread, interrupting
 
 
@@ -37,34 +41,31 @@ def test_a_wakeup_before_the_consumer_is_entered_counts() -> None:
             consumer.getmany()
 
 
+@contextmanager
+def on_alarm(act: Callable[[], None]) -> Iterator[None]:
+    """Have a signal handler do something soon."""
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        act()
+
+    before = signal.signal(signal.SIGALRM, handle)
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
 def test_a_signal_handler_may_wake() -> None:
     with grounded() as ground, ground.by_hand(A) as consumer:
-
-        def handle(number: int, frame: FrameType | None) -> None:
-            consumer.wakeup()
-
-        before = signal.signal(signal.SIGALRM, handle)
-        try:
-            signal.setitimer(signal.ITIMER_REAL, 0.05)
-            with pytest.raises(WakeupError):
-                for _ in consumer.batches():
-                    pass
-        finally:
-            signal.signal(signal.SIGALRM, before)
+        batches = consumer.batches()
+        with on_alarm(consumer.wakeup), pytest.raises(WakeupError):
+            next(batches)
 
 
 def test_a_signal_handler_may_close() -> None:
-    with grounded() as ground, ground.by_hand(A) as consumer:
-
-        def handle(number: int, frame: FrameType | None) -> None:
-            consumer.close_soon()
-
-        before = signal.signal(signal.SIGALRM, handle)
-        try:
-            signal.setitimer(signal.ITIMER_REAL, 0.05)
-            assert list(consumer) == []
-        finally:
-            signal.signal(signal.SIGALRM, before)
+    with grounded() as ground, ground.by_hand(A) as consumer, on_alarm(consumer.close_soon):
+        assert list(consumer) == []
 
 
 def test_every_read_that_waits_is_woken() -> None:
@@ -85,6 +86,15 @@ def test_ctrl_c_ends_a_blocked_read_and_the_consumer_goes_on() -> None:
         assert consumer.getone(timeout=5).offset == 0
 
 
+def stubborn(consumer: Consumer[Any, Any], count: int) -> list[int]:
+    """Read on whatever is pressed; return the offsets."""
+    seen: list[int] = []
+    while len(seen) < count:
+        with suppress(KeyboardInterrupt):
+            seen.append(consumer.getone(timeout=5).offset)
+    return seen
+
+
 @pytest.mark.slow
 def test_what_comes_while_ctrl_c_is_pressed_is_not_lost() -> None:
     """Records arrive and interruptions too, as close together as can be."""
@@ -96,14 +106,8 @@ def test_what_comes_while_ctrl_c_is_pressed_is_not_lost() -> None:
                 ground.write(A, 1)
                 over.wait(0.004)
 
-        seen: list[int] = []
         with in_thread(write), interrupting(0.001, 0.0073) as pressed:
-            while len(seen) < 60:
-                try:
-                    seen.append(consumer.getone(timeout=5).offset)
-                except KeyboardInterrupt:
-                    continue
-        assert seen == list(range(60))
+            assert stubborn(consumer, 60) == list(range(60))
         assert pressed[0]
 
 

@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections.abc import Callable
 
 import pytest
 from kafka.errors import IllegalStateError, KafkaTimeoutError
@@ -120,27 +121,28 @@ def test_a_deserialiser_is_told_topic_and_headers_and_closed() -> None:
     assert telling.closed
 
 
-@pytest.mark.parametrize("reads", ["poll", "next"])
-def test_a_record_that_is_refused_stays_in_front(reads: str) -> None:
-    def number(data: bytes) -> int:
-        return int(data)
+def polled(consumer: KafkaConsumer) -> list[int]:
+    return [record.value for record in consumer.poll(timeout_ms=5000).get(A, [])]
 
-    def read(consumer: KafkaConsumer) -> list[int]:
-        if reads == "next":
-            return [next(consumer).value]
-        return [record.value for record in consumer.poll(timeout_ms=5000).get(A, [])]
 
-    with grounded(2) as ground:
+def iterated(consumer: KafkaConsumer) -> list[int]:
+    return [next(consumer).value]
+
+
+@pytest.mark.parametrize("read", [polled, iterated])
+def test_a_record_that_is_refused_stays_in_front(
+    read: Callable[[KafkaConsumer], list[int]],
+) -> None:
+    with grounded(2) as ground, ground.by_hand(A, value_deserializer=int) as consumer:
         ground.broker.partition("t", 0).append("no number", "3")
-        with ground.by_hand(A, value_deserializer=number) as consumer:
-            seen: list[int] = []
-            while len(seen) < 2:
-                seen += read(consumer)
-            for _ in range(2):
-                with pytest.raises(ValueError, match="invalid literal"):
-                    read(consumer)
-            consumer.seek(A, 3)
-            assert (seen, read(consumer)) == ([0, 1], [3])
+        seen: list[int] = []
+        while len(seen) < 2:
+            seen += read(consumer)
+        for _ in range(2):
+            with pytest.raises(ValueError, match="invalid literal"):
+                read(consumer)
+        consumer.seek(A, 3)
+        assert (seen, read(consumer)) == ([0, 1], [3])
 
 
 def test_topics_are_read_without_a_group() -> None:
