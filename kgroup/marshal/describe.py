@@ -6,6 +6,7 @@ Never: adds a fact the rows do not hold; a test compares the page with `docs/`.
 
 from collections.abc import Iterator
 
+from kgroup.machine.pictures import diagram, every_row, plain_rows
 from kgroup.marshal.admission import ADMISSION_ROWS
 from kgroup.marshal.key_rows import KEY_ROWS
 from kgroup.marshal.phases import KeyPhase
@@ -34,34 +35,12 @@ def marshal_page() -> str:
 def _page() -> Iterator[str]:
     yield _INTRO
     yield "## One partition\n"
-    yield "```mermaid\nstateDiagram-v2"
-    yield f"    [*] --> {KeyPhase.IDLE.name}"
-    yield from _arrows()
-    yield "```\n"
+    yield from diagram(KEY_ROWS.rows, KeyPhase.IDLE)
     yield "| phase | what it means |\n|---|---|"
     for phase in KeyPhase:
         yield f"| {phase.name} | {phase.value} |"
     yield "\n### Every transition\n"
-    yield "| at | on | when | to | does | why |\n|---|---|---|---|---|---|"
-    for row in sorted(KEY_ROWS.rows, key=lambda each: list(KeyPhase).index(each.at)):
-        guard = "" if row.when is None else row.when.value
-        actions = "; ".join(action.value for action in row.do)
-        target = "stays" if row.to is row.at else row.to.name
-        yield f"| {row.at.name} | {row.on.value} | {guard} | {target} | {actions} | {row.why} |"
+    yield from every_row(KEY_ROWS.rows, list(KeyPhase))
     yield "\n## One batch, at most once\n"
     yield "A batch is handed out when the position behind it stands in the log, not before.\n"
-    yield "| at | on | to | does | why |\n|---|---|---|---|---|"
-    for step in ADMISSION_ROWS.rows:
-        does = "; ".join(action.value for action in step.do)
-        yield f"| {step.at.name} | {step.on.value} | {step.to.name} | {does} | {step.why} |"
-
-
-def _arrows() -> Iterator[str]:
-    seen: dict[tuple[str, str], list[str]] = {}
-    for row in KEY_ROWS.rows:
-        if row.to is not row.at:
-            labels = seen.setdefault((row.at.name, row.to.name), [])
-            if row.on.value not in labels:
-                labels.append(row.on.value)
-    for (source, target), labels in seen.items():
-        yield f"    {source} --> {target}: {', '.join(labels)}"
+    yield from plain_rows(ADMISSION_ROWS.rows)

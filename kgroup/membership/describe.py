@@ -7,6 +7,7 @@ Never: adds a fact the rows and states do not hold; a test compares the page wit
 from collections.abc import Iterator
 
 from kgroup.machine.claims import HOLDING_ROWS
+from kgroup.machine.pictures import diagram, every_row, plain_rows
 from kgroup.membership.coordinator import COORDINATOR_ROWS
 from kgroup.membership.rows import ROWS
 from kgroup.membership.states import FACTS
@@ -80,10 +81,7 @@ def rebalance_page() -> str:
 def _page() -> Iterator[str]:
     yield _INTRO
     yield "## The round\n"
-    yield "```mermaid\nstateDiagram-v2"
-    yield "    [*] --> UNSUBSCRIBED"
-    yield from _arrows()
-    yield "```\n"
+    yield from diagram(ROWS.rows, MemberState.UNSUBSCRIBED)
     yield "| state | what it means | heartbeats | commits | awaits |"
     yield "|---|---|---|---|---|"
     for state, facts in FACTS.items():
@@ -91,18 +89,9 @@ def _page() -> Iterator[str]:
         beats, commits = _yes(facts.heartbeats), _yes(facts.commits)
         yield f"| {state.name} | {facts.about} | {beats} | {commits} | {awaits} |"
     yield "\n### Every transition\n"
-    yield "| at | on | when | to | does | why |"
-    yield "|---|---|---|---|---|---|"
-    for row in sorted(ROWS.rows, key=lambda each: list(MemberState).index(each.at)):
-        guard = "" if row.when is None else row.when.value
-        actions = "; ".join(action.value for action in row.do)
-        target = "stays" if row.to is row.at else row.to.name
-        yield f"| {row.at.name} | {row.on.value} | {guard} | {target} | {actions} | {row.why} |"
+    yield from every_row(ROWS.rows, list(MemberState))
     yield "\n## The coordinator\n"
-    yield "| at | on | to | does | why |\n|---|---|---|---|---|"
-    for found in COORDINATOR_ROWS.rows:
-        does = "; ".join(action.value for action in found.do)
-        yield f"| {found.at.name} | {found.on.value} | {found.to.name} | {does} | {found.why} |"
+    yield from plain_rows(COORDINATOR_ROWS.rows)
     yield "\n## One partition\n"
     yield "| at | on | to | why |\n|---|---|---|---|"
     for held in HOLDING_ROWS.rows:
@@ -111,17 +100,6 @@ def _page() -> Iterator[str]:
     yield _LISTENER
     yield "## Error codes\n"
     yield "What is done about each error code is on a page of its own: [error codes](errors.md)."
-
-
-def _arrows() -> Iterator[str]:
-    seen: dict[tuple[str, str], list[str]] = {}
-    for row in ROWS.rows:
-        if row.to is not row.at:
-            labels = seen.setdefault((row.at.name, row.to.name), [])
-            if row.on.value not in labels:
-                labels.append(row.on.value)
-    for (source, target), labels in seen.items():
-        yield f"    {source} --> {target}: {', '.join(labels)}"
 
 
 def _yes(fact: bool) -> str:  # noqa: FBT001 - a cell of a table
