@@ -112,8 +112,7 @@ def assemble(
     settings = config.fetching()
     sink, file = _journal(config, ports)
     cluster = Cluster(config.net(), ports, _trace(sink))
-    group = None if config.group_id is None else coordination(config, cluster, sink)
-    standalone = _standalone(config, cluster, sink, group)
+    group, standalone = _backends(config, coordination, cluster, sink)
     pulses = Pulses()
     gate = Gate(group, standalone, pulses, TopicWatch(cluster, pulses))
     delivery = Delivery(OwnedPartitions(), Ledger(), gate, pulses, sink, PassedOver(ports.clock))
@@ -181,15 +180,16 @@ def _following(
     return Following(cluster, standalone, ownership, exclude_internal=exclude)
 
 
-def _standalone(
-    config: ConsumerConfig, cluster: Cluster, sink: Sink, group: GroupBackend | None
-) -> StandaloneBackend:
+def _backends(
+    config: ConsumerConfig, coordination: Coordination, cluster: Cluster, sink: Sink
+) -> tuple[GroupBackend | None, StandaloneBackend]:
+    group = None if config.group_id is None else coordination(config, cluster, sink)
     settings = config.fetching()
     timeout, pause = settings.request_timeout, settings.retry_backoff
     made = StandaloneBackend(cluster, sink, config.group_id, timeout=timeout, pause=pause)
     if group is not None:
         made.follow(group)
-    return made
+    return group, made
 
 
 def _journal(config: ConsumerConfig, ports: Ports) -> "tuple[Sink, JournalFile | None]":

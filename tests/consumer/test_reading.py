@@ -1,8 +1,5 @@
 """Records come out as they were written: in order, once, fairly, and bounded."""
 
-from itertools import groupby
-from typing import Any
-
 import anyio
 import pytest
 
@@ -147,46 +144,6 @@ async def test_partitions_take_turns() -> None:
                 break
         assert [order.count(tp) for tp in (A, B, C)] == [3, 3, 3]
         assert set(order[:3]) == {A, B, C}
-
-
-def runs_of(tps: list[TopicPartition]) -> list[int]:
-    """Return how often in a row each partition was read, in order."""
-    return [len([*run]) for _, run in groupby(tps)]
-
-
-async def test_single_reads_take_turns_unless_they_are_to_stay() -> None:
-    for stays, runs in ((False, [1] * 6), (True, [3, 3])):
-        shelf = Shelf(t=2)
-        shelf.fill(A, 3)
-        shelf.fill(B, 3)
-        async with by_hand(shelf, A, B, stay_with_partition=stays) as stage:
-            await anyio.sleep(1)
-            read = [(await stage.consumer.getone(timeout=1)).tp for _ in range(6)]
-            assert runs_of(read) == runs
-
-
-async def test_who_stays_goes_on_when_all_of_one_fetch_is_read_though_more_is_there() -> None:
-    shelf = Shelf(t=2)
-    shelf.fill(A, 40, per_batch=2)
-    shelf.fill(B, 40, per_batch=2)
-    options: dict[str, Any] = {"stay_with_partition": True, "max_partition_fetch_bytes": 1}
-    async with by_hand(shelf, A, B, **options) as stage:
-        await anyio.sleep(1)
-        read = [(await stage.consumer.getone(timeout=1)).tp for _ in range(12)]
-        assert runs_of(read) == [2] * 6
-
-
-async def test_reads_with_a_limit_go_on_where_the_limit_was_met() -> None:
-    shelf = Shelf(t=3)
-    for tp in (A, B, C):
-        shelf.fill(tp, 10)
-    async with by_hand(shelf, A, B, C, stay_with_partition=True) as stage:
-        await anyio.sleep(1)
-        found = [await stage.consumer.getmany(max_records=15) for _ in range(2)]
-        (first, begun), (rest, last) = ([*each] for each in found)
-        assert begun == rest
-        assert {first, begun, last} == {A, B, C}
-        assert [len(batch) for each in found for batch in each.values()] == [10, 5, 5, 10]
 
 
 async def test_a_partition_served_last_is_asked_for_last() -> None:

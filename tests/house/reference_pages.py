@@ -41,6 +41,18 @@ _CALLS: Final = (
     ("Entering and closing", "life.Life"),
 )
 
+_BLOCKING: Final = (
+    "sync.batch.Batch",
+    "sync.iterators.RecordIterator",
+    "sync.iterators.BatchIterator",
+    "sync.iterators.MembershipIterator",
+)
+_HEARING: Final = (
+    "sync.listener.AssignedListener",
+    "sync.listener.RevokedListener",
+    "sync.listener.LostListener",
+)
+
 _RECORDS: Final = ("consumer.reads.record.Record", "consumer.reads.record.raw")
 _HANDED_OUT: Final = (
     "consumer.reads.batch.Batch",
@@ -143,6 +155,8 @@ KAFKA_NAMES: Final[Mapping[str, str | None]] = MappingProxyType(
         "max_partition_fetch_bytes": "max.partition.fetch.bytes",
         "prefetch_max_bytes": None,
         "max_poll_records": "max.poll.records",
+        "stay_with_partition": None,
+        "done_at": None,
         "request_timeout": "request.timeout.ms",
         "retry_backoff": "retry.backoff.ms",
         "retry_backoff_max": "retry.backoff.max.ms",
@@ -198,6 +212,13 @@ def _consumer() -> str:
     for title, path in _CALLS:
         blocks += [f"## {title}", calls(_named(f"consumer.calls.{path}"))]
     return "\n\n".join(blocks)
+
+
+def _sync() -> str:
+    blocks = [describe(_named("sync.api.Consumer"), inherited=False)]
+    for title, path in _CALLS:
+        blocks += [f"## {title}", calls(_named(f"sync.{path}"))]
+    return "\n\n".join((*blocks, _each(*_BLOCKING, made=False), _each(*_HEARING)))
 
 
 def _each(*paths: str, made: bool = True) -> str:
@@ -279,6 +300,7 @@ def _types() -> str:
 _CONTENTS: Final[Mapping[str, tuple[str, Callable[[], str]]]] = MappingProxyType(
     {
         "consumer.md": ("The consumer", _consumer),
+        "sync.md": ("The blocking consumer", _sync),
         "config.md": ("Options", _options),
         "records.md": ("Records and batches", _batches),
         "listener.md": ("The listener", partial(_each, *_LISTENER)),

@@ -60,23 +60,26 @@ async def test_a_program_of_aiokafka_has_the_same_outcome_on_the_facade(kafka: R
     assert ours == theirs
 
 
-async def _refusals(kind: Any, ground: Ground) -> list[tuple[str, type[Exception]]]:
+async def _error_of(call: Any) -> type[BaseException] | None:
+    try:
+        made = call()
+        if asyncio.iscoroutine(made):
+            await made
+    except Exception as error:  # noqa: BLE001 - which one it is is what is compared
+        return type(error)
+    return None
+
+
+async def _refusals(kind: Any, ground: Ground) -> list[tuple[str, type[BaseException] | None]]:
     """Make mistakes; return which error each had."""
     elsewhere = TopicPartition("elsewhere", 0)
     own = TopicPartition(ground.topic, 0)
     alone = kind(ground.topic, **options_of(ground, group_id=None))
     member = kind(**options_of(ground, group_id=fresh("group")))
-    found: list[tuple[str, type[Exception]]] = []
+    found: list[tuple[str, type[BaseException] | None]] = []
 
     async def note(name: str, call: Any) -> None:
-        try:
-            made = call()
-            if asyncio.iscoroutine(made):
-                await made
-        except Exception as error:  # noqa: BLE001 - which one it is is what is compared
-            found.append((name, type(error)))
-        else:
-            found.append((name, type(None)))  # type: ignore[arg-type]
+        found.append((name, await _error_of(call)))
 
     async with alone, member:
         await note("commit without a group", alone.commit)
@@ -113,22 +116,26 @@ async def test_mistakes_have_the_same_errors_on_the_facade(kafka: RealKafka) -> 
     assert dict(ours)["commit without a group"] is IllegalOperation
 
 
+async def _read_and_cancel(consumer: Facade, ground: Ground, seen: list[tuple[int, int]]) -> None:
+    """Begin many reads while records arrive, and cancel each after some milliseconds."""
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(ground.stream, 0.002)
+        for step in range(300):
+            with anyio.move_on_after(step % 15 * 0.001):
+                record = await consumer.getone()
+                seen.append((record.partition, record.offset))
+        tasks.cancel_scope.cancel()
+
+
 async def test_reads_that_are_cancelled_at_any_time_lose_nothing(kafka: RealKafka) -> None:
     ground = await lay_ground(kafka, 2)
     seen: list[tuple[int, int]] = []
     async with Facade(ground.topic, **options_of(ground, group_id=fresh("group"))) as consumer:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(ground.stream, 0.002)
-            for step in range(300):
-                with anyio.move_on_after(step % 15 * 0.001):
-                    record = await consumer.getone()
-                    seen.append((record.partition, record.offset))
-            tasks.cancel_scope.cancel()
+        await _read_and_cancel(consumer, ground, seen)
         await ground.stored()
-        with anyio.fail_after(20):
-            while len(seen) < len(ground.expected()):
-                found = await consumer.getmany(timeout_ms=1000)
-                seen += [(each.partition, each.offset) for some in found.values() for each in some]
+        for _ in range(len(ground.expected()) - len(seen)):
+            record = await asyncio.wait_for(consumer.getone(), 20)
+            seen.append((record.partition, record.offset))
     for number, count in ground.sent.items():
         assert [offset for partition, offset in seen if partition == number] == [*range(count)]
 

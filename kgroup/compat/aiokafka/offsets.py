@@ -6,6 +6,7 @@ Never: waits for an assignment where aiokafka refuses at once.
 
 import asyncio
 from collections.abc import Awaitable, Iterable, Mapping
+from contextlib import suppress
 from typing import TypeVar
 
 from aiokafka.errors import (
@@ -94,30 +95,28 @@ class Offsets(Life):
             KafkaError: why there is no position.
         """
         (tp,) = ours([partition])
-        while True:
-            native = self._native()
-            if native.owns(tp):
-                try:
-                    with translating():
-                        return await native.position(tp)
-                except IllegalStateError as error:
-                    if not isinstance(error.__cause__, NotOwnedError):
-                        raise
-            elif not self._rounds.is_between(tp):
-                raise _unassigned(tp)
-            else:
-                await self._next_round()
+        with translating():
+            while (found := await self._known_position(tp)) is None:
+                if self._rounds.is_between(tp):
+                    await self._next_round()
+                elif not self._native().owns(tp):
+                    raise _unassigned(tp)
+        return found
+
+    async def _known_position(self, tp: OurPartition) -> int | None:
+        """Wait for a position; None when the partition is not held, or not any longer."""
+        try:
+            return await self._native().position(tp)
+        except NotOwnedError:
+            return None
 
     async def _next_round(self) -> None:
-        with translating():
-            failure = self._native().failure
-            if failure is not None:
-                raise failure
-            try:
-                async with asyncio.timeout(1.0):
-                    await self._rounds.changed()
-            except TimeoutError:
-                pass
+        failure = self._native().failure
+        if failure is not None:
+            raise failure
+        with suppress(TimeoutError):
+            async with asyncio.timeout(1.0):
+                await self._rounds.changed()
 
     def seek(self, partition: TopicPartition, offset: object) -> None:
         """Go on at an offset, at once.

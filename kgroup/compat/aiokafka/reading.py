@@ -7,6 +7,7 @@ Never: holds a record across an await, so that a cancelled read loses none.
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Collection
+from contextlib import suppress
 from typing import Any, Final, Self, TypeAlias
 
 from aiokafka.errors import ConsumerStoppedError
@@ -151,11 +152,9 @@ class Reading(Life):
         failure = self._native().failure
         if failure is not None:
             raise failure
-        try:
+        with suppress(TimeoutError):
             async with asyncio.timeout(nap):
                 await self._rounds.changed()
-        except TimeoutError:
-            pass
         return {}
 
 
