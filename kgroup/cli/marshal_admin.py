@@ -18,7 +18,13 @@ from kgroup.cli.marshal import Log, Scope, with_desk
 from kgroup.cli.marshal_targets import Targets, find_targets, read_targets
 from kgroup.cli.tables import make_table, screen
 from kgroup.consumer.coordination.marshal.admin.desk import Desk
-from kgroup.consumer.coordination.marshal.admin.pauses import pause_group, release_keys, resume
+from kgroup.consumer.coordination.marshal.admin.pauses import (
+    PausePlan,
+    pause_group,
+    plan_pause,
+    release_keys,
+    resume,
+)
 from kgroup.consumer.coordination.marshal.admin.positions import (
     Asked,
     plan_positions,
@@ -30,7 +36,16 @@ from kgroup.marshal.survey import Holder
 from kgroup.net.cluster import Cluster
 from kgroup.types import TopicPartition
 
-__all__ = ["Pausing", "Releasing", "Setting", "pause", "positions", "release", "resume_group"]
+__all__ = [
+    "Pausing",
+    "Releasing",
+    "Resuming",
+    "Setting",
+    "pause",
+    "positions",
+    "release",
+    "resume_group",
+]
 
 T = TypeVar("T")
 
@@ -42,12 +57,16 @@ _AdminName = Annotated[
 ]
 
 
+_DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would change.")]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pausing:
     """What `kgroup marshal pause` takes.
 
     Args:
         seconds: how long.
+        dry_run: whether nothing is written.
         client_id: who asks.
     """
 
@@ -59,22 +78,36 @@ class Pausing:
             help="How long; beyond 3000 the command runs on, to renew it.",
         ),
     ] = 600.0
+    dry_run: _DryRun = False
     client_id: _AdminName = "kgroup-admin"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Releasing:
-    """What `kgroup marshal release` and `resume` take.
+    """What `kgroup marshal release` takes.
 
     Args:
         patience: seconds to wait for members to let go.
+        dry_run: whether nothing is written.
         client_id: who asks.
     """
 
     patience: Annotated[
         float, typer.Option(min=1, help="Seconds to wait for members to let go.")
     ] = 150.0
+    dry_run: _DryRun = False
     client_id: _AdminName = "kgroup-admin"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resuming:
+    """What `kgroup marshal resume` takes.
+
+    Args:
+        dry_run: whether nothing is written.
+    """
+
+    dry_run: _DryRun = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +128,7 @@ class Setting:
     patience: Annotated[
         float, typer.Option(min=1, help="Seconds to wait for members to let go.")
     ] = 300.0
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would change.")] = False
+    dry_run: _DryRun = False
     client_id: _AdminName = "kgroup-admin"
 
 
@@ -103,6 +136,9 @@ def pause(asked: Pausing, scope: Scope, log: Log, common: Common) -> None:
     """Pause a group: its members let go of all keys, and nobody claims any."""
     check_kept_pause(asked.seconds)
     work = _At(scope, log, common, asked.client_id)
+    if asked.dry_run:
+        work.show_plan(f"would be paused for {asked.seconds:g} s")
+        return
 
     async def write(desk: Desk) -> tuple[int, ...]:
         numbers = desk.places(scope.names)
@@ -114,9 +150,12 @@ def pause(asked: Pausing, scope: Scope, log: Log, common: Common) -> None:
     work.tell(text, {"paused": asked.seconds, "coordination_partitions": list(numbers)})
 
 
-def resume_group(scope: Scope, log: Log, common: Common) -> None:
+def resume_group(asked: Resuming, scope: Scope, log: Log, common: Common) -> None:
     """End the pause of a group, whoever asked for it."""
     work = _At(scope, log, common)
+    if asked.dry_run:
+        work.show_plan("would go on")
+        return
     numbers = work.do(lambda desk: resume(desk, desk.places(scope.names)))
     text = f"group {scope.group} goes on" if numbers else f"group {scope.group} was not paused"
     work.tell(text, {"resumed": bool(numbers), "coordination_partitions": list(numbers)})
@@ -125,6 +164,9 @@ def resume_group(scope: Scope, log: Log, common: Common) -> None:
 def release(asked: Releasing, scope: Scope, log: Log, common: Common) -> None:
     """Have all members let go of their keys, by a short pause; then they claim again."""
     work = _At(scope, log, common, asked.client_id)
+    if asked.dry_run:
+        work.show_plan("would let go of its keys, and claim again")
+        return
 
     async def write(desk: Desk) -> list[Holder]:
         return await release_keys(desk, desk.places(scope.names), scope.names, asked.patience, _say)
@@ -188,6 +230,27 @@ class _At:
             self.scope.group, self.client_id, self.log.topic(self.common), self.common.timeout
         )
         return perform(self.common, lambda cluster: with_desk(cluster, settings, None, work))
+
+    def show_plan(self, would: str) -> None:
+        """Say what a verb would change, and who has what now."""
+        names = self.scope.names
+
+        async def look(desk: Desk) -> PausePlan:
+            return plan_pause(desk, desk.places(names), names)
+
+        plan = self.do(look)
+        now = f"it is paused for another {plan.left:.0f} s" if plan.left else "it is not paused"
+        keys = [
+            f"{each.tp} is claimed by {each.client_id}/{each.instance_id}" for each in plan.held
+        ]
+        lines = [f"group {self.scope.group} {would}; now {now}", *(keys or ["nobody has a key"])]
+        found = {
+            "dry_run": True,
+            "coordination_partitions": list(plan.numbers),
+            "paused_for": round(plan.left, 1),
+            "held": [_holder_json(each) for each in plan.held],
+        }
+        self.tell("\n".join(lines), found)
 
     def tell(self, text: str | None, found: Mapping[str, Any]) -> None:
         if self.common.as_json:

@@ -171,6 +171,25 @@ def test_a_pause_is_seen_and_ends(brokers: InProcessBroker, capsys: Shown) -> No
     assert log_of(brokers) == ["ReleaseGroup"] * 2
 
 
+@pytest.mark.parametrize("verb", ["pause --for 60", "release", "resume"])
+def test_a_dry_run_says_who_has_what_and_writes_nothing(
+    brokers: InProcessBroker, capsys: Shown, verb: str
+) -> None:
+    writer = laid(brokers, client="worker")
+    writer.beat(3, writer.claim())
+    end = brokers.partition(LOG).end
+    found = did(f"{verb} --group g --dry-run", capsys)
+    assert (found["dry_run"], found["paused_for"]) == (True, 0.0)
+    assert [each["client_id"] for each in found["held"]] == ["worker"]
+    assert brokers.partition(LOG).end == end
+
+
+def test_a_dry_run_says_that_a_group_is_paused(brokers: InProcessBroker, capsys: Shown) -> None:
+    laid(brokers)
+    did("pause --group g --for 60", capsys)
+    assert 50 < did("resume --group g --dry-run", capsys)["paused_for"] < 65
+
+
 @pytest.mark.parametrize("verb", ["pause", "release"])
 def test_nobody_is_paused_where_the_original_library_is(
     verb: str, brokers: InProcessBroker, capsys: Shown

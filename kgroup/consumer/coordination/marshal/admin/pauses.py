@@ -21,10 +21,12 @@ from kgroup.types import TopicPartition
 
 __all__ = [
     "GroupPause",
+    "PausePlan",
     "Say",
     "held",
     "mixed",
     "pause_group",
+    "plan_pause",
     "refuse_headerless",
     "release_keys",
     "resume",
@@ -76,6 +78,40 @@ def held(
     """Return who has keys of the group now; all keys of these partitions when `tps` is None."""
     group, time = desk.settings.group_id, desk.time
     return [each for number in numbers for each in holders(desk.world(number), group, tps, time)]
+
+
+@dataclass(frozen=True, slots=True)
+class PausePlan:
+    """What a pause, or the end of one, would change.
+
+    Args:
+        numbers: the coordination partitions in which it would be written.
+        held: who has keys of the group now.
+        left: seconds that the group is paused for already, 0.0 when it is not.
+    """
+
+    numbers: tuple[int, ...]
+    held: tuple[Holder, ...]
+    left: float
+
+
+def plan_pause(
+    desk: Desk, numbers: Sequence[int], topics: frozenset[str] | None = None
+) -> PausePlan:
+    """Look what a pause would change, and write nothing.
+
+    Args:
+        desk: at the log.
+        numbers: the coordination partitions in question.
+        topics: whose keys are meant; None for all.
+
+    Raises:
+        GroupError: a member of the original library is about.
+    """
+    refuse_headerless(desk, "Stop all members of the group instead.")
+    meant = (each for each in held(desk, None, numbers) if not topics or each.tp.topic in topics)
+    left = max((pause_left(desk.pause(number), desk.time) for number in numbers), default=0.0)
+    return PausePlan(tuple(numbers), tuple(meant), left)
 
 
 @dataclass(slots=True, eq=False)
