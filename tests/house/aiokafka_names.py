@@ -105,7 +105,7 @@ METHODS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "paused()": ("paused()", "a frozenset"),
         "highwater(tp)": ("highwater(tp)", ""),
         "last_stable_offset(tp)": ("last_stable_offset(tp)", ""),
-        "last_poll_timestamp(tp)": ("", "nothing like it; `membership` tells how the member does"),
+        "last_poll_timestamp(tp)": ("last_fetch_at(tp)", "seconds"),
         "async for record in consumer": ("async for record in consumer", "done at the next one"),
     }
 )
