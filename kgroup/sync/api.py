@@ -12,12 +12,14 @@ from typing import TypeVar, Unpack, overload
 from kgroup.config import ConsumerConfig, ConsumerOptions
 from kgroup.consumer.api import Consumer as NativeConsumer
 from kgroup.consumer.reads.record import Deserializer, raw
+from kgroup.errors import ConfigError
 from kgroup.sync.desk import Desk
 from kgroup.sync.group_calls import GroupCalls
 from kgroup.sync.listener import Listener, on_loop
 from kgroup.sync.log_calls import LogCalls
 from kgroup.sync.offset_calls import OffsetCalls
 from kgroup.sync.reading_calls import ReadingCalls
+from kgroup.types import DoneAt
 
 __all__ = ["Consumer"]
 
@@ -53,7 +55,8 @@ class Consumer(ReadingCalls[K, V], OffsetCalls[K, V], LogCalls[K, V], GroupCalls
         options: set single options on top of `config`; see `ConsumerConfig`.
 
     Raises:
-        ConfigError: an option is not known, or its value cannot be used.
+        ConfigError: an option is not known, or its value cannot be used; `done_at` among them,
+            unless it is "next_read".
         ArgumentError: a topic, a deserialiser or the listener is none.
     """
 
@@ -103,6 +106,9 @@ class Consumer(ReadingCalls[K, V], OffsetCalls[K, V], LogCalls[K, V], GroupCalls
         **options: Unpack[ConsumerOptions],
     ) -> None:
         settings, desk = ConsumerConfig.of(options, config), Desk()
+        if settings.done_at is not DoneAt.NEXT_READ:
+            expected = "'next_read': a loop over records fetches ahead; say batch.done() instead"
+            raise ConfigError("done_at", "delivery", expected)
         carried = on_loop(listener, weakref.ref(self), desk)
         native = NativeConsumer(*topics, config=settings, key=key, value=value, listener=carried)
         super().__init__(native, desk, f"kgroup {settings.client_id}")

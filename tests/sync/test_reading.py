@@ -6,7 +6,13 @@ from itertools import islice
 import pytest
 
 from kgroup.config import ConsumerConfig
-from kgroup.errors import ClosedError, DeserializationError, IllegalStateError, NotOwnedError
+from kgroup.errors import (
+    ClosedError,
+    ConfigError,
+    DeserializationError,
+    IllegalStateError,
+    NotOwnedError,
+)
 from kgroup.sync import Consumer
 from tests.sync.ground import A, B, grounded
 
@@ -141,6 +147,11 @@ def refused(records: Iterator[object]) -> None:
     with pytest.raises(DeserializationError) as caught:
         next(records)
     assert caught.value.offset == 2
+
+
+def test_records_that_are_done_at_delivery_are_refused() -> None:
+    with pytest.raises(ConfigError, match=r"batch\.done"):
+        Consumer(done_at="delivery")
 
 
 def test_a_consumer_that_was_not_entered_says_so() -> None:

@@ -81,9 +81,6 @@ class Life:
         Args:
             autocommit: whether, with `enable_auto_commit`, all that was delivered is committed.
             timeout_ms: after which it returns whatever brokers do; None for `request_timeout_ms`.
-
-        Raises:
-            KafkaError: the listener raised.
         """
         if self._closed:
             return
