@@ -55,10 +55,16 @@ class AiokafkaPeer:
         group: its group.
         assignor: "range", "roundrobin" or "sticky".
         kind: the class of its consumer; the drop-in is another.
+        instance_id: of a static member, None for a dynamic one.
     """
 
     def __init__(
-        self, ground: Ground, group: str, assignor: str, kind: type[Any] = AIOKafkaConsumer
+        self,
+        ground: Ground,
+        group: str,
+        assignor: str,
+        kind: type[Any] = AIOKafkaConsumer,
+        instance_id: str | None = None,
     ) -> None:
         self.owned: frozenset[TopicPartition] = frozenset()
         self.seen: list[tuple[TopicPartition, int]] = []
@@ -66,6 +72,7 @@ class AiokafkaPeer:
         self._group = group
         self._assignor = _ASSIGNORS[assignor]
         self._kind = kind
+        self._instance_id = instance_id
         self._stopping = False
 
     async def run(self, *, task_status: TaskStatus[None]) -> None:
@@ -75,6 +82,7 @@ class AiokafkaPeer:
             bootstrap_servers=self._ground.kafka.bootstrap,
             group_id=self._group,
             partition_assignment_strategy=[self._assignor],
+            group_instance_id=self._instance_id,
             auto_offset_reset="earliest",
             session_timeout_ms=6000,
             heartbeat_interval_ms=300,

@@ -193,7 +193,7 @@ class Rollout:
             fresh.update(tp for tp, _ in news)
         return fresh
 
-    async def judge(self, *, generations: int, at_most: int) -> None:
+    async def judge(self, *, generations: int, at_most: int, absences: int = 0) -> None:
         """Judge the whole: nobody refused, nothing lost, all committed, nothing away for long.
 
         A round takes a partition from its owner once at most.
@@ -201,6 +201,7 @@ class Rollout:
         Args:
             generations: how many began while members were replaced.
             at_most: how many there may be.
+            absences: how often a member was away without a round, as static ones are.
         """
         ground = self.group.ground
         failures = [each.failure for each in self.everybody if isinstance(each, Member)]
@@ -211,13 +212,15 @@ class Rollout:
             ground.sent
         )
         assert generations <= at_most
-        assert self.ownerless.most <= generations
+        assert self.ownerless.most <= generations + absences
         assert self.ownerless.longest < ONE_REBALANCE
         assert self.unread.longest < ONE_REBALANCE
 
 
 @asynccontextmanager
-async def rolling(group: Group, make: Make) -> AsyncIterator[tuple[Rollout, Member]]:
+async def rolling(
+    group: Group, make: Make, *, static: bool = False
+) -> AsyncIterator[tuple[Rollout, Member]]:
     """Have a group of two members of a kind and one of kgroup's own; records flow for one block.
 
     At the end of the block all has been read, and all have left.
@@ -225,6 +228,7 @@ async def rolling(group: Group, make: Make) -> AsyncIterator[tuple[Rollout, Memb
     Args:
         group: without members.
         make: the members that are there first; the first of them leads.
+        static: whether they are static, so that nobody takes over when one goes.
     """
     ground: Ground = group.ground
     async with anyio.create_task_group() as tasks:
@@ -246,5 +250,6 @@ async def rolling(group: Group, make: Make) -> AsyncIterator[tuple[Rollout, Memb
         await group.all_read(*rollout.everybody)
         while rollout.here:
             # Who is closed in the middle of a round may leave without a commit: librdkafka did.
-            await rollout.settled()
+            if not static:
+                await rollout.settled()
             await rollout.go(rollout.here[0])

@@ -7,6 +7,7 @@ Who is eager takes one round for a change; who is cooperative takes two (KIP-429
 
 from collections.abc import Callable
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -72,3 +73,26 @@ async def test_members_are_replaced_by_the_drop_in_and_back(
             ended = await rollout.quiet(counting)
         await rollout.judge(generations=ended - began, at_most=4 * 2 * rounds)
     assert (await group.judged()).total.two_owners == 0
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_static_members_are_replaced_by_the_drop_in_and_back_without_a_round(
+    kafka: RealKafka, tmp_path: Path
+) -> None:
+    """KIP-345: who comes under the same group_instance_id takes over what the one before had."""
+    ground = await lay_ground(kafka, PARTITIONS)
+    names = cycle(("till-1", "till-2"))  # who comes is the one that has been away longest
+
+    def theirs(group: str) -> Peer:
+        return AiokafkaPeer(ground, group, "roundrobin", instance_id=next(names))
+
+    def drop_in(group: str) -> Peer:
+        return AiokafkaPeer(ground, group, "roundrobin", AIOKafkaConsumer, next(names))
+
+    async with group_on(ground, tmp_path, assignors=("roundrobin",)) as group:
+        async with rolling(group, theirs, static=True) as (rollout, counting):
+            began = await rollout.quiet(counting)
+            old = [each for each in rollout.here if each is not counting]
+            await rollout.there_and_back(old, drop_in, theirs, "roundrobin")
+            assert await rollout.quiet(counting) == began
+        await rollout.judge(generations=0, at_most=0, absences=2)
