@@ -22,7 +22,7 @@ from kgroup.marshal.messages import Kind, Reject
 from kgroup.marshal.rules import Verdict
 from kgroup.types import TopicPartition
 
-__all__ = ["Draft", "KeyMove", "Stage", "draft_of", "give_up", "heard", "was_committed"]
+__all__ = ["Draft", "KeyMove", "Stage", "draft_of", "give_up", "heard", "in_doubt", "was_committed"]
 
 
 class Stage(Enum):
@@ -160,6 +160,19 @@ def give_up(move: KeyMove, reason: str) -> KeyMove:
             return replace(move, stage=Stage.RESTORING, reason=reason)
         case _:
             return move
+
+
+def in_doubt(move: KeyMove, committed: str) -> KeyMove:
+    """Say that a key was left where it was, but what is committed of it was not, or nobody knows.
+
+    Args:
+        move: the key; of one that was not left where it was nothing is said.
+        committed: what the group coordinator has, in words.
+    """
+    if move.stage is not Stage.KEPT:
+        return move
+    text = f"the log of claims has offset {move.former}, and what is committed is {committed}"
+    return replace(move, stage=Stage.UNKNOWN, reason=f"{move.reason}; {text}: do it again")
 
 
 def _unread(move: KeyMove) -> KeyMove:

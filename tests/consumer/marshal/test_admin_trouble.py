@@ -7,7 +7,10 @@ from kgroup.consumer.coordination.marshal.admin.desk import desk
 from kgroup.consumer.coordination.marshal.admin.pauses import release_keys
 from kgroup.consumer.coordination.marshal.admin.settings import AdminSettings
 from kgroup.marshal.admin import Stage
+from kgroup.net.cluster import Cluster
+from kgroup.net.group_admin import committed_offsets
 from kgroup.testing import InProcessBroker
+from kgroup.types import TopicPartition
 from kgroup.wire.messages import OffsetCommitRequest, OffsetFetchRequest, ProduceRequest
 from tests.consumer.marshal.stage import LOG, Writer, running
 from tests.consumer.marshal.test_admin_positions import T0, T1, laid, logged, moved
@@ -60,6 +63,55 @@ async def test_a_coordinator_that_answers_no_commit_leaves_all_as_it_was() -> No
         broker.answers.clear()
         assert await logged(cluster) == {T0: 7, T1: 8}
     assert not await is_paused(broker)
+
+
+async def test_a_commit_that_was_carried_out_counts_though_its_answer_was_lost() -> None:
+    broker = begun()
+    async with running(broker, request_timeout=2.0) as cluster:
+        broker.answers.lose(OffsetCommitRequest, times=None)
+        found = await moved(cluster, {T0: 42, T1: 43})
+        assert {move.stage for move in found.values()} == {Stage.SET}
+        assert await logged(cluster) == {T0: 42, T1: 43}
+        assert await committed(cluster) == {T0: 42, T1: 43}
+
+
+async def test_what_was_committed_is_taken_back_when_it_is_given_up() -> None:
+    """
+    1. the new positions are committed; 2. nobody can read them back in time;
+    3. keys are released where they were, and so are what is committed and what is told.
+    """
+    broker = begun()
+    broker.group("g").commit({T0: 5})
+    broker.answers.ignore(OffsetFetchRequest, where=lambda _: commits(broker) == 1, times=None)
+    async with running(broker, request_timeout=2.0) as cluster:
+        found = await moved(cluster, {T0: 42, T1: 43})
+        assert {move.stage for move in found.values()} == {Stage.KEPT}
+        assert commits(broker) == 2
+        assert await logged(cluster) == {T0: 7, T1: 8}
+        assert await committed(cluster) == {T0: 5, T1: 8}
+
+
+async def test_what_may_be_committed_is_told_with_both_figures() -> None:
+    broker = begun()
+    broker.group("g").commit({T0: 5})
+    broker.answers.ignore(OffsetFetchRequest, where=lambda _: commits(broker) > 0, times=None)
+    broker.answers.ignore(OffsetCommitRequest, where=lambda _: commits(broker) > 1, times=None)
+    async with running(broker, request_timeout=2.0) as cluster:
+        found = await moved(cluster, {T0: 42})
+        assert found[T0].stage is Stage.UNKNOWN
+        assert "has offset 7, and what is committed is 42, or not: do it again" in found[T0].reason
+        broker.answers.clear()
+        assert (await logged(cluster))[T0] == 7
+        assert (await committed(cluster))[T0] == 42
+
+
+def commits(broker: InProcessBroker) -> int:
+    return len(broker.requests_of(OffsetCommitRequest))
+
+
+async def committed(cluster: Cluster) -> dict[TopicPartition, int | None]:
+    found = await committed_offsets(cluster, "g", [T0, T1], timeout=10)
+    return {tp: each and each.offset for tp, each in found.items()}
 
 
 async def test_a_coordinator_that_cannot_be_asked_amid_it_leaves_all_as_it_was() -> None:

@@ -17,16 +17,23 @@ from typing import Final
 
 import anyio
 
-from kgroup.consumer.coordination.coordinator_search import CoordinatorSearch
+from kgroup.consumer.coordination.marshal.admin.committing import commit_all, committed_now
 from kgroup.consumer.coordination.marshal.admin.desk import Desk, Line
 from kgroup.consumer.coordination.marshal.admin.pauses import GroupPause, Say, held, mixed, say_once
 from kgroup.consumer.coordination.marshal.admin.settings import check_pause
 from kgroup.consumer.coordination.marshal.entrance import refuse_native
-from kgroup.consumer.coordination.marshal.offset_commits import OffsetCommits
-from kgroup.consumer.coordination.offset_reading import read_committed_offsets
 from kgroup.errors import ArgumentError, GroupError, KGroupError
-from kgroup.marshal.admin import Draft, KeyMove, Stage, draft_of, give_up, heard, was_committed
-from kgroup.marshal.events import CommitOffsets, KeyRead, OffsetsCommitted
+from kgroup.marshal.admin import (
+    Draft,
+    KeyMove,
+    Stage,
+    draft_of,
+    give_up,
+    heard,
+    in_doubt,
+    was_committed,
+)
+from kgroup.marshal.events import KeyRead
 from kgroup.marshal.survey import Holder, pause_left
 from kgroup.net.admin import describe_topics
 from kgroup.net.cluster import Cluster
@@ -108,7 +115,7 @@ async def positions_now(
     Raises:
         BrokerError, TimeoutError: somebody could not tell in time.
     """
-    found = await _committed(desk, tuple(sorted(tps)))
+    found = await committed_now(desk, tuple(sorted(tps)))
     for tp in found:
         known = desk.logged(tp)
         if known is None:
@@ -141,19 +148,6 @@ async def set_positions(
     return tuple(work.moves[tp] for tp in sorted(work.moves))
 
 
-async def _committed(
-    desk: Desk, tps: tuple[TopicPartition, ...]
-) -> dict[TopicPartition, int | None]:
-    settings, net = desk.settings, desk.cluster.settings
-    search = CoordinatorSearch(
-        desk.cluster, settings.group_id, timeout=net.request_timeout, pause=net.retry_backoff
-    )
-    found = await read_committed_offsets(
-        desk.cluster, settings.group_id, tps, search.asker(), whole=True, timeout=settings.timeout
-    )
-    return {tp: None if each is None else each.offset for tp, each in found.items()}
-
-
 class _Work:
     """The keys of one call on their way."""
 
@@ -170,6 +164,7 @@ class _Work:
         self._pause = GroupPause(desk, self._numbers, asked.pause)
         self._paused_before = 0.0
         self._beat_at = 0.0
+        self._before: dict[TopicPartition, int | None] = {}
         self._told: set[str] = set()
 
     # -- before anything is written --------------------------------------------------------
@@ -294,48 +289,48 @@ class _Work:
     # -- committing ------------------------------------------------------------------------
 
     async def _commit(self) -> None:
-        """Commit the new positions of all keys that are held, and read them back."""
+        """Commit the new positions of all keys that are held, and read them back.
+
+        What was read back counts: an answer that was lost says nothing.
+        """
         held_now = {tp: self.moves[tp].target for tp in self._at(Stage.HELD)}
-        before = await _committed(self._desk, tuple(sorted(held_now)))
+        before = await committed_now(self._desk, tuple(sorted(held_now)))
         wanted = {tp: offset for tp, offset in held_now.items() if before[tp] != offset}
-        failed = await self._commit_all(wanted)
-        after = await _committed(self._desk, tuple(sorted(held_now)))
+        self._before = {tp: before[tp] for tp in wanted}
+        failed = await commit_all(self._desk, wanted, self._interval / 2)
+        after = await committed_now(self._desk, tuple(sorted(held_now)))
         for tp, offset in held_now.items():
-            error = failed.get(tp)
-            if error is None and after[tp] != offset:
-                error = GroupError(f"offset {after[tp]} was committed by somebody else")
+            error = None
+            if after[tp] != offset:
+                somebody = GroupError(f"offset {after[tp]} was committed by somebody else")
+                error = failed.get(tp) or somebody
             self.moves[tp] = was_committed(self.moves[tp], error)
 
-    async def _commit_all(
-        self, wanted: Mapping[TopicPartition, int]
-    ) -> dict[TopicPartition, Exception]:
-        """Return why which partitions were not committed."""
-        desk, net = self._desk, self._desk.cluster.settings
-        group, timeout = desk.settings.group_id, min(desk.settings.timeout, self._interval / 2)
-        search = CoordinatorSearch(
-            desk.cluster, group, timeout=net.request_timeout, pause=net.retry_backoff
-        )
-        answers: dict[int, OffsetsCommitted] = {}
-        done = anyio.Event()
+    async def _take_back(self) -> dict[TopicPartition, str]:
+        """Commit what was committed before for keys that were given up since their commit was sent.
 
-        def tell(answer: OffsetsCommitted) -> None:
-            answers[answer.ticket] = answer
-            if len(answers) == len(wanted):
-                done.set()
+        1. It is carried out, and its answer is lost, or nobody waits for it any more; 2. the key
+        is released where it was. Who takes the further of both would begin at the new one.
 
-        commits = OffsetCommits(desk.cluster, group, search, tell)
-        if not wanted:
-            return {}
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(commits.run)
-            for ticket, (tp, offset) in enumerate(wanted.items()):
-                commits.commit(CommitOffsets(ticket, {tp: offset}, timeout))
-            with anyio.move_on_after(timeout + 1.0):
-                await done.wait()
-            tasks.cancel_scope.cancel()
-        late = OffsetsCommitted(-1, TimeoutError(f"no coordinator answered within {timeout:g} s"))
-        errors = {tp: answers.get(n, late).error for n, tp in enumerate(wanted)}
-        return {tp: error for tp, error in errors.items() if error is not None}
+        Returns:
+            What to say of keys whose commit is not known to be as it was.
+        """
+        given_up = (Stage.RESTORING, Stage.KEPT)
+        tried = {tp: each for tp, each in self._before.items() if self.moves[tp].stage in given_up}
+        former = {tp: self.moves[tp].former if each is None else each for tp, each in tried.items()}
+        wanted = {tp: offset for tp, offset in former.items() if offset is not None}
+        after: Mapping[TopicPartition, int | None] = {}
+        if tried:
+            try:
+                await commit_all(self._desk, wanted, self._interval / 2)
+                after = await committed_now(self._desk, tuple(sorted(tried)))
+            except (KGroupError, TimeoutError) as error:
+                self._say(f"what is committed could not be read back: {error}")
+        return {
+            tp: f"{after[tp]} instead" if tp in after else f"{self.moves[tp].target}, or not"
+            for tp in tried
+            if tp not in after or after[tp] not in (tried[tp], former[tp])
+        }
 
     # -- the end ---------------------------------------------------------------------------
 
@@ -346,12 +341,14 @@ class _Work:
         """Release what is still ours, and let the group go on; each within its time."""
         self._give_up("it was interrupted")
         timeout = self._desk.settings.timeout
+        doubts = await self._take_back()
         try:
             with anyio.fail_after(timeout):
                 await self._write(Stage.RESTORING)
                 await self._write(Stage.COMMITTED)
         except (KGroupError, TimeoutError) as error:
             self.moves = {tp: _unknown(each, error) for tp, each in self.moves.items()}
+        self.moves.update({tp: in_doubt(self.moves[tp], what) for tp, what in doubts.items()})
         left = [each for each in self.moves.values() if each.stage is not Stage.SET]
         if left:
             self._say(f"{len(self.moves) - len(left)} of {len(self.moves)} positions are set")
