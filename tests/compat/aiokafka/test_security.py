@@ -68,7 +68,7 @@ async def test_a_token_provider_is_asked_for_tokens_and_extensions() -> None:
     assert extensions() == {"pool": "p"}
 
 
-@pytest.mark.parametrize("provider", [None, "token", lambda: "t"], ids=str)
+@pytest.mark.parametrize("provider", [None, "token", lambda: "t"], ids=["none", "text", "function"])
 def test_start_refuses_what_is_no_token_provider(provider: object) -> None:
     given = {**SASL, "sasl_mechanism": "OAUTHBEARER", "sasl_oauth_token_provider": provider}
     refusal = read(given).facade.refusal
