@@ -41,7 +41,6 @@ _SAME_WORDS: Final[Mapping[type[BaseException], type[Exception]]] = MappingProxy
         ours.IllegalStateError: theirs.IllegalStateError,
         ours.KGroupError: theirs.KafkaError,
         ours.NotOwnedError: theirs.IllegalStateError,
-        ours.OffsetOutOfRangeError: theirs.OffsetOutOfRangeError,
         ours.ProtocolError: theirs.KafkaProtocolError,
         ours.TransportError: theirs.KafkaConnectionError,
         ours.UnsupportedCodecError: theirs.UnsupportedCodecError,
@@ -120,6 +119,8 @@ def _of_its_own(error: BaseException) -> Exception | None:
             return theirs.IllegalStateError("Requires group_id")
         case ours.FencedError():
             return None
+        case ours.UnauthorizedError(code=ErrorCode.TOPIC_AUTHORIZATION_FAILED):
+            return theirs.TopicAuthorizationFailedError(set(error.resources))
         case ours.GroupError(code=int(code)) | ours.BrokerError(code=code):
             return _of_code(code, str(error))
         case ours.LogTruncatedError():
@@ -130,8 +131,11 @@ def _of_its_own(error: BaseException) -> Exception | None:
             return kind(f"Unable to bootstrap: {error}")
         case ours.NoOffsetError():
             return theirs.NoOffsetForPartitionError(
-                [TheirPartition(*tp) for tp in error.partitions]
+                {TheirPartition(*tp) for tp in error.partitions}
             )
+        case ours.OffsetOutOfRangeError():
+            found = {TheirPartition(*tp): offset for tp, offset in error.positions.items()}
+            return theirs.OffsetOutOfRangeError(found)
     return None
 
 

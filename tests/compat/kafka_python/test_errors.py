@@ -61,6 +61,13 @@ def test_truncation_says_where_it_is_safe_to_go_on() -> None:
     assert found.divergent_offsets == {TopicPartition("t", 0): OffsetAndMetadata(7, "", -1)}
 
 
+def test_errors_carry_what_those_of_kafka_python_carry() -> None:
+    place = TopicPartition("t", 0)
+    assert translated(ours.OffsetOutOfRangeError({TP: 5})).args == ({place: 5},)
+    assert translated(ours.NoOffsetError([TP])).args == ({place},)
+    assert translated(unauthorised()).args == ({"t"},)
+
+
 def test_what_is_not_ours_is_not_touched() -> None:
     with pytest.raises(LookupError), translating():
         raise LookupError("theirs")
