@@ -53,6 +53,7 @@ _HEARING: Final = (
     "sync.listener.LostListener",
 )
 
+_MARSHAL: Final = ("consumer.coordination.marshal.admin.verbs.MarshalAdmin",)
 _RECORDS: Final = ("consumer.reads.record.Record", "consumer.reads.record.raw")
 _HANDED_OUT: Final = (
     "consumer.reads.batch.Batch",
@@ -306,6 +307,7 @@ _CONTENTS: Final[Mapping[str, tuple[str, Callable[[], str]]]] = MappingProxyType
         "listener.md": ("The listener", partial(_each, *_LISTENER)),
         "types.md": ("Types", _types),
         "errors.md": ("Errors", _errors),
+        "marshal.md": ("Marshal groups from outside", partial(_each, *_MARSHAL)),
         "assignors.md": ("Assignors", partial(_each, *_ASSIGNORS, *_CONFORMANCE, *_BUILT_IN)),
         "testing.md": ("A Kafka for tests", _testing),
     }
