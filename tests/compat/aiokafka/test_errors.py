@@ -184,7 +184,7 @@ def test_the_class_for_fenced_members_is_not_among_aiokafkas_own() -> None:
         (ours.UnauthorizedError("Fetch", CODE.TOPIC_AUTHORIZATION_FAILED, ["t", "u"]), {"t", "u"}),
         (commit((REFUSED, CODE.TOPIC_AUTHORIZATION_FAILED)), {"t"}),
     ],
-    ids=str,
+    ids=["range", "offset", "offsets", "topic", "topics", "commit"],
 )
 def test_what_aiokafka_says_in_an_argument_stands_there(error: Exception, argument: Any) -> None:
     assert translated(error).args == (argument,)

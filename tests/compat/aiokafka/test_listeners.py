@@ -190,7 +190,9 @@ def test_none_is_no_listener() -> None:
     assert adapted(None) is None
 
 
-@pytest.mark.parametrize("given", [object(), Plain, lambda: None], ids=["object", "class", "function"])
+@pytest.mark.parametrize(
+    "given", [object(), Plain, lambda: None], ids=["object", "class", "function"]
+)
 def test_what_is_no_listener_of_aiokafka_is_refused(given: object) -> None:
     with pytest.raises(TypeError, match="instance of ConsumerRebalanceListener"):
         adapted(given)
