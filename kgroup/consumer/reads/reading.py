@@ -171,13 +171,29 @@ class Reading:
         if first is None:
             return []
         found = [_front(first)]
-        found += [
-            _front(each)
-            for each in self.delivery.also_ready(wanted, first)
-            # Asking about the one before may have taken time.
-            if self.delivery.ready(each) and await self._admitted(each, deadline)
-        ]
+        found += await self._all_admitted(self.delivery.also_ready(wanted, first), deadline)
         return [each for each, chunk, until in found if self._still_ready(each, chunk, until)]
+
+    async def _ask(self, owned: Owned, deadline: float) -> bool:
+        # Asking about another one may have taken time.
+        return self.delivery.ready(owned) and await self._admitted(owned, deadline)
+
+    async def _all_admitted(
+        self, asked: Collection[Owned], deadline: float
+    ) -> list[tuple[Owned, Chunk, int]]:
+        """Ask about many claims; where answers take time, about all of them at once."""
+        if self._portion is None:
+            return [_front(each) for each in asked if await self._ask(each, deadline)]
+        fronts: dict[int, tuple[Owned, Chunk, int]] = {}
+
+        async def ask(number: int, each: Owned) -> None:
+            if await self._ask(each, deadline):
+                fronts[number] = _front(each)
+
+        async with anyio.create_task_group() as tasks:
+            for number, each in enumerate(asked):
+                tasks.start_soon(ask, number, each)
+        return [fronts[number] for number in sorted(fronts)]
 
     def deadline(self, timeout: float | None) -> float:
         """Return the instant a wait ends, infinity for None."""

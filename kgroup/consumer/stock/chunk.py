@@ -11,12 +11,14 @@ KIPs: 74 (an answer with bytes holds a whole batch), 98 (transactions).
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 
 from kgroup.errors import CorruptRecordError, DecodeError
 from kgroup.wire.messages import PartitionData
 from kgroup.wire.records import (
     MAX_OUTPUT,
     AbortedTransactions,
+    BatchView,
     LogBatch,
     RecordColumns,
     Row,
@@ -121,16 +123,27 @@ class Chunk:
         A bound that was not reached yet stays.
 
         Args:
-            count: most records; of one batch of the log, in any case.
+            count: most records. Behind those of the first batch only whole batches are taken, which
+                need not be opened for it: producers that do not wait write batches of one record.
         """
         if self.bound is None or self.bound <= self.at:
-            segment = self.head()
-            rest = len(segment) if segment is not None else 0
-            if segment is None or (count >= rest and len(self.views) == 1):
-                self.bound = self.next_offset
-            else:
-                self.bound = segment.columns.offsets[segment.start + min(count, rest) - 1] + 1
+            self.bound = self._behind(count)
         return self.bound
+
+    def _behind(self, count: int) -> int:
+        segment = self.head()
+        if segment is None:
+            return self.next_offset
+        left = count - len(segment)
+        if left < 0:
+            return segment.columns.offsets[segment.start + count - 1] + 1
+        end = self.views[0].next_offset
+        for view in islice(self.views, 1, None):
+            left -= view.count if isinstance(view, BatchView) else view.next_offset - end
+            if left < 0:
+                return end
+            end = view.next_offset
+        return self.next_offset
 
     def head(self) -> Segment | None:
         """Return the records to hand out next, None when there are none left.
