@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import pytest
 
+from kgroup.codes import ApiKey
 from kgroup.consumer import Consumer
 from kgroup.errors import UnsupportedError
 from kgroup.types import MemberState, OffsetAndMetadata, Subscription
@@ -78,7 +79,12 @@ async def _closed(consumer: C) -> MemberState:
     return consumer.membership.state
 
 
+async def _knows_heartbeats(consumer: C) -> object:
+    return ApiKey.HEARTBEAT in await consumer.api_versions()
+
+
 WORKS: Final[dict[str, tuple[Act, object]]] = {
+    "api_versions": (_knows_heartbeats, True),
     "assignment": (plain(lambda c: c.assignment()), frozenset({A})),
     "batches": (_first_batch, [*range(10)]),
     "beginning_offsets": (lambda c: c.beginning_offsets(A), {A: 0}),
@@ -99,6 +105,7 @@ WORKS: Final[dict[str, tuple[Act, object]]] = {
     "last_stable_offset": (plain(lambda c: c.last_stable_offset(A)), 10),
     "membership": (plain(lambda c: c.membership.partitions), frozenset({A})),
     "membership_changes": (_state_seen, MemberState.STABLE),
+    "note_poll": (plain(lambda c: c.note_poll()), None),
     "offsets_for_times": (lambda c: c.offsets_for_times({A: 2**62}), {A: None}),
     "owns": (plain(lambda c: c.owns(A)), True),
     "partitions_for_topic": (plain(lambda c: c.partitions_for_topic("t")), frozenset({0})),
