@@ -44,7 +44,7 @@ def test_a_member_closes_in_time_though_no_broker_answers() -> None:
             ground.broker.node(1).slow(60.0)
             began = time.monotonic()
             consumer.close(timeout=1.0)
-            assert time.monotonic() - began < 1.3
+            assert time.monotonic() - began < 2.0
             assert not running()
 
 
