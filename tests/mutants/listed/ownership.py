@@ -11,8 +11,10 @@ OWNERSHIP = (
         module="kgroup.membership.requests",
         changes=(
             Change(
-                "        owned=() if member.eager else tuple(sorted(member.holdings.partitions)),\n",
-                "        owned=() if member.eager else tuple(sorted(member.holdings.partitions))[1:],\n",
+                "        owned=() if member.eager "
+                "else tuple(sorted(member.holdings.partitions)),\n",
+                "        owned=() if member.eager "
+                "else tuple(sorted(member.holdings.partitions))[1:],\n",
             ),
         ),
         rule="S4",
