@@ -20,6 +20,7 @@ from itertools import islice
 from typing import Final
 
 import anyio
+from anyio.abc import TaskGroup
 from anyio.lowlevel import checkpoint
 
 from kgroup.consumer.coordination.marshal.followed_log import FollowedLog
@@ -147,12 +148,15 @@ class Recalling:
         """Read what is asked for until cancelled; begun again, it goes on where it was."""
         async with anyio.create_task_group() as tasks:
             while True:
-                for reading in self._readings.values():
-                    if reading.is_open and not reading.busy:
-                        reading.busy = True
-                        tasks.start_soon(self._read, reading)
+                self._start(tasks)
                 with anyio.move_on_after(_LOOK_AGAIN):
                     await self._work.wait()
+
+    def _start(self, tasks: TaskGroup) -> None:
+        for reading in self._readings.values():
+            if reading.is_open and not reading.busy:
+                reading.busy = True
+                tasks.start_soon(self._read, reading)
 
     def _reading_of(self, log: FollowedLog) -> _Reading:
         if log.view is None:
@@ -174,23 +178,28 @@ class Recalling:
         dice = self._cluster.ports.dice_for(f"recalling {reading.log.tp}")
         try:
             while reading.is_open:
-                try:
-                    await self._begin(reading)
-                    while await self._read_on(reading):
-                        backoff = patience
-                except (TransportError, ProtocolError, TimeoutError) as error:
-                    reading.failure = str(error)
-                    reading.size = max(reading.size // 2, _LEAST_BYTES)
-                except KGroupError as error:
-                    if not isinstance(error, BrokerError) or not error.retriable:
-                        reading.end(error)
-                        return
-                    reading.failure = str(error)
+                before = reading.at
+                await self._try(reading)
+                backoff = patience if reading.at > before else backoff
                 if reading.is_open:
                     backoff = backoff.failed()
                     await anyio.sleep(backoff.pause(dice))
         finally:
             reading.busy = False
+
+    async def _try(self, reading: _Reading) -> None:
+        """Read on until something fails, or nothing is left."""
+        try:
+            await self._begin(reading)
+            while await self._read_on(reading):
+                pass
+        except (TransportError, ProtocolError, TimeoutError) as error:
+            reading.failure = str(error)
+            reading.size = max(reading.size // 2, _LEAST_BYTES)
+        except KGroupError as error:
+            reading.failure = str(error)
+            if not isinstance(error, BrokerError) or not error.retriable:
+                reading.end(error)
 
     async def _begin(self, reading: _Reading) -> None:
         """Find out where the log begins: retention goes on while it is read."""
