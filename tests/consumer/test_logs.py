@@ -11,6 +11,7 @@ from kgroup.consumer import Consumer
 from kgroup.errors import (
     ArgumentError,
     BrokerError,
+    ClosedError,
     ConfigError,
     IllegalStateError,
     NotOwnedError,
@@ -154,6 +155,13 @@ async def test_a_topic_that_never_comes_is_named_when_the_time_is_up() -> None:
     async with Consumer(config=config_for(ground(1, t=1))) as consumer:
         with pytest.raises(TimeoutError, match="'u' was not found within 2 s: there is no such"):
             await consumer.find_partitions("t", "u", timeout=2.0)
+
+
+async def test_closing_ends_the_wait_for_a_topic() -> None:
+    async with Consumer(config=config_for(ground(1, t=1))) as consumer:
+        consumer.close_soon(timeout=1.0)
+        with pytest.raises(ClosedError), anyio.fail_after(5.0):
+            await consumer.find_partitions("u")
 
 
 async def test_a_topic_that_is_refused_is_not_waited_for() -> None:

@@ -89,6 +89,7 @@ class LogCalls(Life):
 
         Raises:
             UnauthorizedError, BrokerError: the brokers refuse a topic.
+            ClosedError: the consumer was closed meanwhile.
             TimeoutError: a topic was not there in time.
         """
         return await self._entered(running=True).logs.find_partitions(topics, timeout)

@@ -122,12 +122,13 @@ class Logs:
 
         Raises:
             BrokerError: the brokers refuse a topic.
+            ClosedError: the consumer was closed meanwhile.
             TimeoutError: a topic was not there in time.
         """
         limit, found = self._limit(timeout), dict[str, frozenset[int]]()
         settings = self._settings
         backoff = Backoff(settings.retry_backoff, settings.retry_backoff_max)
-        why = "there is no such topic"
+        why, dice = "there is no such topic", self._cluster.ports.dice_for("find partitions")
         with anyio.move_on_after(limit):
             while missing := frozenset(topics) - found.keys():
                 try:
@@ -137,7 +138,8 @@ class Logs:
                 if found.keys() >= missing:
                     break
                 backoff = backoff.failed()
-                await anyio.sleep(backoff.pause(self._cluster.ports.dice))
+                with anyio.move_on_after(backoff.pause(dice)):
+                    await self._cluster.changed(self._cluster.view)
         for name in topics:
             if name not in found:
                 raise TimeoutError(f"topic {name!r} was not found within {limit:g} s: {why}")

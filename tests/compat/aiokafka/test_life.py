@@ -1,10 +1,6 @@
-"""Starting, stopping, and being dropped: in any task, in separate runs of the loop, in silence."""
+"""Starting and stopping: in any task, in separate runs of the loop, in bounded time."""
 
 import asyncio
-import gc
-import warnings
-import weakref
-from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
@@ -151,6 +147,21 @@ async def test_a_start_that_is_cancelled_while_it_connects_leaves_nothing_that_r
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(consumer.start(), 5)
     await consumer.stop()
+    assert asyncio.all_tasks() == before
+
+
+@pytest.mark.parametrize("topic", ["t", "u"], ids=["joining", "looking"])
+async def test_a_start_that_waits_is_ended_by_stop(topic: str) -> None:
+    broker = broker_with()
+    broker.answers.ignore(JoinGroupRequest, times=None)
+    before = asyncio.all_tasks()
+    consumer = made(broker, topic)
+    starting = asyncio.ensure_future(consumer.start())
+    await asyncio.sleep(2)
+    await asyncio.wait_for(consumer.stop(), 15)
+    await asyncio.wait((starting,), timeout=1)
+    assert starting.done()
+    assert isinstance(starting.exception(), ConsumerStoppedError | None)
     assert asyncio.all_tasks() == before
 
 
@@ -302,90 +313,3 @@ async def test_a_static_member_is_silent_when_it_unsubscribes() -> None:
         await asyncio.sleep(2)
         assert len(broker.group("g").members) == 1
         assert consumer.assignment() == set()
-
-
-# -- being dropped -------------------------------------------------------------------------
-
-
-def drop(held: list[AIOKafkaConsumer]) -> None:
-    """Let go of a consumer that nobody else holds."""
-    alive = weakref.ref(held[0])
-    with pytest.warns(ResourceWarning, match="Unclosed AIOKafkaConsumer"):
-        held.clear()
-    gc.collect()
-    assert alive() is None  # not before: a warning that is kept has hold of what it is about
-
-
-async def test_a_consumer_that_is_dropped_says_so_and_ends_in_silence() -> None:
-    broker = broker_with()
-    told: list[str] = []
-    loop = asyncio.get_running_loop()
-    loop.set_exception_handler(lambda _, context: told.append(context["message"]))
-    before = asyncio.all_tasks()
-    held = [made(broker, "t")]
-    await held[0].start()
-    await held[0].getone()
-    await asyncio.sleep(0)
-    drop(held)
-    await until(lambda: not broker.group("g").members, within=5)
-    await until(lambda: asyncio.all_tasks() == before, within=5)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        gc.collect()
-    assert told == ["Unclosed AIOKafkaConsumer"]
-    loop.set_exception_handler(None)
-
-
-async def test_a_reader_that_was_cancelled_keeps_no_consumer_alive() -> None:
-    held = [made(broker_with(0), "t")]
-    await held[0].start()
-    with pytest.raises(TimeoutError):
-        await asyncio.wait_for(held[0].getone(), 1)
-    asyncio.get_running_loop().set_exception_handler(lambda *_: None)
-    drop(held)
-    await asyncio.sleep(3)
-    asyncio.get_running_loop().set_exception_handler(None)
-
-
-async def test_a_consumer_that_could_not_be_made_says_nothing() -> None:
-    with pytest.raises(ValueError, match="max_poll_records"):
-        made(broker_with(), "t", max_poll_records=0)
-    gc.collect()
-
-
-def test_a_loop_that_is_closed_is_not_asked_for_a_last_word() -> None:
-    broker, loop = broker_with(), VirtualLoop()
-
-    async def make() -> AIOKafkaConsumer:
-        return made(broker, "t")
-
-    held = [loop.run_until_complete(make())]
-    loop.run_until_complete(held[0].start())
-    loop.set_exception_handler(lambda *_: None)
-    loop.run_until_complete(_cancel_all())
-    loop.close()
-    drop(held)
-
-
-async def _cancel_all() -> None:
-    """End every other task, as `asyncio.run` does."""
-    tasks = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
-
-
-async def test_the_end_of_the_program_ends_a_consumer_that_was_forgotten() -> None:
-    def run(main: Callable[[], Coroutine[Any, Any, AIOKafkaConsumer]]) -> AIOKafkaConsumer:
-        with asyncio.Runner(loop_factory=VirtualLoop) as runner:
-            return runner.run(main())
-
-    broker = broker_with()
-
-    async def main() -> AIOKafkaConsumer:
-        consumer = made(broker, "t")
-        await consumer.start()
-        return consumer
-
-    consumer = await asyncio.to_thread(run, main)
-    await consumer.stop()
