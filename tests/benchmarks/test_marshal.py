@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.marshal.claims import summary
 from benchmarks.marshal.fold import READERS, Laid, checked, fold_rates
-from benchmarks.marshal.logs import KEYS, Log, cut, made
+from benchmarks.marshal.logs import KEYS, cut, made
 from benchmarks.marshal.report import GOALS, goals
 from benchmarks.marshal.start_up import in_process, start_ups
 
@@ -24,7 +24,7 @@ def test_all_ways_of_reading_see_what_the_log_was_written_to_make():
 
 def test_a_reader_that_passes_over_a_batch_is_refused(monkeypatch):
     def forgetful(laid):
-        return READERS["pure"](Laid(Log(laid.log.rows[:-100], laid.log.owners)))
+        return READERS["pure"](Laid(laid.log._replace(rows=laid.log.rows[:-100])))
 
     monkeypatch.setitem(READERS, "batches", forgetful)
     with pytest.raises(SystemExit, match="do not agree"):

@@ -9,6 +9,8 @@ from tests.marshal.room.habits import Habits
 from tests.marshal.room.room import Fate
 from tests.marshal.scenes import P0, enter, heard_of, offsets_of, room_of, written
 
+pytestmark = pytest.mark.slow  # each plays minutes of a group
+
 
 @pytest.mark.parametrize("fails_after", [0.1, 5.0])
 @pytest.mark.parametrize("kind", [Kind.CLAIMING_PARTITION, Kind.HEARTBEAT])

@@ -15,6 +15,8 @@ from tests.marshal.room.node import Node
 from tests.marshal.room.room import Fate, Room
 from tests.marshal.scenes import P0, enter, offsets_of, room_of, written
 
+pytestmark = pytest.mark.slow  # each plays minutes of a group
+
 BATCH = 5
 Until = Callable[[Room, Node], bool]
 

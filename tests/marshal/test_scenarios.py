@@ -10,6 +10,8 @@ from kgroup.types import ChangeKind, Leave
 from tests.marshal.room.habits import Habits
 from tests.marshal.scenes import IDLE, P0, enter, heard_of, offsets_of, room_of, written
 
+pytestmark = pytest.mark.slow  # each plays minutes of a group
+
 
 def test_a_claim_whose_owner_dies_before_its_heartbeat_is_idle_for_a_lease_and_keeps_its_offset(
 ) -> None:  # fmt: skip
