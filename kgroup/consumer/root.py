@@ -289,7 +289,11 @@ class Root:
         )
 
     def _tell_claimant(self) -> None:
-        """A member that claims has a lease for each key; see `kgroup.marshal.key_actions`."""
+        """A member that claims has a lease for each key; see `kgroup.marshal.key_actions`.
+
+        The margin is the least there is: with timestamps of members, and beside the original, which
+        are not known yet, it is a quarter of the lease and more.
+        """
         settings = self._config.marshal("", 0)
         self._parts.sink.emit(
             MemberStarted(

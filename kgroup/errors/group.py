@@ -47,7 +47,10 @@ class GroupError(KGroupError):
 
 
 class FencedError(GroupError):
-    """Another member uses the same group instance id; this one may do nothing more (KIP-345)."""
+    """Another member uses the same group instance id; this one may do nothing more (KIP-345).
+
+    In a group that claims: a process of the same name that was started later, by their clocks.
+    """
 
 
 class AssignmentError(GroupError):

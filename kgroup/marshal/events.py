@@ -361,7 +361,7 @@ class Admitted:
 
 
 class Note(Enum):
-    """What a person should be told once."""
+    """What a person should be told; who tells it leaves out what it said a moment ago."""
 
     CLAIM_UNCONFIRMED = "a claim was not read back in time; tried again"
     WRITE_REFUSED = "a message was not written to the coordination topic"
@@ -369,7 +369,7 @@ class Note(Enum):
     NO_POSITION = "where a partition is to be begun is not known yet; it is asked for again"
     LOG_LOST = "the coordination topic is not what was read of it; all claims in it are lost"
     MIXED_GROUP = "a peer without kgroup's headers writes for this group"
-    DRAIN_CUT = "a batch was still in hand when its partition had to go; it may be delivered again"
+    DRAIN_CUT = "a batch was in hand when its partition had to go; at least once it comes again"
 
 
 @dataclass(frozen=True, slots=True)

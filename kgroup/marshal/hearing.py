@@ -265,6 +265,10 @@ def _judge_twin(turn: Turn, read: KeyRead) -> None:
     What stood in the log when it was opened proves nothing: 1. a process dies whose clock was
     ahead, 2. the next one reads claims of a twin that seems to be later. It waits until they are
     over; if the twin lives, its next heartbeat says so.
+
+    Which of two is later their clocks say: of a process that moves to a host whose clock is behind
+    while the former one still runs, the new one ends. Nothing in the log could say it better: which
+    one wrote first may be a matter of a slow start.
     """
     member, standing, settings = turn.member, read.standing, turn.member.settings
     if member.failure is not None or not standing.owned or read.verdict not in _SIGNS:
@@ -275,7 +279,9 @@ def _judge_twin(turn: Turn, read: KeyRead) -> None:
     if twin and later and read.instance_id != instance_id:
         turn.cause = Cause.FENCED
         who = f"{settings.client_id!r} was started again and has {read.tp}"
-        _fail(turn, FencedError(f"{who}; give each process a group_instance_id of its own"))
+        when = f"at {standing.started} ms by its clock, this one at {settings.started} ms by ours"
+        what = "give each process a group_instance_id of its own"
+        _fail(turn, FencedError(f"{who} ({when}); {what}"))
 
 
 def _judge_company(turn: Turn, tp: TopicPartition, standing: Standing) -> None:

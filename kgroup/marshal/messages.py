@@ -2,7 +2,7 @@
 
 Decides: the grammar, to the byte, as the original library reads and writes it: what counts as a
     message, and which of its rules a value breaks that is none.
-Never: judges what a message does (`world`), or whether its figures can be true (`bounds`).
+Never: judges what a message does (`world`), or whether its figures can be true (`world`, too).
 Source: the PROTOCOL.md of dropbox/marshal, corrected by what its code does.
 
     TYPE / version / time / instance_id / client_id / group_id / topic / partition [ / tail ]
@@ -56,7 +56,7 @@ class Reject(Enum):
     COUNT = "a wrong number of fields"
     TAIL = "the offset or expiry is no integer"
     RELEASE_GROUP = "a release of a group names a topic or a partition"
-    HEADER = "an extension header is no integer"
+    HEADER = "an extension header is no integer, or one that its name does not allow"
     PARTITION_RANGE = "no topic has this partition"
     OFFSET_RANGE = "no log has this offset"
     TIME_RANGE = "ten years from the time of the log"
@@ -136,7 +136,7 @@ def encode(message: Message) -> bytes:
     """Write a message; of what `decode` returns, the canonical form.
 
     Args:
-        message: its ids have no slash, as `identity` sees to.
+        message: its ids have no slash; options and topic names are checked for it.
     """
     words = [
         message.kind.value,

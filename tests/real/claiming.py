@@ -2,7 +2,7 @@
 
 Decides: that each test has a coordination topic of its own, and that what its log says is read by
 another client than ours (librdkafka) and folded from its first record.
-Never: writes into the log as kgroup would; `header_less_peer` writes as the original library does.
+Never: writes into the log as kgroup would; `header_less` writes as the original library does.
 """
 
 from collections.abc import Iterator, Mapping

@@ -6,7 +6,7 @@ Never: decides when something is written, or what it means that it was.
 
 import logging
 from collections.abc import Callable, Sequence
-from typing import TypeVar, assert_never
+from typing import Final, TypeVar, assert_never
 
 import anyio
 from anyio.abc import TaskGroup
@@ -23,6 +23,7 @@ from kgroup.marshal.events import (
     Effect,
     Event,
     FindPosition,
+    Note,
     Tell,
 )
 from kgroup.types import Claim, CommitStatus, OffsetAndMetadata, PartitionOutcome
@@ -30,6 +31,9 @@ from kgroup.types import Claim, CommitStatus, OffsetAndMetadata, PartitionOutcom
 __all__ = ["MarshalCarrier", "Waiters", "outcome_of"]
 
 log = logging.getLogger("kgroup.marshal")
+
+_SAY_AGAIN: Final = 600.0
+"""Seconds after which the same trouble is logged again."""
 
 A = TypeVar("A", Committed, Admitted)
 
@@ -124,6 +128,7 @@ class MarshalCarrier:
         self._waiters = waiters
         self._apply = apply
         self._timeout = timeout
+        self._told: dict[tuple[Note, str], float] = {}
 
     def carry_out(self, effects: tuple[Effect, ...], tasks: TaskGroup) -> None:
         """Begin all of `effects`, in order."""
@@ -139,11 +144,21 @@ class MarshalCarrier:
                 case Committed() | Admitted():
                     self._waiters.answer(effect)
                 case Tell():
-                    log.warning("%s: %s", effect.note.value, effect.detail, exc_info=effect.error)
+                    self._tell(effect)
                 case FindPosition() | CallListener() | Raise() | Done():
                     pass
                 case _:
                     assert_never(effect)
+
+    def _tell(self, what: Tell) -> None:
+        """Log it: once in a while with where it was raised, else for who wants to know."""
+        now, key = anyio.current_time(), (what.note, what.detail)
+        self._told = {told: at for told, at in self._told.items() if now - at < _SAY_AGAIN}
+        if key in self._told:
+            log.debug("%s: %s", what.note.value, what.detail)
+            return
+        self._told[key] = now
+        log.warning("%s: %s", what.note.value, what.detail, exc_info=what.error)
 
     async def _find(self, sought: Sequence[FindPosition]) -> None:
         for found in await self._positions.find(sought, timeout=self._timeout):

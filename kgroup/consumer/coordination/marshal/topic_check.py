@@ -25,8 +25,9 @@ from kgroup.wire.messages import DescribeConfigsRequest, DescribeConfigsResource
 __all__ = ["Concern", "TopicCheck", "TopicWarning", "check_topic", "judge_topic"]
 
 _TOPIC: Final = 2
-_TIMES: Final = 3
 """What DescribeConfigs calls a topic."""
+
+_TIMES: Final = 3
 
 _HOUR_MS: Final = 3_600_000
 _REPLICAS: Final = 3
@@ -160,8 +161,8 @@ def _compression(value: str | None) -> str | None:
     if value is None or value in _PLAIN:
         return None
     return (
-        f"compression.type is {value}; members of the original library read neither lz4 nor zstd: "
-        "set it to uncompressed"
+        f"compression.type is {value}; members of the original library read neither lz4 nor zstd, "
+        "and brokers write each small message anew: set it to uncompressed"
     )
 
 

@@ -130,7 +130,7 @@ async def set_positions(
     """Set positions of a group; doing it again goes on with what is left.
 
     Args:
-        desk: at the log; it reads all of it, so that no member of the original library is missed.
+        desk: at the log; it reads as far back as a claim or a pause can reach.
         targets: partition -> next offset to read.
         asked: how long what may take.
         say: hears what is going on.
