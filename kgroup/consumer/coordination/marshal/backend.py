@@ -104,6 +104,7 @@ class MarshalBackend:
             topic=place.topic,
             interval=float(settings.interval),
             compat=place.compat,
+            writes=True,
         )
         self._reader = LogReader(reading, cluster, self._conductor.apply)
         who = AppenderSettings(
