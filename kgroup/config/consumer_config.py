@@ -351,6 +351,7 @@ class ConsumerConfig:
             retry_backoff_max=_seconds(self.retry_backoff_max),
             metadata_max_age=_seconds(self.metadata_max_age),
             client_rack=self.client_rack,
+            forward_only=self.guarantee is Guarantee.AT_MOST_ONCE,
         )
 
 

@@ -33,6 +33,7 @@ class FetchSettings:
         client_rack: rack of this client; brokers name a replica in it (KIP-392), None for leaders.
         new_partitions_from_start: whether a partition that was added after its topic was first
             seen is read from its beginning when nothing is committed, whatever the policy.
+        forward_only: whether no reset may bring back what was handed out: at most once.
     """
 
     min_bytes: int
@@ -50,3 +51,4 @@ class FetchSettings:
     metadata_max_age: float
     client_rack: str | None = None
     new_partitions_from_start: bool = True
+    forward_only: bool = False

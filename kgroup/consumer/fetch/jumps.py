@@ -16,6 +16,7 @@ predecessor counts.
 """
 
 import logging
+from dataclasses import replace
 
 from kgroup.config import FetchSettings
 from kgroup.consumer.stock.delivery import Delivery
@@ -27,7 +28,14 @@ from kgroup.net.cluster import Cluster
 from kgroup.net.epoch_ends import EpochEnd
 from kgroup.net.log_offsets import ListedOffset
 from kgroup.offsets.positions import ResetFound, ResetOwed, Sought
-from kgroup.offsets.reset import LogEnd, LogPlace, Since, after_out_of_range, after_truncation
+from kgroup.offsets.reset import (
+    LogEnd,
+    LogPlace,
+    ResetPolicy,
+    Since,
+    after_out_of_range,
+    after_truncation,
+)
 
 __all__ = ["Jumps"]
 
@@ -78,10 +86,32 @@ class Jumps:
             place: what the leader said.
             checked: the leader's epoch.
         """
+        if self._settings.forward_only and owned.move is not PositionMove.RECREATED:
+            forward = self._forward(owned, place)
+            if forward is None:
+                self._look_up(owned, LogEnd.END, owned.move)
+                return
+            place = forward
         event = ResetFound(seek, place.offset, place.leader_epoch, checked)
         at_start = owned.position.end is LogEnd.START
         self._put(owned, event, owned.move)
         owned.log_began = place.offset if at_start else None
+
+    def _forward(self, owned: Owned, place: ListedOffset) -> ListedOffset | None:
+        """Return where to go on so that nothing is handed out twice; None: ask where the log ends.
+
+        At most once. 1. A position is out of range, and the policy says: the beginning; 2. that is
+        in front of what was handed out, so the log has lost its end, or has it again; 3. reading
+        goes on at that end, or where it was, whichever comes first.
+        """
+        handed = self._ledger.handed(owned.claim)
+        if handed is None or (place.offset >= handed and owned.position.end is not LogEnd.END):
+            return place
+        if owned.position.end is not LogEnd.END:
+            return None
+        if self._settings.reset_policy is ResetPolicy.LATEST:
+            return place
+        return place if place.offset < handed else replace(place, offset=handed)
 
     def out_of_range(self, owned: Owned) -> None:
         """Go on by the policy: the leader's log does not hold the position."""
