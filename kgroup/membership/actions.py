@@ -237,6 +237,12 @@ def _send_heartbeat(turn: Turn) -> None:
     turn.member = replace(turn.member, heartbeat=ticket)
 
 
+def _beat_unless_out(turn: Turn) -> None:
+    # One that is out says as much as a second one would: the round has not changed since.
+    if turn.member.heartbeat is None:
+        _send_heartbeat(turn)
+
+
 def _forget(turn: Turn, identity: Identity) -> None:
     # What was claimed under an id that the coordinator does not know is held back for nobody.
     known = identity.member_id == turn.member.identity.member_id
@@ -372,6 +378,7 @@ _ARMS: Mapping[Action, Callable[[Turn], None]] = MappingProxyType(
         Action.LOOK_AGAIN: look_again,
         Action.ADOPT: _adopt,
         Action.SEND_HEARTBEAT: _send_heartbeat,
+        Action.BEAT_UNLESS_OUT: _beat_unless_out,
         Action.LOSE_ALL: _lose_all,
         Action.FORGET_GENERATION: lambda turn: _forget(
             turn, Identity(member_id=turn.member.identity.member_id)

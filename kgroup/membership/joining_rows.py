@@ -192,7 +192,7 @@ _ROUND: Final[Rules] = (
         _S.ASSIGNING,
         _T.ASSIGNOR_FAILED,
         to=_S.BACKING_OFF,
-        do=(_A.NOTE_FAILURE, _A.BACK_OFF_ROUND, _A.SEND_HEARTBEAT),
+        do=(_A.NOTE_FAILURE, _A.BACK_OFF_ROUND, _A.BEAT_UNLESS_OUT),
         why="nothing was sent: the others wait in SyncGroup, and the JoinGroup to come ends that "
         "with REBALANCE_IN_PROGRESS",
     ),

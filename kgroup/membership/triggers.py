@@ -117,6 +117,7 @@ class Action(Word):
     LOOK_AGAIN = "if the round that was on had no such member, look whether this is that one"
     ADOPT = "adopt the assignment"
     SEND_HEARTBEAT = "send Heartbeat"
+    BEAT_UNLESS_OUT = "send Heartbeat unless one is out"
     LOSE_ALL = "call on_lost for everything held"
     FORGET_GENERATION = "forget the generation"
     FORGET_MEMBER = "forget the generation and the member id"

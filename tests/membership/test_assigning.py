@@ -97,6 +97,26 @@ def test_pauses_grow_up_to_a_heartbeat_interval_and_begin_anew_after_success() -
     assert fail_again(member) == pytest.approx(pauses[0])
 
 
+def test_a_leader_that_cannot_assign_sends_no_heartbeat_while_one_is_out() -> None:
+    # 1. A heartbeat falls due while the assignor works; 2. the assignor raises before the answer.
+    member = Driven().lead("t-0")
+    member.lead_again(2)
+    member.on(Polled())
+    member.on(Tick(), after=HEARTBEAT)
+    assert member.member.heartbeat is not None
+    before = len(member.sent(HeartbeatRequest))
+    member.assignor_fails(FAILURE)
+    assert len(member.sent(HeartbeatRequest)) == before
+
+
+def test_a_leader_that_cannot_assign_sends_a_heartbeat_when_none_is_out() -> None:
+    member = Driven().lead("t-0")
+    member.lead_again(2)
+    before = len(member.sent(HeartbeatRequest))
+    member.assignor_fails(FAILURE)
+    assert len(member.sent(HeartbeatRequest)) == before + 1
+
+
 def succeed(member: Driven) -> None:
     wait_to_join(member)
     member.joined(19, leader="m-1")
