@@ -48,6 +48,8 @@ _CHANGES: Final = (
     "32c908d",
     "d912e70",
     "11b75a6",
+    "f541fc8",
+    "9279532",
 )
 """Changes of what a member does that came after a search that is on record, the oldest first."""
 
