@@ -65,7 +65,7 @@ class Ahead(Generic[K, V]):
         self._at: int | None = None
         self._seen = 0
         self._told_at = 0.0
-        self.recall = False
+        self.recall: bool = False
         """Whether the stock must be given back before anything of it is read; any thread sets it.
         """
 

@@ -31,7 +31,7 @@ class Batch(Generic[K, V]):
     __slots__ = ("_host", "native")
 
     def __init__(self, native: NativeBatch[K, V], host: Host) -> None:
-        self.native = native
+        self.native: NativeBatch[K, V] = native
         self._host = host
 
     def __repr__(self) -> str:

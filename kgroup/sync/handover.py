@@ -95,8 +95,8 @@ class Waiting:
     __slots__ = ("_answer", "_bell", "_gone", "_jobs", "_lock", "busy", "reads", "scope")
 
     def __init__(self, *, reads: bool) -> None:
-        self.reads = reads
-        self.busy = False
+        self.reads: bool = reads
+        self.busy: bool = False
         """Whether it has a job; the loop's."""
         self.scope: anyio.CancelScope | None = None
         """What is cancelled when the thread goes, None before the work has begun; the loop's."""

@@ -305,6 +305,8 @@ class Host:
             while self._asked:
                 work, context, _ = self._asked.popleft()
                 (context or copy_context()).run(tasks.start_soon, work)
+                # What the last call was about must not keep a consumer that is dropped alive.
+                del work, context, _
 
 
 def _closed() -> Answer:

@@ -96,10 +96,13 @@ def test_a_consumer_is_entered_once() -> None:
             consumer.__enter__()
 
 
-def test_a_consumer_that_is_dropped_unclosed_says_so_and_ends() -> None:
-    with grounded() as ground:
-        consumer = ground.consumer()
+@pytest.mark.parametrize("calls", [0, 1])
+def test_a_consumer_that_is_dropped_unclosed_says_so_and_ends(calls: int) -> None:
+    with grounded(1) as ground:
+        consumer = ground.consumer("t", group_id="g", auto_offset_reset="earliest")
         consumer.__enter__()
+        for _ in range(calls):
+            consumer.getone(timeout=10)
         thread = next(each for each in threading.enumerate() if each.name == "kgroup kgroup")
         with pytest.warns(ResourceWarning, match="Unclosed consumer"):  # noqa: PT031 - both warn
             del consumer

@@ -47,7 +47,7 @@ def test_the_programs_of_the_pages_on_porting_are_taken(checker: Checker, tmp_pa
     for number, after in enumerate(afters):
         files.append(tmp_path / f"program_{number}.py")
         files[-1].write_text(after, encoding="utf-8")
-    assert len(files) == 9
+    assert len(files) == 10
     assert not checker(files)
 
 

@@ -37,7 +37,7 @@ class Life:
 
     def __init__(self, configs: dict[str, Any]) -> None:
         options = read(configs)
-        self.config = options.given
+        self.config: dict[str, Any] = options.given
         """Every key and its value; a change has an effect only where kafka-python reads it late
         (`consumer_timeout_ms`, `max_poll_records`)."""
         self._eager = options.eager

@@ -84,16 +84,28 @@ class Reading(Life):
         return made
 
     def _listed(self, batches: list[Batch[Bytes, Bytes]]) -> dict[TopicPartition, list[Any]]:
+        try:
+            found = self._made(batches)
+        except (KeyboardInterrupt, SystemExit):
+            # Nobody gets any of it, so all of it comes with the next poll.
+            for batch in batches:
+                batch.give_back(batch.first)
+            raise
+        for records in found.values():
+            for each in records:
+                self._count(each)
+        return found
+
+    def _made(self, batches: list[Batch[Bytes, Bytes]]) -> dict[TopicPartition, list[Any]]:
+        """Make records up to one that is refused, which raises when it is the first."""
         found: dict[TopicPartition, list[Any]] = {}
         for number, batch in enumerate(batches):
             made: list[Any] = []
-            at = batch.first
             try:
                 for record in batch:
-                    at = record.offset
-                    made.append(self._make(record))
-            except BaseException:
-                batch.give_back(at)
+                    made.append(self._make(record))  # noqa: PERF401 - what was made so far counts
+            except Exception:
+                batch.give_back(made[-1].offset + 1 if made else batch.first)
                 for rest in batches[number + 1 :]:
                     rest.give_back(rest.first)
                 if made:
@@ -102,9 +114,6 @@ class Reading(Life):
                     raise
                 break
             found[TopicPartition(*batch.partition)] = made
-        for records in found.values():
-            for each in records:
-                self._count(each)
         return found
 
     def _go_back(self, record: Record[Bytes, Bytes]) -> None:

@@ -9,7 +9,7 @@ KIPs: 447 (group metadata).
 import logging
 import re
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Any, Final
 
 from kafka.errors import IllegalStateError
 from kafka.structs import ConsumerGroupMetadata, MemberState, TopicPartition
@@ -145,7 +145,7 @@ class Subscribing(Life):
                 known = self._consumer.partitions_for_topic(topic)
         return set(known or ())
 
-    def group_metadata(self) -> ConsumerGroupMetadata:
+    def group_metadata(self) -> Any:  # noqa: ANN401 - kafka-python's ConsumerGroupMetadata
         """Return what a transaction's commit is fenced by, and how the member stands."""
         group_id, instance = self.config["group_id"], self.config["group_instance_id"]
         if group_id is None:

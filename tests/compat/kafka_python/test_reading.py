@@ -129,6 +129,23 @@ def iterated(consumer: KafkaConsumer) -> list[int]:
     return [next(consumer).value]
 
 
+def test_ctrl_c_while_records_are_made_is_raised_and_loses_none() -> None:
+    pressed = iter([False, False, False, True])
+
+    def interrupted(data: bytes) -> int:
+        if next(pressed, False):
+            raise KeyboardInterrupt
+        return int(data)
+
+    with grounded(6) as ground, ground.by_hand(A, value_deserializer=interrupted) as consumer:
+        with pytest.raises(KeyboardInterrupt):
+            consumer.poll(timeout_ms=10_000)
+        found: list[int] = []
+        while len(found) < 6:
+            found += [each.offset for each in consumer.poll(timeout_ms=1000).get(A, [])]
+    assert found == [0, 1, 2, 3, 4, 5]
+
+
 @pytest.mark.parametrize("read", [polled, iterated])
 def test_a_record_that_is_refused_stays_in_front(
     read: Callable[[KafkaConsumer], list[int]],

@@ -242,7 +242,7 @@ NAMED = (
         faults=(
             Fault(
                 "kgroup.membership.timers",
-                "            member.wishes.polled_at + member.settings.rebalance_timeout\n",
+                "            member.wishes.polled_at + member.settings.poll_interval\n",
                 "            member.wishes.polled_at + member.settings.session_timeout\n",
             ),
         ),
