@@ -81,6 +81,13 @@ class Host:
             await asyncio.wait((task,))
         self.check()
 
+    async def ended(self) -> None:
+        """Wait until it is over, however it ends; it was told to."""
+        if self._task is not None:
+            await asyncio.wait((self._task,))
+            if not self._task.cancelled():
+                self._task.exception()  # is known to whoever gave it up
+
     def abandon(self) -> None:
         """Have the consumer end by itself, without a word; from any thread, at any time."""
         if self._loop is None:

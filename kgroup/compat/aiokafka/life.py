@@ -53,6 +53,7 @@ class Life:
         self._rounds = Rounds()
         self._wishes = Wishes(self._rounds, self._options.facade.group_id)
         self._host: Host | None = None
+        self._former: Host | None = None
         if topics:
             self._wishes.topics(topics_of(topics), None)
         self._closed = False
@@ -96,16 +97,28 @@ class Life:
             ports=self._ports,
         )
         self._host = host = Host(native, min(facade.request_timeout, _LONGEST_STOP))
-        with translating():
-            await host.start()
-            try:
-                await native.find_partitions(*self._wishes.names)
-                self._wishes.carry(native)
-                if not self._wishes.of_group:
-                    await native.subscribed_partitions()
-            except TimeoutError as error:
-                raise UnknownTopicOrPartitionError(str(error)) from error
-            await self._first_assignment(native)
+        try:
+            with translating():
+                await self._begin(host, native)
+        except BaseException as error:
+            # Whoever could not begin may try again, as services do that come up before Kafka.
+            self._host, self._former = None, host
+            self._wishes.leave()
+            host.abandon()
+            if isinstance(error, Exception):
+                await host.ended()
+            raise
+
+    async def _begin(self, host: Host, native: Consumer[Any, Any]) -> None:
+        await host.start()
+        try:
+            await native.find_partitions(*self._wishes.names)
+            self._wishes.carry(native)
+            if not self._wishes.of_group:
+                await native.subscribed_partitions()
+        except TimeoutError as error:
+            raise UnknownTopicOrPartitionError(str(error)) from error
+        await self._first_assignment(native)
 
     async def _first_assignment(self, native: Consumer[Any, Any]) -> None:
         if not self._wishes.of_group:
@@ -135,6 +148,8 @@ class Life:
             return
         self._closed = True
         self._rounds.wake()
+        if self._former is not None:
+            await self._former.ended()
         if self._host is not None:
             with translating():
                 await self._host.stop(wait=not self._rounds.inside)

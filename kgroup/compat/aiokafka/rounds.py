@@ -63,6 +63,10 @@ class Rounds:
         self._held, self._replaced = None, False
         self.wake()
 
+    def forget(self) -> None:
+        """Forget what was assigned: whoever had it is given up."""
+        self._held, self._replaced = None, False
+
     def wake(self) -> None:
         """Have everybody who waits look again."""
         for future in self._waiting:

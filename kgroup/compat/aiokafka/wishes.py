@@ -145,6 +145,11 @@ class Wishes:
         self._native = native
         self._carry(native, again=False)
 
+    def leave(self) -> None:
+        """Ask nobody any more: the native consumer is given up, what is asked for is not."""
+        self._native = None
+        self._rounds.forget()
+
     def _carry(self, native: Consumer[Any, Any], *, again: bool) -> None:
         wish = self._wish
         if wish is None:

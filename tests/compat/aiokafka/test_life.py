@@ -107,6 +107,30 @@ async def test_no_broker_is_a_connection_error() -> None:
     await consumer.stop()
 
 
+async def test_who_could_not_start_may_try_again() -> None:
+    broker = broker_with()
+    broker.node(1).kill()
+    consumer = made(broker, "t", request_timeout_ms=2000)
+    for _ in range(2):
+        with pytest.raises(KafkaConnectionError, match="Unable to bootstrap"):
+            await consumer.start()
+    broker.node(1).start()
+    await consumer.start()
+    assert consumer.assignment()
+    await consumer.stop()
+
+
+async def test_who_had_no_topic_may_try_again_when_there_is_one() -> None:
+    broker = broker_with()
+    consumer = made(broker, "u", request_timeout_ms=2000)
+    with pytest.raises(UnknownTopicOrPartitionError, match="'u'"):
+        await consumer.start()
+    broker.create_topic("u", 1)
+    await consumer.start()
+    assert len(consumer.assignment()) == 1
+    await consumer.stop()
+
+
 async def test_a_consumer_is_started_once_and_on_its_loop() -> None:
     broker = broker_with()
     async with started(broker, "t") as consumer:
