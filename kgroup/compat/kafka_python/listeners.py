@@ -3,18 +3,23 @@
 Decides: which of our changes its callbacks hear: sets of kafka-python's TopicPartition; before each
 assignment of an eager group `on_partitions_revoked`, with the empty set before the first; of a
 cooperative one only what moves; nothing when the application unsubscribes. One that raises is a
-KafkaError of the next `poll`.
+KafkaError of the next `poll`. What an eager round takes and gives back at once keeps its position
+and its pause, committed or not, as there.
 Never: runs an asynchronous listener: what it awaits belongs to kafka-python's own loop.
 KIPs: 429 (what moves; losses).
 """
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from kafka import AsyncConsumerRebalanceListener, ConsumerRebalanceListener
 from kafka.errors import KafkaConfigurationError, KafkaError
 from kafka.structs import TopicPartition
 
+from kgroup.errors import KGroupError
+from kgroup.sync import Consumer
 from kgroup.types import Cause, Claim, OwnershipChange
+from kgroup.types import TopicPartition as OurPartition
 
 __all__ = ["AdaptedListener", "adapted"]
 
@@ -54,10 +59,17 @@ class AdaptedListener:
         self._listener = listener
         self._eager = eager
         self._revoked = False
+        self._kept: dict[OurPartition, tuple[int | None, bool]] = {}
 
-    def on_assigned(self, consumer: object, change: OwnershipChange, /) -> None:
+    def on_assigned(self, consumer: Consumer[Any, Any], change: OwnershipChange, /) -> None:
         """Tell what a round added; of an eager one that is everything."""
-        del consumer
+        kept, self._kept = self._kept, {}
+        for claim in change.added:
+            position, paused = kept.get(claim.tp, (None, False))
+            if position is not None:
+                consumer.seek(claim.tp, position)
+            if paused:
+                consumer.pause(claim.tp)
         if self._listener is None:
             return
         if self._eager and not self._revoked:
@@ -66,19 +78,36 @@ class AdaptedListener:
         if self._eager or change.added:
             _tell(self._listener.on_partitions_assigned, change.added)
 
-    def on_revoked(self, consumer: object, change: OwnershipChange, /) -> None:
+    def on_revoked(self, consumer: Consumer[Any, Any], change: OwnershipChange, /) -> None:
         """Tell what the group asks back, or what closing gives up."""
-        del consumer
-        if self._listener is not None and change.cause is not Cause.UNSUBSCRIBED:
-            self._revoked = True
-            _tell(self._listener.on_partitions_revoked, change.removed)
+        if change.cause is Cause.UNSUBSCRIBED:
+            return
+        try:
+            if self._listener is not None:
+                self._revoked = True
+                _tell(self._listener.on_partitions_revoked, change.removed)
+        finally:
+            if self._eager:
+                paused = consumer.paused()
+                self._kept = {
+                    claim.tp: (_position(consumer, claim.tp), claim.tp in paused)
+                    for claim in change.removed
+                }
 
     def on_lost(self, consumer: object, change: OwnershipChange, /) -> None:
         """Tell what is gone."""
         del consumer
+        self._kept = {}
         if self._listener is not None:
             self._revoked = True
             _tell(self._listener.on_partitions_lost, change.removed)
+
+
+def _position(consumer: Consumer[Any, Any], tp: OurPartition) -> int | None:
+    try:
+        return consumer.position(tp, timeout=0.0)
+    except (KGroupError, TimeoutError):
+        return None  # it has none yet; the next owner, ourselves perhaps, begins where it may
 
 
 def _tell(callback: Callable[[set[TopicPartition]], object], claims: Iterable[Claim]) -> None:
