@@ -7,6 +7,7 @@ KIPs: 35 (versions), 345 (static members).
 """
 
 import logging
+from dataclasses import dataclass
 from types import MappingProxyType, TracebackType
 from typing import Any, ClassVar, Self
 
@@ -14,16 +15,32 @@ from kafka.protocol.broker_version_data import BrokerVersionData
 
 from kgroup.compat.kafka_python.errors import translating
 from kgroup.compat.kafka_python.keywords import DEFAULTS
+from kgroup.compat.kafka_python.listeners import AdaptedListener
 from kgroup.compat.kafka_python.options import read
 from kgroup.compat.kafka_python.records import maker
 from kgroup.errors import KGroupError
 from kgroup.sync import Consumer
 
-__all__ = ["Life"]
+__all__ = ["Life", "Wish"]
 
 log = logging.getLogger(__name__)
 
 _Bytes = bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A subscription of a group that the next poll carries out.
+
+    Args:
+        topics: by name; empty with a pattern.
+        pattern: empty with names.
+        listener: hears of changes.
+    """
+
+    topics: tuple[str, ...]
+    pattern: str
+    listener: AdaptedListener
 
 
 class Life:
@@ -44,10 +61,22 @@ class Life:
         self._make = maker(self.config["key_deserializer"], self.config["value_deserializer"])
         self._consumer: Consumer[_Bytes, _Bytes] = Consumer(config=options.config)
         self._closed = False
+        self._wish: Wish | None = None
         self._records_consumed = self._bytes_consumed = 0
         with translating():
             self._consumer.__enter__()
         self.config["api_version"] = self._release()
+
+    def _join(self) -> None:
+        """Carry out what was subscribed since the last poll.
+
+        As there: who never polls is no member, so nobody waits for it in a round.
+        """
+        wish, self._wish = self._wish, None
+        if wish is not None:
+            topics, pattern = wish.topics, wish.pattern or None
+            with translating():
+                self._consumer.subscribe(*topics, pattern=pattern, listener=wish.listener)
 
     def _release(self) -> tuple[int, ...]:
         """Return the release that was given, or the one the broker's versions tell of."""

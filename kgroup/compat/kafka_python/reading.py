@@ -54,6 +54,7 @@ class Reading(Life):
             raise ValueError("max_records must be positive")
         if self._closed:
             raise IllegalStateError("KafkaConsumer is closed")
+        self._join()
         with translating():
             batches = self._consumer.getmany(max_records=most, timeout=timeout_ms / 1000)
         return self._listed(list(batches.values()))
@@ -71,6 +72,7 @@ class Reading(Life):
             raise StopIteration("KafkaConsumer closed")
         limit = self.config["consumer_timeout_ms"]
         timeout = None if limit < 0 or limit == float("inf") else limit / 1000
+        self._join()
         with translating():
             record = next(self._consumer.records(timeout=timeout), None)
         if record is None:

@@ -9,13 +9,14 @@ KIPs: 447 (group metadata).
 import logging
 import re
 from collections.abc import Iterable, Sequence
+from enum import Enum
 from typing import Any, Final
 
 from kafka.errors import IllegalStateError
 from kafka.structs import ConsumerGroupMetadata, MemberState, TopicPartition
 
 from kgroup.compat.kafka_python.errors import translating
-from kgroup.compat.kafka_python.life import Life
+from kgroup.compat.kafka_python.life import Life, Wish
 from kgroup.compat.kafka_python.listeners import adapted
 from kgroup.errors import CommitFailedError, KGroupError, NotOwnedError
 from kgroup.types import MemberState as OurState
@@ -33,13 +34,21 @@ _ONE_WAY: Final = (
 _LEGAL: Final = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
 
+class _Kind(Enum):
+    """How what is to be read is named."""
+
+    TOPICS = "topics"
+    PATTERN = "pattern"
+    BY_HAND = "partitions"
+
+
 class Subscribing(Life):
     """What is read, and the group."""
 
     def subscribe(
         self, topics: Sequence[str] = (), pattern: str | None = None, listener: object = None
     ) -> None:
-        """Read topics; replaces what was subscribed before.
+        """Read topics; replaces what was subscribed before. A group is joined by the next poll.
 
         Args:
             topics: names.
@@ -58,19 +67,27 @@ class Subscribing(Life):
             raise IllegalStateError(_ONE_WAY)
         if isinstance(topics, str) or not isinstance(topics, Sequence):
             raise TypeError("Topics must be a list (or non-str sequence)")
-        before = self._consumer.subscription()
-        if before is not None and (
-            before.partitions is not None or bool(before.pattern) != bool(pattern)
-        ):
+        if self._kind() not in (None, _Kind.PATTERN if pattern else _Kind.TOPICS):
             raise IllegalStateError(_ONE_WAY)
         for topic in topics:
             _check_name(topic)
         hears = adapted(listener, eager=self._eager)
+        if self.config["group_id"] is not None:
+            self._wish = Wish(tuple(topics), pattern or "", hears)
+            return
         with translating():
-            if self.config["group_id"] is None:
-                self._consumer.follow(*topics, pattern=pattern or None)
-            else:
-                self._consumer.subscribe(*topics, pattern=pattern or None, listener=hears)
+            self._consumer.follow(*topics, pattern=pattern or None)
+
+    def _kind(self) -> "_Kind | None":
+        """Return how what is asked for is named, None while nothing is."""
+        if self._wish is not None:
+            return _Kind.PATTERN if self._wish.pattern else _Kind.TOPICS
+        asked = self._consumer.subscription()
+        if asked is None:
+            return None
+        if asked.partitions is not None:
+            return _Kind.BY_HAND
+        return _Kind.PATTERN if asked.pattern else _Kind.TOPICS
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
         """Read exactly these partitions; with none of them, nothing.
@@ -82,8 +99,7 @@ class Subscribing(Life):
         if not asked:
             self.unsubscribe()
             return
-        before = self._consumer.subscription()
-        if before is not None and before.partitions is None:
+        if self._kind() not in (None, _Kind.BY_HAND):
             raise IllegalStateError(_ONE_WAY)
         self._commit_delivered()
         with translating():
@@ -92,6 +108,7 @@ class Subscribing(Life):
     def unsubscribe(self) -> None:
         """Give everything up; with auto-commit what was delivered is committed."""
         self._commit_delivered()
+        self._wish = None
         with translating():
             self._consumer.unsubscribe()
 
@@ -101,10 +118,9 @@ class Subscribing(Life):
 
     def subscription(self) -> set[str] | None:
         """Return the topics that are subscribed, None without; of a pattern, those it takes now."""
-        wanted = self._consumer.subscription()
-        if wanted is None or wanted.partitions is not None:
+        if self._kind() in (None, _Kind.BY_HAND):
             return None
-        return set(self._consumer.subscribed_topics())
+        return set(self._consumer.subscribed_topics() if self._wish is None else self._wish.topics)
 
     def pause(self, *partitions: TopicPartition) -> None:
         """Return no records of some partitions until `resume`.

@@ -329,7 +329,8 @@ def test_what_an_eager_round_leaves_keeps_its_position_and_its_pause() -> None:
         for tp in (A, B):
             first.seek(tp, 3)
             first.pause(tp)
-        with ground.consumer("t", **configs):
+        with ground.consumer("t", **configs) as second:
+            second.poll(timeout_ms=0)
             end = time.monotonic() + 10
             while len(first.assignment()) != 1 and time.monotonic() < end:
                 assert first.poll(timeout_ms=20) == {}
@@ -337,3 +338,13 @@ def test_what_an_eager_round_leaves_keeps_its_position_and_its_pause() -> None:
             assert (first.paused(), first.position(kept)) == ({kept}, 3)
             first.resume(kept)
             assert [record.offset for record in take(first, 2)] == [3, 4]
+
+
+def test_who_never_polls_is_no_member() -> None:
+    with grounded(2) as ground, ground.consumer("t", group_id="g") as watcher:
+        assert watcher.subscription() == {"t"}
+        assert watcher.end_offsets([A]) == {A: 2}
+        with ground.consumer("t", group_id="g") as reader:
+            assert len(take(reader, 4)) == 4
+            assert reader.assignment() == {A, B}
+        assert watcher.assignment() == set()
