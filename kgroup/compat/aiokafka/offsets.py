@@ -234,7 +234,7 @@ class Offsets(Life):
 
     def partitions_for_topic(self, topic: str) -> set[int] | None:
         """Return the partition numbers of a topic, None while they are not known; asks nobody."""
-        known = self._native().partitions_for_topic(topic)
+        known = None if self._host is None else self._native().partitions_for_topic(topic)
         return None if known is None else set(known)
 
     # -- what fetching heard last ----------------------------------------------------------
@@ -245,22 +245,26 @@ class Offsets(Life):
         Raises:
             AssertionError: the partition is not assigned; also of the two below.
         """
-        return self._native().highwater(self._held(partition))
+        tp = self._held(partition)
+        return None if self._host is None else self._native().highwater(tp)
 
     def last_stable_offset(self, partition: TopicPartition) -> int | None:
         """Return where the oldest open transaction begins; -1 unless read_committed is asked."""
-        found = self._native().last_stable_offset(self._held(partition))
+        tp = self._held(partition)
+        found = None if self._host is None else self._native().last_stable_offset(tp)
         committed = self._options.config.isolation_level is IsolationLevel.READ_COMMITTED
         return found if committed or found is None else -1
 
     def last_poll_timestamp(self, partition: TopicPartition) -> int | None:
         """Return when the two above were heard, milliseconds since the epoch."""
-        at = self._native().last_fetch_at(self._held(partition))
+        tp = self._held(partition)
+        at = None if self._host is None else self._native().last_fetch_at(tp)
         return None if at is None else int(at * 1000)
 
     def _held(self, partition: TopicPartition) -> OurPartition:
         (tp,) = ours([partition])
-        if not self._native().owns(tp):
+        held = tp in self._wishes.partitions if self._host is None else self._native().owns(tp)
+        if not held:
             raise AssertionError("Partition is not assigned")
         return tp
 

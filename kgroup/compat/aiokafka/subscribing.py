@@ -89,6 +89,9 @@ class Subscribing(Life):
             IllegalStateError: one is not assigned.
         """
         _check(partitions)
+        if self._host is None:
+            self._wishes.pause(ours(partitions))
+            return
         with translating():
             self._native().pause(*ours(partitions))
 
@@ -99,12 +102,16 @@ class Subscribing(Life):
             TypeError, IllegalStateError: as `pause`.
         """
         _check(partitions)
+        if self._host is None:
+            self._wishes.resume(ours(partitions))
+            return
         with translating():
             self._native().resume(*ours(partitions))
 
     def paused(self) -> set[TopicPartition]:
         """Return the partitions that are paused."""
-        return set() if self._host is None else set(map(theirs, self._host.consumer.paused()))
+        paused = self._wishes.paused if self._host is None else self._host.consumer.paused()
+        return set(map(theirs, paused))
 
 
 def _check(partitions: tuple[object, ...]) -> None:

@@ -70,6 +70,7 @@ class Wishes:
         self._in_group = group_id is not None
         self._wish: _Wish | None = None
         self._native: Consumer[Any, Any] | None = None
+        self._paused: frozenset[TopicPartition] = frozenset()
 
     # -- what is asked for -----------------------------------------------------------------
 
@@ -95,6 +96,11 @@ class Wishes:
     def partitions(self) -> frozenset[TopicPartition]:
         """The partitions that are assigned by hand."""
         return frozenset() if self._wish is None else self._wish.partitions
+
+    @property
+    def paused(self) -> frozenset[TopicPartition]:
+        """The partitions by hand that are to be paused from the start on."""
+        return self._paused & self.partitions
 
     # -- asking ----------------------------------------------------------------------------
 
@@ -133,6 +139,24 @@ class Wishes:
         if self._native is not None:
             self._carry(self._native, again=again)
 
+    def pause(self, partitions: Iterable[TopicPartition]) -> None:
+        """Have some partitions paused from the start on.
+
+        Raises:
+            IllegalStateError: one is not assigned.
+        """
+        self._paused |= self._assigned(partitions)
+
+    def resume(self, partitions: Iterable[TopicPartition]) -> None:
+        """Have some partitions not paused at the start; raises as `pause`."""
+        self._paused -= self._assigned(partitions)
+
+    def _assigned(self, partitions: Iterable[TopicPartition]) -> frozenset[TopicPartition]:
+        asked = frozenset(partitions)
+        for tp in sorted(asked - self.partitions):
+            raise IllegalStateError(f"Partition {tp} is not assigned")
+        return asked
+
     def nothing(self) -> None:
         """Give everything up."""
         self._wish = None
@@ -156,6 +180,8 @@ class Wishes:
             return
         if wish.kind is Kind.BY_HAND:
             native.assign(wish.partitions)
+            native.pause(*self.paused)
+            self._paused = frozenset()
             return
         ask = native.subscribe if self._in_group else native.follow
         if wish.kind is Kind.PATTERN:

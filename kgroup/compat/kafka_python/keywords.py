@@ -145,3 +145,9 @@ def check_honoured(given: Mapping[str, object]) -> None:
                 f"{name}={value!r} cannot be honoured here: {why}; leave it out, or stay with "
                 "kafka-python for this consumer"
             )
+    told = given["default_offset_commit_callback"] not in (None, pass_over)
+    if told and given["enable_auto_commit"] and given["group_id"] is not None:
+        raise KafkaConfigurationError(
+            "default_offset_commit_callback cannot be honoured here with enable_auto_commit: it "
+            "would not hear of automatic commits; turn them off, or leave the callback out"
+        )

@@ -12,6 +12,7 @@ from kafka.future import Future
 from kafka.structs import OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
 
 from kgroup.compat.kafka_python.errors import asking_logs, of_outcome, translated, translating
+from kgroup.compat.kafka_python.keywords import pass_over
 from kgroup.compat.kafka_python.life import Life
 from kgroup.errors import NotOwnedError
 from kgroup.types import CommitOutcome
@@ -78,7 +79,7 @@ class Offsets(Life):
         future = Future()
         if what is not None and not what:
             return future.success(_COMMITTED)
-        tell = callback or self.config["default_offset_commit_callback"]
+        tell = callback or self.config["default_offset_commit_callback"] or pass_over
 
         def told(outcome: CommitOutcome) -> None:
             shown = {_theirs(tp): _their(each.offset) for tp, each in outcome.partitions.items()}

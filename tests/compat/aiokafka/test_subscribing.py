@@ -75,9 +75,10 @@ async def test_pauses_are_of_partitions_that_are_held() -> None:
 
 async def test_what_needs_a_started_consumer_says_so() -> None:
     consumer = made(broker_with(), "t")
-    for call in (lambda: consumer.seek(A, 1), lambda: consumer.pause(A)):
-        with pytest.raises(IllegalStateError, match="start"):
-            call()
+    with pytest.raises(IllegalStateError, match="start"):
+        consumer.seek(A, 1)
+    with pytest.raises(IllegalStateError, match="not assigned"):
+        consumer.pause(A)
     with pytest.raises(IllegalStateError, match="start"):
         await consumer.getone()
     await consumer.stop()
@@ -94,6 +95,24 @@ async def test_what_was_asked_for_before_the_start_is_read_after_it() -> None:
     await consumer.start()
     assert consumer.assignment() == {B}
     assert (await consumer.getone()).partition == 1
+    await consumer.stop()
+
+
+async def test_what_was_paused_before_the_start_is_paused_after_it() -> None:
+    consumer = made(broker_with())
+    consumer.assign([A, B])
+    consumer.pause(A, B)
+    consumer.resume(B)
+    assert consumer.paused() == {A}
+    known = (
+        consumer.partitions_for_topic("t"),
+        consumer.highwater(A),
+        consumer.last_poll_timestamp(A),
+    )
+    assert known == (None, None, None)
+    await consumer.start()
+    assert consumer.paused() == {A}
+    assert {tp.partition for tp in await consumer.getmany(timeout_ms=1000)} == {1}
     await consumer.stop()
 
 

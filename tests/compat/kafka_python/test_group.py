@@ -55,7 +55,7 @@ def take(consumer: KafkaConsumer, count: int) -> list[Any]:
 def test_leaving_a_block_by_an_exception_commits_nothing_more() -> None:
     with grounded(10) as ground:
         with suppress(LookupError), ground.consumer("t", group_id="g") as consumer:
-            consumer.poll(timeout_ms=5000)
+            assert consumer.poll(timeout_ms=5000)
             raise LookupError
         assert set(committed(ground).values()) <= {0}
 

@@ -154,3 +154,13 @@ def test_a_version_that_is_not_known_is_refused_by_name() -> None:
     for version in ("2.2.3", "3.1.0", "4.0", "?"):
         with pytest.raises(ImportError, match=r"kafka-python>=3\.0,<3\.1"):
             versions.check(version)
+
+
+def test_a_callback_that_would_not_hear_of_automatic_commits_is_refused() -> None:
+    def told(*_: object) -> None: ...
+
+    asked = {"group_id": "g", "default_offset_commit_callback": told}
+    with pytest.raises(KafkaConfigurationError, match="enable_auto_commit"):
+        options.read(asked)
+    assert options.read({**asked, "enable_auto_commit": False})
+    assert options.read({"group_id": "g", "default_offset_commit_callback": None})
