@@ -162,5 +162,8 @@ def test_a_callback_that_would_not_hear_of_automatic_commits_is_refused() -> Non
     asked = {"group_id": "g", "default_offset_commit_callback": told}
     with pytest.raises(KafkaConfigurationError, match="enable_auto_commit"):
         options.read(asked)
-    assert options.read({**asked, "enable_auto_commit": False})
-    assert options.read({"group_id": "g", "default_offset_commit_callback": None})
+    for fine in (
+        {**asked, "enable_auto_commit": False},
+        {**asked, "default_offset_commit_callback": None},
+    ):
+        assert options.read(fine).config.group_id == "g"
