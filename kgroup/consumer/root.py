@@ -68,15 +68,20 @@ class Root:
 
     # -- from outside ----------------------------------------------------------------------
 
-    def close_soon(self, timeout: float, leave: Leave, *, task: int | None = None) -> None:
+    def close_soon(
+        self, timeout: float, leave: Leave, *, commit: bool = True, task: int | None = None
+    ) -> None:
         """Begin to close; the first request counts.
 
         Args:
             timeout: seconds until it is over.
             leave: what the coordinator is told.
+            commit: whether commits by itself go on until then.
             task: the task that asks, None for none.
         """
         if self._request is None:
+            if not commit:
+                self._stop_auto_commit()
             deadline = self._parts.ports.clock() + timeout
             self._request = _Request(deadline, leave, task)
             self._parts.gate.close()
@@ -90,6 +95,12 @@ class Root:
         if self._request is not None:
             return "closing"
         return None if self._parts.gate.failure is None else "failed"
+
+    def _stop_auto_commit(self) -> None:
+        """From now on it is as if `enable_auto_commit` were off."""
+        self._parts.ownership.auto_commit = None
+        if self._parts.auto_commit is not None:
+            self._parts.auto_commit.stop()
 
     def check_running(self) -> None:
         """Raise when everything has ended; while closing, listeners may still commit.

@@ -72,7 +72,9 @@ class Life(Generic[K, V]):
             warnings.warn(f"Unclosed consumer {self!r}", ResourceWarning, source=self, stacklevel=2)
             host.stop_soon()
 
-    def close(self, *, timeout: float = 5.0, leave: Leave = Leave.DEFAULT) -> None:
+    def close(
+        self, *, timeout: float = 5.0, leave: Leave = Leave.DEFAULT, commit: bool = True
+    ) -> None:
         """Stop handing out, let others finish their batches, commit what is done, leave.
 
         The listener hears what is given up, in this thread. A second call waits for the first.
@@ -82,11 +84,13 @@ class Life(Generic[K, V]):
         Args:
             timeout: seconds after which it returns, the thread ended, whatever brokers do.
             leave: whether the group is told; by default a static member is silent (KIP-345).
+            commit: whether what is done is committed, where `enable_auto_commit` is on. Without it
+                the group goes on where the last commit was; a commit on its way may still arrive.
         """
         if not self._host.started:
             return
         if self._host.inside:
-            self._native.close_soon(timeout=timeout, leave=leave)
+            self._native.close_soon(timeout=timeout, leave=leave, commit=commit)
             return
         deadline = time.monotonic() + timeout
         told = self._ahead.withdraw()
@@ -95,7 +99,7 @@ class Life(Generic[K, V]):
         async def end() -> None:
             settle(told)
             self._desk.close()
-            await self._native.close(timeout=patience, leave=leave)
+            await self._native.close(timeout=patience, leave=leave, commit=commit)
 
         try:
             self._host.call(end, reads=True)
@@ -104,7 +108,9 @@ class Life(Generic[K, V]):
         finally:
             self._host.stop(deadline)
 
-    def close_soon(self, *, timeout: float = 5.0, leave: Leave = Leave.DEFAULT) -> None:
+    def close_soon(
+        self, *, timeout: float = 5.0, leave: Leave = Leave.DEFAULT, commit: bool = True
+    ) -> None:
         """Have the consumer closed, without waiting: from any thread, or from a signal handler.
 
         Reads end as they do after `close`, so a loop over records or batches is left, and the
@@ -113,8 +119,9 @@ class Life(Generic[K, V]):
         Args:
             timeout: seconds after which it is over, counted from when the loop hears of it.
             leave: whether the group is told.
+            commit: whether what is done is committed, as for `close`.
         """
-        self._native.close_soon(timeout=timeout, leave=leave)
+        self._native.close_soon(timeout=timeout, leave=leave, commit=commit)
 
     def wakeup(self) -> None:
         """End the reads that are blocked now with `WakeupError`, or the next one when none is.

@@ -1,12 +1,14 @@
 """Committing in the background: when it ends, and what is not worth saying."""
 
 import logging
+from functools import partial
 
 import anyio
 import pytest
 
+from kgroup.consumer.reads.batch import Batch
 from kgroup.errors import GroupError
-from kgroup.types import CommitStatus
+from kgroup.types import CommitStatus, TopicPartition
 from tests.consumer.entered import A, B, Stage, entered
 from tests.consumer.refused import refused_in_the_middle
 from tests.consumer.test_committing import full
@@ -79,3 +81,31 @@ async def test_a_refusal_of_what_is_still_owned_is_warned_of_once(
         (told,) = warnings(caplog)
         assert told.startswith("auto-commit partitions=t-0, t-1 refused")
         stage.group.commit_status = CommitStatus.COMMITTED
+
+
+@pytest.mark.parametrize(("commit", "stored"), [(True, {A: 50, B: 50}), (False, {})])
+async def test_closing_commits_what_is_done_unless_it_is_told_not_to(
+    commit: bool, stored: dict[TopicPartition, int]
+) -> None:
+    async with entered(full()) as stage:
+        await with_something_done(stage)
+        await stage.consumer.close(commit=commit)
+    assert stage.group.offsets == stored
+
+
+async def test_a_consumer_that_closes_without_a_commit_commits_nothing_while_it_waits() -> None:
+    """A batch in hand is waited for, and auto-commit comes round several times meanwhile."""
+    async with entered(full(), auto_commit_interval=0.2) as stage:
+        await stage.give(A, B)
+        found = await stage.consumer.getmany(timeout=1)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_hold, found[B])
+            tasks.start_soon(partial(stage.consumer.close, commit=False))
+            await anyio.sleep(0.1)
+            found[A].done()
+    assert set(stage.group.offsets.values()) <= {0}  # where reading began
+
+
+async def _hold(batch: Batch[bytes | None, bytes | None]) -> None:
+    async with batch:
+        await anyio.sleep(1)

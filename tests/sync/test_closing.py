@@ -96,6 +96,18 @@ def test_a_consumer_is_entered_once() -> None:
             consumer.__enter__()
 
 
+@pytest.mark.parametrize(("commit", "stored"), [(True, 6), (False, None)])
+def test_closing_commits_what_is_done_unless_it_is_told_not_to(
+    commit: bool, stored: int | None
+) -> None:
+    with grounded(6) as ground:
+        with ground.by_hand(A, group_id="g") as consumer:
+            consumer.getmany(timeout=10)[A].done()
+            consumer.close(commit=commit)
+        found = ground.broker.group("g").offsets.get(A)
+    assert (found and found.offset) == stored
+
+
 @pytest.mark.parametrize("calls", [0, 1])
 def test_a_consumer_that_is_dropped_unclosed_says_so_and_ends(calls: int) -> None:
     with grounded(1) as ground:

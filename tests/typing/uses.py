@@ -282,7 +282,7 @@ async def the_group(consumer: Consumer[Raw, Raw], tp: TopicPartition) -> None:
         assert_type(membership, Membership)
     consumer.enforce_rebalance("partitions are uneven")
     consumer.close_soon(leave=Leave.LEAVE)
-    await consumer.close(timeout=10.0, leave=Leave.REMAIN)
+    await consumer.close(timeout=10.0, leave=Leave.REMAIN, commit=False)
 
 
 # -- listeners ---------------------------------------------------------------------------------

@@ -108,7 +108,8 @@ class Life:
         """Leave the group, tell the listener, end the thread.
 
         Args:
-            autocommit: whether, with `enable_auto_commit`, all that was delivered is committed.
+            autocommit: whether, with `enable_auto_commit`, all that was delivered is committed;
+                without it nothing is.
             timeout_ms: after which it returns whatever brokers do; None for `request_timeout_ms`.
         """
         if self._closed:
@@ -120,7 +121,7 @@ class Life:
                 self._consumer.commit(timeout=limit / 2)
             except (KGroupError, TimeoutError) as error:
                 log.warning("the commit at close failed: %s", error)
-        self._consumer.close(timeout=limit)
+        self._consumer.close(timeout=limit, commit=autocommit)
         for name in ("key_deserializer", "value_deserializer"):
             end = getattr(self.config[name], "close", None)
             if end is not None:

@@ -110,7 +110,9 @@ class Life:
         assert self._tasks is not None
         await self._tasks.__aexit__(None, None, None)
 
-    async def close(self, *, timeout: float = 5.0, leave: Leave = Leave.DEFAULT) -> None:
+    async def close(
+        self, *, timeout: float = 5.0, leave: Leave = Leave.DEFAULT, commit: bool = True
+    ) -> None:
         """Stop handing out, let others finish their batches, commit what is done, leave.
 
         Inside a listener it only asks for that. A second call waits for the first.
@@ -118,14 +120,19 @@ class Life:
         Args:
             timeout: seconds after which it returns whatever brokers and listeners do.
             leave: whether the group is told; by default a static member is silent (KIP-345).
+            commit: whether what is done is committed, where `enable_auto_commit` is on. Without it
+                the group goes on where the last commit was; a commit on its way may still arrive.
         """
         if self._root is None or self._parts is None:
             return
-        self._root.close_soon(timeout, leave, task=anyio.get_current_task().id)
+        task = anyio.get_current_task().id
+        self._root.close_soon(timeout, leave, commit=commit, task=task)
         if not self._parts.calls.inside:
             await self._root.closed()
 
-    def close_soon(self, *, timeout: float = 5.0, leave: Leave = Leave.DEFAULT) -> None:
+    def close_soon(
+        self, *, timeout: float = 5.0, leave: Leave = Leave.DEFAULT, commit: bool = True
+    ) -> None:
         """Have the consumer closed, without waiting: from any thread, or from a signal handler.
 
         Readers end as they do after `close`, so a loop over records or batches is left, and the
@@ -134,9 +141,11 @@ class Life:
         Args:
             timeout: seconds after which it is over, counted from when the loop hears of it.
             leave: whether the group is told.
+            commit: whether what is done is committed, as for `close`.
         """
         if self._root is not None:
-            self._closing.soon(partial(self._root.close_soon, timeout, leave))
+            begin = partial(self._root.close_soon, timeout, leave, commit=commit)
+            self._closing.soon(begin)
 
     def _entered(self, *, running: bool = False) -> Parts:
         if self._parts is None or self._root is None:

@@ -27,16 +27,21 @@ class AutoCommit:
         self._committing = committing
         self._gate = gate
         self._interval = interval
+        self._stopped = False
+
+    def stop(self) -> None:
+        """Commit no more; what was sent may still be answered."""
+        self._stopped = True
 
     async def run(self) -> None:
-        """Commit until cancelled, or until the consumer cannot go on.
+        """Commit until cancelled or stopped, or until the consumer cannot go on.
 
         A cause of failure is told once, until commits succeed again.
         """
         told: frozenset[str] = frozenset()
         while True:
             await anyio.sleep(self._interval)
-            if self._gate.failure is not None:
+            if self._stopped or self._gate.failure is not None:
                 return
             outcome = await self._committing.commit_held()
             if self._gate.failure is None:

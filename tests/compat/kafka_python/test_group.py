@@ -54,10 +54,23 @@ def take(consumer: KafkaConsumer, count: int) -> list[Any]:
 
 def test_leaving_a_block_by_an_exception_commits_nothing_more() -> None:
     with grounded(10) as ground:
-        with suppress(LookupError), ground.consumer("t", group_id="g") as consumer:
-            assert consumer.poll(timeout_ms=5000)
+        with (
+            suppress(LookupError),
+            ground.consumer("t", group_id="g", max_poll_records=2) as consumer,
+        ):
+            take(consumer, 5)
             raise LookupError
-        assert set(committed(ground).values()) <= {0}
+        assert committed(ground) == {}
+
+
+@pytest.mark.parametrize("autocommit", [False, True])
+def test_closing_commits_what_was_delivered_unless_it_is_told_not_to(autocommit: bool) -> None:
+    with grounded(10) as ground:
+        consumer = ground.consumer("t", group_id="g", max_poll_records=4)
+        for _ in range(3):
+            assert consumer.poll(timeout_ms=5000)
+        consumer.close(autocommit=autocommit)
+        assert sum(committed(ground).values()) == (12 if autocommit else 0)
 
 
 def test_what_one_poll_returned_is_committed_after_the_next() -> None:
