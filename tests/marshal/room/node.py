@@ -205,6 +205,7 @@ class Node:
             at = room.now + delay
             if delay < effect.timeout:
                 self._written_at = at = max(at, self._written_at)
+            room.arrived_by = max(room.arrived_by, at)
             room.at(at, lambda: room.append(message, headers))
 
     def has_read(self, offset: int, *, before: bool = False) -> bool:

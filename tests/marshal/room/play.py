@@ -111,21 +111,27 @@ class _Play:
     def kill(self, node: Node) -> None:
         node.dead = True
 
+    # Whoever is stopped sleeps until that is over, whatever is drawn after it: a shorter stop ends
+    # none that was drawn before.
+
     def pause(self, node: Node) -> None:
-        node.paused_until = self.room.now + self.dice.choice([10.0, 100.0, 300.0])
+        until = self.room.now + self.dice.choice([10.0, 100.0, 300.0])
+        node.paused_until = max(node.paused_until, until)
 
     def deafen(self, node: Node) -> None:
-        node.deaf_until = self.room.now + self.dice.choice([10.0, 100.0, 300.0])
+        until = self.room.now + self.dice.choice([10.0, 100.0, 300.0])
+        node.deaf_until = max(node.deaf_until, until)
 
     def mute(self, node: Node) -> None:
-        node.mute_until = self.room.now + self.dice.choice([10.0, 100.0, 300.0])
+        until = self.room.now + self.dice.choice([10.0, 100.0, 300.0])
+        node.mute_until = max(node.mute_until, until)
 
     def cut_off(self, node: Node) -> None:
         self.deafen(node)
         self.mute(node)
 
     def stop_polling(self, node: Node) -> None:
-        node.lazy_until = self.room.now + self.dice.choice([10.0, 350.0])
+        node.lazy_until = max(node.lazy_until, self.room.now + self.dice.choice([10.0, 350.0]))
 
     def truncate(self, _: Node) -> None:
         room = self.room
@@ -166,6 +172,9 @@ class _Play:
         for node in room.nodes:
             lasts = max(node.paused_until, node.deaf_until, node.mute_until, node.lazy_until)
             room.run(max(lasts - room.now, 0.0) if node.lives else 0.0)
+        # A heartbeat that is under way for minutes renews its sender's claim when it arrives, and
+        # nobody can have that key before the lease is over, its sender no sooner than others.
+        room.run(max(room.arrived_by - room.now, 0.0))
         if all(node.leave_by < math.inf for node in room.living()):
             self.enter("last")
         for node in room.nodes:

@@ -67,6 +67,7 @@ class Room:
         trouble: of writes and questions.
         coordinator_refuses: whether positions are refused by the group coordinator.
         fates: of the next writes, before luck decides.
+        arrived_by: instant at which everything that was written so far is in the log.
     """
 
     dice: Random
@@ -76,6 +77,7 @@ class Room:
     coordinator_refuses: bool = False
     fates: list[Fate] = field(default_factory=list)
     now: float = 1000.0
+    arrived_by: float = 0.0
     rate: float = 0.3
     nodes: list[Node] = field(default_factory=list)
     committed: dict[TopicPartition, int] = field(default_factory=dict)
