@@ -126,9 +126,15 @@ class Life:
         watch = asyncio.ensure_future(_trouble(native))
         try:
             while self._awaits_assignment():
-                change = asyncio.ensure_future(self._rounds.changed())
-                await asyncio.wait((watch, change), return_when=asyncio.FIRST_COMPLETED)
-                change.cancel()
+                # 1. There is no assignment, so this is going to wait.
+                # 2. The assignment comes, and whoever waits is woken.
+                # 3. Were it only now that this begins to wait, nothing would wake it.
+                # So `changed` counts from its call, which no other task comes in front of.
+                change = self._rounds.changed()
+                try:
+                    await asyncio.wait((watch, change), return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    change.cancel()
                 if watch.done() and self._awaits_assignment():
                     raise watch.result()
         finally:

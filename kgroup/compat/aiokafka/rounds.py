@@ -46,14 +46,15 @@ class Rounds:
         """Tell whether anything was assigned, and the next assignment is on its way."""
         return self._replaced and bool(self._held)
 
-    async def changed(self) -> None:
-        """Wait for the next change, or for `wake`; the caller bounds the time."""
+    def changed(self) -> asyncio.Future[None]:
+        """Return what is done with the first change, or `wake`, after this call.
+
+        The caller bounds the time, and cancels it when it waits no more.
+        """
         future = asyncio.get_running_loop().create_future()
         self._waiting.add(future)
-        try:
-            await future
-        finally:
-            self._waiting.discard(future)
+        future.add_done_callback(self._waiting.discard)
+        return future
 
     # -- what the application does ---------------------------------------------------------
 
