@@ -5,19 +5,23 @@ from typing import Any
 import anyio
 import pytest
 
+from kgroup.codes import ErrorCode
 from kgroup.consumer import Consumer
+from kgroup.errors import CommitFailedError
 from kgroup.marshal.messages import Kind
 from kgroup.testing import InProcessBroker
 from kgroup.types import ChangeKind, CommitOutcome, OwnershipChange, TopicPartition
+from kgroup.wire.messages import OffsetCommitRequest, ProduceRequest
 from tests.consumer.ground import fill
 from tests.consumer.listening import Told
-from tests.consumer.marshal.claiming import LEASE, A, claiming, foreign, gives, owns, said
+from tests.consumer.marshal.claiming import LEASE, A, claiming, foreign, gives, owns, said, says
 from tests.consumer.marshal.stage import coordinated
 from tests.contracts.application import until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 U = TopicPartition("u", 0)
+LOADING = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
 
 
 def two_logs() -> InProcessBroker:
@@ -26,6 +30,11 @@ def two_logs() -> InProcessBroker:
     fill(broker, A, 10)
     fill(broker, U, 10)
     return broker
+
+
+def committed(broker: InProcessBroker, tp: TopicPartition) -> int | None:
+    found = broker.group("g").offsets.get(tp)
+    return None if found is None else found.offset
 
 
 async def test_what_was_asked_for_before_is_committed_and_released() -> None:
@@ -75,3 +84,58 @@ async def test_who_goes_back_to_the_first_topics_has_them_again() -> None:
         consumer.subscribe("t")
         assert await gives(consumer, 2) == [6, 7]
         await owns(consumer, A)
+
+
+async def test_a_commit_that_the_coordinator_was_late_to_take_is_taken_behind_the_change() -> None:
+    """
+    1. it commits, and the coordinator is loading: it is tried again;
+    2. other topics are asked for, and the partition is released;
+    3. the coordinator is back. Nobody has claimed the partition since: the commit still stands.
+    """
+    broker = two_logs()
+    async with claiming(broker, enable_auto_commit=False) as consumer:
+        await gives(consumer, 4)
+        loading = broker.answers.error(OffsetCommitRequest, LOADING, times=None)
+        assert (await consumer.commit()).ok, "the log has it"
+        await until(lambda: loading.count, 5.0, "the coordinator refuses it")
+        consumer.subscribe("u")
+        await owns(consumer, U)
+        await anyio.sleep(5.0)
+        assert said(broker, A)[-1].words == (Kind.RELEASING_PARTITION, 4)
+        loading.cancel()
+        await until(lambda: committed(broker, A) == 4, 20.0, "it is committed")
+
+
+async def test_a_commit_of_former_topics_is_not_made_once_somebody_else_has_claimed_them() -> None:
+    broker = two_logs()
+    async with claiming(broker, enable_auto_commit=False) as consumer:
+        await gives(consumer, 4)
+        loading = broker.answers.error(OffsetCommitRequest, LOADING, times=None)
+        assert (await consumer.commit()).ok, "the log has it"
+        consumer.subscribe("u")
+        await owns(consumer, U)
+        foreign(broker).take(9)
+        await anyio.sleep(1.0)
+        broker.group("g").commit({A: 9})
+        loading.cancel()
+        await anyio.sleep(40.0)
+        assert committed(broker, A) == 9
+
+
+async def test_who_waits_for_a_commit_while_its_topic_is_given_up_hears_that_nobody_knows() -> None:
+    """1. Its heartbeat cannot be written; 2. other topics are asked for: it is not kept waiting."""
+    broker = two_logs()
+    at_4, few = says(Kind.HEARTBEAT, 4), ErrorCode.NOT_ENOUGH_REPLICAS
+    async with claiming(broker, enable_auto_commit=False) as consumer:
+        await gives(consumer, 4)
+        refused = broker.answers.error(ProduceRequest, few, where=at_4, times=None)
+
+        async def commit() -> None:
+            with pytest.raises(CommitFailedError, match="ended before the position was read back"):
+                await consumer.commit()
+
+        with anyio.fail_after(LEASE):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(commit)
+                await until(lambda: refused.count, 5.0, "its heartbeat is refused")
+                consumer.subscribe("u")

@@ -386,11 +386,14 @@ class MarshalBackend:
         self._conductor.apply(CountsChanged(partition_counts(view, view.topics)))
 
     def _follow(self, asked: frozenset[str]) -> None:
-        """Have the claims of topics read: those asked for, and others while keys are held.
+        """Have the claims of topics read: those asked for, and others while they are needed.
 
-        Without their log nothing can be given up: each commit, and the release, is read back.
+        Without their log no key can be given up, for each commit, and the release, is read back;
+        and nobody could tell whether a position that the group coordinator has not taken yet is
+        still ours to move.
         """
-        self._asked, followed = asked, asked | held_topics(self._conductor.member)
+        needed = held_topics(self._conductor.member) | self._commits.topics
+        self._asked, followed = asked, asked | needed
         if followed != self._followed:
             self._followed = followed
             self._reader.follow(followed)

@@ -87,7 +87,13 @@ class OffsetCommits:
         self._tell = tell
         self._may = may
         self._waiting: dict[TopicPartition, _Wanted] = {}
+        self._sent: dict[TopicPartition, _Wanted] = {}
         self._work = Pulse()
+
+    @property
+    def topics(self) -> frozenset[str]:
+        """Topics of what has no answer yet: whose it is by then their log says."""
+        return frozenset(tp.topic for tp in (*self._waiting, *self._sent))
 
     def commit(self, asked: CommitOffsets) -> None:
         """Have positions committed; of what waits for the same partition the newest counts."""
@@ -123,6 +129,7 @@ class OffsetCommits:
     async def _send(self) -> bool:
         """Send what waits; tell whether the coordinator took it."""
         sent, self._waiting = self._waiting, {}
+        self._sent = dict(sent)
         positions: dict[TopicPartition, OffsetAndMetadata] = {}
         deadline = max(wanted.deadline for wanted in sent.values())
         reason = "no coordinator took it in time"
@@ -180,8 +187,11 @@ class OffsetCommits:
             else:
                 unknown = PartitionOutcome(CommitStatus.UNKNOWN, wanted.offset, None, why)
                 self._settle(tp, wanted, unknown)
+                continue
+            self._sent.pop(tp, None)
 
     def _settle(self, tp: TopicPartition, wanted: _Wanted, outcome: PartitionOutcome) -> None:
+        self._sent.pop(tp, None)
         for question in wanted.questions:
             if tp not in question.open:
                 continue
