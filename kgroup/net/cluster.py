@@ -23,7 +23,7 @@ from kgroup.errors import (
     NoBrokerError,
 )
 from kgroup.machine.reactions import Reaction, reaction
-from kgroup.net.endpoint import Endpoint, Lane, rotated
+from kgroup.net.endpoint import Endpoint, Lane
 from kgroup.net.metadata import (
     EMPTY_VIEW,
     ClusterView,
@@ -39,6 +39,7 @@ from kgroup.net.race import Patience, first_answer, reason_of
 from kgroup.net.refresh import RefreshPlan
 from kgroup.net.settings import NetSettings
 from kgroup.net.trace import NoTrace, Trace
+from kgroup.net.whom_to_ask import WhomToAsk
 from kgroup.wire.messages import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from kgroup.wire.schema import Message, Request
 
@@ -64,12 +65,12 @@ class Cluster:
         self.ports = ports
         self._trace: Trace = NoTrace() if trace is None else trace
         self._pool = Pool(settings, ports, self._trace, self._refused)
+        self._whom = WhomToAsk(ports.clock, ports.dice_for("whom to ask"), self._pool.resting)
         self._plan = RefreshPlan(settings, ports.dice_for("refresh"))
         self._view = EMPTY_VIEW
         self._watched: frozenset[str] | None = frozenset()
         self._learned: dict[int, Endpoint] = {}
         self._only_bootstrap = False
-        self._turn = 0
         self._asked = 0
         self._answered = 0
         self._trouble: dict[str, str] = {}
@@ -219,9 +220,10 @@ class Cluster:
         endpoint = self._endpoint(node_id)
         started = anyio.current_time()
         try:
-            connection = await self._pool.connect_within(endpoint, lane, timeout)
-            left = timeout - (anyio.current_time() - started)
-            return await connection.request(request, max(left, 0.0))
+            with self._whom.noting(endpoint):
+                connection = await self._pool.connect_within(endpoint, lane, timeout)
+                left = timeout - (anyio.current_time() - started)
+                return await connection.request(request, max(left, 0.0))
         except (ConnectionLostError, DecodeError, TimeoutError):
             self.invalidate()
             raise
@@ -247,14 +249,16 @@ class Cluster:
             if left <= 0:
                 break
             try:
-                connection = await self._pool.connect_within(endpoint, Lane.CONTROL, left)
+                with self._whom.noting(endpoint):
+                    connection = await self._pool.connect_within(endpoint, Lane.CONTROL, left)
             except ClosedError:
                 raise
             except (KGroupError, TimeoutError) as error:
                 tried[endpoint.address] = reason_of(error)
                 continue
             left = timeout - (anyio.current_time() - started)
-            return await connection.request(request, max(left, 0.0))
+            with self._whom.noting(endpoint):
+                return await connection.request(request, max(left, 0.0))
         self.invalidate()
         raise NoBrokerError(tried, timeout)
 
@@ -279,17 +283,10 @@ class Cluster:
         return endpoint
 
     def _candidates(self) -> list[Endpoint]:
-        """Order whom to ask: brokers, then bootstrap addresses, last those that rest.
-
-        Each call begins one further on, so that no broker gets all the questions.
-        """
+        """Order whom to ask: brokers, then bootstrap addresses, last those that rest."""
         known = [] if self._only_bootstrap else [b.endpoint for b in self._view.brokers.values()]
         first = [Endpoint(None, host, port) for host, port in self.settings.bootstrap]
-        if not self._turn:
-            self._turn = self.ports.dice_for("whom to ask").getrandbits(16)
-        self._turn += 1
-        ordered = rotated(known, self._turn) + rotated(first, self._turn)
-        return sorted(ordered, key=self._pool.resting)
+        return self._whom.order(known, first)
 
     # -- metadata --------------------------------------------------------------------------
 
@@ -361,8 +358,9 @@ class Cluster:
 
     def _ask_one(self, request: Request[R]) -> Callable[[Endpoint], Awaitable[R]]:
         async def ask(endpoint: Endpoint) -> R:
-            connection = await self._pool.connect(endpoint, Lane.CONTROL)
-            return await connection.request(request, self.settings.request_timeout)
+            with self._whom.noting(endpoint):
+                connection = await self._pool.connect(endpoint, Lane.CONTROL)
+                return await connection.request(request, self.settings.request_timeout)
 
         return ask
 

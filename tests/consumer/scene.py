@@ -121,6 +121,7 @@ class Scene:
     tasks: Any
     metadata_max_age: float
     dial: Dial
+    seed: int = 0
 
     async def member(
         self,
@@ -137,7 +138,7 @@ class Scene:
             client_id="kgroup",
             metadata_max_age=self.metadata_max_age,
         )
-        cluster = Cluster(net, virtual_ports(self.dial))
+        cluster = Cluster(net, virtual_ports(self.dial, seed=self.seed))
         sink = MemorySink()
         backend = ClassicBackend(
             used, cluster, sink, exclude_internal_topics=exclude_internal_topics

@@ -72,6 +72,18 @@ async def test_a_coordinator_that_moves_costs_nothing(move: Callable[[Scene], No
         assert len(on.seen(JoinGroupRequest)) == 2
 
 
+@pytest.mark.parametrize("seed", [1, 4, 7, 8, 11])
+async def test_who_is_silent_is_not_asked_who_coordinates_now_whosever_turn_it_is(
+    seed: int,
+) -> None:
+    async with scene(2) as on:
+        on.seed = seed
+        member = await on.joined()
+        fall_silent(on)
+        await until(lambda: on.seen(HeartbeatRequest, 2), SESSION, "the move")
+        assert member.application.of_kind(ChangeKind.LOST) == []
+
+
 async def test_a_restart_of_the_coordinator_within_the_session_costs_nothing() -> None:
     async with scene() as on:
         member = await on.joined()

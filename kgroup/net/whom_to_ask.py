@@ -1,0 +1,75 @@
+"""Whom a question goes to that any broker can answer.
+
+Decides: the order: who is left alone after a failure comes behind the others, and last whoever has
+just been silent, for its silence would cost the time that is meant for all. A silence is forgotten
+with the next answer, or after a while: somebody has to notice that the broker is back.
+Never: asks anybody, or gives a broker up: the last in the order is asked, too.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final
+
+from kgroup.net.endpoint import Endpoint, rotated
+from kgroup.net.ports import Clock, Dice
+
+__all__ = ["WhomToAsk", "in_order"]
+
+_REMEMBERED: Final = 30.0
+"""Seconds for which a silence counts."""
+
+
+def in_order(
+    endpoints: Sequence[Endpoint], resting: Callable[[Endpoint], float], silent: Collection[str]
+) -> list[Endpoint]:
+    """Return the same endpoints, those first that are most likely to answer soon.
+
+    Args:
+        endpoints: in the order in which it is their turn.
+        resting: the seconds for which one is left alone, 0 when it may be dialled.
+        silent: addresses of those that have just been silent.
+    """
+    return sorted(endpoints, key=lambda each: (each.address in silent, resting(each)))
+
+
+class WhomToAsk:
+    """Remembers whose turn it is, and who was silent.
+
+    Args:
+        clock: instants.
+        dice: draws who is first of all.
+        resting: as in `in_order`.
+    """
+
+    def __init__(self, clock: Clock, dice: Dice, resting: Callable[[Endpoint], float]) -> None:
+        self._clock = clock
+        self._dice = dice
+        self._resting = resting
+        self._turn = 0
+        self._silent_at: dict[str, float] = {}
+
+    @contextmanager
+    def noting(self, endpoint: Endpoint) -> Iterator[None]:
+        """Note whether a broker answers the question that is asked of it within the block."""
+        try:
+            yield
+        except TimeoutError:
+            self._silent_at[endpoint.address] = self._clock()
+            raise
+        else:
+            self._silent_at.pop(endpoint.address, None)
+
+    def order(self, known: list[Endpoint], first: list[Endpoint]) -> list[Endpoint]:
+        """Order whom to ask; each call begins one further on, so that nobody gets all questions.
+
+        Args:
+            known: brokers.
+            first: bootstrap addresses, which come behind them.
+        """
+        if not self._turn:
+            self._turn = self._dice.getrandbits(16)
+        self._turn += 1
+        since = self._clock() - _REMEMBERED
+        self._silent_at = {who: at for who, at in self._silent_at.items() if at > since}
+        ordered = rotated(known, self._turn) + rotated(first, self._turn)
+        return in_order(ordered, self._resting, self._silent_at)
