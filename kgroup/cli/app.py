@@ -1,34 +1,19 @@
 """The verbs of the `kgroup` command, put together.
 
-Decides: how an error reaches a person: one line, exit code 1.
-Never: does anything itself: every verb calls a function that a test can call.
+Decides: which verbs are loaded: those a command line names; of the others it has one line each, for
+the list; and how an error reaches a person: one line, exit code 1.
+Never: does anything itself: every verb calls a function that a test can call; nor loads a room of
+kgroup for `--help`, which is what people ask for first.
 """
 
-from collections.abc import Sequence
-from importlib.metadata import version
-from typing import Annotated, Final
+from collections.abc import Callable, Collection, Sequence
+from typing import Annotated, Final, NamedTuple
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 
-from kgroup.cli import (
-    assignors,
-    assignors_check,
-    audit,
-    broker,
-    consume,
-    demo,
-    groups,
-    groups_offers,
-    lag,
-    marshal,
-    marshal_admin,
-    simulate,
-    topics,
-)
-from kgroup.cli.printing import forget_output
-from kgroup.cli.verbs import verb, with_list
+from kgroup.cli.verbs import forget_output, verb, with_list
 from kgroup.errors import ArgumentError, KGroupError
 
 __all__ = ["run"]
@@ -38,8 +23,9 @@ _WRONG_USE: Final = 2
 
 def run(arguments: Sequence[str]) -> int:
     """Run one verb and return the exit code: 0, 1 after an error, 2 for a wrong use."""
+    words = with_list(arguments)
     try:
-        _app()(args=with_list(arguments), prog_name="kgroup")
+        _app(words)(args=words, prog_name="kgroup")
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 1
     except (KGroupError, TimeoutError) as error:
@@ -58,28 +44,73 @@ def _tell(error: Exception) -> None:
     Console(stderr=True).print(f"[bold red]error:[/] {text}", soft_wrap=True, highlight=False)
 
 
-def _app() -> typer.Typer:
+def _app(words: Collection[str]) -> typer.Typer:
+    """Return the command; a verb that is not among the words cannot be run, only listed."""
     app = typer.Typer(
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         add_completion=False,
     )
-    app.command("demo")(demo.demo)
-    app.command("audit")(audit.verdict)
     app.callback()(_only_verbs)
-    app.add_typer(broker.app, name="broker")
-    app.command("consume")(verb(consume.print_records))
-    app.command("lag")(verb(lag.lag))
-    app.command("simulate")(verb(simulate.simulate))
-    app.add_typer(_groups(), name="groups")
-    app.add_typer(_topics(), name="topics")
-    app.add_typer(_assignors(), name="assignors")
-    app.add_typer(_marshal(), name="marshal")
+    for name, (told, load) in _VERBS.items():
+        work = load(told) if name in words else _unnamed
+        if isinstance(work, typer.Typer):
+            app.add_typer(work, name=name)
+        else:
+            app.command(name, help=None if name in words else told)(work)
     return app
 
 
-def _groups() -> typer.Typer:
-    told = "Groups: list, show, what members offer, evict members, delete."
+def _unnamed() -> None:
+    """Stand in the list for a verb that no word names, and so never run."""
+
+
+# -- each is loaded when it is named -------------------------------------------------------------
+
+
+def _demo(_told: str) -> Callable[..., None]:
+    from kgroup.cli import demo  # noqa: PLC0415
+
+    return demo.demo
+
+
+def _audit(_told: str) -> Callable[..., None]:
+    from kgroup.cli import audit  # noqa: PLC0415
+
+    return audit.verdict
+
+
+def _consume(_told: str) -> Callable[..., None]:
+    from kgroup.cli import consume  # noqa: PLC0415
+
+    return verb(consume.print_records)
+
+
+def _lag(_told: str) -> Callable[..., None]:
+    from kgroup.cli import lag  # noqa: PLC0415
+
+    return verb(lag.lag)
+
+
+def _simulate(_told: str) -> Callable[..., None]:
+    from kgroup.cli import simulate  # noqa: PLC0415
+
+    return verb(simulate.simulate)
+
+
+def _broker(told: str) -> typer.Typer:
+    from kgroup.cli import broker  # noqa: PLC0415
+
+    app = typer.Typer(help=told, no_args_is_help=True, add_completion=False)
+    app.command("up")(broker.up)
+    app.command("down")(broker.down)
+    app.command("status")(broker.status)
+    return app
+
+
+def _groups(told: str) -> typer.Typer:
+    from kgroup.cli import groups, groups_offers  # noqa: PLC0415
+
     app = typer.Typer(help=told, add_completion=False)
     app.command("list")(verb(groups.listing))
     app.command("show")(verb(groups.show))
@@ -89,25 +120,30 @@ def _groups() -> typer.Typer:
     return app
 
 
-def _topics() -> typer.Typer:
-    app = typer.Typer(help="Topics: list, describe, create, delete.", add_completion=False)
+def _topics(told: str) -> typer.Typer:
+    from kgroup.cli import topics  # noqa: PLC0415
+
+    app = typer.Typer(help=told, add_completion=False)
     app.command("list")(verb(topics.listing))
     app.command("create")(verb(topics.create))
     app.command("delete")(verb(topics.delete))
     return app
 
 
-def _assignors() -> typer.Typer:
-    app = typer.Typer(help="Assignors: list, simulate, check.", add_completion=False)
+def _assignors(told: str) -> typer.Typer:
+    from kgroup.cli import assignors, assignors_check  # noqa: PLC0415
+
+    app = typer.Typer(help=told, add_completion=False)
     app.command("list")(verb(assignors.listing))
     app.command("simulate")(verb(assignors.simulate))
     app.command("check")(verb(assignors_check.check))
     return app
 
 
-def _marshal() -> typer.Typer:
-    text = "Groups that claim by a log: set up, state, watch, release, pause, set positions."
-    app = typer.Typer(help=text, no_args_is_help=True, add_completion=False)
+def _marshal(told: str) -> typer.Typer:
+    from kgroup.cli import marshal, marshal_admin  # noqa: PLC0415
+
+    app = typer.Typer(help=told, no_args_is_help=True, add_completion=False)
     app.command("init")(verb(marshal.init))
     app.command("state")(verb(marshal.state))
     app.command("watch")(verb(marshal.watch))
@@ -118,8 +154,55 @@ def _marshal() -> typer.Typer:
     return app
 
 
+class _Verb(NamedTuple):
+    """One word of the list.
+
+    Args:
+        told: what the list says of it.
+        load: returns what does it, or the verbs below it, for what is told.
+    """
+
+    told: str
+    load: Callable[[str], Callable[..., None] | typer.Typer]
+
+
+_VERBS: Final[dict[str, _Verb]] = {
+    "demo": _Verb(
+        "Run a consumer group through joins, a kill and restarts, and judge what happened.", _demo
+    ),
+    "audit": _Verb(
+        "Say what a run lost, doubled, delivered out of order or too late; exit code 1 if "
+        "anything.",
+        _audit,
+    ),
+    "consume": _Verb(
+        "Print the records of topics: one line each, or JSON lines with --json.", _consume
+    ),
+    "lag": _Verb(
+        "Show how far a group is behind, partition by partition; a failed partition says why.", _lag
+    ),
+    "simulate": _Verb(
+        "Play groups of consumers in virtual time, disturb them, and judge what happened.",
+        _simulate,
+    ),
+    "broker": _Verb("A real Kafka on this machine.", _broker),
+    "groups": _Verb("Groups: list, show, what members offer, evict members, delete.", _groups),
+    "topics": _Verb("Topics: list, describe, create, delete.", _topics),
+    "assignors": _Verb("Assignors: list, simulate, check.", _assignors),
+    "marshal": _Verb(
+        "Groups that claim by a log: set up, state, watch, release, pause, set positions.", _marshal
+    ),
+}
+"""Every verb, in the order of the list; the first line of a verb's docstring stands here again."""
+
+
+# -- options without a verb ----------------------------------------------------------------------
+
+
 def _tell_version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import version  # noqa: PLC0415 - slow, and for this option only
+
         print(f"kgroup {version('kgroup')}")
         raise typer.Exit
 

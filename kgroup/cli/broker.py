@@ -20,9 +20,7 @@ from kgroup.testing.kafka.broker import BrokerState
 from kgroup.testing.kafka.jars import Progress
 from kgroup.testing.kafka.secured import LISTENERS, MECHANISMS, USERS, SecureAccess
 
-__all__ = ["app", "down", "status", "up"]
-
-app = typer.Typer(help="A real Kafka on this machine.", no_args_is_help=True)
+__all__ = ["down", "status", "up"]
 
 Version = Annotated[str, typer.Option(help=f"Kafka's version: {' or '.join(VERSIONS)}.")]
 Brokers = Annotated[int, typer.Option(help="1, or 3 with a controller of their own.")]
@@ -32,7 +30,6 @@ Secure = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
 
-@app.command()
 def up(
     version: Version = DEFAULT_VERSION,
     brokers: Brokers = 1,
@@ -45,7 +42,6 @@ def up(
     _show(state, as_json=as_json)
 
 
-@app.command()
 def down(as_json: Json = False) -> None:
     """End the Kafka that `up` started, and remove its data."""
     with _progress() as progress:
@@ -59,7 +55,6 @@ def down(as_json: Json = False) -> None:
         print(f"ended Kafka {state.version} on {state.bootstrap}")
 
 
-@app.command()
 def status(as_json: Json = False) -> None:
     """Say what runs; exit code 1 unless all of it does."""
     state = broker_of_this_machine.status()

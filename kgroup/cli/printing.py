@@ -6,7 +6,6 @@ Never: counts a record as printed before the write has returned.
 """
 
 import json
-import os
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ import anyio
 from kgroup.cli.formats import Format, as_line, as_value
 from kgroup.consumer import Record
 
-__all__ = ["Gauge", "Lines", "Output", "StandardOutput", "forget_output", "joined"]
+__all__ = ["Gauge", "Lines", "Output", "StandardOutput", "joined"]
 
 _Record = Record[bytes | None, bytes | None]
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -186,13 +185,6 @@ class StandardOutput:
 def _write_out(lines: bytes) -> None:
     sys.stdout.buffer.write(lines)
     sys.stdout.buffer.flush()
-
-
-def forget_output() -> None:
-    """Have the interpreter's last flush go nowhere: the reader is gone, or the disk is full."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)
 
 
 def joined(lines: Lines, records: Iterable[_Record]) -> bytes:

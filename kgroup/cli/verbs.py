@@ -6,6 +6,7 @@ that nothing is undone by nobody's yes.
 Never: reads a value or does a verb's work.
 """
 
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields
@@ -16,10 +17,9 @@ from typing import Final, TypeVar, cast, get_type_hints
 
 import typer
 
-from kgroup.cli.printing import forget_output
 from kgroup.errors import IllegalStateError
 
-__all__ = ["ask_first", "one_of", "verb", "with_list"]
+__all__ = ["ask_first", "forget_output", "one_of", "verb", "with_list"]
 
 E = TypeVar("E", bound=StrEnum)
 
@@ -55,6 +55,13 @@ def one_of(kind: type[E]) -> Callable[[str], E]:
 
     read.__name__ = kind.__name__
     return read
+
+
+def forget_output() -> None:
+    """Have the interpreter's last flush go nowhere: the reader is gone, or the disk is full."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def ask_first(question: str) -> None:

@@ -1,6 +1,7 @@
 """The `kgroup` command, with and without what it needs."""
 
 import json
+import re
 import subprocess
 import sys
 from importlib.metadata import version
@@ -29,7 +30,7 @@ sys.exit(main(sys.argv[1:]))
 
 PLENTY = """
 import sys
-from kgroup.cli import app, verbs
+from kgroup.cli import app, lag
 from kgroup.cli.connecting import Common
 from kgroup.cli.tables import screen
 
@@ -37,8 +38,17 @@ def plenty(common: Common) -> None:
     for number in range(20_000):
         screen().print(number) if "rich" in sys.argv else print(number)
 
-app.lag.lag = plenty
+lag.lag = plenty
 sys.exit(app.run(["lag"]))
+"""
+
+LOADED_BY = """
+import sys
+from kgroup.cli import main
+
+ended = main(sys.argv[1:])
+print(*sorted(sys.modules), file=sys.stderr)
+sys.exit(ended)
 """
 
 
@@ -61,6 +71,41 @@ def test_without_its_extra_the_command_names_it_and_how_to_get_it() -> None:
 def test_a_verb_that_does_not_exist_is_a_wrong_use(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["juggle"]) == 2
     assert "juggle" in capsys.readouterr().err
+
+
+def test_help_loads_no_verb_and_no_room_of_kgroup() -> None:
+    words = [sys.executable, "-c", LOADED_BY, "--help"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    loaded = {name for name in done.stderr.split() if name.startswith("kgroup.")}
+    assert {".".join(name.split(".")[:2]) for name in loaded} == {
+        "kgroup.cli",
+        "kgroup.codes",
+        "kgroup.errors",
+        "kgroup.types",
+        "kgroup.words",
+    }
+    assert {name for name in loaded if name.startswith("kgroup.cli.")} == {
+        "kgroup.cli.app",
+        "kgroup.cli.verbs",
+    }
+
+
+def test_help_says_of_every_verb_what_the_verb_says_of_itself(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    assert main(["--help"]) == 0
+    listed = dict(re.findall(r"│ (\w+) +(\S.*?) +│", capsys.readouterr().out))
+    for verb in ("demo", "audit", "consume", "lag", "simulate"):
+        assert main([verb, "--help"]) == 0
+        assert f" {listed[verb]}" in capsys.readouterr().out
+    assert set(listed) - {"demo", "audit", "consume", "lag", "simulate"} == {
+        "broker",
+        "groups",
+        "topics",
+        "assignors",
+        "marshal",
+    }
 
 
 def test_status_without_a_broker_says_how_to_start_one(
