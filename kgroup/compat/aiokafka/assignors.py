@@ -6,8 +6,6 @@ kind is called itself, as `kgroup.assignors` calls assignors of other clients.
 Never: runs one; takes a subclass of a built-in for the built-in.
 """
 
-import inspect
-from collections.abc import Iterable
 from types import MappingProxyType
 from typing import Final
 
@@ -17,6 +15,7 @@ from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssigno
 from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 
 from kgroup.assignors import AssignorChoice
+from kgroup.compat.strategies import Strategies
 
 __all__ = ["DEFAULT", "adapted"]
 
@@ -40,17 +39,7 @@ def adapted(strategy: object) -> tuple[AssignorChoice, ...]:
     Raises:
         TypeError: it is one class and not several, or one of them is something else.
     """
-    if inspect.isclass(strategy) or isinstance(strategy, str) or not isinstance(strategy, Iterable):
-        raise _wrong(strategy)
-    return tuple(dict.fromkeys(map(_native, strategy)))
-
-
-def _native(given: object) -> AssignorChoice:
-    kind = given if isinstance(given, type) else type(given)
-    if not issubclass(kind, AbstractPartitionAssignor):
-        raise _wrong(given)
-    found = _NATIVE.get(kind)
-    return given if found is None else found  # type: ignore[return-value]  # its shape is the ABC's
+    return Strategies(AbstractPartitionAssignor, _NATIVE, _wrong).adapted(strategy)
 
 
 def _wrong(given: object) -> TypeError:

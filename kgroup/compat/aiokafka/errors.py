@@ -8,17 +8,18 @@ as what a deserialiser or a task's cancellation raised.
 KIPs: 345 (fencing, which aiokafka has no class for).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from types import MappingProxyType
 from typing import Final
 
 from aiokafka import errors as theirs
 from aiokafka.structs import TopicPartition as TheirPartition
 
-from kgroup import CommitStatus, TopicPartition
+from kgroup import TopicPartition
 from kgroup import errors as ours
 from kgroup.codes import ErrorCode, error_name
+from kgroup.compat.raising import Words, as_told, in_the_same_words, is_over
 
 __all__ = ["FencedInstanceIdError", "LoginFailedError", "translated", "translating"]
 
@@ -35,16 +36,7 @@ class FencedInstanceIdError(theirs.BrokerResponseError):
     description = "Another member uses the same group instance id."
 
 
-_REBALANCED: Final = frozenset(
-    {
-        ErrorCode.ILLEGAL_GENERATION,
-        ErrorCode.UNKNOWN_MEMBER_ID,
-        ErrorCode.REBALANCE_IN_PROGRESS,
-    }
-)
-
-
-_SAME_WORDS: Final[Mapping[type[BaseException], type[Exception]]] = MappingProxyType(
+_SAME_WORDS: Final[Words] = MappingProxyType(
     {
         TimeoutError: theirs.KafkaTimeoutError,
         ours.ArgumentError: ValueError,
@@ -61,22 +53,11 @@ _SAME_WORDS: Final[Mapping[type[BaseException], type[Exception]]] = MappingProxy
         ours.UnsupportedVersionError: theirs.UnsupportedVersionError,
     }
 )
-"""Ours, and every kind of it that has no row of its own -> theirs, with our text."""
 
 
-@contextmanager
-def translating() -> Iterator[None]:
+def translating() -> AbstractContextManager[None]:
     """Raise what the body raises as aiokafka would; see `translated`."""
-    try:
-        yield
-    except Exception as error:  # noqa: BLE001 - whatever it is, it goes on
-        found = translated(error)
-        try:
-            if found is error:
-                raise
-            raise found
-        finally:
-            del found  # it holds this frame
+    return as_told(translated)
 
 
 def translated(error: BaseException) -> BaseException:
@@ -90,7 +71,7 @@ def translated(error: BaseException) -> BaseException:
     """
     if isinstance(error, ours.DeserializationError) and error.__cause__ is not None:
         return _of_the_application(error, error.__cause__)
-    found = _of_its_own(error) or _in_the_same_words(error)
+    found = _of_its_own(error) or in_the_same_words(error, _SAME_WORDS)
     if found is None:
         return error
     found.__cause__ = error
@@ -132,13 +113,6 @@ def _of_partitions(error: BaseException) -> Exception | None:
     return None
 
 
-def _in_the_same_words(error: BaseException) -> Exception | None:
-    for kind in type(error).__mro__:
-        if kind in _SAME_WORDS:
-            return _SAME_WORDS[kind](str(error))
-    return None
-
-
 def _of_the_application(error: ours.DeserializationError, cause: BaseException) -> BaseException:
     cause.add_note(str(error))
     # Raised again, it will know ours as its context: a circle would keep a reader's batch alive.
@@ -177,10 +151,8 @@ def _not_owned(error: ours.NotOwnedError) -> Exception:
 def _commit(error: ours.CommitFailedError) -> Exception:
     """Return the worst of it: a lost membership, no answer, other refusals, refused topics."""
     failed = error.outcome.failed()
-    for each in failed.values():
-        # Without a code it was refused here: the claim, or the membership, is over.
-        if each.status is CommitStatus.REFUSED and (each.code is None or each.code in _REBALANCED):
-            return theirs.CommitFailedError(str(error))
+    if is_over(failed.values()):
+        return theirs.CommitFailedError(str(error))
     codes = [each.code for each in failed.values()]
     if None in codes:
         return theirs.RequestTimedOutError(str(error))

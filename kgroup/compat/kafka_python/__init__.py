@@ -20,9 +20,9 @@ with warnings.catch_warnings():
             name="kafka",
         ) from error
 
-    from kgroup.compat.kafka_python import versions
+    from kgroup.compat.kafka_python.versions import PIN
 
-    versions.check(_version)
+    PIN.check(_version)
 
     from kgroup.compat.kafka_python.consumer import KafkaConsumer
 

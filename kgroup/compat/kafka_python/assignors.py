@@ -18,6 +18,7 @@ from kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAs
 from kafka.errors import KafkaConfigurationError
 
 from kgroup.assignors import AssignorChoice
+from kgroup.compat.strategies import Strategies
 
 __all__ = ["adapted", "is_eager"]
 
@@ -40,9 +41,7 @@ def adapted(strategy: object) -> tuple[AssignorChoice, ...]:
     Raises:
         KafkaConfigurationError: it is something else, or empty.
     """
-    if isinstance(strategy, str | type) or not isinstance(strategy, Iterable):
-        raise _wrong(strategy)
-    found = tuple(dict.fromkeys(map(_native, strategy)))
+    found = Strategies(AbstractPartitionAssignor, _NATIVE, _wrong).adapted(strategy)
     if not found:
         raise _wrong(strategy)
     return found
@@ -52,14 +51,6 @@ def is_eager(strategy: Iterable[object]) -> bool:
     """Tell whether members with these assignors hand back everything at each rebalance."""
     kinds = [given if isinstance(given, type) else type(given) for given in strategy]
     return not all(issubclass(kind, CooperativeStickyAssignor) for kind in kinds)
-
-
-def _native(given: object) -> AssignorChoice:
-    kind = given if isinstance(given, type) else type(given)
-    if not issubclass(kind, AbstractPartitionAssignor):
-        raise _wrong(given)
-    found = _NATIVE.get(kind)
-    return given if found is None else found  # type: ignore[return-value]  # its shape is the ABC's
 
 
 def _wrong(given: object) -> KafkaConfigurationError:

@@ -6,8 +6,8 @@ Never: loses an error: ours is the `__cause__`, with all its data. Touches what 
 KIPs: 320 (truncation), 345 (fencing).
 """
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from types import MappingProxyType
 from typing import Final
 
@@ -17,19 +17,12 @@ from kafka.structs import TopicPartition as TheirPartition
 
 from kgroup import errors as ours
 from kgroup.codes import ErrorCode
-from kgroup.types import CommitOutcome, CommitStatus
+from kgroup.compat.raising import Words, as_told, in_the_same_words, is_over
+from kgroup.types import CommitOutcome
 
 __all__ = ["asking_logs", "of_outcome", "translated", "translating"]
 
-_REBALANCED: Final = frozenset(
-    {
-        ErrorCode.ILLEGAL_GENERATION,
-        ErrorCode.UNKNOWN_MEMBER_ID,
-        ErrorCode.REBALANCE_IN_PROGRESS,
-    }
-)
-
-_SAME_WORDS: Final[Mapping[type[BaseException], type[Exception]]] = MappingProxyType(
+_SAME_WORDS: Final[Words] = MappingProxyType(
     {
         TimeoutError: theirs.KafkaTimeoutError,
         ours.ArgumentError: ValueError,
@@ -47,22 +40,11 @@ _SAME_WORDS: Final[Mapping[type[BaseException], type[Exception]]] = MappingProxy
         ours.UnsupportedVersionError: theirs.UnsupportedVersionError,
     }
 )
-"""Ours, and every kind of it that has no row of its own -> theirs, with our text."""
 
 
-@contextmanager
-def translating() -> Iterator[None]:
+def translating() -> AbstractContextManager[None]:
     """Raise what the body raises as kafka-python would; see `translated`."""
-    try:
-        yield
-    except Exception as error:  # noqa: BLE001 - whatever it is, it goes on
-        found = translated(error)
-        try:
-            if found is error:
-                raise
-            raise found
-        finally:
-            del found  # it holds this frame
+    return as_told(translated)
 
 
 def translated(error: BaseException) -> BaseException:
@@ -71,7 +53,7 @@ def translated(error: BaseException) -> BaseException:
     Args:
         error: anything; what is neither a `KGroupError` nor a `TimeoutError` comes back as it is.
     """
-    found = _of_its_own(error) or _in_the_same_words(error)
+    found = _of_its_own(error) or in_the_same_words(error, _SAME_WORDS)
     if found is None:
         return error
     found.__cause__ = error
@@ -102,10 +84,8 @@ def of_outcome(outcome: CommitOutcome) -> Exception | None:
     if not failed:
         return None
     text = repr(outcome)
-    for each in failed:
-        # Without a code it was refused here: the claim, or the membership, is over.
-        if each.status is CommitStatus.REFUSED and (each.code is None or each.code in _REBALANCED):
-            return theirs.CommitFailedError(text)
+    if is_over(failed):
+        return theirs.CommitFailedError(text)
     codes = [each.code for each in failed if each.code is not None]
     return _of_code(codes[0], text) if codes else theirs.KafkaTimeoutError(text)
 
@@ -136,13 +116,6 @@ def _of_its_own(error: BaseException) -> Exception | None:
         case ours.OffsetOutOfRangeError():
             found = {TheirPartition(*tp): offset for tp, offset in error.positions.items()}
             return theirs.OffsetOutOfRangeError(found)
-    return None
-
-
-def _in_the_same_words(error: BaseException) -> Exception | None:
-    for kind in type(error).__mro__:
-        if kind in _SAME_WORDS:
-            return _SAME_WORDS[kind](str(error))
     return None
 
 

@@ -1,0 +1,57 @@
+"""Which versions of another client a facade can stand in for.
+
+Decides: what a pin is, and the one error there is outside of it.
+Never: looks at anything but the version; knows a client by name.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+__all__ = ["Pin"]
+
+_RELEASE: Final = re.compile(r"(\d+)\.(\d+)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pin:
+    """The releases whose names a facade translates.
+
+    Args:
+        facade: the package that stands in.
+        client: the distribution it stands in for.
+        module: what that is imported as.
+        first: the oldest release that was tried.
+        until: the first release that is not known.
+        instead: kgroup's own class, for whoever has another release.
+    """
+
+    facade: str
+    client: str
+    module: str
+    first: tuple[int, int]
+    until: tuple[int, int]
+    instead: str
+
+    def __str__(self) -> str:
+        """Return it as a requirement."""
+        first, until = (".".join(map(str, each)) for each in (self.first, self.until))
+        return f"{self.client}>={first},<{until}"
+
+    def check(self, version: str) -> None:
+        """Refuse a version whose names may mean something else.
+
+        Args:
+            version: as the client says it; of "0.14.1.dev3" the first two numbers count.
+
+        Raises:
+            ImportError: it is outside; it names the version and the ways out.
+        """
+        found = _RELEASE.match(version)
+        if found is not None and self.first <= (int(found[1]), int(found[2])) < self.until:
+            return
+        raise ImportError(
+            f"{self.facade} stands in for {self}, but {self.client} {version} is installed: "
+            f"pip install '{self}', or use {self.instead}, which has names of its own",
+            name=self.module,
+        )
