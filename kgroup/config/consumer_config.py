@@ -48,7 +48,8 @@ class ConsumerConfig:
     Args:
         bootstrap_servers: `host:port`, several with commas between, or a list of them; they are
             only needed to find the cluster.
-        bootstrap_timeout: how long entering the consumer waits for a first broker.
+        bootstrap_timeout: how long entering the consumer waits for a first broker; 0 tries each
+            address once, within `request_timeout`.
         group_id: name of the group, None for a consumer that only assigns by hand and commits
             nothing.
         group_instance_id: static identity within the group (KIP-345), None for a dynamic member.

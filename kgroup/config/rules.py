@@ -239,7 +239,7 @@ _PAUSE: Final = _duration(0.0)
 RULES: Final[Mapping[str, Rule]] = MappingProxyType(
     {
         "bootstrap_servers": _servers,
-        "bootstrap_timeout": _POSITIVE,
+        "bootstrap_timeout": _PAUSE,
         "group_id": _text(optional=True),
         "group_instance_id": _text(optional=True),
         "client_id": _text(optional=False),

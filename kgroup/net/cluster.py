@@ -96,7 +96,7 @@ class Cluster:
         """Wait until the cluster is found; returns at once when it already is.
 
         Args:
-            timeout: seconds.
+            timeout: seconds; 0 tries each address once, within `request_timeout`.
 
         Raises:
             NoBrokerError: no address answered; it says why, address by address. At once when
@@ -106,13 +106,16 @@ class Cluster:
         began = self.ports.clock()
         first = [Endpoint(None, *pair).address for pair in self.settings.bootstrap]
         self._pool.refusals.clear()
-        with self._patience.of(timeout), anyio.move_on_after(timeout):
+        limit = timeout or self.settings.request_timeout
+        with self._patience.of(limit), anyio.move_on_after(limit):
             while not self._view.brokers and not self._pool.refused_by_all(first):
                 self.invalidate()
                 await self._next_news()
+                if not timeout and self._trouble.keys() >= set(first):
+                    break
         if not self._view.brokers:
             why = {**dict.fromkeys(first, "its turn did not come"), **self._trouble}
-            seconds = min(timeout, max(0.1, round(self.ports.clock() - began, 1)))
+            seconds = min(limit, max(0.1, round(self.ports.clock() - began, 1)))
             error = NoBrokerError(why, seconds, refused=self._pool.refused_by_all(first))
             raise error from next(iter(self._pool.refusals.values()), None)
         return self._view

@@ -173,7 +173,7 @@ def _timing(given: Mapping[str, Any]) -> dict[str, object]:
         if longest_round is None
         else _milliseconds("rebalance_timeout_ms", longest_round),
         "request_timeout": patience,
-        "bootstrap_timeout": patience,
+        "bootstrap_timeout": 0.0,  # each address once
         "retry_backoff": pause,
         "retry_backoff_max": max(pause, 1.0),
         "auto_commit_interval": _milliseconds(

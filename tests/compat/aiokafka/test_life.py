@@ -98,12 +98,26 @@ async def test_a_session_that_no_coordinator_takes_is_told_by_start_as_itself() 
     await consumer.stop()
 
 
-async def test_no_broker_is_a_connection_error() -> None:
-    broker = broker_with()
-    broker.node(1).kill()
-    consumer = made(broker, "t", request_timeout_ms=2000)
+async def test_brokers_that_refuse_are_a_connection_error_at_once() -> None:
+    broker = broker_with(nodes=2)
+    for number in (1, 2):
+        broker.node(number).kill()
+    consumer = made(broker, "t")
+    before = asyncio.get_running_loop().time()
     with pytest.raises(KafkaConnectionError, match="Unable to bootstrap"):
         await consumer.start()
+    assert asyncio.get_running_loop().time() - before < 1
+    await consumer.stop()
+
+
+async def test_brokers_that_are_silent_are_waited_for_as_long_as_an_answer() -> None:
+    broker = broker_with()
+    broker.answers.ignore(MetadataRequest, times=None)
+    consumer = made(broker, "t", request_timeout_ms=2000)
+    before = asyncio.get_running_loop().time()
+    with pytest.raises(KafkaConnectionError, match="Unable to bootstrap"):
+        await consumer.start()
+    assert 1.9 < asyncio.get_running_loop().time() - before < 3
     await consumer.stop()
 
 

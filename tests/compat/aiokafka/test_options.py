@@ -45,7 +45,6 @@ MEANINGS: list[tuple[dict[str, Any], str, object]] = [
     ({"fetch_min_bytes": 7}, "fetch_min_bytes", 7),
     ({"max_partition_fetch_bytes": 4000}, "max_partition_fetch_bytes", 4000),
     ({"request_timeout_ms": 500}, "request_timeout", 0.5),
-    ({"request_timeout_ms": 500}, "bootstrap_timeout", 0.5),
     ({"retry_backoff_ms": 50}, "retry_backoff", 0.05),
     ({"retry_backoff_ms": 5000}, "retry_backoff_max", 5.0),
     ({"auto_offset_reset": "Earliest"}, "auto_offset_reset", ResetPolicy.EARLIEST),
@@ -100,6 +99,7 @@ def test_without_a_keyword_everything_is_as_aiokafka_has_it() -> None:
     assert config.assignors == ("roundrobin",)
     assert (config.session_timeout, config.heartbeat_interval) == (10.0, 3.0)
     assert (config.max_poll_interval, config.rebalance_timeout) == (300.0, 10.0)
+    assert config.bootstrap_timeout == 0.0
     assert config.auto_offset_reset is ResetPolicy.LATEST
     assert config.max_poll_records is None
     assert config.allow_auto_create_topics
