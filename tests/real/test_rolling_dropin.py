@@ -1,8 +1,10 @@
 """Members of aiokafka and kafka-python are replaced by their drop-ins, one by one, and back again.
 
 The group goes on: nobody is refused, nothing is lost, and no partition waits for longer than one
-rebalance. What goes and what comes list the same assignor, and so does the member of kgroup's own.
-Who is eager takes one round for a change; who is cooperative takes two (KIP-429).
+rebalance. What goes and what comes list the same assignor, and so does the member of kgroup's own,
+where there is one: it counts the rounds. In other tests originals and drop-ins are alone, up to a
+group of drop-ins only. Who is eager takes one round for a change; who is cooperative takes two
+(KIP-429).
 """
 
 from collections.abc import Callable
@@ -19,7 +21,7 @@ from tests.assignors.peers_packages import KafkaCooperative, KafkaRange
 from tests.real.ground import Ground, lay_ground
 from tests.real.members import group_on
 from tests.real.peers import AiokafkaPeer, KafkaPythonPeer, Peer
-from tests.real.rolling import PARTITIONS, rolling
+from tests.real.rolling import PARTITIONS, among_themselves, rolling
 
 pytestmark = pytest.mark.real
 
@@ -44,8 +46,7 @@ def kafka_python(assignor: type) -> tuple[Make, Make]:
     )
 
 
-@pytest.mark.parametrize("anyio_backend", ["asyncio"])
-@pytest.mark.parametrize(
+EACH_LIBRARY = pytest.mark.parametrize(
     ("library", "assignor"),
     [
         pytest.param(aiokafka("roundrobin"), "roundrobin", id="aiokafka"),
@@ -54,6 +55,10 @@ def kafka_python(assignor: type) -> tuple[Make, Make]:
         pytest.param(kafka_python(KafkaCooperative), COOPERATIVE, id="kafka-python-cooperative"),
     ],
 )
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@EACH_LIBRARY
 async def test_members_are_replaced_by_the_drop_in_and_back(
     kafka: RealKafka, tmp_path: Path, library: tuple[Make, Make], assignor: str
 ) -> None:
@@ -73,6 +78,25 @@ async def test_members_are_replaced_by_the_drop_in_and_back(
             ended = await rollout.quiet(counting)
         await rollout.judge(generations=ended - began, at_most=4 * 2 * rounds)
     assert (await group.judged()).total.two_owners == 0
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@EACH_LIBRARY
+async def test_originals_and_drop_ins_are_enough_for_themselves_there_and_back(
+    kafka: RealKafka, tmp_path: Path, library: tuple[Make, Make], assignor: str
+) -> None:
+    """Nobody else is in the group: every round is led by an original or by a drop-in.
+
+    All three are replaced, so that in the middle there are drop-ins only.
+    """
+    ground = await lay_ground(kafka, PARTITIONS)
+    theirs, drop_in = (partial(make, ground) for make in library)
+    rounds = 2 if assignor == COOPERATIVE else 1
+    async with group_on(ground, tmp_path) as group:
+        async with among_themselves(group, theirs, size=3) as rollout:
+            await rollout.there_and_back(tuple(rollout.here), drop_in, theirs, assignor)
+        assert len(rollout.everybody) == 9
+        await rollout.judge(at_most=6 * 2 * rounds)
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
