@@ -3,11 +3,13 @@
 Decides: how calls of any thread are carried to the loop and back, and how the thread begins and
 ends.
 Never: outlives what is asked of it without saying so; keeps a program from ending; loses what a
-call returned to a thread that was interrupted (it is given back).
+call returned to a thread that was interrupted (it is given back); touches, in a process forked from
+the one that entered, the sockets it would share with it.
 """
 
 import asyncio
 import logging
+import os
 import threading
 import time
 from collections import deque
@@ -62,6 +64,7 @@ class Host:
         self._news: asyncio.Event | None = None
         self._scope: anyio.CancelScope | None = None
         self._entered = self._aborted = self._over = self._runs = False
+        self._process: int | None = None
 
     # -- life, from outside ----------------------------------------------------------------
 
@@ -71,6 +74,7 @@ class Host:
         Raises:
             NoBrokerError, KGroupError: entering failed; nothing runs.
         """
+        self._process = os.getpid()
         self._thread.start()
         try:
             answer = self._begun.wait(self._thread.is_alive)
@@ -103,6 +107,11 @@ class Host:
         return self._thread.ident is not None
 
     @property
+    def forked(self) -> bool:
+        """Whether this is a child of the process that entered: a fork takes no thread along."""
+        return self._process not in (None, os.getpid())
+
+    @property
     def runs(self) -> bool:
         """Whether the thread is there to be asked."""
         return self._runs and self._thread.is_alive()
@@ -119,6 +128,19 @@ class Host:
             self._waking.wake()
         else:
             self._post(self._waking.wake)
+
+    def check_process(self) -> None:
+        """Refuse a child of the process that entered.
+
+        Raises:
+            IllegalStateError: this is one.
+        """
+        if self.forked:
+            raise IllegalStateError(
+                f"the consumer is of process {self._process}, and this is {os.getpid()}, forked "
+                "from it: its thread and its membership have stayed there; make a consumer here, "
+                "after the fork"
+            )
 
     # -- calls -----------------------------------------------------------------------------
 
@@ -185,6 +207,7 @@ class Host:
         """
         if not self.started:
             raise IllegalStateError("the consumer is not entered: use `with consumer:`")
+        self.check_process()
         if self._thread.ident == threading.get_ident():
             raise IllegalStateError("a blocking call on the consumer's own event loop")
         job = INSIDE.get()
@@ -194,8 +217,11 @@ class Host:
             self._refuse()
 
     def _post(self, function: Callable[[], object]) -> bool:
-        """Have a plain function called on the loop; tell whether there is one."""
-        if self._loop is None:
+        """Have a plain function called on the loop; tell whether there is one.
+
+        A forked child has a copy of it, whose way to wake up is the parent's.
+        """
+        if self._loop is None or self.forked:
             return False
         try:
             self._loop.call_soon_threadsafe(function)

@@ -29,17 +29,20 @@ class RecordIterator(Iterator[Record[K, V]], Generic[K, V]):
         ahead: the stock of records.
         fill: reads more into it; returns whether anything came.
         tell: tells the loop how far this is.
+        check: raises in a forked child, which has a copy of the stock.
     """
 
-    __slots__ = ("_ahead", "_fill", "_tell")
+    __slots__ = ("_ahead", "_check", "_fill", "_tell")
 
     def __init__(
         self,
         ahead: Ahead[K, V],
         fill: Callable[[], bool],
         tell: Callable[[list[Told]], None],
+        check: Callable[[], None],
     ) -> None:
         self._ahead = ahead
+        self._check = check
         self._fill = fill
         self._tell = tell
 
@@ -54,6 +57,7 @@ class RecordIterator(Iterator[Record[K, V]], Generic[K, V]):
             DeserializationError: a deserialiser refused the record, which stays where it is.
             KGroupError: a fatal error, a listener's, or a partition's whose turn it is.
         """
+        self._check()
         told = self._ahead.report()
         if told:
             self._tell(told)

@@ -79,7 +79,7 @@ class Life(Generic[K, V]):
 
         The listener hears what is given up, in this thread. A second call waits for the first.
         Inside a listener it only asks for all that; the `with` around it, or another `close`,
-        waits.
+        waits. In a forked child it does nothing: the consumer is the parent's.
 
         Args:
             timeout: seconds after which it returns, the thread ended, whatever brokers do.
@@ -87,7 +87,7 @@ class Life(Generic[K, V]):
             commit: whether what is done is committed, where `enable_auto_commit` is on. Without it
                 the group goes on where the last commit was; a commit on its way may still arrive.
         """
-        if not self._host.started:
+        if not self._host.started or self._host.forked:
             return
         if self._host.inside:
             self._native.close_soon(timeout=timeout, leave=leave, commit=commit)
@@ -121,7 +121,8 @@ class Life(Generic[K, V]):
             leave: whether the group is told.
             commit: whether what is done is committed, as for `close`.
         """
-        self._native.close_soon(timeout=timeout, leave=leave, commit=commit)
+        if not self._host.forked:
+            self._native.close_soon(timeout=timeout, leave=leave, commit=commit)
 
     def wakeup(self) -> None:
         """End the reads that are blocked now with `WakeupError`, or the next one when none is.
@@ -144,6 +145,7 @@ class Life(Generic[K, V]):
 
     def _view(self, look: Callable[[], T], told: list[Told] | None = None) -> T:
         """Call something plain: on the event loop while there is one, here otherwise."""
+        self._host.check_process()
         if not self._host.runs:
             return look()
 

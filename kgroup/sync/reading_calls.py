@@ -46,7 +46,8 @@ class ReadingCalls(Life[K, V]):
                 same iterator later. None to end only when closed.
         """
         limit = math.inf if timeout is None else timeout
-        return RecordIterator(self._ahead, partial(self._fill, limit), self._tell)
+        fill = partial(self._fill, limit)
+        return RecordIterator(self._ahead, fill, self._tell, self._host.check_process)
 
     def getone(self, *tps: TopicPartition, timeout: float | None = None) -> Record[K, V]:
         """Return the next record; it is done at the next read, of whatever kind, that is about
