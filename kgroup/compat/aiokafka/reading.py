@@ -158,30 +158,29 @@ class Reading(Life):
         return {}
 
 
-def _delivered(batch: Batch[Any, Any]) -> list[_Record]:
-    """Return the records of a batch, which are done with that.
-
-    Raises:
-        DeserializationError: the first was refused; it stays in front.
-    """
-    records = listed(batch)
-    batch.done()
-    return records
-
-
 def _all_delivered(found: _Found) -> dict[TopicPartition, list[_Record]]:
-    """Return the records of several batches; one whose first record is refused waits its turn.
+    """Return the records of several batches, which are done with that.
+
+    One whose first record is refused waits its turn. None is done before all are made: what stops
+    the making, a deserialiser's or a signal's KeyboardInterrupt, takes no record away.
 
     Raises:
         DeserializationError: nothing else was there.
     """
-    delivered: dict[TopicPartition, list[_Record]] = {}
+    made: dict[OurPartition, list[_Record]] = {}
     refused: Exception | None = None
-    for tp, batch in found.items():
-        try:
-            delivered[theirs(tp)] = _delivered(batch)
-        except DeserializationError as error:
-            refused = refused or error
-    if refused is not None and not delivered:
+    try:
+        for tp, batch in found.items():
+            try:
+                made[tp] = listed(batch)
+            except DeserializationError as error:
+                refused = refused or error
+    except BaseException:
+        for batch in found.values():
+            batch.give_back(batch.first)
+        raise
+    if refused is not None and not made:
         raise refused
-    return delivered
+    for tp in made:
+        found[tp].done()
+    return {theirs(tp): records for tp, records in made.items()}
