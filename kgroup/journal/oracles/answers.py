@@ -6,7 +6,8 @@ Never: judges the connection; an answer that is no longer awaited is late wherev
 S8: an answer to a request of an older generation, of another member id, or that is no longer
     awaited, moves no state: no change follows it at its own instant that only an answer causes;
     none that a refused commit causes, when it is a commit's.
-S9: the member id is kept after ILLEGAL_GENERATION and dropped after UNKNOWN_MEMBER_ID.
+S9: the member id is kept after ILLEGAL_GENERATION and dropped after UNKNOWN_MEMBER_ID; what a late
+    answer says of it moves nothing, either.
 """
 
 from dataclasses import dataclass, field
@@ -27,6 +28,7 @@ from kgroup.journal.events import (
     Source,
     StateChanged,
 )
+from kgroup.journal.oracles.awaited import OUT, Awaited
 from kgroup.journal.oracles.violation import Violation
 from kgroup.types import ChangeKind, MemberState
 
@@ -75,10 +77,6 @@ _LOST_BY_ANSWER: Final = frozenset(
         "the coordinator is at another generation",
         "another member uses the same group instance id",
     }
-)
-
-_OUT: Final = frozenset(
-    {MemberState.UNSUBSCRIBED, MemberState.LEAVING, MemberState.LEFT, MemberState.DORMANT}
 )
 
 _JOIN: Final = ApiKey.JOIN_GROUP
@@ -238,14 +236,14 @@ class _Id:
     Args:
         member_id: what it is called, None before it was told.
         generation_id: of the newest round it was told of, -1 before.
-        requests: (connection, correlation) -> the request that awaits an answer.
+        awaited: what it has asked, and what of that is of before.
         refused: the answer that decides about the next join, None when none does.
         keeps: whether the id must be kept after it.
     """
 
     member_id: str | None = None
     generation_id: int = -1
-    requests: dict[tuple[int, int], RequestSent] = field(default_factory=dict)
+    awaited: Awaited = field(default_factory=Awaited)
     refused: Entry | None = None
     keeps: bool = False
 
@@ -254,7 +252,7 @@ class MemberIds:
     """S9: which id a member joins under after it was refused."""
 
     KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
-        {AnswerReceived, CommitStep, JoinIssued, RequestSent, StateChanged}
+        {AnswerReceived, CommitStep, JoinIssued, OwnershipStep, RequestSent, StateChanged}
     )
 
     APIS: ClassVar[frozenset[ApiKey]] = frozenset({_JOIN, _SYNC, _BEAT, ApiKey.LEAVE_GROUP})
@@ -277,7 +275,10 @@ class MemberIds:
             return self._joins(entry, event)
         elif isinstance(event, CommitStep):
             self._committed(entry, event)
-        elif isinstance(event, StateChanged) and event.after in _OUT:
+        elif isinstance(event, OwnershipStep):
+            if entry.source in self._ids:
+                self._ids[entry.source].awaited.lost(event)
+        elif isinstance(event, StateChanged) and event.after in OUT:
             self._forget(entry.source)
         return ()
 
@@ -292,7 +293,7 @@ class MemberIds:
         if event.api is ApiKey.LEAVE_GROUP:
             self._forget(source)
             return
-        mine.requests[event.connection, event.correlation_id] = event
+        mine.awaited.sent(event)
 
     def _forget(self, source: Source) -> None:
         """Let whoever is out of the group come back as anybody."""
@@ -301,14 +302,13 @@ class MemberIds:
             mine.refused = mine.member_id = None
             # 1. JoinGroup is out; 2. the member is out of the group; 3. the answer comes all the
             # same, and names an id that is nobody's any more.
-            mine.requests.clear()
+            mine.awaited.out()
 
     def _answered(self, entry: Entry, event: AnswerReceived) -> None:
         mine = self._ids.get(entry.source)
-        key = (event.connection, event.correlation_id)
-        if mine is None or key not in mine.requests:
+        asked, late = (None, True) if mine is None else mine.awaited.answered(event)
+        if mine is None or asked is None or late:
             return
-        asked = mine.requests.pop(key)
         if event.api is _JOIN and event.member_id:
             mine.member_id, mine.refused = event.member_id, None
             if not event.error and event.generation_id is not None:
@@ -317,7 +317,9 @@ class MemberIds:
 
     def _committed(self, entry: Entry, event: CommitStep) -> None:
         mine = self._ids.get(entry.source)
-        if mine is not None and event.generation_id == mine.generation_id:
+        if mine is None or mine.awaited.is_late(event):
+            return
+        if event.generation_id == mine.generation_id:
             self._refused(mine, entry, event.member_id, event.generation_id, event.code)
 
     @staticmethod

@@ -17,6 +17,7 @@ coordinator hands it over by itself. Of who unsubscribes that time begins with i
 and the listener share it, as in Java's client (KIP-62).
 """
 
+from dataclasses import dataclass
 from math import inf
 from typing import ClassVar
 
@@ -41,6 +42,19 @@ from kgroup.journal.periods import Period, Periods
 from kgroup.types import Cause, ChangeKind, Claim, RebalanceProtocol
 
 __all__ = ["JoinClaims"]
+
+
+@dataclass(slots=True)
+class _Owed:
+    """A loss that a JoinGroup has told of, and the listener has not heard of yet.
+
+    Args:
+        generation: member id and number of the generation that was entered last.
+        answered: whether a JoinGroup was answered since: another generation may be named.
+    """
+
+    generation: tuple[str | None, int]
+    answered: bool = False
 
 
 class JoinClaims:
@@ -70,6 +84,7 @@ class JoinClaims:
         "_given_up",
         "_lost",
         "_named",
+        "_owed",
         "_periods",
         "_protocols",
         "_renewed",
@@ -86,6 +101,7 @@ class JoinClaims:
         self._renewed: dict[Source, None] = {}
         self._entered: dict[Source, tuple[int, int]] = {}
         self._named: dict[Source, str | None] = {}
+        self._owed: dict[Source, list[_Owed]] = {}
         self._rounds: dict[Source, float] = {}
         self._since: dict[Source, tuple[int, set[tuple[str | None, int | None]]]] = {}
         self._unsubscribing = Unsubscribing()
@@ -136,9 +152,9 @@ class JoinClaims:
             case ChangeKind.LOST, Phase.BEGIN:
                 # 1. a generation is lost while the listener is busy; 2. the next one is entered;
                 # 3. the listener hears of the loss. Of the next one nothing is lost.
-                if self._is_of_the_newest(source, event):
+                if self._is_of_the_newest(source, event) and not self._is_known(source, event):
                     self._lost[source] = entry
-                self._renewed.pop(source, None)
+                    self._renewed.pop(source, None)
                 self._given_up.pop(source, None)
             case ChangeKind.REVOKED, Phase.BEGIN:
                 return self._revoked_late(entry, event)
@@ -166,6 +182,21 @@ class JoinClaims:
             return False
         return event.generation_id >= self._entered[source][0]
 
+    def _is_known(self, source: Source, event: OwnershipStep) -> bool:
+        """Tell whether a loss is one that was made good before the listener heard of it.
+
+        1. A lease ends while the listener is busy; 2. JoinGroup says that all is lost; 3. its
+        answer, and the sync, give the same generation again, or the next one; 4. the listener
+        hears of the loss of step 1. It hears of losses in their order.
+        """
+        owed = self._owed.pop(source, [])
+        of = (event.member_id, event.generation_id)
+        place = next((n for n, each in enumerate(owed) if each.generation == of), None)
+        if place is None:
+            return False
+        self._owed[source] = owed[place + 1 :]
+        return owed[place].answered
+
     def _is_gain(self, source: Source, event: OwnershipStep) -> bool:
         """Tell whether a member that joined as one who has lost everything gains something here.
 
@@ -183,6 +214,9 @@ class JoinClaims:
         self._since[entry.source] = (entry.seq, set())
         held = self._periods.held(entry.source)
         patience = self._rounds.get(entry.source, inf)
+        if entry.source in self._entered and entry.source not in self._lost:
+            of = (self._named[entry.source], self._entered[entry.source][0])
+            self._owed.setdefault(entry.source, []).append(_Owed(of))
         if held:
             self._given_up[entry.source] = entry
         return tuple(
@@ -219,7 +253,11 @@ class JoinClaims:
         return tuple(_unfinished(claim, entry, joined) for claim in event.claims)
 
     def _answered(self, source: Source, event: AnswerReceived) -> None:
-        if event.api is ApiKey.JOIN_GROUP and not event.error and source in self._lost:
+        if event.api is not ApiKey.JOIN_GROUP or event.error:
+            return
+        for each in self._owed.get(source, ()):
+            each.answered = True
+        if source in self._lost:
             self._renewed[source] = None
 
     def _after_loss(self, entry: Entry, event: JoinIssued) -> tuple[Violation, ...]:

@@ -69,7 +69,7 @@ class _Pulse:
         left: the LeaveGroup, None before.
         synced: number of the entry that entered the generation.
         generation_id: the generation that was entered last, None before.
-        lost: whether it is lost.
+        lost: number of the entry that told that it is lost, 0 while it is not.
         flight: (connection, correlation) -> heartbeats that await an answer.
         state: of the member.
         base: what the next heartbeat is measured from, None while it cannot be judged.
@@ -85,7 +85,7 @@ class _Pulse:
     left: Entry | None = None
     synced: int = 0
     generation_id: int | None = None
-    lost: bool = False
+    lost: int = 0
     flight: dict[tuple[int, int], Entry] = field(default_factory=dict)
     state: MemberState | None = None
     base: Entry | None = None
@@ -208,8 +208,7 @@ class Heartbeats:
         sent = pulse.flight.pop((event.connection, event.correlation_id), None)
         if sent is None:
             return
-        assert isinstance(sent.event, RequestSent)
-        if pulse.lost and sent.event.generation_id == pulse.generation_id:
+        if sent.seq < pulse.lost:
             return
         due = sent.at + (pulse.interval or 0.0)
         pulse.measure(None if event.error else sent if entry.at < due else entry)
@@ -222,13 +221,14 @@ class Heartbeats:
             pulse.state = event.after
         elif isinstance(event, GenerationEntered):
             pulse.member, pulse.synced = True, entry.seq
-            pulse.generation_id, pulse.lost = event.generation_id, False
+            pulse.generation_id, pulse.lost = event.generation_id, 0
             pulse.measure(entry, 1.0)
         elif isinstance(event, JoinIssued):
             if event.generation_id is None:
                 # 1. a heartbeat is answered; 2. the generation is lost; 3. while the member joins
                 # anew, it has none to send a heartbeat for, and the next one has a base of its own.
-                pulse.base = None
+                # Nor has one that was sent before, for a generation that was never entered.
+                pulse.base, pulse.lost = None, entry.seq
         elif isinstance(event, CallbackStep):
             found = self._late(pulse, entry)
             if event.stage is CallbackStage.OVERDUE:
@@ -236,7 +236,7 @@ class Heartbeats:
             entered = event.stage is CallbackStage.ENTER and event.kind is not ChangeKind.LOST
             pulse.inside = entry if entered else None
         elif isinstance(event, OwnershipStep):
-            self._lost(pulse, event)
+            self._lost(pulse, entry, event)
         elif isinstance(event, ConnectionClosed):
             pulse.base = None
             gone = [key for key in pulse.flight if key[0] == event.connection]
@@ -248,7 +248,7 @@ class Heartbeats:
         return found
 
     @staticmethod
-    def _lost(pulse: _Pulse, event: OwnershipStep) -> None:
+    def _lost(pulse: _Pulse, entry: Entry, event: OwnershipStep) -> None:
         """Expect no heartbeat of a member that has no generation.
 
         1. JoinGroup is out, and parked; 2. the lease ends: there is nothing to send a heartbeat
@@ -257,7 +257,7 @@ class Heartbeats:
         """
         begins = event.kind is ChangeKind.LOST and event.phase is Phase.BEGIN
         if begins and event.generation_id == pulse.generation_id:
-            pulse.base, pulse.lost = None, True
+            pulse.base, pulse.lost = None, entry.seq
 
     # -- gaps ------------------------------------------------------------------------------
 

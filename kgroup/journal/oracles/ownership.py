@@ -1,20 +1,20 @@
-"""S1 and S2: one owner per partition, in a generation and in time.
+"""S2: one owner per partition, in time.
 
 Decides: when two members own one partition.
 Never: blames a killed process; it cannot say that it stopped, so only what it does counts.
 
-S1: in one generation at most one member life has a partition in its assignment.
 S2: periods of one partition at different members do not overlap in time, except that a member
     which finds out late that it lost the partition may say so late, if it delivered nothing
     meanwhile; so may one that loses its membership while its listener hears of a revocation: by
     the coordinator's word, or because no answer proved it for as long as a session or a round may
     last, or because its application did not read for that long and it left (KIP-62), or had
-    unsubscribed that long ago, whatever was in hand when it did; or because the lease of the key
-    ran out, which a Marshal member has of each. That it does
-    not join again meanwhile, S4 judges. Of two generations it is the owner by the earlier one that
-    must not go on, also when it hears of its partitions last. Of two that use one instance id, the
-    later one takes over at once, also what the next round gives to others, and the one before
-    cannot know before it is fenced, a session later at most: T2 judges what it does from then on.
+    unsubscribed that long ago, whatever was in hand when it did, or closes, and has no time left
+    for what its listener still does (L7); or because the lease of the key ran out, which a Marshal
+    member has of each. That it does not join again meanwhile, S4 judges. Of two generations it is
+    the owner by the earlier one that must not go on, also when it hears of its partitions last. Of
+    two that use one instance id, the later one takes over at once, also what the next round gives
+    to others, and the one before cannot know before it is fenced, a session later at most: T2
+    judges what it does from then on.
 
 The race that makes S2 wait for proof:
 1. m1 is killed, or stopped with SIGSTOP; it owns t-0 and writes nothing.
@@ -24,7 +24,6 @@ The race that makes S2 wait for proof:
    c) m1 goes on delivering, polling or committing, or revokes: both owned it.
 """
 
-from dataclasses import dataclass
 from math import inf
 from typing import ClassVar, Final
 
@@ -54,12 +53,8 @@ from kgroup.journal.oracles.key_lease import KeyProofs
 from kgroup.journal.oracles.unsubscribing import Unsubscribing
 from kgroup.journal.oracles.violation import Violation
 from kgroup.journal.periods import Ending, Period, PeriodKey, Periods
-from kgroup.types import ChangeKind, TopicPartition
 
-__all__ = ["OneOwnerInTime", "OneOwnerPerGeneration"]
-
-
-_GRANTING: Final = frozenset({MemberStarted, MemberStopped, OwnershipStep, GenerationEntered})
+__all__ = ["OneOwnerInTime"]
 
 _REFUSING: Final = frozenset(
     {ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.FENCED_INSTANCE_ID}
@@ -77,73 +72,11 @@ _PROVING: Final = frozenset({ApiKey.HEARTBEAT, ApiKey.JOIN_GROUP, ApiKey.SYNC_GR
 """Requests whose answer without an error proves that no round went on without the member."""
 
 
+_CLOSE_LIMIT: Final = "close limit"
+"""What the table calls it; who closes leaves then, whatever its listener does."""
+
 _EVICT: Final = "EVICT"
 """The fault by which an administrator removes a member; its lease goes on, and proves nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Grant:
-    """What one member holds by its latest generation."""
-
-    generation_id: int
-    partitions: frozenset[TopicPartition]
-    entry: Entry
-
-
-class OneOwnerPerGeneration:
-    """S1: no partition is in two members' assignments of one generation."""
-
-    __slots__ = ("_grants", "_instances", "_suspected")
-
-    def __init__(self) -> None:
-        self._grants: dict[Source, _Grant] = {}
-        self._instances: dict[Source, str | None] = {}
-        self._suspected: dict[Source, Violation] = {}
-
-    def observe(self, entry: Entry) -> tuple[Violation, ...]:
-        """Take one entry."""
-        if not self._suspected and type(entry.event) not in _GRANTING:
-            return ()
-        source, event = entry.source, entry.event
-        ends = isinstance(event, MemberStopped) or (
-            isinstance(event, OwnershipStep) and event.kind is ChangeKind.LOST
-        )
-        suspicion = self._suspected.pop(source, None)
-        proved = () if suspicion is None or ends else (suspicion,)
-        if ends:
-            self._grants.pop(source, None)
-        if isinstance(event, MemberStarted):
-            self._instances[source] = event.group_instance_id
-        if isinstance(event, GenerationEntered):
-            grant = _Grant(event.generation_id, frozenset(event.assignment), entry)
-            self._grants[source] = grant
-            self._suspect(source, grant)
-        return proved
-
-    def finish(self) -> tuple[Violation, ...]:
-        """Say nothing: whoever wrote nothing more may have been dead."""
-        return ()
-
-    def _suspect(self, source: Source, grant: _Grant) -> None:
-        """Note who must not write as an owner any more; its next entry is the proof."""
-        for other, theirs in self._grants.items():
-            if other == source or other.group != source.group or self._is_twin(source, other):
-                continue
-            both = theirs.partitions & grant.partitions
-            if both and theirs.generation_id == grant.generation_id:
-                tp = min(both)
-                self._suspected[other] = Violation(
-                    "S1",
-                    f"{tp} and {len(both) - 1} more are assigned to {other} and to {source} "
-                    f"in generation {grant.generation_id}",
-                    (theirs.entry, grant.entry),
-                    tp,
-                )
-
-    def _is_twin(self, source: Source, other: Source) -> bool:
-        """Tell whether the other is an earlier life of the same static member (T2 judges it)."""
-        instance = self._instances.get(source)
-        return instance is not None and instance == self._instances.get(other)
 
 
 class OneOwnerInTime:
@@ -180,6 +113,7 @@ class OneOwnerInTime:
         "_gone",
         "_instances",
         "_keys",
+        "_out_of_time",
         "_overtaken",
         "_periods",
         "_polled",
@@ -208,8 +142,9 @@ class OneOwnerInTime:
         self._replaced: dict[str, tuple[str, float]] = {}
         self._periods = Periods() if periods is None else periods
         self._overtaken: dict[Source, dict[PeriodKey, Period]] = {}
-        self._acted: dict[Source, Entry] = {}
+        self._acted: dict[PeriodKey, Entry] = {}
         self._told: set[PeriodKey] = set()
+        self._out_of_time: dict[Source, float] = {}
         self._unsubscribing = Unsubscribing()
         self._keys = KeyProofs()
 
@@ -245,19 +180,28 @@ class OneOwnerInTime:
             case FaultStep() as event:
                 if event.fault == _EVICT and event.phase is Phase.BEGIN:
                     self._evicted[event.target] = entry.at
+            case StateChanged(cause=cause) if cause == _CLOSE_LIMIT:
+                self._out_of_time.setdefault(entry.source, entry.at)
+                return False
             case _:
                 return False
         return True
 
     def finish(self) -> tuple[Violation, ...]:
-        """Report members that went on as owners and never gave the partition up."""
+        """Report members that went on as owners and never gave the partition up.
+
+        Who lost its membership while its listener heard of the revocation, and dies before that
+        returns, is excused like one whose listener returns late.
+        """
         return tuple(
             violation
-            for source, periods in self._overtaken.items()
-            if source in self._acted
+            for periods in self._overtaken.values()
             for period in periods.values()
-            if not self._cannot_know(period, self._acted[source].at)
-            for violation in self._tell(period, self._acted[source], "went on and never gave it up")
+            if period.key in self._acted and not self._was_lost(period)
+            if not self._cannot_know(period, self._acted[period.key].at)
+            for violation in self._tell(
+                period, self._acted[period.key], "went on and never gave it up"
+            )
         )
 
     def _started(self, source: Source, event: MemberStarted) -> None:
@@ -321,6 +265,7 @@ class OneOwnerInTime:
         if refused is not None and refused.seq > revoking.seq:
             return True
         limit = self._unsubscribing.since(*period.key) + self._rounds.get(source, inf)
+        limit = min(limit, self._out_of_time.get(source, inf))
         return period.key in self._gone or self._is_over(period) or period.overtaken.at >= limit
 
     def _is_over(self, period: Period) -> bool:
@@ -380,7 +325,8 @@ class OneOwnerInTime:
                 return self._tell(period, entry, f"delivered {event.first} to {event.last}")
         requested = isinstance(event, CommitStep) and event.stage is CommitStage.REQUESTED
         if requested or isinstance(event, (Delivered, Polled, FetchIssued)):
-            self._acted[entry.source] = entry
+            # Of these alone: it may have gone on after it was overtaken elsewhere, and died since.
+            self._acted.update(dict.fromkeys(mine, entry))
         return ()
 
     def _tell(self, period: Period, proof: Entry, what: str) -> tuple[Violation, ...]:

@@ -29,13 +29,14 @@ from kgroup.journal.oracles.delivery_order import DeliveryOrder
 from kgroup.journal.oracles.duplicates import BoundedDuplicates
 from kgroup.journal.oracles.fairness import ServedInTurn
 from kgroup.journal.oracles.gate import DeliveryGate, FetchedUnderClaim
+from kgroup.journal.oracles.generations import OneOwnerPerGeneration
 from kgroup.journal.oracles.handover import JoinClaims
 from kgroup.journal.oracles.heartbeats import Heartbeats
 from kgroup.journal.oracles.jumps import NoSilentJump
 from kgroup.journal.oracles.lease import LeaseHeld
 from kgroup.journal.oracles.outage import OutageUnnoticed
 from kgroup.journal.oracles.outcomes import TrueOutcomes
-from kgroup.journal.oracles.ownership import OneOwnerInTime, OneOwnerPerGeneration
+from kgroup.journal.oracles.ownership import OneOwnerInTime
 from kgroup.journal.oracles.pace import NoStorm
 from kgroup.journal.oracles.poll_gap import PollGap
 from kgroup.journal.oracles.recovery import Recovers

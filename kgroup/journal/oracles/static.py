@@ -10,7 +10,8 @@ T1: a static member that is closed sends no LeaveGroup, unless it was asked to. 
     not enough: what happens to the others once that proof has ended is judged if the JoinGroup
     was sent before, and only then.
 T2: after FENCED_INSTANCE_ID a member delivers nothing and sends no group request, unless the fence
-    is for its former id: a JoinGroup gave it another one, or does after all, if it was under way.
+    is for its former id: a JoinGroup gave it another one, or does after all, if it was under way;
+    or comes by an answer that it awaits no more (S8): who is fenced hears of it again.
 """
 
 from dataclasses import dataclass, field
@@ -33,6 +34,7 @@ from kgroup.journal.events import (
     StateChanged,
 )
 from kgroup.journal.faults import LETHAL
+from kgroup.journal.oracles.awaited import OUT, Awaited
 from kgroup.journal.oracles.violation import Violation
 from kgroup.types import Cause, ChangeKind, Leave, MemberState
 
@@ -279,22 +281,23 @@ class FencedSilent:
     """T2: nothing after the fence."""
 
     KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
-        {AnswerReceived, CommitStep, Delivered, RequestSent, StateChanged}
+        {AnswerReceived, CommitStep, Delivered, OwnershipStep, RequestSent, StateChanged}
     )
 
-    __slots__ = ("_fenced", "_ids", "_named")
+    __slots__ = ("_awaited", "_fenced", "_ids")
 
     def __init__(self) -> None:
         self._fenced: dict[Source, Entry] = {}
         self._ids: dict[Source, str] = {}
-        self._named: dict[tuple[Source, int, int], str | None] = {}
+        self._awaited: dict[Source, Awaited] = {}
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
         """Take one entry."""
-        named = self._follow(entry)
+        named, late = self._follow(entry)
         fence = self._fenced.get(entry.source)
         if fence is None:
-            if _fences(entry) and named in (None, "", self._ids.get(entry.source, named)):
+            former = named not in (None, "", self._ids.get(entry.source, named))
+            if _fences(entry) and not (late or former):
                 self._fenced[entry.source] = entry
             return ()
         match entry.event:
@@ -313,24 +316,31 @@ class FencedSilent:
         """Say nothing more."""
         return ()
 
-    def _follow(self, entry: Entry) -> str | None:
-        """Return the id that an answer is for, None when it is not known.
+    def _follow(self, entry: Entry) -> tuple[str | None, bool]:
+        """Return the id that an answer is for, None when it is not known, and whether it is late.
 
         1. A heartbeat is on its way; 2. the member is removed, and joins anew; 3. it is given
         another id; 4. the heartbeat arrives, under an id that the instance has no more.
         """
         source, event = entry.source, entry.event
-        if isinstance(event, RequestSent):
-            if event.api in _GROUP_APIS:
-                self._named[source, event.connection, event.correlation_id] = event.member_id
-        elif isinstance(event, AnswerReceived):
-            named = self._named.pop((source, event.connection, event.correlation_id), None)
-            if event.api is ApiKey.JOIN_GROUP and not event.error and event.member_id:
-                self._ids[source] = event.member_id
-            return named
-        elif isinstance(event, CommitStep):
-            return event.member_id
-        return None
+        awaited = self._awaited.setdefault(source, Awaited())
+        match event:
+            case RequestSent(api=api) if api in _GROUP_APIS:
+                awaited.sent(event)
+            case AnswerReceived():
+                request, late = awaited.answered(event)
+                if event.api is ApiKey.JOIN_GROUP and not event.error and event.member_id:
+                    self._ids[source] = event.member_id
+                return None if request is None else request.member_id, late
+            case CommitStep():
+                return event.member_id, awaited.is_late(event)
+            case OwnershipStep():
+                awaited.lost(event)
+            case StateChanged(after=after) if after in OUT:
+                awaited.out()
+            case _:
+                pass
+        return None, False
 
 
 def _fences(entry: Entry) -> bool:

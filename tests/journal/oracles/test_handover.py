@@ -231,3 +231,32 @@ def test_s4_what_is_told_late_of_a_generation_before_the_loss_is_not_hidden():
             member.enter(3)
         member.write(JoinIssued(member_id="m", generation_id=3, owned=()))
         assert [v.rule for v in judge([JoinClaims()], history.entries)] == expected
+
+
+@pytest.mark.parametrize(
+    ("answered", "again", "told", "expected"),
+    [
+        (True, 1, 1, []),
+        (True, 2, 1, []),
+        (False, None, 1, ["S9"]),
+        (True, 1, 2, ["S9"]),
+    ],
+)
+def test_s9_a_loss_that_was_made_good_before_the_listener_heard_of_it_says_nothing(
+    answered: bool, again: int | None, told: int, expected: list[str]
+) -> None:
+    """1. A lease ends while the listener is busy; 2. JoinGroup says that all is lost, and its
+    answer gives the same generation again, or the next one; 3. the listener hears of the loss;
+    4. another round begins. A second loss is one of what was given since."""
+    history, member = one_member(0)
+    claims = (member.claims[tp(0)],)
+    member.write(JoinIssued(member_id="m", generation_id=None, owned=()))
+    if answered:
+        member.ask(ApiKey.JOIN_GROUP)
+    if again == 1:
+        member.enter(1, 0)
+    for _ in range(told):
+        member.step(ChangeKind.LOST, Phase.BEGIN, claims)
+        member.step(ChangeKind.LOST, Phase.END, claims)
+    member.write(JoinIssued(member_id="m", generation_id=again or 1, owned=()))
+    assert [found.rule for found in judge([JoinClaims()], history.entries)] == expected

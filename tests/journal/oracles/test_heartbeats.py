@@ -286,3 +286,23 @@ def test_b5_after_the_rebalance_timeout_and_after_a_loss_nothing_is_expected():
     log.wait(5.0)
     log.write(callback(CallbackStage.EXIT, ChangeKind.LOST))
     assert rules(log) == []
+
+
+@pytest.mark.parametrize(("lost", "expected"), [(True, []), (False, ["L3"])])
+def test_l3_a_heartbeat_for_a_generation_that_was_never_entered_is_no_base(
+    lost: bool, expected: list[str]
+) -> None:
+    # 1. JoinGroup is answered, and SyncGroup waits for the leader; 2. a heartbeat is out when the
+    # lease ends; 3. the member joins as one who has lost everything, and the heartbeat is answered;
+    # 4. the next generation stands an interval later, and another round is owed at once.
+    log = stable()
+    log.state(STABLE, SYNCING, "joined as follower")
+    beat = log.sent(BEAT, generation=2)
+    if lost:
+        log.state(SYNCING, MemberState.JOINING, "lease expired")
+        log.issue()
+    log.answered(BEAT, beat)
+    log.wait(3.0)
+    log.state(SYNCING, STABLE)
+    log.state(STABLE, MemberState.JOINING, "the group must be told")
+    assert rules(log) == expected

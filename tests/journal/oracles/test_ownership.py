@@ -356,3 +356,58 @@ def test_s2_a_group_that_begins_at_1_again_has_its_owner_from_the_new_generation
     b.deliver(0, 5)
     (found,) = judge([OneOwnerInTime()], history.entries)
     assert found.entries[-1].source == b.source
+
+
+def overtaken_amid_a_revocation(first: Writer) -> None:
+    """Have somebody else own what a member's listener still hears the revocation of."""
+    second = first.history.member("b")
+    second.start()
+    second.join(2, 0)
+    second.assign(0, offset=0)
+
+
+@pytest.mark.parametrize(("refused", "expected"), [(True, []), (False, ["S2"])])
+def test_s2_who_lost_its_membership_amid_a_revocation_and_dies_in_it_is_forgiven(
+    refused: bool, expected: list[str]
+) -> None:
+    """1. on_revoked runs; 2. a heartbeat is refused; 3. somebody else is given the partition;
+    4. the application reads on, and its process is killed before the listener has returned."""
+    history, first = one_member(0)
+    first.step(ChangeKind.REVOKED, Phase.BEGIN, (first.claims[tp(0)],))
+    if refused:
+        first.heartbeat(error=22)
+    overtaken_amid_a_revocation(first)
+    first.write(Polled())
+    assert [v.rule for v in judge([OneOwnerInTime()], history.entries)] == expected
+
+
+@pytest.mark.parametrize(
+    ("cause", "expected"), [("close limit", []), ("everything handed back", ["S2"])]
+)
+def test_s2_a_listener_that_outlasts_the_time_for_closing_is_forgiven(
+    cause: str, expected: list[str]
+) -> None:
+    history, first = one_member(0)
+    first.step(ChangeKind.REVOKED, Phase.BEGIN, (first.claims[tp(0)],))
+    first.write(StateChanged(MemberState.RELEASING, MemberState.LEAVING, cause))
+    overtaken_amid_a_revocation(first)
+    first.step(ChangeKind.REVOKED, Phase.END, (first.claims[tp(0)],))
+    assert [v.rule for v in judge([OneOwnerInTime()], history.entries)] == expected
+
+
+@pytest.mark.parametrize(("again", "expected"), [(False, []), (True, ["S2"])])
+def test_s2_what_a_member_did_before_it_was_overtaken_proves_nothing(
+    again: bool, expected: list[str]
+) -> None:
+    """1. m1 finds out late that it lost t-0, having read meanwhile; 2. it owns t-1, and is killed;
+    3. another is given t-1: m1 has read before that, and not after it."""
+    history, first, second = two_owners()
+    first.write(Polled())
+    first.lose(0)
+    first.join(3, 1)
+    first.assign(1, offset=0)
+    second.join(4, 1)
+    second.assign(1, offset=0)
+    if again:
+        first.write(Polled())
+    assert [v.rule for v in judge([OneOwnerInTime()], history.entries)] == expected

@@ -1,0 +1,94 @@
+"""Which answers one life of a member still awaits: what S8 calls late moves nobody.
+
+Decides: which request, and which generation of a commit, is of before.
+Never: calls anything wrong; oracles do.
+KIPs: 345.
+
+An answer about the member's id (25, 82) is no exception. 1. A heartbeat is refused by a coordinator
+that has removed the member, or has another process in its place, and its answer is slow; 2. that
+coordinator dies before any of it is in its log; 3. its successor knows the member, which joins the
+next generation; 4. the answer comes, and is not true any more. One that is true is given again, to
+whatever the member asks next.
+"""
+
+from types import MappingProxyType
+
+from kgroup.codes import ApiKey
+from kgroup.journal.events import AnswerReceived, CommitStep, OwnershipStep, Phase, RequestSent
+from kgroup.types import ChangeKind, MemberState
+
+__all__ = ["OUT", "Awaited"]
+
+OUT = frozenset(
+    {MemberState.UNSUBSCRIBED, MemberState.LEAVING, MemberState.LEFT, MemberState.DORMANT}
+)
+"""States in which a member takes no part: it may come back as anybody."""
+
+_ROUND = (ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP)
+_INSTEAD = MappingProxyType(
+    {**dict.fromkeys(_ROUND, _ROUND), ApiKey.HEARTBEAT: (ApiKey.HEARTBEAT,)}
+)
+"""Request -> those before it of which no answer is awaited any more."""
+
+_Key = tuple[int, int]
+
+
+class Awaited:
+    """What one life has asked its coordinator, and what of that is of before.
+
+    A request is of before when the next one of its kind is out (of a round's, or of heartbeats: the
+    one after the sync, say), when a JoinGroup is answered with another generation, when its own is
+    lost, and when the member goes out of the group.
+    """
+
+    __slots__ = ("_before", "_generation", "_gone", "_requests")
+
+    def __init__(self) -> None:
+        self._requests: dict[_Key, RequestSent] = {}
+        self._before: set[_Key] = set()
+        self._generation: int | None = None
+        self._gone = False
+
+    def sent(self, event: RequestSent) -> None:
+        """Take a request of a group API."""
+        kinds = _INSTEAD.get(event.api, ())
+        self._before.update(key for key, sent in self._requests.items() if sent.api in kinds)
+        key = (event.connection, event.correlation_id)
+        self._requests[key] = event
+        self._before.discard(key)
+
+    def answered(self, event: AnswerReceived) -> tuple[RequestSent | None, bool]:
+        """Take an answer; return its request, if the log has it, and whether it is of before."""
+        key = (event.connection, event.correlation_id)
+        request, late = self._requests.pop(key, None), key in self._before
+        self._before.discard(key)
+        if event.api is ApiKey.JOIN_GROUP and not event.error and not late:
+            self._before.update(
+                key
+                for key, sent in self._requests.items()
+                if sent.generation_id not in (None, event.generation_id)
+            )
+            self._generation, self._gone = event.generation_id, False
+        return request, late
+
+    def is_late(self, event: CommitStep) -> bool:
+        """Tell whether what a commit came to is of before."""
+        if self._gone:
+            return True
+        known = self._generation is not None and event.generation_id is not None
+        return known and event.generation_id != self._generation
+
+    def lost(self, event: OwnershipStep) -> None:
+        """Take a change of ownership; after a loss only a JoinGroup is awaited."""
+        begins = event.kind is ChangeKind.LOST and event.phase is Phase.BEGIN
+        if begins and event.generation_id is not None and event.generation_id == self._generation:
+            self._set_apart(but=ApiKey.JOIN_GROUP)
+            self._gone = True
+
+    def out(self) -> None:
+        """Await nothing any more: the member is out of the group."""
+        self._set_apart()
+        self._gone = True
+
+    def _set_apart(self, but: ApiKey | None = None) -> None:
+        self._before.update(key for key, sent in self._requests.items() if sent.api is not but)

@@ -1,0 +1,129 @@
+"""Answers that nobody awaits any more: T2 and S9 ask for nothing that S8 forbids."""
+
+import pytest
+
+from kgroup.codes import ApiKey
+from kgroup.journal import CommitStage, CommitStep, OwnershipStep, Phase
+from kgroup.journal.oracles.answers import MemberIds
+from kgroup.journal.oracles.static import FencedSilent
+from kgroup.types import ChangeKind, MemberState
+from tests.journal.oracles.logs import C0, Log
+
+BEAT, JOIN = ApiKey.HEARTBEAT, ApiKey.JOIN_GROUP
+STABLE, JOINING = MemberState.STABLE, MemberState.JOINING
+UNKNOWN, FENCED = 25, 82
+
+
+def joined(generation: int = 5) -> Log:
+    log = Log()
+    log.start("i")
+    log.join(generation)
+    log.enter(generation)
+    return log
+
+
+def lost(generation: int) -> OwnershipStep:
+    return OwnershipStep(
+        kind=ChangeKind.LOST, phase=Phase.BEGIN, claims=(C0,), generation_id=generation
+    )
+
+
+def joins_under_its_id(log: Log) -> list[str]:
+    """Judge a member that goes on under its id, first by the one promise, then by the other."""
+    log.issue("id")
+    ids = log.rules(MemberIds())
+    log.sent(JOIN)
+    return [*ids, *log.rules(FencedSilent())]
+
+
+def refused(log: Log, beat: int, code: int) -> list[str]:
+    log.answered(BEAT, beat, code)
+    return joins_under_its_id(log)
+
+
+@pytest.mark.parametrize(("code", "rule"), [(UNKNOWN, "S9"), (FENCED, "T2")])
+def test_what_a_heartbeat_of_the_generation_before_is_told_decides_nothing(
+    code: int, rule: str
+) -> None:
+    # 1. A heartbeat is refused, slowly; 2. the coordinator dies, and its successor has the member
+    # join the next generation; 3. the refusal comes.
+    for asked_in, expected in ((5, []), (6, [rule])):
+        log = joined(5)
+        beat = log.sent(BEAT, generation=asked_in)
+        log.join(6)
+        assert refused(log, beat, code) == expected
+
+
+@pytest.mark.parametrize(("code", "rule"), [(UNKNOWN, "S9"), (FENCED, "T2")])
+def test_of_two_heartbeats_on_their_way_the_later_one_is_awaited(code: int, rule: str) -> None:
+    # 1. SyncGroup is out, and a heartbeat; 2. synced, the member sends another one at once.
+    for later, expected in ((True, []), (False, [rule])):
+        log = joined()
+        beat = log.sent(BEAT, generation=5)
+        if later:
+            log.sent(BEAT, generation=5)
+        assert refused(log, beat, code) == expected
+
+
+@pytest.mark.parametrize(("code", "rule"), [(UNKNOWN, "S9"), (FENCED, "T2")])
+def test_what_a_heartbeat_of_a_generation_that_was_lost_is_told_decides_nothing(
+    code: int, rule: str
+) -> None:
+    # 1. A process stands still, JoinGroup and a heartbeat are out; 2. it wakes, and its lease is
+    # over; 3. the heartbeat is answered: so will be the JoinGroup.
+    for lost_in, expected in ((5, []), (4, [rule])):
+        log = joined()
+        log.state(STABLE, JOINING, "coordinator known")
+        beat = log.sent(BEAT, generation=5)
+        log.write(lost(lost_in))
+        assert refused(log, beat, code) == expected
+
+
+@pytest.mark.parametrize("code", [UNKNOWN, FENCED])
+def test_an_answer_to_the_join_is_awaited_also_when_the_generation_is_lost(code: int) -> None:
+    log = joined()
+    log.state(STABLE, JOINING, "coordinator known")
+    join = log.sent(JOIN, generation=None)
+    log.write(lost(5))
+    log.answered(JOIN, join, code)
+    assert joins_under_its_id(log) == ["S9" if code == UNKNOWN else "T2"]
+
+
+@pytest.mark.parametrize("out", [MemberState.UNSUBSCRIBED, MemberState.DORMANT])
+@pytest.mark.parametrize("what", ["heartbeat", "commit"])
+def test_t2_whoever_is_out_of_the_group_has_no_id_that_could_be_fenced(
+    what: str, out: MemberState
+) -> None:
+    for goes, expected in ((True, []), (False, ["T2"])):
+        log = joined()
+        beat = log.sent(BEAT, generation=5)
+        if goes:
+            log.state(STABLE, out, "leave ended")
+        if what == "heartbeat":
+            log.answered(BEAT, beat, FENCED)
+        else:
+            log.write(fenced_commit(5))
+        log.sent(JOIN)
+        assert log.rules(FencedSilent()) == expected
+
+
+@pytest.mark.parametrize(("generation", "expected"), [(5, ["T2"]), (4, [])])
+def test_t2_a_commit_of_the_generation_before_fences_nobody(
+    generation: int, expected: list[str]
+) -> None:
+    log = joined(5)
+    log.write(fenced_commit(generation))
+    log.sent(JOIN)
+    assert log.rules(FencedSilent()) == expected
+
+
+def fenced_commit(generation: int) -> CommitStep:
+    return CommitStep(
+        stage=CommitStage.ERROR,
+        commit_id=1,
+        claim=C0,
+        offset=0,
+        member_id="id",
+        generation_id=generation,
+        code=FENCED,
+    )
