@@ -5,13 +5,14 @@ that `kgroup simulate --replay` plays it.
 Never: plays in another way than `kgroup simulate --keep-going` does.
 """
 
+import json
 import time
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
 from kgroup.testing.simulation.campaign import Campaign, Found, run_campaign
+from kgroup.testing.simulation.campaign_chunk import Failure
 from kgroup.testing.simulation.campaign_ledger import circumstances
 from kgroup.testing.simulation.coverage import ENOUGH, cell_named
 from tests.campaign.ledger import Ledger, Sitting
@@ -56,6 +57,20 @@ def sit_with_groups(
     return found
 
 
+def _picks(failures: Sequence[Failure]) -> dict[str, tuple[int, str]]:
+    """Return what plays the first failure of each promise again: of a mutation no seed does.
+
+    Returns:
+        Promise -> seed, and the picks as JSON in one line.
+    """
+    first: dict[str, tuple[int, str]] = {}
+    for failure in failures:
+        plain = failure.schedule.to_json()["picks"]
+        for rule in failure.rules:
+            first.setdefault(rule, (failure.schedule.seed, json.dumps(plain)))
+    return first
+
+
 def _told(campaign: Campaign, found: Found) -> str:
     broken = ", ".join(f"{rule} {count}" for rule, count in sorted(found.tally.broken.items()))
     return (
@@ -76,7 +91,6 @@ class _Notes:
         self._campaign = campaign
         self._ledger = ledger
         self._made = circumstances()
-        self._written: Counter[int] = Counter()
         self._saved_at = time.monotonic()
 
     def due(self) -> bool:
@@ -88,10 +102,7 @@ class _Notes:
         self._saved_at = time.monotonic()
         if not found.tally.runs:
             return
-        met = found.coverage.cells - self._written
-        named = {cell_named(number): count for number, count in met.items()}
-        self._ledger.put(self._sitting(found), self._campaign.level.value, named)
-        self._written = Counter(found.coverage.cells)
+        self._ledger.put(self._sitting(found))
 
     def _sitting(self, found: Found) -> Sitting:
         tally = found.tally.to_json()
@@ -105,10 +116,14 @@ class _Notes:
             "per_second": round(found.rate, 1),
             **{name: tally[name] for name in ("mutants", "events", "virtual_hours", "broken")},
             "failures": [[each.schedule.seed, *each.rules] for each in found.failures],
+            "picks": _picks(found.failures),
             "played_twice": found.checked,
             "not_the_same": [each.schedule.seed for each in found.mismatches],
             "cells_met": coverage.legal_cells_met(),
             "cells_met_ten_times": coverage.legal_cells_met(ENOUGH),
             "impossible_cells_met": list(coverage.impossible_cells_met()),
+            "cells": {
+                cell_named(number): coverage.cells[number] for number in sorted(coverage.cells)
+            },
             **self._made,
         }

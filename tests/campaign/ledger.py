@@ -1,9 +1,12 @@
 """What all sittings of the campaigns have done together.
 
 Decides: where the next sitting begins: behind the last seed, or input, of its kind; the form of
-`benchmarks/results/campaign.json`.
+`benchmarks/results/campaign.json`: each sitting has the cells it met, and sums are made of these,
+so that one that is written down again, or done by two people at once, counts once.
 Never: forgets a sitting, or what it found. What an older sitting found may be mended since; its
 commit stands beside it.
+
+`cells` of the document is what sittings met that have no cells of their own: at least so often.
 """
 
 import fcntl
@@ -20,7 +23,9 @@ __all__ = ["LEDGER", "Ledger", "Sitting"]
 LEDGER: Final = Path(__file__).parents[2] / "benchmarks" / "results" / "campaign.json"
 
 Sitting = dict[str, Any]
-"""What one sitting has done: what it is of (`kind`), `first`, `count`, and more of its own."""
+"""What one sitting has done: what it is of (`kind`), `first`, `count`, and more of its own.
+
+Groups have `cells`: how often each cell of the table of states was met, by name."""
 
 
 class Ledger:
@@ -40,22 +45,22 @@ class Ledger:
 
     def cells(self, level: str) -> Mapping[str, int]:
         """Return how often each cell of the table of states was met at a level."""
-        cells: dict[str, int] = self._read()["cells"].get(level, {})
+        document = self._read()
+        cells = Counter(document["cells"].get(level, {}))
+        for row in document["sittings"]:
+            if row["kind"].split(maxsplit=1)[0] == level:
+                cells.update(row.get("cells", {}))
         return cells
 
     def next_of(self, kind: str) -> int:
         """Return the first seed, or input, that no sitting of a kind has done."""
         return max((each["first"] + each["count"] for each in self.sittings(kind)), default=0)
 
-    def put(
-        self, sitting: Sitting, level: str | None = None, met: Mapping[str, int] | None = None
-    ) -> None:
+    def put(self, sitting: Sitting) -> None:
         """Write a sitting down, in the place of what was written of it before.
 
         Args:
             sitting: what it has done so far; two are the same if `kind` and `first` are.
-            level: of the simulation.
-            met: cells that were met there since the last time.
         """
         with self._locked():
             document = self._read()
@@ -63,9 +68,6 @@ class Ledger:
             same = [_name(row) == _name(sitting) for row in rows]
             at = same.index(True) if any(same) else len(rows)
             rows[at : at + 1] = [sitting]
-            if level is not None and met:
-                sums = Counter(document["cells"].get(level, {})) + Counter(met)
-                document["cells"][level] = dict(sorted(sums.items()))
             self._write(document)
 
     @contextmanager

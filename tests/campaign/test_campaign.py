@@ -58,13 +58,25 @@ def test_sums_are_over_all_sittings_of_a_kind(ledger: Ledger) -> None:
 
 
 def test_cells_that_were_met_add_up(ledger: Ledger) -> None:
-    ledger.put(sitting("A mixed", 0, 1), "A", {"STABLE+POLLED": 6, "DORMANT+POLLED": 1})
+    ledger.put(sitting("A mixed", 0, 1, cells={"STABLE+POLLED": 6, "DORMANT+POLLED": 1}))
     before = rare_cells(ledger, "A")
-    ledger.put(sitting("A mixed", 1, 1), "A", {"STABLE+POLLED": 6})
+    ledger.put(sitting("A mixed", 1, 1, cells={"STABLE+POLLED": 6}))
+    ledger.put(sitting("A' mixed", 0, 1, cells={"STABLE+POLLED": 100}))
     after = rare_cells(ledger, "A")
     assert ledger.cells("A")["STABLE+POLLED"] == 12
     assert before.keys() - after.keys() <= {"STABLE+POLLED"}
     assert any("less than 10 times at A" in line for line in lines(ledger))
+
+
+def test_cells_of_a_sitting_that_is_written_down_twice_count_once(ledger: Ledger) -> None:
+    """1. Two people begin at one seed at once; 2. the second row takes the place of the first."""
+    for _ in range(2):
+        ledger.put(sitting("A hostile", 0, 500, cells={"FINDING+FENCED": 17}))
+    assert ledger.cells("A") == {"FINDING+FENCED": 17}
+
+
+def test_every_legal_cell_was_met_ten_times_by_what_is_committed() -> None:
+    assert rare_cells(Ledger(), "A") == {}
 
 
 @pytest.mark.slow
@@ -81,6 +93,12 @@ def test_two_sittings_with_groups_are_as_long_as_both_and_keep_what_fails(
     failed = [each for one in ledger.sittings() for each in one["failures"]]
     assert len({seed for seed, *_ in failed}) == len(list((tmp_path / "failing").iterdir()))
     assert len(said) == 2
+    for one in ledger.sittings():
+        assert one["cells"]
+        for rule, (seed, picks) in one["picks"].items():
+            kept = {"level": "A", "mode": "mixed", "seed": seed, "backend": "asyncio"}
+            schedule = Schedule.from_json({**kept, "picks": json.loads(picks)})
+            assert rule in toy.play(schedule).rules
 
 
 def test_a_kind_has_a_backend_only_where_there_is_one() -> None:
