@@ -114,6 +114,9 @@ _FIXED: Final[Mapping[str, str]] = MappingProxyType(
 )
 """Keys of which only the default can be honoured -> why."""
 
+_NOTHING: Final = frozenset({"metric_reporters", "proxy_url", "socks5_proxy"})
+"""Those of them of which whatever is empty says the same."""
+
 
 def check_names(given: Mapping[str, object]) -> None:
     """Refuse keys that kafka-python does not have.
@@ -140,7 +143,7 @@ def check_honoured(given: Mapping[str, object]) -> None:
     for name, why in _FIXED.items():
         value, default = given[name], DEFAULTS[name]
         same = tuple(value) == default if isinstance(value, list) else value == default
-        if not same:
+        if not same and (value or name not in _NOTHING):
             raise KafkaConfigurationError(
                 f"{name}={value!r} cannot be honoured here: {why}; leave it out, or stay with "
                 "kafka-python for this consumer"

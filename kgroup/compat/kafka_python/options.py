@@ -8,16 +8,15 @@ KIPs: 62 (the poll interval is the rebalance time-out), 345, 735.
 """
 
 import logging
-import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
 from kafka.errors import KafkaConfigurationError
 
-from kgroup.compat.kafka_python import assignors, security
+from kgroup.compat.kafka_python import assignors, security, values
 from kgroup.compat.kafka_python.keywords import DEFAULTS, check_honoured, check_names
 from kgroup.config import ConsumerConfig
 from kgroup.errors import ConfigError
@@ -26,9 +25,6 @@ __all__ = ["Options", "read"]
 
 log = logging.getLogger(__name__)
 
-_LEAST: Final = 0.001
-_MOST: Final = 2_147_483.0
-"""Seconds: what 32 bits of milliseconds hold; "never" where kafka-python has None or more."""
 _NO_BOUND: Final = 2**31 - 1
 _LEASE_MARGIN: Final = 0.5
 _OLD_RESETS: Final = MappingProxyType({"smallest": "earliest", "largest": "latest"})
@@ -72,17 +68,18 @@ def read(configs: Mapping[str, object]) -> Options:
     given: dict[str, Any] = {**DEFAULTS, **configs}
     check_honoured(given)
     given["auto_offset_reset"] = _reset(given["auto_offset_reset"])
+    given["partition_assignment_strategy"] = _strategy(given)
     _check_times(given)
     _check_group(given)
     options: dict[str, Any] = {
         **_timing(given),
         **_reading(given),
         **security.options_of(given),
-        "bootstrap_servers": given["bootstrap_servers"] or "localhost",
-        "client_id": given["client_id"] or DEFAULTS["client_id"],
-        "client_rack": given["client_rack"] or None,
-        "group_id": given["group_id"],
-        "group_instance_id": given["group_instance_id"],
+        "bootstrap_servers": values.servers(given["bootstrap_servers"]),
+        "client_id": values.word(given["client_id"] or DEFAULTS["client_id"]),
+        "client_rack": values.word(given["client_rack"] or None),
+        "group_id": values.word(given["group_id"]),
+        "group_instance_id": values.word(given["group_instance_id"]),
         "assignors": assignors.adapted(given["partition_assignment_strategy"]),
         "allow_auto_create_topics": bool(given["allow_auto_create_topics"]),
         "exclude_internal_topics": bool(given["exclude_internal_topics"]),
@@ -98,51 +95,63 @@ def read(configs: Mapping[str, object]) -> Options:
 
 
 def _timing(given: Mapping[str, Any]) -> dict[str, object]:
-    session = _seconds(given, "session_timeout_ms")
-    beat = _seconds(given, "heartbeat_interval_ms")
-    pause = _seconds(given, "retry_backoff_ms", least=0.0)
-    redial = _seconds(given, "reconnect_backoff_ms", least=0.0)
+    def seconds(name: str, **least: float) -> float:
+        return values.seconds(name, given[name], **least)
+
+    session, beat = seconds("session_timeout_ms"), seconds("heartbeat_interval_ms")
+    pause = seconds("retry_backoff_ms", least=0.0)
+    redial = seconds("reconnect_backoff_ms", least=0.0)
     return {
         "session_timeout": session,
-        # A session without a heartbeat in it would end again and again.
+        # Without a group it says nothing, but must be sound.
         "heartbeat_interval": beat if beat < session else session / 3,
         "lease_margin": min(_LEASE_MARGIN, session / 20),
-        "max_poll_interval": _seconds(given, "max_poll_interval_ms"),
-        "request_timeout": _seconds(given, "request_timeout_ms"),
-        "bootstrap_timeout": _seconds(given, "bootstrap_timeout_ms"),
+        "max_poll_interval": seconds("max_poll_interval_ms"),
+        "request_timeout": seconds("request_timeout_ms"),
+        "bootstrap_timeout": seconds("bootstrap_timeout_ms"),
         "retry_backoff": pause,
         "retry_backoff_max": max(pause, 1.0),
         "reconnect_backoff": redial,
-        "reconnect_backoff_max": max(redial, _seconds(given, "reconnect_backoff_max_ms")),
-        "auto_commit_interval": _seconds(given, "auto_commit_interval_ms"),
-        "metadata_max_age": _seconds(given, "metadata_max_age_ms"),
-        "connections_max_idle": _seconds(given, "connections_max_idle_ms"),
-        "fetch_max_wait": _seconds(given, "fetch_max_wait_ms", least=0.0),
+        "reconnect_backoff_max": max(redial, seconds("reconnect_backoff_max_ms")),
+        "auto_commit_interval": seconds("auto_commit_interval_ms"),
+        "metadata_max_age": seconds("metadata_max_age_ms"),
+        "connections_max_idle": seconds("connections_max_idle_ms"),
+        "fetch_max_wait": seconds("fetch_max_wait_ms", least=0.0),
     }
 
 
 def _reading(given: Mapping[str, Any]) -> dict[str, object]:
-    level = given["isolation_level"]
-    if level not in ("read_uncommitted", "read_committed"):
-        raise KafkaConfigurationError(f"Unrecognized isolation_level: {level!r}")
+    def size(name: str, least: int) -> int:
+        return values.size(name, given[name], least=least)
+
     return {
-        "fetch_min_bytes": given["fetch_min_bytes"],
+        "fetch_min_bytes": size("fetch_min_bytes", 0),
         # A first batch comes whatever the bound, so one byte is as little as none.
-        "fetch_max_bytes": max(given["fetch_max_bytes"], 1),
-        "max_partition_fetch_bytes": max(given["max_partition_fetch_bytes"], 1),
-        "max_poll_records": given["max_poll_records"],
+        "fetch_max_bytes": size("fetch_max_bytes", 1),
+        "max_partition_fetch_bytes": size("max_partition_fetch_bytes", 1),
+        "max_poll_records": values.records(given["max_poll_records"]),
         "stay_with_partition": True,
         "max_decompressed_bytes": _NO_BOUND,
         "check_crcs": bool(given["check_crcs"]),
         "enable_auto_commit": bool(given["enable_auto_commit"]) and given["group_id"] is not None,
         "auto_offset_reset": given["auto_offset_reset"],
-        "isolation_level": level,
+        "isolation_level": values.level(given["isolation_level"]),
     }
 
 
+def _strategy(given: Mapping[str, Any]) -> object:
+    """Return the assignors as they may be looked through more than once; any without a group."""
+    strategy = given["partition_assignment_strategy"]
+    if isinstance(strategy, str | type) or not isinstance(strategy, Iterable):
+        return strategy
+    found = tuple(strategy)
+    name = "partition_assignment_strategy"
+    return found or (DEFAULTS[name] if given["group_id"] is None else found)
+
+
 def _check_times(given: Mapping[str, Any]) -> None:
-    idle, patience = given["connections_max_idle_ms"], given["request_timeout_ms"]
-    wait = given["fetch_max_wait_ms"]
+    names = ("connections_max_idle_ms", "request_timeout_ms", "fetch_max_wait_ms")
+    idle, patience, wait = (values.milliseconds(name, given[name]) for name in names)
     if not wait < patience < idle:
         raise KafkaConfigurationError(
             f"connections_max_idle_ms ({idle}) must be larger than request_timeout_ms ({patience}) "
@@ -152,12 +161,19 @@ def _check_times(given: Mapping[str, Any]) -> None:
 
 def _check_group(given: Mapping[str, Any]) -> None:
     instance = given["group_instance_id"]
+    if given["group_id"] is None:
+        if instance is not None:
+            raise KafkaConfigurationError("group_instance_id requires group_id")
+        return
+    names = ("heartbeat_interval_ms", "session_timeout_ms")
+    beat, session = (values.milliseconds(name, given[name]) for name in names)
+    if beat >= session:
+        raise KafkaConfigurationError(
+            f"Heartbeat interval must be lower than the session timeout ({beat} v {session})"
+        )
     if instance is None:
         return
-    if given["group_id"] is None:
-        raise KafkaConfigurationError("group_instance_id requires group_id")
-    sound = isinstance(instance, str) and _INSTANCE_ID.fullmatch(instance)
-    if not sound or instance in {".", ".."}:
+    if not _INSTANCE_ID.fullmatch(str(instance)) or instance in {".", ".."}:
         raise KafkaConfigurationError(
             f"group_instance_id: got {instance!r}, expected 1 to 249 of A-Z a-z 0-9 . _ -, "
             'and not "." or ".."'
@@ -165,21 +181,12 @@ def _check_group(given: Mapping[str, Any]) -> None:
 
 
 def _reset(given: object) -> str:
-    if not isinstance(given, str):
+    if isinstance(given, bytes | list | dict | set):
         raise KafkaConfigurationError(f"auto_offset_reset: got {given!r}, expected a word")
-    word = _OLD_RESETS.get(given, given).lower()
-    if word != given.lower():
+    word = str(_OLD_RESETS.get(str(given), given)).lower()
+    if word != str(given).lower():
         log.warning("use auto_offset_reset=%s (%s is deprecated)", word, given)
     if word not in {"earliest", "latest", "none"}:
         log.warning("auto_offset_reset: %r is none of earliest, latest, none; so none it is", given)
         return "none"
     return word
-
-
-def _seconds(given: Mapping[str, Any], name: str, *, least: float = _LEAST) -> float:
-    value = given[name]
-    if value is None:
-        return _MOST
-    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
-        raise KafkaConfigurationError(f"{name}: got {value!r}, expected milliseconds")
-    return float(min(max(value / 1000, least), _MOST))

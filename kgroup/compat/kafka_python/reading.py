@@ -12,6 +12,7 @@ from kafka.structs import TopicPartition
 
 from kgroup.compat.kafka_python.errors import translating
 from kgroup.compat.kafka_python.life import Life
+from kgroup.compat.kafka_python.values import MOST_RECORDS
 from kgroup.consumer import Record
 from kgroup.errors import NotOwnedError
 from kgroup.sync import Batch
@@ -47,11 +48,7 @@ class Reading(Life):
             raise ValueError("Timeout must not be negative")
         if not update_offsets:
             raise NotImplementedError("update_offsets=False: for kafka-python's own use")
-        most = self.config["max_poll_records"] if max_records is None else max_records
-        if not isinstance(most, int):
-            raise TypeError("max_records must be an integer")
-        if most <= 0:
-            raise ValueError("max_records must be positive")
+        most = self._most(max_records)
         if self._closed:
             raise IllegalStateError("KafkaConsumer is closed")
         self._join()
@@ -66,10 +63,12 @@ class Reading(Life):
         """Return the next record; the iteration ends, and may go on, after `consumer_timeout_ms`.
 
         Raises:
+            ValueError, TypeError: `max_poll_records` is none, as in `poll`.
             KafkaError: as `poll`.
         """
         if self._closed:
             raise StopIteration("KafkaConsumer closed")
+        self._most(None)
         limit = self.config["consumer_timeout_ms"]
         timeout = None if limit < 0 or limit == float("inf") else limit / 1000
         self._join()
@@ -84,6 +83,14 @@ class Reading(Life):
             raise
         self._count(made)
         return made
+
+    def _most(self, max_records: int | None) -> int:
+        most = self.config["max_poll_records"] if max_records is None else max_records
+        if not isinstance(most, int):
+            raise TypeError("max_records must be an integer")
+        if most <= 0:
+            raise ValueError("max_records must be positive")
+        return min(int(most), MOST_RECORDS)
 
     def _listed(self, batches: list[Batch[Bytes, Bytes]]) -> dict[TopicPartition, list[Any]]:
         try:
