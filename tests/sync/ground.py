@@ -1,7 +1,9 @@
 """What the tests of blocking consumers stand on: an in-process Kafka with sockets, real time."""
 
 import signal
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -11,7 +13,10 @@ from kgroup.sync import Consumer
 from kgroup.testing import InProcessBroker
 from kgroup.types import TopicPartition
 
-__all__ = ["A", "B", "Ground", "grounded", "in_thread", "interrupting"]
+__all__ = ["A", "B", "Ground", "grounded", "in_thread", "interrupting", "until", "until_waiting"]
+
+PATIENCE = 15.0
+_LOOK_AGAIN = 0.005
 
 A, B = TopicPartition("t", 0), TopicPartition("t", 1)
 
@@ -77,11 +82,39 @@ def in_thread(work: Callable[[], object]) -> Iterator[list[object]]:
         assert not thread.is_alive()
 
 
+def until(is_so: Callable[[], object]) -> None:
+    """Wait until something holds that nobody tells of; look again and again."""
+    deadline = time.monotonic() + PATIENCE
+    while not is_so():
+        assert time.monotonic() < deadline, f"waited {PATIENCE:g} s in vain"
+        time.sleep(_LOOK_AGAIN)
+
+
+def until_waiting(consumer: Consumer[Any, Any], count: int) -> None:
+    """Wait until so many other threads are inside reads that have begun on the event loop."""
+    until(lambda: _waiting_threads() == count)
+    consumer.assignment()  # asked after theirs, so it is answered when theirs have begun
+
+
+def _waiting_threads() -> int:
+    mine, frames = threading.get_ident(), sys._current_frames()
+    return sum(_is_waiting(frame) for thread, frame in frames.items() if thread != mine)
+
+
+def _is_waiting(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code.co_name == "wait" and "handover" in frame.f_code.co_filename:
+            return True
+        frame = frame.f_back
+    return False
+
+
 @contextmanager
 def interrupting(first: float, interval: float = 0.0) -> Iterator[list[int]]:
     """Press Ctrl-C in the main thread after so many seconds, as long as it waits for an answer.
 
     Anywhere else it is not pressed: between two instructions of a program nothing can be promised.
+    One that is pressed once waits for its moment.
     """
     pressed = [0]
 
@@ -89,6 +122,8 @@ def interrupting(first: float, interval: float = 0.0) -> Iterator[list[int]]:
         if frame is not None and frame.f_code.co_name == "wait":
             pressed[0] += 1
             raise KeyboardInterrupt
+        if not interval:
+            signal.setitimer(signal.ITIMER_REAL, _LOOK_AGAIN)
 
     before = signal.signal(signal.SIGALRM, press)
     signal.setitimer(signal.ITIMER_REAL, first, interval)

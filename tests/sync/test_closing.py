@@ -1,15 +1,17 @@
 """A blocking consumer ends when it is told to: its thread too, in time, whatever brokers do."""
 
 import gc
+import sys
 import threading
 import time
+import weakref
 
 import anyio
 import pytest
 
 from kgroup.errors import IllegalStateError, NoBrokerError
 from kgroup.sync import Consumer
-from tests.sync.ground import A, grounded, in_thread
+from tests.sync.ground import A, grounded, in_thread, until, until_waiting
 
 
 def running() -> set[str]:
@@ -30,7 +32,7 @@ def test_closing_ends_reads_of_other_threads() -> None:
         ground.by_hand(A) as consumer,
         in_thread(lambda: list(consumer)) as came,
     ):
-        consumer.getmany(timeout=0.05)
+        until_waiting(consumer, 1)
         consumer.close()
     assert came == [[]]
 
@@ -113,8 +115,12 @@ def test_a_consumer_that_is_dropped_unclosed_says_so_and_ends(calls: int) -> Non
     with grounded(1) as ground:
         consumer = ground.consumer("t", group_id="g", auto_offset_reset="earliest")
         consumer.__enter__()
+        seen = weakref.ref(consumer)
+        held = sys.getrefcount(seen())
         for _ in range(calls):
             consumer.getone(timeout=10)
+        # A call is answered a moment before its task on the loop is over.
+        until(lambda: sys.getrefcount(seen()) <= held)
         thread = next(each for each in threading.enumerate() if each.name == "kgroup kgroup")
         with pytest.warns(ResourceWarning, match="Unclosed consumer"):  # noqa: PT031 - both warn
             del consumer

@@ -2,7 +2,6 @@
 
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
@@ -13,7 +12,7 @@ import pytest
 
 from kgroup.errors import WakeupError
 from kgroup.sync import Consumer
-from tests.sync.ground import A, grounded, in_thread, interrupting
+from tests.sync.ground import A, grounded, in_thread, interrupting, until_waiting
 
 
 def test_a_blocked_read_is_woken_from_another_thread() -> None:
@@ -71,10 +70,8 @@ def test_a_signal_handler_may_close() -> None:
 def test_every_read_that_waits_is_woken() -> None:
     with grounded() as ground, ground.by_hand(A) as consumer:
         with in_thread(consumer.getone) as one, in_thread(consumer.getone) as other:
-            time.sleep(0.1)  # until both wait; a wakeup before that ends one of them
+            until_waiting(consumer, 2)  # a wakeup before that ends one of them
             consumer.wakeup()
-            if not one or not other:
-                time.sleep(0.1)
         assert [type(each) for each in one + other] == [WakeupError, WakeupError]
 
 

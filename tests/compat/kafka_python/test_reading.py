@@ -1,16 +1,19 @@
 """poll() and iteration return what kafka-python's users know, and lose nothing."""
 
+import asyncio
 import json
 import time
 from collections.abc import Callable
 
 import pytest
+from aiokafka import AIOKafkaProducer
 from kafka.errors import IllegalStateError, KafkaTimeoutError
 from kafka.serializer import DefaultSerializer, JsonSerializer
-from kafka.structs import TopicPartition
+from kafka.structs import OffsetAndTimestamp, TopicPartition
 
 from kgroup.compat.kafka_python import KafkaConsumer
-from tests.compat.kafka_python.ground import A, B, grounded
+from tests.compat.kafka_python.ground import A, B, Ground, grounded
+from tests.sync.ground import until
 
 
 def test_a_record_has_the_fields_of_kafka_python() -> None:
@@ -196,3 +199,101 @@ def test_the_release_is_told_of_the_versions_a_broker_takes() -> None:
 def test_without_a_broker_it_is_not_made() -> None:
     with pytest.raises(KafkaTimeoutError, match="Unable to bootstrap"):
         KafkaConsumer(bootstrap_servers="127.0.0.1:1", bootstrap_timeout_ms=100)
+
+
+def test_records_that_wait_are_iterated_over_at_once() -> None:
+    with grounded(20) as ground, ground.by_hand(A) as consumer:
+        assert next(consumer).offset == 0
+        began = time.monotonic()
+        assert [next(consumer).offset for _ in range(5)] == [1, 2, 3, 4, 5]
+        assert time.monotonic() - began < 0.5
+
+
+def test_one_poll_returns_all_that_waits_of_all_partitions() -> None:
+    with grounded(100) as ground, ground.by_hand(A, B) as consumer:
+        found = consumer.poll(timeout_ms=5000, max_records=600)
+    assert {tp: len(records) for tp, records in found.items()} == {A: 100, B: 100}
+
+
+@pytest.mark.parametrize("most", [300, 1, 0])
+def test_few_bytes_at_a_time_still_deliver_of_every_partition(most: int) -> None:
+    """A first batch comes whatever the bound, and the partitions take turns."""
+    with grounded() as ground:
+        for _ in range(5):
+            for number in (0, 1):
+                ground.broker.partition("t", number).append("x" * 100)
+        with ground.by_hand(A, B, fetch_max_bytes=most) as consumer:
+            found: dict[TopicPartition, list[int]] = {A: [], B: []}
+            for _ in range(90):
+                for tp, records in consumer.poll(timeout_ms=500).items():
+                    found[tp] += [record.offset for record in records]
+                if sum(map(len, found.values())) == 10:
+                    break
+    assert found == {A: [0, 1, 2, 3, 4], B: [0, 1, 2, 3, 4]}
+
+
+def test_a_record_larger_than_a_fetch_may_be_is_delivered() -> None:
+    with grounded() as ground:
+        log = ground.broker.partition("t", 0)
+        for size in (10, 50_000, 50):
+            log.append("x" * size)
+        with ground.by_hand(A, max_partition_fetch_bytes=4000) as consumer:
+            assert [len(next(consumer).value) for _ in range(3)] == [10, 50_000, 50]
+
+
+def test_the_position_moves_over_what_nobody_receives() -> None:
+    """Records of a transaction that was aborted, and the mark behind them."""
+    with grounded() as ground:
+        asyncio.run(in_transaction(ground, "a", "b", abort=True))
+        with ground.by_hand(A, isolation_level="read_committed") as consumer:
+            until(lambda: consumer.poll(timeout_ms=50) == {} and consumer.position(A) == 3)
+
+
+def test_a_mark_is_passed_however_little_is_fetched() -> None:
+    with grounded() as ground:
+        for value in ("a", "b"):
+            asyncio.run(in_transaction(ground, value, abort=False))
+        with ground.by_hand(A, fetch_max_bytes=10) as consumer:
+            assert [next(consumer).offset for _ in range(2)] == [0, 2]
+            consumer.seek(A, 3)
+            until(lambda: consumer.poll(timeout_ms=50) == {} and consumer.position(A) == 4)
+
+
+async def in_transaction(ground: Ground, *values: str, abort: bool) -> None:
+    """Write to the first partition; aiokafka does."""
+    made = AIOKafkaProducer(bootstrap_servers=ground.servers, transactional_id="by-the-test")
+    async with made as producer:
+        await producer.begin_transaction()
+        for value in values:
+            await producer.send_and_wait("t", value.encode(), partition=0)
+        await (producer.abort_transaction() if abort else producer.commit_transaction())
+
+
+def test_what_is_asked_about_the_consumer_comes_as_sets() -> None:
+    with grounded(1) as ground, ground.consumer("t", group_id="g") as consumer:
+        consumer.poll(timeout_ms=5000)
+        shown = (
+            consumer.assignment(),
+            consumer.subscription(),
+            consumer.paused(),
+            consumer.topics(),
+            consumer.partitions_for_topic("t"),
+        )
+    assert [type(each) for each in shown] == [set] * 5
+
+
+def test_a_second_close_does_nothing() -> None:
+    with grounded(1) as ground:
+        consumer = ground.consumer("t", group_id="g")
+        consumer.poll(timeout_ms=5000)
+        consumer.close()
+        consumer.close(autocommit=False, timeout_ms=0)
+        assert not consumer.bootstrap_connected()
+
+
+def test_what_a_log_says_of_a_time_equals_kafka_pythons() -> None:
+    with grounded() as ground:
+        ground.broker.partition("t", 0).append("x", timestamp=1_700_000_000_123)
+        with ground.consumer() as consumer:
+            found = consumer.offsets_for_times({A: 5, B: 5})
+    assert found == {A: OffsetAndTimestamp(0, 1_700_000_000_123, 0), B: None}
