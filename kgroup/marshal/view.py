@@ -123,7 +123,6 @@ class LogView:
         tp = _tp(message.topic, message.partition)
         if state is None or tp is None:
             return None
-        peer = self.world.peer
         return KeyRead(
             tp=tp,
             kind=message.kind,
@@ -131,7 +130,7 @@ class LogView:
             offset=offset,
             client_id=message.client_id,
             instance_id=message.instance_id,
-            nonce=None if peer is None else peer.nonce,
+            nonce=self.world.nonce,
             tail=message.tail,
             standing=standing_of(state),
         )

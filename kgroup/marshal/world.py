@@ -53,7 +53,9 @@ class World:
         self.message: Message | None = None
         """The message of the last record, None when it was none or was not believed."""
         self.peer: Extension | None = None
-        """The headers of that message, None without."""
+        """The headers of that message by which it is judged, None without."""
+        self.nonce: bytes | None = None
+        """By which its sender knows it, also where headers do not count; None without."""
         self.presences = Presences()
         """Who shows itself."""
         self._rules = rules
@@ -95,6 +97,7 @@ class World:
         peer = read_extension(headers) if headers else None
         if isinstance(peer, Reject):
             return self._reject(peer)
+        self.nonce = None if peer is None else peer.nonce
         if self._rules.compat is Compat.GO:
             peer = None
         if peer is not None and _names_what_is_to_come(message, peer, offset):

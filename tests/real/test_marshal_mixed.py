@@ -91,12 +91,13 @@ async def test_what_the_original_left_long_ago_is_taken_over_by_the_senders_time
 
 
 @KINDS
+@pytest.mark.parametrize("compat", ["auto", "go"])
 async def test_nothing_is_handed_out_once_a_heartbeat_of_the_original_was_read(
-    kafka_391: RealKafka, tmp_path: Path, append_time: bool
+    kafka_391: RealKafka, tmp_path: Path, append_time: bool, compat: str
 ) -> None:
     """It obeys no fence: its heartbeat makes it the owner. Whoever has read that stops at once."""
     ground, log = await grounds(kafka_391, append_time=append_time)
-    options = claiming(log, marshal_heartbeat_interval=STANDARD)
+    options = claiming(log, marshal_heartbeat_interval=STANDARD, compat=compat)
     async with group_on(ground, tmp_path, **options) as group:
         member = await group.join("member", group_instance_id="member")
         await eventually(lambda: read_by(member)[-1:] == [29], "it reads what there is")

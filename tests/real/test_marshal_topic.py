@@ -8,7 +8,7 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions
 
-from kgroup.errors import CoordinationTopicError, KGroupError
+from kgroup.errors import CoordinationTopicError, KGroupError, UnsupportedError
 from kgroup.testing.kafka import RealKafka
 from kgroup.types import ChangeKind
 from tests.real.claiming import ClaimLog, all_owned, claiming, lay_log
@@ -31,6 +31,21 @@ async def test_a_broker_without_the_coordination_topic_ends_the_member(
         text = await failure_of(group, await group.join("member"))
     assert missing.topic in text
     assert "kgroup marshal init" in text
+
+
+@pytest.mark.parametrize(("kafka", "anyio_backend"), [("4.3.1", "asyncio")], indirect=["kafka"])
+async def test_the_rules_of_the_original_are_refused_where_it_cannot_be(
+    kafka: RealKafka, tmp_path: Path
+) -> None:
+    """On brokers before 4.0 they are not (`test_marshal_mixed`)."""
+    ground, log = await lay_ground(kafka, 1), await lay_log(kafka)
+    options = claiming(log, compat="go", marshal_heartbeat_interval=60)
+    async with group_on(ground, tmp_path, **options) as group:
+        member = await group.join("member")
+        await eventually(member.finished.is_set, "it fails", timeout=SOON)
+        group.members.remove(member)
+    assert isinstance(member.failure, UnsupportedError)
+    assert "compat='go': these brokers (4.0 or newer)" in str(member.failure)
 
 
 @CROSSED

@@ -3,7 +3,8 @@
 Decides: that a group is coordinated in one way at a time, and that the brokers can serve members of
 the original library where they are to be met by their own rules.
 Never: writes anything; looks again later (`native_watch` does).
-KIPs: 896 (brokers from 4.0 on do not speak what the original library speaks).
+KIPs: 511 (who asks for versions names its software), 896 (brokers from 4.0 on do not speak what
+the original library speaks).
 """
 
 import logging
@@ -12,11 +13,12 @@ from typing import Final
 from kgroup.codes import ApiKey
 from kgroup.consumer.coordination.marshal.place import MarshalPlace
 from kgroup.consumer.coordination.marshal.topic_check import TopicCheck, check_topic
-from kgroup.errors import ConfigError, GroupError, UnsupportedError
+from kgroup.errors import BrokerError, ConfigError, GroupError, UnsupportedError
 from kgroup.marshal.rules import Compat
 from kgroup.marshal.settings import MarshalSettings
 from kgroup.net.cluster import Cluster
 from kgroup.net.group_description import describe_group
+from kgroup.net.settings import software_version
 from kgroup.net.versions import BrokerVersions
 from kgroup.wire.messages import ApiVersionsRequest
 
@@ -109,11 +111,18 @@ async def refuse_new_brokers(cluster: Cluster, compat: Compat, *, timeout: float
 
     Raises:
         UnsupportedError: the brokers do not speak its requests.
+        BrokerError: no broker tells what it speaks.
         TimeoutError: no broker answered in time.
     """
     if compat is not Compat.GO:
         return
-    answer = await cluster.send_any(ApiVersionsRequest(), timeout=timeout)
+    # Without a name and a version of the software the answer is INVALID_REQUEST, and no range.
+    asked = ApiVersionsRequest(
+        client_software_name="kgroup", client_software_version=software_version()
+    )
+    answer = await cluster.send_any(asked, timeout=timeout)
+    if answer.error_code:
+        raise BrokerError("API_VERSIONS", answer.error_code)
     offered = BrokerVersions.read(answer.api_keys).ranges.get(ApiKey.LIST_OFFSETS)
     if offered is None or offered.lowest > 0:
         raise UnsupportedError(
