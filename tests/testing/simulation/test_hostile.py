@@ -10,7 +10,12 @@ import pytest
 
 from kgroup.codes import ApiKey, ErrorCode
 from kgroup.errors import ArgumentError
-from kgroup.journal import FaultStep, GenerationEntered
+from kgroup.journal import (
+    AnswerReceived,
+    Entry,
+    FaultStep,
+    GenerationEntered,
+)
 from kgroup.membership.triggers import Trigger
 from kgroup.testing.broker.agenda import Agenda
 from kgroup.testing.simulation.ambush import Ambush, Ploy
@@ -176,7 +181,9 @@ def test_what_an_ambush_has_made_late_is_forgotten_before_the_group_is_left_in_p
     ("code", "heard"),
     [
         (_E.REBALANCE_IN_PROGRESS, ["renewed"]),
-        (_E.UNKNOWN_MEMBER_ID, ["evicted"]),
+        (_E.UNKNOWN_MEMBER_ID, ["UNKNOWN_MEMBER_ID"]),
+        (_E.FENCED_INSTANCE_ID, ["FENCED_INSTANCE_ID"]),
+        (_E.ILLEGAL_GENERATION, ["ILLEGAL_GENERATION"]),
         (_E.NOT_COORDINATOR, []),
     ],
 )
@@ -185,8 +192,68 @@ def test_who_is_told_of_a_round_has_its_session_begun_anew(
 ) -> None:
     """Else it relies on a session that its coordinator ends: another one owns what it has."""
     told: list[str] = []
-    refusals = Refusals(Agenda(), lambda: told.append("evicted"), lambda: told.append("renewed"))
+
+    def bring_about(_: object, why: ErrorCode) -> None:
+        told.append(why.name)
+
+    refusals = Refusals(Agenda(), bring_about, lambda: told.append("renewed"))
     refusals.refuse(ApiKey.HEARTBEAT, code, times=1, until=1.0)
     for _ in range(2):
         refusals.answer(HeartbeatRequest(group_id="g", generation_id=1, member_id="m"))
     assert told == heard
+
+
+def refused(code: ErrorCode) -> Outcome:
+    """Have a heartbeat refused with a code by which a coordinator ends something."""
+    if code is _E.FENCED_INSTANCE_ID:
+        return ambushed(lies(_S.FENCED, Ploy.ENFORCE, STATIC))  # that is how one comes there
+    heartbeat = (ApiKey.HEARTBEAT,)
+    return ambushed(lies(_S.ASSIGNING, Ploy.REFUSE, apis=heartbeat, code=code, times=1))
+
+
+def entered(outcome: Outcome) -> list[tuple[float, GenerationEntered]]:
+    """Return when which generation was entered."""
+    return [
+        (entry.at, entry.event)
+        for entry in outcome.entries
+        if isinstance(entry.event, GenerationEntered)
+    ]
+
+
+def refusals_of(outcome: Outcome, code: ErrorCode) -> list[Entry]:
+    """Return the heartbeats that were refused."""
+    return [
+        entry
+        for entry in outcome.entries
+        if isinstance(entry.event, AnswerReceived) and entry.event.error == code
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("code", "fault"),
+    [
+        (_E.UNKNOWN_MEMBER_ID, "EVICT"),
+        (_E.FENCED_INSTANCE_ID, "TWIN"),
+        (_E.ILLEGAL_GENERATION, "MISSED_ROUND"),
+    ],
+)
+def test_a_code_that_ends_something_has_a_reason_which_stands_in_the_journal(
+    code: ErrorCode, fault: str
+) -> None:
+    outcome = refused(code)
+    faults = {step.fault for step in events(outcome, FaultStep)}
+    assert fault in faults
+    assert refusals_of(outcome, code)
+    assert not outcome.violations
+
+
+@pytest.mark.slow
+def test_a_generation_that_is_called_another_is_given_to_nobody_again() -> None:
+    lure = lies(_S.JOINING, Ploy.ENFORCE, linger=False)
+    refuse = lies(_S.STABLE, Ploy.REFUSE, apis=(ApiKey.HEARTBEAT,), code=_E.ILLEGAL_GENERATION)
+    outcome = ambushed(lure, refuse)
+    (first, *_) = refusals_of(outcome, _E.ILLEGAL_GENERATION)
+    before = [step.generation_id for at, step in entered(outcome) if at <= first.at]
+    after = [step.generation_id for at, step in entered(outcome) if at > first.at]
+    assert min(after) > max(before) + 1  # the one that nobody has heard of comes between

@@ -28,6 +28,7 @@ from kgroup.testing.simulation.ambush import Ambush, Ploy
 from kgroup.testing.simulation.drawing_ambushes import LONGEST
 from kgroup.testing.simulation.world.crew import Crew, Life
 from kgroup.testing.simulation.world.process import Process
+from kgroup.testing.simulation.world.reasons import Reasons
 from kgroup.testing.simulation.world.refusing import Refusals
 from kgroup.testing.simulation.world.spoiling import Faltering, Led, spoilt
 from kgroup.types import Leave, MemberState
@@ -94,8 +95,9 @@ class Ambushes:
 
     def _watch(self, life: Life) -> None:
         crew = self._crew
-        evict, renew = partial(crew.evict, life), partial(crew.renew, life)
-        refusals = Refusals(self._brokers.agenda, evict, renew)
+        reasons = Reasons(self._brokers, crew.group_id, life.plan, crew.tell_ambush)
+        renew = partial(crew.renew, life)
+        refusals = Refusals(self._brokers.agenda, reasons.bring_about, renew)
         self._refusals[life.process] = refusals
         life.process.reach.refuse = refusals.answer
         life.member.on_enter = partial(self._entered, life, refusals)

@@ -129,6 +129,13 @@ class Brokers:
         asked = Asked(ticket, link.node_id, link.number, link.reach.name, "/127.0.0.1", version)
         self.core.ask(asked, request)
 
+    def ask_unheard(self, node_id: int, request: Request[Any]) -> None:
+        """Ask a broker as somebody who is never heard of again; nobody awaits the answer."""
+        self._tickets += 1
+        version = self._versions[request.api_key]
+        asked = Asked(self._tickets, node_id, 0, "unheard", "/127.0.0.1", version)
+        self.core.ask(asked, request)
+
     def carried(self, request: Request[Any], answer: Message) -> Message:
         """Return an answer as it is after the network."""
         if not self._through_bytes:

@@ -1,15 +1,17 @@
 """Answers of a coordinator that refuses what it is asked.
 
 Decides: which answers are refused meanwhile, and the shape of a refusal of each request.
-Never: lets what is refused have any effect.
+Never: lets what is refused have any effect; says that something has ended while it goes on: for
+such a code the coordinator is given a reason, and answers by itself.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 from kgroup.codes import ApiKey, ErrorCode
 from kgroup.testing.broker.agenda import Agenda
+from kgroup.testing.simulation.world.reasons import ENDING
 from kgroup.wire.messages import (
     Coordinator,
     FindCoordinatorRequest,
@@ -32,14 +34,6 @@ from kgroup.wire.schema import Message, Request
 __all__ = ["Refusals", "refusal"]
 
 
-_BY_MEMBERS: Final = (
-    ApiKey.JOIN_GROUP,
-    ApiKey.SYNC_GROUP,
-    ApiKey.HEARTBEAT,
-    ApiKey.OFFSET_COMMIT,
-)
-
-
 @dataclass(slots=True)
 class _Refusal:
     code: ErrorCode
@@ -53,18 +47,15 @@ class Refusals:
 
     Args:
         clock: of the run.
-        evict: removes the member from its group: whose id is called unknown is no member.
-
+        bring_about: gives the coordinator reason to refuse a request with a code that ends
+            something.
         renew: begins the member's session anew: a coordinator that tells of a round takes that
             request for a sign of life, and its member relies on it.
-
-    Who is fenced stays so.
     """
 
     clock: Agenda
-    evict: Callable[[], None]
+    bring_about: Callable[[Request[Any], ErrorCode], None]
     renew: Callable[[], None]
-    _fenced: bool = False
     _rows: dict[ApiKey, _Refusal] = field(default_factory=dict)
 
     def refuse(self, api: ApiKey, code: ErrorCode, times: int, until: float) -> None:
@@ -72,17 +63,19 @@ class Refusals:
         self._rows[api] = _Refusal(code, times, until)
 
     def answer(self, request: Request[Any]) -> Message | None:
-        """Return the refusal of a request, None when it is to be served."""
-        if self._fenced and request.api_key in _BY_MEMBERS:
-            return refusal(request, ErrorCode.FENCED_INSTANCE_ID)
+        """Return the refusal of a request, None when it is to be served.
+
+        Of a JoinGroup no coordinator says that its generation is another; a member has to bear it,
+        and finds that so it is.
+        """
         row = self._rows.get(request.api_key)
         if row is None or row.left < 1 or self.clock.now > row.until:
             return None
         row.left -= 1
-        if row.code is ErrorCode.FENCED_INSTANCE_ID:
-            self._fenced = True
-        elif row.code is ErrorCode.UNKNOWN_MEMBER_ID:
-            self.evict()
+        if row.code in ENDING:
+            self.bring_about(request, row.code)
+            if (request.api_key, row.code) != (ApiKey.JOIN_GROUP, ErrorCode.ILLEGAL_GENERATION):
+                return None
         elif row.code is ErrorCode.REBALANCE_IN_PROGRESS:
             self.renew()
         return refusal(request, row.code)
