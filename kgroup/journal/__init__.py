@@ -13,7 +13,6 @@ from kgroup.journal.events import (
     ClaimMessage,
     ClaimStage,
     ClaimStep,
-    ClaimStored,
     ClaimVerdict,
     CloseAsked,
     CommitStage,
@@ -47,8 +46,6 @@ from kgroup.journal.events import (
     RoundStored,
     Source,
     StateChanged,
-    TimerStage,
-    TimerStep,
     UnknownEvent,
 )
 from kgroup.journal.sink import MemorySink, NullSink, Sink
@@ -62,7 +59,6 @@ __all__ = [
     "ClaimMessage",
     "ClaimStage",
     "ClaimStep",
-    "ClaimStored",
     "ClaimVerdict",
     "CloseAsked",
     "CommitStage",
@@ -99,8 +95,6 @@ __all__ = [
     "Sink",
     "Source",
     "StateChanged",
-    "TimerStage",
-    "TimerStep",
     "UnknownEvent",
     "decode_entry",
     "encode_entry",

@@ -17,7 +17,6 @@ from kgroup.journal.events.claims import (
     ClaimMessage,
     ClaimStage,
     ClaimStep,
-    ClaimStored,
     ClaimVerdict,
     KeyChanged,
 )
@@ -53,7 +52,7 @@ from kgroup.journal.events.requests import (
     ConnectionOpened,
     RequestSent,
 )
-from kgroup.journal.events.trouble import FaultStep, TimerStage, TimerStep, UnknownEvent
+from kgroup.journal.events.trouble import FaultStep, UnknownEvent
 from kgroup.journal.events.vocabulary import EVENT_CLASSES, Event
 
 __all__ = [
@@ -65,7 +64,6 @@ __all__ = [
     "ClaimMessage",
     "ClaimStage",
     "ClaimStep",
-    "ClaimStored",
     "ClaimVerdict",
     "CloseAsked",
     "CommitStage",
@@ -99,7 +97,5 @@ __all__ = [
     "RoundStored",
     "Source",
     "StateChanged",
-    "TimerStage",
-    "TimerStep",
     "UnknownEvent",
 ]

@@ -18,7 +18,6 @@ __all__ = [
     "ClaimMessage",
     "ClaimStage",
     "ClaimStep",
-    "ClaimStored",
     "ClaimVerdict",
     "KeyChanged",
 ]
@@ -108,31 +107,3 @@ class ClaimStep:
     lease_end: float | None = None
     sender: str | None = None
     error: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClaimStored:
-    """A record about a key stands in the coordination topic; told by who watches that.
-
-    Args:
-        message: what it asks for.
-        tp: the partition.
-        offset: of the record in the coordination partition.
-        verdict: what it did.
-        client_id: of its sender.
-        instance_id: of its sender.
-        epoch: offset of the claim that holds behind this record, None without one.
-        position: next offset to read that holds behind this record, None while none is known.
-        log_time: seconds since the epoch, by which leases run out.
-    """
-
-    KIND: ClassVar[str] = "claim_stored"
-    message: ClaimMessage
-    tp: TopicPartition
-    offset: int
-    verdict: ClaimVerdict
-    client_id: str
-    instance_id: str
-    epoch: int | None = None
-    position: int | None = None
-    log_time: float = 0.0

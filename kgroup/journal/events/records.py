@@ -49,12 +49,12 @@ class PositionMove(Word):
 
 @dataclass(frozen=True, slots=True)
 class OffsetRead:
-    """The coordinator said where a claim begins.
+    """The coordinator, or the log of claims, said where a claim begins.
 
     Args:
         claim: the period of ownership.
         offset: committed offset, None when nothing is committed.
-        generation_id: generation at the time, None without one.
+        generation_id: generation at the time, None without one, as where keys are claimed.
         leader_epoch: epoch stored with the offset (KIP-320), None without one.
     """
 
@@ -189,8 +189,9 @@ class CommitStep:
         commit_id: number of the commit, rising within one member in order of submission.
         claim: the period of ownership it is made under.
         offset: next offset to read, as committed.
-        member_id: id it is sent under, None for a manual assignment.
-        generation_id: generation it is sent under, None for a manual assignment.
+        member_id: id it is sent under, None for a manual assignment, and where keys are claimed:
+            there the claim stands for itself, see `ClaimStep`.
+        generation_id: generation it is sent under; None as for `member_id`.
         code: error code of the partition, None without one.
     """
 

@@ -4,7 +4,7 @@ Decides: what counts as an event, in the order of the documentation.
 Never: says what one means; its own module does.
 """
 
-from kgroup.journal.events.claims import ClaimStep, ClaimStored, KeyChanged
+from kgroup.journal.events.claims import ClaimStep, KeyChanged
 from kgroup.journal.events.coordinator import CommitStored, RoundStored
 from kgroup.journal.events.life import (
     CloseAsked,
@@ -34,7 +34,7 @@ from kgroup.journal.events.requests import (
     ConnectionOpened,
     RequestSent,
 )
-from kgroup.journal.events.trouble import FaultStep, TimerStep, UnknownEvent
+from kgroup.journal.events.trouble import FaultStep, UnknownEvent
 
 __all__ = ["EVENT_CLASSES", "Event"]
 
@@ -64,10 +64,8 @@ Event = (
     | Resumed
     | Polled
     | CommitStep
-    | TimerStep
     | CommitStored
     | RoundStored
-    | ClaimStored
     | FaultStep
     | UnknownEvent
 )
@@ -98,10 +96,8 @@ EVENT_CLASSES: tuple[type[Event], ...] = (
     Resumed,
     Polled,
     CommitStep,
-    TimerStep,
     CommitStored,
     RoundStored,
-    ClaimStored,
     FaultStep,
 )
 """Every event that can be written, in the order of the documentation."""

@@ -20,7 +20,6 @@ from kgroup.journal import (
     ClaimMessage,
     ClaimStage,
     ClaimStep,
-    ClaimStored,
     ClaimVerdict,
     CloseAsked,
     CommitStage,
@@ -50,7 +49,6 @@ from kgroup.journal import (
     RoundFailed,
     RoundStored,
     StateChanged,
-    TimerStep,
     UnknownEvent,
 )
 from kgroup.types import ChangeKind, Claim, TopicPartition
@@ -181,14 +179,6 @@ def _claim(event: ClaimStep) -> Words:
         routine = "heartbeat"
     elif event.verdict is ClaimVerdict.RENEWED:
         routine = "answer"  # what was read back is the same heartbeat
-    part = _at(event.tp, event.position)
-    return Words(text, Way.NONE, routine, text, (part,), frozenset({event.tp}))
-
-
-def _claim_stored(event: ClaimStored) -> Words:
-    who = f"{event.client_id}/{event.instance_id}"
-    text = f"stores a {event.message.value} of {who}, {event.verdict.value}:"
-    routine = "stored heartbeat" if event.verdict is ClaimVerdict.RENEWED else ""
     part = _at(event.tp, event.position)
     return Words(text, Way.NONE, routine, text, (part,), frozenset({event.tp}))
 
@@ -337,10 +327,6 @@ def _polled(_: Polled) -> Words:
     return Words("polls", routine="poll")
 
 
-def _timer(event: TimerStep) -> Words:
-    return Words(f"timer {event.name}: {event.stage.value}", routine="timer")
-
-
 def _fault(event: FaultStep) -> Words:
     over = " is over" if event.phase is Phase.END else ""
     about = f"{event.target} " if event.target else ""
@@ -362,7 +348,6 @@ _WORDS: Final[Mapping[type[Event], Callable[[Any], Words]]] = MappingProxyType(
         RoundFailed: _round_failed,
         KeyChanged: _key,
         ClaimStep: _claim,
-        ClaimStored: _claim_stored,
         ConnectionOpened: _opened,
         ConnectionClosed: _closed,
         RequestSent: _sent,
@@ -381,7 +366,6 @@ _WORDS: Final[Mapping[type[Event], Callable[[Any], Words]]] = MappingProxyType(
         CommitStep: _commit,
         CommitStored: _commit_stored,
         RoundStored: _round_stored,
-        TimerStep: _timer,
         FaultStep: _fault,
         UnknownEvent: _unknown,
     }

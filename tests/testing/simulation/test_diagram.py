@@ -12,7 +12,6 @@ from kgroup.journal import (
     ClaimMessage,
     ClaimStage,
     ClaimStep,
-    ClaimStored,
     ClaimVerdict,
     CloseAsked,
     CommitStage,
@@ -43,8 +42,6 @@ from kgroup.journal import (
     RoundMember,
     RoundStored,
     StateChanged,
-    TimerStage,
-    TimerStep,
     UnknownEvent,
 )
 from kgroup.journal.events import EVENT_CLASSES
@@ -92,18 +89,6 @@ EVENTS: list[tuple[Event, str]] = [
         ),
         "claim of b/2 accepted t0-0",
     ),
-    (
-        ClaimStored(
-            message=ClaimMessage.RELEASE,
-            tp=T0,
-            offset=9,
-            verdict=ClaimVerdict.VOID,
-            client_id="b",
-            instance_id="2",
-            position=4,
-        ),
-        "stores a release of b/2, void: t0-0@4",
-    ),
     (ConnectionOpened(connection=1, address="broker-1:9092"), "connected to broker-1:9092"),
     (ConnectionClosed(connection=1, reason="reset"), "connection 1 has ended: reset"),
     (request(ApiKey.SYNC_GROUP), "SyncGroup"),
@@ -142,7 +127,6 @@ EVENTS: list[tuple[Event, str]] = [
         ),
         "stores generation 4: m t0-0",
     ),
-    (TimerStep(TimerStage.FIRE, "session"), "timer session: fire"),
     (FaultStep(Phase.END, "SIGSTOP", "m1"), "FAULT: m1 SIGSTOP is over"),
     (UnknownEvent("later"), "later"),
 ]
