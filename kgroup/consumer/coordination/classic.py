@@ -7,7 +7,6 @@ KIPs: 62, 345, 394, 429, 568, 800, 814.
 
 import logging
 from collections.abc import Collection, Mapping
-from contextlib import suppress
 from dataclasses import replace
 
 import anyio
@@ -17,13 +16,14 @@ from kgroup.consumer.coordination.classic_carrier import ClassicCarrier
 from kgroup.consumer.coordination.classic_machine import ClassicConductor, ClassicMachine
 from kgroup.consumer.coordination.commits import CommitQueue
 from kgroup.consumer.coordination.coordinator_search import CoordinatorSearch
+from kgroup.consumer.coordination.in_hand import InHand
 from kgroup.consumer.coordination.interest import TopicInterest
 from kgroup.consumer.coordination.leading import Leading, partition_counts
+from kgroup.consumer.coordination.metadata_watch import watch_metadata
 from kgroup.consumer.coordination.offset_reading import read_committed_offsets
 from kgroup.consumer.coordination.topics import SubscribedTopics, to_watch
-from kgroup.errors import AuthenticationError, KGroupError
+from kgroup.errors import KGroupError
 from kgroup.journal import Sink
-from kgroup.machine.claims import HoldingState
 from kgroup.machine.reactions import Reaction
 from kgroup.membership.events import (
     CloseRequested,
@@ -105,9 +105,8 @@ class ClassicBackend:
             timeout=settings.request_timeout,
             pause=settings.retry_backoff,
         )
-        self._in_hand: set[Claim] = set()
+        self._in_hand = InHand(lambda claims: self._conductor.apply(Drained(claims)))
         self._topics = SubscribedTopics(exclude_internal=exclude_internal_topics)
-        self._bridging = False
 
     # -- life ------------------------------------------------------------------------------
 
@@ -120,7 +119,7 @@ class ClassicBackend:
         """
         try:
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(self._follow_metadata)
+                tasks.start_soon(watch_metadata, self._cluster, self._resolve)
                 tasks.start_soon(self._commits.run)
                 task_status.started()
                 await self._conductor.run(self._carrier)
@@ -196,11 +195,11 @@ class ClassicBackend:
 
     def taken(self, claim: Claim) -> None:
         """Say that records of this claim are now in the application's hands."""
-        self._in_hand.add(claim)
+        self._in_hand.take(claim)
 
     def drained(self, claim: Claim) -> None:
         """Say that no record of this claim is in the application's hands any more."""
-        self._in_hand.discard(claim)
+        self._in_hand.put_down(claim)
         self._on_move(self._conductor.member)
 
     def may_deliver(self, claim: Claim) -> bool:
@@ -292,31 +291,7 @@ class ClassicBackend:
     # -- what follows a step ---------------------------------------------------------------
 
     def _on_move(self, member: GroupMember) -> None:
-        """Tell the machine which draining claims nobody has a record of.
-
-        `apply` calls back into here; the flag keeps the calls from nesting.
-        """
-        if self._bridging:
-            return
-        self._in_hand &= member.holdings.states.keys()
-        draining = member.holdings.having(HoldingState.DRAINING)
-        empty = tuple(claim for claim in draining if claim not in self._in_hand)
-        ready = empty and (len(empty) == len(draining) or not member.eager)
-        if not ready:
-            return
-        self._bridging = True
-        try:
-            self._conductor.apply(Drained(empty))
-        finally:
-            self._bridging = False
-
-    async def _follow_metadata(self) -> None:
-        view = self._cluster.view
-        # A refusal of our credentials is told by the cluster to its owner, who ends the member.
-        with suppress(AuthenticationError):
-            while True:
-                self._resolve(view)
-                view = await self._cluster.changed(view)
+        self._in_hand.look(member.holdings, whole=member.eager)
 
     async def _look_for_topics(self) -> None:
         """Ask which topics there are before a round is joined, if a pattern may take new ones.

@@ -6,15 +6,16 @@ KIPs: 211. Generation -1 and an empty member id are taken only while the group h
 """
 
 from collections.abc import Mapping
-from itertools import count
+from functools import partial
 from typing import Final
 
 import anyio
 
 from kgroup.consumer.coordination.backend import GroupBackend
+from kgroup.consumer.coordination.commit_journal import CommitJournal
 from kgroup.consumer.coordination.coordinator_search import CoordinatorSearch
 from kgroup.errors import BrokerError, KGroupError
-from kgroup.journal import CommitStage, CommitStep, Sink
+from kgroup.journal import Sink
 from kgroup.membership.commits import CommitAnswer, read_commit, standalone_commit_request
 from kgroup.net.cluster import Cluster, Lane
 from kgroup.types import (
@@ -28,12 +29,6 @@ from kgroup.types import (
 )
 
 __all__ = ["StandaloneCommits"]
-
-_STAGE: Final = {
-    CommitStatus.COMMITTED: CommitStage.OK,
-    CommitStatus.REFUSED: CommitStage.ERROR,
-    CommitStatus.UNKNOWN: CommitStage.UNKNOWN,
-}
 
 _OUTSIDE: Final = frozenset(
     {MemberState.UNSUBSCRIBED, MemberState.LEFT, MemberState.FENCED, MemberState.FAILED}
@@ -67,12 +62,11 @@ class StandaloneCommits:
         pause: float,
     ) -> None:
         self._cluster = cluster
-        self._sink = sink
+        self._journal = CommitJournal(sink)
         self._group_id = group_id
         self._search = search
         self._timeout = timeout
         self._pause = pause
-        self._serials = count(1)
         self._turn = anyio.Lock()
         self.after: GroupBackend | None = None
         """A member of the same group in the same consumer, None without one."""
@@ -88,22 +82,18 @@ class StandaloneCommits:
             offsets: claim -> position.
             held: what is assigned; read when the commit's turn comes.
         """
-        serial = next(self._serials)
-        for claim, offset in offsets.items():
-            self._tell(CommitStage.REQUESTED, serial, claim, offset)
-        outcomes: _Outcomes = {}
-        try:
-            async with self._turn:
-                await self._alone()
-                waiting, outcomes = _split(offsets, held)
-                outcomes |= await self._send(waiting)
-        finally:
-            # A caller that was cancelled has no outcome: what was written may be carried out.
-            for claim, offset in offsets.items():
-                unknown = PartitionOutcome(CommitStatus.UNKNOWN, offset, None, "cancelled")
-                found = outcomes.get(claim.tp, unknown)
-                self._tell(_STAGE[found.status], serial, claim, offset, found.code)
-        return CommitOutcome(outcomes)
+        send = partial(self._in_turn, offsets, held)
+        return await self._journal.told(offsets, send, asks=offsets)
+
+    async def _in_turn(
+        self,
+        offsets: Mapping[Claim, OffsetAndMetadata],
+        held: Mapping[TopicPartition, Claim],
+    ) -> CommitOutcome:
+        async with self._turn:
+            await self._alone()
+            waiting, outcomes = _split(offsets, held)
+            return CommitOutcome(outcomes | await self._send(waiting))
 
     async def _alone(self) -> None:
         """Wait until this consumer's own member is out of the group; others are not waited for.
@@ -149,24 +139,6 @@ class StandaloneCommits:
             reason = str(error) or type(error).__name__
             return CommitAnswer(_all(waiting, CommitStatus.UNKNOWN, reason), frozenset())
         return read_commit(waiting, answer)
-
-    def _tell(
-        self,
-        stage: CommitStage,
-        serial: int,
-        claim: Claim,
-        offset: OffsetAndMetadata,
-        code: int | None = None,
-    ) -> None:
-        self._sink.emit(
-            CommitStep(
-                stage=stage,
-                commit_id=serial,
-                claim=claim,
-                offset=offset.offset,
-                code=code,
-            )
-        )
 
 
 def _split(

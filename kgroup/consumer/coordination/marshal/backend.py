@@ -6,14 +6,16 @@ Never: holds state of the group; the machine does, and the conductor is its only
 
 import logging
 from collections.abc import Collection, Mapping
-from contextlib import suppress
+from functools import partial
 from typing import Final
 
 import anyio
 from anyio.abc import TaskStatus
 
+from kgroup.consumer.coordination.commit_journal import CommitJournal
 from kgroup.consumer.coordination.conductor import Conductor
 from kgroup.consumer.coordination.coordinator_search import CoordinatorSearch
+from kgroup.consumer.coordination.in_hand import InHand
 from kgroup.consumer.coordination.leading import partition_counts
 from kgroup.consumer.coordination.marshal.appender import Appender, AppenderSettings
 from kgroup.consumer.coordination.marshal.carrier import MarshalCarrier, Waiters, outcome_of
@@ -29,10 +31,10 @@ from kgroup.consumer.coordination.marshal.offset_commits import OffsetCommits
 from kgroup.consumer.coordination.marshal.place import MarshalPlace
 from kgroup.consumer.coordination.marshal.positions import Positions
 from kgroup.consumer.coordination.marshal.start_positions import StartPositions
+from kgroup.consumer.coordination.metadata_watch import watch_metadata
 from kgroup.consumer.coordination.topics import SubscribedTopics, to_watch
-from kgroup.errors import AuthenticationError, KGroupError, UnsupportedError
+from kgroup.errors import KGroupError, UnsupportedError
 from kgroup.journal import Sink
-from kgroup.machine.claims import HoldingState
 from kgroup.machine.wishes import (
     CloseRequested,
     Drained,
@@ -112,10 +114,10 @@ class MarshalBackend:
         )
         self._appender = Appender(who, cluster, self._reader.partition_of, self._conductor.apply)
         self._waiters = Waiters()
-        self._in_hand: set[Claim] = set()
+        self._in_hand = InHand(lambda claims: self._conductor.apply(Drained(claims)))
+        self._journal = CommitJournal(sink)
         self._admitting: dict[TopicPartition, anyio.Event] = {}
         self._topics = SubscribedTopics(exclude_internal=place.exclude_internal_topics)
-        self._bridging = False
         self._asked = self._followed = frozenset[str]()
         self._commits = OffsetCommits(
             cluster, settings.group_id, self._search, self._conductor.apply, may=self._may_commit
@@ -137,7 +139,7 @@ class MarshalBackend:
             task_status.started()
             await self._enter()  # in no group of tasks: what it raises comes out as it is
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(self._follow_metadata)
+                tasks.start_soon(watch_metadata, self._cluster, self._resolve)
                 group_id, tell = self._settings.group_id, self._conductor.apply
                 tasks.start_soon(watch_native, self._cluster, group_id, tell)
                 tasks.start_soon(self._commits.run)
@@ -267,11 +269,11 @@ class MarshalBackend:
 
     def taken(self, claim: Claim) -> None:
         """Say that records of this claim are now in the application's hands."""
-        self._in_hand.add(claim)
+        self._in_hand.take(claim)
 
     def drained(self, claim: Claim) -> None:
         """Say that no record of this claim is in the application's hands any more."""
-        self._in_hand.discard(claim)
+        self._in_hand.put_down(claim)
         self._on_move(self._conductor.member)
 
     def may_deliver(self, claim: Claim) -> bool:
@@ -310,6 +312,11 @@ class MarshalBackend:
 
     async def commit(self, offsets: Mapping[Claim, OffsetAndMetadata]) -> CommitOutcome:
         """Write positions to the log, and wait until they were read back."""
+        takes = self._settings.guarantee is Guarantee.AT_LEAST_ONCE
+        asks = self._conductor.member.holdings.claims if takes else frozenset()
+        return await self._journal.told(offsets, partial(self._publish, offsets), asks=asks)
+
+    async def _publish(self, offsets: Mapping[Claim, OffsetAndMetadata]) -> CommitOutcome:
         serial = self._waiters.draw()
         asked = {claim: each.offset for claim, each in offsets.items()}
         self._conductor.apply(CommitRequested(serial, asked))
@@ -351,32 +358,9 @@ class MarshalBackend:
     # -- what follows a step ---------------------------------------------------------------
 
     def _on_move(self, member: MarshalMember) -> None:
-        """Tell the machine which draining claims nobody has a record of.
-
-        `apply` calls back into here; the flag keeps the calls from nesting.
-        """
-        if self._bridging:
-            return
         if self._followed != self._asked:
             self._follow(self._asked)
-        self._in_hand &= member.holdings.states.keys()
-        draining = member.holdings.having(HoldingState.DRAINING)
-        empty = tuple(claim for claim in draining if claim not in self._in_hand)
-        if not empty:
-            return
-        self._bridging = True
-        try:
-            self._conductor.apply(Drained(empty))
-        finally:
-            self._bridging = False
-
-    async def _follow_metadata(self) -> None:
-        view = self._cluster.view
-        # A refusal of our credentials is told by the cluster to its owner, who ends the member.
-        with suppress(AuthenticationError):
-            while True:
-                self._resolve(view)
-                view = await self._cluster.changed(view)
+        self._in_hand.look(member.holdings)
 
     def _resolve(self, view: ClusterView) -> None:
         topics = self._topics.among(view)
