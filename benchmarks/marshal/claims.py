@@ -1,8 +1,8 @@
 """What claims cost on a real broker: how long one takes, what a thousand cost, one batch each.
 
 Decides: nothing; it measures whole consumers, as an application has them.
-    latency: from `subscribe` to `on_assigned`, one group and one partition each time; up to 50 ms
-        of it are the draw by which members keep out of each other's way
+    latency: from `subscribe` to `on_assigned`, one group and one partition each time: the log is
+        opened, and a sign, a claim and a heartbeat are written and read back; nobody is waited for
     standing: processor time and messages of a member that has 1,000 claims and no records to read
     at most once: batches a second of one partition, each committed and read back before it is
         handed out

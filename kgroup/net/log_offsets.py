@@ -100,6 +100,7 @@ async def list_offsets(
     wanted: Mapping[TopicPartition, OffsetSpec | int],
     *,
     isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
+    view: ClusterView | None = None,
     timeout: float,
 ) -> ListedOffsets:
     """Find offsets.
@@ -109,6 +110,7 @@ async def list_offsets(
         wanted: partition -> a named place, or a timestamp in ms since the epoch, not negative:
             the first record at or after it.
         isolation: with READ_COMMITTED the latest offset is the last stable one.
+        view: what the caller knows of the leaders, of topics that the cluster does not watch.
         timeout: seconds for all partitions together.
 
     Returns:
@@ -121,7 +123,7 @@ async def list_offsets(
     if any(isinstance(at, int) and at < 0 for at in wanted.values()):
         raise ValueError("a timestamp cannot be negative; OffsetSpec names the ends of a log")
     listed = ListedOffsets()
-    search = _Search(cluster, dict(wanted), isolation, listed)
+    search = _Search(cluster, dict(wanted), isolation, listed, view)
     backoff = Backoff(cluster.settings.retry_backoff, cluster.settings.retry_backoff_max)
     dice = cluster.ports.dice_for(f"LIST_OFFSETS of {next(iter(wanted.items()), None)}")
     with anyio.move_on_after(timeout):
@@ -145,10 +147,12 @@ class _Search:
         wanted: dict[TopicPartition, OffsetSpec | int],
         isolation: IsolationLevel,
         listed: ListedOffsets,
+        known: ClusterView | None,
     ) -> None:
         self._cluster = cluster
         self._isolation = isolation
         self._listed = listed
+        self._known = cluster.view if known is None else known
         self._view: ClusterView | None = None
         self.open = wanted
 
@@ -168,11 +172,10 @@ class _Search:
                 tasks.start_soon(self._ask, node_id, partitions)
 
     async def _find_leaders(self) -> bool:
-        """Use what the cluster knows first, and ask when that was not enough."""
-        if self._view is None and all(
-            self._cluster.view.leader(tp) is not None for tp in self.open
-        ):
-            self._view = self._cluster.view
+        """Use what is known first, and ask when that was not enough."""
+        known = self._known
+        if self._view is None and all(known.leader(tp) is not None for tp in self.open):
+            self._view = known
             return True
         topics = frozenset(tp.topic for tp in self.open)
         try:

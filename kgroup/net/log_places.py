@@ -12,7 +12,7 @@ from typing import TypeAlias, assert_never
 
 import anyio
 
-from kgroup.net.cluster import Cluster
+from kgroup.net.cluster import Cluster, ClusterView
 from kgroup.net.log_offsets import ListedOffset, OffsetSpec, list_offsets
 from kgroup.types import IsolationLevel, TopicPartition
 
@@ -63,6 +63,7 @@ async def log_bounds(
     partitions: Collection[TopicPartition],
     *,
     isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
+    view: ClusterView | None = None,
     timeout: float,
 ) -> dict[TopicPartition, Bounds]:
     """Return where logs begin and end; a partition that cannot be asked says why.
@@ -71,6 +72,7 @@ async def log_bounds(
         cluster: running.
         partitions: whose.
         isolation: READ_COMMITTED ends a log at its last stable offset.
+        view: what the caller knows of the leaders, of topics that the cluster does not watch.
         timeout: seconds for all of them together.
     """
     found: dict[OffsetSpec, dict[TopicPartition, ListedOffset | None]] = {}
@@ -78,7 +80,9 @@ async def log_bounds(
 
     async def ask(spec: OffsetSpec) -> None:
         wanted = dict.fromkeys(partitions, spec)
-        listed = await list_offsets(cluster, wanted, isolation=isolation, timeout=timeout)
+        listed = await list_offsets(
+            cluster, wanted, isolation=isolation, view=view, timeout=timeout
+        )
         found[spec] = listed.offsets
         errors.update(listed.errors)
 

@@ -18,6 +18,7 @@ from kgroup.wire.messages import (
     ListOffsetsRequest,
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
+    MetadataRequest,
 )
 from tests.net.stage import running
 
@@ -117,6 +118,35 @@ async def test_topics_that_are_not_watched_are_looked_up(scripted: ScriptedClust
     async with running(scripted) as cluster:
         await cluster.bootstrap(5)
         assert len((await list_offsets(cluster, LATEST, timeout=10)).all()) == 3
+
+
+def looked_up(scripted: ScriptedCluster) -> int:
+    return sum(len(broker.requests(MetadataRequest)) for broker in scripted.brokers)
+
+
+async def test_topics_whose_leaders_the_caller_knows_are_not_looked_up(
+    scripted: ScriptedCluster,
+) -> None:
+    async with running(scripted) as cluster:
+        await cluster.bootstrap(5)
+        known = await cluster.look_up(frozenset({"orders"}), timeout=5)
+        before = looked_up(scripted)
+        assert len((await list_offsets(cluster, LATEST, view=known, timeout=10)).all()) == 3
+        assert looked_up(scripted) == before
+
+
+async def test_a_leader_that_the_caller_knew_and_that_moved_is_looked_up(
+    scripted: ScriptedCluster,
+) -> None:
+    async with running(scripted) as cluster:
+        await cluster.bootstrap(5)
+        known = await cluster.look_up(frozenset({"orders"}), timeout=5)
+        scripted.move_leader(TPS[0], 2)
+        not_leader = ErrorCode.NOT_LEADER_OR_FOLLOWER
+        scripted.broker(1).on(ListOffsetsRequest, lambda asked: answer(asked, not_leader))
+        wanted = {TPS[0]: OffsetSpec.EARLIEST}
+        listed = await list_offsets(cluster, wanted, view=known, timeout=10)
+    assert listed.all()[TPS[0]] == ListedOffset(100, None, 4)
 
 
 async def test_a_lost_connection_is_asked_again(scripted: ScriptedCluster) -> None:

@@ -9,7 +9,7 @@ from kgroup.marshal.messages import Kind, Message, encode
 from kgroup.testing import InProcessBroker
 from kgroup.testing.virtual_time import WALL_AT_START
 from kgroup.types import TopicPartition
-from kgroup.wire.messages import FetchRequest
+from kgroup.wire.messages import FetchRequest, ListOffsetsRequest
 from kgroup.wire.records import NewRecord, encode_batch
 from tests.consumer.marshal.stage import KEY, LOG, coordinated, reading
 
@@ -139,7 +139,9 @@ async def test_nothing_is_recalled_of_a_log_that_was_read_from_its_beginning() -
     fill(broker, HOUR // 2, 100, headerless=False)
     async with reading(broker) as told:
         await told.opened()
+        asked = len(broker.requests_of(ListOffsetsRequest))
         assert await told.reader.recall(KEY, 10.0) is None
+        assert len(broker.requests_of(ListOffsetsRequest)) == asked
 
 
 async def test_a_log_that_nobody_reads_cannot_be_recalled() -> None:

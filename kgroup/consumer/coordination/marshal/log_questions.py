@@ -9,7 +9,7 @@ from kgroup.codes import error_name
 from kgroup.consumer.coordination.marshal.coordination_topic import CoordinationTopic
 from kgroup.consumer.coordination.marshal.followed_log import FollowedLog
 from kgroup.consumer.coordination.marshal.log_fetch import LogFetch, LogQuestion, fetch_log
-from kgroup.consumer.coordination.marshal.window import find_start, window_seconds
+from kgroup.consumer.coordination.marshal.window import LeaderOf, find_start, window_seconds
 from kgroup.errors import TransportError, UnsupportedVersionError
 from kgroup.net.cluster import Cluster
 from kgroup.net.epoch_ends import ask_epoch_ends
@@ -44,12 +44,10 @@ class LogQuestions:
         """
         under = self._topic.view.leader_epoch(each.tp)
         start = await find_start(
-            self._cluster,
-            each.tp,
+            LeaderOf(self._cluster, each.tp, self._topic.view, self._timeout),
             window=None if each.whole else window_seconds(interval),
             append_time=each.append_time,
             peek=lambda offset: self.peek(each.tp, offset),
-            timeout=self._timeout,
         )
         each.begin(start, under)
 
@@ -108,7 +106,9 @@ class LogQuestions:
 
     async def why_out_of_range(self, each: FollowedLog) -> str:
         """Say why a leader does not have the position of a log, as far as it tells."""
-        bounds = (await log_bounds(self._cluster, [each.tp], timeout=self._timeout))[each.tp]
+        asked, view = [each.tp], self._topic.view
+        found = await log_bounds(self._cluster, asked, view=view, timeout=self._timeout)
+        bounds = found[each.tp]
         if bounds.begin is not None and each.position < bounds.begin:
             return (
                 "retention has overtaken its reader: it stood at offset "

@@ -190,7 +190,8 @@ class Recalling:
     async def _try(self, reading: _Reading) -> None:
         """Read on until something fails, or nothing is left."""
         try:
-            await self._begin(reading)
+            if reading.at < reading.upto:
+                await self._begin(reading)
             while await self._read_on(reading):
                 pass
         except (TransportError, ProtocolError, TimeoutError) as error:

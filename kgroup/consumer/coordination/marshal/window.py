@@ -14,13 +14,13 @@ from typing import Final
 
 from kgroup.errors import DecodeError, KGroupError
 from kgroup.marshal.messages import Reject, decode
-from kgroup.net.cluster import Cluster
-from kgroup.net.log_offsets import OffsetSpec, list_offsets
-from kgroup.net.log_places import Bounds, log_bounds
+from kgroup.net.cluster import Cluster, ClusterView
+from kgroup.net.log_offsets import ListedOffset, OffsetSpec, list_offsets
+from kgroup.net.log_places import log_bounds
 from kgroup.types import TopicPartition
 from kgroup.wire.records import iter_batches
 
-__all__ = ["Peek", "Start", "find_start", "window_seconds"]
+__all__ = ["LeaderOf", "Peek", "Start", "find_start", "window_seconds"]
 
 Peek = Callable[[int], Awaitable[memoryview | bytes]]
 """Fetches some records from an offset on, as they are stored."""
@@ -52,66 +52,90 @@ def window_seconds(interval: float) -> float:
     return max(4 * interval, _HOUR)
 
 
-async def find_start(
-    cluster: Cluster,
-    tp: TopicPartition,
-    *,
-    window: float | None,
-    append_time: bool,
-    peek: Peek,
-    timeout: float,
-) -> Start:
-    """Find where to begin.
+@dataclass(frozen=True, slots=True)
+class LeaderOf:
+    """Who is asked about one log.
 
     Args:
         cluster: running.
         tp: the coordination partition.
+        view: what is known of its leader; asked for again when that was not it.
+        timeout: seconds for each question.
+    """
+
+    cluster: Cluster
+    tp: TopicPartition
+    view: ClusterView
+    timeout: float
+
+    async def ends(self) -> tuple[int, int]:
+        """Return where its log begins and ends.
+
+        Raises:
+            BrokerError: it refused.
+            TimeoutError: it did not tell in time.
+        """
+        asked = [self.tp]
+        found = await log_bounds(self.cluster, asked, view=self.view, timeout=self.timeout)
+        bounds = found[self.tp]
+        if bounds.error is not None:
+            raise bounds.error
+        if bounds.begin is None or bounds.end is None:
+            limit = f"within {self.timeout:g} s"
+            raise TimeoutError(f"{self.tp}: its leader did not say its ends {limit}")
+        return bounds.begin, bounds.end
+
+    async def place(self, wanted: OffsetSpec | int) -> ListedOffset | None:
+        """Return a named place, or that of a time in milliseconds; None when nothing is there.
+
+        Raises:
+            BrokerError: it refused.
+            TimeoutError: it did not tell in time.
+        """
+        asked = {self.tp: wanted}
+        listed = await list_offsets(self.cluster, asked, view=self.view, timeout=self.timeout)
+        return listed.all()[self.tp]
+
+
+async def find_start(
+    leader: LeaderOf, *, window: float | None, append_time: bool, peek: Peek
+) -> Start:
+    """Find where to begin.
+
+    Args:
+        leader: of the coordination partition.
         window: seconds of log time, None for all there is.
         append_time: whether timestamps are the broker's.
         peek: for logs whose timestamps say nothing.
-        timeout: seconds for each question.
 
     Raises:
         BrokerError: its leader refused.
         TimeoutError: its leader did not tell in time.
     """
-    begin, end = _known(tp, (await log_bounds(cluster, [tp], timeout=timeout))[tp], timeout)
+    begin, end = await leader.ends()
     if window is None or begin >= end:
         found = begin
     elif append_time:
-        found = await _by_append_time(cluster, tp, window, end, timeout)
+        found = await _by_append_time(leader, window, end)
     else:
-        found = await _by_messages(cluster, (begin, end), window, peek)
+        found = await _by_messages(leader.cluster, (begin, end), window, peek)
     offset = min(max(found - 1, begin), end)
     return Start(offset, end, complete=offset == 0)
 
 
-def _known(tp: TopicPartition, bounds: Bounds, timeout: float) -> tuple[int, int]:
-    if bounds.error is not None:
-        raise bounds.error
-    if bounds.begin is None or bounds.end is None:
-        raise TimeoutError(f"{tp}: its leader did not say its ends within {timeout:g} s")
-    return bounds.begin, bounds.end
-
-
-async def _by_append_time(
-    cluster: Cluster, tp: TopicPartition, window: float, end: int, timeout: float
-) -> int:
+async def _by_append_time(leader: LeaderOf, window: float, end: int) -> int:
     """Return the offset of the first record inside the window, the end without one."""
-    now = round(cluster.ports.wall() * _MS)
-    latest = await _latest_time(cluster, tp, timeout)
+    now = round(leader.cluster.ports.wall() * _MS)
+    latest = await _latest_time(leader)
     since = max(round(min(now, now if latest is None else latest) - window * _MS), 0)
-    listed = await list_offsets(cluster, {tp: since}, timeout=timeout)
-    found = listed.all()[tp]
+    found = await leader.place(since)
     return end if found is None else found.offset
 
 
-async def _latest_time(cluster: Cluster, tp: TopicPartition, timeout: float) -> int | None:
+async def _latest_time(leader: LeaderOf) -> int | None:
     """Ask for the latest timestamp; a broker that is too old to tell leaves it to the clock."""
     try:
-        wanted = {tp: OffsetSpec.MAX_TIMESTAMP}
-        listed = await list_offsets(cluster, wanted, timeout=timeout)
-        found = listed.all()[tp]
+        found = await leader.place(OffsetSpec.MAX_TIMESTAMP)
     except (KGroupError, TimeoutError):
         return None
     return None if found is None else found.timestamp
