@@ -96,6 +96,7 @@ def offers_json(found: GroupOffers, obstacles: Sequence[Obstacle]) -> dict[str, 
         "assignor": group.assignor,
         "common": sorted(found.common),
         "not_common": sorted(found.not_common),
+        "refusal": None if found.refusal is None else str(found.refusal),
         "members": [_member_json(each) for each in found.members],
         "obstacles": [
             {

@@ -223,7 +223,7 @@ def _of_the_first(offers: GroupOffers, step: Sequence[str]) -> Iterator[Obstacle
             ObstacleKind.NOT_ASKED,
             Weight.DOUBTFUL,
             f"step 1 lists {_list(step)}; all members list {_list(sorted(offers.common))}, and "
-            f"whether they list {_list(unknown)} was not asked",
+            f"whether they list {_list(unknown)} {_why_not(offers)}",
             step=1,
         )
         return
@@ -240,6 +240,12 @@ def _of_the_first(offers: GroupOffers, step: Sequence[str]) -> Iterator[Obstacle
         f"(INCONSISTENT_GROUP_PROTOCOL); {way_out}",
         step=1,
     )
+
+
+def _why_not(offers: GroupOffers) -> str:
+    if offers.refusal is None:
+        return "was not asked"
+    return f"could not be asked ({offers.refusal})"
 
 
 def _who_lacks(offers: GroupOffers) -> str:

@@ -16,6 +16,9 @@ one of two errors, and leaves nothing behind:
 1. INCONSISTENT_GROUP_PROTOCOL: some member does not list the name that was asked about.
 2. UNKNOWN_MEMBER_ID: every member does.
 
+Who may only describe the group is refused (a JoinGroup needs READ), and so is everybody while the
+group is full. Then what is described is all that is known, and why is told with it.
+
 Of a group with one member its whole list is known that way, among the names that were asked.
 """
 
@@ -28,6 +31,7 @@ import anyio
 
 from kgroup.assignors import BUILT_IN
 from kgroup.codes import ApiKey, ErrorCode
+from kgroup.errors import BrokerError
 from kgroup.net.cluster import Cluster
 from kgroup.net.coordinator import ask_node, with_coordinator
 from kgroup.net.group_description import (
@@ -96,12 +100,15 @@ class GroupOffers:
         common: names that every member lists; the assignor in use is one of them.
         not_common: names that were asked about, and that some member does not list. Which member
             is not known, unless there is only one.
+        refusal: why the coordinator could not be asked what else is common, None when it was
+            asked, or has nothing to tell.
     """
 
     group: GroupDescription
     members: tuple[MemberOffers, ...]
     common: frozenset[str]
     not_common: frozenset[str]
+    refusal: BrokerError | None = None
 
     @property
     def protocol(self) -> RebalanceProtocol | None:
@@ -131,7 +138,11 @@ def is_eager_only(name: str) -> bool:
 
 
 def read_offers(
-    group: GroupDescription, common: Iterable[str] = (), not_common: Iterable[str] = ()
+    group: GroupDescription,
+    common: Iterable[str] = (),
+    not_common: Iterable[str] = (),
+    *,
+    refusal: BrokerError | None = None,
 ) -> GroupOffers:
     """Say what follows from a description, and from what the members were found to have in common.
 
@@ -139,6 +150,7 @@ def read_offers(
         group: as its coordinator describes it.
         common: names every member lists, beside the assignor in use.
         not_common: names that some member does not list.
+        refusal: what came instead of an answer about the rest.
     """
     in_use = {group.assignor} if group.assignor is not None and _has_lists(group) else set()
     shared = frozenset(common) | in_use
@@ -153,7 +165,7 @@ def read_offers(
         )
         for member in group.members or ()
     )
-    return GroupOffers(group, tuple(members), shared, missing)
+    return GroupOffers(group, tuple(members), shared, missing, refusal)
 
 
 def _protocol(member: GroupMember, listed: Collection[str]) -> RebalanceProtocol | None:
@@ -178,6 +190,7 @@ async def describe_offers(
     """Return what can be known of the assignors of a live group.
 
     A group that rebalances is waited for; when it does not settle in time it is told as it is.
+    When the coordinator refuses to be asked, what is described is told, with the refusal.
 
     Args:
         cluster: running.
@@ -186,7 +199,7 @@ async def describe_offers(
         timeout: seconds that each question, and a rebalance of the group, may take.
 
     Raises:
-        BrokerError: GROUP_ID_NOT_FOUND, or refused (UnauthorizedError).
+        BrokerError: GROUP_ID_NOT_FOUND, or the group may not be described (UnauthorizedError).
         TimeoutError: no answer in time.
     """
     deadline = cluster.ports.clock() + timeout
@@ -198,10 +211,23 @@ async def describe_offers(
             continue
         if not _has_lists(group):
             return read_offers(group)
-        asked = {name: await _is_common(cluster, group_id, name, timeout) for name in _names(ask)}
+        asked, refused = await _ask(cluster, group_id, _names(ask), timeout)
         if late or _same(group, await describe_known_group(cluster, group_id, timeout=timeout)):
             common = (name for name, found in asked.items() if found)
-            return read_offers(group, common, asked.keys())
+            return read_offers(group, common, asked.keys(), refusal=refused)
+
+
+async def _ask(
+    cluster: Cluster, group_id: str, names: Iterable[str], timeout: float
+) -> tuple[dict[str, bool], BrokerError | None]:
+    """Ask about names one by one, up to a refusal: the next one would be answered the same."""
+    asked: dict[str, bool] = {}
+    for name in names:
+        try:
+            asked[name] = await _is_common(cluster, group_id, name, timeout)
+        except BrokerError as error:
+            return asked, error
+    return asked, None
 
 
 def _names(more: Collection[str]) -> Iterable[str]:

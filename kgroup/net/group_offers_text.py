@@ -34,6 +34,8 @@ def _head(offers: GroupOffers) -> Iterator[str]:
     )
     if offers.has_lists:
         yield f"every member lists: {_names(offers.common)}"
+    if offers.refusal is not None:
+        yield f"what else they list could not be asked: {offers.refusal}"
     if offers.not_common:
         who = "it does not list" if len(offers.members) == 1 else "not every member lists"
         yield f"{who}: {_names(offers.not_common)}"

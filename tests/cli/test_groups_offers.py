@@ -49,6 +49,7 @@ def test_programs_are_told_everything_and_null_for_what_is_not_known() -> None:
     found = read_offers(group_of([member("a", said(2)), member("b")], COOPERATIVE), (), ["range"])
     told = json.loads(json.dumps(offers_json(found, find_obstacles(found, ("range",)))))
     assert (told["common"], told["not_common"]) == ([COOPERATIVE], ["range"])
+    assert told["refusal"] is None
     first, second = told["members"]
     assert (first["rebalances"], first["subscription"], first["kept"]) == ("cooperative", 3, 2)
     assert (second["rebalances"], second["subscription"], second["kept"]) == (None, None, None)

@@ -11,7 +11,7 @@ from kgroup.codes import ErrorCode
 from kgroup.errors import BrokerError, UnauthorizedError
 from kgroup.net.cluster import Cluster
 from kgroup.net.group_description import GroupType
-from kgroup.net.group_obstacles import find_obstacles
+from kgroup.net.group_obstacles import ObstacleKind, find_obstacles
 from kgroup.net.group_offers import describe_offers, is_eager_only, read_offers
 from kgroup.net.group_offers_text import offers_in_words
 from kgroup.testing.scripted_cluster import ScriptedCluster
@@ -256,14 +256,35 @@ async def test_an_unknown_group_is_an_error() -> None:
     ("code", "kind"),
     [
         (ErrorCode.GROUP_AUTHORIZATION_FAILED, UnauthorizedError),
+        (ErrorCode.GROUP_MAX_SIZE_REACHED, BrokerError),
         (ErrorCode.INVALID_SESSION_TIMEOUT, BrokerError),
     ],
 )
-async def test_any_other_answer_is_an_error(code: int, kind: type[Exception]) -> None:
-    coordinator = Coordinator(STABLE, code=code)
+async def test_who_may_not_ask_is_told_what_is_described_and_why_no_more(
+    code: int, kind: type[Exception]
+) -> None:
+    """The first name is refused, so the others are not asked about."""
+    coordinator = Coordinator(STABLE, common=(*BUILT_IN, "zone"), code=code)
     async with coordinator.cluster() as cluster:
-        with pytest.raises(kind, match="billing"):
-            await describe_offers(cluster, "billing", timeout=10)
+        found = await describe_offers(cluster, "billing", ask=("zone",), timeout=10)
+    assert found.common == {"range"}
+    assert not found.not_common
+    assert [each.version for each in found.members] == [1, 1]
+    assert isinstance(found.refusal, kind)
+    assert found.refusal.code == code
+    assert len(coordinator.asked) == 1
+    (told,) = find_obstacles(found, ("zone", "sticky"))[:1]
+    assert told.kind is ObstacleKind.NOT_ASKED
+
+
+async def test_what_was_answered_before_a_refusal_counts() -> None:
+    coordinator = Coordinator(STABLE, code=ErrorCode.GROUP_MAX_SIZE_REACHED)
+    async with coordinator.cluster() as cluster:
+        found = await describe_offers(cluster, "billing", ask=("zone",), timeout=10)
+    asked = [each.protocols[0].name for each in coordinator.asked]
+    assert found.not_common == set(asked) - {"range"}
+    assert found.common == {"range"}
+    assert found.refusal is not None
 
 
 # -- the text ------------------------------------------------------------------------------
@@ -309,3 +330,11 @@ def test_what_stands_in_the_way_follows_the_table() -> None:
 def test_a_group_without_members_has_no_table() -> None:
     lines = offers_in_words(read_offers(group_of((), None, state="Empty"))).splitlines()
     assert lines == ["group billing: Empty, 0 members, classic protocol, assignor in use: none"]
+
+
+def test_what_could_not_be_asked_is_said_with_the_reason() -> None:
+    refused = UnauthorizedError("JOIN_GROUP", ErrorCode.GROUP_AUTHORIZATION_FAILED, ("billing",))
+    found = read_offers(group_of([member("a", said())]), refusal=refused)
+    _, every, why, *_ = offers_in_words(found).splitlines()
+    assert every == "every member lists: range"
+    assert why == f"what else they list could not be asked: {refused}"

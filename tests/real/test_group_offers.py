@@ -5,9 +5,10 @@ these tests hold what the answer rests on: both coordinators look at a JoinGroup
 look at its member id, and such a question leaves nothing behind.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -16,14 +17,26 @@ from confluent_kafka import Consumer
 from kgroup.assignors import BUILT_IN
 from kgroup.cli import main
 from kgroup.cli.connecting import connected
+from kgroup.cli.groups_offers import offers_json
+from kgroup.codes import ErrorCode
 from kgroup.config import ConsumerConfig
+from kgroup.errors import UnauthorizedError
 from kgroup.net.group_obstacles import ObstacleKind, find_obstacles
 from kgroup.net.group_offers import GroupOffers, describe_offers
 from kgroup.net.group_offers_text import offers_in_words
-from kgroup.testing.kafka import RealKafka
+from kgroup.testing.kafka import (
+    DEFAULT_VERSION,
+    Acl,
+    AclOperation,
+    AclResource,
+    RealKafka,
+    add_acls,
+    remove_acls,
+)
+from kgroup.testing.kafka.in_process import STAND_IN, stand_in
 from kgroup.types import RebalanceProtocol
 from tests.assignors.peers_packages import KafkaCooperative
-from tests.real.ground import Ground, eventually, lay_ground
+from tests.real.ground import Ground, describe, eventually, lay_ground
 from tests.real.java_peer import JavaPeer
 from tests.real.members import CROSSED, Group, group_on
 from tests.real.peers import AiokafkaPeer, ConfluentPeer, KafkaPythonPeer, Peer
@@ -32,11 +45,13 @@ pytestmark = pytest.mark.real
 
 COOPERATIVE = "cooperative-sticky"
 PARTITIONS = 6
+EAGER, COOPERATES = RebalanceProtocol.EAGER, RebalanceProtocol.COOPERATIVE
 
 
-async def offers_of(group: Group) -> GroupOffers:
+async def offers_of(group: Group, options: Mapping[str, Any] | None = None) -> GroupOffers:
     """Ask as somebody who is no member."""
-    config = ConsumerConfig.of({"bootstrap_servers": group.ground.kafka.bootstrap})
+    servers = {"bootstrap_servers": group.ground.kafka.bootstrap}
+    config = ConsumerConfig.of(options or servers)
     async with connected(config) as cluster:
         return await describe_offers(cluster, group.name, ask=("zone",), timeout=10.0)
 
@@ -91,6 +106,100 @@ async def test_members_of_the_newer_protocol_list_nothing_and_are_in_the_way(
     assert not found.common | found.not_common
 
 
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_who_may_describe_but_not_join_is_told_the_assignor_in_use_and_why_no_more(
+    kafka_secure: RealKafka, tmp_path: Path
+) -> None:
+    """DescribeGroups needs DESCRIBE of the group, a JoinGroup needs READ; beside aiokafka."""
+    ground = await lay_ground(kafka_secure, PARTITIONS)
+    options = kafka_secure.access.options("SASL_SSL", "SCRAM-SHA-512", "alice")
+    async with (
+        group_on(ground, tmp_path, assignors=("sticky", COOPERATIVE)) as group,
+        anyio.create_task_group() as tasks,
+    ):
+        peer = AiokafkaPeer(ground, group.name, "sticky")
+        await tasks.start(peer.run)
+        ours = await group.join("ours")
+        await eventually(
+            lambda: len(ours.owned) == len(peer.owned) == PARTITIONS // 2, "they share"
+        )
+        denial = Acl("alice", AclResource.GROUP, group.name, AclOperation.READ, allowed=False)
+        grant = replace(denial, operation=AclOperation.DESCRIBE, allowed=True)
+        add_acls(kafka_secure.bootstrap, grant, denial)
+        found = await until_refused(group, options)
+        remove_acls(kafka_secure.bootstrap, denial, grant)
+        peer.stop()
+        await group.settled(PARTITIONS)
+        await group.end()
+    assert isinstance(found.refusal, UnauthorizedError)
+    assert found.refusal.resources == (group.name,)
+    assert found.common == {"sticky"}
+    assert not found.not_common
+    assert sorted(each.version or 0 for each in found.members) == [0, 3]
+    assert {each.protocol for each in found.members} == {EAGER}
+    (told,) = (each for each in find_obstacles(found, (COOPERATIVE,)) if each.step == 1)
+    assert told.kind is ObstacleKind.NOT_ASKED
+    assert "could not be asked" in offers_in_words(found)
+
+
+async def until_refused(group: Group, options: Mapping[str, Any]) -> GroupOffers:
+    """Ask until the rule holds: a broker carries it out a while after it has confirmed it."""
+    with anyio.fail_after(20):
+        while True:
+            try:
+                found = await offers_of(group, options)
+            except UnauthorizedError:
+                continue  # not even described yet
+            if found.refusal is not None:
+                return found
+
+
+@pytest.fixture(scope="module")
+def narrow(kafka: RealKafka) -> Iterator[RealKafka]:
+    """A broker whose groups have two members at most."""
+    if kafka.kind == "given":
+        pytest.skip(f"{kafka.describe()}: the test needs a setting of the broker")
+    version = kafka.version or DEFAULT_VERSION
+    if kafka.kind == "in-process":
+        started = stand_in(version, settings=replace(STAND_IN, max_group_size=2))
+    else:
+        started = RealKafka.start(version, settings={"group.max.size": "2"})
+    with started:
+        yield started
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_of_a_group_that_is_full_the_assignor_in_use_is_told(
+    narrow: RealKafka, tmp_path: Path
+) -> None:
+    """With a place left it is asked; with none, everybody who is no member is refused."""
+    ground = await lay_ground(narrow, PARTITIONS)
+    async with (
+        group_on(ground, tmp_path, assignors=("range", COOPERATIVE)) as group,
+        anyio.create_task_group() as tasks,
+    ):
+        peer = AiokafkaPeer(ground, group.name, "range")
+        await tasks.start(peer.run)
+        await eventually(lambda: len(peer.owned) == PARTITIONS, "the peer owns all")
+        before = await offers_of(group)
+        ours = await group.join("ours")
+        await eventually(
+            lambda: len(ours.owned) == len(peer.owned) == PARTITIONS // 2, "they share"
+        )
+        full = await offers_of(group)
+        peer.stop()
+        await group.settled(PARTITIONS)
+        await group.end()
+    assert before.refusal is None
+    assert COOPERATIVE in before.not_common
+    assert full.refusal is not None
+    assert full.refusal.code == ErrorCode.GROUP_MAX_SIZE_REACHED
+    assert full.common == {"range"}
+    assert not full.not_common
+    assert len(full.members) == 2
+    assert offers_json(full, ())["refusal"] == str(full.refusal)
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
     """A peer, and what is known of it.
@@ -113,8 +222,6 @@ class Case:
     later: RebalanceProtocol | None
     kinds: frozenset[ObstacleKind]
 
-
-EAGER, COOPERATES = RebalanceProtocol.EAGER, RebalanceProtocol.COOPERATIVE
 
 AIOKAFKA = Case(
     peer=lambda ground, group: AiokafkaPeer(ground, group, "sticky"),
@@ -217,9 +324,19 @@ async def join_for_two_rounds(group: Group, peer: Peer) -> None:
         return (len(ours.owned), len(peer.owned)) == (share, share) and ours.told
 
     await eventually(is_shared, "each owns its half")
-    await anyio.sleep(1.0)  # a cooperative change takes a second round
+    await until_in_order(group)  # a cooperative change takes a second round
     before = ours.generation_id
     assert before is not None
     ours.consumer.enforce_rebalance("the test wants a round")
     await eventually(lambda: (ours.generation_id or 0) > before, "a round")
     await eventually(is_shared, "each owns its half again")
+
+
+async def until_in_order(group: Group) -> None:
+    """Ask the coordinator until no round is on."""
+    with anyio.fail_after(20):
+        while True:
+            found = await anyio.to_thread.run_sync(describe, group.ground.kafka, group.name)
+            if found.group_state == "Stable":
+                return
+            await anyio.sleep(0.05)
