@@ -31,7 +31,7 @@ GARBAGE = {
     "null": None,
     "bytes": b"\xff\x00\xfe",
     "a word": b"banana",
-    "a megabyte": b"x" * 900_000,
+    "a megabyte": b"x" * 1_000_000,
     "an unknown type": b"Stealing/1/1700000000/i/c/g/t/0/7",
     "too few fields": b"Heartbeat/1/1700000000/i/c/g/t/0",
     "too many fields": b"Heartbeat/1/1700000000/i/c/g/t/0/7/8",
@@ -145,6 +145,7 @@ async def test_n30_another_partition_count_ends_the_consumer_before_it_claims_an
 
 @pytest.mark.slow
 async def test_n30_a_log_that_is_deleted_and_made_anew_ends_the_consumer() -> None:
+    """Scenario 20."""
     broker = kafka()
     async with claiming(broker, metadata_max_age=2.0) as consumer:
         await gives(consumer, 1)

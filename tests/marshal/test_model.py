@@ -37,6 +37,7 @@ def test_a_few_runs_break_no_promise(at_most_once: bool) -> None:
 @pytest.mark.parametrize("at_most_once", [True, False])
 @pytest.mark.parametrize("first", range(0, RUNS, SLICE))
 def test_many_runs_break_no_promise(at_most_once: bool, first: int) -> None:
+    """Scenario 29."""
     assert broken(range(first, first + SLICE), at_most_once=at_most_once) == {}
 
 
@@ -104,6 +105,7 @@ def as_members_read(outcome: Outcome, size: int, caught_up: int, *, complete: bo
 @pytest.mark.parametrize("complete", [True, False])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_equal_logs_give_equal_worlds_in_batches_of_any_size(seed: int, complete: bool) -> None:
+    """Scenario 29: live, while catching up, and one record after the other."""
     outcome = play(seed)
     count = len(outcome.entries)
     assert count > 50

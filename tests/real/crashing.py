@@ -39,7 +39,7 @@ from kgroup.words import Word
 __all__ = ["Script", "Spot", "crash"]
 
 _ROOT = Path(__file__).parents[2]
-_PATIENCE = 20.0
+_PATIENCE = 60.0
 
 
 class Spot(Word):

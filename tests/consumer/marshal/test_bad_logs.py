@@ -39,6 +39,7 @@ GARBAGE: list[tuple[bytes | None, Reject]] = [
 
 @pytest.mark.parametrize("place", ["first", "last", "only", "later"])
 async def test_garbage_is_counted_and_stops_nothing(place: str) -> None:
+    """Scenario 16."""
     broker = coordinated()
     log = broker.partition(LOG)
 
@@ -68,6 +69,7 @@ def _end(told: Told) -> int:
 
 
 async def test_a_version_nobody_knows_is_read_like_any_other() -> None:
+    """Scenario 16: as in the original, which emits 1 and reads any."""
     broker = coordinated()
     broker.partition(LOG).append(b"Heartbeat/99/%d/i/c/g/t/0/5" % NOW)
     async with reading(broker) as told:

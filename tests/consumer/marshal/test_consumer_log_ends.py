@@ -49,12 +49,16 @@ ENDS = {
     "a committed transaction": lambda broker: mark(broker, committed=True),
     "an aborted transaction": lambda broker: mark(broker, committed=False),
     "a gap": gap,
+    "a pause of long ago": lambda broker: pause(broker, -600),
 }
 
 
 @pytest.mark.parametrize("end", ENDS)
 async def test_a_log_that_ends_with_no_message_holds_up_neither_start_nor_claim(end: str) -> None:
-    """Scenario 17: the original waits for the next message. What stood in front of it counts."""
+    """Scenario 17: the original waits for the next message. What stood in front of it counts.
+
+    And scenario 16: the message of an old admin, which the original cannot read.
+    """
     broker = kafka()
     other = foreign(broker)
     epoch = other.claim()
