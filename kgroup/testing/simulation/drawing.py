@@ -9,6 +9,7 @@ Never: draws other than by `choices`; knows what a level makes of the plan.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import Enum
 from typing import Final, TypeVar
 
@@ -21,7 +22,7 @@ from kgroup.testing.simulation.ordering import Order
 from kgroup.testing.simulation.perturbation import Kind, Perturbation
 from kgroup.testing.simulation.plan import CommitHabit, MemberPlan, Plan
 from kgroup.testing.simulation.schedule import Mode
-from kgroup.types import RebalanceProtocol
+from kgroup.types import Leave, RebalanceProtocol
 
 __all__ = ["draw_plan"]
 
@@ -70,6 +71,8 @@ _WARM: Final = 3.0
 _ORDERED: Final = 8
 """One run in so many is ordered."""
 _MOST_CHANGES: Final = 3
+_STAY: Final = 4
+"""One of so many static members leaves the group when it closes."""
 
 _MEMBERS: Final = (
     Kind.JOIN,
@@ -143,13 +146,14 @@ def draw_plan(choices: Choices, mode: Mode) -> Plan:
     if hostile:
         ambushes = draw_ambushes(choices, len(members), (0.0, _HOSTILE), times)
         quiet_at = max(quiet_at, _HOSTILE) + LONGEST * max(session, rebalance)
+    order = _order(choices, len(members), quiet_at)
     return Plan(
         protocol=protocol,
         assignors=_one(choices, "assignors", _ASSIGNORS[protocol]),
         coordinator=_one(choices, "coordinator", (CoordinatorKind.NEW, CoordinatorKind.OLD)),
         brokers=1 + choices.choose("brokers", 2),
         topics=topics,
-        members=members,
+        members=_leaving(choices, members),
         session_timeout=session,
         heartbeat_interval=heartbeat,
         rebalance_timeout=rebalance,
@@ -158,7 +162,7 @@ def draw_plan(choices: Choices, mode: Mode) -> Plan:
         perturbations=drawn,
         quiet_at=quiet_at,
         ends_at=quiet_at + session + 1.5 * rebalance + 5.0,
-        order=_order(choices, len(members), quiet_at),
+        order=order,
         ambushes=ambushes,
     )
 
@@ -175,6 +179,16 @@ def _order(choices: Choices, size: int, quiet_at: float) -> Order | None:
         for number in range(1 + choices.aside("order/changes", _MOST_CHANGES))
     ]
     return Order(tuple(members), tuple(sorted(changes)))
+
+
+def _leaving(choices: Choices, members: Sequence[MemberPlan]) -> tuple[MemberPlan, ...]:
+    """Draw which static members leave the group when they close; aside, as the order is."""
+    return tuple(
+        replace(each, leave=Leave.LEAVE)
+        if each.instance is not None and choices.aside(f"{each.label}/leave", _STAY) == _STAY - 1
+        else each
+        for each in members
+    )
 
 
 def _one(choices: Choices, site: str, values: Sequence[T]) -> T:

@@ -12,7 +12,7 @@ from kgroup.testing.broker.release import CoordinatorKind
 from kgroup.testing.simulation.ambush import Ambush
 from kgroup.testing.simulation.ordering import Order
 from kgroup.testing.simulation.perturbation import Perturbation
-from kgroup.types import RebalanceProtocol
+from kgroup.types import Leave, RebalanceProtocol
 
 __all__ = ["CommitHabit", "MemberPlan", "Plan"]
 
@@ -39,6 +39,7 @@ class MemberPlan:
         habit: when it commits.
         commit_interval: for `CommitHabit.AUTO`.
         luck: spreads its retries, in [0, 1).
+        leave: what it tells the coordinator when it closes (KIP-1092).
     """
 
     index: int
@@ -51,6 +52,7 @@ class MemberPlan:
     habit: CommitHabit = CommitHabit.AUTO
     commit_interval: float = 5.0
     luck: float = 0.5
+    leave: Leave = Leave.DEFAULT
 
     @property
     def label(self) -> str:
@@ -60,9 +62,10 @@ class MemberPlan:
     def __str__(self) -> str:
         starts = "later" if self.starts_at is None else f"{self.starts_at:.3f}"
         static = "" if self.instance is None else f" static {self.instance}"
+        leaves = ", leaves when it closes" if self.leave is Leave.LEAVE else ""
         return (
             f"{starts} {self.label}{static} reads {', '.join(self.topics)}; in hand "
-            f"{self.handling:g} s, listener {self.listener:g} s, commits {self.habit.value}"
+            f"{self.handling:g} s, listener {self.listener:g} s, commits {self.habit.value}{leaves}"
         )
 
 

@@ -238,4 +238,4 @@ class Life:
         self.closing = True
         if self._tasks is None:
             self._scope.cancel()
-        self._start(lambda consumer: consumer.close(timeout=CLOSE_TIMEOUT))
+        self._start(lambda consumer: consumer.close(timeout=CLOSE_TIMEOUT, leave=self.plan.leave))

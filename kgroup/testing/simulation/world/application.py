@@ -93,6 +93,24 @@ class Application:
             self.reading.forget(change.removed)
             self._tell(change, Phase.END)
         self._inside = None
+        self._lose_the_rest(change)
+
+    def _lose_the_rest(self, broken: OwnershipChange | None) -> None:
+        """Tell what was lost in the step that ended the membership; the listener takes no time.
+
+        1. The member closes, with a batch in hand; 2. its generation is refused: it loses what it
+        has, and nothing keeps it any more, in one step. It has not handed anything over.
+        """
+        for change in self.member.value.changes:
+            if change is broken:
+                continue
+            if change.kind is not ChangeKind.LOST:
+                return  # what was never told cannot be lost
+            self.reading.forget(change.removed)
+            self._tell(change, Phase.BEGIN)
+            for stage in (CallbackStage.ENTER, CallbackStage.EXIT):
+                self._sink.emit(CallbackStep(kind=change.kind, stage=stage, serial=change.serial))
+            self._tell(change, Phase.END)
 
     # -- the listener ----------------------------------------------------------------------------
 

@@ -153,7 +153,7 @@ class Member:
         self.sink.emit(CloseAsked(_CLOSE_TIMEOUT))
         release_by = self.now + _CLOSE_TIMEOUT * _RELEASE_SHARE
         leave_by = self.now + _CLOSE_TIMEOUT
-        self.apply(CloseRequested(Leave.DEFAULT, "it closes", release_by, leave_by))
+        self.apply(CloseRequested(self.plan.leave, "it closes", release_by, leave_by))
 
     # -- the machine -----------------------------------------------------------------------------
 
@@ -221,12 +221,16 @@ class Member:
         self.on_end()
         self.commits.give_up("the member is not in the group any more", self.value)
         self.flush_commits()
-        self.sink.emit(MemberStopped(reason, left=left))
+        closing = self.value.wishes.closing
+        mode = Leave.DEFAULT if closing is None else closing.mode
+        self.sink.emit(MemberStopped(reason, left=left, mode=mode))
 
     # -- requests --------------------------------------------------------------------------------
 
     def _send(self, effect: Send) -> None:
-        self._said_goodbye |= effect.ticket.errand is Errand.LEAVE_GROUP
+        errand = effect.ticket.errand
+        if errand in (Errand.JOIN_GROUP, Errand.LEAVE_GROUP):  # who joins anew has not left
+            self._said_goodbye = errand is Errand.LEAVE_GROUP
         lane = Lane.JOIN if effect.ticket.errand in _PARKED else Lane.HEARTBEAT
         node_id = effect.node_id
         if node_id is None:
