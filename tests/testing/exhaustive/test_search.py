@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from kgroup.codes import ErrorCode
 from kgroup.membership.events import Answered, CallListener, Event, Moment, Send
 from kgroup.membership.step import Step, step
 from kgroup.membership.value import GroupMember
@@ -13,9 +15,9 @@ from kgroup.testing.exhaustive.scope import Fault, Mode, Scope
 from kgroup.testing.exhaustive.search import Found, Search
 from kgroup.testing.exhaustive.story import told
 from kgroup.testing.exhaustive.world import World
-from kgroup.types import ChangeKind
+from kgroup.types import ChangeKind, MemberState
 from kgroup.wire.consumer_protocol import MemberAssignment, encode_assignment
-from kgroup.wire.messages import FindCoordinatorRequest, SyncGroupResponse
+from kgroup.wire.messages import FindCoordinatorRequest, HeartbeatResponse, SyncGroupResponse
 from kgroup.wire.schema import replace as with_fields
 
 StepFunction = Callable[[GroupMember, Event, Moment], Step]
@@ -140,24 +142,108 @@ def adopts_nothing(member: GroupMember, event: Event, moment: Moment) -> Step:
     return step(member, event, moment)
 
 
+def tells_nobody(member: GroupMember, event: Event, moment: Moment) -> Step:
+    """What is assigned may be read although no listener was called."""
+    result = step(member, event, moment)
+    changes = tuple(each for each in result.member.changes if each.kind is not ChangeKind.ASSIGNED)
+    effects = tuple(
+        effect
+        for effect in result.effects
+        if not (isinstance(effect, CallListener) and effect.change.kind is ChangeKind.ASSIGNED)
+    )
+    silent = replace(result.member, changes=changes)
+    return replace(result, member=silent, effects=effects)
+
+
+def counts_from_below_zero(member: GroupMember, event: Event, moment: Moment) -> Step:
+    """A generation has a number that coordinators take from whoever is in no group."""
+    return _identified(step(member, event, moment), generation_id=-1)
+
+
+def forgets_its_name(member: GroupMember, event: Event, moment: Moment) -> Step:
+    """A generation is kept without a member id."""
+    return _identified(step(member, event, moment), member_id="")
+
+
+def _identified(result: Step, **wrong: Any) -> Step:
+    identity = result.member.identity
+    if identity.generation is None or result.member.state is not MemberState.STABLE:
+        return result
+    generation = replace(identity.generation, **wrong)
+    return replace(
+        result, member=replace(result.member, identity=replace(identity, generation=generation))
+    )
+
+
+def takes_its_heartbeat_for_a_fence(member: GroupMember, event: Event, moment: Moment) -> Step:
+    """Any answer to a heartbeat says FENCED_INSTANCE_ID."""
+    return step(member, _answered(event, ErrorCode.FENCED_INSTANCE_ID), moment)
+
+
+def takes_its_heartbeat_for_a_refusal(member: GroupMember, event: Event, moment: Moment) -> Step:
+    """Any answer to a heartbeat says INVALID_GROUP_ID."""
+    return step(member, _answered(event, ErrorCode.INVALID_GROUP_ID), moment)
+
+
+def _answered(event: Event, code: ErrorCode) -> Event:
+    if isinstance(event, Answered) and isinstance(event.response, HeartbeatResponse):
+        return Answered(event.ticket, with_fields(event.response, error_code=code))
+    return event
+
+
+def believes_what_comes_late(member: GroupMember, event: Event, moment: Moment) -> Step:
+    """An answer that nobody waits for moves the next heartbeat."""
+    result = step(member, event, moment)
+    awaited = (member.heartbeat, member.round.ticket, member.coordinator.ticket)
+    if not isinstance(event, Answered) or event.ticket in (*awaited, member.round.watch):
+        return result
+    return replace(result, member=replace(result.member, heartbeat_at=moment.now + 0.5))
+
+
+_SMALL = Scope(Mode.EAGER, partitions=1, faults=0)
+_ONE = Scope(Mode.EAGER, members=1, faults=0)
+
 PLANTED = [
-    (keeps_what_is_lost, Scope(Mode.COOPERATIVE, partitions=1, kinds=frozenset({Fault.MUTE}))),
-    (trusts_its_session_alone, Scope(Mode.EAGER, partitions=1, faults=0)),
-    (renews_its_lease_by_itself, Scope(Mode.EAGER, partitions=1, kinds=frozenset({Fault.LATE}))),
-    (searches_in_silence, Scope(Mode.EAGER, partitions=1, kinds=frozenset({Fault.MOVE}))),
+    (
+        keeps_what_is_lost,
+        Scope(Mode.COOPERATIVE, partitions=1, kinds=frozenset({Fault.MUTE})),
+        "L2",
+    ),
+    (trusts_its_session_alone, _SMALL, "S2"),
+    (
+        renews_its_lease_by_itself,
+        Scope(Mode.EAGER, partitions=1, kinds=frozenset({Fault.LATE})),
+        "S3",
+    ),
+    (
+        searches_in_silence,
+        Scope(Mode.EAGER, partitions=1, kinds=frozenset({Fault.MOVE})),
+        "L2",
+    ),
+    (tells_nobody, _ONE, "S6"),
+    (counts_from_below_zero, _ONE, "C2"),
+    (forgets_its_name, _ONE, "C2: a commit would carry no member id"),
+    (takes_its_heartbeat_for_a_fence, Scope(Mode.STATIC, members=1, faults=0), "T2"),
+    (takes_its_heartbeat_for_a_refusal, _ONE, "a member ended for good"),
+    (
+        believes_what_comes_late,
+        Scope(Mode.EAGER, partitions=1, kinds=frozenset({Fault.RESIGN}), patience=0),
+        "S8",
+    ),
 ]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("planted", "scope"), PLANTED, ids=lambda each: getattr(each, "__name__", "")
+    ("planted", "scope", "rule"), PLANTED, ids=lambda each: getattr(each, "__name__", "")
 )
-def test_a_planted_fault_is_found_and_told_step_by_step(
-    planted: StepFunction, scope: Scope
+def test_a_planted_fault_breaks_its_promise_and_is_told_step_by_step(
+    planted: StepFunction, scope: Scope, rule: str
 ) -> None:
     world = World(scope, planted)
     found = search(world)
     assert found.broken is not None
+    assert found.broken.startswith(rule)
     story = told(found, world)
     assert found.broken in story
     assert f"{len(found.path):3}. " in story
