@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from kgroup.assignors import leader
-from kgroup.errors import DecodeError
+from kgroup.errors import CorruptRecordError, DecodeError
 from kgroup.marshal import messages as marshal
 from kgroup.membership import translate
 from kgroup.membership.value import GroupMember
 from kgroup.net import metadata
 from kgroup.wire import schema
-from kgroup.wire.compression import decompress
+from kgroup.wire.compression import Codec, decompress
 from kgroup.wire.consumer_protocol import decode_subscription
 from kgroup.wire.frames import FrameSplitter, decode_response, encode_request
 from kgroup.wire.records import batches
@@ -62,6 +62,12 @@ def unbounded(codec: Any, data: Any, *, max_output: int) -> bytes:
     return decompress(codec, data, max_output=max_output + 100)
 
 
+def timid(codec: Any, data: Any, *, max_output: int) -> bytes:
+    if codec is not Codec.NONE:
+        raise CorruptRecordError("compressed data", "not today")
+    return decompress(codec, data, max_output=max_output)
+
+
 def rackless(data: Any, names: Any = None) -> Any:
     return replace(decode_subscription(data, names), rack=None)
 
@@ -95,6 +101,7 @@ DEFECTS: dict[str, tuple[str, Planted]] = {
     "the client id is lost": ("T3", (f"{IN}.requests", "encode_request", nameless)),
     "timestamps are off by one": ("T4", (batches.__name__, "scan", late)),
     "too much is inflated": ("T5", (f"{IN}.compressed", "decompress", unbounded)),
+    "nothing is inflated": ("T5", (f"{IN}.compressed", "decompress", timid)),
     "the rack is lost": ("T6", (f"{IN}.embedded", "decode_subscription", rackless)),
     "spaces count as digits": ("T7", (f"{IN}.coordination", "decode", lenient)),
     "a failure wedges (L2)": ("T9", (translate.__name__, "hear_failure", deaf)),
