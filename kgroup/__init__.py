@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from kgroup.config import ConsumerConfig, ConsumerOptions
     from kgroup.consumer.api import Consumer
     from kgroup.consumer.coordination.marshal.admin.verbs import MarshalAdmin
+    from kgroup.consumer.coordination.marshal.admin.watching import GroupChange, GroupChangeKind
     from kgroup.consumer.listener import Listener
     from kgroup.consumer.reads.batch import Batch
     from kgroup.consumer.reads.record import Record, raw
@@ -73,6 +74,8 @@ __all__ = [
     "DeserializationError",
     "FencedError",
     "Generation",
+    "GroupChange",
+    "GroupChangeKind",
     "GroupError",
     "IllegalStateError",
     "IsolationLevel",
@@ -103,6 +106,8 @@ _ELSEWHERE = {
     "Consumer": "kgroup.consumer.api",
     "ConsumerConfig": "kgroup.config",
     "ConsumerOptions": "kgroup.config",
+    "GroupChange": "kgroup.consumer.coordination.marshal.admin.watching",
+    "GroupChangeKind": "kgroup.consumer.coordination.marshal.admin.watching",
     "Listener": "kgroup.consumer.listener",
     "MarshalAdmin": "kgroup.consumer.coordination.marshal.admin.verbs",
     "Record": "kgroup.consumer.reads.record",

@@ -12,7 +12,7 @@ from typing import Annotated, Final, TypeVar
 
 import typer
 
-from kgroup.cli.connecting import Common, consumer_config, perform
+from kgroup.cli.connecting import Common, consumer_config, perform, unwrapped
 from kgroup.cli.marshal_shown import (
     State,
     set_up_json,
@@ -21,18 +21,19 @@ from kgroup.cli.marshal_shown import (
     state_json,
     state_of,
 )
-from kgroup.cli.marshal_watching import Change, Watching, change_json, change_line
+from kgroup.cli.marshal_watching import change_json, change_line
 from kgroup.cli.tables import screen
 from kgroup.consumer.coordination.marshal.admin.desk import Desk, desk
 from kgroup.consumer.coordination.marshal.admin.settings import AdminSettings
 from kgroup.consumer.coordination.marshal.admin.setup import SetUp, set_up
+from kgroup.consumer.coordination.marshal.admin.verbs import MarshalAdmin
+from kgroup.consumer.coordination.marshal.admin.watching import GroupChange
 from kgroup.net.cluster import Cluster
 
 __all__ = ["Init", "Log", "Scope", "Shown", "init", "look", "state", "watch", "with_desk"]
 
 T = TypeVar("T")
 
-_FOR_EVER: Final = 3600.0
 _NO_GROUP: Final = "kgroup-admin"
 """Nobody's group: what is read then is shown of all."""
 
@@ -171,25 +172,24 @@ async def look(cluster: Cluster, asked: Shown, name: str, timeout: float) -> Sta
 
 def watch(scope: Scope, log: Log, common: Common) -> None:
     """Print a line for each claim, takeover, release and pause of a group, until Ctrl-C."""
-    name = log.topic(common)
-    show = _as_json if common.as_json else _as_line
+    more = {"coordination_topic": log.topic(common)}
+    config = consumer_config(common, group_id=scope.group, more=more)
+    admin = MarshalAdmin(config, timeout=common.timeout)
 
-    async def work(cluster: Cluster) -> None:
-        watching = Watching(scope.names, show)
-        settings = AdminSettings(scope.group, topic=name, timeout=common.timeout)
-        async with desk(cluster, settings, scope.names, watching.hear) as place:
+    async def play() -> None:
+        async with admin.watch(scope.names) as changes:
             if not common.as_json:
-                text = f"watching group {scope.group} in {name}; Ctrl-C ends"
+                text = f"watching group {scope.group} in {config.coordination_topic}; Ctrl-C ends"
                 screen(stderr=True).print(text, markup=False)
-            while True:
-                await place.until(lambda: False, _FOR_EVER)
+            async for change in changes:
+                _as_json(change) if common.as_json else _as_line(change)
 
-    perform(common, work)
+    unwrapped(play)
 
 
-def _as_line(change: Change) -> None:
+def _as_line(change: GroupChange) -> None:
     screen().print(change_line(change), markup=False)
 
 
-def _as_json(change: Change) -> None:
+def _as_json(change: GroupChange) -> None:
     print(json.dumps(change_json(change)), flush=True)

@@ -30,10 +30,15 @@ from kgroup.consumer.coordination.marshal.admin.positions import (
     plan_positions,
     set_positions,
 )
-from kgroup.consumer.coordination.marshal.admin.settings import AdminSettings, check_kept_pause
+from kgroup.consumer.coordination.marshal.admin.settings import (
+    AdminSettings,
+    admin_name,
+    check_kept_pause,
+)
 from kgroup.marshal.admin import KeyMove, Stage
 from kgroup.marshal.survey import Holder
 from kgroup.net.cluster import Cluster
+from kgroup.net.ports import system_ports
 from kgroup.types import TopicPartition
 
 __all__ = [
@@ -50,9 +55,12 @@ __all__ = [
 T = TypeVar("T")
 
 _AdminName = Annotated[
-    str,
+    str | None,
     typer.Option(
-        "--client-id", metavar="ID", help="Who asks: a pause binds everybody else in the group."
+        "--client-id",
+        metavar="ID",
+        help="Who asks: a pause binds everybody else in the group. By default a name that nobody "
+        "else has; with that of a call before, what it left behind is gone on with.",
     ),
 ]
 
@@ -67,7 +75,7 @@ class Pausing:
     Args:
         seconds: how long.
         dry_run: whether nothing is written.
-        client_id: who asks.
+        client_id: who asks; None for a name that nobody else has.
     """
 
     seconds: Annotated[
@@ -79,7 +87,7 @@ class Pausing:
         ),
     ] = 600.0
     dry_run: _DryRun = False
-    client_id: _AdminName = "kgroup-admin"
+    client_id: _AdminName = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,14 +97,14 @@ class Releasing:
     Args:
         patience: seconds to wait for members to let go.
         dry_run: whether nothing is written.
-        client_id: who asks.
+        client_id: who asks; None for a name that nobody else has.
     """
 
     patience: Annotated[
         float, typer.Option(min=1, help="Seconds to wait for members to let go.")
     ] = 150.0
     dry_run: _DryRun = False
-    client_id: _AdminName = "kgroup-admin"
+    client_id: _AdminName = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +126,7 @@ class Setting:
         pause: of the group, seconds; renewed while needed.
         patience: seconds to wait for members to let go.
         dry_run: whether nothing is written.
-        client_id: who asks.
+        client_id: who asks; None for a name that nobody else has.
     """
 
     pause: Annotated[
@@ -129,13 +137,13 @@ class Setting:
         float, typer.Option(min=1, help="Seconds to wait for members to let go.")
     ] = 300.0
     dry_run: _DryRun = False
-    client_id: _AdminName = "kgroup-admin"
+    client_id: _AdminName = None
 
 
 def pause(asked: Pausing, scope: Scope, log: Log, common: Common) -> None:
     """Pause a group: its members let go of all keys, and nobody claims any."""
     check_kept_pause(asked.seconds)
-    work = _At(scope, log, common, asked.client_id)
+    work = _At(scope, log, common, _named(asked.client_id))
     if asked.dry_run:
         work.show_plan(f"would be paused for {asked.seconds:g} s")
         return
@@ -146,8 +154,9 @@ def pause(asked: Pausing, scope: Scope, log: Log, common: Common) -> None:
         return numbers
 
     numbers = work.do(write)
-    text = f"group {scope.group} is paused for {asked.seconds:g} s"
-    work.tell(text, {"paused": asked.seconds, "coordination_partitions": list(numbers)})
+    text = f"group {scope.group} is paused for {asked.seconds:g} s by {work.client_id}"
+    found = {"paused": asked.seconds, "client_id": work.client_id}
+    work.tell(text, {**found, "coordination_partitions": list(numbers)})
 
 
 def resume_group(asked: Resuming, scope: Scope, log: Log, common: Common) -> None:
@@ -163,7 +172,7 @@ def resume_group(asked: Resuming, scope: Scope, log: Log, common: Common) -> Non
 
 def release(asked: Releasing, scope: Scope, log: Log, common: Common) -> None:
     """Have all members let go of their keys, by a short pause; then they claim again."""
-    work = _At(scope, log, common, asked.client_id)
+    work = _At(scope, log, common, _named(asked.client_id))
     if asked.dry_run:
         work.show_plan("would let go of its keys, and claim again")
         return
@@ -188,7 +197,7 @@ def positions(targets: Targets, asked: Setting, scope: Scope, log: Log, common: 
     name = log.topic(common)
     limits = Asked(asked.pause, asked.patience)
     wanted = read_targets(targets, scope, now=time.time())
-    settings = AdminSettings(scope.group, asked.client_id, name, common.timeout)
+    settings = AdminSettings(scope.group, _named(asked.client_id), name, common.timeout)
 
     async def work(cluster: Cluster) -> tuple[KeyMove, ...]:
         found = await find_targets(cluster, wanted, scope, timeout=common.timeout)
@@ -257,6 +266,10 @@ class _At:
             print(json.dumps({"group": self.scope.group, **found}))
         elif text is not None:
             screen().print(text, markup=False)
+
+
+def _named(client_id: str | None) -> str:
+    return admin_name(system_ports().dice) if client_id is None else client_id
 
 
 def _say(text: str) -> None:

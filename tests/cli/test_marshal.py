@@ -161,9 +161,10 @@ def test_the_state_is_a_table_for_a_person_and_plays_no_tricks(
 
 def test_a_pause_is_seen_and_ends(brokers: InProcessBroker, capsys: Shown) -> None:
     laid(brokers)
-    assert did("pause --group g --for 60", capsys)["coordination_partitions"] == [0]
+    paused = did("pause --group g --for 60", capsys)
+    assert paused["coordination_partitions"] == [0]
     (group,) = did("state --group g", capsys)["groups"]
-    assert [pause["client_id"] for pause in group["pauses"]] == ["kgroup-admin"]
+    assert [pause["client_id"] for pause in group["pauses"]] == [paused["client_id"]]
     assert did("resume --group g", capsys)["resumed"] is True
     (group,) = did("state --group g", capsys)["groups"]
     assert group["pauses"] == []
@@ -226,8 +227,8 @@ def test_somebody_elses_pause_is_respected(brokers: InProcessBroker, capsys: Sho
 
 def test_a_pause_that_was_there_before_goes_on(brokers: InProcessBroker, capsys: Shown) -> None:
     laid(brokers)
-    did("pause --group g --for 600", capsys)
-    did("set-positions --group g --to t-0=1", capsys)
+    who = did("pause --group g --for 600", capsys)["client_id"]
+    did(f"set-positions --group g --to t-0=1 --client-id {who}", capsys)
     (pause,) = did("state --group g", capsys)["groups"][0]["pauses"]
     assert pause["until"] > (time.time() + 300) * 1000
 

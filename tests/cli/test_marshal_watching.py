@@ -11,10 +11,15 @@ from contextlib import asynccontextmanager, contextmanager
 import anyio
 import pytest
 
-from kgroup.cli.marshal_watching import Change, Watching, What, change_json, change_line
+from kgroup.cli.marshal_watching import change_json, change_line
 from kgroup.consumer.coordination.marshal.admin.desk import Desk, desk
 from kgroup.consumer.coordination.marshal.admin.pauses import pause_group, resume
 from kgroup.consumer.coordination.marshal.admin.settings import AdminSettings
+from kgroup.consumer.coordination.marshal.admin.watching import (
+    GroupChange,
+    GroupChangeKind,
+    Watching,
+)
 from kgroup.marshal.messages import Kind, Message, decode
 from kgroup.testing import InProcessBroker
 from kgroup.types import TopicPartition
@@ -38,7 +43,7 @@ async def test_claims_takeovers_releases_and_pauses_are_told_once_each() -> None
     log = broker.partition(LOG)
     first, second = Writer(log, client="A"), Writer(log, client="B", instance="i2")
     first.beat(1, first.claim())
-    seen: list[Change] = []
+    seen: list[GroupChange] = []
     watching = Watching(None, seen.append)
     async with following(broker, watching) as place:
         assert seen == [], "what was there is not told"
@@ -49,35 +54,35 @@ async def test_claims_takeovers_releases_and_pauses_are_told_once_each() -> None
         first.claim()
         await pause_group(place, [0], 60)
         await resume(place, [0])
-    assert [(each.what, each.client, each.former) for each in seen] == [
-        (What.TAKEN_OVER, "B/i2", "A/i1"),
-        (What.RELEASED, "B/i2", None),
-        (What.CLAIMED, "A/i1", None),
-        (What.PAUSED, "kgroup-admin", None),
-        (What.RESUMED, None, None),
+    assert [(each.kind, each.client, each.former) for each in seen] == [
+        (GroupChangeKind.TAKEN_OVER, "B/i2", "A/i1"),
+        (GroupChangeKind.RELEASED, "B/i2", None),
+        (GroupChangeKind.CLAIMED, "A/i1", None),
+        (GroupChangeKind.PAUSED, "kgroup-admin", None),
+        (GroupChangeKind.RESUMED, None, None),
     ]
     assert [each.offset for each in seen[:2]] == [1, 5]
 
 
 async def test_a_pause_of_many_partitions_that_is_renewed_is_told_once() -> None:
     broker = coordinated(4, t=1)
-    seen: list[Change] = []
+    seen: list[GroupChange] = []
     topics, settings = None, AdminSettings("g")
     watching = Watching(topics, seen.append)
     async with running(broker) as cluster, desk(cluster, settings, topics, watching.hear) as place:
         for _ in range(2):
             await pause_group(place, place.partitions, 60)
-        assert [each.what for each in seen] == [What.PAUSED]
+        assert [each.kind for each in seen] == [GroupChangeKind.PAUSED]
         assert (
             change_line(seen[0]).split("  ")[1].startswith("group paused by kgroup-admin until 20")
         )
         await resume(place, place.partitions)
-    assert [each.what for each in seen] == [What.PAUSED, What.RESUMED]
+    assert [each.kind for each in seen] == [GroupChangeKind.PAUSED, GroupChangeKind.RESUMED]
 
 
 async def test_keys_of_other_topics_and_groups_are_not_told() -> None:
     broker = coordinated(t=1)
-    seen: list[Change] = []
+    seen: list[GroupChange] = []
     watching = Watching(frozenset({"t"}), seen.append)
     async with following(broker, watching) as place:
         writer = Writer(broker.partition(LOG))
@@ -88,8 +93,8 @@ async def test_keys_of_other_topics_and_groups_are_not_told() -> None:
     assert [each.tp for each in seen] == [T0]
 
 
-CHANGE = Change(
-    what=What.TAKEN_OVER,
+CHANGE = GroupChange(
+    kind=GroupChangeKind.TAKEN_OVER,
     partition=3,
     time=1_700_000_000_123,
     tp=T0,
@@ -104,7 +109,9 @@ def test_a_line_is_one_line_and_says_who_what_and_where() -> None:
     assert change_line(CHANGE) == (
         "2023-11-14T22:13:20.123Z  t-0 taken over by B/i2\\u001b[2J from A/i1 at offset 42 epoch 7"
     )
-    lost = Change(what=What.LOST, partition=3, time=-1, reason="its tail was cut off")
+    lost = GroupChange(
+        kind=GroupChangeKind.LOST, partition=3, time=-1, reason="its tail was cut off"
+    )
     assert change_line(lost) == "-  coordination partition 3 read anew its tail was cut off"
 
 

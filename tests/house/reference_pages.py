@@ -53,7 +53,12 @@ _HEARING: Final = (
     "sync.listener.LostListener",
 )
 
-_MARSHAL: Final = ("consumer.coordination.marshal.admin.verbs.MarshalAdmin",)
+_MARSHAL: Final = (
+    "consumer.coordination.marshal.admin.verbs.MarshalAdmin",
+    "consumer.coordination.marshal.admin.watching.GroupChanges",
+    "consumer.coordination.marshal.admin.watching.GroupChange",
+    "consumer.coordination.marshal.admin.watching.GroupChangeKind",
+)
 _RECORDS: Final = ("consumer.reads.record.Record", "consumer.reads.record.raw")
 _HANDED_OUT: Final = (
     "consumer.reads.batch.Batch",

@@ -217,7 +217,7 @@ class Desk:
         }
 
     async def write_pause(self, number: int, seconds: float) -> None:
-        """Pause the group, or end its pause, and read that back.
+        """Pause the group, or end its pause, and read that back; another's may stand behind it.
 
         Args:
             number: of the coordination partition.
@@ -242,6 +242,8 @@ class Desk:
             pause = self.pause(number)
             if delivered.offset is not None and upto <= delivered.offset:
                 return False
+            if delivered.offset is not None and pause and pause.client_id != self.who:
+                return True  # it was read, and what somebody else wrote behind it
             if not seconds:
                 return pause is None
             return pause is not None and pause.client_id == self.who and pause.until >= least

@@ -133,6 +133,7 @@ class GroupPause:
 
         Raises:
             GroupError: it names who, and for how long.
+            TimeoutError: a coordination partition is being read anew.
         """
         for number in self.numbers:
             pause = self.desk.pause(number)
@@ -141,12 +142,26 @@ class GroupPause:
                 who = pause.client_id.decode(errors="backslashreplace")
                 raise GroupError(
                     f"group {self.desk.settings.group_id!r} is paused by {who!r} for another "
-                    f"{left:.0f} s: let it end, or end it with `kgroup marshal resume`"
+                    f"{left:.0f} s: let it end, end it with `kgroup marshal resume`, or, if it is "
+                    "yours and nothing else is at work under that name, go on under it"
                 )
 
     async def begin(self) -> None:
-        """Write it, and read it back everywhere."""
-        await self._write(self.numbers, self.seconds)
+        """Write it, and read it back everywhere.
+
+        1. Two administrators look, and see no pause; 2. both write one; 3. the last one counts,
+        and the one before is not read back, or was.
+
+        Raises:
+            GroupError: another administrator was faster, or later.
+            KGroupError, TimeoutError: it was not written, or not read back.
+        """
+        try:
+            await self._write(self.numbers, self.seconds)
+        except TimeoutError:
+            self.refuse_others()
+            raise
+        self.refuse_others()
 
     async def keep(self) -> None:
         """Write it again where less than half of it is left."""
@@ -159,8 +174,18 @@ class GroupPause:
         await self._write(low, self.seconds)
 
     async def end(self, left: float = 0.0) -> None:
-        """Have it end in so many seconds, at once by default."""
-        await self._write(self.numbers, left)
+        """Have it end in so many seconds, at once by default; one of somebody else's goes on.
+
+        Where none is seen ours may be on its way still.
+        """
+        there = {number: self.desk.pause(number) for number in self.numbers}
+        ours = (None, self.desk.who)
+        mine = [each for each, pause in there.items() if (pause and pause.client_id) in ours]
+        await self._write(mine, left)
+
+    async def end_whosever(self) -> None:
+        """Have the group go on, whoever asked for the pause."""
+        await self._write(self.numbers, 0.0)
 
     async def _write(self, numbers: Sequence[int], seconds: float) -> None:
         failed: list[Exception] = []
@@ -251,7 +276,7 @@ async def resume(desk: Desk, numbers: Sequence[int]) -> tuple[int, ...]:
     paused = tuple(each for each in numbers if desk.pause(each) is not None)
     if paused:
         refuse_headerless(desk, "The pause ends by itself.")
-        await GroupPause(desk, paused, 1.0).end()
+        await GroupPause(desk, paused, 1.0).end_whosever()
     return paused
 
 

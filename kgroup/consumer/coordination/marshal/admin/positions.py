@@ -236,6 +236,8 @@ class _Work:
                 raise TimeoutError(
                     f"not all keys were free within {self._asked.patience:g} s: {who}"
                 )
+            if not self._mixed:
+                self._pause.refuse_others()
             if not wait:
                 return
             say_once(there, desk.time, self._told, self._say)
@@ -252,7 +254,7 @@ class _Work:
 
     def _is_ours(self, holder: Holder) -> bool:
         """Tell whether a call of before has left a key claimed: who is started later takes it."""
-        return holder.client_id == self._desk.settings.client_id
+        return holder.client_id.encode() == self._desk.who
 
     async def _renew(self) -> None:
         """Keep the pause, and what was claimed already."""

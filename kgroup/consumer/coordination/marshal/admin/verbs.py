@@ -5,7 +5,10 @@ reads that back, and is gone. Nothing of it lasts, but what it wrote.
 Never: is a member; holds logic of its own: the rooms beside this one do.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import TypeVar, Unpack
@@ -26,8 +29,17 @@ from kgroup.consumer.coordination.marshal.admin.positions import (
     positions_now,
     set_positions,
 )
-from kgroup.consumer.coordination.marshal.admin.settings import AdminSettings, check_kept_pause
+from kgroup.consumer.coordination.marshal.admin.settings import (
+    AdminSettings,
+    admin_name,
+    check_kept_pause,
+)
 from kgroup.consumer.coordination.marshal.admin.setup import set_up
+from kgroup.consumer.coordination.marshal.admin.watching import (
+    GroupChange,
+    GroupChanges,
+    Watching,
+)
 from kgroup.errors import ArgumentError
 from kgroup.marshal.admin import KeyMove, Stage
 from kgroup.net.cluster import Cluster
@@ -54,7 +66,8 @@ class MarshalAdmin:
         config: options, None for the defaults; what tells the brokers, the group and the
             coordination topic counts.
         name: who asks, as the log has it: a pause binds everybody else, and the next call under
-            this name goes on with what one before it left behind.
+            this name goes on with what one before it left behind. Two administrators that are at
+            work at one time have two names; None for one that nobody else has.
         timeout: seconds for each question, and for what was written to be read back.
         say: hears of progress, a line at a time.
         options: set single options on top of `config`; see `ConsumerConfig`.
@@ -68,7 +81,7 @@ class MarshalAdmin:
         self,
         config: ConsumerConfig | None = None,
         *,
-        name: str = "kgroup-admin",
+        name: str | None = None,
         timeout: float = 10.0,
         say: Say = lambda _: None,
         **options: Unpack[ConsumerOptions],
@@ -77,7 +90,9 @@ class MarshalAdmin:
             raise ArgumentError("timeout", timeout, "seconds above 0")
         self._config = ConsumerConfig.of(options, config)
         topic = self._config.coordination_topic
-        self._settings = AdminSettings(self._config.group(), name, topic, timeout)
+        who = "kgroup-admin" if name is None else name
+        self._settings = AdminSettings(self._config.group(), who, topic, timeout)
+        self._has_name = name is not None
         self._say = say
 
     # -- the log of claims -----------------------------------------------------------------
@@ -125,6 +140,32 @@ class MarshalAdmin:
             }
 
         return MappingProxyType(await self._at_the_log(look))
+
+    @asynccontextmanager
+    async def watch(self, topics: Collection[str] | None = None) -> AsyncIterator[GroupChanges]:
+        """Have claims, takeovers, releases and pauses told as they are read, for one block.
+
+            async with admin.watch() as changes:
+                async for change in changes:
+                    print(change.kind, change.tp, change.client)
+
+        What there was before is not told. Changes that nobody has taken yet are kept.
+
+        Args:
+            topics: only their partitions, and the pauses that reach them; None for all.
+
+        Returns:
+            An iterator without an end; it raises KGroupError or TimeoutError when the log cannot be
+            read any more.
+
+        Raises:
+            KGroupError, TimeoutError: the log cannot be read.
+        """
+        names = None if topics is None else frozenset(topics)
+        told: deque[GroupChange] = deque()
+        hear = Watching(names, told.append).hear
+        async with self._cluster() as cluster, desk(cluster, self._settings, names, hear) as place:
+            yield GroupChanges(place, told)
 
     # -- pauses ----------------------------------------------------------------------------
 
@@ -234,6 +275,9 @@ class MarshalAdmin:
 
     async def _at_the_log(self, work: Callable[[Desk], Awaitable[T]]) -> T:
         async def sit(cluster: Cluster) -> T:
+            if not self._has_name:
+                name = admin_name(cluster.ports.dice)
+                self._settings, self._has_name = replace(self._settings, client_id=name), True
             # All of it is read: a member of the original library may be about in any group.
             async with desk(cluster, self._settings) as place:
                 return await work(place)
@@ -241,18 +285,22 @@ class MarshalAdmin:
         return await self._connected(sit)
 
     async def _connected(self, work: Callable[[Cluster], Awaitable[T]]) -> T:
-        """Connect, and do something; its own error comes out as it is."""
+        async with self._cluster() as cluster:
+            return await work(cluster)
+
+    @asynccontextmanager
+    async def _cluster(self) -> AsyncIterator[Cluster]:
+        """Connect for one block; an error comes out as it is."""
         config = self._config
         cluster = Cluster(config.net(), config.ports or system_ports())
         try:
             async with anyio.create_task_group() as tasks:
                 await tasks.start(cluster.run)
                 await cluster.bootstrap(config.patience)
-                done = await work(cluster)
+                yield cluster
                 tasks.cancel_scope.cancel()
         except BaseExceptionGroup as group:
             raise _alone(group) from None
-        return done
 
 
 def _places(place: Desk, topics: Collection[str] | None) -> tuple[int, ...]:

@@ -1,0 +1,125 @@
+"""Two administrators of one group at one time: what the one does is done whole, or not at all."""
+
+from collections.abc import Mapping
+from itertools import count
+from typing import Any
+
+import anyio
+import pytest
+
+from kgroup import GroupError, KGroupError, MarshalAdmin
+from kgroup.marshal.messages import Kind, Message, decode
+from kgroup.marshal.placing import coordination_partition
+from kgroup.testing import InProcessBroker
+from kgroup.testing.virtual_time import virtual_ports, virtual_wall
+from kgroup.types import TopicPartition
+from tests.consumer.ground import fill
+from tests.consumer.marshal.stage import LOG, Writer, coordinated
+
+pytestmark = pytest.mark.anyio
+
+T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)
+FORTY = dict.fromkeys((T0, T1, U0), 40)
+SEVENTY = dict.fromkeys((T0, T1, U0), 70)
+SEEDS = count(1)
+
+
+def laid() -> InProcessBroker:
+    """Return a cluster where claims of `t` and of `u` stand in different partitions of the log."""
+    broker = coordinated(3, t=2, u=1)
+    for tp in (T0, T1, U0):
+        fill(broker, tp, 100)
+    broker.node(1).slow(0.01)
+    return broker
+
+
+def admin_of(broker: InProcessBroker, **more: Any) -> MarshalAdmin:
+    """Return an administrator with dice of its own, as each process has them."""
+    ports = virtual_ports(broker.dial, seed=next(SEEDS))
+    return MarshalAdmin(
+        bootstrap_servers=broker.bootstrap_servers, group_id="g", ports=ports, **more
+    )
+
+
+def committed(broker: InProcessBroker) -> dict[TopicPartition, int]:
+    return {tp: each.offset for tp, each in broker.group("g").offsets.items()}
+
+
+@pytest.mark.parametrize("later", [0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0, 5.0])
+async def test_positions_that_two_set_at_once_are_those_of_one_of_them(later: float) -> None:
+    broker, left = laid(), dict[int, str]()
+
+    async def work(asked: Mapping[TopicPartition, int], after: float) -> None:
+        await anyio.sleep(after)
+        try:
+            reasons = await admin_of(broker).set_positions(asked)
+        except KGroupError as error:
+            left[asked[T0]] = str(error)
+        else:
+            left[asked[T0]] = "".join(reasons.values())
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(work, FORTY, 0.0)
+        tasks.start_soon(work, SEVENTY, later)
+    logged = await admin_of(broker).positions(FORTY)
+    done = [offset for offset, reason in left.items() if not reason]
+    if done:
+        assert set(logged.values()) == {done[-1]}, "who ended last, if both did"
+        assert committed(broker) == logged
+    else:
+        assert set(logged.values()) <= {None, 0}
+    for reason in left.values():
+        assert not reason or "is paused by 'kgroup-admin-" in reason
+    assert await admin_of(broker).owners() == {}
+
+
+async def test_an_administrator_goes_on_under_its_own_pause_and_no_other_does() -> None:
+    broker = laid()
+    one, other = admin_of(broker), admin_of(broker)
+    await one.pause(600)
+    with pytest.raises(GroupError, match="is paused by 'kgroup-admin-"):
+        await other.set_positions(SEVENTY)
+    with pytest.raises(GroupError, match="go on under it"):
+        await other.release(patience=1.0)
+    assert await one.set_positions(FORTY) == {}
+    assert await other.resume()
+    assert await other.set_positions(SEVENTY) == {}
+    assert committed(broker) == SEVENTY
+
+
+async def test_who_is_given_a_name_goes_on_with_what_one_before_under_it_has_left_behind() -> None:
+    broker = laid()
+    await admin_of(broker, name="night-shift").pause(600)
+    assert await admin_of(broker, name="night-shift").set_positions(FORTY) == {}
+
+
+async def test_whoever_gives_up_leaves_the_pause_of_another_alone() -> None:
+    """1. One sets positions, and waits; 2. another pauses the group; 3. the first gives up."""
+    broker, left = laid(), dict[TopicPartition, str]()
+    Writer(broker.partition(LOG, place_of("t")), now=virtual_wall).claim()
+    one, other = admin_of(broker), admin_of(broker, name="other")
+    async with anyio.create_task_group() as tasks:
+
+        async def work() -> None:
+            left.update(await one.set_positions(FORTY, patience=30.0))
+
+        tasks.start_soon(work)
+        await anyio.sleep(3.0)
+        await other.pause(600)
+    assert set(left) == set(FORTY)
+    assert all("is paused by 'other'" in reason for reason in left.values())
+    assert [last_pause(broker, place_of(topic)) for topic in "tu"] == [b"other", b"other"]
+    assert anyio.current_time() < 10.0, "at once, not when its patience is over"
+
+
+def place_of(topic: str) -> int:
+    return coordination_partition(topic, 3)
+
+
+def last_pause(broker: InProcessBroker, number: int) -> bytes | None:
+    """Return who wrote the last pause into a coordination partition, or ended one there."""
+    read = (decode(record.value or b"") for record in broker.partition(LOG, number).records())
+    pauses = [
+        each for each in read if isinstance(each, Message) and each.kind is Kind.RELEASE_GROUP
+    ]
+    return pauses[-1].client_id if pauses else None

@@ -1,0 +1,107 @@
+"""`MarshalAdmin.watch`: what changes in a group, told to a program as it is read."""
+
+from typing import Any
+
+import anyio
+import pytest
+
+from kgroup import GroupChangeKind, KGroupError, MarshalAdmin
+from kgroup.testing import InProcessBroker
+from kgroup.testing.virtual_time import virtual_ports, virtual_wall
+from kgroup.types import TopicPartition
+from tests.consumer.marshal.stage import LOG, Writer, coordinated
+
+pytestmark = pytest.mark.anyio
+
+T0 = TopicPartition("t", 0)
+SOON = 5.0
+
+
+def admin_of(broker: InProcessBroker, **more: Any) -> MarshalAdmin:
+    ports = virtual_ports(broker.dial)
+    return MarshalAdmin(
+        bootstrap_servers=broker.bootstrap_servers, group_id="g", ports=ports, **more
+    )
+
+
+def writer(broker: InProcessBroker) -> Writer:
+    return Writer(broker.partition(LOG), now=virtual_wall)
+
+
+async def test_claims_releases_and_pauses_are_told_as_they_are_read() -> None:
+    broker = coordinated(t=1)
+    admin, owner = admin_of(broker, name="night-shift"), writer(broker)
+    owner.beat(1, owner.claim())
+    async with admin.watch() as changes:
+        owner.release(5)
+        with anyio.fail_after(SOON):
+            released = await anext(changes)
+            owner.claim()
+            claimed = await anext(changes)
+            await admin.pause(60)
+            paused = await anext(changes)
+    assert (released.kind, released.tp, released.offset) == (GroupChangeKind.RELEASED, T0, 5)
+    assert (claimed.kind, claimed.client) == (GroupChangeKind.CLAIMED, "A/i1")
+    assert (paused.kind, paused.tp, paused.client) == (GroupChangeKind.PAUSED, None, "night-shift")
+
+
+async def test_what_nobody_has_taken_yet_is_kept_in_order() -> None:
+    broker = coordinated(t=1)
+    owner = writer(broker)
+    async with admin_of(broker).watch() as changes:
+        for offset in range(3):
+            owner.claim()
+            owner.release(offset)
+        await anyio.sleep(SOON)
+        with anyio.fail_after(SOON):
+            told = [await anext(changes) for _ in range(6)]
+    released = [each.offset for each in told if each.kind is GroupChangeKind.RELEASED]
+    assert released == [0, 1, 2]
+
+
+async def test_partitions_of_other_topics_are_not_told() -> None:
+    broker = coordinated(t=1, u=1)
+    owner = writer(broker)
+    async with admin_of(broker).watch(["t"]) as changes:
+        owner.claim(topic="u")
+        owner.claim(topic="t")
+        with anyio.fail_after(SOON):
+            assert (await anext(changes)).tp == T0
+
+
+async def test_a_wait_that_is_cancelled_takes_nothing_with_it() -> None:
+    broker = coordinated(t=1)
+    async with admin_of(broker).watch() as changes:
+        with anyio.move_on_after(1.0) as scope:
+            await anext(changes)
+        assert scope.cancelled_caught
+        writer(broker).claim()
+        with anyio.fail_after(SOON):
+            assert (await anext(changes)).tp == T0
+
+
+async def test_an_error_of_whoever_watches_comes_out_as_it_is() -> None:
+    writer(broker := coordinated(t=1))
+    with pytest.raises(ZeroDivisionError):
+        async with admin_of(broker).watch():
+            raise ZeroDivisionError
+
+
+async def test_the_end_of_the_log_ends_the_watch_with_its_cause() -> None:
+    broker = coordinated(t=1)
+
+    async def watch() -> None:
+        async with admin_of(broker).watch() as changes:
+            broker.delete_topic(LOG)
+            with anyio.fail_after(600):
+                async for _ in changes:
+                    pass
+
+    with pytest.raises(KGroupError, match=LOG):
+        await watch()
+
+
+async def test_without_a_log_there_is_nothing_to_watch() -> None:
+    with pytest.raises(KGroupError, match="kgroup marshal init"):
+        async with admin_of(InProcessBroker(nodes=1, topics={"t": 1})).watch():
+            pass
