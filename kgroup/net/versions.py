@@ -53,6 +53,7 @@ _THROTTLE_SINCE: Final[Mapping[ApiKey, int]] = MappingProxyType(
         ApiKey.ADD_OFFSETS_TO_TXN: 1,
         ApiKey.END_TXN: 1,
         ApiKey.TXN_OFFSET_COMMIT: 1,
+        ApiKey.DESCRIBE_ACLS: 1,
         ApiKey.CREATE_ACLS: 1,
         ApiKey.DELETE_ACLS: 1,
         ApiKey.DESCRIBE_CONFIGS: 2,

@@ -1,4 +1,4 @@
-"""CreateAcls and DeleteAcls against kio, a codec by somebody else: there are no vectors of Java."""
+"""Messages about ACLs against kio, a codec by somebody else: there are no vectors of Java."""
 
 import dataclasses
 import importlib
@@ -47,12 +47,29 @@ SAID = [
             messages.DeleteAclsFilterResult(**REFUSED, matching_acls=()),
         ),
     ),
+    messages.DescribeAclsRequest(
+        resource_name_filter="orders", principal_filter=None, host_filter="*", **FILTER
+    ),
+    messages.DescribeAclsResponse(
+        throttle_time_ms=7,
+        **REFUSED,
+        resources=(
+            messages.DescribeAclsResource(
+                resource_type=2,
+                resource_name="orders",
+                pattern_type=4,
+                acls=(messages.AclDescription(principal="User:älice", host="*", **NUMBERS),),
+            ),
+        ),
+    ),
 ]
+
+APIS = {"Create": "create_acls", "Delete": "delete_acls", "Descri": "describe_acls"}
 
 
 def their_class(message: Message, version: int) -> Any:
     name = type(message).__name__
-    api = "create_acls" if name.startswith("Create") else "delete_acls"
+    api = APIS[name[:6]]
     kind = "request" if name.endswith("Request") else "response"
     return getattr(importlib.import_module(f"kio.schema.{api}.v{version}.{kind}"), name)
 

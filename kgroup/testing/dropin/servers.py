@@ -27,6 +27,7 @@ from kgroup.testing.kafka import (
     add_acls,
     remove_acls,
 )
+from kgroup.testing.kafka.acls import acls_stand
 
 __all__ = [
     "AccessRules",
@@ -53,8 +54,8 @@ _SECURED: Final = {
     "listener.name.sasl_ssl.plain.sasl.jaas.config": f'{_PLAIN} user_test="test";',
 }
 
-# A broker carries a rule out some milliseconds after it has confirmed it; the tests do not wait.
-_UNTIL_A_RULE_HOLDS: Final = 0.2
+_PATIENCE: Final = 10.0
+_LOOK_AGAIN: Final = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,13 +180,21 @@ class AccessRules:
         acl = _rule(words)
         add_acls(self._bootstrap, acl)
         self._added.append(acl)
-        time.sleep(_UNTIL_A_RULE_HOLDS)
+        self._until_it_stands(acl)
 
     def remove_acl(self, **words: str) -> None:
         """Remove a rule that was added by the same words."""
         acl = _rule(words)
         remove_acls(self._bootstrap, acl)
         self._added.remove(acl)
+
+    def _until_it_stands(self, acl: Acl) -> None:
+        """Wait for it: a broker carries a rule out after it has confirmed it; the tests do not."""
+        deadline = time.monotonic() + _PATIENCE
+        while not acls_stand(self._bootstrap, acl):
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"no broker carries out {acl} within {_PATIENCE:g} s")
+            time.sleep(_LOOK_AGAIN)
 
     def cleanup(self) -> None:
         """Remove what was added."""

@@ -1,7 +1,8 @@
 """Who may do what on a secured Kafka: rules added and taken away, by blocking calls.
 
 Decides: how a rule is written down.
-Never: waits until every broker has heard of a change; that takes milliseconds, a test looks again.
+Never: waits by itself until every broker has heard of a change; that takes milliseconds, and
+`acls_stand` tells whether one has.
 KIPs: 11 (ACLs), 290 (patterns).
 """
 
@@ -17,9 +18,10 @@ from kgroup.wire.messages import (
     CreateAclsRequest,
     DeleteAclsFilter,
     DeleteAclsRequest,
+    DescribeAclsRequest,
 )
 
-__all__ = ["Acl", "AclOperation", "AclResource", "add_acls", "remove_acls"]
+__all__ = ["Acl", "AclOperation", "AclResource", "acls_stand", "add_acls", "remove_acls"]
 
 _LITERAL = 3
 _DENY, _ALLOW = 2, 3
@@ -118,3 +120,34 @@ def remove_acls(bootstrap: str, *acls: Acl) -> int:
         if row.error_code != ErrorCode.NONE:
             raise BrokerError("DeleteAcls", row.error_code, f"{acl}: {row.error_message}")
     return sum(len(row.matching_acls) for row in answer.filter_results)
+
+
+def acls_stand(bootstrap: str, *acls: Acl) -> bool:
+    """Tell whether a broker carries out all of some rules.
+
+    Args:
+        bootstrap: `host:port` of its open listener.
+        acls: the rules.
+
+    Raises:
+        BrokerError: it does not tell.
+    """
+    with Probe(parse_bootstrap(bootstrap)[0]) as probe:
+        return all(_stands(probe, acl) for acl in acls)
+
+
+def _stands(probe: Probe, acl: Acl) -> bool:
+    answer = probe.ask(
+        DescribeAclsRequest(
+            resource_type_filter=acl.resource,
+            resource_name_filter=acl.name,
+            pattern_type_filter=_LITERAL,
+            principal_filter=f"User:{acl.user}",
+            host_filter=_ANY_HOST,
+            operation=acl.operation,
+            permission_type=_ALLOW if acl.allowed else _DENY,
+        )
+    )
+    if answer.error_code != ErrorCode.NONE:
+        raise BrokerError("DescribeAcls", answer.error_code, f"{acl}: {answer.error_message}")
+    return bool(answer.resources)

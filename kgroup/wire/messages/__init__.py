@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kgroup.wire.messages.delete_groups import *
     from kgroup.wire.messages.delete_records import *
     from kgroup.wire.messages.delete_topics import *
+    from kgroup.wire.messages.describe_acls import *
     from kgroup.wire.messages.describe_cluster import *
     from kgroup.wire.messages.describe_configs import *
     from kgroup.wire.messages.describe_groups import *
@@ -85,6 +86,9 @@ _CONTENTS: Final = {
     ),
     "delete_topics": (
         "DeletableTopicResult DeleteTopicState DeleteTopicsRequest DeleteTopicsResponse"
+    ),
+    "describe_acls": (
+        "AclDescription DescribeAclsRequest DescribeAclsResource DescribeAclsResponse"
     ),
     "describe_cluster": "DescribeClusterBroker DescribeClusterRequest DescribeClusterResponse",
     "describe_configs": (

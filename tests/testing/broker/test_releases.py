@@ -16,6 +16,7 @@ from tests.testing.broker.driver import Raw, asking, surroundings
 NOT_SERVED = {
     ApiKey.SASL_HANDSHAKE,
     ApiKey.SASL_AUTHENTICATE,
+    ApiKey.DESCRIBE_ACLS,
     ApiKey.CREATE_ACLS,
     ApiKey.DELETE_ACLS,
     ApiKey.CONSUMER_GROUP_HEARTBEAT,
