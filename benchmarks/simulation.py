@@ -1,15 +1,16 @@
-"""How many groups a minute are simulated on one core: `python -m benchmarks.simulation`.
+"""How many groups a second are simulated on one core: `python -m benchmarks.simulation`.
 
 Each level plays the same seeds, one after the other in one process, several times in turns with the
-others. What is counted is processor time; that no promise is broken comes before any figure.
+others. What is counted is processor time; that no promise is broken comes before any figure. What
+the share of the search in each whole test run costs is reckoned from that, and from a sample of
+each fuzz target and of Hypothesis' rules.
 """
 
 import argparse
 import json
-import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -18,13 +19,26 @@ from typing import Any, Final
 from rich.console import Console
 
 from benchmarks.machine import environment
+from kgroup.testing.simulation.campaign_ledger import commit
 from kgroup.testing.simulation.outcome import Outcome
 from kgroup.testing.simulation.play import play
 from kgroup.testing.simulation.schedule import Level, Mode, Schedule
+from tests.fuzz.loop import run
+from tests.fuzz.targets import TARGETS
+from tests.fuzz.test_fuzz import INPUTS as TARGET_INPUTS
+from tests.fuzz.test_fuzz import SEED
+from tests.testing.simulation.share import SHARES
+from tests.testing.simulation.stateful.hunting import EXAMPLES as STATEFUL_EXAMPLES
+from tests.testing.simulation.stateful.hunting import hunt
+from tests.testing.simulation.stateful.machine import GroupMachine
 
 RESULT: Final = Path(__file__).parent / "results" / "simulation.json"
-ROOT: Final = Path(__file__).parents[1]
 ROUNDS: Final = 3
+CORES: Final = 2
+MINUTES: Final = 8.0
+"""In which the share of each whole test run is to end."""
+INPUTS: Final = 1_000
+EXAMPLES: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,24 +119,61 @@ def _figures(entry: Entry, seconds: Sequence[float], sizes: dict[str, float]) ->
     }
 
 
+# -- the share of each whole test run ----------------------------------------------------------
+
+
+def sampled(share: float) -> dict[str, float]:
+    """Return the processor seconds of all that the share has besides groups, from samples."""
+    seconds: dict[str, float] = {}
+    for name, target in TARGETS.items():
+        inputs = max(10, int(INPUTS * share / target.costs))
+        score = run(target, inputs, SEED, bred=True)
+        if score.kinds:
+            raise SystemExit(f"target {name}: promises are broken: {dict(score.kinds)}")
+        seconds[f"target {name}"] = score.processor / inputs * TARGET_INPUTS
+    examples = max(2, int(EXAMPLES * share))
+    began = time.process_time()
+    hunt(GroupMachine, examples, chance=1, shrinks=False)
+    seconds["Hypothesis' rules"] = (time.process_time() - began) / examples * STATEFUL_EXAMPLES
+    return seconds
+
+
+def share_of(figures: Mapping[str, Any], others: Mapping[str, float]) -> dict[str, Any]:
+    """Return what the share costs.
+
+    Args:
+        figures: of each entry.
+        others: part of it that is no group -> processor seconds.
+    """
+    seconds: dict[str, float] = {}
+    for part in SHARES:
+        name = f"B on {part.backend}" if part.level is Level.B else part.level.value
+        seconds[f"level {part}"] = part.schedules / figures[name]["runs per second"]
+    seconds |= others
+    minutes = sum(seconds.values()) / CORES / 60
+    return {
+        "processor seconds": {name: round(each, 1) for name, each in seconds.items()},
+        "minutes on two cores": round(minutes, 1),
+        "goal": MINUTES,
+        "reached": minutes <= MINUTES,
+    }
+
+
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.simulation", description=__doc__)
     parser.add_argument("--seed", type=int, default=1, help="of the first run")
     parser.add_argument("--share", type=float, default=1.0, help="of the runs; 0.1 for a look")
     parser.add_argument("--json", action="store_true", help="to the standard output, keep nothing")
     wanted = parser.parse_args(arguments)
-    console = Console(stderr=True)
-    figures = measured(wanted.seed, wanted.share, console)
-    commit = subprocess.run(
-        ["git", "describe", "--always", "--dirty"],  # the git of this checkout
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    ).stdout.strip()  # fmt: skip
+    begun = commit()  # of what is imported by now; the checkout may move on meanwhile
+    figures = measured(wanted.seed, wanted.share, Console(stderr=True))
     document = {
         "environment": environment("anyio", "kgroup", "trio"),
-        "commit": commit,
+        "commit": begun,
         "seed": wanted.seed,
         "unit": "seconds of processor time on one core",
         "figures": figures,
+        "share of each whole test run": share_of(figures, sampled(wanted.share)),
     }
     text = f"{json.dumps(document, indent=1)}\n"
     if wanted.json:
