@@ -19,6 +19,8 @@ pytestmark = pytest.mark.real
 
 STREAM = 0.05
 PATIENCE = 40.0
+OUTLIVES, RUNS_OUT = 30, 1
+"""Heartbeat intervals, seconds: a lease that outlives an election, and one that does not."""
 
 
 async def led_by(kafka: RealKafka, leader: int) -> ClaimLog:
@@ -41,50 +43,83 @@ async def apart_from(kafka: RealKafka, leader: int) -> Ground:
     return await lay_ground(kafka, 4, replicas=[[one, other], [other, one]] * 2)
 
 
-@pytest.mark.parametrize("kafka_cluster_of_module", ["4.3.1", "3.9.1"], indirect=True)
 @pytest.mark.parametrize(
-    ("anyio_backend", "interval"),
-    [
-        pytest.param("asyncio", 30, id="leases outlive it"),
-        pytest.param("trio", 1, id="leases run out"),
-    ],
+    ("kafka_cluster_of_module", "anyio_backend"),
+    [("4.3.1", "asyncio"), ("3.9.1", "trio")],
+    indirect=["kafka_cluster_of_module"],
 )
 async def test_claims_survive_the_leader_of_their_log(
-    kafka_cluster: RealKafka, tmp_path: Path, interval: int
+    kafka_cluster: RealKafka, tmp_path: Path
 ) -> None:
     """A lease that outlives the election costs nothing; one that does not is lost, and had anew.
 
-    While nobody can write into the log nobody can claim: between the end of a lease and the next
-    claim nobody hands anything out.
+    Two groups see the same broker die. While nobody can write into the log nobody can claim:
+    between the end of a lease and the next claim nobody hands anything out.
     """
     victim = kafka_cluster.nodes[0]
-    ground, log = await apart_from(kafka_cluster, victim), await led_by(kafka_cluster, victim)
-    options = claiming(log, marshal_heartbeat_interval=interval)
-    async with group_on(ground, tmp_path, **options) as group:
-        async with anyio.create_task_group() as tasks:
-            for name in ("m1", "m2"):
-                tasks.start_soon(partial(group.join, name, group_instance_id=name))
-        members = list(group.members)
-        await all_owned(group, timeout=PATIENCE)
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(ground.stream, STREAM)
-            await all_read_more(group)
-            await anyio.to_thread.run_sync(kafka_cluster.kill, victim)
-            if interval == 1:
-                await eventually(lambda: lost(members), "leases run out", timeout=PATIENCE)
-            await all_claim_or_keep(group)
-            await all_read_more(group)
-            tasks.cancel_scope.cancel()
-        await ground.stored()
-        await group.all_read()
-        assert [member.failure for member in members] == [None, None]
-        if interval == 30:
-            assert not lost(members)
-        await group.end()
-    total = (await group.verdict()).total
-    assert (total.lost, total.two_owners, total.not_owned) == (0, 0, 0)
-    if interval == 30:
-        assert total.duplicated == 0
+    groups = [Bereft(kafka_cluster, victim, interval) for interval in (OUTLIVES, RUNS_OUT)]
+    async with anyio.create_task_group() as tasks:
+        for each in groups:
+            tasks.start_soon(each.play, made(tmp_path / f"every-{each.interval}-s"))
+        for each in groups:
+            await each.is_at_work.wait()
+        await anyio.to_thread.run_sync(kafka_cluster.kill, victim)
+        for each in groups:
+            each.is_killed.set()
+
+
+class Bereft:
+    """A group whose log of claims loses its leader.
+
+    Args:
+        kafka: the brokers.
+        victim: leads the coordination partition, and nothing else of the group's.
+        interval: between heartbeats.
+    """
+
+    def __init__(self, kafka: RealKafka, victim: int, interval: int) -> None:
+        self.interval = interval
+        self.is_at_work, self.is_killed = anyio.Event(), anyio.Event()
+        self._kafka, self._victim = kafka, victim
+
+    async def play(self, folder: Path) -> None:
+        """Be at work, lose the leader, and be at work again."""
+        ground = await apart_from(self._kafka, self._victim)
+        log = await led_by(self._kafka, self._victim)
+        options = claiming(log, marshal_heartbeat_interval=self.interval)
+        async with group_on(ground, folder, **options) as group:
+            async with anyio.create_task_group() as tasks:
+                for name in ("m1", "m2"):
+                    tasks.start_soon(partial(group.join, name, group_instance_id=name))
+            await all_owned(group, timeout=PATIENCE)
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(ground.stream, STREAM)
+                await all_read_more(group)
+                self.is_at_work.set()
+                await self.is_killed.wait()
+                await self._outlast(group)
+                tasks.cancel_scope.cancel()
+            await ground.stored()
+            await group.all_read()
+            members = list(group.members)
+            assert [member.failure for member in members] == [None, None]
+            assert bool(lost(members)) is (self.interval == RUNS_OUT)
+            await group.end()
+        total = (await group.verdict()).total
+        assert (total.lost, total.two_owners, total.not_owned) == (0, 0, 0)
+        assert total.duplicated == 0 or self.interval == RUNS_OUT
+
+    async def _outlast(self, group: Group) -> None:
+        if self.interval == RUNS_OUT:
+            await eventually(lambda: lost(group.members), "leases run out", timeout=PATIENCE)
+        await all_claim_or_keep(group)
+        await all_read_more(group)
+
+
+def made(folder: Path) -> Path:
+    """Make a folder."""
+    folder.mkdir()
+    return folder
 
 
 def lost(members: list[Member]) -> list[ChangeKind]:
