@@ -65,6 +65,7 @@ class Root:
         self._ended = anyio.Event()
         self._settling: anyio.CancelScope | None = None
         self._settled = anyio.Event()
+        self._said_goodbye = False
 
     # -- from outside ----------------------------------------------------------------------
 
@@ -265,7 +266,9 @@ class Root:
         left = max(request.deadline - parts.ports.clock(), 0.0)
         for backend in (parts.group, parts.standalone):
             if backend is not None:
-                await backend.leave(request.leave, "the consumer is closing", timeout=left)
+                why = "the consumer is closing"
+                said = await backend.leave(request.leave, why, timeout=left)
+                self._said_goodbye |= said
 
     async def _unassign(self) -> None:
         parts = self._parts
@@ -321,7 +324,8 @@ class Root:
         group = self._parts.group
         static = self._config.group_instance_id is not None
         told = request.leave is Leave.LEAVE or (request.leave is Leave.DEFAULT and not static)
-        left = group is not None and group.membership.state is MemberState.LEFT and told
+        out = group is not None and group.membership.state is MemberState.LEFT
+        left = out and told and self._said_goodbye
         reason = "closed" if failure is None else str(failure)
         if isinstance(self._parts.gate.backend, StandaloneBackend):
             client, group_id = self._config.client_id, self._config.group_id

@@ -170,7 +170,7 @@ class MemoryBackend:
     def enforce_rebalance(self, reason: str) -> None:
         self.rounds.append(reason)
 
-    async def leave(self, mode: Leave, reason: str, *, timeout: float) -> None:
+    async def leave(self, mode: Leave, reason: str, *, timeout: float) -> bool:
         with anyio.move_on_after(timeout, shield=True):
             if self._claims:
                 self._draining |= set(self._claims.values())
@@ -179,6 +179,7 @@ class MemoryBackend:
                 await self._news.wait()
         self.left = mode
         self._news.fire()
+        return True
 
     @property
     def trouble(self) -> Exception | None:

@@ -104,8 +104,11 @@ class GroupBackend(Protocol):
         """Ask for a new round (KIP-568)."""
         ...
 
-    async def leave(self, mode: Leave, reason: str, *, timeout: float) -> None:
-        """Give everything up and leave; idempotent, bounded, shielded."""
+    async def leave(self, mode: Leave, reason: str, *, timeout: float) -> bool:
+        """Give everything up and leave; idempotent, bounded, shielded; tell whether that was said.
+
+        Who has no id, or finds no coordinator in time, goes without a word, whatever the mode.
+        """
         ...
 
     @property

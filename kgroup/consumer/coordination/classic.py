@@ -129,10 +129,13 @@ class ClassicBackend:
         if self._conductor.failure is not None:
             raise self._conductor.failure
 
-    async def leave(self, mode: Leave, reason: str, *, timeout: float) -> None:
-        """Give everything up and leave; idempotent, bounded by `timeout`, shielded."""
+    async def leave(self, mode: Leave, reason: str, *, timeout: float) -> bool:
+        """Give everything up and leave; tell whether a LeaveGroup was sent.
+
+        Idempotent, bounded by `timeout`, shielded.
+        """
         if self._conductor.finished:
-            return
+            return self._carrier.said_goodbye
         now = self._conductor.now
         release_by = now + timeout * _SHARE_FOR_RELEASE
         if self._conductor.member.wishes.closing is None:
@@ -140,6 +143,7 @@ class ClassicBackend:
         with anyio.move_on_after(timeout, shield=True):
             while not self._conductor.finished:
                 await self._conductor.moved()
+        return self._carrier.said_goodbye
 
     @property
     def failure(self) -> Exception | None:

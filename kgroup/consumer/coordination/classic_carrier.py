@@ -84,6 +84,8 @@ class ClassicCarrier:
         self._apply = apply
         self._before_joining = before_joining
         self._beat: _Beat | None = None
+        self.said_goodbye: bool = False
+        """Whether a LeaveGroup was sent, and no JoinGroup since."""
 
     def carry_out(self, effects: tuple[Effect, ...], tasks: TaskGroup) -> None:
         """Begin all of `effects`, in order; see `conductor.Carrier`."""
@@ -92,6 +94,7 @@ class ClassicCarrier:
                 case Send() if effect.ticket.errand is Errand.HEARTBEAT:
                     tasks.start_soon(self._send_heartbeat, self._next_beat(effect))
                 case Send():
+                    self._note(effect.ticket.errand)
                     tasks.start_soon(self._send, effect)
                 case RunAssignor():
                     tasks.start_soon(self._assign, effect)
@@ -105,6 +108,10 @@ class ClassicCarrier:
                     pass  # the backend shows the member's changes, the conductor its end
                 case _:
                     assert_never(effect)
+
+    def _note(self, errand: Errand) -> None:
+        if errand in (Errand.JOIN_GROUP, Errand.LEAVE_GROUP):
+            self.said_goodbye = errand is Errand.LEAVE_GROUP
 
     def _next_beat(self, effect: Send) -> _Beat:
         """End the wait for the heartbeat before this one; the machine awaits the last one only.

@@ -164,11 +164,12 @@ class StandaloneBackend:
         while not self._left:
             await self._news.wait()
 
-    async def leave(self, mode: Leave, reason: str, *, timeout: float) -> None:
+    async def leave(self, mode: Leave, reason: str, *, timeout: float) -> bool:
         """End; there is nobody to tell."""
         del mode, reason, timeout
         self._left = True
         self._news.fire()
+        return False
 
     def enforce_rebalance(self, reason: str) -> None:
         """Refuse: there is no group.

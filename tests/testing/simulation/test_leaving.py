@@ -59,6 +59,23 @@ def test_at_level_b_a_static_member_leaves_when_it_is_to() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("finds", [True, False])
+def test_at_level_b_who_finds_no_coordinator_has_not_left(finds: bool) -> None:
+    plan = live_plan(
+        Perturbation(4.0, Kind.COORDINATOR_KILLED, seconds=0.05 if finds else 12.0),
+        Perturbation(6.0, Kind.LEAVE, 0),
+        quiet_at=20.0,
+        ends_at=35.0,
+    )
+    members = [replace(each, instance=f"i{each.index}", leave=Leave.LEAVE) for each in plan.members]
+    static = replace(plan, members=tuple(members))
+    outcome = play_live(Schedule(Level.B, picks=()), plan=static, keep=True)
+    (stopped,) = events(outcome, MemberStopped, "m0")
+    assert (stopped.left, bool(goodbyes(outcome, "m0"))) == (finds, finds)
+    assert not outcome.violations
+
+
+@pytest.mark.slow
 def test_who_left_came_back_and_closes_without_a_coordinator_has_not_left() -> None:
     """1. A member unsubscribes, with a LeaveGroup; 2. it comes back; 3. no coordinator can be had
     when it closes: the LeaveGroup of step 1 says nothing about that."""

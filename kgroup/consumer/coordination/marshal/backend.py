@@ -193,14 +193,14 @@ class MarshalBackend:
             timeout=self._place.timeout,
         )
 
-    async def leave(self, mode: Leave, reason: str, *, timeout: float) -> None:
+    async def leave(self, mode: Leave, reason: str, *, timeout: float) -> bool:
         """Give everything up and leave; idempotent, bounded by `timeout`, shielded.
 
         With `Leave.REMAIN` nothing is released: a process that starts again within the lease under
         the same instance id resumes it.
         """
         if self._is_over():
-            return
+            return self._conductor.finished
         now = self._conductor.now
         if self._conductor.member.wishes.closing is None:
             release_by = now + timeout * _SHARE_FOR_RELEASE
@@ -208,6 +208,7 @@ class MarshalBackend:
         with anyio.move_on_after(timeout, shield=True):
             while not self._is_over():
                 await self._conductor.moved()
+        return self._conductor.finished
 
     def _is_over(self) -> bool:
         return self._conductor.finished or self._conductor.failure is not None
