@@ -33,10 +33,9 @@ from kgroup.testing.kafka import (
     remove_acls,
     unsecured_token,
 )
-from kgroup.testing.kafka.acls import acls_stand
 from kgroup.testing.kafka.secured import MECHANISMS, USERS
 from kgroup.testing.pytest_plugin import KafkaNodes
-from tests.real.ground import Ground, eventually, fresh, lay_ground
+from tests.real.ground import Ground, fresh, lay_ground
 
 pytestmark = pytest.mark.real
 
@@ -278,20 +277,6 @@ async def first_unauthorized(consumer: Consumer[Any, Any]) -> UnauthorizedError:
                 await consumer.getmany(timeout=0.5)
             except UnauthorizedError as error:
                 return error
-
-
-async def test_a_rule_that_was_added_stands_soon_and_one_that_was_removed_no_more(
-    kafka_secure: RealKafka,
-) -> None:
-    bootstrap, name = kafka_secure.bootstrap, fresh("group")
-    denial = Acl("alice", AclResource.GROUP, name, AclOperation.READ, allowed=False)
-    grant = Acl("alice", AclResource.GROUP, name, AclOperation.READ)
-    assert not acls_stand(bootstrap, denial)
-    add_acls(bootstrap, denial)
-    await eventually(lambda: acls_stand(bootstrap, denial), "the rule stands")
-    assert not acls_stand(bootstrap, denial, grant)
-    remove_acls(bootstrap, denial)
-    await eventually(lambda: not acls_stand(bootstrap, denial), "it stands no more")
 
 
 async def test_a_topic_that_is_denied_is_told_by_name_while_others_go_on(

@@ -14,6 +14,7 @@ from kafka.structs import OffsetAndTimestamp, TopicPartition
 from kgroup.compat.kafka_python import KafkaConsumer
 from tests.compat.kafka_python.ground import A, B, Ground, grounded
 from tests.sync.ground import until
+from tests.sync.test_forking import in_a_child
 
 
 def test_a_record_has_the_fields_of_kafka_python() -> None:
@@ -223,13 +224,19 @@ def test_few_bytes_at_a_time_still_deliver_of_every_partition(most: int) -> None
             for number in (0, 1):
                 ground.broker.partition("t", number).append("x" * 100)
         with ground.by_hand(A, B, fetch_max_bytes=most) as consumer:
-            found: dict[TopicPartition, list[int]] = {A: [], B: []}
-            for _ in range(90):
-                for tp, records in consumer.poll(timeout_ms=500).items():
-                    found[tp] += [record.offset for record in records]
-                if sum(map(len, found.values())) == 10:
-                    break
+            found = polled_up_to(10, consumer)
     assert found == {A: [0, 1, 2, 3, 4], B: [0, 1, 2, 3, 4]}
+
+
+def polled_up_to(count: int, consumer: KafkaConsumer) -> dict[TopicPartition, list[int]]:
+    """Poll until there are so many records, or 90 times; return their offsets."""
+    found: dict[TopicPartition, list[int]] = {A: [], B: []}
+    for _ in range(90):
+        for tp, records in consumer.poll(timeout_ms=500).items():
+            found[tp] += [record.offset for record in records]
+        if sum(map(len, found.values())) >= count:
+            break
+    return found
 
 
 def test_a_record_larger_than_a_fetch_may_be_is_delivered() -> None:
@@ -297,3 +304,13 @@ def test_what_a_log_says_of_a_time_equals_kafka_pythons() -> None:
         with ground.consumer() as consumer:
             found = consumer.offsets_for_times({A: 5, B: 5})
     assert found == {A: OffsetAndTimestamp(0, 1_700_000_000_123, 0), B: None}
+
+
+def test_a_forked_child_is_told_that_the_consumer_is_its_parents() -> None:
+    with grounded(1) as ground, ground.by_hand(A, group_id="g") as consumer:
+        for call in (consumer.poll, consumer.__next__, consumer.commit):
+            told = in_a_child(call)
+            assert told.startswith("IllegalStateError: ")
+            assert "the consumer is of process" in told
+        assert in_a_child(consumer.close) is None
+        assert next(consumer).offset == 0
