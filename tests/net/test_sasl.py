@@ -103,6 +103,21 @@ async def test_a_token_is_asked_for_each_connection_and_told_with_its_extensions
     ]
 
 
+async def lost_with(broker: ScriptedBroker, security: Security) -> ConnectionLostError:
+    """Return with what a connection is lost that is made like this."""
+    async with connected(broker, security=security) as connection:
+        with pytest.raises(ConnectionLostError) as caught:
+            await connection.request(BEAT, 5)
+    return caught.value
+
+
+async def refuses(broker: ScriptedBroker, security: Security, text: str) -> None:
+    """Try a connection of which nothing comes for good, and look at the reason."""
+    async with connected(broker, security=security) as connection:
+        with pytest.raises(AuthenticationError, match=text):
+            await connection.request(BEAT, 5)
+
+
 def bearer(extensions: Callable[[], Any], token: Callable[[], str] = lambda: "t") -> Security:
     return Security(sasl=Sasl(SaslMechanism.OAUTHBEARER, token=token, extensions=extensions))
 
@@ -130,9 +145,7 @@ async def test_extensions_may_be_asked_for_after_each_token(
 async def test_what_can_be_no_extension_is_never_sent(
     broker: ScriptedBroker, server: SaslServer, told: Any
 ) -> None:
-    async with connected(broker, security=bearer(lambda: told)) as connection:
-        with pytest.raises(AuthenticationError, match=r"sasl_oauth_extensions returned .*KIP-342"):
-            await connection.request(BEAT, 5)
+    await refuses(broker, bearer(lambda: told), r"sasl_oauth_extensions returned .*KIP-342")
     assert server.messages == []
 
 
@@ -142,10 +155,8 @@ async def test_extensions_that_cannot_be_had_now_may_be_had_later(
     def unreachable() -> dict[str, str]:
         raise OSError("hunter2")
 
-    async with connected(broker, security=bearer(unreachable)) as connection:
-        with pytest.raises(ConnectionLostError) as caught:
-            await connection.request(BEAT, 5)
-    assert caught.value.reason == "OAUTHBEARER: sasl_oauth_extensions raised OSError"
+    lost = await lost_with(broker, bearer(unreachable))
+    assert lost.reason == "OAUTHBEARER: sasl_oauth_extensions raised OSError"
 
 
 async def test_a_token_may_take_a_while(broker: ScriptedBroker, server: SaslServer) -> None:
@@ -161,9 +172,7 @@ async def test_a_token_may_take_a_while(broker: ScriptedBroker, server: SaslServ
 async def test_a_denied_token_is_told_in_the_words_of_the_broker(
     broker: ScriptedBroker, server: SaslServer
 ) -> None:
-    async with connected(broker, security=by_token(lambda: "denied")) as connection:
-        with pytest.raises(AuthenticationError, match="invalid_token"):
-            await connection.request(BEAT, 5)
+    await refuses(broker, by_token(lambda: "denied"), "invalid_token")
     assert server.messages[-1] == b"\x01"
 
 
@@ -173,20 +182,16 @@ async def test_a_token_that_cannot_be_had_now_may_be_had_later(
     def unreachable() -> str:
         raise OSError("the issuer with secret hunter2 does not answer")
 
-    async with connected(broker, security=by_token(unreachable)) as connection:
-        with pytest.raises(ConnectionLostError) as caught:
-            await connection.request(BEAT, 5)
-    assert caught.value.reason == "OAUTHBEARER: sasl_oauth_token raised OSError"
-    assert isinstance(caught.value.__cause__, OSError)
+    lost = await lost_with(broker, by_token(unreachable))
+    assert lost.reason == "OAUTHBEARER: sasl_oauth_token raised OSError"
+    assert isinstance(lost.__cause__, OSError)
 
 
 @pytest.mark.parametrize("token", ["", "a b", "a\x01auth=Bearer b", "é", 7, None, "x" * 600_000])
 async def test_what_can_be_no_token_is_never_sent(
     broker: ScriptedBroker, server: SaslServer, token: Any
 ) -> None:
-    async with connected(broker, security=by_token(lambda: token)) as connection:
-        with pytest.raises(AuthenticationError, match=r"sasl_oauth_token returned .*RFC 6750"):
-            await connection.request(BEAT, 5)
+    await refuses(broker, by_token(lambda: token), r"sasl_oauth_token returned .*RFC 6750")
     assert server.messages == []
 
 
