@@ -13,6 +13,7 @@ import socket
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from numbers import Integral, Real
 from types import MappingProxyType
 from typing import Any, Final
@@ -34,11 +35,19 @@ log = logging.getLogger(__name__)
 
 _LEAST: Final = 0.001
 """Seconds: aiokafka takes nothing and less, and means at once."""
+_LEAST_IDLE: Final = 0.1
+"""Seconds: what is closed between two requests of one call is of no use."""
 _MOST: Final = 2_147_483.0
 """Seconds: what 32 bits of milliseconds hold; "never" where aiokafka has None or more."""
 _NO_BOUND: Final = 2**31 - 1
+_MOST_FETCHED: Final = 64 * 1024 * 1024
+"""Bytes; an answer is bounded at 100 MiB, and one batch beyond what was asked for may be in it."""
+_FIRST_BACKOFF: Final = 0.1
+"""Seconds: pauses begin with it, also where they grow to more: metadata keep this pace, and who
+starts waits for them."""
 _LEASE_MARGIN: Final = 0.5
 _RESETS: Final = ("earliest", "latest", "none")
+_NAMES: Final = ("client_id", "group_id", "group_instance_id", "client_rack")
 
 _THEIR_NAMES: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -102,6 +111,7 @@ def read(keywords: Mapping[str, object]) -> Options:
     check_names(keywords)
     given: Mapping[str, Any] = {**DEFAULTS, **keywords}
     _warn_of_deprecated(given)
+    given = {**given, **{name: _name(given[name]) for name in _NAMES}}
     _milliseconds("consumer_timeout_ms", given["consumer_timeout_ms"])
     config = _config(given)
     return Options(
@@ -110,7 +120,7 @@ def read(keywords: Mapping[str, object]) -> Options:
             sizing(given["key_deserializer"]), sizing(given["value_deserializer"])
         ),
         facade=Facade(
-            loop=given["loop"],
+            loop=_loop(given["loop"]),
             group_id=given["group_id"],
             enable_auto_commit=config.enable_auto_commit,
             max_poll_records=config.max_poll_records,
@@ -141,8 +151,7 @@ def _config(given: Mapping[str, Any]) -> ConsumerConfig:
         "client_id": given["client_id"] or DEFAULTS["client_id"],
         "client_rack": given["client_rack"] or None,
         "group_id": given["group_id"] or None,
-        # Without a group there is nothing to be a member of; aiokafka never sends it then.
-        "group_instance_id": given["group_instance_id"] if given["group_id"] else None,
+        "group_instance_id": _instance_id(given),
         "assignors": assignors.adapted(given["partition_assignment_strategy"])
         or assignors.adapted(assignors.DEFAULT),
         "allow_auto_create_topics": True,
@@ -168,13 +177,17 @@ def _timing(given: Mapping[str, Any]) -> dict[str, object]:
         # A session without a heartbeat in it would end again and again.
         "heartbeat_interval": beat if beat < session else session / 3,
         "lease_margin": min(_LEASE_MARGIN, session / 20),
-        "max_poll_interval": _milliseconds("max_poll_interval_ms", given["max_poll_interval_ms"]),
+        # aiokafka looks whether anybody reads when it sends a heartbeat, and no more often; and
+        # it is by heartbeats that a member hears of a round.
+        "max_poll_interval": _milliseconds(
+            "max_poll_interval_ms", given["max_poll_interval_ms"], least=min(beat, session)
+        ),
         "rebalance_timeout": session
         if longest_round is None
-        else _milliseconds("rebalance_timeout_ms", longest_round),
+        else _milliseconds("rebalance_timeout_ms", longest_round, least=min(beat, session)),
         "request_timeout": patience,
         "bootstrap_timeout": 0.0,  # each address once
-        "retry_backoff": pause,
+        "retry_backoff": min(pause, _FIRST_BACKOFF),
         "retry_backoff_max": max(pause, 1.0),
         "auto_commit_interval": _milliseconds(
             "auto_commit_interval_ms", given["auto_commit_interval_ms"]
@@ -182,7 +195,7 @@ def _timing(given: Mapping[str, Any]) -> dict[str, object]:
         "metadata_max_age": _milliseconds("metadata_max_age_ms", given["metadata_max_age_ms"]),
         "connections_max_idle": _MOST
         if idle is None
-        else _milliseconds("connections_max_idle_ms", idle),
+        else _milliseconds("connections_max_idle_ms", idle, least=_LEAST_IDLE),
         "fetch_max_wait": _milliseconds("fetch_max_wait_ms", given["fetch_max_wait_ms"], least=0.0),
     }
 
@@ -224,7 +237,7 @@ def _max_poll_records(given: object) -> int | None:
         return None
     if not isinstance(given, int) or given < 1:
         raise ValueError(f"`max_poll_records` should be positive Integer, not {given!r}")
-    return int(given)
+    return min(int(given), _NO_BOUND)
 
 
 def _reset(given: object) -> str:
@@ -239,7 +252,7 @@ def _reset(given: object) -> str:
 
 def _milliseconds(name: str, given: object, *, least: float = _LEAST) -> float:
     """Return seconds."""
-    if not isinstance(given, Real):
+    if not isinstance(given, Real | Decimal):
         raise TypeError(f"{name}: got {given!r}, expected milliseconds (int or float)")
     return min(max(float(given) / 1000, least), _MOST)
 
@@ -247,7 +260,28 @@ def _milliseconds(name: str, given: object, *, least: float = _LEAST) -> float:
 def _bytes(name: str, given: object, least: int) -> int:
     if not isinstance(given, Integral):
         raise TypeError(f"{name}: got {given!r}, expected a number of bytes (int)")
-    return max(int(given), least)
+    return min(max(int(given), least), _MOST_FETCHED)
+
+
+def _name(given: object) -> str | None:
+    """Return what aiokafka sends for a name: whatever it is, as `str` writes it."""
+    return None if given is None else str(given)
+
+
+def _instance_id(given: Mapping[str, Any]) -> str | None:
+    found: str | None = given["group_instance_id"]
+    # Without a group there is nothing to be a member of; aiokafka never sends it then.
+    if found is None or not given["group_id"]:
+        return None
+    if not found:
+        log.warning("group_instance_id: '' is no identity, so this member is a dynamic one")
+    return found or None
+
+
+def _loop(given: object) -> asyncio.AbstractEventLoop | None:
+    if given is None or isinstance(given, asyncio.AbstractEventLoop):
+        return given
+    raise TypeError(f"loop: got {given!r}, expected an event loop of asyncio")
 
 
 def _servers(given: object) -> tuple[str, ...]:
@@ -264,7 +298,10 @@ def _address(given: object) -> str:
         raise TypeError(f"bootstrap_servers: got {given!r}, expected 'host:port'")
     text = given.strip()
     try:
+        text.encode()
         socket.inet_pton(socket.AF_INET6, text)
-    except OSError:
+    except UnicodeEncodeError as error:  # half of a surrogate pair
+        raise ValueError(f"bootstrap_servers: got {given!r}, expected 'host:port'") from error
+    except (OSError, ValueError):
         return text
     return f"[{text}]"

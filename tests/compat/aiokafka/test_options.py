@@ -3,6 +3,7 @@
 import asyncio
 import inspect
 import logging
+from decimal import Decimal
 from typing import Any
 
 import aiokafka
@@ -189,7 +190,22 @@ def test_what_aiokafka_takes_is_taken(keywords: dict[str, Any]) -> None:
         ({"session_timeout_ms": -1}, "session_timeout", 0.001),
         ({"connections_max_idle_ms": None}, "connections_max_idle", 2_147_483.0),
         ({"max_poll_interval_ms": 10**12}, "max_poll_interval", 2_147_483.0),
+        ({"max_poll_interval_ms": 0}, "max_poll_interval", 3.0),
+        ({"rebalance_timeout_ms": -1}, "rebalance_timeout", 3.0),
+        ({"rebalance_timeout_ms": 0, "session_timeout_ms": 1000}, "rebalance_timeout", 1.0),
+        ({"connections_max_idle_ms": 0}, "connections_max_idle", 0.1),
+        ({"retry_backoff_ms": Decimal(3000)}, "retry_backoff", 0.1),
+        ({"retry_backoff_ms": Decimal(3000)}, "retry_backoff_max", 3.0),
+        ({"max_poll_records": 2**31}, "max_poll_records", 2**31 - 1),
         ({"fetch_max_bytes": 0}, "fetch_max_bytes", 1),
+        ({"fetch_max_bytes": 2**31}, "fetch_max_bytes", 2**26),
+        ({"fetch_min_bytes": 2**31}, "fetch_min_bytes", 2**26),
+        ({"max_partition_fetch_bytes": 2**31}, "max_partition_fetch_bytes", 2**26),
+        ({"group_id": 0}, "group_id", "0"),
+        ({"group_instance_id": 7}, "group_instance_id", "7"),
+        ({"group_instance_id": ""}, "group_instance_id", None),
+        ({"client_id": b"x"}, "client_id", "b'x'"),
+        ({"client_rack": 1.5}, "client_rack", "1.5"),
         ({"client_id": None}, "client_id", f"aiokafka-{aiokafka.__version__}"),
         ({"client_rack": ""}, "client_rack", None),
         ({"group_id": None, "group_instance_id": "i"}, "group_instance_id", None),
@@ -201,6 +217,15 @@ def test_what_only_aiokafka_takes_becomes_what_it_does_there(
     keywords: dict[str, Any], option: str, value: object
 ) -> None:
     assert getattr(read({**GROUP, **keywords}).config, option) == pytest.approx(value)
+
+
+def test_an_instance_id_that_is_empty_is_none_and_told(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        assert read({**GROUP, "group_instance_id": ""}).config.group_instance_id is None
+    assert "group_instance_id" in caplog.text
+    caplog.clear()
+    read({"group_instance_id": ""})
+    assert not caplog.text
 
 
 TIMES = sorted(name for name in DEFAULTS if name.endswith("_ms"))
@@ -247,8 +272,8 @@ def test_a_size_that_is_none_is_refused(name: str) -> None:
 @pytest.mark.parametrize(
     ("keywords", "text"),
     [
-        ({"group_id": 7}, "group_id: got 7"),
-        ({"group_id": "g", "group_instance_id": ""}, "group_instance_id: got ''"),
+        ({"group_id": " "}, "group_id: got ' '"),
+        ({"bootstrap_servers": "\ud800"}, "bootstrap_servers: got"),
         ({"bootstrap_servers": "a:port"}, "bootstrap_servers: got 'a:port'"),
         ({"session_timeout_ms": float("nan")}, "session_timeout_ms: got nan"),
         ({**BY_PASSWORD, "sasl_plain_username": ""}, "sasl_plain_username: got ''"),
