@@ -50,6 +50,7 @@ WORLDS: Final[dict[str, tuple[str, ...]]] = {
 def searched(options: tuple[str, ...], states: int, *, loud: bool) -> dict[str, Any]:
     """Search one world in a process of its own, which tells how far it is when it is loud."""
     command = [sys.executable, "-m", "kgroup.testing.exhaustive", *options]
+    begun = commit()  # of what is searched; the checkout may move on meanwhile
     ended = subprocess.run(
         [*command, "--states", str(states), "--json"],
         stdout=subprocess.PIPE,
@@ -62,7 +63,7 @@ def searched(options: tuple[str, ...], states: int, *, loud: bool) -> dict[str, 
     if ended.returncode and not loud:
         sys.stderr.write(ended.stderr[ended.stderr.rindex("\r") :])
     figures: dict[str, Any] = json.loads(ended.stdout)
-    return figures | {"limit": states, "commit": commit(), "machine": environment()}
+    return figures | {"limit": states, "commit": begun, "machine": environment()}
 
 
 def main() -> None:

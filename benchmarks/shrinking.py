@@ -2,8 +2,8 @@
 
 Each planted mutant of level A is put in place in a process of its own, the first schedule that
 finds it is made smaller, and what is left is counted. The aim: at most 40 picks within 60 seconds
-for 95 of 100. A schedule that breaks a promise without the mutant, too, says nothing, and the next
-one is taken.
+for 95 of 100; these are the processor's seconds, which other work on the machine does not take. A
+schedule that breaks a promise without the mutant, too, says nothing, and the next one is taken.
 """
 
 import argparse
@@ -54,14 +54,14 @@ def shrink_one(order: dict[str, Any]) -> dict[str, Any]:
             return {"seed": seed}
         rule = outcome.rules[0]
         found = outcome.schedule.with_picks(outcome.picks)
-        began_at = time.monotonic()
-        small = shrink(found, fails, budget=Budget(seconds=SECONDS))
+        began_at = time.process_time()
+        small = shrink(found, fails, budget=Budget(seconds=SECONDS), clock=time.process_time)
         return {
             "seed": seed,
             "rule": rule,
             "picks_before": len(outcome.picks),
             "picks": len(small.picks or ()),
-            "seconds": round(time.monotonic() - began_at, 1),
+            "seconds": round(time.process_time() - began_at, 1),
             "tries": tries,
         }
     return {}
@@ -120,6 +120,9 @@ def main() -> None:
         logging.disable(logging.CRITICAL)
         json.dump(shrink_one(json.load(sys.stdin)), sys.stdout)
         return
+    from kgroup.testing.simulation.campaign_ledger import commit  # noqa: PLC0415 - as above
+
+    begun = commit()
     found = []
     for row in rows(asked.names, asked.every):
         print(json.dumps(row), flush=True)
@@ -132,6 +135,7 @@ def main() -> None:
         "small": len(small),
         "shrunk": len(shrunk),
         "rows": found,
+        "commit": begun,
         "environment": environment("anyio"),
     }
     RESULT.write_text(f"{json.dumps(result, indent=1)}\n", encoding="utf-8")

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from kgroup.testing.simulation.campaign_ledger import commit
 from tests.mutants.mutant import Mutant
 
 __all__ = ["FOREVER", "Finding", "hunt"]
@@ -38,6 +39,7 @@ class Finding:
         seconds: that they took.
         noisy: schedules that broke a promise with the mutant and without it; they prove nothing.
         in_use: whether the changed module took part in them; False when none was played.
+        commit: of the code when the hunt began; a checkout may move on before it is written down.
     """
 
     mutant: Mutant
@@ -50,6 +52,7 @@ class Finding:
     first: int = 0
     noisy: int = 0
     in_use: bool = False
+    commit: str | None = None
 
     @property
     def killed(self) -> bool:
@@ -81,7 +84,7 @@ def hunt(
         first: seed of the first; None for what the mutant says, and then those before it count.
         seconds: after which no other schedule begins.
     """
-    played, spent, noisy, in_use = 0, 0.0, 0, False
+    played, spent, noisy, in_use, begun = 0, 0.0, 0, False, commit()
     begin = mutant.first if first is None else first
     end = schedules if first is None else first + schedules
     order = {**_order(mutant, without, only), "seconds": seconds}
@@ -95,10 +98,11 @@ def hunt(
         if not _is_noisy(order, found["seed"]):
             rules, oracles, words = tuple(found["rules"]), tuple(found["oracles"]), found["words"]
             return Finding(
-                mutant, found["seed"], rules, oracles, words, played, spent, begin, noisy, in_use
+                *(mutant, found["seed"], rules, oracles, words, played, spent),
+                *(begin, noisy, in_use, begun),
             )
         noisy += 1
-    return Finding(mutant, None, (), (), "", played, spent, begin, noisy, in_use)
+    return Finding(mutant, None, (), (), "", played, spent, begin, noisy, in_use, begun)
 
 
 def _mutated(mutant: Mutant, order: dict[str, Any], seeds: Sequence[int]) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from kgroup.testing.simulation.campaign_ledger import commit
 from tests.mutants.hunting import Finding
 from tests.mutants.listed import ALL
 
@@ -69,5 +68,5 @@ def _row(finding: Finding, schedules: int) -> dict[str, Any]:
         "at most": schedules,
         "seconds": round(finding.seconds, 2),
         "not counted": finding.noisy,
-        "commit": commit(),
+        "commit": finding.commit,
     }

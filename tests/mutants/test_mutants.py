@@ -17,7 +17,7 @@ from kgroup.testing.simulation.schedule import Level
 from tests.mutants.__main__ import options, verdict
 from tests.mutants.alone import ALONE, INSTEAD, WORLD_LOOKS, Alone
 from tests.mutants.hunting import Finding, hunt
-from tests.mutants.ledger import LEDGER
+from tests.mutants.ledger import LEDGER, document_of
 from tests.mutants.listed import ALL, ELUSIVE, MUTANTS
 from tests.mutants.mutant import Mutant
 from tests.mutants.patching import StaleMutantError, changed, install
@@ -172,6 +172,14 @@ def test_the_ledger_is_about_the_mutants_there_are() -> None:
     killed = {row["name"] for row in ledger["mutants"] if row["killed by"]}
     assert {mutant.name for mutant in MUTANTS} <= killed
     assert {row["name"] for row in ledger["mutants"]} == {mutant.name for mutant in ALL}
+
+
+def test_the_ledger_names_the_code_that_was_hunted_not_the_one_there_is_when_it_is_written() -> (
+    None
+):
+    found = Finding(ALL[0], 3, ("S2",), ("one_owner_in_time",), "", 4, 1.0, commit="0123456789")
+    (row,) = document_of([found], 10)["mutants"]
+    assert row["commit"] == "0123456789"
 
 
 IN_DRAWN = 40

@@ -68,6 +68,17 @@ PROOF = (
         rule="L4",
     ),
     Mutant(
+        name="no heartbeat is due while a listener runs",
+        module="kgroup.membership.timers",
+        changes=(
+            Change(
+                "    sends = member.identity.generation is not None\n",
+                "    sends = member.identity.generation is not None and not member.changes\n",
+            ),
+        ),
+        rule="B5",
+    ),
+    Mutant(
         name="heartbeats are further apart than they may be",
         module="kgroup.membership.actions",
         changes=(
