@@ -4,7 +4,6 @@ import json
 import subprocess
 import sys
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -17,11 +16,6 @@ _ROOT = Path(__file__).parents[2]
 _WAIT = 60
 
 
-def _installed(name: str) -> None:
-    if find_spec(name) is None:
-        pytest.skip(f"{name} is not installed")
-
-
 async def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", *arguments]
     call = partial(subprocess.run, capture_output=True, text=True, timeout=_WAIT, check=False)
@@ -31,7 +25,6 @@ async def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.real
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_faststreams_own_example_reads_with_the_facade(kafka: RealKafka) -> None:
-    _installed("faststream")
     given, made = [await lay_ground(kafka, 2), await lay_ground(kafka, 1)]
     program = "tests.real.faststream_program"
     ended = await _run(program, kafka.bootstrap, given.topic, made.topic, "5")
@@ -47,14 +40,3 @@ async def test_faststreams_own_example_reads_with_the_facade(kafka: RealKafka) -
     log = ended.stdout + ended.stderr
     assert "assigned to partitions" in log
     assert "of the listener failed" not in log
-
-
-def test_faust_reads_records_past_the_public_calls_of_a_consumer() -> None:
-    """When this fails, the page about the drop-in has to be looked at again."""
-    _installed("faust")
-    found = find_spec("faust.transport.drivers.aiokafka")
-    assert found is not None
-    assert found.origin is not None
-    driver = Path(found.origin).read_text(encoding="utf-8")
-    for private in ("_coordinator.generation", "consumer._fetcher", "fetched_records"):
-        assert private in driver
