@@ -46,6 +46,7 @@ class ReadingCalls(Life[K, V]):
                 same iterator later. None to end only when closed.
         """
         limit = math.inf if timeout is None else timeout
+        self._host.check_process()
         fill = partial(self._fill, limit)
         return RecordIterator(self._ahead, fill, self._tell, self._host.check_process)
 
