@@ -110,15 +110,22 @@ def _send_beat(turn: Turn, life: KeyLife) -> KeyLife:
 
 
 def _prove(turn: Turn, life: KeyLife) -> KeyLife:
-    """Count the lease from the sending: nobody can have read the heartbeat before."""
+    """Count the lease from the sending: nobody can have read the heartbeat before.
+
+    What is committed with the group coordinator is committed once more in each interval, though it
+    stands still: 1. nobody knows what became of a commit, or one of a former owner came late; 2. a
+    group without members keeps no position for longer than a week behind its last commit.
+    """
     write = turn.settled
     assert write is not None
     member = turn.member
     again = member.commit_trouble or member.settings.guarantee is Guarantee.AT_MOST_ONCE
+    again = again or turn.now >= life.committed_at + member.settings.interval
     if life.logged != write.tail or again:
         # Of a batch that was refused meanwhile nobody has got anything: that is not committed.
         wanted = write.tail if life.position is None else min(write.tail, life.position)
         turn.published[life.tp] = wanted
+        life = replace(life, committed_at=turn.now)
     end = write.sent_at + _term(turn, life)
     return replace(life, lease_end=end, logged=write.tail, proved=True, failures=0)
 

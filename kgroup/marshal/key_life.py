@@ -55,6 +55,7 @@ class KeyLife:
         beaten_at: instant at which the last one was written.
         position: next to read, as far as the application has committed; None before it is known.
         logged: the same, as the log has it under this claim; None before the first heartbeat.
+        committed_at: instant at which it was last sent to the group coordinator.
         sent: the highest that was written under this claim, or stood in the log before it: below
             it no heartbeat can take the position back.
         rewinds: whether a lower position is being committed.
@@ -81,6 +82,7 @@ class KeyLife:
     beaten_at: float = -math.inf
     position: int | None = None
     logged: int | None = None
+    committed_at: float = -math.inf
     sent: int = 0
     rewinds: bool = False
     cools_down: bool = False
