@@ -27,7 +27,7 @@ from kgroup.machine.wishes import (
 from kgroup.marshal.extension import Extension
 from kgroup.marshal.key_state import Pause
 from kgroup.marshal.messages import Kind
-from kgroup.marshal.presence import NOBODY, Limits, Presence
+from kgroup.marshal.presence import NOBODY, UNKNOWN, Limits, Presence, Waits
 from kgroup.marshal.rules import Verdict
 from kgroup.marshal.standing import Standing
 from kgroup.types import Claim, TopicPartition
@@ -55,8 +55,6 @@ __all__ = [
     "PositionFound",
     "Tell",
 ]
-
-# -- events --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +86,7 @@ class LogOpened:
         keys: what is known of each key of this group.
         presence: who is there.
         limits: how much who takes at most.
+        waits: how long who was there without taking anything.
         pause: of this group, None without.
     """
 
@@ -101,6 +100,7 @@ class LogOpened:
     keys: Mapping[TopicPartition, Standing]
     presence: Presence = field(default_factory=lambda: NOBODY)
     limits: Limits = field(default_factory=lambda: NOBODY)
+    waits: Waits = field(default_factory=lambda: UNKNOWN)
     pause: Pause | None = None
 
 
@@ -143,6 +143,7 @@ class LogRead:
         reads: records about this group, in order.
         presence: who is there.
         limits: how much who takes at most.
+        waits: how long who was there without taking anything.
         pause: of this group, None without.
     """
 
@@ -153,6 +154,7 @@ class LogRead:
     reads: tuple[KeyRead, ...] = ()
     presence: Presence = field(default_factory=lambda: NOBODY)
     limits: Limits = field(default_factory=lambda: NOBODY)
+    waits: Waits = field(default_factory=lambda: UNKNOWN)
     pause: Pause | None = None
 
 
@@ -271,8 +273,6 @@ Event = (
     | AdmitRequested
     | Tick
 )
-
-# -- effects -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

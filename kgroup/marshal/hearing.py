@@ -95,6 +95,7 @@ def hear_log_opened(turn: Turn, event: LogOpened) -> None:
         complete=event.complete,
         presence=event.presence,
         limits=event.limits,
+        waits=event.waits,
         pause=event.pause,
         opened_at=turn.now,
         heard_at=turn.now,
@@ -136,13 +137,14 @@ def hear_log_read(turn: Turn, event: LogRead) -> None:
         since=event.since,
         presence=event.presence,
         limits=event.limits,
+        waits=event.waits,
         pause=event.pause,
         heard_at=turn.now,
     )
     others = event.presence.keys() != before.presence.keys() or any(
         event.presence[topic].keys() != who.keys() for topic, who in before.presence.items()
     )
-    others = others or event.limits != before.limits
+    others = others or (event.limits, event.waits) != (before.limits, before.waits)
     again = turn.now >= before.heard_at + FRESH
     mine = {topic for topic, who in event.presence.items() if member.who[0] in who}
     told = any(member.who[0] not in before.presence.get(topic, {}) for topic in mine)
@@ -150,7 +152,7 @@ def hear_log_read(turn: Turn, event: LogRead) -> None:
     if others:
         _plan_within(turn, _MOMENT)
     logs = with_entries(member.logs, {event.partition: log})
-    turn.member = replace(member, logs=logs)
+    turn.member = replace(turn.member, logs=logs)
     for read in event.reads:
         _hear_key(turn, read)
     if turn.member.delay is not None and not _is_searching(turn):

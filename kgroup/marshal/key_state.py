@@ -59,6 +59,8 @@ class KeyState:
         released_at: log time of the release, -1 while the key is owned.
         definite: whether what went before the first record read can change nothing any more.
         mixed_until: log time until which a peer without headers is taken into account.
+        idle_since: log time since which nobody has begun with it, -1 while somebody has, and when
+            that is not known. A claim does not end it: its first heartbeat does.
     """
 
     owned: bool = False
@@ -73,10 +75,21 @@ class KeyState:
     released_at: int = _NONE
     definite: bool = False
     mixed_until: int = _NONE
+    idle_since: int = _NONE
 
     def owned_at(self, time: int) -> bool:
         """Tell whether somebody owns the key at a log time, milliseconds; in its past, too."""
         return self.owned and time - self.beat < self.lease
+
+    def nobodys_since(self, time: int) -> int | None:
+        """Return the log time since which nobody works on the key; None: somebody does.
+
+        -1 of a key that nobody has ever worked on, as far as was read.
+        """
+        if not self.owned or self.idle_since >= 0:
+            return self.idle_since
+        over = self.beat + self.lease
+        return over if time >= over else None
 
     def is_owner(self, client_id: bytes, instance_id: bytes) -> bool:
         """Tell whether a process is the last owner, or was until it released the key."""

@@ -15,7 +15,7 @@ from kgroup.machine.wishes import CloseRequested
 from kgroup.marshal.key_life import KeyLife
 from kgroup.marshal.key_state import Pause
 from kgroup.marshal.phases import KeyPhase
-from kgroup.marshal.presence import Limits, Presence
+from kgroup.marshal.presence import Limits, Presence, Waits
 from kgroup.marshal.settings import MarshalSettings
 from kgroup.marshal.standing import Standing
 from kgroup.types import (
@@ -82,6 +82,7 @@ class MarshalLog:
         complete: whether nothing that it ever held is missing before what was read.
         presence: who is there.
         limits: how much who takes at most.
+        waits: how long who was there without taking anything.
         pause: of this group, None without.
         opened_at: instant at which it was read to its end.
         heard_at: instant at which the reader last told anything, be it that there is nothing.
@@ -96,6 +97,7 @@ class MarshalLog:
     complete: bool
     presence: Presence
     limits: Limits
+    waits: Waits
     pause: Pause | None
     opened_at: float
     heard_at: float
@@ -137,11 +139,14 @@ class Sharing:
 
     Args:
         members: topic -> client ids that were there when it was last looked.
-        stable_since: topic -> instant since which they are the same.
+        counts: topic -> partitions when it was last looked.
+        stable_since: topic -> instant since which both are the same, and claims are not barred by
+            a pause; ahead while one lasts.
         given_back_at: instant at which something was last handed back for their sake.
     """
 
     members: Mapping[str, frozenset[bytes]] = field(default_factory=_nothing)
+    counts: Mapping[str, int] = field(default_factory=_nothing)
     stable_since: Mapping[str, float] = field(default_factory=_nothing)
     given_back_at: float = 0.0
 

@@ -16,7 +16,15 @@ from kgroup.marshal.handing_back import hand_back, take_back
 from kgroup.marshal.member import MarshalMember
 from kgroup.marshal.phases import KeyPhase, KeyTrigger
 from kgroup.marshal.settings import ClaimPolicy
-from kgroup.marshal.shares import APART, SETTLED, looked, share_of_topics, surplus
+from kgroup.marshal.shares import (
+    APART,
+    SETTLED,
+    is_left_to_others,
+    looked,
+    patience_ends,
+    share_of_topics,
+    surplus,
+)
 from kgroup.marshal.turn import Turn
 from kgroup.marshal.wishing import FRESH, is_paused, pause_ends_at, wanted_partitions
 from kgroup.types import Cause, Claim, TopicPartition
@@ -114,7 +122,8 @@ def _share(turn: Turn) -> None:
     for topic in sorted(member.wishes.of_topics()):
         held = [claim for claim in _at_rest(member) if claim.tp.topic == topic]
         settled = now >= member.sharing.stable_since.get(topic, now) + SETTLED
-        if held and settled and surplus(member, topic, now):
+        left = is_left_to_others(member, topic, now)
+        if held and settled and not left and surplus(member, topic, now):
             hand_back(turn, held[-1:], Cause.SHARED, cools_down=True)
             sharing = replace(turn.member.sharing, given_back_at=now)
             turn.member = replace(turn.member, sharing=sharing)
@@ -270,6 +279,7 @@ def _next_look(turn: Turn, wanted: frozenset[TopicPartition]) -> float:
         instants += [at + SETTLED for at in member.sharing.stable_since.values()]
         instants.append(member.sharing.given_back_at + APART)
         instants += _departures(member)
+        instants += patience_ends(member, now)
         instants += [log.opened_at + _LOOKS_AROUND for log in member.logs.values()]
     return min((at for at in instants if at > now), default=math.inf)
 

@@ -6,6 +6,12 @@ Never: makes a key of one; no topic can have such a name, and nobody claims it. 
 
 A sign is a heartbeat on partition 0 of `<topic>~members`, a release takes it back. It counts for
 twice the interval that its sender announces, and says how much its sender takes at most.
+
+Who shows itself and takes nothing is not waited for: 1. a member may not claim, or cannot find out
+where to begin; 2. others leave to it what is free. When one of them takes a key that was nobody's
+for `PATIENCE_MS`, whoever might have had it, and has less, is passed over: it counts for what it
+has until it begins with something, claims in vain, starts again, or `PASSED_MS` are over. A claim
+in vain proves nothing of who had its claim, and did not begin.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,7 +23,18 @@ from kgroup.marshal.key_state import LEASE_MS
 from kgroup.marshal.messages import Kind, Message
 from kgroup.marshal.rules import Verdict
 
-__all__ = ["NOBODY", "PRESENCE_SUFFIX", "Limits", "Presence", "Presences", "is_presence"]
+__all__ = [
+    "NOBODY",
+    "PATIENCE_MS",
+    "PRESENCE_SUFFIX",
+    "UNKNOWN",
+    "Limits",
+    "Presence",
+    "Presences",
+    "Wait",
+    "Waits",
+    "is_presence",
+]
 
 Presence = Mapping[str, Mapping[bytes, int]]
 """Topic -> client id -> log time until which this member counts as there, milliseconds."""
@@ -26,6 +43,36 @@ Limits = Mapping[str, Mapping[bytes, int]]
 """Topic -> client id -> partitions of it that this member takes at most, of those who say so."""
 
 NOBODY: Final[Presence] = MappingProxyType({})
+
+PATIENCE_MS: Final = 30_000
+"""For which what is free is left to whoever has less."""
+
+PASSED_MS: Final = 600_000
+"""After which who was passed over is waited for once more."""
+
+
+class Wait(NamedTuple):
+    """How long a member was there without taking anything; log time, milliseconds.
+
+    Args:
+        since: it shows itself and has begun with nothing.
+        passed_until: it is not waited for, -1 when it is.
+        has_claimed: whether a claim of its was accepted since.
+    """
+
+    since: int
+    passed_until: int = -1
+    has_claimed: bool = False
+
+    def is_over(self, idle_since: int, time: int) -> bool:
+        """Tell whether it is not waited for at a log time to take what is free since another."""
+        return time < self.passed_until or time - max(self.since, idle_since) >= PATIENCE_MS
+
+
+Waits = Mapping[str, Mapping[bytes, Wait]]
+"""Topic -> client id -> how long this member was there without taking anything of it."""
+
+UNKNOWN: Final[Waits] = MappingProxyType({})
 
 PRESENCE_SUFFIX: Final = "~members"
 """Behind the name of a topic; a tilde is illegal in names of topics."""
@@ -47,11 +94,13 @@ class _Sign(NamedTuple):
         instance_id: of its sender's process.
         until: log time until which it counts, milliseconds.
         most: partitions of the topic that its sender takes at most, None for any number.
+        wait: of that process.
     """
 
     instance_id: bytes
     until: int
     most: int | None
+    wait: Wait
 
 
 class Presences:
@@ -82,10 +131,13 @@ class Presences:
             case Kind.HEARTBEAT:
                 interval = None if peer is None else peer.interval
                 until = time + (LEASE_MS if interval is None else 2 * interval * _MS)
+                wait = Wait(time)
                 if known is not None:
                     until = max(until, known.until)
+                    if known.until > time and known.instance_id == message.instance_id:
+                        wait = known.wait
                 most = None if peer is None else peer.most
-                there[message.client_id] = _Sign(message.instance_id, until, most)
+                there[message.client_id] = _Sign(message.instance_id, until, most, wait)
                 self._by_topic[key] = there
                 self._count += known is None
                 self._sweep(latest)
@@ -96,6 +148,48 @@ class Presences:
                 return Verdict.RELEASED
             case _:
                 return Verdict.VOID
+
+    def takes(self, message: Message, verdict: Verdict, time: int) -> None:
+        """Note what a member has done to come to a key.
+
+        Args:
+            message: its claim, or its first heartbeat under one.
+            verdict: of it.
+            time: log time, milliseconds.
+        """
+        there = self._by_topic.get((message.group_id, message.topic), {})
+        sign = there.get(message.client_id)
+        if sign is None or sign.instance_id != message.instance_id:
+            return
+        wait = Wait(max(time, sign.wait.since))
+        if verdict is Verdict.ACCEPTED:
+            wait = sign.wait._replace(has_claimed=True)
+        elif verdict is Verdict.REFUSED and sign.wait.has_claimed:
+            return
+        there[message.client_id] = sign._replace(wait=wait)
+
+    def late(self, group: bytes, topic: bytes, idle_since: int, time: int) -> list[bytes]:
+        """Return who might have had what was free since a log time, and is not waited for."""
+        there = self._by_topic.get((group, topic), {})
+        return [
+            who
+            for who, sign in there.items()
+            if sign.until > time and sign.wait.is_over(idle_since, time)
+        ]
+
+    def pass_over(self, group: bytes, topic: bytes, client_id: bytes, time: int) -> None:
+        """Count a member for what it has, for a while from a log time on."""
+        there = self._by_topic[group, topic]
+        sign = there[client_id]
+        there[client_id] = sign._replace(wait=sign.wait._replace(passed_until=time + PASSED_MS))
+
+    def waits(self, group: bytes, time: int) -> Mapping[bytes, Mapping[bytes, Wait]]:
+        """Return how long who was there without taking anything: topic -> client id -> how long."""
+        return {
+            topic: {who: sign.wait for who, sign in there.items() if sign.until > time}
+            for (one, topic), there in self._by_topic.items()
+            if one == group
+        }
 
     def of(self, group: bytes, time: int) -> Mapping[bytes, Mapping[bytes, int]]:
         """Return who of a group is there at a log time: topic -> client id -> until when."""

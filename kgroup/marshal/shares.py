@@ -9,21 +9,28 @@ what members have too much gets smaller, so it comes to an end. Members of the o
 take no part in it.
 
 Who takes less than that says so with its sign of presence, and the others divide what it leaves.
+Who says nothing and takes nothing, though something is free, is not waited for longer than
+`PATIENCE`, and counts for what it has (`presence`); meanwhile nobody hands back any more for it.
 """
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from hashlib import md5
-from typing import Final
+from typing import Final, NamedTuple
 
 from kgroup.frozen import replace
-from kgroup.marshal.member import MarshalMember, Sharing
+from kgroup.marshal.member import MarshalLog, MarshalMember, Sharing
+from kgroup.marshal.presence import PATIENCE_MS
+from kgroup.marshal.wishing import pause_ends_at
 from kgroup.types import TopicPartition
 
 __all__ = [
     "Share",
+    "is_left_to_others",
     "limit_of",
     "looked",
     "members_of",
+    "patience_ends",
     "share_of",
     "share_of_topics",
     "surplus",
@@ -34,6 +41,9 @@ SETTLED: Final = 10.0
 
 APART: Final = 5.0
 """Seconds between two partitions that are handed back."""
+
+PATIENCE: Final = PATIENCE_MS / 1000
+"""Seconds for which the members of a topic must be the same before one is not waited for."""
 
 
 class Share:
@@ -99,7 +109,7 @@ def share_of(member: MarshalMember, topic: str, now: float) -> Share:
     count, most = member.counts.get(topic, 0), limit_of(member, topic)
     own = sum(tp.topic == topic and not life.is_idle for tp, life in member.lives.items())
     there = members_of(member, topic, now)
-    limits = _limits(member, topic, there)
+    limits = _limits(member, topic, there, now)
     return Share(count, len(there), own, limits.values(), most)
 
 
@@ -116,13 +126,91 @@ def limit_of(member: MarshalMember, topic: str) -> int | None:
     return max(most - sum(tp.topic != topic and not life.is_idle for tp, life in lives), 0)
 
 
-def _limits(member: MarshalMember, topic: str, there: frozenset[bytes]) -> dict[bytes, int]:
-    """Return how much of a topic its members take at most, of those who say so, and of this one."""
+def _limits(
+    member: MarshalMember, topic: str, there: frozenset[bytes], now: float
+) -> dict[bytes, int]:
+    """Return how much of a topic its members take at most, of those who say so, and of this one.
+
+    Who has less than it should, and is not waited for, takes no more than it has.
+    """
+    limits, mine, own = _told(member, topic, there), member.who[0], limit_of(member, topic)
+    if own is not None:
+        limits[mine] = own
+    log = member.log_of(topic)
+    if log is None:
+        return limits
+    look = _look(member, log, topic, now)
+    level, _ = _levels(member.counts.get(topic, 0), len(there), limits.values())
+    for who in _late(member, log, topic, look, now) & there:
+        if look.begun[who] < min(level, limits.get(who, level)):
+            limits[who] = look.begun[who]
+    return limits
+
+
+def _told(member: MarshalMember, topic: str, there: frozenset[bytes]) -> dict[bytes, int]:
     log, mine = member.log_of(topic), member.who[0]
     told = {} if log is None else log.limits.get(topic, {})
-    limits = {who: most for who, most in told.items() if who in there and who != mine}
-    own = limit_of(member, topic)
-    return limits if own is None else {**limits, mine: own}
+    return {who: most for who, most in told.items() if who in there and who != mine}
+
+
+class _Look(NamedTuple):
+    """What becomes of a topic's keys.
+
+    Args:
+        time: log time of the look.
+        begun: client id -> keys that it works on.
+        idle: for each key that anybody may have, the log time since which nobody works on it.
+    """
+
+    time: int
+    begun: Counter[bytes]
+    idle: list[int]
+
+
+def _look(member: MarshalMember, log: MarshalLog, topic: str, now: float) -> _Look:
+    look = _Look(log.time_at(now), Counter(), [])
+    for number in range(member.counts.get(topic, 0)):
+        standing = member.standing(TopicPartition(topic, number))
+        since = standing.nobodys_since(look.time)
+        if since is None:
+            look.begun[standing.client_id] += 1
+        elif standing.owned or standing.free_at(log.since) <= look.time:
+            look.idle.append(since)
+    return look
+
+
+def _late(
+    member: MarshalMember, log: MarshalLog, topic: str, look: _Look, now: float
+) -> frozenset[bytes]:
+    """Return who is not waited for: the others took what it left, or may take it now."""
+    settled = now >= member.sharing.stable_since.get(topic, now) + PATIENCE
+    idle = min(look.idle, default=look.time) if settled else look.time
+    waits = log.waits.get(topic, {}).items()
+    late = frozenset(who for who, wait in waits if wait.is_over(idle, look.time))
+    return late - {member.who[0]}
+
+
+def is_left_to_others(member: MarshalMember, topic: str, now: float) -> bool:
+    """Tell whether something of a topic is free, and was not for long: who needs it may take it."""
+    log = member.log_of(topic)
+    if log is None:
+        return False
+    look = _look(member, log, topic, now)
+    return any(since >= 0 and look.time - since < PATIENCE_MS for since in look.idle)
+
+
+def patience_ends(member: MarshalMember, now: float) -> Iterator[float]:
+    """Yield the instants at which somebody may be not waited for any longer, or be again."""
+    for topic in member.wishes.of_topics():
+        log = member.log_of(topic)
+        if log is None:
+            continue
+        yield member.sharing.stable_since.get(topic, now) + PATIENCE
+        look, waits = _look(member, log, topic, now), log.waits.get(topic, {}).values()
+        yield from (log.instant_of(wait.passed_until) for wait in waits if wait.passed_until >= 0)
+        if look.idle:
+            since = {*look.idle, *(max(wait.since, min(look.idle)) for wait in waits)}
+            yield from (log.instant_of(one + PATIENCE_MS) for one in since)
 
 
 def share_of_topics(member: MarshalMember, now: float) -> Share:
@@ -132,22 +220,23 @@ def share_of_topics(member: MarshalMember, now: float) -> Share:
     own = sum(tp.partition == 0 and not life.is_idle for tp, life in member.lives.items())
     limits: dict[bytes, int] = {}
     for topic in topics:
-        limits |= _limits(member, topic, there)
+        limits |= _told(member, topic, there)
     most = member.settings.max_claims
+    if most is not None:
+        limits[member.who[0]] = most
     return Share(len(topics), max(len(there), 1), own, limits.values(), most)
 
 
 def looked(member: MarshalMember, now: float) -> Sharing:
     """Return what is remembered after a look at who is there."""
-    before = member.sharing
+    before, stable_since = member.sharing, dict[str, float]()
     members = {topic: members_of(member, topic, now) for topic in member.wishes.of_topics()}
-    if members == before.members:
-        return before
-    stable_since = {
-        topic: before.stable_since.get(topic, now) if before.members.get(topic) == who else now
-        for topic, who in members.items()
-    }
-    return replace(before, members=members, stable_since=stable_since)
+    counts = {topic: member.counts.get(topic, 0) for topic in members}
+    for topic, who in members.items():
+        known = before.members.get(topic), before.counts.get(topic)
+        since = before.stable_since.get(topic, now) if known == (who, counts[topic]) else now
+        stable_since[topic] = max(min(since, now), pause_ends_at(member, topic))
+    return replace(before, members=members, counts=counts, stable_since=stable_since)
 
 
 def surplus(member: MarshalMember, topic: str, now: float) -> bool:
@@ -163,7 +252,7 @@ def surplus(member: MarshalMember, topic: str, now: float) -> bool:
     if not own == share.quota > share.floor:
         return False
     there = members_of(member, topic, now)
-    limits = _limits(member, topic, there)
+    limits = _limits(member, topic, there, now)
     needy = any(
         counts.get(who, 0) < min(share.level, limits.get(who, share.level)) for who in there
     )

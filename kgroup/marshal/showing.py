@@ -3,6 +3,9 @@
 Decides: for which topics a member shows itself, and when again.
 Never: claims anything by it: no topic can have such a name, and peers of the original library keep
     one harmless slot of memory for it.
+
+Who was passed over (`presence`) and knows of nothing that keeps it from claiming takes its sign
+back and shows itself anew: 1. it read nothing for minutes; 2. it reads, and all has been taken.
 """
 
 import math
@@ -73,6 +76,8 @@ def show_presence(turn: Turn) -> None:
     for topic in sorted(shown):
         most = limit_of(member, topic)
         if due.get(topic, now) <= now:
+            if _comes_anew(member, topic, now):
+                _write(turn, Kind.RELEASING_PARTITION, topic)
             _write(turn, Kind.HEARTBEAT, topic, most)
             due[topic], limits[topic] = now + interval, most
         elif limits[topic] != most:
@@ -83,6 +88,17 @@ def show_presence(turn: Turn) -> None:
             presence_at=MappingProxyType(due),
             limits_shown=MappingProxyType(limits),
         )
+
+
+def _comes_anew(member: MarshalMember, topic: str, now: float) -> bool:
+    """Tell whether it was passed over, and would claim its share if that were free."""
+    log = member.log_of(topic)
+    wait = None if log is None else log.waits.get(topic, {}).get(member.who[0])
+    if log is None or wait is None or log.time_at(now) >= wait.passed_until:
+        return False
+    # The end of a lease is one failure; who may not claim, or cannot begin, soon has more.
+    failures = (life.failures for tp, life in member.lives.items() if tp.topic == topic)
+    return max(failures, default=0) <= 1 and member.trouble is None
 
 
 def _write(turn: Turn, kind: Kind, topic: str, most: int | None = None) -> None:

@@ -27,6 +27,7 @@ class Standing(NamedTuple):
         released_at: of the release, None while the key is owned.
         definite: whether what was not read can change nothing any more.
         mixed_until: until then a peer without headers is taken into account, None: there was none.
+        idle_since: since then nobody has begun with it; None while somebody has, or if unknown.
     """
 
     owned: bool = False
@@ -41,6 +42,7 @@ class Standing(NamedTuple):
     released_at: int | None = None
     definite: bool = False
     mixed_until: int | None = None
+    idle_since: int | None = None
 
     def free_at(self, since: int) -> int:
         """Return the log time from which a claim is accepted, if nothing is written until then.
@@ -52,6 +54,16 @@ class Standing(NamedTuple):
             return self.beat + self.lease if self.owned and self.beat is not None else 0
         heard = since if self.heard is None else max(since, self.heard)
         return heard + QUIET_MS
+
+    def nobodys_since(self, time: int) -> int | None:
+        """Return the log time since which nobody works on the key; None: somebody does.
+
+        -1 of a key that nobody has ever worked on, as far as was read.
+        """
+        if not self.owned or self.idle_since is not None:
+            return -1 if self.idle_since is None else self.idle_since
+        over = (self.beat or 0) + self.lease
+        return over if time >= over else None
 
     def is_owner(self, client_id: bytes, instance_id: bytes) -> bool:
         """Tell whether a process has the key, as far as the log says."""
@@ -77,6 +89,7 @@ def standing_of(state: KeyState) -> Standing:
         _known(state.released_at),
         state.definite,
         _known(state.mixed_until),
+        _known(state.idle_since),
     )
 
 

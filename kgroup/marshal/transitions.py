@@ -64,9 +64,11 @@ def claim(state: KeyState, message: Message, peer: Extension | None, at: Place) 
     state.heard = max(state.heard, at.time)
     if not free and not _succeeds(state, message, peer):
         return Verdict.REFUSED
+    idle_since = state.nobodys_since(at.time)
     _own(state, message, peer, at)
     state.epoch = at.offset
     state.definite = True
+    state.idle_since = at.time if idle_since is None or idle_since < 0 else idle_since
     return Verdict.ACCEPTED
 
 
@@ -84,6 +86,7 @@ def heartbeat(
         state.epoch = epoch
         state.offset = message.tail
         state.definite = state.definite or epoch >= at.first
+        state.idle_since = -1
         return Verdict.ADOPTED
     if not known or epoch < state.epoch:
         return Verdict.VOID
@@ -100,6 +103,7 @@ def renew(state: KeyState, tail: int, time: int, *, fenced: bool) -> None:
     if time > state.heard:
         state.heard = time
     state.beat = max(state.beat, time)
+    state.idle_since = -1
 
 
 def release(state: KeyState, message: Message, peer: Extension | None, at: Place) -> Verdict:
@@ -111,6 +115,8 @@ def release(state: KeyState, message: Message, peer: Extension | None, at: Place
     state.owned = False
     state.offset = message.tail
     state.released_at = at.time
+    if state.idle_since < 0:
+        state.idle_since = at.time
     return Verdict.RELEASED
 
 

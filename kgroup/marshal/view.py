@@ -14,7 +14,15 @@ from kgroup.marshal.catching_up import CatchUp
 from kgroup.marshal.events import KeyRead, LogOpened, LogRead
 from kgroup.marshal.key_state import Key, KeyState
 from kgroup.marshal.messages import Message, Reject
-from kgroup.marshal.presence import NOBODY, Limits, Presence, is_presence
+from kgroup.marshal.presence import (
+    NOBODY,
+    UNKNOWN,
+    Limits,
+    Presence,
+    Wait,
+    Waits,
+    is_presence,
+)
 from kgroup.marshal.rules import Verdict, WorldRules
 from kgroup.marshal.standing import standing_of
 from kgroup.marshal.world import World
@@ -89,6 +97,7 @@ class LogView:
             reads=tuple(reads),
             presence=self._there.now(),
             limits=self._there.limits,
+            waits=self._there.waits,
             pause=world.pause_of(self._group),
         )
 
@@ -115,6 +124,7 @@ class LogView:
             ),
             presence=self._there.now(),
             limits=self._there.limits,
+            waits=self._there.waits,
             pause=world.pause_of(self._group),
         )
 
@@ -151,6 +161,8 @@ class _There:
         self._over_at = 0
         self.limits: Limits = NOBODY
         """How much who takes at most, as of the last `now`."""
+        self.waits: Waits = UNKNOWN
+        """How long who was there without taking anything, likewise."""
 
     def forget(self) -> None:
         """Look at everything again."""
@@ -166,6 +178,8 @@ class _There:
             until = (standing.beat or 0) + standing.lease
             clients[read.client_id] = max(until, clients.get(read.client_id, until))
             self._told = None
+        elif read.verdict is Verdict.REFUSED:
+            self._told = None  # its sender is waited for again
 
     def now(self) -> Presence:
         """Return who is there at the latest log time; the same object while nothing changed."""
@@ -179,7 +193,7 @@ class _There:
             for topic, clients in self._known.items()
         }
         self._known = {topic: clients for topic, clients in there.items() if clients}
-        self.limits = self._limits()
+        self.limits, self.waits = self._limits(), self._waits()
         ends = [until for clients in self._known.values() for until in clients.values()]
         self._over_at = min(ends, default=time + 1)
         self._told = MappingProxyType(
@@ -190,6 +204,14 @@ class _There:
     def _limits(self) -> Limits:
         world, found = self._world, dict[str, Mapping[bytes, int]]()
         for name, clients in world.presences.limits(self._group, world.time).items():
+            tp = _tp(name, 0)
+            if tp is not None:
+                found[tp.topic] = MappingProxyType(dict(clients))
+        return MappingProxyType(found)
+
+    def _waits(self) -> Waits:
+        world, found = self._world, dict[str, Mapping[bytes, Wait]]()
+        for name, clients in world.presences.waits(self._group, world.time).items():
             tp = _tp(name, 0)
             if tp is not None:
                 found[tp.topic] = MappingProxyType(dict(clients))

@@ -20,7 +20,7 @@ from typing import Final
 from kgroup.marshal.extension import Extension, read_extension
 from kgroup.marshal.key_state import LONGEST_PAUSE, Key, KeyState, Pause
 from kgroup.marshal.messages import Kind, Message, Reject, decode
-from kgroup.marshal.presence import Presences, is_presence
+from kgroup.marshal.presence import PATIENCE_MS, Presences, is_presence
 from kgroup.marshal.rules import Compat, Verdict, WorldRules
 from kgroup.marshal.transitions import Place, Tenure, claim, heartbeat, probe, release, renew
 
@@ -211,16 +211,53 @@ class World:
             state.mixed_until = max(state.mixed_until, at.time + _MIXED_MS)
         match message.kind:
             case Kind.HEARTBEAT:
-                strict = self._rules.compat is Compat.STRICT
-                return heartbeat(state, message, peer, at, strict=strict)
+                return self._heartbeat(state, message, peer, at)
             case Kind.CLAIMING_PARTITION:
-                if self._barred(message, at):
-                    return Verdict.REFUSED
-                return claim(state, message, peer, at)
+                return self._claim(state, message, peer, at)
             case Kind.RELEASING_PARTITION:
                 return release(state, message, peer, at)
             case _:
                 return probe(state, message, peer)
+
+    def _heartbeat(
+        self, state: KeyState, message: Message, peer: Extension | None, at: Place
+    ) -> Verdict:
+        idle_since = state.idle_since
+        strict = self._rules.compat is Compat.STRICT
+        verdict = heartbeat(state, message, peer, at, strict=strict)
+        if verdict is Verdict.ADOPTED or (verdict is Verdict.RENEWED and idle_since >= 0):
+            self.presences.takes(message, verdict, at.time)
+        return verdict
+
+    def _claim(
+        self, state: KeyState, message: Message, peer: Extension | None, at: Place
+    ) -> Verdict:
+        if self._barred(message, at):
+            return Verdict.REFUSED
+        idle_since = state.nobodys_since(at.time)
+        verdict = claim(state, message, peer, at)
+        if verdict is Verdict.ACCEPTED and idle_since is not None and idle_since >= 0:
+            pause = self._paused.get(message.group_id)  # nobody could claim while it lasted
+            since = idle_since if pause is None else max(idle_since, pause.until)
+            if at.time - since >= PATIENCE_MS:
+                self._pass_over(message, since, at.time)
+        self.presences.takes(message, verdict, at.time)
+        return verdict
+
+    def _pass_over(self, message: Message, idle_since: int, time: int) -> None:
+        """Wait no longer for those who left to the sender what they might have had."""
+        group, topic = message.group_id, message.topic
+        late = self.presences.late(group, topic, idle_since, time)
+        if not late or late == [message.client_id]:
+            return
+        has = Counter(
+            state.client_id
+            for key, state in self._keys.items()
+            if (key.group, key.topic) == (group, topic) and state.nobodys_since(time) is None
+        )
+        for who in late:
+            if has[who] < has[message.client_id]:
+                self.presences.pass_over(group, topic, who, time)
 
     def _barred(self, message: Message, at: Place) -> bool:
         pause = self._paused.get(message.group_id)

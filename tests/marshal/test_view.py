@@ -168,6 +168,83 @@ def test_signs_that_are_over_are_forgotten() -> None:
     assert len(repr(vars(story.view.world))) < 30_000
 
 
+def short_of_one() -> Story:
+    """Return a story in which B leaves what A has released to A, who has more."""
+    story = Story()
+    story.shows("A")
+    story.shows("B")
+    for number in (0, 1):
+        epoch = len(story.rows)
+        story.say(Kind.CLAIMING_PARTITION, partition=number)
+        story.say(Kind.HEARTBEAT, epoch=epoch, partition=number)
+    story.say(Kind.RELEASING_PARTITION, epoch=epoch, partition=1)
+    return story
+
+
+@pytest.mark.parametrize(("seconds", "passed"), [(29, -1), (30, until(630))])
+def test_who_leaves_for_half_a_minute_what_it_might_have_had_is_passed_over(
+    seconds: int, passed: int
+) -> None:
+    story = short_of_one()
+    story.at += seconds
+    waits = story.say(Kind.CLAIMING_PARTITION, partition=1).waits["t"]
+    assert (waits[b"A"].passed_until, waits[b"B"].passed_until) == (-1, passed)
+
+
+def passed_over() -> Story:
+    """Return that story with B passed over."""
+    story = short_of_one()
+    story.at += 30
+    story.say(Kind.CLAIMING_PARTITION, partition=1)
+    return story
+
+
+def test_who_has_as_much_as_who_claims_is_not_passed_over() -> None:
+    story = short_of_one()
+    story.say(Kind.CLAIMING_PARTITION, "B", partition=2)
+    story.say(Kind.HEARTBEAT, "B", epoch=7, partition=2)
+    story.at += 40
+    waits = story.say(Kind.CLAIMING_PARTITION, partition=1).waits["t"]
+    assert waits[b"B"].passed_until == -1
+
+
+def test_who_was_passed_over_is_waited_for_again_once_it_begins_with_something() -> None:
+    story = passed_over()
+    epoch = len(story.rows)
+    claimed = story.say(Kind.CLAIMING_PARTITION, "B", partition=5)
+    begun = story.say(Kind.HEARTBEAT, "B", epoch=epoch, partition=5)
+    assert claimed.waits["t"][b"B"].passed_until == until(630)
+    assert begun.waits["t"][b"B"].passed_until == -1
+
+
+def test_a_claim_in_vain_says_that_its_sender_takes_part() -> None:
+    story = passed_over()
+    assert story.say(Kind.CLAIMING_PARTITION, "B").waits["t"][b"B"].passed_until == -1
+
+
+def test_a_claim_in_vain_says_nothing_of_who_claimed_and_did_not_begin() -> None:
+    story = passed_over()
+    story.say(Kind.CLAIMING_PARTITION, "B", partition=5)
+    assert story.say(Kind.CLAIMING_PARTITION, "B").waits["t"][b"B"].passed_until == until(630)
+
+
+def test_who_starts_again_is_not_passed_over_any_more() -> None:
+    story = passed_over()
+    name = ("t" + PRESENCE_SUFFIX).encode()
+    anew = story.say(Kind.HEARTBEAT, "B", topic=name, instance=b"j")
+    assert anew.waits["t"][b"B"].passed_until == -1
+
+
+def test_a_claim_that_comes_to_nothing_leaves_a_key_as_long_without_anybody_as_it_was() -> None:
+    story = short_of_one()
+    since = story.view.world.time
+    story.at += 5
+    story.say(Kind.CLAIMING_PARTITION, "B", partition=1)
+    story.at += 150
+    read = story.say(Kind.CLAIMING_PARTITION, partition=1).reads[0]
+    assert (read.verdict, read.standing.idle_since) == (Verdict.ACCEPTED, since)
+
+
 # -- equal logs ----------------------------------------------------------------------------------
 
 
@@ -201,6 +278,7 @@ def test_pieces_of_any_size_come_to_the_same(size: int) -> None:
         reads += last.reads
     whole = new_view().read(story.rows, 400)
     assert (tuple(reads), last.presence) == (whole.reads, whole.presence)
+    assert last.waits == whole.waits
     assert view.world.digest() == story.view.world.digest()
 
 
@@ -212,7 +290,8 @@ def test_who_is_there_follows_from_the_records_however_they_were_read() -> None:
         read = view.read([row], row[0] + 1)
         fresh = new_view()
         fresh.catch_up(columns, islice(columns.raw_rows(), row[0] + 1))
-        assert read.presence == fresh.opened(frozenset(), 0).presence, row
+        opened = fresh.opened(frozenset(), 0)
+        assert (read.presence, read.waits) == (opened.presence, opened.waits), row
 
 
 def test_signs_are_part_of_the_digest() -> None:

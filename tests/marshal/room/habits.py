@@ -21,6 +21,8 @@ class Habits:
         listens: a call of the listener takes.
         read_delay: at most, from a record's appending to its reading.
         skew: of the clock, ahead.
+        may_claim: whether its claims are written; they are refused otherwise.
+        may_read: whether it is told where a partition is to be begun.
     """
 
     poll_every: float = 1.0
@@ -31,3 +33,5 @@ class Habits:
     listens: float = 0.05
     read_delay: float = 0.05
     skew: float = 0.0
+    may_claim: bool = True
+    may_read: bool = True

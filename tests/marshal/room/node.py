@@ -198,6 +198,8 @@ class Node:
         if effect.kind is Kind.CLAIMING_PARTITION:
             room.judge.wrote_claim(self, TopicPartition(effect.topic, effect.partition))
         fate = room.fate_of_append(self)
+        if effect.kind is Kind.CLAIMING_PARTITION and not self.habits.may_claim:
+            fate = replace(fate, appended_after=(), fails_after=0.2, maybe=False)
         failed = AppendFailed(effect.ticket, TimeoutError("no answer"), maybe=fate.maybe)
         if fate.fails_after is not None:
             room.after(min(fate.fails_after, effect.timeout), lambda: self.apply(failed))
@@ -263,7 +265,7 @@ class Node:
     def _find(self, effect: FindPosition) -> None:
         room = self.room
         delay = room.fate_of_question(self)
-        if delay is None:
+        if delay is None or not self.habits.may_read:
             failed = PositionFailed(effect.ticket, TimeoutError("nobody could tell"))
             room.after(5.0, lambda: self.apply(failed))
             return
@@ -390,6 +392,6 @@ class Node:
 
         self.room.after(self.habits.listens, done)
 
-    def gets(self, **habits: float) -> None:
+    def gets(self, **habits: float | bool) -> None:
         """Change habits."""
         self.habits = replace(self.habits, **habits)  # type: ignore[arg-type]

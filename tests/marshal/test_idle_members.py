@@ -1,0 +1,143 @@
+"""Members that show themselves and take nothing: how long the others wait, and how often."""
+
+from collections import Counter
+
+import pytest
+
+from kgroup.marshal.messages import Kind
+from kgroup.marshal.rules import Verdict
+from tests.marshal.room.habits import Habits
+from tests.marshal.room.room import Room
+from tests.marshal.scenes import IDLE, enter, room_of, written
+
+MUTE = Habits(commits=0.0, may_claim=False)
+"""Its claims are refused; its signs of presence are not."""
+
+BLIND = Habits(commits=0.0, may_read=False)
+"""It claims, and is never told where to begin."""
+
+HOUR = 3600.0
+
+
+def owned(room: Room) -> dict[str, int]:
+    """Return how many partitions each client may hand out records of."""
+    owners = (room.owner_of(tp) for tp in room.partitions())
+    return dict(Counter(node.settings.client_id for node in owners if node is not None))
+
+
+def released(room: Room) -> int:
+    """Return how many releases have counted."""
+    found = written(room, Kind.RELEASING_PARTITION)
+    return sum(read.verdict is Verdict.RELEASED for read in found)
+
+
+@pytest.mark.parametrize("habits", [MUTE, BLIND], ids=["claims refused", "cannot begin"])
+def test_what_a_member_does_not_take_is_not_kept_for_it(habits: Habits) -> None:
+    room = room_of(4)
+    enter(room, "a", habits)
+    enter(room, "b", IDLE)
+    room.run(300)
+    assert owned(room) == {"b": 4}
+    assert room.judge.broken == []
+
+
+def test_what_was_handed_back_for_who_does_not_take_it_is_taken_back() -> None:
+    room = room_of(8)
+    enter(room, "b", IDLE)
+    enter(room, "c", IDLE)
+    room.run(60)
+    before = released(room)
+    enter(room, "a", MUTE)
+    room.run(120)
+    assert owned(room) == {"b": 4, "c": 4}
+    assert 1 <= released(room) - before <= 2
+    assert room.judge.broken == []
+
+
+def test_nobody_hands_back_over_and_over_for_who_takes_nothing() -> None:
+    room = room_of(8)
+    enter(room, "b", IDLE)
+    enter(room, "c", IDLE)
+    room.run(60)
+    before = released(room)
+    enter(room, "a", MUTE)
+    room.run(HOUR)
+    assert released(room) - before <= 2 * 6
+    assert sum(owned(room).values()) >= 6
+    assert room.judge.broken == []
+
+
+def test_who_can_claim_again_has_its_share_within_minutes() -> None:
+    room = room_of(6)
+    enter(room, "b", IDLE)
+    late = enter(room, "a", MUTE)
+    room.run(200)
+    assert owned(room) == {"b": 6}
+    late.gets(may_claim=True)
+    room.run(700)
+    assert owned(room) == {"a": 3, "b": 3}
+    assert room.judge.broken == []
+
+
+def test_who_starts_again_is_waited_for_at_once() -> None:
+    room = room_of(6)
+    enter(room, "b", IDLE)
+    before = enter(room, "a", MUTE)
+    room.run(200)
+    before.dead = True
+    enter(room, "a", IDLE)
+    room.run(90)
+    assert owned(room) == {"a": 3, "b": 3}
+    assert room.judge.broken == []
+
+
+def test_who_could_not_read_for_minutes_has_its_share_soon_after() -> None:
+    room = room_of(6)
+    enter(room, "b", IDLE)
+    late = enter(room, "a", IDLE)
+    room.run(60)
+    late.deaf_until = room.now + 400
+    room.run(390)
+    assert owned(room) == {"b": 6}
+    room.run(130)
+    assert owned(room) == {"a": 3, "b": 3}
+    assert room.judge.broken == []
+
+
+def test_a_pause_of_the_group_makes_nobody_late() -> None:
+    room = room_of(8)
+    nodes = [enter(room, name, IDLE) for name in "abcd"]
+    room.run(60)
+    room.pause_group(120)
+    room.run(130)
+    assert not any(
+        room.now < log.instant_of(wait.passed_until)
+        for node in nodes
+        for log in node.member.logs.values()
+        for wait in log.waits["t"].values()
+    )
+    room.run(30)
+    assert owned(room) == dict.fromkeys("abcd", 2)
+    assert room.judge.broken == []
+
+
+def test_partitions_that_a_topic_gets_are_shared_like_the_first_ones() -> None:
+    room = room_of(4)
+    enter(room, "a", IDLE)
+    enter(room, "b", IDLE)
+    room.run(120)
+    before = released(room)
+    room.grow({"t": 8})
+    room.run(30)
+    assert owned(room) == {"a": 4, "b": 4}
+    assert released(room) == before
+
+
+def test_who_comes_late_has_its_first_partition_within_a_quarter_of_a_minute() -> None:
+    room = room_of(8)
+    enter(room, "b", IDLE)
+    enter(room, "c", IDLE)
+    room.run(60)
+    enter(room, "a", IDLE)
+    room.run(15)
+    assert owned(room)["a"] >= 1
