@@ -65,7 +65,7 @@ Its claims end by the last line it wrote; a note names that line and the one tha
 Records between its last logged commit and its end are delivered again to its successor.
 They are counted (`duplicated`) and are no problem; below that commit they are (`beyond_commit`).
 After a clean handover no repetition is explained, unless a commit had failed; an application that
-commits by hand says so (`clean_handover=False`).
+commits by hand, or closes with `commit=False`, says so (`clean_handover=False`).
 What a seek or the reset policy went over is neither lost nor repeated.
 
 A silence is the time between two deliveries of a partition, whoever made them.
