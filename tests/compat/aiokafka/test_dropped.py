@@ -70,10 +70,17 @@ def test_a_loop_that_is_closed_is_not_asked_for_a_last_word() -> None:
 
     held = [loop.run_until_complete(make())]
     loop.run_until_complete(held[0].start())
+    loop.run_until_complete(_all_have_begun())
     loop.set_exception_handler(lambda *_: None)
     loop.run_until_complete(_cancel_all())
     loop.close()
     drop(held)
+
+
+async def _all_have_begun() -> None:
+    # Of a task that is cancelled before its first step anyio leaves the coroutine unawaited, and
+    # Python warns of it.
+    await asyncio.sleep(1)
 
 
 async def _cancel_all() -> None:
@@ -94,6 +101,7 @@ async def test_the_end_of_the_program_ends_a_consumer_that_was_forgotten() -> No
     async def main() -> AIOKafkaConsumer:
         consumer = made(broker, "t")
         await consumer.start()
+        await _all_have_begun()
         return consumer
 
     consumer = await asyncio.to_thread(run, main)
