@@ -209,7 +209,7 @@ class Cause(Word):
     FAILED = "a fatal error ended the membership"
     CLAIMED = "its claim stands in the log"
     TAKEN = "the log says that another member has it"
-    LOG_LOST = "the coordination log is not what was read of it"
+    LOG_LOST = "the log of claims is not what was read of it"
     SHARED = "other members have less of the topic than this one"
     GROUP_PAUSED = "the group is paused"
 

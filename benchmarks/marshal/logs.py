@@ -1,4 +1,4 @@
-"""Coordination logs as 1,000 owned keys write them, and what a reader must find in them.
+"""Logs of claims as 1,000 owned keys write them, and what a reader must find in them.
 
 Decides: the messages: every key is claimed, beats every 20 seconds, and is released now and then.
 Never: writes what a member would not.

@@ -1,4 +1,4 @@
-"""Who owns a key: the rules by which kgroup reads a coordination log."""
+"""Who owns a key: the rules by which kgroup reads a log of claims."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Coordination logs with what does not belong there: counted, or the end that names its cause."""
+"""Logs of claims with what does not belong there: counted, or the end that names its cause."""
 
 from collections import Counter
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Where a reader of a long coordination log begins."""
+"""Where a reader of a long log of claims begins."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""T7: values, headers and timestamps of a coordination log, which any producer may have written.
+"""T7: values, headers and timestamps of a log of claims, which any producer may have written.
 
 Decides: an input is a tape for up to eight records, each a byte for its length and one for its
 place in time, then its headers and its value. `decode` agrees with a second reader; nothing makes
@@ -128,7 +128,7 @@ def corpus() -> list[bytes]:
 
 COORDINATION: Final = Target(
     name="T7",
-    about="a coordination log changes the world by its records alone, whatever these are",
+    about="a log of claims changes the world by its records alone, whatever these are",
     corpus=corpus,
     check=check,
     read=read,

@@ -1,4 +1,4 @@
-"""What time a message of the coordination log says.
+"""What time a message of the log of claims says.
 
 Decides: the broker's time or this machine's, whichever is behind, less a second, in whole seconds.
 Peers of the original library compare it with their own clocks, and take an owner whose message is

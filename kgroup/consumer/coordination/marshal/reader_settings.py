@@ -1,4 +1,4 @@
-"""What a reader of the coordination log is told once.
+"""What a reader of the log of claims is told once.
 
 Decides: names, units and defaults.
 Never: reads a configuration.

@@ -1,4 +1,4 @@
-"""Positions of keys in the part of a coordination log that was not read.
+"""Positions of keys in the part of a log of claims that was not read.
 
 Decides: how much of it is asked for at a time. What it says of a key, nobody decides: what stands
 before the window is folded like the window itself, and the last position of each key is told.

@@ -1,4 +1,4 @@
-"""An administrator's place at the coordination log: reads it, writes to it, reads back.
+"""An administrator's place at the log of claims: reads it, writes to it, reads back.
 
 Decides: what counts as written: what was read back. A batch of which nobody knows whether it was
 stored is looked for by the nonces of its messages until the time is up.
