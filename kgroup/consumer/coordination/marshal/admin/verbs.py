@@ -60,7 +60,8 @@ class MarshalAdmin:
         await admin.resume()
 
     What a call has done it has read back; whatever interrupts it, each position is set or not
-    changed, or told of. Calls take as long as the log takes to read, and a second or two.
+    changed, or told of. Calls take as long as the log takes to read, and a second or two. Those
+    that write are made one at a time: under one name nothing tells two of them apart.
 
     Args:
         config: options, None for the defaults; what tells the brokers, the group and the
