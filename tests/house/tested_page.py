@@ -210,6 +210,9 @@ def _mutants() -> str:
     last = max((row["schedules"] for row in drawn), default=0)
     said += f" In drawn schedules: {len(drawn)}, each within {last:,} of them; others in a"
     said += " written one."
+    hunted = Counter(shortened(row["commit"]) for row in ledger["mutants"])
+    by = ", ".join(f"`{name}` {count}" for name, count in hunted.most_common())
+    said += f"\n\nBy which code each was hunted last: {by}."
     alive = [row for row in ledger["mutants"] if not row["killed by"]]
     if not alive:
         return said
@@ -222,12 +225,23 @@ def _rates() -> str:
     path = _RESULTS / "simulation.json"
     if not path.exists():
         return "Not measured on a quiet machine yet."
-    entries = _read(path)["figures"]
+    found = _read(path)
     rows = [
-        (name, f"{each['runs per second']:,.1f}", "" if each["goal"] is None else str(each["goal"]))
-        for name, each in entries.items()
+        (
+            name,
+            f"{each['runs per second']:,.1f}",
+            "" if each["goal"] is None else f"{each['goal']:g}",
+        )
+        for name, each in found["figures"].items()
     ]
-    return table(("level", "groups a second on one core", "aim"), rows)
+    share, load = found["share of each whole test run"], found["environment"]["load_average"][0]
+    return (
+        f"{table(('level', 'groups a second on one core', 'aim'), rows)}\n\n"
+        f"By processor time, at `{shortened(found['commit'])}`, with {load:.0f} processes that "
+        "wanted a core; each wait for memory counts.\n"
+        f"The share of the search in each whole test run takes {share['minutes on two cores']:g} "
+        f"minutes of two cores at these rates; the aim was {share['goal']:g}."
+    )
 
 
 _PARTS: Final[Mapping[str, Callable[[], str]]] = MappingProxyType(
