@@ -69,7 +69,6 @@ class Facade:
         enable_auto_commit: whether `stop()` commits.
         max_poll_records: most records of one `getmany`, None for no bound.
         request_timeout: after which calls that ask brokers give up.
-        retry_backoff: pause before something is tried again.
         refusal: what `start()` raises before anything is sent, None for nothing.
     """
 
@@ -78,7 +77,6 @@ class Facade:
     enable_auto_commit: bool
     max_poll_records: int | None
     request_timeout: float
-    retry_backoff: float
     refusal: Exception | None
 
 
@@ -125,7 +123,6 @@ def read(keywords: Mapping[str, object]) -> Options:
             enable_auto_commit=config.enable_auto_commit,
             max_poll_records=config.max_poll_records,
             request_timeout=_milliseconds("request_timeout_ms", given["request_timeout_ms"]),
-            retry_backoff=_milliseconds("retry_backoff_ms", given["retry_backoff_ms"], least=0.0),
             refusal=_refusal(given),
         ),
     )

@@ -332,7 +332,7 @@ def test_without_a_group_nothing_is_refused_for_its_assignors() -> None:
 def test_the_facade_has_a_slice_of_its_own() -> None:
     facade = read({**GROUP, "max_poll_records": 5, "request_timeout_ms": 700}).facade
     assert (facade.group_id, facade.max_poll_records) == ("g", 5)
-    assert (facade.request_timeout, facade.retry_backoff) == (0.7, 0.1)
+    assert facade.request_timeout == 0.7
     assert facade.enable_auto_commit
     assert facade.loop is None
     assert facade.refusal is None
