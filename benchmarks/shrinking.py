@@ -14,9 +14,12 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks.machine import environment
+
+if TYPE_CHECKING:
+    from tests.mutants.mutant import Mutant
 
 RESULT: Final = Path(__file__).parent / "results" / "shrinking.json"
 ROOT: Final = Path(__file__).parents[1]
@@ -86,26 +89,30 @@ def child(order: dict[str, Any]) -> dict[str, Any]:
 # -- all of them -------------------------------------------------------------------------------
 
 
-def rows(names: Sequence[str], every: int) -> Iterator[dict[str, Any]]:
-    """Yield what became of each mutant."""
+def wanted_of(names: Sequence[str]) -> "list[Mutant]":
+    """Return the mutants that drawn groups of level A find, of these names or all."""
     from kgroup.testing.simulation.schedule import Level  # noqa: PLC0415 - as a child imports
     from tests.mutants.listed import MUTANTS  # noqa: PLC0415
+    from tests.mutants.mutant import Stage  # noqa: PLC0415
 
-    wanted = [
-        each
-        for each in MUTANTS
-        if each.level is Level.A and not each.plan and (each.name in names or not names)
-    ]
-    for mutant in wanted[::every]:
+    drawn = [each for each in MUTANTS if each.stage is Stage.GROUPS and not each.plan]
+    named = [each for each in drawn if each.name in names or not names]
+    return [each for each in named if each.level is Level.A]
+
+
+def rows(names: Sequence[str], every: int) -> Iterator[dict[str, Any]]:
+    """Yield what became of each mutant."""
+    for mutant in wanted_of(names)[::every]:
         order = {
             "module": mutant.module,
             "changes": [(change.old, change.new) for change in mutant.changes],
             "mode": mutant.mode.value,
-            "seeds": list(range(SEEDS)),
+            "seeds": list(range(mutant.first, mutant.first + SEEDS)),
         }
         found = child(order)
         while "seed" in found and child({**order, "module": None, "seeds": [found["seed"]]}):
-            found = child({**order, "seeds": list(range(found["seed"] + 1, SEEDS))})
+            rest = range(found["seed"] + 1, mutant.first + SEEDS)
+            found = child({**order, "seeds": list(rest)})
         yield {"mutant": mutant.name, **found}
 
 
