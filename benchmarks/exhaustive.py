@@ -20,6 +20,8 @@ from kgroup.testing.simulation.campaign_ledger import commit
 RESULT: Final = Path(__file__).parent / "results" / "exhaustive.json"
 MODES: Final = ("eager", "cooperative", "static")
 FEWER_KINDS: Final = "cut,kill,resign,move"
+STOPPED: Final = 130
+"""Exit code of a search that was interrupted: its figures are kept, as not complete."""
 STATES: Final = 20_000_000
 """Each takes 300 bytes; besides, a large world has a gigabyte of processes and their moves."""
 
@@ -58,9 +60,9 @@ def searched(options: tuple[str, ...], states: int, *, loud: bool) -> dict[str, 
         check=False,
         text=True,
     )
-    if ended.returncode not in (0, 1):
+    if ended.returncode not in (0, 1, STOPPED):
         sys.exit(ended.returncode)
-    if ended.returncode and not loud:
+    if ended.returncode == 1 and not loud:
         sys.stderr.write(ended.stderr[ended.stderr.rindex("\r") :])
     figures: dict[str, Any] = json.loads(ended.stdout)
     return figures | {"limit": states, "commit": begun, "machine": environment()}

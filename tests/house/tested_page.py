@@ -169,7 +169,7 @@ def _exhaustive() -> str:
             name,
             f"{each['states']:,}",
             str(each["depth"]),
-            "complete" if each["complete"] else f"stopped at {each['limit']:,}",
+            "complete" if each["complete"] else f"stopped at {each['states']:,}",
             _broke(each),
             f"`{shortened(each['commit'])}`",
             _changed_since(each["commit"]),

@@ -1,6 +1,7 @@
 """The command line of the exhaustive search.
 
-Decides: words and exit codes: 0 nothing broken, 1 a promise broken, 2 wrong arguments, 130 stopped.
+Decides: words and exit codes: 0 nothing broken, 1 a promise broken, 2 wrong arguments, 130 stopped,
+with the figures until then.
 """
 
 import argparse
@@ -40,6 +41,8 @@ def main(arguments: Sequence[str] | None = None, steps: StepFunction = machine) 
         found = search.run(_show)
     except KeyboardInterrupt:
         sys.stderr.write(f"\nstopped: {_words(search.progress)}\n")
+        if options.json:
+            sys.stdout.write(f"{json.dumps(as_json(search.so_far), indent=2)}\n")
         return 130
     sys.stderr.write("\n")
     figures = json.dumps(as_json(found), indent=2) if options.json else _summary(found)

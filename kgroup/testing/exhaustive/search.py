@@ -140,6 +140,11 @@ class Search:
             self.clock() - self._began,
         )
 
+    @property
+    def so_far(self) -> Found:
+        """What was found until somebody stopped it; whether all comes to rest is not judged."""
+        return self._found(None, ())
+
     # -- states --------------------------------------------------------------------------------
 
     def _meet(self, state: State, parent: int) -> int:

@@ -62,3 +62,13 @@ def test_an_unknown_kind_of_fault_ends_with_two(capsys: pytest.CaptureFixture[st
 def test_who_stops_it_is_told_how_far_it_was(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(ALONE, stops) == 130
     assert "stopped: 1 states" in capsys.readouterr().err
+
+
+def test_the_figures_of_a_search_that_was_stopped_are_not_lost(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main([*ALONE, "--json"], stops) == 130
+    figures = json.loads(capsys.readouterr().out)
+    assert figures["complete"] is False
+    assert figures["states"] == 1
+    assert figures["ticks_to_rest"] is None
