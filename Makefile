@@ -35,8 +35,7 @@ test: $(DEV_READY) ## run all tests, the long searches beside those on real brok
 	@$(TESTING) -m tests $(ARGS)
 
 test-fast: $(DEV_READY) ## run what needs no broker and no patience, on asyncio (under a minute); house rules are in lint
-	@$(TESTING) -m pytest -n 2 --dist worksteal --ignore tests/house \
-		-m "not real and not docker and not slow" -k "not trio" $(ARGS)
+	@$(TESTING) -m tests.halves $(ARGS)
 
 differential: $(DEV_READY) ## compare the in-process broker with real ones; ARGS="--scripts 1000 --version 4.3.1 --seed 1"
 	@$(BIN)/python -m tests.testing.differential $(ARGS)

@@ -27,6 +27,8 @@ from typing import IO, Final, NamedTuple
 
 from pytest import ExitCode  # noqa: PT013 - the only name of it that is used
 
+from tests.halves import worst
+
 __all__ = [
     "ALONE",
     "BESIDE",
@@ -36,7 +38,6 @@ __all__ = [
     "command",
     "failed_in",
     "main",
-    "worst",
 ]
 
 _REAL: Final = "real or docker"
@@ -66,7 +67,6 @@ BESIDE: Final = Pass("searches, on the processor time that those left", "spare",
 
 _POLITE: Final = ("nice", "-n", "19")
 _OVER: Final = frozenset({ExitCode.INTERRUPTED, ExitCode.USAGE_ERROR})
-_NOTHING: Final = ExitCode.NO_TESTS_COLLECTED
 
 _LOOKS: Final = 3
 _FEW: Final = 3
@@ -85,16 +85,6 @@ def command(part: Pass, arguments: Sequence[str]) -> list[str]:
     known, others = parser.parse_known_args(arguments)
     marks = f"({part.marks}) and ({known.marks})" if known.marks else part.marks
     return [sys.executable, "-m", "pytest", "-m", marks, *part.options, *others]
-
-
-def worst(statuses: Sequence[int]) -> int:
-    """Return the status of all passes together: that of no tests only if none had any.
-
-    Args:
-        statuses: of each; below 0 for one that a signal ended, as `subprocess` has it.
-    """
-    heard = [abs(status) for status in statuses if status != _NOTHING]
-    return max(heard, default=int(_NOTHING))
 
 
 Start = Callable[[Sequence[str]], AbstractContextManager[Callable[[], int]]]

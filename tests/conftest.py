@@ -3,22 +3,93 @@
 With KGROUP_REQUIRE_REAL set (continuous integration does), a test marked `real` that would be
 skipped fails. Without it an in-process broker may stand in for a real one; a test marked
 `no_stand_in` is skipped then. Tests marked `docker` are skipped, and counted, where no container
-engine runs.
+engine runs. With `--half 1` or `--half 2` only half of the files are read, by their names: two
+processes that know nothing of each other run everything once.
+A test that hangs says where it is, after three to four minutes.
 """
 
+import faulthandler
 import gc
 import os
+import time
 from collections.abc import Generator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
+from tests.halves import HALVES, half_of
+
 # Two busy cores are no reason for a test to fail.
 settings.register_profile("kgroup", deadline=None)
+# Of the fast run; the whole run draws what is usual, and more where a test says so.
+settings.register_profile("fast", deadline=None, max_examples=25)
 settings.load_profile("kgroup")
 
 REQUIRE_REAL = bool(os.environ.get("KGROUP_REQUIRE_REAL"))
+
+_HANGS = 240.0
+_LOOKS = 60.0
+
+
+class _Watch:
+    """Has Python say where it is when it does not come back to it for long.
+
+    Who arms it for every test starts a thread for every test, and waits for the end of the one
+    before: on a busy machine that takes longer than most tests.
+    """
+
+    def __init__(self) -> None:
+        self._said_to = os.dup(2)
+        self._armed_at = -_LOOKS
+
+    def look(self) -> None:
+        """Give it time again, if it was not given any a moment ago."""
+        now = time.monotonic()
+        if now - self._armed_at >= _LOOKS:
+            faulthandler.dump_traceback_later(_HANGS, file=self._said_to)
+            self._armed_at = now
+
+    def end(self) -> None:
+        """Nothing hangs any more."""
+        faulthandler.cancel_dump_traceback_later()
+        os.close(self._said_to)
+
+
+_WATCH = pytest.StashKey[_Watch]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    told = "read only this half of the files; both make the whole"
+    parser.addoption("--half", type=int, choices=HALVES, help=told)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[_WATCH] = _Watch()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if (watch := config.stash.get(_WATCH, None)) is not None:
+        watch.end()
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    is_tests = collection_path.name.startswith("test_") and collection_path.suffix == ".py"
+    return True if is_tests and _is_in_the_other_half(collection_path, config) else None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the other half out where its file was named on the command line."""
+    others = [item for item in items if _is_in_the_other_half(item.path, config)]
+    if others:
+        config.hook.pytest_deselected(items=others)
+        items[:] = [item for item in items if not _is_in_the_other_half(item.path, config)]
+
+
+def _is_in_the_other_half(path: Path, config: pytest.Config) -> bool:
+    half: int | None = config.getoption("--half")
+    return half is not None and half_of(path.relative_to(config.rootpath)) != half
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -29,6 +100,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
+    item.config.stash[_WATCH].look()
     if item.get_closest_marker("docker"):
         # Only here: most runs need nothing of the broker supply.
         from kgroup.testing.kafka.container import engine_runs  # noqa: PLC0415

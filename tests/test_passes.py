@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.__main__ import ALONE, BESIDE, REAL, beside, command, failed_in, main, worst
+from tests.__main__ import ALONE, BESIDE, REAL, beside, command, failed_in, main
+from tests.halves import worst
 
 PASSES = ALONE, REAL, BESIDE
 
