@@ -21,7 +21,7 @@ from kgroup.types import ChangeKind
 from tests.contracts.cable import Cable
 from tests.real.claiming import LEASE, claiming, lay_log, read_by
 from tests.real.ground import eventually, lay_ground
-from tests.real.members import Member, group_on
+from tests.real.members import CROSSED, Member, group_on
 
 pytestmark = pytest.mark.real
 
@@ -70,24 +70,30 @@ class Cutting:
                 self._act()
 
 
-@pytest.mark.parametrize("doubt", DOUBTS)
-@pytest.mark.parametrize(("kafka", "anyio_backend"), [("4.3.1", "asyncio")], indirect=["kafka"])
+@CROSSED
 async def test_a_batch_in_doubt_is_handed_out_once_it_is_read_back_and_else_never(
-    kafka: RealKafka, tmp_path: Path, doubt: str
+    kafka: RealKafka, tmp_path: Path
 ) -> None:
-    answers_only, outlasts, lost = DOUBTS[doubt]
+    """Each doubt has a group, a topic and a log of its own; they are waited for together."""
+    async with anyio.create_task_group() as tasks:
+        for name, doubt in DOUBTS.items():
+            tasks.start_soon(play, kafka, made(tmp_path / name.replace(" ", "-")), doubt, name=name)
+
+
+async def play(kafka: RealKafka, folder: Path, doubt: Doubt) -> None:
+    """Cut the network at the step, mend it, and see what was handed out."""
     ground, log = await lay_ground(kafka, 1), await lay_log(kafka)
     await ground.fill(RECORDS)
     portions = {"max_poll_records": BATCH, "at_most_once_records": BATCH}
     options = claiming(log, guarantee="at_most_once", **portions)
     ports = system_ports()
     cable = Cable(ports.dial)
-    cutting = Cutting(lambda: cable.cut(answers_only=answers_only))
-    async with group_on(ground, tmp_path, **options) as group:
+    cutting = Cutting(lambda: cable.cut(answers_only=doubt.answers_only))
+    async with group_on(ground, folder, **options) as group:
         member = await group.join("one", ports=replace(ports, dial=cable), journal=cutting)
         await eventually(lambda: cutting.acted, "the second batch is about to be published")
         assert read_by(member) == [*range(BATCH)]
-        if outlasts:
+        if doubt.outlasts:
             await eventually(lambda: lost_all(member), "its lease is over", timeout=2 * LEASE)
         else:
             await anyio.sleep(LEASE / 4)
@@ -95,9 +101,16 @@ async def test_a_batch_in_doubt_is_handed_out_once_it_is_read_back_and_else_neve
         await cable.mend()
         await eventually(lambda: read_by(member)[-1:] == [RECORDS - 1], "the rest is read")
         await group.end()
-    assert read_by(member) == [n for n in range(RECORDS) if not BATCH <= n < BATCH + lost]
+    lost = range(BATCH, BATCH + doubt.lost)
+    assert read_by(member) == [n for n in range(RECORDS) if n not in lost]
     stored = [each for each in await log.stored(group.name) if each.kind is Kind.HEARTBEAT]
     assert any(each.position == SECOND for each in stored)
+
+
+def made(folder: Path) -> Path:
+    """Make a folder."""
+    folder.mkdir()
+    return folder
 
 
 def lost_all(member: Member) -> bool:
