@@ -4,6 +4,7 @@ Both take it, or both refuse it by the same class; what differs stands in a tabl
 """
 
 import asyncio
+import inspect
 import math
 import warnings
 from collections.abc import Iterator, Mapping
@@ -42,8 +43,9 @@ def row_of(name: str, value: object, context: str) -> Difference | None:
 
 
 def pairs() -> Iterator[tuple[str, str]]:
-    """Yield each keyword with the other keywords that may matter to it."""
-    for name in DEFAULTS:
+    """Yield each keyword of the aiokafka that is here with others that may matter to it."""
+    theirs = inspect.signature(aiokafka.AIOKafkaConsumer.__init__).parameters
+    for name in sorted(DEFAULTS.keys() & theirs.keys()):
         secure = name in KEYWORDS
         yield from ((name, each) for each in CONTEXTS if (each not in ("alone", "group")) == secure)
 
