@@ -154,11 +154,11 @@ class Life:
             return
         self._closed = True
         self._rounds.wake()
-        if self._former is not None:
-            await self._former.ended()
         if self._host is not None:
             with translating():
                 await self._host.stop(wait=not self._rounds.inside)
+        if self._former is not None:
+            await self._former.ended()
 
     async def __aenter__(self) -> Self:
         await self.start()

@@ -7,6 +7,7 @@ KIPs: 35 (versions), 345 (static members).
 """
 
 import logging
+import time
 from dataclasses import dataclass
 from types import MappingProxyType, TracebackType
 from typing import Any, ClassVar, Self
@@ -116,12 +117,13 @@ class Life:
             return
         self._closed = True
         limit = (self.config["request_timeout_ms"] if timeout_ms is None else timeout_ms) / 1000
+        deadline = time.monotonic() + limit
         if autocommit and self.config["enable_auto_commit"] and self.config["group_id"] is not None:
             try:
                 self._consumer.commit(timeout=limit / 2)
             except (KGroupError, TimeoutError) as error:
-                log.warning("the commit at close failed: %s", error)
-        self._consumer.close(timeout=limit, commit=autocommit)
+                log.warning("the commit at close failed: %r", error)
+        self._consumer.close(timeout=max(deadline - time.monotonic(), 0.0), commit=autocommit)
         for name in ("key_deserializer", "value_deserializer"):
             end = getattr(self.config[name], "close", None)
             if end is not None:

@@ -312,6 +312,20 @@ async def test_a_cancelled_stop_goes_on_without_its_caller() -> None:
     await until(lambda: not broker.group("g").members)
 
 
+async def test_a_cancelled_stop_goes_on_also_while_a_former_start_still_ends() -> None:
+    broker = broker_with()
+    consumer = made(broker, "t")
+    broker.answers.ignore(JoinGroupRequest, times=1)
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(consumer.start(), 0.5)
+    await consumer.start()
+    stopping = asyncio.ensure_future(consumer.stop())
+    await asyncio.sleep(0)
+    stopping.cancel()
+    await asyncio.wait((stopping,))
+    await until(lambda: not broker.group("g").members)
+
+
 async def test_the_listener_hears_nothing_of_stopping() -> None:
     heard = Heard()
     consumer = made(broker_with())

@@ -74,6 +74,17 @@ def test_closing_commits_what_was_delivered_unless_it_is_told_not_to(autocommit:
         assert sum(committed(ground).values()) == (12 if autocommit else 0)
 
 
+@pytest.mark.slow
+def test_closing_takes_no_longer_than_it_may_though_nobody_answers_the_commit() -> None:
+    with grounded(4) as ground:
+        consumer = ground.consumer("t", group_id="g")
+        assert consumer.poll(timeout_ms=5000)
+        ground.broker.node(1).slow(60.0)
+        began = time.monotonic()
+        consumer.close(timeout_ms=3000)
+        assert time.monotonic() - began < 3.2
+
+
 def test_what_one_poll_returned_is_committed_after_the_next() -> None:
     """The commit that covers what was before is the one that would have covered it."""
     with grounded(4) as ground:
