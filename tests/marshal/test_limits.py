@@ -98,6 +98,30 @@ def owned(room: Room) -> dict[str, int]:
     return dict(Counter(node.settings.client_id for node in owners if node is not None))
 
 
+def told(node: Node, topic: str, client_id: bytes) -> int | None:
+    """Return how much of a topic a client takes at most, as a member has read it."""
+    limits = (log.limits.get(topic, {}) for log in node.member.logs.values())
+    return next((each[client_id] for each in limits if client_id in each), None)
+
+
+def test_a_member_says_how_much_it_takes_when_it_comes() -> None:
+    room = room_of(9)
+    enter(room, "a", IDLE, max_claims=1)
+    other = enter(room, "b", IDLE)
+    room.run(5)
+    assert told(other, "t", b"a") == 1
+
+
+def test_a_member_that_has_its_most_elsewhere_says_so_within_seconds() -> None:
+    room = Room(Random(1), RoomLog(append_time=True), {"t": 2, "u": 2})
+    enter(room, "a", IDLE, max_claims=2)
+    other = enter(room, "b", IDLE, max_claims=0)
+    room.run(20)
+    assert owned(room) == {"a": 2}
+    mine = Counter(tp.topic for tp in room.partitions() if room.owner_of(tp) is not None)
+    assert [told(other, topic, b"a") for topic in "tu"] == [mine["t"], mine["u"]]
+
+
 def test_what_a_member_does_not_take_is_taken_by_the_others() -> None:
     room = room_of(9)
     enter(room, "a", IDLE, max_claims=1)
