@@ -69,7 +69,11 @@ _RENEWED: Final = frozenset({None, ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRE
 
 
 _PROVING: Final = frozenset({ApiKey.HEARTBEAT, ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP})
-"""Requests whose answer without an error proves that no round went on without the member."""
+"""Requests whose answer without an error proves that no round went on without the member.
+
+A heartbeat does so only of who has synced: in between the coordinator answers it without an error,
+and at the end of the round's time expels who has not (the lease counts the same way).
+"""
 
 
 _CLOSE_LIMIT: Final = "close limit"
@@ -125,6 +129,7 @@ class OneOwnerInTime:
         "_sessions",
         "_told",
         "_unsubscribing",
+        "_unsynced",
     )
 
     def __init__(self, periods: Periods | None = None) -> None:
@@ -134,6 +139,7 @@ class OneOwnerInTime:
         self._renewed: dict[Source, float] = {}
         self._committing: dict[Source, float] = {}
         self._proved: dict[Source, float] = {}
+        self._unsynced: set[Source] = set()
         self._polled: dict[Source, float] = {}
         self._sessions: dict[Source, float] = {}
         self._rounds: dict[Source, float] = {}
@@ -231,10 +237,20 @@ class OneOwnerInTime:
             elif event.error in _RENEWED:
                 self._renew(entry.source, sent_at)
             if event.api in _PROVING and not event.error:
-                self._proved[entry.source] = max(sent_at, self._proved.get(entry.source, sent_at))
+                self._prove(entry.source, event.api, sent_at)
 
     def _renew(self, source: Source, sent_at: float) -> None:
         self._renewed[source] = max(sent_at, self._renewed.get(source, -inf))
+
+    def _prove(self, source: Source, api: ApiKey, sent_at: float) -> None:
+        """Note that a round counted, or counts, with a member."""
+        if api is ApiKey.JOIN_GROUP:
+            self._unsynced.add(source)
+        elif api is ApiKey.SYNC_GROUP:
+            self._unsynced.discard(source)
+        elif source in self._unsynced:
+            return
+        self._proved[source] = max(sent_at, self._proved.get(source, sent_at))
 
     def _changed(self, entry: Entry) -> tuple[Violation, ...]:
         found: list[Violation] = []

@@ -184,40 +184,6 @@ def test_s2_who_was_replaced_by_a_twin_cannot_know_of_the_round_after_it(
     assert [v.rule for v in judge([OneOwnerInTime()], history.entries)] == broken
 
 
-@pytest.mark.parametrize(
-    ("api", "polls", "seconds", "expected"),
-    [
-        (None, True, 12.0, []),
-        (None, True, 8.0, ["S2"]),
-        (ApiKey.SYNC_GROUP, True, 12.0, ["S2"]),
-        (ApiKey.SYNC_GROUP, False, 12.0, []),
-        (ApiKey.SYNC_GROUP, False, 8.0, ["S2"]),
-    ],
-)
-def test_s2_a_listener_that_outlasts_the_round_or_reading_is_forgiven(
-    api: ApiKey | None, polls: bool, seconds: float, expected: list[str]
-):
-    """The coordinator waits for nobody longer than a round, nor for who does not read."""
-    history, first = one_member(0)
-    first.write(Polled())
-    first.heartbeat()
-    claims = (first.claims[tp(0)],)
-    first.step(ChangeKind.REVOKED, Phase.BEGIN, claims)
-    for passed in range(int(seconds)):
-        history.wait(1.0)
-        first.heartbeat(error=27)
-        if api is not None and passed % 5 == 0:
-            first.ask(api)
-        if polls:
-            first.write(Polled())
-    second = history.member("b")
-    second.start()
-    second.join(2, 0)
-    second.assign(0, offset=0)
-    first.step(ChangeKind.REVOKED, Phase.END, claims)
-    assert [v.rule for v in judge([OneOwnerInTime()], history.entries)] == expected
-
-
 @pytest.mark.parametrize(("seconds", "expected"), [(12.0, []), (8.0, ["S2"])])
 def test_s2_what_a_member_proves_when_it_has_joined_again_says_nothing_of_the_time_before(
     seconds: float, expected: list[str]
