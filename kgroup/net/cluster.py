@@ -134,7 +134,8 @@ class Cluster:
         wants_more = topics is None or not topics <= self._view.topics.keys()
         self._watched = topics
         if wants_more:
-            self.invalidate()
+            self._plan.look(self.ports.clock())
+            self._wake.fire()
 
     def invalidate(self) -> None:
         """Ask for fresh metadata as soon as the pace allows (`RefreshPlan`)."""

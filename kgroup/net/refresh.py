@@ -2,8 +2,9 @@
 
 Decides: the instant of the next refresh: soon after somebody asked, at a growing pace while
 answers fail or show nothing new, slowly while a topic or a leader is missing or an entry makes no
-sense (N12), and by age. A topic that is waited for shows within `incomplete_backoff_max` at
-first; later within a tenth of the time it has been waited for, never later than
+sense (N12), and by age. What nobody has asked about yet is no retry, and waits for a second or so
+at most, however long pauses are. A topic that is waited for shows within `incomplete_backoff_max`
+at first; later within a tenth of the time it has been waited for, never later than
 `metadata_max_age`.
 Never: asks, sleeps or reads a clock; instants come in as arguments.
 KIPs: 526 and 580 (growing pace).
@@ -19,6 +20,9 @@ from kgroup.net.settings import NetSettings
 
 __all__ = ["RefreshPlan"]
 
+_FIRST_LOOK: Final = 1.2
+"""Longest pause before a first look, seconds: what pauses grow to unless other ones are asked for,
+the jitter included. A leader must know the group's topics while the round lasts."""
 _SHARE_OF_WAIT: Final = 0.1
 """Part of the time something has been missing that may pass before it is asked for again."""
 
@@ -27,7 +31,8 @@ class RefreshPlan:
     """The due time of the next refresh, and the facts it follows from.
 
     However often somebody asks, two refreshes keep the pause of `retry_backoff` to
-    `retry_backoff_max` between them, growing while they bring nothing new.
+    `retry_backoff_max` between them, growing while they bring nothing new; a first look cuts it
+    short.
     """
 
     __slots__ = (
@@ -35,6 +40,7 @@ class RefreshPlan:
         "_chase",
         "_dice",
         "_lacking_since",
+        "_look_by",
         "_not_before",
         "_pace",
         "_soon",
@@ -48,6 +54,7 @@ class RefreshPlan:
         self._chase = Backoff(settings.retry_backoff, settings.incomplete_backoff_max)
         self._lacking_since: float | None = None
         self._soon = False
+        self._look_by = math.inf
         self._not_before = -math.inf
         self._until = math.inf
 
@@ -55,9 +62,22 @@ class RefreshPlan:
         """Note that somebody wants a refresh as soon as the pace allows."""
         self._soon = True
 
+    def look(self, now: float) -> None:
+        """Note that something is wanted that nobody has asked about yet.
+
+        1. A refresh is under way; 2. something else is wanted; 3. the refresh has its answer, which
+        begins a pause: the look is still due by then.
+
+        Args:
+            now: instant.
+        """
+        self._soon = True
+        self._look_by = min(self._look_by, now + _FIRST_LOOK)
+
     def began(self) -> None:
         """Note that a refresh begins; who asks from now on wants another one."""
         self._soon = False
+        self._look_by = math.inf
 
     def succeeded(self, now: float, *, changed: bool, lack: Lack) -> None:
         """Note an answer.
@@ -95,4 +115,4 @@ class RefreshPlan:
 
     def due_at(self) -> float:
         """Return the instant of the next refresh; infinity before anybody ever asked."""
-        return self._not_before if self._soon else self._until
+        return min(self._not_before, self._look_by) if self._soon else self._until

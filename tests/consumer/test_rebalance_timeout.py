@@ -8,6 +8,7 @@ import pytest
 from kgroup.testing import InProcessBroker
 from tests.consumer.entered import A, B, Grouped, grouped
 from tests.consumer.ground import ground
+from tests.contracts.application import until
 
 pytestmark = pytest.mark.anyio
 
@@ -46,3 +47,12 @@ async def test_a_batch_in_hand_holds_an_eager_round_up_for_half_of_what_the_roun
         await anyio.sleep(4)
         assert held
         assert len(stage.consumer.assignment()) == 1
+
+
+async def test_a_leader_looks_at_the_topics_of_others_at_once_however_long_its_pauses() -> None:
+    """It waits for metadata as long as a quarter of the round lasts, then does without."""
+    pauses: dict[str, Any] = {"retry_backoff": 30.0, "retry_backoff_max": 30.0}
+    async with grouped(ground(t=2, u=1), **APART, **pauses) as stage:
+        await stage.owns(A, B)
+        stage.peers.add("other", "u")
+        await until(lambda: stage.peers.given("other"), 6.0, "the other is given its topic")

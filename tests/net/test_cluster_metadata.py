@@ -48,6 +48,18 @@ async def test_watched_topics_are_asked_for(scripted: ScriptedCluster) -> None:
     assert view.topic_named(view.topic_id("orders") or b"") == "orders"
 
 
+async def test_topics_nobody_has_asked_about_do_not_wait_like_a_retry(
+    scripted: ScriptedCluster,
+) -> None:
+    async with running(scripted, retry_backoff=30.0, retry_backoff_max=30.0) as cluster:
+        await cluster.bootstrap(5)
+        for seconds, topic in ((2, "orders"), (4, "returns")):
+            cluster.watch(frozenset({topic}))
+            await cluster.changed(cluster.view)
+            assert topic in cluster.view.topics
+            assert anyio.current_time() < seconds
+
+
 async def test_watching_none_shows_all_topics(scripted: ScriptedCluster) -> None:
     async with running(scripted) as cluster:
         cluster.watch(None)

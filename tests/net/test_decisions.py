@@ -263,6 +263,31 @@ def test_asking_again_and_again_for_nothing_new_slows_down() -> None:
     assert idle.due_at() - now == pytest.approx(1.0)
 
 
+def test_a_first_look_at_something_is_no_retry_and_waits_a_second_at_most() -> None:
+    slow = RefreshPlan(NetSettings((), retry_backoff=30.0, retry_backoff_max=30.0), Middle())
+    slow.succeeded(0.0, changed=True, lack=Lack.NOTHING)
+    slow.ask()
+    assert slow.due_at() == pytest.approx(30.0)
+    slow.began()
+    slow.look(5.0)
+    slow.succeeded(5.1, changed=True, lack=Lack.NOTHING)  # the answer of one that began before
+    assert slow.due_at() == pytest.approx(6.2)
+    slow.began()
+    slow.ask()
+    assert slow.due_at() == pytest.approx(35.1)
+
+
+def test_many_first_looks_keep_the_pace_of_two_refreshes() -> None:
+    busy, now = plan(), 0.0
+    for _ in range(20):
+        busy.look(now)
+        now = max(now, busy.due_at())
+        busy.began()
+        busy.succeeded(now, changed=False, lack=Lack.NOTHING)
+    busy.look(now)
+    assert busy.due_at() - now == pytest.approx(1.0)
+
+
 def gaps_while(lack: Lack, answers: int) -> list[float]:
     """Return the pauses between so many answers that all show the same lack."""
     waiting, now, gaps = plan(), 0.0, []
