@@ -37,6 +37,8 @@ _LEAST: Final = 0.001
 """Seconds: aiokafka takes nothing and less, and means at once."""
 _LEAST_IDLE: Final = 0.1
 """Seconds: what is closed between two requests of one call is of no use."""
+_LEAST_PATIENCE: Final = 0.1
+"""Seconds: here a request's time covers its connection, with the handshakes, and its queue."""
 _MOST: Final = 2_147_483.0
 """Seconds: what 32 bits of milliseconds hold; "never" where aiokafka has None or more."""
 _NO_BOUND: Final = 2**31 - 1
@@ -122,7 +124,7 @@ def read(keywords: Mapping[str, object]) -> Options:
             group_id=given["group_id"],
             enable_auto_commit=config.enable_auto_commit,
             max_poll_records=config.max_poll_records,
-            request_timeout=_milliseconds("request_timeout_ms", given["request_timeout_ms"]),
+            request_timeout=_patience(given),
             refusal=_refusal(given),
         ),
     )
@@ -167,7 +169,6 @@ def _timing(given: Mapping[str, Any]) -> dict[str, object]:
     beat = _milliseconds("heartbeat_interval_ms", given["heartbeat_interval_ms"])
     pause = _milliseconds("retry_backoff_ms", given["retry_backoff_ms"], least=0.0)
     idle = given["connections_max_idle_ms"]
-    patience = _milliseconds("request_timeout_ms", given["request_timeout_ms"])
     longest_round = given["rebalance_timeout_ms"]
     return {
         "session_timeout": session,
@@ -182,7 +183,7 @@ def _timing(given: Mapping[str, Any]) -> dict[str, object]:
         "rebalance_timeout": session
         if longest_round is None
         else _milliseconds("rebalance_timeout_ms", longest_round, least=min(beat, session)),
-        "request_timeout": patience,
+        "request_timeout": _patience(given),
         "bootstrap_timeout": 0.0,  # each address once
         "retry_backoff": min(pause, _FIRST_BACKOFF),
         "retry_backoff_max": max(pause, 1.0),
@@ -252,6 +253,11 @@ def _milliseconds(name: str, given: object, *, least: float = _LEAST) -> float:
     if not isinstance(given, Real | Decimal):
         raise TypeError(f"{name}: got {given!r}, expected milliseconds (int or float)")
     return min(max(float(given) / 1000, least), _MOST)
+
+
+def _patience(given: Mapping[str, Any]) -> float:
+    name = "request_timeout_ms"
+    return _milliseconds(name, given[name], least=_LEAST_PATIENCE)
 
 
 def _bytes(name: str, given: object, least: int) -> int:

@@ -81,6 +81,7 @@ WORK_THERE: list[dict[str, Any]] = [
     {"retry_backoff_ms": 7000},
     {"retry_backoff_ms": math.inf},
     {"connections_max_idle_ms": 1},
+    {"request_timeout_ms": 1},
     {"fetch_max_bytes": 2**31 - 1, "max_partition_fetch_bytes": 2**31 - 1},
 ]
 """Seen to start, to read and to commit with aiokafka 0.14 on Kafka 4.3.1."""
@@ -88,7 +89,9 @@ WORK_THERE: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("keywords", WORK_THERE, ids=str)
 async def test_what_works_with_aiokafka_works_here(keywords: dict[str, Any]) -> None:
-    async with asyncio.timeout(10), started(broker_with(5), "t", **keywords) as consumer:
+    broker = broker_with(5)
+    broker.node(1).slow(0.004)
+    async with asyncio.timeout(10), started(broker, "t", **keywords) as consumer:
         assert consumer.assignment() == {A, B}
         assert {(await consumer.getone()).value for _ in range(10)} == {b"%d" % n for n in range(5)}
         await consumer.commit()

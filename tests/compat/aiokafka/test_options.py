@@ -194,6 +194,7 @@ def test_what_aiokafka_takes_is_taken(keywords: dict[str, Any]) -> None:
         ({"rebalance_timeout_ms": -1}, "rebalance_timeout", 3.0),
         ({"rebalance_timeout_ms": 0, "session_timeout_ms": 1000}, "rebalance_timeout", 1.0),
         ({"connections_max_idle_ms": 0}, "connections_max_idle", 0.1),
+        ({"request_timeout_ms": 1}, "request_timeout", 0.1),
         ({"retry_backoff_ms": Decimal(3000)}, "retry_backoff", 0.1),
         ({"retry_backoff_ms": Decimal(3000)}, "retry_backoff_max", 3.0),
         ({"max_poll_records": 2**31}, "max_poll_records", 2**31 - 1),
