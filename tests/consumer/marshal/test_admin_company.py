@@ -1,6 +1,6 @@
 """Two administrators of one group at one time: what the one does is done whole, or not at all."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import count
 from typing import Any
 
@@ -8,11 +8,13 @@ import anyio
 import pytest
 
 from kgroup import GroupError, KGroupError, MarshalAdmin
+from kgroup.codes import ErrorCode
 from kgroup.marshal.messages import Kind, Message, decode
 from kgroup.marshal.placing import coordination_partition
 from kgroup.testing import InProcessBroker
 from kgroup.testing.virtual_time import virtual_ports, virtual_wall
 from kgroup.types import TopicPartition
+from kgroup.wire.messages import ProduceRequest
 from tests.consumer.ground import fill
 from tests.consumer.marshal.stage import LOG, Writer, coordinated
 
@@ -22,6 +24,7 @@ T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u",
 FORTY = dict.fromkeys((T0, T1, U0), 40)
 SEVENTY = dict.fromkeys((T0, T1, U0), 70)
 SEEDS = count(1)
+FULL = ErrorCode.POLICY_VIOLATION
 
 
 def laid() -> InProcessBroker:
@@ -112,14 +115,64 @@ async def test_whoever_gives_up_leaves_the_pause_of_another_alone() -> None:
     assert anyio.current_time() < 10.0, "at once, not when its patience is over"
 
 
+async def test_a_pause_of_before_goes_on_where_it_was_and_no_longer_than_it_would_have() -> None:
+    """1. One topic is paused; 2. under that pause positions of another are set, too."""
+    broker = laid()
+    admin = admin_of(broker)
+    await admin.pause(600, ["t"])
+    await anyio.sleep(200.0)
+    assert await admin.set_positions(FORTY) == {}
+    assert await admin.release() == {}
+    before, *_, after = pauses(broker, place_of("t"))
+    assert after.tail == pytest.approx(before.tail, abs=3)
+    ended = pauses(broker, place_of("u"))[-1]
+    assert ended.tail <= ended.time
+
+
+async def test_a_pause_that_does_not_come_to_stand_everywhere_is_left_nowhere() -> None:
+    broker, said = laid(), list[str]()
+    broker.answers.error(ProduceRequest, FULL, where=is_about(place_of("u")), times=None)
+    with pytest.raises(KGroupError):
+        await admin_of(broker, say=said.append).pause(600)
+    ended = pauses(broker, place_of("t"))[-1]
+    assert ended.tail <= ended.time
+    assert pauses(broker, place_of("u")) == []
+    assert any("whether the pause has ended is not known" in line for line in said)
+
+
+async def test_a_pause_that_is_refused_leaves_that_of_before_as_it_was() -> None:
+    broker = laid()
+    admin = admin_of(broker)
+    await admin.pause(600, ["t"])
+    broker.answers.error(ProduceRequest, FULL, where=is_about(place_of("u")), times=None)
+    with pytest.raises(KGroupError):
+        await admin.pause(60)
+    before, *_, after = pauses(broker, place_of("t"))
+    assert after.tail == pytest.approx(before.tail, abs=3)
+
+
 def place_of(topic: str) -> int:
     return coordination_partition(topic, 3)
 
 
+def pauses(broker: InProcessBroker, number: int) -> list[Message]:
+    """Return the pauses, and ends of pauses, that stand in a coordination partition."""
+    read = (decode(record.value or b"") for record in broker.partition(LOG, number).records())
+    return [each for each in read if isinstance(each, Message) and each.kind is Kind.RELEASE_GROUP]
+
+
 def last_pause(broker: InProcessBroker, number: int) -> bytes | None:
     """Return who wrote the last pause into a coordination partition, or ended one there."""
-    read = (decode(record.value or b"") for record in broker.partition(LOG, number).records())
-    pauses = [
-        each for each in read if isinstance(each, Message) and each.kind is Kind.RELEASE_GROUP
-    ]
-    return pauses[-1].client_id if pauses else None
+    found = pauses(broker, number)
+    return found[-1].client_id if found else None
+
+
+def is_about(number: int) -> Callable[[ProduceRequest], bool]:
+    """Return what tells whether a write is about a coordination partition."""
+
+    def tell(request: ProduceRequest) -> bool:
+        return any(
+            each.index == number for topic in request.topic_data for each in topic.partition_data
+        )
+
+    return tell

@@ -6,7 +6,7 @@ may read it: it cannot, and would take what it read so far for the whole log.
 Never: waits for a member that does not let go beyond the patience of whoever asked.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,7 +15,7 @@ import anyio
 from kgroup.consumer.coordination.marshal.admin.desk import Desk
 from kgroup.consumer.coordination.marshal.admin.settings import check_kept_pause
 from kgroup.errors import GroupError, KGroupError
-from kgroup.marshal.key_state import LONGEST_PAUSE
+from kgroup.marshal.key_state import LONGEST_PAUSE, Pause
 from kgroup.marshal.survey import Holder, Mixed, holders, mixed_keys, pause_left
 from kgroup.types import TopicPartition
 
@@ -157,7 +157,7 @@ class GroupPause:
             KGroupError, TimeoutError: it was not written, or not read back.
         """
         try:
-            await self._write(self.numbers, self.seconds)
+            await self._write(dict.fromkeys(self.numbers, self.seconds))
         except TimeoutError:
             self.refuse_others()
             raise
@@ -171,52 +171,81 @@ class GroupPause:
             for number in self.numbers
             if pause_left(self.desk.pause(number), time) < self.seconds / 2
         ]
-        await self._write(low, self.seconds)
+        await self._write(dict.fromkeys(low, self.seconds))
 
-    async def end(self, left: float = 0.0) -> None:
-        """Have it end in so many seconds, at once by default; one of somebody else's goes on.
+    def standing(self) -> dict[int, int]:
+        """Return where a pause of ours stands, and until when: milliseconds of log time."""
+        there = {number: self.desk.pause(number) for number in self.numbers}
+        who = self.desk.who
+        return {each: pause.until for each, pause in there.items() if pause and _of(pause) == who}
+
+    async def end(self, former: Mapping[int, int]) -> None:
+        """Have it end, or go on where there was one; one of somebody else's goes on.
 
         Where none is seen ours may be on its way still.
+
+        Args:
+            former: what `standing` was before it began.
         """
         there = {number: self.desk.pause(number) for number in self.numbers}
         ours = (None, self.desk.who)
-        mine = [each for each, pause in there.items() if (pause and pause.client_id) in ours]
-        await self._write(mine, left)
+        mine = [each for each, pause in there.items() if _of(pause) in ours]
+        left = {each: (former.get(each, 0) - self.desk.time) / _MS for each in mine}
+        await self._write({each: more if more > 1 else 0.0 for each, more in left.items()})
+
+    async def end_or_say(self, former: Mapping[int, int], say: Say) -> None:
+        """Have it end as `end` does, and say so when nobody knows whether it has."""
+        timeout = self.desk.settings.timeout
+        try:
+            with anyio.fail_after(timeout):
+                await self.end(former)
+        except (KGroupError, TimeoutError) as error:
+            why = str(error) or f"no answer within {timeout:g} s"
+            say(
+                f"whether the pause has ended is not known; it lasts {self.seconds:g} s at the "
+                f"most, `kgroup marshal resume` ends it: {why}"
+            )
 
     async def end_whosever(self) -> None:
         """Have the group go on, whoever asked for the pause."""
-        await self._write(self.numbers, 0.0)
+        await self._write(dict.fromkeys(self.numbers, 0.0))
 
-    async def _write(self, numbers: Sequence[int], seconds: float) -> None:
+    async def _write(self, lengths: Mapping[int, float]) -> None:
+        """Write pauses: coordination partition -> seconds."""
         failed: list[Exception] = []
 
-        async def one(number: int) -> None:
+        async def one(number: int, seconds: float) -> None:
             try:
                 await self.desk.write_pause(number, seconds)
             except Exception as error:  # noqa: BLE001 - raised below, without the group around it
                 failed.append(error)
 
         async with anyio.create_task_group() as tasks:
-            for number in numbers:
-                tasks.start_soon(one, number)
+            for number, seconds in lengths.items():
+                tasks.start_soon(one, number, seconds)
         if failed:
             raise failed[0]
 
 
+def _of(pause: Pause | None) -> bytes | None:
+    return pause.client_id if pause else None
+
+
 async def pause_group(
-    desk: Desk, numbers: Sequence[int], seconds: float, say: Say | None = None
+    desk: Desk, numbers: Sequence[int], seconds: float, say: Say = lambda _: None
 ) -> None:
-    """Pause a group; a pause of before is replaced.
+    """Pause a group; a pause of before is replaced, whoever asked for it.
 
     No reader of the log believes a pause for longer than `LONGEST_PAUSE`: who begins to read later
     does not find it. One that is to last longer is renewed until what is left of it can be written
     at once; that is when this returns. Who is cancelled before leaves a pause that ends by itself.
+    One that does not come to stand everywhere is ended where it does: no half of a group is paused.
 
     Args:
         desk: at the log.
         numbers: the coordination partitions in which it is needed.
         seconds: how long, from 1 to `LONGEST_KEPT`.
-        say: hears that it is being kept up.
+        say: hears that it is being kept up, or that nobody knows whether it was ended.
 
     Raises:
         ArgumentError: nobody would keep it up for so long.
@@ -229,10 +258,15 @@ async def pause_group(
     now = desk.cluster.ports.clock
     ends_at = now() + seconds
     pause = GroupPause(desk, tuple(numbers), min(seconds, LONGEST_PAUSE))
-    await pause.begin()
-    if seconds > LONGEST_PAUSE and say is not None:
+    former = pause.standing()
+    try:
+        await pause.begin()
+    except (KGroupError, TimeoutError):
+        await pause.end_or_say(former, say)
+        raise
+    if seconds > LONGEST_PAUSE:
         text = f"a pause lasts {LONGEST_PAUSE} s at the most: it is renewed until this command ends"
-        say(f"group {desk.settings.group_id} is paused; {text}")
+        say(f"group {desk.settings.group_id} is paused by {desk.settings.client_id}; {text}")
     while ends_at - now() > pause.seconds:
         await _renewed(pause, ends_at)
 
@@ -306,13 +340,13 @@ async def release_keys(
     refuse_headerless(desk, "Stop the member that has the keys instead.")
     pause = GroupPause(desk, tuple(numbers), _RELEASE_PAUSE)
     pause.refuse_others()
-    before = max((pause_left(desk.pause(number), desk.time) for number in numbers), default=0.0)
+    former = pause.standing()
     try:
         await pause.begin()
         return await _let_go(pause, topics, patience, say)
     finally:
         with anyio.move_on_after(desk.settings.timeout, shield=True) as scope:
-            await pause.end(before if before > 1 else 0.0)
+            await pause.end(former)
         if scope.cancelled_caught:
             say(
                 "whether the pause has ended is not known; it lasts "

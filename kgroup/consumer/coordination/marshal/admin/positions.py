@@ -34,7 +34,7 @@ from kgroup.marshal.admin import (
     was_committed,
 )
 from kgroup.marshal.events import KeyRead
-from kgroup.marshal.survey import Holder, pause_left
+from kgroup.marshal.survey import Holder
 from kgroup.net.admin import describe_topics
 from kgroup.net.cluster import Cluster
 from kgroup.net.log_places import log_bounds
@@ -162,7 +162,7 @@ class _Work:
         self._mixed = bool(mixed(desk))
         self._interval = _GO_INTERVAL if self._mixed else _INTERVAL
         self._pause = GroupPause(desk, self._numbers, asked.pause)
-        self._paused_before = 0.0
+        self._former: Mapping[int, int] = {}
         self._beat_at = 0.0
         self._before: dict[TopicPartition, int | None] = {}
         self._told: set[str] = set()
@@ -176,8 +176,7 @@ class _Work:
             GroupError: members must be stopped first, or another administrator has paused.
         """
         self._pause.refuse_others()
-        left = (pause_left(self._desk.pause(each), self._desk.time) for each in self._numbers)
-        self._paused_before = max(left, default=0.0)
+        self._former = self._pause.standing()
         there = held(self._desk, None, self._desk.partitions) if self._mixed else []
         there = [each for each in there if not self._is_ours(each)]
         if there:
@@ -356,17 +355,8 @@ class _Work:
             self._say(f"{len(self.moves) - len(left)} of {len(self.moves)} positions are set")
         for each in left:
             self._say(f"{each.tp}: {each.stage.value}: {each.reason}")
-        if self._mixed:
-            return
-        try:
-            with anyio.fail_after(timeout):
-                await self._pause.end(self._paused_before if self._paused_before > 1 else 0.0)
-        except (KGroupError, TimeoutError) as error:
-            why = str(error) or f"no answer within {timeout:g} s"
-            self._say(
-                f"whether the pause has ended is not known; it lasts {self._asked.pause:g} s at "
-                f"the most, `kgroup marshal resume` ends it: {why}"
-            )
+        if not self._mixed:
+            await self._pause.end_or_say(self._former, self._say)
 
 
 def _unknown(move: KeyMove, error: Exception) -> KeyMove:

@@ -173,6 +173,7 @@ class MarshalAdmin:
     async def pause(self, seconds: float, topics: Collection[str] | None = None) -> None:
         """Pause the group: its members let go of all partitions, and nobody claims any.
 
+        A pause of before is replaced, whoever asked for it.
         A pause of more than 3,000 s is renewed until less than that is left of it; that is when
         this call returns. Cancelled before, it leaves a pause that ends by itself.
 
@@ -185,7 +186,8 @@ class MarshalAdmin:
             ArgumentError: nobody would keep it up for so long.
             GroupError: a member of the original library is about; or somebody ended or replaced
                 a pause that was being kept up.
-            KGroupError, TimeoutError: it was not written, or not read back, everywhere.
+            KGroupError, TimeoutError: it was not written, or not read back, everywhere; where it
+                was, it is ended, or `say` hears that nobody knows.
         """
         check_kept_pause(seconds)
         await self._at_the_log(
