@@ -194,7 +194,10 @@ class _There:
         }
         self._known = {topic: clients for topic, clients in there.items() if clients}
         self.limits, self.waits = self._limits(), self._waits()
-        ends = [until for clients in self._known.values() for until in clients.values()]
+        # A sign may be over before the lease of its sender, and with it what it said.
+        signs = self._world.presences.of(self._group, time)
+        both = (*self._known.values(), *signs.values())
+        ends = [until for clients in both for until in clients.values()]
         self._over_at = min(ends, default=time + 1)
         self._told = MappingProxyType(
             {topic: MappingProxyType(dict(clients)) for topic, clients in self._known.items()}

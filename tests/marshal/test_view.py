@@ -58,6 +58,11 @@ def new_view() -> LogView:
     return LogView(0, "g", WorldRules(append_time=True, complete=True))
 
 
+def new_view_of(story: Story) -> LogRead:
+    """Return what somebody hears who reads a whole story at once."""
+    return new_view().read(story.rows, len(story.rows))
+
+
 def until(seconds: int) -> int:
     return (START + seconds) * 1000
 
@@ -280,6 +285,17 @@ def test_pieces_of_any_size_come_to_the_same(size: int) -> None:
     assert (tuple(reads), last.presence) == (whole.reads, whole.presence)
     assert last.waits == whole.waits
     assert view.world.digest() == story.view.world.digest()
+
+
+def test_what_a_sign_said_is_over_with_it_though_its_sender_owns_something() -> None:
+    """1. It shows itself, and claims; 2. its claim lasts longer; 3. others write on."""
+    story = Story()
+    story.shows("A", interval=10)
+    story.say(Kind.CLAIMING_PARTITION)
+    story.at = 30
+    read = story.say(Kind.HEARTBEAT, group=b"other")
+    assert list(read.presence["t"]) == [b"A"]
+    assert read.waits == new_view_of(story).waits == {"t": {}}
 
 
 @pytest.mark.slow
