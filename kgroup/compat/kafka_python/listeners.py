@@ -4,7 +4,8 @@ Decides: which of our changes its callbacks hear: sets of kafka-python's TopicPa
 assignment of an eager group `on_partitions_revoked`, with the empty set before the first; of a
 cooperative one only what moves; nothing when the application unsubscribes. One that raises is a
 KafkaError of the next `poll`. What an eager round takes and gives back at once keeps its position
-and its pause, committed or not, as there.
+and its pause, committed or not, as there; not in another membership, before which somebody else may
+have read on.
 Never: runs an asynchronous listener: what it awaits belongs to kafka-python's own loop.
 KIPs: 429 (what moves; losses).
 """
@@ -59,11 +60,16 @@ class AdaptedListener:
         self._listener = listener
         self._eager = eager
         self._revoked = False
+        self._member_id: str | None = None
         self._kept: dict[OurPartition, tuple[int | None, bool]] = {}
 
     def on_assigned(self, consumer: Consumer[Any, Any], change: OwnershipChange, /) -> None:
         """Tell what a round added; of an eager one that is everything."""
         kept, self._kept = self._kept, {}
+        if _member_id(change) != self._member_id:
+            # 1. All is given back for a round; 2. the membership ends before there is another
+            # assignment; 3. another member reads on; 4. the partition comes back to this one.
+            kept = {}
         for claim in change.added:
             position, paused = kept.get(claim.tp, (None, False))
             if position is not None:
@@ -88,7 +94,7 @@ class AdaptedListener:
                 _tell(self._listener.on_partitions_revoked, change.removed)
         finally:
             if self._eager:
-                paused = consumer.paused()
+                self._member_id, paused = _member_id(change), consumer.paused()
                 self._kept = {
                     claim.tp: (_position(consumer, claim.tp), claim.tp in paused)
                     for claim in change.removed
@@ -101,6 +107,10 @@ class AdaptedListener:
         if self._listener is not None:
             self._revoked = True
             _tell(self._listener.on_partitions_lost, change.removed)
+
+
+def _member_id(change: OwnershipChange) -> str | None:
+    return None if change.generation is None else change.generation.member_id
 
 
 def _position(consumer: Consumer[Any, Any], tp: OurPartition) -> int | None:

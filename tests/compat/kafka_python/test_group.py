@@ -369,6 +369,27 @@ def test_what_an_eager_round_leaves_keeps_its_position_and_its_pause() -> None:
             assert [record.offset for record in take(first, 2)] == [3, 4]
 
 
+def test_what_was_held_in_a_membership_that_ended_is_read_from_the_last_commit_on() -> None:
+    """It ends in mid-round, when nothing is held any more: somebody else may have read on."""
+
+    class Ends(Heard):
+        def on_partitions_revoked(self, revoked: set[TopicPartition]) -> None:
+            for member in group.members if revoked else ():
+                group.expire(member.member_id)
+                group.commit({A: 3, B: 4})
+
+    configs = {"group_id": "g", "enable_auto_commit": False, "consumer_timeout_ms": 9000}
+    with grounded(5) as ground, ground.consumer(**configs) as it:
+        group = ground.broker.group("g")
+        it.subscribe(["t"], listener=Ends())
+        for tp in {TopicPartition(each.topic, each.partition) for each in take(it, 10)}:
+            it.seek(tp, 1)
+            it.pause(tp)
+        group.rebalance()
+        again = sorted((each.partition, each.offset) for each in take(it, 3))
+        assert (again, it.paused()) == ([(0, 3), (0, 4), (1, 4)], set())
+
+
 def test_who_never_polls_is_no_member() -> None:
     with grounded(2) as ground, ground.consumer("t", group_id="g") as watcher:
         assert watcher.subscription() == {"t"}
