@@ -51,6 +51,7 @@ class Reading(Life):
             self._check_read(partitions)
             return one(await (self._next_of(ours(partitions)) if partitions else self._next()))
         except StopAsyncIteration:
+            self._records = None  # another start has another consumer
             self._native()  # which knows when something else has ended it
             raise ConsumerStoppedError from None
         except Exception:

@@ -13,12 +13,13 @@ from aiokafka.errors import (
     TopicAuthorizationFailedError,
     UnknownTopicOrPartitionError,
 )
+from aiokafka.structs import TopicPartition
 
 from kgroup.codes import ErrorCode
 from kgroup.compat.aiokafka import AIOKafkaConsumer
 from kgroup.testing.virtual_time import VirtualLoop
 from kgroup.wire.messages import FindCoordinatorRequest, JoinGroupRequest, MetadataRequest
-from tests.compat.aiokafka.ground import A, B, Heard, broker_with, made, started, until
+from tests.compat.aiokafka.ground import A, B, Heard, broker_with, fill, made, started, until
 from tests.consumer.ground import hidden
 
 pytestmark = pytest.mark.anyio
@@ -142,6 +143,22 @@ async def test_who_had_no_topic_may_try_again_when_there_is_one() -> None:
     broker.create_topic("u", 1)
     await consumer.start()
     assert len(consumer.assignment()) == 1
+    await consumer.stop()
+
+
+async def test_who_read_too_early_may_read_after_the_start_that_succeeds() -> None:
+    broker = broker_with()
+    consumer = made(broker, "u", request_timeout_ms=2000)
+    starting = asyncio.ensure_future(consumer.start())
+    await asyncio.sleep(0.5)
+    with pytest.raises(IllegalStateError, match="not started"):
+        await consumer.getone()
+    with pytest.raises(UnknownTopicOrPartitionError, match="'u'"):
+        await starting
+    broker.create_topic("u", 1)
+    fill(broker, TopicPartition("u", 0), 1)
+    await consumer.start()
+    assert (await consumer.getone()).value == b"0"
     await consumer.stop()
 
 
