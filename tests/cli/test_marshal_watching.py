@@ -20,6 +20,8 @@ from kgroup.consumer.coordination.marshal.admin.watching import (
     GroupChangeKind,
     Watching,
 )
+from kgroup.marshal.events import LogRead
+from kgroup.marshal.key_state import Pause
 from kgroup.marshal.messages import Kind, Message, decode
 from kgroup.testing import InProcessBroker
 from kgroup.types import TopicPartition
@@ -62,6 +64,25 @@ async def test_claims_takeovers_releases_and_pauses_are_told_once_each() -> None
         (GroupChangeKind.RESUMED, None, None),
     ]
     assert [each.offset for each in seen[:2]] == [1, 5]
+
+
+def test_a_group_is_resumed_when_the_last_of_its_pauses_is_over() -> None:
+    """1. One pauses it in two partitions of the log; 2. another in one; 3. each of them ends."""
+    seen: list[GroupChange] = []
+    watching = Watching(None, seen.append)
+
+    def hear(partition: int, client_id: bytes | None) -> None:
+        pause = None if client_id is None else Pause(10**6, client_id)
+        watching.hear(LogRead(partition, next_offset=1, time=0, since=0, pause=pause))
+
+    for partition, client_id in ((0, b"a"), (1, b"a"), (1, b"b"), (0, None), (1, None)):
+        hear(partition, client_id)
+    paused, resumed = GroupChangeKind.PAUSED, GroupChangeKind.RESUMED
+    assert [(each.kind, each.client) for each in seen] == [
+        (paused, "a"),
+        (paused, "b"),
+        (resumed, None),
+    ]
 
 
 async def test_a_pause_of_many_partitions_that_is_renewed_is_told_once() -> None:

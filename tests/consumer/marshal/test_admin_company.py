@@ -115,6 +115,22 @@ async def test_whoever_gives_up_leaves_the_pause_of_another_alone() -> None:
     assert anyio.current_time() < 10.0, "at once, not when its patience is over"
 
 
+async def test_who_waits_for_members_to_let_go_gives_up_when_another_pauses_the_group() -> None:
+    broker = laid()
+    Writer(broker.partition(LOG, place_of("t")), now=virtual_wall).claim()
+    async with anyio.create_task_group() as tasks:
+
+        async def work() -> None:
+            with pytest.raises(GroupError, match="is paused by 'other'"):
+                await admin_of(broker).release(patience=100.0)
+
+        tasks.start_soon(work)
+        await anyio.sleep(3.0)
+        await admin_of(broker, name="other").pause(40)
+    assert [last_pause(broker, place_of(topic)) for topic in "tu"] == [b"other", b"other"]
+    assert anyio.current_time() < 10.0
+
+
 async def test_a_pause_of_before_goes_on_where_it_was_and_no_longer_than_it_would_have() -> None:
     """1. One topic is paused; 2. under that pause positions of another are set, too."""
     broker = laid()

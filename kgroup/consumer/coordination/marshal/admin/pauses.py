@@ -366,6 +366,7 @@ async def _let_go(
     deadline = desk.cluster.ports.clock() + patience
     while (there := left()) and desk.cluster.ports.clock() < deadline:
         say_once(there, desk.time, told, say)
+        pause.refuse_others()
         await pause.keep()
         await desk.until(lambda: not left(), _LOOK_AGAIN)
     return there

@@ -130,7 +130,7 @@ class Watching:
         else:
             self._pauses[partition] = pause.client_id
         # A pause stands in many partitions, and is renewed: it is told when it begins and ends.
-        if set(self._pauses.values()) == before:
+        if set(self._pauses.values()) == before or (pause is None and self._pauses):
             return
         if pause is None:
             self._show(GroupChange(kind=GroupChangeKind.RESUMED, partition=partition, time=time))
