@@ -45,8 +45,8 @@ _NO_BOUND: Final = 2**31 - 1
 _MOST_FETCHED: Final = 64 * 1024 * 1024
 """Bytes; an answer is bounded at 100 MiB, and one batch beyond what was asked for may be in it."""
 _FIRST_BACKOFF: Final = 0.1
-"""Seconds: pauses begin with it, also where they grow to more: metadata keep this pace, and who
-starts waits for them."""
+"""Seconds: pauses begin with it, also where they grow to more: a topic that is not there yet is
+looked for at this pace, and who starts waits for it."""
 _LEASE_MARGIN: Final = 0.5
 _RESETS: Final = ("earliest", "latest", "none")
 _NAMES: Final = ("client_id", "group_id", "group_instance_id", "client_rack")

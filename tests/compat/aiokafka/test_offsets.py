@@ -19,7 +19,7 @@ from kgroup.codes import ErrorCode
 from kgroup.compat.aiokafka import AIOKafkaConsumer
 from kgroup.testing.virtual_time import virtual_wall
 from kgroup.wire.messages import JoinGroupRequest, OffsetCommitRequest
-from tests.compat.aiokafka.ground import A, B, broker_with, fill, made, started, until
+from tests.compat.aiokafka.ground import A, B, broker_with, fill, made, offsets, started, until
 
 pytestmark = pytest.mark.anyio
 
@@ -216,6 +216,17 @@ async def test_seeks_to_places_move_all_that_is_assigned_unless_told_otherwise()
         await consumer.commit({A: 3})
         assert await consumer.seek_to_committed() == {A: 3, B: None}
         assert [await consumer.position(tp) for tp in (A, B)] == [3, 10]
+
+
+async def test_a_seek_to_a_place_is_done_though_a_partition_rests() -> None:
+    async with asyncio.timeout(10), started(broker_with(3), "t") as consumer:
+        await consumer.getmany(timeout_ms=1000)
+        consumer.pause(A)
+        assert await consumer.seek_to_beginning() is True
+        found = await consumer.getmany(timeout_ms=1000)
+        assert (offsets(found), consumer.paused()) == ({B: [0, 1, 2]}, {A})
+        consumer.resume(A)
+        assert (await consumer.getone(A)).offset == 0
 
 
 async def test_without_an_assignment_there_is_nothing_to_seek() -> None:
