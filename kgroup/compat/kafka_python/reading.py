@@ -5,6 +5,7 @@ by themselves inside `poll` only.
 Never: loses a record that a deserialiser refused: it comes first at the next read, until a seek.
 """
 
+from collections.abc import Iterator
 from typing import Any, Self
 
 from kafka.errors import IllegalStateError
@@ -24,6 +25,9 @@ Bytes = bytes | None
 
 class Reading(Life):
     """Reads."""
+
+    _iterating: tuple[float | None, Iterator[Record[Bytes, Bytes]]] | None = None
+    """A time, and what iterates with it: `consumer_timeout_ms` may change between two records."""
 
     def poll(
         self,
@@ -73,7 +77,9 @@ class Reading(Life):
         timeout = None if limit < 0 or limit == float("inf") else limit / 1000
         self._join()
         with translating():
-            record = next(self._consumer.records(timeout=timeout), None)
+            if self._iterating is None or self._iterating[0] != timeout:
+                self._iterating = timeout, self._consumer.records(timeout=timeout)
+            record = next(self._iterating[1], None)
         if record is None:
             raise StopIteration
         try:
