@@ -40,7 +40,7 @@ class Life(Generic[K, V]):
         self._native = native
         self._desk = desk
         self._host = Host(native, desk, name)
-        self._ahead: Ahead[K, V] = Ahead()
+        self._stock: Ahead[K, V] = Ahead()
 
     def __repr__(self) -> str:
         return repr(self._native)
@@ -133,6 +133,16 @@ class Life(Generic[K, V]):
         self._host.wake()
 
     # -- carrying calls --------------------------------------------------------------------
+
+    @property
+    def _ahead(self) -> Ahead[K, V]:
+        """The stock of the loops; not for a forked child.
+
+        1. A thread of the parent takes the lock of the stock; 2. another one forks; 3. in the copy
+        nobody ever lets the lock go.
+        """
+        self._host.check_process()
+        return self._stock
 
     def _do(self, work: Callable[[], Awaitable[T]], told: list[Told] | None = None) -> T:
         """Have something done on the event loop, and wait for it."""

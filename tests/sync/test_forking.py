@@ -2,6 +2,8 @@
 
 import json
 import os
+import signal
+import threading
 import time
 import warnings
 from collections.abc import Callable
@@ -11,7 +13,7 @@ import pytest
 
 from kgroup.errors import IllegalStateError
 from kgroup.sync import Consumer
-from tests.sync.ground import A, Ground, grounded
+from tests.sync.ground import A, Ground, grounded, in_thread
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 
@@ -65,6 +67,32 @@ def test_a_call_in_a_forked_child_is_refused_at_once(
     assert str(told).startswith(f"{IllegalStateError.__name__}: ")
     assert "entered once" in told or f"of process {os.getpid()}" in told
     assert took < 0.9  # before, who asked waited a second for the thread
+
+
+@pytest.mark.parametrize("call", ["getmany", "commit", "seek"])
+def test_a_forked_child_waits_for_no_thread_of_the_parents(call: str) -> None:
+    """One makes a record, and has locked the stock; in the child there is no such thread."""
+    begun, go = threading.Event(), threading.Event()
+
+    def slow(data: bytes | None) -> bytes | None:
+        begun.set()
+        go.wait(10)
+        return data
+
+    def ask() -> Any:
+        signal.alarm(5)
+        return CALLS[call](consumer)
+
+    with (
+        grounded(1) as ground,
+        ground.by_hand(A, group_id="g", value=slow) as consumer,
+        in_thread(lambda: next(iter(consumer)).offset) as came,
+    ):
+        assert begun.wait(10)
+        told = in_a_child(ask)
+        go.set()
+    assert str(told).startswith("IllegalStateError: ")
+    assert came == [0]
 
 
 def test_a_loop_that_goes_on_in_a_forked_child_hands_out_nothing_there() -> None:
