@@ -9,12 +9,12 @@ S2: periods of one partition at different members do not overlap in time, except
     the coordinator's word, or because no answer proved it for as long as a session or a round may
     last, or because its application did not read for that long and it left (KIP-62), or had
     unsubscribed that long ago, whatever was in hand when it did, or closes, and has no time left
-    for what its listener still does (L7); or because the lease of the key ran out, which a Marshal
-    member has of each. That it does not join again meanwhile, S4 judges. Of two generations it is
-    the owner by the earlier one that must not go on, also when it hears of its partitions last. Of
-    two that use one instance id, the later one takes over at once, also what the next round gives
-    to others, and the one before cannot know before it is fenced, a session later at most: T2
-    judges what it does from then on.
+    for what its listener does since before (L7), which is so after half of that time at the
+    earliest; or because the lease of the key ran out, which a Marshal member has of each. That it
+    does not join again meanwhile, S4 judges. Of two generations it is the owner by the earlier one
+    that must not go on, also when it hears of its partitions last. Of two that use one instance id,
+    the later one takes over at once, also what the next round gives to others, and the one before
+    cannot know before it is fenced, a session later at most: T2 judges what it does from then on.
 
 The race that makes S2 wait for proof:
 1. m1 is killed, or stopped with SIGSTOP; it owns t-0 and writes nothing.
@@ -31,6 +31,7 @@ from kgroup.codes import ApiKey, ErrorCode
 from kgroup.journal.events import (
     AnswerReceived,
     ClaimStep,
+    CloseAsked,
     CommitStage,
     CommitStep,
     Delivered,
@@ -79,6 +80,9 @@ and at the end of the round's time expels who has not (the lease counts the same
 _CLOSE_LIMIT: Final = "close limit"
 """What the table calls it; who closes leaves then, whatever its listener does."""
 
+_CLOSE_SHARE: Final = 0.5
+"""Of the time for closing, what a listener has at least; a limit before that excuses nobody."""
+
 _EVICT: Final = "EVICT"
 """The fault by which an administrator removes a member; its lease goes on, and proves nothing."""
 
@@ -93,6 +97,7 @@ class OneOwnerInTime:
     KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
         {
             ClaimStep,
+            CloseAsked,
             CommitStep,
             Delivered,
             FaultStep,
@@ -112,6 +117,7 @@ class OneOwnerInTime:
     __slots__ = (
         "_acted",
         "_asked",
+        "_closing",
         "_committing",
         "_evicted",
         "_gone",
@@ -150,7 +156,8 @@ class OneOwnerInTime:
         self._overtaken: dict[Source, dict[PeriodKey, Period]] = {}
         self._acted: dict[PeriodKey, Entry] = {}
         self._told: set[PeriodKey] = set()
-        self._out_of_time: dict[Source, float] = {}
+        self._closing: dict[Source, float] = {}
+        self._out_of_time: dict[Source, Entry] = {}
         self._unsubscribing = Unsubscribing()
         self._keys = KeyProofs()
 
@@ -186,8 +193,11 @@ class OneOwnerInTime:
             case FaultStep() as event:
                 if event.fault == _EVICT and event.phase is Phase.BEGIN:
                     self._evicted[event.target] = entry.at
+            case CloseAsked(timeout=timeout):
+                self._closing[entry.source] = entry.at + _CLOSE_SHARE * timeout
             case StateChanged(cause=cause) if cause == _CLOSE_LIMIT:
-                self._out_of_time.setdefault(entry.source, entry.at)
+                if entry.at >= self._closing.get(entry.source, inf):
+                    self._out_of_time.setdefault(entry.source, entry)
                 return False
             case _:
                 return False
@@ -281,8 +291,20 @@ class OneOwnerInTime:
         if refused is not None and refused.seq > revoking.seq:
             return True
         limit = self._unsubscribing.since(*period.key) + self._rounds.get(source, inf)
-        limit = min(limit, self._out_of_time.get(source, inf))
+        limit = min(limit, self._closed_over(period))
         return period.key in self._gone or self._is_over(period) or period.overtaken.at >= limit
+
+    def _closed_over(self, period: Period) -> float:
+        """Return when the time for closing was over for a listener that hears of a revocation.
+
+        What on_revoked is called for after that is lost already. Who stops is another matter: a
+        listener that hangs keeps it from telling of other losses.
+        """
+        over, revoking = self._out_of_time.get(period.source), period.revoking
+        if over is None or revoking is None:
+            return inf
+        late = revoking.seq > over.seq and period.ending is not Ending.STOPPED
+        return inf if late else over.at
 
     def _is_over(self, period: Period) -> bool:
         """Tell whether no answer until now proves its membership at the instant it was overtaken.
