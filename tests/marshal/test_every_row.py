@@ -197,7 +197,7 @@ SCENES: Mapping[str, tuple[Begin, Callable[[Room, Node], None]]] = {
 }
 """Row -> how it begins, and what happens then."""
 
-STORMS = (2, 6, 8, 12, 17, 23, 39)
+STORMS = (2, 50, 75, 111)
 """Seeds whose storms fire every other row between them."""
 
 
