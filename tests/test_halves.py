@@ -1,5 +1,6 @@
 """`make test-fast` runs every fast test once, in one of two processes."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path, PurePosixPath
@@ -20,6 +21,7 @@ def collected(*words: str) -> list[str]:
         capture_output=True,
         text=True,
         check=False,
+        env={name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"},
     )
     assert done.returncode in {0, pytest.ExitCode.NO_TESTS_COLLECTED}, done.stdout
     return [line for line in done.stdout.splitlines() if "::" in line]
