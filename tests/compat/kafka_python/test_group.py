@@ -352,18 +352,17 @@ def test_members_in_threads_share_and_end() -> None:
 
 def test_what_an_eager_round_leaves_keeps_its_position_and_its_pause() -> None:
     """Nothing is committed: a position that somebody keeps elsewhere, or that only stands here."""
-    configs = {"group_id": "g", "enable_auto_commit": False}
-    with grounded(5) as ground, ground.consumer("t", **configs) as first:
+    configs, heard = {"group_id": "g", "enable_auto_commit": False}, Heard()
+    with grounded(5) as ground, ground.consumer(**configs) as first:
+        first.subscribe(["t"], listener=heard)
         take(first, 10)
         for tp in (A, B):
             first.seek(tp, 3)
             first.pause(tp)
         with ground.consumer("t", **configs) as second:
             second.poll(timeout_ms=0)
-            end = time.monotonic() + 10
-            while len(first.assignment()) != 1 and time.monotonic() < end:
-                assert first.poll(timeout_ms=20) == {}
-            (kept,) = first.assignment()
+            until(lambda: first.poll(timeout_ms=20) == {} and len(heard.heard[-1][1]) == 1)
+            (kept,) = heard.heard[-1][1]
             assert (first.paused(), first.position(kept)) == ({kept}, 3)
             first.resume(kept)
             assert [record.offset for record in take(first, 2)] == [3, 4]
