@@ -8,7 +8,7 @@ Never: sends a commit, or judges one.
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from itertools import count
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Self
 
 from kgroup.journal import CommitStage, CommitStep, Sink
 from kgroup.types import (
@@ -20,7 +20,7 @@ from kgroup.types import (
     TopicPartition,
 )
 
-__all__ = ["CommitJournal"]
+__all__ = ["CommitJournal", "CommitTelling"]
 
 _STAGE: Final[Mapping[CommitStatus, CommitStage]] = MappingProxyType(
     {
@@ -56,31 +56,67 @@ class CommitJournal:
             commit: carries it out.
             asks: claims for which anything is asked at all; the others are refused on the spot.
         """
-        serial = next(self._serials)
-        for claim, offset in offsets.items():
-            if claim in asks:
-                self._tell(CommitStage.REQUESTED, serial, claim, offset)
-        outcomes: Mapping[TopicPartition, PartitionOutcome] = {}
-        try:
+        with self.begun(offsets, asks=asks) as telling:
             outcome = await commit()
-            outcomes = outcome.partitions
-        finally:
-            for claim, offset in offsets.items():
-                unknown = PartitionOutcome(CommitStatus.UNKNOWN, offset, None, "cancelled")
-                found = outcomes.get(claim.tp, unknown)
-                stage = _STAGE[found.status] if claim in asks else CommitStage.ERROR
-                self._tell(stage, serial, claim, offset, found.code)
+            telling.end(outcome.partitions)
         return outcome
 
-    def _tell(
+    def begun(
+        self, offsets: Mapping[Claim, OffsetAndMetadata], *, asks: Collection[Claim]
+    ) -> "CommitTelling":
+        """Tell that a commit is asked for; its end is told by what is returned, left at the latest.
+
+        Args:
+            offsets: claim -> position.
+            asks: claims for which anything is asked at all; the others are refused on the spot.
+        """
+        return CommitTelling(self._sink, next(self._serials), offsets, asks)
+
+
+class CommitTelling:
+    """Tells of one commit: when it is made, and once more with what became of it.
+
+    Made by `CommitJournal.begun`. Who learns the end in a step says it there: 1. two tasks wait for
+    commits of 93 and of 94; 2. one heartbeat answers both; 3. whichever task runs first would tell
+    first, and the position seem to go back.
+    """
+
+    def __init__(
         self,
-        stage: CommitStage,
+        sink: Sink,
         serial: int,
-        claim: Claim,
-        offset: OffsetAndMetadata,
-        code: int | None = None,
+        offsets: Mapping[Claim, OffsetAndMetadata],
+        asks: Collection[Claim],
     ) -> None:
+        self._sink = sink
+        self._serial = serial
+        self._offsets = offsets
+        self._asks = asks
+        self._over = False
+
+    def __enter__(self) -> Self:
+        for claim in self._offsets:
+            if claim in self._asks:
+                self._tell(CommitStage.REQUESTED, claim, None)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end({})
+
+    def end(self, outcomes: Mapping[TopicPartition, PartitionOutcome]) -> None:
+        """Tell what became of it, the first time; of partitions left out that nobody knows."""
+        if self._over:
+            return
+        self._over = True
+        for claim, offset in self._offsets.items():
+            unknown = PartitionOutcome(CommitStatus.UNKNOWN, offset, None, "cancelled")
+            found = outcomes.get(claim.tp, unknown)
+            stage = _STAGE[found.status] if claim in self._asks else CommitStage.ERROR
+            self._tell(stage, claim, found.code)
+
+    def _tell(self, stage: CommitStage, claim: Claim, code: int | None) -> None:
+        offset = self._offsets[claim].offset
         step = CommitStep(
-            stage=stage, commit_id=serial, claim=claim, offset=offset.offset, code=code
+            stage=stage, commit_id=self._serial, claim=claim, offset=offset, code=code
         )
         self._sink.emit(step)

@@ -1,5 +1,6 @@
 """What the event log of a consumer that claims has: as much as that of any other."""
 
+from functools import partial
 from typing import Any
 
 import anyio
@@ -33,6 +34,10 @@ def commits(sink: MemorySink) -> list[tuple[int, CommitStage, int]]:
     return [(each.commit_id, each.stage, each.offset) for each in told]
 
 
+def asked_for(sink: MemorySink, count: int) -> bool:
+    return len(commits(sink)) == count
+
+
 async def kinds_of_a_life(**options: Any) -> set[type[Event]]:
     """Return the kinds of events that a consumer writes that reads, seeks, commits and ends."""
     broker, sink = kafka(), MemorySink()
@@ -64,6 +69,21 @@ async def test_a_commit_is_told_when_it_is_asked_for_and_when_it_was_read_back()
             assert asked[1:] == (CommitStage.REQUESTED, offset)
             assert answered == (asked[0], CommitStage.OK, offset)
     assert [number for number, _, _ in commits(sink)] == [1, 1, 2, 2]
+
+
+async def test_commits_that_one_heartbeat_settles_are_told_in_their_order() -> None:
+    """1. The heartbeat of the first is held up; 2. five more are asked for; 3. one carries them."""
+    broker, sink = kafka(), MemorySink()
+    async with claiming(broker, journal=sink, enable_auto_commit=False) as consumer:
+        await gives(consumer, 6)
+        held = broker.answers.hold_request(ProduceRequest, where=says(Kind.HEARTBEAT, 1))
+        async with anyio.create_task_group() as tasks:
+            for count in range(1, 7):
+                tasks.start_soon(consumer.commit, {A: OffsetAndMetadata(count)})
+                await until(partial(asked_for, sink, count), 5.0, "it is asked for")
+            held.release()
+        told = [offset for _, stage, offset in commits(sink) if stage is CommitStage.OK]
+        assert told == [1, 2, 3, 4, 5, 6]
 
 
 async def test_a_commit_of_which_nobody_knows_is_told_as_such() -> None:

@@ -6,19 +6,18 @@ Never: holds state of the group; the machine does, and the conductor is its only
 
 import logging
 from collections.abc import Collection, Mapping
-from functools import partial
 from typing import Final
 
 import anyio
 from anyio.abc import TaskStatus
 
-from kgroup.consumer.coordination.commit_journal import CommitJournal
+from kgroup.consumer.coordination.commit_journal import CommitJournal, CommitTelling
 from kgroup.consumer.coordination.conductor import Conductor
 from kgroup.consumer.coordination.coordinator_search import CoordinatorSearch
 from kgroup.consumer.coordination.in_hand import InHand
 from kgroup.consumer.coordination.leading import partition_counts
 from kgroup.consumer.coordination.marshal.appender import Appender, AppenderSettings
-from kgroup.consumer.coordination.marshal.carrier import MarshalCarrier, Waiters, outcome_of
+from kgroup.consumer.coordination.marshal.carrier import MarshalCarrier, Waiters, outcomes_of
 from kgroup.consumer.coordination.marshal.entrance import enter
 from kgroup.consumer.coordination.marshal.log_reader import LogReader, ReaderSettings
 from kgroup.consumer.coordination.marshal.machine import (
@@ -315,19 +314,22 @@ class MarshalBackend:
         """Write positions to the log, and wait until they were read back."""
         takes = self._settings.guarantee is Guarantee.AT_LEAST_ONCE
         asks = self._conductor.member.holdings.claims if takes else frozenset()
-        return await self._journal.told(offsets, partial(self._publish, offsets), asks=asks)
+        with self._journal.begun(offsets, asks=asks) as telling:
+            return await self._publish(offsets, telling)
 
-    async def _publish(self, offsets: Mapping[Claim, OffsetAndMetadata]) -> CommitOutcome:
-        serial = self._waiters.draw()
+    async def _publish(
+        self, offsets: Mapping[Claim, OffsetAndMetadata], telling: CommitTelling
+    ) -> CommitOutcome:
+        serial = self._waiters.draw(lambda answer: telling.end(outcomes_of(offsets, answer)))
         asked = {claim: each.offset for claim, each in offsets.items()}
         self._conductor.apply(CommitRequested(serial, asked))
         answer = await self._waiters.wait(serial, Committed)
         if answer is None:
             reason = "the member is not in the group any more"
             answer = Committed(serial, dict.fromkeys(offsets, reason), unknown=True)
-        return CommitOutcome(
-            {claim.tp: outcome_of(each, answer, claim) for claim, each in offsets.items()}
-        )
+        outcomes = outcomes_of(offsets, answer)
+        telling.end(outcomes)
+        return CommitOutcome(outcomes)
 
     async def committed(
         self, partitions: Collection[TopicPartition], *, timeout: float, whole: bool = True

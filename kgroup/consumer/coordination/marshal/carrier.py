@@ -5,7 +5,7 @@ Never: decides when something is written, or what it means that it was.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeVar, assert_never
 
 import anyio
@@ -26,9 +26,15 @@ from kgroup.marshal.events import (
     Note,
     Tell,
 )
-from kgroup.types import Claim, CommitStatus, OffsetAndMetadata, PartitionOutcome
+from kgroup.types import (
+    Claim,
+    CommitStatus,
+    OffsetAndMetadata,
+    PartitionOutcome,
+    TopicPartition,
+)
 
-__all__ = ["MarshalCarrier", "Waiters", "outcome_of"]
+__all__ = ["MarshalCarrier", "Waiters", "outcomes_of"]
 
 log = logging.getLogger("kgroup.marshal")
 
@@ -44,14 +50,17 @@ class Waiters:
     def __init__(self) -> None:
         self._answers: dict[int, Committed | Admitted | None] = {}
         self._events: dict[int, anyio.Event] = {}
+        self._heard: dict[int, Callable[[Committed], None]] = {}
         self._left: set[int] = set()
         self._next = 1
         self._over = False
 
-    def draw(self) -> int:
-        """Return a serial to ask under."""
+    def draw(self, heard: Callable[[Committed], None] | None = None) -> int:
+        """Return a serial to ask under; `heard` is told of a commit in the step that settles it."""
         serial, self._next = self._next, self._next + 1
         self._events[serial] = anyio.Event()
+        if heard is not None:
+            self._heard[serial] = heard
         return serial
 
     def event(self, serial: int) -> anyio.Event:
@@ -61,8 +70,11 @@ class Waiters:
     def answer(self, answer: Committed | Admitted) -> None:
         """Wake whoever waits for it; one that was cancelled does not take it."""
         event = self._events.pop(answer.serial, None)
+        heard = self._heard.pop(answer.serial, None)
         if event is None:
             return
+        if heard is not None and isinstance(answer, Committed):
+            heard(answer)
         if answer.serial in self._left:
             self._left.discard(answer.serial)
         else:
@@ -91,8 +103,14 @@ class Waiters:
         return answer
 
 
-def outcome_of(asked: OffsetAndMetadata, answer: Committed, claim: Claim) -> PartitionOutcome:
-    """Return what became of the commit of one claim."""
+def outcomes_of(
+    offsets: Mapping[Claim, OffsetAndMetadata], answer: Committed
+) -> dict[TopicPartition, PartitionOutcome]:
+    """Return what became of each claim of a commit."""
+    return {claim.tp: _outcome(each, answer, claim) for claim, each in offsets.items()}
+
+
+def _outcome(asked: OffsetAndMetadata, answer: Committed, claim: Claim) -> PartitionOutcome:
     reason = answer.refused.get(claim)
     if reason is None:
         return PartitionOutcome(CommitStatus.COMMITTED, asked)
