@@ -19,15 +19,19 @@ pytestmark = pytest.mark.anyio
 
 
 async def read_on(consumer: Consumer[Any, Any], seconds: float) -> None:
-    """Read until it ends; a commit that is refused is told at each read, and does not end it."""
     with anyio.fail_after(seconds):
         while True:
-            try:
-                await consumer.getmany(timeout=5.0)
-            except GroupError as error:
-                if "were not committed" not in str(error):
-                    raise
-                await anyio.sleep(1.0)
+            await read_once(consumer)
+
+
+async def read_once(consumer: Consumer[Any, Any]) -> None:
+    """Read; a commit that is refused is told at each read, and ends nothing."""
+    try:
+        await consumer.getmany(timeout=5.0)
+    except GroupError as error:
+        if "were not committed" not in str(error):
+            raise
+        await anyio.sleep(1.0)
 
 
 @pytest.mark.slow
