@@ -7,7 +7,8 @@ S8: an answer to a request of an older generation, of another member id, or that
     awaited, moves no state: no change follows it at its own instant that only an answer causes;
     none that a refused commit causes, when it is a commit's.
 S9: the member id is kept after ILLEGAL_GENERATION and dropped after UNKNOWN_MEMBER_ID; what a late
-    answer says of it moves nothing, either.
+    answer says of it moves nothing, either: who is told late of another generation, or of another
+    process in its place, keeps its id, and the next JoinGroup hears what is so.
 """
 
 from dataclasses import dataclass, field
@@ -71,6 +72,15 @@ _COMMIT_CAUSES: Final = frozenset(
 )
 """Those of them that a commit's answer can be; it shares an instant with a JoinGroup's."""
 
+_DISOWNING: Final = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.GROUP_ID_NOT_FOUND})
+"""Codes after which a member has no id any more."""
+
+_KEEPING: Final = frozenset({ErrorCode.ILLEGAL_GENERATION, ErrorCode.FENCED_INSTANCE_ID})
+"""Codes that a member which hears them late has no reason to drop its id for."""
+
+_DISOWNED: Final = frozenset({"expelled", "member refused"})
+"""Causes of a change of state by which a member drops its id."""
+
 _LOST_BY_ANSWER: Final = frozenset(
     {
         "the coordinator no longer knows this member",
@@ -83,6 +93,12 @@ _JOIN: Final = ApiKey.JOIN_GROUP
 _SYNC: Final = ApiKey.SYNC_GROUP
 _BEAT: Final = ApiKey.HEARTBEAT
 _COMMIT: Final = ApiKey.OFFSET_COMMIT
+
+_ASKING: Final = frozenset({_JOIN, _SYNC, _BEAT, _COMMIT, ApiKey.LEAVE_GROUP})
+"""What a member asks its coordinator under its id."""
+
+_NAMING: Final = frozenset({None, ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED})
+"""What a JoinGroup is told that is given an id."""
 
 
 @dataclass(slots=True)
@@ -239,6 +255,7 @@ class _Id:
         awaited: what it has asked, and what of that is of before.
         refused: the answer that decides about the next join, None when none does.
         keeps: whether the id must be kept after it.
+        unheard: the late answer for which the id must be kept, None when it may be dropped.
     """
 
     member_id: str | None = None
@@ -246,6 +263,7 @@ class _Id:
     awaited: Awaited = field(default_factory=Awaited)
     refused: Entry | None = None
     keeps: bool = False
+    unheard: Entry | None = None
 
 
 class MemberIds:
@@ -255,7 +273,7 @@ class MemberIds:
         {AnswerReceived, CommitStep, JoinIssued, OwnershipStep, RequestSent, StateChanged}
     )
 
-    APIS: ClassVar[frozenset[ApiKey]] = frozenset({_JOIN, _SYNC, _BEAT, ApiKey.LEAVE_GROUP})
+    APIS: ClassVar[frozenset[ApiKey]] = _ASKING
 
     __slots__ = ("_ids",)
 
@@ -266,25 +284,33 @@ class MemberIds:
         """Take one entry."""
         event = entry.event
         if isinstance(event, RequestSent):
-            if event.api in (_JOIN, _SYNC, _BEAT, ApiKey.LEAVE_GROUP):
+            if event.api in _ASKING:
                 self._sent(entry.source, event)
         elif isinstance(event, AnswerReceived):
-            if event.api in (_JOIN, _SYNC, _BEAT):
+            if event.api in _ASKING:
                 self._answered(entry, event)
         elif isinstance(event, JoinIssued):
             return self._joins(entry, event)
         elif isinstance(event, CommitStep):
             self._committed(entry, event)
-        elif isinstance(event, OwnershipStep):
-            if entry.source in self._ids:
-                self._ids[entry.source].awaited.lost(event)
-        elif isinstance(event, StateChanged) and event.after in OUT:
-            self._forget(entry.source)
+        else:
+            self._moved(entry.source, event)
         return ()
 
     def finish(self) -> tuple[Violation, ...]:
         """Say nothing more."""
         return ()
+
+    def _moved(self, source: Source, event: Event) -> None:
+        """Take a change of ownership or of state."""
+        mine = self._ids.get(source)
+        if isinstance(event, OwnershipStep) and mine is not None:
+            mine.awaited.lost(event)
+        elif isinstance(event, StateChanged):
+            if event.after in OUT:
+                self._forget(source)
+            elif event.cause in _DISOWNED:
+                self._may_drop(source)
 
     def _sent(self, source: Source, event: RequestSent) -> None:
         mine = self._ids.get(source)
@@ -299,28 +325,42 @@ class MemberIds:
         """Let whoever is out of the group come back as anybody."""
         mine = self._ids.get(source)
         if mine is not None:
-            mine.refused = mine.member_id = None
+            mine.refused = mine.unheard = mine.member_id = None
             # 1. JoinGroup is out; 2. the member is out of the group; 3. the answer comes all the
             # same, and names an id that is nobody's any more.
             mine.awaited.out()
 
+    def _may_drop(self, source: Source) -> None:
+        mine = self._ids.get(source)
+        if mine is not None:
+            mine.unheard = None
+
     def _answered(self, entry: Entry, event: AnswerReceived) -> None:
         mine = self._ids.get(entry.source)
         asked, late = (None, True) if mine is None else mine.awaited.answered(event)
-        if mine is None or asked is None or late:
+        if mine is None:
             return
-        if event.api is _JOIN and event.member_id:
-            mine.member_id, mine.refused = event.member_id, None
+        if event.error in _DISOWNING or event.api is _COMMIT:
+            mine.unheard = None  # what a commit is told, the journal need not say
+        elif late and asked is not None and event.error in _KEEPING:
+            mine.unheard = entry if asked.member_id and asked.member_id == mine.member_id else None
+        if asked is None or late or event.api is _COMMIT:
+            return
+        # A refusal names the id that was asked with: it may have been dropped since.
+        if event.api is _JOIN and event.member_id and event.error in _NAMING:
+            mine.member_id, mine.refused, mine.unheard = event.member_id, None, None
             if not event.error and event.generation_id is not None:
                 mine.generation_id = event.generation_id
         self._refused(mine, entry, asked.member_id, asked.generation_id, event.error)
 
     def _committed(self, entry: Entry, event: CommitStep) -> None:
         mine = self._ids.get(entry.source)
-        if mine is None or mine.awaited.is_late(event):
+        if mine is None or event.code is None:
             return
-        if event.generation_id == mine.generation_id:
-            self._refused(mine, entry, event.member_id, event.generation_id, event.code)
+        mine.unheard = None
+        named, generation_id, late = mine.awaited.committed(event)
+        if not late and generation_id == mine.generation_id:
+            self._refused(mine, entry, named, generation_id, event.code)
 
     @staticmethod
     def _refused(
@@ -337,6 +377,10 @@ class MemberIds:
 
     def _joins(self, entry: Entry, event: JoinIssued) -> tuple[Violation, ...]:
         mine = self._ids.get(entry.source)
+        if mine is not None and mine.unheard is not None and event.member_id is None:
+            late, mine.unheard = mine.unheard, None
+            text = f"{entry.source} joins without its member id after an answer that came too late"
+            return (Violation("S9", text, (late, entry)),)
         if mine is None or mine.refused is None:
             return ()
         refused, mine.refused = mine.refused, None

@@ -41,11 +41,12 @@ class Awaited:
     lost, and when the member goes out of the group.
     """
 
-    __slots__ = ("_before", "_generation", "_gone", "_requests")
+    __slots__ = ("_before", "_commit", "_generation", "_gone", "_requests")
 
     def __init__(self) -> None:
         self._requests: dict[_Key, RequestSent] = {}
         self._before: set[_Key] = set()
+        self._commit: tuple[RequestSent, bool] | None = None
         self._generation: int | None = None
         self._gone = False
 
@@ -62,6 +63,8 @@ class Awaited:
         key = (event.connection, event.correlation_id)
         request, late = self._requests.pop(key, None), key in self._before
         self._before.discard(key)
+        if event.api is ApiKey.OFFSET_COMMIT:
+            self._commit = None if request is None else (request, late)
         if event.api is ApiKey.JOIN_GROUP and not event.error and not late:
             self._before.update(
                 key
@@ -71,12 +74,19 @@ class Awaited:
             self._generation, self._gone = event.generation_id, False
         return request, late
 
-    def is_late(self, event: CommitStep) -> bool:
-        """Tell whether what a commit came to is of before."""
-        if self._gone:
-            return True
+    def committed(self, event: CommitStep) -> tuple[str | None, int | None, bool]:
+        """Return the member id and the generation of a commit, and whether it is of before.
+
+        1. A commit is out; 2. the member is removed, joins, and has another id and generation;
+        3. the commit is refused: the step tells of what the member is by now, and of what it
+        asked as tells the request, of which one at most is out.
+        """
+        if self._commit is not None:
+            request, late = self._commit
+            return request.member_id, request.generation_id, late
         known = self._generation is not None and event.generation_id is not None
-        return known and event.generation_id != self._generation
+        late = self._gone or (known and event.generation_id != self._generation)
+        return event.member_id, event.generation_id, late
 
     def lost(self, event: OwnershipStep) -> None:
         """Take a change of ownership; after a loss only a JoinGroup is awaited."""

@@ -50,10 +50,12 @@ class _Owed:
 
     Args:
         generation: member id and number of the generation that was entered last.
+        entered: number of the entry that entered it.
         answered: whether a JoinGroup was answered since: another generation may be named.
     """
 
     generation: tuple[str | None, int]
+    entered: int
     answered: bool = False
 
 
@@ -110,6 +112,8 @@ class JoinClaims:
         """Take one entry."""
         source, event = entry.source, entry.event
         if isinstance(event, Delivered):
+            # Calls come one by one: of what was lost before the listener has heard by now.
+            self._owed.pop(source, None)
             return self._untold(entry) if self._given_up else ()
         if isinstance(event, AnswerReceived):
             self._answered(source, event)
@@ -215,8 +219,7 @@ class JoinClaims:
         held = self._periods.held(entry.source)
         patience = self._rounds.get(entry.source, inf)
         if entry.source in self._entered and entry.source not in self._lost:
-            of = (self._named[entry.source], self._entered[entry.source][0])
-            self._owed.setdefault(entry.source, []).append(_Owed(of))
+            self._owe(entry.source)
         if held:
             self._given_up[entry.source] = entry
         return tuple(
@@ -225,6 +228,13 @@ class JoinClaims:
             if period.revoking is not None
             and entry.at < self._asked(period, period.revoking) + patience
         )
+
+    def _owe(self, source: Source) -> None:
+        """Note a loss that is to be told; who asks again before it is answered has lost no more."""
+        generation_id, entered = self._entered[source]
+        owed = self._owed.setdefault(source, [])
+        if not owed or owed[-1].entered != entered:
+            owed.append(_Owed((self._named[source], generation_id), entered))
 
     def _told_late(self, source: Source, period: Period) -> bool:
         """Tell whether what was lost is only told of: first that it came, then that it is gone.

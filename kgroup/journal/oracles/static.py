@@ -65,6 +65,9 @@ _DISTURBING: Final = frozenset(
     {MemberStarted, MemberStopped, GenerationEntered, OwnershipStep, FaultStep}
 )
 
+_CLOSED: Final = "closed"
+"""The reason of a member that was closed; one that failed may say goodbye for another one."""
+
 _Instance = tuple[str | None, str]
 
 
@@ -81,6 +84,7 @@ class _Life:
         generation: the newest one it entered.
         sent: (connection, correlation) -> when a request was sent that may prove its session.
         proved: when the newest one was sent that did, None while none did.
+        goodbye: whether it has sent a LeaveGroup.
     """
 
     source: Source
@@ -91,6 +95,7 @@ class _Life:
     generation: Entry | None = None
     sent: dict[tuple[int, int], float] = field(default_factory=dict)
     proved: float | None = None
+    goodbye: bool = False
 
     @property
     def session_until(self) -> float:
@@ -158,6 +163,8 @@ class StaticUnnoticed:
                 restart = self._restarts.get(entry.source)
                 if api is ApiKey.JOIN_GROUP and restart is not None:
                     self._returns(restart, entry)
+            case RequestSent(api=ApiKey.LEAVE_GROUP):
+                life.goodbye = True
             case AnswerReceived(api=api) as event if api in _PROVING:
                 at = life.sent.pop((event.connection, event.correlation_id), None)
                 if at is not None and event.error in (None, 0, ErrorCode.REBALANCE_IN_PROGRESS):
@@ -233,10 +240,15 @@ class StaticUnnoticed:
             self._restarts[source] = _Restart(before, entry)
 
     def _stop(self, entry: Entry, event: MemberStopped) -> tuple[Violation, ...]:
-        if entry.source not in self._instances or (event.left and event.mode is Leave.LEAVE):
+        instance = self._instances.get(entry.source)
+        # What is on the wire counts, too: a member makes up its last word from what it was asked.
+        life = None if instance is None else self._lives.get(instance)
+        sent = life is not None and life.source == entry.source and life.goodbye
+        left = event.left or (sent and event.reason == _CLOSED)
+        if instance is None or (left and event.mode is Leave.LEAVE):
             self._disturb(entry.source.group, entry)
             return ()
-        if not event.left:
+        if not left:
             return ()
         text = f"{entry.source} is static and was closed, but sent a LeaveGroup"
         return (Violation("T1", text, (entry,)),)
@@ -333,7 +345,8 @@ class FencedSilent:
                     self._ids[source] = event.member_id
                 return None if request is None else request.member_id, late
             case CommitStep():
-                return event.member_id, awaited.is_late(event)
+                named, _, late = awaited.committed(event)
+                return named, late
             case OwnershipStep():
                 awaited.lost(event)
             case StateChanged(after=after) if after in OUT:

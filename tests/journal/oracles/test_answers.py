@@ -235,12 +235,13 @@ def test_s9_a_refused_commit_of_the_round_before_decides_nothing():
 
 def test_s9_a_generation_refused_after_the_next_was_joined_decides_nothing():
     # 1. a heartbeat is out; 2. the next round is joined; 3. the heartbeat is refused; 4. the
-    # member is removed, and hears of it in another way.
+    # member is removed, and a commit hears of it.
     for generation, expected in ((5, []), (6, ["S9"])):
         log = joined(5)
         late = log.sent(BEAT, generation=generation)
         log.join(6)
         log.answered(BEAT, late, ILLEGAL_GENERATION)
+        log.answered(COMMIT, log.sent(COMMIT, generation=6))
         log.issue(None)
         assert log.rules(MemberIds()) == expected
 

@@ -1,5 +1,7 @@
 """Answers that nobody awaits any more: T2 and S9 ask for nothing that S8 forbids."""
 
+from dataclasses import replace
+
 import pytest
 
 from kgroup.codes import ApiKey
@@ -11,7 +13,7 @@ from tests.journal.oracles.logs import C0, Log
 
 BEAT, JOIN = ApiKey.HEARTBEAT, ApiKey.JOIN_GROUP
 STABLE, JOINING = MemberState.STABLE, MemberState.JOINING
-UNKNOWN, FENCED = 25, 82
+STALE, UNKNOWN, FENCED = 22, 25, 82
 
 
 def joined(generation: int = 5) -> Log:
@@ -127,3 +129,73 @@ def fenced_commit(generation: int) -> CommitStep:
         generation_id=generation,
         code=FENCED,
     )
+
+
+def told_late(code: int) -> Log:
+    """Have a heartbeat refused whose generation is lost: it moves nothing."""
+    log = joined()
+    beat = log.sent(BEAT, generation=5)
+    log.write(lost(5))
+    log.answered(BEAT, beat, code)
+    return log
+
+
+@pytest.mark.parametrize("code", [STALE, FENCED])
+@pytest.mark.parametrize(("member_id", "expected"), [("id", []), (None, ["S9"])])
+def test_s9_who_is_told_late_of_another_generation_or_process_joins_under_its_id(
+    code: int, member_id: str | None, expected: list[str]
+) -> None:
+    """Else an instance that another process has would be taken back (KIP-345)."""
+    log = told_late(code)
+    log.issue(member_id)
+    assert log.rules(MemberIds()) == expected
+
+
+@pytest.mark.parametrize("why", ["unknown", "out", "commit", "state", "joined"])
+def test_s9_who_has_a_reason_of_its_own_to_drop_its_id_may(why: str) -> None:
+    log = told_late(FENCED)
+    if why == "unknown":
+        log.answered(JOIN, log.sent(JOIN, generation=None), UNKNOWN)
+    elif why == "out":
+        log.state(STABLE, MemberState.UNSUBSCRIBED, "leave ended")
+    elif why == "commit":
+        log.answered(ApiKey.OFFSET_COMMIT, log.sent(ApiKey.OFFSET_COMMIT, generation=5))
+    elif why == "state":
+        log.state(STABLE, MemberState.FINDING, "expelled")
+    else:
+        log.join(6)
+    log.issue(None)
+    assert log.rules(MemberIds()) == []
+
+
+@pytest.mark.parametrize("asked_as", ["former", "id"])
+@pytest.mark.parametrize("code", [UNKNOWN, FENCED])
+def test_a_refused_commit_is_of_the_generation_that_it_was_asked_in(
+    asked_as: str, code: int
+) -> None:
+    """1. A commit is out; 2. the member is removed, and has another id and generation; 3. the
+    commit is refused: its step tells of what the member is by now."""
+    log = Log()
+    log.start("i")
+    for generation, member_id in ((5, "former"), (6, "id")):
+        log.join(generation, member_id)
+        if member_id == asked_as:
+            commit = log.sent(ApiKey.OFFSET_COMMIT, generation=generation, member_id=member_id)
+    log.answered(ApiKey.OFFSET_COMMIT, commit)
+    log.write(replace(fenced_commit(6), code=code))
+    rule = "S9" if code == UNKNOWN else "T2"
+    assert joins_under_its_id(log) == ([] if asked_as == "former" else [rule])
+
+
+@pytest.mark.parametrize(("removed", "expected"), [(True, []), (False, ["S9"])])
+def test_s9_a_refused_join_gives_no_id(removed: bool, expected: list[str]) -> None:
+    """1. JoinGroup is parked; 2. a heartbeat hears that the member is unknown; 3. the JoinGroup is
+    refused, and names the id that it was sent with."""
+    log = joined()
+    beat = log.sent(BEAT, generation=5)
+    join = log.sent(JOIN, generation=None)
+    if removed:
+        log.answered(BEAT, beat, UNKNOWN)
+    log.answered(JOIN, join, STALE, generation=-1, member_id="id")
+    log.issue(None)
+    assert log.rules(MemberIds()) == expected

@@ -4,7 +4,7 @@ from kgroup.codes import ApiKey
 from kgroup.journal import JoinIssued, OwnershipStep, Phase, StateChanged
 from kgroup.journal.oracles import JoinClaims, judge
 from kgroup.types import Cause, ChangeKind, MemberState, RebalanceProtocol
-from tests.journal.histories import COOPERATIVE, EAGER, one_member, tp
+from tests.journal.histories import COOPERATIVE, EAGER, History, one_member, tp
 
 
 def rejoin_with(protocol: RebalanceProtocol, *owned: int) -> list[str]:
@@ -259,4 +259,43 @@ def test_s9_a_loss_that_was_made_good_before_the_listener_heard_of_it_says_nothi
         member.step(ChangeKind.LOST, Phase.BEGIN, claims)
         member.step(ChangeKind.LOST, Phase.END, claims)
     member.write(JoinIssued(member_id="m", generation_id=again or 1, owned=()))
+    assert [found.rule for found in judge([JoinClaims()], history.entries)] == expected
+
+
+@pytest.mark.parametrize("joins", [1, 2])
+def test_s9_who_asks_twice_before_it_is_answered_has_lost_one_generation(joins: int) -> None:
+    """1. All is lost while the listener is busy; 2. JoinGroup says so, and once more to the next
+    coordinator; 3. the same generation is given again; 4. the listener hears of the loss; 5. that
+    generation is lost, too, and the next JoinGroup claims what was in it."""
+    history, member = one_member(0)
+    claims = (member.claims[tp(0)],)
+    for _ in range(joins):
+        member.write(JoinIssued(member_id="m", generation_id=None, owned=()))
+    member.ask(ApiKey.JOIN_GROUP)
+    member.enter(1, 0)
+    for _ in range(2):
+        member.step(ChangeKind.LOST, Phase.BEGIN, claims)
+        member.step(ChangeKind.LOST, Phase.END, claims)
+    member.write(JoinIssued(member_id="m", generation_id=1, owned=(tp(0),)))
+    assert [found.rule for found in judge([JoinClaims()], history.entries)] == ["S9"]
+
+
+@pytest.mark.parametrize(("delivers", "expected"), [(True, ["S9"]), (False, [])])
+def test_s9_who_is_given_records_again_has_heard_of_what_was_lost_before(
+    delivers: bool, expected: list[str]
+) -> None:
+    """1. A generation is lost before the listener has heard of it, so there is no loss to tell;
+    2. the same one is given again; 3. records come; 4. it is lost."""
+    history = History()
+    member = history.member("a")
+    member.start()
+    member.join(1, 0)
+    member.write(JoinIssued(member_id="m", generation_id=None, owned=()))
+    member.ask(ApiKey.JOIN_GROUP)
+    member.enter(1, 0)
+    member.assign(0, offset=0)
+    if delivers:
+        member.deliver(0, 5)
+    member.change(ChangeKind.LOST, (member.claims[tp(0)],))
+    member.write(JoinIssued(member_id="m", generation_id=1, owned=(tp(0),)))
     assert [found.rule for found in judge([JoinClaims()], history.entries)] == expected

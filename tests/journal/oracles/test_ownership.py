@@ -4,6 +4,7 @@ import pytest
 
 from kgroup.codes import ApiKey
 from kgroup.journal import (
+    CloseAsked,
     CommitStage,
     CommitStep,
     MemberStopped,
@@ -316,13 +317,23 @@ def test_s2_who_lost_its_membership_amid_a_revocation_and_dies_in_it_is_forgiven
 
 
 @pytest.mark.parametrize(
-    ("cause", "expected"), [("close limit", []), ("everything handed back", ["S2"])]
+    ("cause", "waited", "expected"),
+    [
+        ("close limit", 4.0, []),
+        ("everything handed back", 4.0, ["S2"]),
+        ("close limit", 2.0, ["S2"]),
+        ("close limit", None, ["S2"]),
+    ],
 )
 def test_s2_a_listener_that_outlasts_the_time_for_closing_is_forgiven(
-    cause: str, expected: list[str]
+    cause: str, waited: float | None, expected: list[str]
 ) -> None:
+    """Of five seconds; a limit long before that, or of who was not closed, is none."""
     history, first = one_member(0)
+    if waited is not None:
+        first.write(CloseAsked(5.0))
     first.step(ChangeKind.REVOKED, Phase.BEGIN, (first.claims[tp(0)],))
+    history.wait(waited or 4.0)
     first.write(StateChanged(MemberState.RELEASING, MemberState.LEAVING, cause))
     overtaken_amid_a_revocation(first)
     first.step(ChangeKind.REVOKED, Phase.END, (first.claims[tp(0)],))
@@ -345,3 +356,34 @@ def test_s2_what_a_member_did_before_it_was_overtaken_proves_nothing(
     if again:
         first.write(Polled())
     assert [v.rule for v in judge([OneOwnerInTime()], history.entries)] == expected
+
+
+@pytest.mark.parametrize(("late", "expected"), [(False, []), (True, ["S2"])])
+def test_s2_what_is_revoked_when_the_time_for_closing_is_over_already_is_not_forgiven(
+    late: bool, expected: list[str]
+) -> None:
+    history, first = one_member(0)
+    claims = (first.claims[tp(0)],)
+    first.write(CloseAsked(5.0))
+    history.wait(4.0)
+    if not late:
+        first.step(ChangeKind.REVOKED, Phase.BEGIN, claims)
+    first.write(StateChanged(MemberState.RELEASING, MemberState.LEAVING, "close limit"))
+    if late:
+        first.step(ChangeKind.REVOKED, Phase.BEGIN, claims)
+    overtaken_amid_a_revocation(first)
+    first.step(ChangeKind.REVOKED, Phase.END, claims)
+    assert [v.rule for v in judge([OneOwnerInTime()], history.entries)] == expected
+
+
+def test_s2_who_stops_while_a_listener_hangs_need_not_have_told_of_other_losses() -> None:
+    """1. on_revoked hangs, of t-1; 2. the time for closing is over: t-0 is lost, which waits for
+    that; 3. another is given t-0; 4. the member stops."""
+    history, first = one_member(0, 1)
+    first.write(CloseAsked(5.0))
+    first.step(ChangeKind.REVOKED, Phase.BEGIN, (first.claims[tp(1)],))
+    history.wait(4.0)
+    first.write(StateChanged(MemberState.RELEASING, MemberState.LEAVING, "close limit"))
+    overtaken_amid_a_revocation(first)
+    first.stop()
+    assert judge([OneOwnerInTime()], history.entries) == ()

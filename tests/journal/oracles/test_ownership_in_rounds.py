@@ -65,3 +65,22 @@ def test_s2_a_heartbeat_answered_before_the_sync_proves_no_place_in_the_round(
     second.assign(0, offset=0)
     first.step(ChangeKind.REVOKED, Phase.END, claims)
     assert [v.rule for v in judge([OneOwnerInTime()], history.entries)] == expected
+
+
+@pytest.mark.parametrize(("proved", "expected"), [(False, []), (True, ["S2"])])
+def test_s2_a_refusal_says_nothing_of_the_time_in_which_a_membership_was_proved(
+    proved: bool, expected: list[str]
+) -> None:
+    """1. on_revoked runs; 2. somebody else is given the partition; 3. a heartbeat is in order, so
+    both were members; 4. one is refused, and on_revoked returns."""
+    history, first = one_member(0)
+    first.step(ChangeKind.REVOKED, Phase.BEGIN, (first.claims[tp(0)],))
+    second = history.member("b")
+    second.start()
+    second.join(2, 0)
+    second.assign(0, offset=0)
+    if proved:
+        first.heartbeat()
+    first.heartbeat(error=22)
+    first.step(ChangeKind.REVOKED, Phase.END, (first.claims[tp(0)],))
+    assert [v.rule for v in judge([OneOwnerInTime()], history.entries)] == expected

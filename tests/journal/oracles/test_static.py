@@ -48,6 +48,16 @@ def test_t1_a_static_close_that_leaves_is_found():
     assert rules(history) == ["T1"]
 
 
+@pytest.mark.parametrize(("mode", "expected"), [(Leave.DEFAULT, ["T1"]), (Leave.LEAVE, [])])
+def test_t1_a_static_close_that_sends_a_goodbye_is_found_whatever_it_says(
+    mode: Leave, expected: list[str]
+):
+    history, _, s = settled()
+    s.ask(ApiKey.LEAVE_GROUP)
+    s.write(MemberStopped("closed", left=False, mode=mode))
+    assert rules(history) == expected
+
+
 def test_t1_a_static_member_that_was_asked_to_leave_may():
     history, _, s = settled()
     s.write(MemberStopped("closed", left=True, mode=Leave.LEAVE))
