@@ -137,7 +137,7 @@ class GroupCalls(Life):
             UnauthorizedError, BrokerError: the brokers refuse a topic.
             TimeoutError: a topic was not there in time, or not all topics were heard of.
         """
-        parts, wanted = self._entered(running=True), self._subscription
+        parts, wanted = await self._running(), self._subscription
         if wanted is None or wanted.partitions is not None:
             return frozenset() if wanted is None else wanted.partitions or frozenset()
         limit = self._config.fetching().request_timeout if timeout is None else timeout

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import anyio
+import anyio.lowlevel
 from anyio.abc import TaskGroup
 
 from kgroup.config import ConsumerConfig
@@ -154,3 +155,16 @@ class Life:
             self._parts.gate.check_failure()
             self._root.check_running()
         return self._parts
+
+    async def _running(self) -> Parts:
+        """Return what an awaited call works with, as `_entered(running=True)`.
+
+        1. A call is refused with an error that lasts; 2. the application takes no notice of it, and
+        calls again; 3. had neither awaited anything, no other task would ever run, and nothing
+        could cancel this one. So whoever is refused lets others run first.
+        """
+        try:
+            return self._entered(running=True)
+        except Exception:
+            await anyio.lowlevel.checkpoint()
+            raise

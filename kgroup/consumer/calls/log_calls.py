@@ -60,7 +60,7 @@ class LogCalls(Life):
             ArgumentError: a time is negative or has no zone; nothing was asked.
             BrokerError, TimeoutError: as `beginning_offsets`.
         """
-        return await self._entered(running=True).logs.at_times(times, timeout)
+        return await (await self._running()).logs.at_times(times, timeout)
 
     async def topics(
         self, *, internal: bool = True, timeout: float | None = None
@@ -74,7 +74,7 @@ class LogCalls(Life):
         Raises:
             NoBrokerError, BrokerError, TimeoutError: nobody could say.
         """
-        return await self._entered(running=True).logs.topics(timeout, internal=internal)
+        return await (await self._running()).logs.topics(timeout, internal=internal)
 
     async def find_partitions(
         self, *topics: str, timeout: float | None = None
@@ -92,7 +92,7 @@ class LogCalls(Life):
             ClosedError: the consumer was closed meanwhile.
             TimeoutError: a topic was not there in time.
         """
-        return await self._entered(running=True).logs.find_partitions(topics, timeout)
+        return await (await self._running()).logs.find_partitions(topics, timeout)
 
     def partitions_for_topic(self, topic: str) -> frozenset[int] | None:
         """Return the partition numbers of a topic, None while they are not known.
@@ -113,7 +113,7 @@ class LogCalls(Life):
         Raises:
             NoBrokerError, BrokerError, TimeoutError: nobody could say.
         """
-        return await self._entered(running=True).logs.api_versions(timeout)
+        return await (await self._running()).logs.api_versions(timeout)
 
     # -- what fetching heard last; asks nobody ---------------------------------------------
 
@@ -160,7 +160,7 @@ class LogCalls(Life):
     async def _ends(
         self, tps: tuple[TopicPartition, ...], end: OffsetSpec, timeout: float | None
     ) -> dict[TopicPartition, int]:
-        parts = self._entered(running=True)
+        parts = await self._running()
         asked = tps or tuple(parts.delivery.owned.partitions)
         found = await parts.logs.ends(asked, end, timeout)
         return {tp: listed.offset for tp, listed in found.items()}

@@ -36,7 +36,7 @@ class OffsetCalls(Life):
                 of ownership; nothing was sent.
             ArgumentError, IllegalStateError: nothing was sent.
         """
-        return await self._entered(running=True).committing.commit(what)
+        return await (await self._running()).committing.commit(what)
 
     def commit_soon(self, what: Committable = None, callback: CommitCallback | None = None) -> None:
         """Commit without waiting.
@@ -66,7 +66,7 @@ class OffsetCalls(Life):
             ConfigError: there is no group_id.
         """
         self._config.group()
-        outcome = await self._entered(running=True).committing.commit_done()
+        outcome = await (await self._running()).committing.commit_done()
         if not outcome.ok:
             raise CommitFailedError(outcome)
         return outcome
@@ -87,7 +87,7 @@ class OffsetCalls(Life):
             ArgumentError: one of `tps` is no partition; nothing was asked.
         """
         self._config.group()
-        parts = self._entered(running=True)
+        parts = await self._running()
         for tp in tps:
             check_partition(tp)
         asked = tps or tuple(parts.delivery.owned.partitions)
@@ -103,7 +103,7 @@ class OffsetCalls(Life):
             TimeoutError: it was not found within `timeout` (None for `request_timeout`).
         """
         limit = self._config.fetching().request_timeout if timeout is None else timeout
-        return await self._entered(running=True).flow.position(tp, limit)
+        return await (await self._running()).flow.position(tp, limit)
 
     def seek(self, tp: TopicPartition, offset: int | OffsetAndMetadata) -> None:
         """Go on at an offset, at once; what was fetched ahead is dropped.
@@ -132,7 +132,7 @@ class OffsetCalls(Life):
             NotOwnedError: a partition is not owned.
             BrokerError, TimeoutError: a log could not be asked; no position has moved.
         """
-        flow = self._entered(running=True).flow
+        flow = (await self._running()).flow
         return await flow.seek_to_end(tps, OffsetSpec.EARLIEST, timeout)
 
     async def seek_to_end(
@@ -142,7 +142,7 @@ class OffsetCalls(Life):
 
         Under read_committed that is where the oldest open transaction begins.
         """
-        flow = self._entered(running=True).flow
+        flow = (await self._running()).flow
         return await flow.seek_to_end(tps, OffsetSpec.LATEST, timeout)
 
     async def seek_to_committed(
@@ -163,7 +163,7 @@ class OffsetCalls(Life):
         """
         self._config.group()
         limit = self._config.fetching().request_timeout if timeout is None else timeout
-        return await self._entered(running=True).flow.seek_to_committed(tps, limit)
+        return await (await self._running()).flow.seek_to_committed(tps, limit)
 
     def pause(self, *tps: TopicPartition) -> None:
         """Hand out nothing of some partitions until `resume`; ends with the claim."""

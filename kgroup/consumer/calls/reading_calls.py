@@ -64,7 +64,7 @@ class ReadingCalls(Life, Generic[K, V]):
             DeserializationError: a deserialiser refused the record; it stays in front.
             ClosedError, NotOwnedError, KGroupError: see `getmany`.
         """
-        return await self._polling().one(tps, timeout)
+        return await (await self._polling()).one(tps, timeout)
 
     async def getmany(
         self, *tps: TopicPartition, max_records: int | None = None, timeout: float = 0.0
@@ -85,7 +85,7 @@ class ReadingCalls(Life, Generic[K, V]):
             KGroupError: a fatal error; what a listener raised, once; the error of a partition,
                 each time it is its turn, until a seek or a success ends it.
         """
-        return await self._polling().many(tps, max_records, timeout)
+        return await (await self._polling()).many(tps, max_records, timeout)
 
     def note_poll(self) -> None:
         """Say that the application is alive and at work on what it was handed (KIP-62).
@@ -100,6 +100,6 @@ class ReadingCalls(Life, Generic[K, V]):
         """How many records were left out because a deserialiser refused them (policy "skip")."""
         return 0 if self._parts is None else self._parts.delivery.passed_over.count
 
-    def _polling(self) -> Polling[K, V]:
+    async def _polling(self) -> Polling[K, V]:
         limit = self._config.max_poll_records
-        return Polling(self._entered().reading, self._formats, limit)
+        return Polling((await self._running()).reading, self._formats, limit)

@@ -9,6 +9,8 @@ than every partition's outcome.
 from collections.abc import Collection, Mapping
 from typing import Any, Final, TypeAlias
 
+import anyio.lowlevel
+
 from kgroup.consumer.commit.commit_order import CommitCallback, CommitOrder, Job
 from kgroup.consumer.reads.batch import Batch
 from kgroup.consumer.reads.record import Record
@@ -88,7 +90,13 @@ class Committing:
             ArgumentError, NotOwnedError, IllegalStateError: nothing was sent.
             CommitFailedError: some partitions were refused, or their outcome is not known.
         """
-        outcome = await self._submit(self._bound(what), urgent=True).answered()
+        try:
+            bound = self._bound(what)
+        except Exception:
+            # In a loop that takes no notice of it nothing else awaits.
+            await anyio.lowlevel.checkpoint()
+            raise
+        outcome = await self._submit(bound, urgent=True).answered()
         if not outcome.ok:
             raise CommitFailedError(outcome)
         return outcome

@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping
 from typing import Final
 
 import anyio
+import anyio.lowlevel
 
 from kgroup.consumer.fetch.logs import Logs
 from kgroup.consumer.fetch.positioning import Positioning
@@ -62,6 +63,7 @@ class Flow:
             TimeoutError: none was found in time; it says why, as far as that is known.
         """
         delivery, why = self._delivery, None
+        await anyio.lowlevel.checkpoint()
         with anyio.move_on_after(timeout):
             while True:
                 delivery.sweep()
@@ -107,7 +109,7 @@ class Flow:
         self, tps: Collection[TopicPartition], end: OffsetSpec, timeout: float | None
     ) -> dict[TopicPartition, int]:
         """Go on at one end of each log; return the offsets."""
-        asked = self._asked(tps)
+        asked = await self._asked(tps)
         found = await self._logs.ends([owned.tp for owned in asked], end, timeout)
         for owned, sought in asked.items():
             if self._unmoved(owned, sought):
@@ -119,7 +121,7 @@ class Flow:
         self, tps: Collection[TopicPartition], timeout: float
     ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
         """Go on at what the group has committed; where that is nothing, nothing changes."""
-        asked = self._asked(tps)
+        asked = await self._asked(tps)
         backend = self._delivery.gate.backend
         found = await backend.committed([owned.tp for owned in asked], timeout=timeout)
         for owned, sought in asked.items():
@@ -128,7 +130,8 @@ class Flow:
                 self._positioning.seek(owned, committed.offset, committed.leader_epoch)
         return found
 
-    def _asked(self, tps: Collection[TopicPartition]) -> dict[Owned, int]:
+    async def _asked(self, tps: Collection[TopicPartition]) -> dict[Owned, int]:
+        await anyio.lowlevel.checkpoint()  # one that is refused lets others run, too
         owned = self._delivery.owned
         return {each: each.sought for each in owned.require(tps or owned.partitions)}
 

@@ -50,7 +50,7 @@ class BatchIterator(Generic[K, V]):
         Raises:
             KGroupError: a fatal error, a listener's, or a partition's whose turn it is.
         """
-        self._reading.check_caller()
+        await self._reading.check_caller()
         self._finish()
         delivery = self._reading.delivery
         self._reading.next_read(None)
@@ -140,7 +140,7 @@ class RecordIterator(Generic[K, V]):
                 return record
 
     async def _next_run(self) -> Owned:
-        self._reading.check_caller()
+        await self._reading.check_caller()
         self._finish()
         self._reading.next_read(None)
         try:

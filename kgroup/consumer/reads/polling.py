@@ -7,6 +7,8 @@ Never: returns nothing while something may be handed out; loses what it took whe
 from collections.abc import Collection
 from typing import Generic, TypeVar
 
+import anyio.lowlevel
+
 from kgroup.consumer.reads.batch import Batch
 from kgroup.consumer.reads.reading import Reading, Wanted
 from kgroup.consumer.reads.record import Formats, Record
@@ -41,7 +43,7 @@ class Polling(Generic[K, V]):
             TimeoutError: nothing came in time.
             DeserializationError: a deserialiser refused the record, which stays where it is.
         """
-        wanted = self._next_read(tps)
+        wanted = await self._next_read(tps)
         deadline = self._reading.deadline(timeout)
         while (owned := await self._reading.ready(wanted, deadline)) is not None:
             record = self._take(owned)
@@ -76,10 +78,8 @@ class Polling(Generic[K, V]):
         self, tps: Collection[TopicPartition], max_records: int | None, timeout: float
     ) -> dict[TopicPartition, Batch[K, V]]:
         """Return at most one batch of each partition, waiting only while there is nothing."""
-        if max_records is not None and max_records < 1:
-            raise ArgumentError("max_records", max_records, "at least 1, or None")
         left = self._limit if max_records is None else max_records
-        wanted = self._next_read(tps)
+        wanted = await self._next_read(tps, max_records)
         delivery = self._reading.delivery
         try:
             ready = await self._reading.all_ready(wanted, self._reading.deadline(timeout))
@@ -97,11 +97,23 @@ class Polling(Generic[K, V]):
             left = None if left is None else left - len(batch)
         return found
 
-    def _next_read(self, tps: Collection[TopicPartition]) -> Wanted:
-        delivery = self._reading.delivery
-        delivery.gate.check_alive()
-        self._reading.check_caller()
+    async def _next_read(
+        self, tps: Collection[TopicPartition], max_records: int | None = None
+    ) -> Wanted:
+        await self._reading.check_caller()
         wanted = frozenset(tps) or None
-        delivery.owned.require(wanted or ())
+        try:
+            self._check(wanted, max_records)
+        except Exception:
+            # In a loop that takes no notice of it nothing else awaits.
+            await anyio.lowlevel.checkpoint()
+            raise
         self._reading.next_read(wanted)
         return wanted
+
+    def _check(self, wanted: Wanted, max_records: int | None) -> None:
+        if max_records is not None and max_records < 1:
+            raise ArgumentError("max_records", max_records, "at least 1, or None")
+        delivery = self._reading.delivery
+        delivery.gate.check_alive()
+        delivery.owned.require(wanted or ())

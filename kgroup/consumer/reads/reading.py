@@ -19,6 +19,7 @@ from kgroup.consumer.stock.delivery import Delivery
 from kgroup.consumer.stock.owned import Owned
 from kgroup.consumer.stock.pulses import Pulses
 from kgroup.consumer.user_code import UserCode
+from kgroup.errors import IllegalStateError
 from kgroup.journal import Polled, Sink
 from kgroup.net.ports import Clock
 from kgroup.offsets.ledger import Lease
@@ -86,13 +87,17 @@ class Reading:
         self._told_at = -math.inf
         self._lent: dict[Claim, list[Lease]] = defaultdict(list)
 
-    def check_caller(self) -> None:
-        """Refuse a read that would wait for the listener it is made in.
+    async def check_caller(self) -> None:
+        """Refuse a read that would wait for the listener it is made in; let others run then.
 
         Raises:
             IllegalStateError: the present task is inside a listener, or a callback of a commit.
         """
-        self._code.refuse_inside("records cannot be read")
+        try:
+            self._code.refuse_inside("records cannot be read")
+        except IllegalStateError:
+            await anyio.lowlevel.checkpoint()
+            raise
 
     # -- polling ---------------------------------------------------------------------------
 

@@ -1,0 +1,168 @@
+"""A call that is refused at once lets other tasks run: a loop that takes no notice of the error
+keeps neither the event loop for itself, nor its own cancellation from coming."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from kgroup.consumer import Consumer
+from kgroup.errors import GroupError
+from kgroup.types import OwnershipChange
+from tests.consumer.entered import A, B, Stage, entered, staged
+from tests.consumer.listening import Told
+from tests.consumer.shelf import Shelf
+
+pytestmark = pytest.mark.anyio
+
+MOST = 50
+"""Calls after which a loop that nothing ends is left."""
+
+Call = Callable[[Consumer[Any, Any]], Awaitable[object]]
+Calls = Mapping[str, Call]
+
+READS: Calls = {
+    "getone": lambda consumer: consumer.getone(),
+    "getone of a partition": lambda consumer: consumer.getone(A),
+    "getmany": lambda consumer: consumer.getmany(),
+    "getmany of a partition": lambda consumer: consumer.getmany(A),
+}
+LOOPS: Calls = {
+    "batches": lambda consumer: anext(consumer.batches()),
+    "records": lambda consumer: anext(aiter(consumer)),
+}
+OTHERS: Calls = {
+    "memberships": lambda consumer: anext(consumer.membership_changes()),
+    "commit": lambda consumer: consumer.commit(),
+    "commit of an offset": lambda consumer: consumer.commit({A: 1}),
+    "commit_done": lambda consumer: consumer.commit_done(),
+    "committed": lambda consumer: consumer.committed(A),
+    "position": lambda consumer: consumer.position(A),
+    "seek_to_beginning": lambda consumer: consumer.seek_to_beginning(A),
+    "seek_to_end": lambda consumer: consumer.seek_to_end(A),
+    "seek_to_committed": lambda consumer: consumer.seek_to_committed(A),
+    "beginning_offsets": lambda consumer: consumer.beginning_offsets(A),
+    "end_offsets": lambda consumer: consumer.end_offsets(A),
+    "offsets_for_times": lambda consumer: consumer.offsets_for_times({A: 1}),
+    "topics": lambda consumer: consumer.topics(),
+    "find_partitions": lambda consumer: consumer.find_partitions("t"),
+    "api_versions": lambda consumer: consumer.api_versions(),
+    "subscribed_partitions": lambda consumer: consumer.subscribed_partitions(),
+}
+OF_WHAT_IS_NOT_OWNED: Calls = {
+    "getone": lambda consumer: consumer.getone(B),
+    "getmany": lambda consumer: consumer.getmany(B),
+    "commit": lambda consumer: consumer.commit({B: 1}),
+    "position": lambda consumer: consumer.position(B),
+    "seek_to_end": lambda consumer: consumer.seek_to_end(B),
+    "seek_to_committed": lambda consumer: consumer.seek_to_committed(B),
+}
+OF_NO_SENSE: Calls = {
+    "getmany": lambda consumer: consumer.getmany(max_records=0),
+    "commit": lambda consumer: consumer.commit({}),
+}
+
+
+async def own(stage: Stage) -> None:
+    await stage.give(A)
+
+
+async def fail(stage: Stage) -> None:
+    await stage.give(A)
+    stage.group.fail(GroupError("the test ends it"))
+    await anyio.sleep(0.1)
+
+
+async def close(stage: Stage) -> None:
+    await stage.consumer.close()
+
+
+Beginning = Callable[[Stage], Awaitable[None]]
+
+CASES: list[Any] = [
+    pytest.param(fail, {**READS, **LOOPS, **OTHERS}, id="of a consumer that has failed"),
+    pytest.param(close, {**READS, **LOOPS, **OTHERS}, id="of a closed consumer"),
+    pytest.param(own, OF_WHAT_IS_NOT_OWNED, id="of a partition that is not owned"),
+    pytest.param(own, OF_NO_SENSE, id="of no sense"),
+]
+
+
+def full() -> Shelf:
+    shelf = Shelf(t=2)
+    shelf.fill(A, 50)
+    return shelf
+
+
+async def insist(consumer: Consumer[Any, Any], call: Call) -> None:
+    for _ in range(MOST):
+        with suppress(Exception):
+            await call(consumer)
+
+
+class Turns:
+    """What another task does."""
+
+    taken = 0
+
+    async def take(self) -> None:
+        while True:
+            self.taken += 1
+            await anyio.lowlevel.checkpoint()
+
+
+async def alone(consumer: Consumer[Any, Any], calls: Calls) -> list[str]:
+    """Return the names of the calls that let nobody else run."""
+    found = []
+    for name, call in calls.items():
+        turns = Turns()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(turns.take)
+            await insist(consumer, call)
+            tasks.cancel_scope.cancel()
+        if turns.taken < MOST // 2:
+            found.append(name)
+    return found
+
+
+@pytest.mark.parametrize(("begin", "calls"), CASES)
+async def test_a_loop_that_takes_no_notice_of_refusals_lets_others_run(
+    begin: Beginning, calls: Calls
+) -> None:
+    async with entered(full()) as stage:
+        await begin(stage)
+        assert await alone(stage.consumer, calls) == []
+
+
+async def test_before_the_consumer_is_entered_such_a_loop_lets_others_run() -> None:
+    stage = staged(full(), "t")
+    assert await alone(stage.consumer, {**READS, "commit": OTHERS["commit"]}) == []
+
+
+async def test_inside_a_listener_such_a_loop_lets_others_run() -> None:
+    found = []
+
+    async def look(consumer: Consumer[Any, Any], change: OwnershipChange) -> None:
+        found.append(await alone(consumer, {**READS, **LOOPS}))
+
+    async with entered(full(), listener=Told(assigned=look)) as stage:
+        await stage.give(A)
+        await anyio.sleep(1)
+    assert found == [[]]
+
+
+@pytest.mark.parametrize(("begin", "calls"), CASES)
+async def test_a_loop_that_takes_no_notice_of_refusals_can_be_cancelled(
+    begin: Beginning, calls: Calls
+) -> None:
+    goes_on = []
+    async with entered(full()) as stage:
+        await begin(stage)
+        for name, call in calls.items():
+            with anyio.move_on_after(0) as scope:
+                await insist(stage.consumer, call)
+            if not scope.cancelled_caught:
+                goes_on.append(name)
+    assert goes_on == []
