@@ -1,6 +1,7 @@
 """A call that is refused at once lets other tasks run: a loop that takes no notice of the error
 keeps neither the event loop for itself, nor its own cancellation from coming."""
 
+import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Any
@@ -10,7 +11,7 @@ import anyio.lowlevel
 import pytest
 
 from kgroup.consumer import Consumer
-from kgroup.errors import GroupError
+from kgroup.errors import GroupError, KGroupError
 from kgroup.types import OwnershipChange
 from tests.consumer.entered import A, B, Stage, entered, staged
 from tests.consumer.listening import Told
@@ -166,3 +167,30 @@ async def test_a_loop_that_takes_no_notice_of_refusals_can_be_cancelled(
             if not scope.cancelled_caught:
                 goes_on.append(name)
     assert goes_on == []
+
+
+async def places(consumer: Consumer[Any, Any], call: Call) -> int:
+    """Return how many places the error of a call remembers."""
+    try:
+        await call(consumer)
+    except KGroupError as error:
+        return len(traceback.extract_tb(error.__traceback__))
+    raise AssertionError("nothing is raised")
+
+
+RAISES: Calls = {**READS, **LOOPS, "commit": OTHERS["commit"], "position": OTHERS["position"]}
+
+
+@pytest.mark.parametrize("name", RAISES)
+async def test_a_fatal_error_that_is_raised_again_and_again_does_not_grow(name: str) -> None:
+    async with entered(full()) as stage:
+        await fail(stage)
+        assert len({await places(stage.consumer, RAISES[name]) for _ in range(5)}) == 1
+
+
+@pytest.mark.parametrize("name", [*READS, *LOOPS, "position"])
+async def test_a_partitions_error_that_is_raised_again_and_again_does_not_grow(name: str) -> None:
+    async with entered(full(), auto_offset_reset="none") as stage:
+        stage.group.give(A)
+        await anyio.sleep(1)
+        assert len({await places(stage.consumer, RAISES[name]) for _ in range(5)}) == 1

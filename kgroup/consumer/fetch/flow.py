@@ -72,7 +72,7 @@ class Flow:
                 if handed is not None and owned.position.state is PositionState.FETCHING:
                     return handed
                 if owned.error is not None:
-                    raise owned.error
+                    raise owned.error.with_traceback(None)
                 delivery.gate.check_failure()
                 why = self._why_not(owned)
                 with anyio.move_on_after(_LOOK_AGAIN):
@@ -146,8 +146,13 @@ class Flow:
     # -- pausing ---------------------------------------------------------------------------
 
     def paused(self) -> frozenset[TopicPartition]:
-        """Return every owned partition that is held back."""
+        """Return every owned partition that the application holds back."""
         return frozenset(owned.tp for owned in self._delivery.owned if owned.paused)
+
+    def held_back(self) -> frozenset[TopicPartition]:
+        """Return every owned partition that waits for a commit."""
+        owned, ledger = self._delivery.owned, self._delivery.ledger
+        return frozenset(each.tp for each in owned if ledger.is_at_bound(each.claim))
 
     def pause(self, tps: Collection[TopicPartition]) -> None:
         """Hand out nothing of some partitions, and fetch nothing more for them."""

@@ -101,7 +101,7 @@ class Delivery:
             if self.ready(owned):
                 return owned
             if owned.error is not None:
-                raise owned.error
+                raise owned.error.with_traceback(None)
         return None
 
     def also_ready(self, wanted: Collection[TopicPartition] | None, first: Owned) -> list[Owned]:
@@ -137,10 +137,11 @@ class Delivery:
 
         Args:
             owned: whose.
-            limit: most records, None for all that one fetch brought.
+            limit: most records, None for all that one fetch brought. Fewer, when the partition is
+                close to its bound.
         """
-        chunk = owned.chunks[0]
-        segments = tuple(chunk.take(limit))
+        chunk, hold = owned.chunks[0], self.gate.hold
+        segments = tuple(chunk.take(limit if hold is None else hold.within(owned.claim, limit)))
         chunk.head()  # what nobody sees behind the last record belongs to this hand-out
         epochs = {segment.leader_epoch for segment in segments}
         epoch = epochs.pop() if len(epochs) == 1 else None
@@ -148,6 +149,9 @@ class Delivery:
             first, last = segments[0].first, segments[-1].last
             self._tell_delivered(owned.claim, first, last, sum(map(len, segments)))
         lease = self.ledger.hand_out(owned.claim, chunk.at, epoch)
+        for segment in () if hold is None else segments:
+            offsets = segment.columns.offsets[segment.start : segment.stop]
+            self.ledger.expose(owned.claim, offsets)
         keeper = self.gate.keeper(owned.claim)
         keeper.taken(owned.claim)
         return Handful(owned.claim, segments, lease, keeper.token(owned.claim))
@@ -166,6 +170,8 @@ class Delivery:
         if self._journals:
             self._tell_delivered(owned.claim, offset, offset, 1)
         chunk.advance()
+        if self.gate.hold is not None:
+            self.ledger.expose(owned.claim, (offset,))
         if lease is not None and lease.leader_epoch == epoch and self.ledger.is_newest(lease):
             self.ledger.extend(lease, offset + 1)
             return lease
@@ -182,6 +188,8 @@ class Delivery:
             self._drained(taken.claim)
         if self._journals:
             self.tell_done(taken.claim)
+        if self.gate.hold is not None:
+            self.gate.hold.done(taken.claim)
         return taken
 
     def _exhausted(self, owned: Owned) -> None:
@@ -206,6 +214,8 @@ class Delivery:
         self.ledger.finish(lease, upto)
         self.tell_done(lease.claim)
         self._drained(lease.claim)
+        if self.gate.hold is not None:
+            self.gate.hold.done(lease.claim)
 
     def finish_all(self, claim: Claim, upto: int | None = None) -> None:
         """Count all of a claim that was handed out, below `upto`, as done."""

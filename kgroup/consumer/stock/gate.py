@@ -12,6 +12,7 @@ from collections import deque
 
 from kgroup.consumer.coordination.backend import GroupBackend
 from kgroup.consumer.coordination.standalone import StandaloneBackend
+from kgroup.consumer.stock.hold import Hold
 from kgroup.consumer.stock.owned import Owned
 from kgroup.consumer.stock.pulses import Pulses
 from kgroup.consumer.stock.topic_watch import TopicWatch
@@ -29,6 +30,8 @@ class Gate:
         standalone: the backend for assignments by hand.
         pulses: fired when an answer may have changed.
         topics: knows which of the topics asked for are refused.
+        hold: holds partitions back that are too far ahead of what is committed, None when any
+            may be.
     """
 
     def __init__(
@@ -37,10 +40,12 @@ class Gate:
         standalone: StandaloneBackend,
         pulses: Pulses,
         topics: TopicWatch,
+        hold: Hold | None = None,
     ) -> None:
         self.backend: GroupBackend = group or standalone
         """The one that serves what was asked for last."""
         self.topics = topics
+        self.hold = hold
         self._group = group
         self._standalone = standalone
         self._pulses = pulses
@@ -89,7 +94,8 @@ class Gate:
     def check_failure(self) -> None:
         """Raise the fatal error of background work, always the same one; nothing without."""
         if self._failure is not None:
-            raise self._failure
+            # Each time adds to the places it remembers, and to what those keep alive.
+            raise self._failure.with_traceback(None)
 
     def check_alive(self) -> None:
         """Raise what ended the consumer's work.
@@ -109,11 +115,12 @@ class Gate:
             raise self._reports.popleft()
         trouble = self.backend.trouble
         if trouble is not None:
-            # The same one may be raised for hours; each time adds to the places it remembers.
             raise trouble.with_traceback(None)
 
     def passes(self, owned: Owned) -> bool:
         """Tell whether records of a claim may be handed out at this moment."""
         if not owned.open or owned.paused or self._closed or self._failure is not None:
+            return False
+        if self.hold is not None and self.hold.holds(owned):
             return False
         return self.keeper(owned.claim).may_deliver(owned.claim)
