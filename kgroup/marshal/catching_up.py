@@ -100,8 +100,8 @@ class CatchUp:
             return
         if len(self._known) > _A_KEY * len(world.keys):
             self._known.clear()  # senders come and go
-        epoch = None if peer is None else peer.epoch
-        self._known[who] = front, Tenure(state, state.client_id, state.instance_id, epoch)
+        state.tenure = tenure = Tenure(state, fenced=peer is not None)
+        self._known[who] = front, tenure
 
 
 def _opening(value: bytes | None) -> tuple[bytes, int]:

@@ -4,7 +4,7 @@ Decides: the shape, and what "free" means.
 Never: changes by itself; `world` writes it, one record after the other.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 __all__ = ["LEASE_MS", "LONGEST_PAUSE", "QUIET_MS", "Key", "KeyState", "Pause"]
@@ -61,6 +61,8 @@ class KeyState:
         mixed_until: log time until which a peer without headers is taken into account.
         idle_since: log time since which nobody has begun with it, -1 while somebody has, and when
             that is not known. A claim does not end it: its first heartbeat does.
+        tenure: what was found out of the owner's last heartbeats, so that others like them need not
+            be looked at in full; None once anything else has happened. No part of the state.
     """
 
     owned: bool = False
@@ -76,6 +78,7 @@ class KeyState:
     definite: bool = False
     mixed_until: int = _NONE
     idle_since: int = _NONE
+    tenure: object | None = field(default=None, repr=False, compare=False)
 
     def owned_at(self, time: int) -> bool:
         """Tell whether somebody owns the key at a log time, milliseconds; in its past, too."""

@@ -41,21 +41,17 @@ class Place(NamedTuple):
     first: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Tenure:
-    """That somebody has a key, as a heartbeat said that counted.
+    """That somebody has a key, as a heartbeat said that counted; `state` has it while that is so.
 
     Args:
         state: of the key.
-        client_id: of the owner, the very object that `state` had then.
-        instance_id: likewise.
-        epoch: that the heartbeat named; None: it had no headers that count.
+        fenced: whether the heartbeat had headers that count.
     """
 
     state: KeyState
-    client_id: bytes
-    instance_id: bytes
-    epoch: int | None
+    fenced: bool
 
 
 def claim(state: KeyState, message: Message, peer: Extension | None, at: Place) -> Verdict:
@@ -112,7 +108,7 @@ def release(state: KeyState, message: Message, peer: Extension | None, at: Place
         return Verdict.VOID
     if peer is not None and peer.epoch is not None and peer.epoch != state.epoch:
         return Verdict.VOID
-    state.owned = False
+    state.owned, state.tenure = False, None
     state.offset = message.tail
     state.released_at = at.time
     if state.idle_since < 0:
@@ -153,7 +149,7 @@ def _epoch(state: KeyState, peer: Extension | None, at: Place, *, known: bool) -
 
 
 def _own(state: KeyState, message: Message, peer: Extension | None, at: Place) -> None:
-    state.owned = True
+    state.owned, state.tenure = True, None
     state.client_id, state.instance_id = message.client_id, message.instance_id
     state.started = -1 if peer is None or peer.started is None else peer.started
     interval = None if peer is None else peer.interval

@@ -23,6 +23,7 @@ from kgroup.marshal.messages import Kind, Message, Reject, decode
 from kgroup.marshal.presence import PATIENCE_MS, Presences, is_presence
 from kgroup.marshal.rules import Compat, Verdict, WorldRules
 from kgroup.marshal.transitions import Place, Tenure, claim, heartbeat, probe, release, renew
+from kgroup.marshal.workers import Workers
 
 __all__ = ["World"]
 
@@ -60,6 +61,8 @@ class World:
         """Who shows itself."""
         self._rules = rules
         self._keys: dict[Key, KeyState] = {}
+        self._of_topic: dict[tuple[bytes, bytes], list[Key]] = {}
+        self._workers: dict[tuple[bytes, bytes], Workers] = {}
         self._paused: dict[bytes, Pause] = {}
         self._ids: dict[bytes, bytes] = {}
         self._first = 0 if rules.complete else -1
@@ -112,7 +115,7 @@ class World:
         """Apply the next record, a heartbeat like one that has counted before.
 
         Args:
-            tenure: whose, about what, under which epoch.
+            tenure: whose, about what.
             offset: of the record.
             timestamp: of the record, as in `apply`.
             sent: time in the message, at least 0.
@@ -121,10 +124,8 @@ class World:
         Returns:
             Whether it renews the lease; if not, nothing has happened, and `apply` has to judge.
         """
-        state, epoch = tenure.state, tenure.epoch
-        if state.client_id is not tenure.client_id or state.instance_id is not tenure.instance_id:
-            return False
-        if not state.owned or (epoch is not None and epoch != state.epoch):
+        state, fenced = tenure.state, tenure.fenced
+        if state.tenure is not tenure:
             return False
         time = sent * _MS
         if self._is_far(time, timestamp):
@@ -137,9 +138,9 @@ class World:
             self.time = time
         if self.since < 0:
             self.since = time
-        if epoch is None:
+        if not fenced:
             state.mixed_until = max(state.mixed_until, time + _MIXED_MS)
-        renew(state, tail, time, fenced=epoch is not None)
+        renew(state, tail, time, fenced=fenced)
         return True
 
     def pause_of(self, group_id: bytes) -> Pause | None:
@@ -211,13 +212,16 @@ class World:
             state.mixed_until = max(state.mixed_until, at.time + _MIXED_MS)
         match message.kind:
             case Kind.HEARTBEAT:
-                return self._heartbeat(state, message, peer, at)
+                verdict = self._heartbeat(state, message, peer, at)
             case Kind.CLAIMING_PARTITION:
-                return self._claim(state, message, peer, at)
+                verdict = self._claim(state, message, peer, at)
             case Kind.RELEASING_PARTITION:
-                return release(state, message, peer, at)
+                verdict = release(state, message, peer, at)
             case _:
-                return probe(state, message, peer)
+                verdict = probe(state, message, peer)
+        if self._workers:
+            self._count(message)
+        return verdict
 
     def _heartbeat(
         self, state: KeyState, message: Message, peer: Extension | None, at: Place
@@ -250,14 +254,21 @@ class World:
         late = self.presences.late(group, topic, idle_since, time)
         if not late or late == [message.client_id]:
             return
-        has = Counter(
-            state.client_id
-            for key, state in self._keys.items()
-            if (key.group, key.topic) == (group, topic) and state.nobodys_since(time) is None
-        )
+        workers = self._count(message)
+        if workers is None:
+            keys = self._of_topic[group, topic]
+            workers = self._workers[group, topic] = Workers(keys, self._keys, self.time)
+        has = workers.working(self.time)
         for who in late:
             if has[who] < has[message.client_id]:
                 self.presences.pass_over(group, topic, who, time)
+
+    def _count(self, message: Message) -> Workers | None:
+        """Keep the count of a topic, if there is one: most topics are never counted."""
+        workers = self._workers.get((message.group_id, message.topic))
+        if workers is not None:
+            workers.changed(Key(message.group_id, message.topic, message.partition), self.time)
+        return workers
 
     def _barred(self, message: Message, at: Place) -> bool:
         pause = self._paused.get(message.group_id)
@@ -270,7 +281,9 @@ class World:
         if state is None and not is_presence(message.topic):
             same = self._same
             state = KeyState(definite=self._rules.complete)
-            self._keys[Key(same(key.group), same(key.topic), key.partition)] = state
+            key = Key(same(key.group), same(key.topic), key.partition)
+            self._keys[key] = state
+            self._of_topic.setdefault(key[:2], []).append(key)
         return state
 
     def _same(self, word: bytes) -> bytes:

@@ -1,0 +1,139 @@
+"""Who works on how many keys: a claim of what was free for long costs the same in any log."""
+
+import random
+import sys
+from collections import Counter
+from types import FrameType
+
+import pytest
+
+from kgroup.marshal.catching_up import CatchUp
+from kgroup.marshal.extension import Extension, write_extension
+from kgroup.marshal.key_state import Key
+from kgroup.marshal.messages import Kind, Message, encode
+from kgroup.marshal.presence import PATIENCE_MS
+from kgroup.marshal.rules import WorldRules
+from kgroup.marshal.workers import Workers
+from kgroup.marshal.world import World
+from kgroup.wire.records import Headers
+from tests.marshal.logs import START, columns_of
+
+LATER = PATIENCE_MS // 1000 + 1
+CLAIM, BEAT, RELEASE = Kind.CLAIMING_PARTITION, Kind.HEARTBEAT, Kind.RELEASING_PARTITION
+
+
+class Log:
+    """A world, and members that write for it."""
+
+    def __init__(self) -> None:
+        self.world = World(WorldRules(append_time=True, complete=True))
+
+    def say(self, kind: Kind, at: int, who: bytes, partition: int, topic: bytes = b"t") -> None:
+        state = self.world.keys.get(Key(b"g", topic, partition))
+        epoch = state.epoch if state and kind is not CLAIM else None
+        row = record(self.world.next_offset, kind, at, who, partition, epoch, topic)
+        self.world.apply(*row)
+
+    def adopt(self, at: int, who: bytes, partition: int, interval: int) -> None:
+        """Write the heartbeat of a claim that was not read, because reading began behind it."""
+        offset = self.world.next_offset + 1
+        _, time, value, _ = record(offset, BEAT, at, who, partition, None)
+        words = write_extension(Extension(offset - 1, 1_000, interval, b"1"))
+        self.world.apply(offset, time, value, words)
+
+    def begin(self, at: int, who: bytes, partition: int, topic: bytes = b"t") -> None:
+        self.say(CLAIM, at, who, partition, topic)
+        self.say(BEAT, at, who, partition, topic)
+
+
+def record(
+    offset: int,
+    kind: Kind,
+    at: int,
+    who: bytes,
+    partition: int,
+    epoch: int | None,
+    topic: bytes = b"t",
+) -> tuple[int, int, bytes, Headers]:
+    time = START + at
+    message = Message(kind, time, who + b"-1", who, b"g", topic, partition)
+    words = write_extension(Extension(epoch, 1_000, 60, b"1"))
+    return offset, time * 1000, encode(message), tuple(words)
+
+
+def calls_of_late_claims(topic: bytes, keys: int) -> int:
+    """Return how many calls twenty late claims take, where so many keys are owned already."""
+    log, mine = Log(), range(keys, keys + 21)
+    for partition in range(keys):
+        log.begin(0, b"busy", partition, topic)
+    for partition in mine:
+        log.say(CLAIM, 0, b"x", partition)
+        log.say(RELEASE, 0, b"x", partition)
+    log.say(BEAT, 1, b"lazy", 0, b"t~members")
+    log.begin(LATER + 1, b"busy", mine[0])
+    calls = 0
+
+    def count(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        for partition in mine[1:]:
+            log.begin(LATER + 1, b"busy", partition)
+    finally:
+        sys.setprofile(before)
+    waits = log.world.presences.waits(b"g", log.world.time)
+    assert waits[b"t"][b"lazy"].passed_until > log.world.time
+    return calls
+
+
+@pytest.mark.parametrize("topic", [b"t", b"other"])
+def test_a_late_claim_costs_the_same_however_many_keys_there_are(topic: bytes) -> None:
+    assert calls_of_late_claims(topic, 500) == calls_of_late_claims(topic, 5)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_is_kept_is_what_a_look_at_all_keys_would_say(seed: int) -> None:
+    dice, log, at = random.Random(seed), Log(), 0
+    for partition in range(8):
+        log.begin(0, b"a", partition)
+    world = log.world
+    workers = Workers(list(world.keys), world.keys, world.time)
+    for _ in range(600):
+        at += dice.choice([0, 0, 1, 7, 40])
+        partition = dice.randrange(8)
+        kind, who = dice.choice([CLAIM, BEAT, BEAT, RELEASE]), dice.choice([b"a", b"b"])
+        log.say(kind, at, who, partition)
+        if dice.random() < 0.1:
+            log.adopt(at, who, partition, dice.choice([5, 60]))
+        workers.changed(Key(b"g", b"t", partition), world.time)
+        if dice.random() < 0.5:
+            states = world.keys.values()
+            works = [s.client_id for s in states if s.nobodys_since(world.time) is None]
+            assert workers.working(world.time) == Counter(works)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_both_ways_of_reading_count_who_goes_on_after_its_lease(seed: int) -> None:
+    dice, at, rows = random.Random(seed), 0, list[tuple[int, int, bytes, Headers]]()
+    full, short = (World(WorldRules(append_time=True, complete=True)) for _ in range(2))
+
+    def say(kind: Kind, who: bytes, partition: int, topic: bytes = b"t") -> None:
+        state = full.keys.get(Key(b"g", topic, partition))
+        epoch = state.epoch if state and kind is not CLAIM else None
+        rows.append(record(len(rows), kind, at, who, partition, epoch, topic))
+        full.apply(*rows[-1])
+
+    for _ in range(80):
+        at += dice.choice([0, 1, 20, 35, 125])
+        who = dice.choice([b"a", b"b"])
+        say(BEAT, dice.choice([b"a", b"b"]), 0, b"t~members")
+        for key, state in full.keys.items():
+            if state.owned and state.client_id == who:
+                say(dice.choice([BEAT] * 9 + [RELEASE]), who, key.partition)
+        say(CLAIM, who, dice.randrange(8))
+    columns = columns_of(rows)
+    CatchUp(short).fold(columns, columns.raw_rows())
+    assert short.digest() == full.digest()
