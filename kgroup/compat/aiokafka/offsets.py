@@ -28,6 +28,7 @@ from kgroup import TopicPartition as OurPartition
 from kgroup.compat.aiokafka.errors import translating
 from kgroup.compat.aiokafka.life import Life
 from kgroup.compat.aiokafka.partitions import all_partitions, ours, theirs
+from kgroup.compat.aiokafka.refusing import refusing
 from kgroup.errors import TransportError
 
 __all__ = ["Offsets"]
@@ -54,6 +55,12 @@ class Offsets(Life):
             CommitFailedError: the group has moved on.
             KafkaError: the coordinator refused.
         """
+        async with refusing():
+            asked = self._to_commit(offsets)
+        with translating():
+            await self._native().commit(asked)
+
+    def _to_commit(self, offsets: object) -> dict[OurPartition, OffsetAndMetadata] | None:
         self._require_group()
         if self._wishes.kind is None:
             raise IllegalStateError("Not subscribed to any topics")
@@ -66,8 +73,7 @@ class Offsets(Life):
                 raise _moved_on() if self._rounds.is_between(tp) else _unassigned(tp)
         if asked is None and self._rounds.between():
             raise _moved_on()
-        with translating():
-            await native.commit(asked)
+        return asked
 
     async def committed(self, partition: TopicPartition) -> int | None:
         """Return what the group has committed for a partition, None for nothing.
@@ -76,10 +82,12 @@ class Offsets(Life):
             IllegalOperation: there is no group_id.
             KafkaError: the coordinator refused, or did not answer.
         """
-        self._require_group()
+        async with refusing():
+            self._require_group()
+            native = self._native()
         with translating():
             (tp,) = ours([partition])
-            return _offset((await self._native().committed(tp))[tp])
+            return _offset((await native.committed(tp))[tp])
 
     def _require_group(self) -> None:
         if self._options.facade.group_id is None:
@@ -95,6 +103,8 @@ class Offsets(Life):
             KafkaError: why there is no position.
         """
         (tp,) = ours([partition])
+        async with refusing():
+            self._native()
         with translating():
             while (found := await self._known_position(tp)) is None:
                 if self._rounds.is_between(tp):
@@ -113,7 +123,7 @@ class Offsets(Life):
     async def _next_round(self) -> None:
         failure = self._native().failure
         if failure is not None:
-            raise failure
+            raise failure.with_traceback(None)
         with suppress(TimeoutError):
             async with asyncio.timeout(1.0):
                 await self._rounds.changed()
@@ -141,12 +151,14 @@ class Offsets(Life):
             TypeError: one is no TopicPartition.
             IllegalStateError: one is not assigned.
         """
-        native, tps = self._native(), self._asked(partitions)
+        async with refusing():
+            native, tps = self._native(), self._asked(partitions)
         return await _in_time(native.seek_to_beginning(*tps))
 
     async def seek_to_end(self, *partitions: TopicPartition) -> bool:
         """Go on behind the last record of each log; as `seek_to_beginning`."""
-        native, tps = self._native(), self._asked(partitions)
+        async with refusing():
+            native, tps = self._native(), self._asked(partitions)
         return await _in_time(native.seek_to_end(*tps))
 
     async def seek_to_committed(
@@ -158,8 +170,9 @@ class Offsets(Life):
             TypeError, IllegalStateError: as `seek_to_beginning`.
             IllegalOperation: there is no group_id.
         """
-        tps = self._asked(partitions)
-        self._require_group()
+        async with refusing():
+            tps = self._asked(partitions)
+            self._require_group()
         with translating():
             found = await self._native().seek_to_committed(*tps)
         return {theirs(tp): _offset(each) for tp, each in found.items()}
@@ -191,13 +204,15 @@ class Offsets(Life):
             ValueError: a time is negative.
             KafkaTimeoutError: a partition had no answer in `request_timeout_ms`.
         """
-        for tp, at in timestamps.items():
-            if at < 0:
-                reason = "The target time cannot be negative."
-                raise ValueError(f"The target time for partition {tp} is {at}. {reason}")
+        async with refusing():
+            for tp, at in timestamps.items():
+                if at < 0:
+                    reason = "The target time cannot be negative."
+                    raise ValueError(f"The target time for partition {tp} is {at}. {reason}")
+            native = self._native()
         times = {OurPartition(*tp): int(at) for tp, at in timestamps.items()}
         with translating():
-            found = await _answered(self._native().offsets_for_times(times))
+            found = await _answered(native.offsets_for_times(times))
         return {
             theirs(tp): None if each is None else OffsetAndTimestamp(each.offset, each.timestamp)
             for tp, each in found.items()
@@ -214,8 +229,10 @@ class Offsets(Life):
         tps = ours(partitions)
         if not tps:
             return {}
+        async with refusing():
+            native = self._native()
         with translating():
-            found = await _answered(self._native().beginning_offsets(*tps))
+            found = await _answered(native.beginning_offsets(*tps))
         return {theirs(tp): offset for tp, offset in found.items()}
 
     async def end_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
@@ -223,14 +240,18 @@ class Offsets(Life):
         tps = ours(partitions)
         if not tps:
             return {}
+        async with refusing():
+            native = self._native()
         with translating():
-            found = await _answered(self._native().end_offsets(*tps))
+            found = await _answered(native.end_offsets(*tps))
         return {theirs(tp): offset for tp, offset in found.items()}
 
     async def topics(self) -> set[str]:
         """Return all topics that may be seen, without those of the brokers."""
+        async with refusing():
+            native = self._native()
         with translating():
-            return set(await self._native().topics(internal=False))
+            return set(await native.topics(internal=False))
 
     def partitions_for_topic(self, topic: str) -> set[int] | None:
         """Return the partition numbers of a topic, None while they are not known; asks nobody."""

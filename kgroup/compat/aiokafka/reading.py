@@ -19,6 +19,7 @@ from kgroup.compat.aiokafka.errors import translating
 from kgroup.compat.aiokafka.life import Life
 from kgroup.compat.aiokafka.partitions import all_partitions, ours, theirs
 from kgroup.compat.aiokafka.records import listed, one
+from kgroup.compat.aiokafka.refusing import refusing
 
 __all__ = ["Reading"]
 
@@ -48,7 +49,9 @@ class Reading(Life):
             # Nothing awaits once a record is taken: a read that is cancelled has not taken one.
             if self._records is not None and not partitions and not self._closed:
                 return one(await anext(self._records))
-            self._check_read(partitions)
+            async with refusing():
+                self._check_read(partitions)
+                self._native()
             return one(await (self._next_of(ours(partitions)) if partitions else self._next()))
         except StopAsyncIteration:
             self._records = None  # another start has another consumer
@@ -76,11 +79,12 @@ class Reading(Life):
             ConsumerStoppedError: the consumer was stopped before the call.
             KafkaError: as `getone`.
         """
-        self._check_read(partitions)
-        if max_records is not None and (not isinstance(max_records, int) or max_records < 1):
-            raise ValueError("`max_records` must be a positive Integer")
+        async with refusing():
+            self._check_read(partitions)
+            limit = _sound_limit(max_records)
+            self._native()
         with translating():
-            found = await self._read(ours(partitions), max_records, max(timeout_ms, 0) / 1000)
+            found = await self._read(ours(partitions), limit, max(timeout_ms, 0) / 1000)
             return _all_delivered(found)
 
     def __aiter__(self) -> Self:
@@ -152,11 +156,20 @@ class Reading(Life):
         """Wait until something may be held: whoever asks for nothing that is held gets nothing."""
         failure = self._native().failure
         if failure is not None:
-            raise failure
+            await asyncio.sleep(0)  # as when it is refused at once
+            raise failure.with_traceback(None)
         with suppress(TimeoutError):
             async with asyncio.timeout(nap):
                 await self._rounds.changed()
         return {}
+
+
+def _sound_limit(max_records: object) -> int | None:
+    if max_records is None:
+        return None
+    if not isinstance(max_records, int) or max_records < 1:
+        raise ValueError("`max_records` must be a positive Integer")
+    return max_records
 
 
 def _all_delivered(found: _Found) -> dict[TopicPartition, list[_Record]]:
