@@ -98,7 +98,8 @@ def renew(state: KeyState, tail: int, time: int, *, fenced: bool) -> None:
         state.offset = tail
     if time > state.heard:
         state.heard = time
-    state.beat = max(state.beat, time)
+    if time > state.beat:
+        state.beat = time
     state.idle_since = -1
 
 

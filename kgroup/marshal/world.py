@@ -138,8 +138,8 @@ class World:
             self.time = time
         if self.since < 0:
             self.since = time
-        if not fenced:
-            state.mixed_until = max(state.mixed_until, time + _MIXED_MS)
+        if not fenced and time + _MIXED_MS > state.mixed_until:
+            state.mixed_until = time + _MIXED_MS
         renew(state, tail, time, fenced=fenced)
         return True
 

@@ -51,7 +51,7 @@ _OF_LOGS = (
     _mutant(
         "a heartbeat does not renew the lease",
         "transitions",
-        "    state.beat = max(state.beat, time)\n",
+        "    if time > state.beat:\n        state.beat = time\n",
         "",
         _APART,
     ),
