@@ -9,12 +9,11 @@ KIPs: 98 (idempotence), 360 (safe recovery by a new id), 516 (topic ids).
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from typing import Final
 
 import anyio
 
-from kgroup.codes import ApiKey, ErrorCode
+from kgroup.codes import ApiKey
 from kgroup.errors import (
     BrokerError,
     DecodeError,
@@ -25,6 +24,7 @@ from kgroup.errors import (
 from kgroup.net.backoff import Backoff
 from kgroup.net.cluster import Cluster, ClusterView, Lane
 from kgroup.net.insist import insist
+from kgroup.net.produce_fate import Fate, fate_of
 from kgroup.net.verdict import Verdict, refusal, verdict
 from kgroup.types import TopicPartition
 from kgroup.wire.messages import (
@@ -103,39 +103,6 @@ class _Partition:
     lineage: _Lineage | None = None
 
 
-class _Fate(Enum):
-    """What an error code says about a batch."""
-
-    STORED = "stored"
-    AGAIN = "send it again"
-    ELSEWHERE = "find the leader, then send it again"
-    ANEW = "the broker lost track of this producer id"
-    REFUSED = "not stored"
-
-
-def _fate(code: int) -> _Fate:
-    match code:
-        case ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
-            return _Fate.STORED
-        case (
-            ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
-            | ErrorCode.UNKNOWN_PRODUCER_ID
-            | ErrorCode.INVALID_PRODUCER_EPOCH
-        ):
-            return _Fate.ANEW
-        case _:
-            pass
-    match verdict(ApiKey.PRODUCE, code):
-        case Verdict.DONE:
-            return _Fate.STORED
-        case Verdict.AGAIN:
-            return _Fate.AGAIN
-        case Verdict.ELSEWHERE:
-            return _Fate.ELSEWHERE
-        case Verdict.REFUSED:
-            return _Fate.REFUSED
-
-
 class Producer:
     """Sends batches; any number of tasks may share it.
 
@@ -184,9 +151,7 @@ class Producer:
         Raises:
             LocalProtocolError: no records, or a value that fits no field.
         """
-        partition = self._partitions.get(tp)
-        if partition is None:
-            partition = self._partitions[tp] = _Partition(tp)
+        partition = self._partition(tp)
         patience = self._settings.delivery_timeout if timeout is None else timeout
         delivery = _Delivery(self._cluster, partition, self._stamped(records), self._settings)
         try:
@@ -199,6 +164,24 @@ class Producer:
             return Delivered(error=error, maybe=delivery.in_doubt)
         late = TimeoutError(f"PRODUCE to {tp}: not acknowledged within {patience:g} s")
         return Delivered(error=late, maybe=delivery.in_doubt)
+
+    async def prepare(self, tp: TopicPartition) -> None:
+        """Have ahead what the first batch needs: its leader, a connection to it, a producer id.
+
+        What cannot be had now is asked for with the batch, which tells what is amiss.
+        """
+        partition = self._partition(tp)
+        async with partition.turn:
+            try:
+                view = await _leaders(self._cluster, partition, moved=False)
+                leader = view.leader(tp)
+                if leader is not None and partition.lineage is None:
+                    partition.lineage = await self._ask_lineage(leader)
+            except (KGroupError, TimeoutError):
+                return
+
+    def _partition(self, tp: TopicPartition) -> _Partition:
+        return self._partitions.setdefault(tp, _Partition(tp))
 
     async def _store(self, partition: _Partition, delivery: "_Delivery", records: int) -> Delivered:
         """Send one batch until its fate is known.
@@ -220,17 +203,22 @@ class Producer:
         return delivered
 
     async def _new_lineage(self) -> _Lineage:
-        request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=0)
-        timeout = self._cluster.settings.request_timeout
-
-        async def attempt() -> _Lineage:
-            answer = await self._cluster.send_any(request, timeout=timeout)
-            if answer.error_code:
-                raise refusal(request.api_key, answer.error_code, ())
-            return _Lineage(answer.producer_id, answer.producer_epoch)
-
         patience = self._settings.delivery_timeout
-        return await insist(self._cluster, attempt, timeout=patience, what="a producer id")
+        return await insist(
+            self._cluster, self._ask_lineage, timeout=patience, what="a producer id"
+        )
+
+    async def _ask_lineage(self, node_id: int | None = None) -> _Lineage:
+        """Ask one broker for a producer id, None for any."""
+        cluster, timeout = self._cluster, self._cluster.settings.request_timeout
+        request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=0)
+        if node_id is None:
+            answer = await cluster.send_any(request, timeout=timeout)
+        else:
+            answer = await cluster.send(node_id, request, lane=self._settings.lane, timeout=timeout)
+        if answer.error_code:
+            raise refusal(request.api_key, answer.error_code, ())
+        return _Lineage(answer.producer_id, answer.producer_epoch)
 
     def _stamped(self, records: Sequence[NewRecord]) -> list[NewRecord]:
         now = int(self._cluster.ports.wall() * 1000)
@@ -296,19 +284,19 @@ class _Delivery:
         """
         code = row.error_code
         error = refusal(ApiKey.PRODUCE, code, (str(self._tp),), row.error_message)
-        match _fate(code):
-            case _Fate.STORED:
+        match fate_of(code):
+            case Fate.STORED:
                 return True
-            case _Fate.AGAIN:
+            case Fate.AGAIN:
                 # 7 and 20 say that the leader has it and the replicas may not.
                 self._in_doubt = True
-            case _Fate.ELSEWHERE:
+            case Fate.ELSEWHERE:
                 self._moved = True
-            case _Fate.ANEW:
+            case Fate.ANEW:
                 if self._in_doubt or not lineage.sequence:
                     raise error
                 raise _LineageLostError
-            case _Fate.REFUSED:
+            case Fate.REFUSED:
                 raise error
         return False
 
@@ -334,17 +322,22 @@ class _Delivery:
 
     async def _view(self) -> ClusterView:
         """Return what is known of the leader, and ask when it was not there any more."""
-        known = self._partition.view or self._cluster.view
-        if not self._moved and known.leader(self._tp) is not None:
-            return known
-        timeout = self._cluster.settings.request_timeout
         try:
-            found = await self._cluster.look_up(frozenset({self._tp.topic}), timeout=timeout)
+            found = await _leaders(self._cluster, self._partition, moved=self._moved)
         except BrokerError:
-            return known
-        self._partition.view = found
+            return self._partition.view or self._cluster.view
         self._moved = False
         return found
+
+
+async def _leaders(cluster: Cluster, partition: _Partition, *, moved: bool) -> ClusterView:
+    """Return a view that names the leader, a new one when it moved; the partition keeps it."""
+    known = partition.view or cluster.view
+    if not moved and known.leader(partition.tp) is not None:
+        return known
+    topic, timeout = partition.tp.topic, cluster.settings.request_timeout
+    partition.view = await cluster.look_up(frozenset({topic}), timeout=timeout)
+    return partition.view
 
 
 def _delivered(row: PartitionProduceResponse) -> Delivered:

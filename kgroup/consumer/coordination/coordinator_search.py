@@ -41,6 +41,10 @@ class CoordinatorSearch:
         """Its node id, None when it must be looked for."""
         return self._known
 
+    def learn(self, node_id: int) -> None:
+        """Take what somebody else has just found out."""
+        self._known = node_id
+
     def forget(self) -> None:
         """Look again: it moved, or does not answer."""
         self._known = None

@@ -18,7 +18,7 @@ from kgroup.marshal.presence import PRESENCE_SUFFIX
 from kgroup.net.cluster import Cluster
 from kgroup.testing import InProcessBroker
 from kgroup.testing.virtual_time import WALL_AT_START
-from kgroup.wire.messages import ProduceRequest
+from kgroup.wire.messages import InitProducerIdRequest, ProduceRequest
 from kgroup.wire.records import Codec, iter_batches
 from tests.consumer.marshal.stage import LOG, coordinated, running
 
@@ -79,6 +79,31 @@ async def test_a_message_says_who_writes_and_carries_its_headers_and_no_key() ->
     assert (message.client_id, message.instance_id, message.group_id) == (b"A", b"i1", b"g")
     assert (message.kind, message.topic, message.tail) == (Kind.HEARTBEAT, b"t", 7)
     assert read_extension(record.headers) == Extension(3, 1000, 60, b"n1")
+
+
+async def test_what_the_first_message_needs_is_known_before_it_comes() -> None:
+    broker = coordinated()
+    async with writing(broker) as desk:
+        desk.appender.expect("t")
+        await anyio.sleep(1.0)
+        assert len(broker.requests_of(InitProducerIdRequest)) == 1
+        before = len(broker.requests)
+        desk.say(7)
+        await anyio.sleep(1.0)
+    assert [type(each.request) for each in broker.requests[before:]] == [ProduceRequest]
+    assert tails(broker) == [7]
+
+
+async def test_what_cannot_be_learned_ahead_is_asked_for_with_the_message() -> None:
+    broker = coordinated()
+    broker.answers.error(InitProducerIdRequest, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, times=1)
+    async with writing(broker) as desk:
+        desk.appender.expect("t")
+        await anyio.sleep(1.0)
+        assert not desk.failed
+        desk.say(7)
+        await anyio.sleep(1.0)
+    assert tails(broker) == [7]
 
 
 async def test_what_waits_goes_in_one_batch_that_is_idempotent_and_not_compressed() -> None:

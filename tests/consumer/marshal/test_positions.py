@@ -185,6 +185,21 @@ def with_open_transaction(broker: InProcessBroker) -> None:
         partition.log.append(batch, epoch=partition.epoch, now_ms=stamp)
 
 
+async def test_a_commit_read_after_the_end_was_asked_for_is_no_position_outside_the_log() -> None:
+    broker = filled(end=30)
+    broker.answers.error(OffsetFetchRequest, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, times=1)
+
+    async def read_on() -> None:
+        await broker.until(lambda: broker.requests_of(ListOffsetsRequest))
+        for _ in range(10):
+            broker.partition(*KEY).append(b"x")
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(read_on)
+        assert await found(broker, None, committed=35) == 35
+    assert len(broker.requests_of(OffsetFetchRequest)) == 2
+
+
 async def test_the_end_itself_is_a_position() -> None:
     assert await found(filled(), 30, NONE) == 30
 

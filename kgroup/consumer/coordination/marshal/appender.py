@@ -69,6 +69,7 @@ class _Line:
     tp: TopicPartition
     waiting: deque[_Waiting] = field(default_factory=deque)
     busy: bool = False
+    prepared: bool = False
 
 
 class Appender:
@@ -110,15 +111,26 @@ class Appender:
             reason = f"the partitions of {self._settings.topic!r} are not known yet"
             self._failed(append, IllegalStateError(f"{reason}; nothing was sent"))
             return
-        line = self._lines.get(number)
-        if line is None:
-            line = self._lines[number] = _Line(TopicPartition(self._settings.topic, number))
+        line = self._line(number)
         if len(line.waiting) >= self._settings.most_waiting:
             reason = f"{len(line.waiting)} messages wait for {line.tp} already"
             self._failed(append, IllegalStateError(f"{reason}; nothing was sent"))
             return
         line.waiting.append(_Waiting(append, self._cluster.ports.clock() + append.timeout))
         self._work.fire()
+
+    def expect(self, topic: str) -> None:
+        """Say that messages about a topic will come soon: what the first needs is learned now."""
+        number = self._partition_of(topic)
+        if number is not None:
+            self._line(number)
+            self._work.fire()
+
+    def _line(self, number: int) -> _Line:
+        line = self._lines.get(number)
+        if line is None:
+            line = self._lines[number] = _Line(TopicPartition(self._settings.topic, number))
+        return line
 
     async def sent(self) -> None:
         """Wait until nothing waits, and nothing is on its way; the caller bounds the time."""
@@ -137,8 +149,11 @@ class Appender:
     def _start_due(self, tasks: TaskGroup) -> None:
         for line in self._lines.values():
             if line.waiting and not line.busy:
-                line.busy = True
+                line.busy = line.prepared = True
                 tasks.start_soon(self._write, line)
+            elif not line.prepared:
+                line.prepared = True
+                tasks.start_soon(self._producer.prepare, line.tp)
 
     async def _write(self, line: _Line) -> None:
         try:

@@ -157,7 +157,7 @@ class MarshalBackend:
         """Look whether this member may begin; brokers that are away for now end nothing."""
         while True:
             try:
-                found = await enter(self._cluster, self._settings, self._place)
+                found = await enter(self._cluster, self._settings, self._place, self._search)
             except TimeoutError as error:
                 log.warning("group=%s cannot begin yet: %s", self._settings.group_id, error)
                 continue
@@ -384,3 +384,5 @@ class MarshalBackend:
         if followed != self._followed:
             self._followed = followed
             self._reader.follow(followed)
+            for topic in asked:
+                self._appender.expect(topic)

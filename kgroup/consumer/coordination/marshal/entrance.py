@@ -11,6 +11,7 @@ import logging
 from typing import Final
 
 from kgroup.codes import ApiKey
+from kgroup.consumer.coordination.coordinator_search import CoordinatorSearch
 from kgroup.consumer.coordination.marshal.place import MarshalPlace
 from kgroup.consumer.coordination.marshal.topic_check import TopicCheck, check_topic
 from kgroup.errors import BrokerError, ConfigError, GroupError, UnsupportedError
@@ -30,13 +31,16 @@ _SHOWN: Final = 3
 _LEAST_BY_SENDERS: Final = 2
 
 
-async def enter(cluster: Cluster, settings: MarshalSettings, place: MarshalPlace) -> TopicCheck:
+async def enter(
+    cluster: Cluster, settings: MarshalSettings, place: MarshalPlace, search: CoordinatorSearch
+) -> TopicCheck:
     """Look whether a member may begin to claim; what is amiss and can be lived with is logged.
 
     Args:
         cluster: running.
         settings: of the member.
         place: where it coordinates.
+        search: learns who coordinates the group: nobody has to ask for it between two claims.
 
     Returns:
         What the coordination topic is like.
@@ -55,7 +59,7 @@ async def enter(cluster: Cluster, settings: MarshalSettings, place: MarshalPlace
         log.warning("%s", warning.text)
     if found.append_time is False:
         refuse_short_leases(settings.interval, place.topic)
-    await refuse_native(cluster, settings.group_id, timeout=place.timeout)
+    search.learn(await refuse_native(cluster, settings.group_id, timeout=place.timeout))
     return found
 
 
@@ -77,7 +81,7 @@ def refuse_short_leases(interval: int, topic: str) -> None:
         )
 
 
-async def refuse_native(cluster: Cluster, group_id: str, *, timeout: float) -> None:
+async def refuse_native(cluster: Cluster, group_id: str, *, timeout: float) -> int:
     """Refuse a group that has members with the group coordinator.
 
     Its commits would be refused, and both would read the same partitions.
@@ -87,6 +91,9 @@ async def refuse_native(cluster: Cluster, group_id: str, *, timeout: float) -> N
         group_id: name of the group.
         timeout: seconds.
 
+    Returns:
+        Node id of the coordinator, which said so.
+
     Raises:
         GroupError: it has; the text names some of them.
         BrokerError: the group may not be described.
@@ -95,7 +102,7 @@ async def refuse_native(cluster: Cluster, group_id: str, *, timeout: float) -> N
     group = await describe_group(cluster, group_id, timeout=timeout)
     members = group.members or ()
     if not members:
-        return
+        return group.coordinator
     names = ", ".join(sorted(one.client_id for one in members)[:_SHOWN])
     raise GroupError(
         f"group {group_id!r} has {len(members)} members with the group coordinator ({names}): "

@@ -99,30 +99,55 @@ class StartPositions:
             The answers, in the order of `asked`.
         """
         tps = [each.tp for each in asked if each.furthest or each.known is None]
-        committed = await self._committed(tps, timeout)
+        committed, bounds = await self._look_up(tps, [each.tp for each in asked], timeout)
         if isinstance(committed, BrokerError) and len(asked) > 1:
             # One topic that is closed must not stand in the way of the others.
             alone = [await self.find([each], timeout=timeout) for each in asked]
             return tuple(answer for (answer,) in alone)
         recalled = await self._recall_all(asked, committed, timeout)
-        try:
-            bounds = await self._bounds([each.tp for each in asked], timeout)
-        except (KGroupError, TimeoutError) as error:
-            return tuple(PositionFailed(each.ticket, error) for each in asked)
-        made_anew = {tp for tp in bounds if self._is_made_anew(tp)}
-        answers: list[PositionFound | PositionFailed] = []
-        for each in asked:
-            try:
-                wanted = _wanted(each, recalled.get(each.tp, each.known), committed)
-                log = _known(each.tp, bounds[each.tp])
-                if each.furthest and wanted is not None and each.tp not in made_anew:
-                    wanted = self._lowered(wanted, log)
-                offset = await self._inside(wanted, log, timeout)
-            except (KGroupError, TimeoutError) as error:
-                answers.append(PositionFailed(each.ticket, error))
-            else:
-                answers.append(PositionFound(each.ticket, offset))
+        wanted = [_wanted(each, recalled.get(each.tp, each.known), committed) for each in asked]
+        outside = [
+            each.tp
+            for each, at in zip(asked, wanted, strict=True)
+            if _is_outside(at, bounds[each.tp])
+        ]
+        # 1. It is asked where a log ends; 2. its former owner reads on, and commits; 3. the commit
+        # is read. It lies beyond an end that has passed, and nothing was lost.
+        bounds = {**bounds, **await self._bounds(outside, timeout)}
+        answers = [
+            await self._answer(each, at, bounds[each.tp], timeout)
+            for each, at in zip(asked, wanted, strict=True)
+        ]
         return tuple(answers)
+
+    async def _look_up(
+        self, committed_of: Sequence[TopicPartition], tps: Sequence[TopicPartition], timeout: float
+    ) -> tuple[_Committed, Mapping[TopicPartition, Bounds]]:
+        """Ask for commits, and for the ends of logs, at the same time."""
+        found: Mapping[TopicPartition, Bounds] = {}
+
+        async def ask() -> None:
+            nonlocal found
+            found = await self._bounds(tps, timeout)
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(ask)
+            committed = await self._committed(committed_of, timeout)
+        return committed, found
+
+    async def _answer(
+        self, asked: FindPosition, wanted: int | _Error | None, bounds: Bounds, timeout: float
+    ) -> PositionFound | PositionFailed:
+        made_anew = self._is_made_anew(asked.tp)
+        try:
+            if isinstance(wanted, Exception):
+                raise wanted
+            log = _known(asked.tp, bounds)
+            if asked.furthest and wanted is not None and not made_anew:
+                wanted = self._lowered(wanted, log)
+            return PositionFound(asked.ticket, await self._inside(wanted, log, timeout))
+        except (KGroupError, TimeoutError) as error:
+            return PositionFailed(asked.ticket, error)
 
     def _is_made_anew(self, tp: TopicPartition) -> bool:
         """Tell whether its topic is another one than when it was last asked for."""
@@ -172,7 +197,12 @@ class StartPositions:
     async def _bounds(
         self, tps: Sequence[TopicPartition], timeout: float
     ) -> Mapping[TopicPartition, Bounds]:
-        return await log_bounds(self._cluster, tps, timeout=timeout)
+        if not tps:
+            return {}
+        try:
+            return await log_bounds(self._cluster, tps, timeout=timeout)
+        except (KGroupError, TimeoutError) as error:
+            return dict.fromkeys(tps, Bounds(error=error))
 
     async def _stable(self, log: _Log, timeout: float) -> _Log:
         """Return the ends of a partition as the isolation level has them."""
@@ -215,17 +245,24 @@ class StartPositions:
                 assert_never(place)
 
 
-def _wanted(asked: FindPosition, known: int | _Error | None, committed: _Committed) -> int | None:
+def _wanted(
+    asked: FindPosition, known: int | _Error | None, committed: _Committed
+) -> int | _Error | None:
     """Return the position that is known, None when nobody ever had one."""
-    if isinstance(known, Exception):
-        raise known
-    if known is not None and not asked.furthest:
+    if isinstance(known, Exception) or (known is not None and not asked.furthest):
         return known
     if isinstance(committed, Exception):
-        raise committed
+        return committed
     found = committed[asked.tp]
     offsets = [known, None if found is None else found.offset]
     return max((each for each in offsets if each is not None), default=None)
+
+
+def _is_outside(wanted: int | _Error | None, bounds: Bounds) -> bool:
+    """Tell whether a position lies beyond the ends of its log as they were known."""
+    if not isinstance(wanted, int) or bounds.begin is None or bounds.end is None:
+        return False
+    return not bounds.begin <= wanted <= bounds.end
 
 
 def _known(tp: TopicPartition, bounds: Bounds) -> _Log:
