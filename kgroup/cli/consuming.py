@@ -123,7 +123,7 @@ async def consume(
         BrokenPipeError: nobody reads the output any more.
         KGroupError: reading cannot go on.
     """
-    arrival = _Arrival(plan.starts, config)
+    arrival = _Arrival(plan.starts)
     run = _Run(wanted, plan, lines, output)
     if config.group_id is not None:
         async with Consumer(*wanted.topics, config=config, listener=arrival) as consumer:
@@ -141,12 +141,10 @@ class _Arrival:
 
     Args:
         starts: partition -> first offset.
-        config: of the consumer.
     """
 
-    def __init__(self, starts: Mapping[TopicPartition, int], config: ConsumerConfig) -> None:
+    def __init__(self, starts: Mapping[TopicPartition, int]) -> None:
         self._starts = starts
-        self._config = config
         self.settled = False
 
     async def on_assigned(self, consumer: Consumer[Any, Any], change: OwnershipChange) -> None:

@@ -19,7 +19,6 @@ _T = Trigger
 _G = Guard
 _A = Action
 
-_SEEK: Final = (_A.SEEK_COORDINATOR,)
 _LOSE_GENERATION: Final = (_A.LOSE_ALL, _A.FORGET_GENERATION)
 _LOSE_MEMBER: Final = (_A.LOSE_ALL, _A.FORGET_MEMBER)
 

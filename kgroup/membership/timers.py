@@ -68,9 +68,7 @@ Armed: TypeAlias = Callable[[GroupMember], float | None]
 _ARMED: Mapping[Trigger, Armed] = MappingProxyType(
     {
         Trigger.HEARTBEAT_DUE: _heartbeat_due,
-        Trigger.LEASE_EXPIRED: lambda member: (
-            member.lease.limit() if member.holdings.states else None
-        ),
+        Trigger.LEASE_EXPIRED: _lease_over,
         Trigger.POLL_EXPIRED: lambda member: (
             member.wishes.polled_at + member.settings.poll_interval
         ),

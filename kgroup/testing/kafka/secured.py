@@ -49,7 +49,6 @@ USERS: Final[Mapping[str, str]] = MappingProxyType(
 """Name -> password. The first is allowed everything, the second nothing until it is granted."""
 
 _SECURITY: Final = "org.apache.kafka.common.security"
-_OPEN: Final = "PLAINTEXT"
 _HOSTS: Final = ("127.0.0.1", "localhost")
 
 

@@ -58,7 +58,6 @@ _ROUND: Final = (
     MemberState.SYNCING,
 )
 _CALLED: Final = (MemberState.PREPARING, MemberState.RELEASING)
-_SPOILING: Final = (Ploy.FAIL, Ploy.LATE, Ploy.GARBLE, Ploy.AGAIN)
 _MOST_LIVES: Final = 8
 _RESTARTED_AFTER: Final = 1.0
 _TRIPS: Final = 12

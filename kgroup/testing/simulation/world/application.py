@@ -32,9 +32,6 @@ from kgroup.types import ChangeKind, Claim, CommitStatus, MemberState, Ownership
 
 __all__ = ["Application"]
 
-_MAX_WAIT: Final = 5.0
-"""Seconds that a fetch waits at a broker for records."""
-_RETRY: Final = 0.2
 _NOTED_EVERY: Final = 0.5
 
 
