@@ -1,8 +1,9 @@
-"""Faults that no drawn log and no drawn room can show: the tests that are about each find it.
+"""Faults that drawn logs and rooms do not show: the tests that are about each find it.
 
-Drawn members take any number of partitions, and a drawn log never loses its tail. So what a limit
-comes to, and that nobody is believed who names a claim that does not stand before it, is planted
-here, one fault in one process, and the named test has to fail in it.
+A drawn log never loses its tail, and members take any number of partitions, unless limits are
+asked for. So what a limit comes to, and that nobody is believed who names a claim that does not
+stand before it, is planted here, one fault in one process, and the named test has to fail in it;
+most of those of limits are shown by a room, too, whose members have them.
 """
 
 import subprocess
@@ -29,12 +30,14 @@ class Planted(NamedTuple):
         module: of kgroup.marshal.
         change: its place.
         test: below `tests/marshal`.
+        room: seed of a short storm of members with limits that shows it, None where none does.
     """
 
     name: str
     module: str
     change: Change
     test: str
+    room: int | None = None
 
 
 _FAR_EPOCH = "test_world.py::test_a_claim_that_does_not_stand_before_is_not_believed"
@@ -70,12 +73,14 @@ PLANTED = (
         "presence",
         Change("most = None if peer is None else peer.most", "most = None"),
         "test_limits.py::test_a_member_says_how_much_it_takes_when_it_comes",
+        room=1,
     ),
     Planted(
         "what a member leaves is not divided by the others",
         "shares",
         Change("left, sharing = left - limit, sharing - 1", "left = left - limit"),
         _DIVIDED,
+        room=1,
     ),
     Planted(
         "a member that takes less is no member",
@@ -94,12 +99,14 @@ PLANTED = (
         "shares",
         Change("    return max(most - sum(", "    return max(most - 0 * sum("),
         "test_limits.py::test_what_a_member_has_of_one_topic_it_does_not_take_of_another",
+        room=1,
     ),
     Planted(
         "a member does not say how much it takes",
         "showing",
         Change("_write(turn, Kind.HEARTBEAT, topic, most)", "_write(turn, Kind.HEARTBEAT, topic)"),
         "test_limits.py::test_a_member_says_how_much_it_takes_when_it_comes",
+        room=1,
     ),
     Planted(
         "a sign says how much its sender takes with the next one only",
@@ -111,23 +118,38 @@ PLANTED = (
 
 
 @pytest.mark.parametrize("planted", PLANTED, ids=lambda each: each.name.replace(" ", "-"))
-def test_a_fault_that_rooms_cannot_show_is_found_by_the_test_that_is_about_it(
+def test_a_planted_rule_is_found_by_the_test_that_is_about_it(
     planted: Planted,
 ) -> None:
-    module, change = f"kgroup.marshal.{planted.module}", planted.change
     # What rewrites assertions would load the module past the fault: kgroup brings a plug-in.
     words = ["-qx", "--assert=plain", "-p", "no:cacheprovider", f"tests/marshal/{planted.test}"]
+    ran = run_with(planted, f"import pytest\nended = pytest.main({words!r})\n")
+    assert ran.returncode == FAILED, ran.stdout + ran.stderr
+    assert "AssertionError" in ran.stdout, ran.stdout
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [planted for planted in PLANTED if planted.room is not None],
+    ids=lambda each: each.name.replace(" ", "-"),
+)
+def test_a_fault_of_limits_is_found_by_a_room_whose_members_have_them(planted: Planted) -> None:
+    words = f"play({planted.room}, brief=True, limited=True).broken"
+    ran = run_with(planted, f"from tests.marshal.room.play import play\nended = bool({words})\n")
+    assert (ran.returncode, ran.stderr) == (FAILED, ""), ran.stdout + ran.stderr
+
+
+def run_with(planted: Planted, script: str) -> subprocess.CompletedProcess[str]:
+    """Run what leaves its exit code in `ended`, in a process that has the fault."""
+    module, change = f"kgroup.marshal.{planted.module}", planted.change
     script = (
         "import sys\n"
         "from tests.mutants import patching\n"
         f"patching.install({module!r}, [({change.old!r}, {change.new!r})])\n"
-        "import pytest\n"
-        f"ended = pytest.main({words!r})\n"
+        f"{script}"
         f"assert patching.installed({module!r})\n"
         "sys.exit(ended)\n"
     )
-    ran = subprocess.run(
+    return subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    assert ran.returncode == FAILED, ran.stdout + ran.stderr
-    assert "AssertionError" in ran.stdout, ran.stdout

@@ -6,6 +6,7 @@ from tests.marshal.room.play import play
 
 BRIEF = range(8)
 LONG = range(40)
+LIMITED = range(20)
 FIRST = 4
 
 LATE = 161
@@ -36,6 +37,24 @@ def test_no_promise_is_broken_in_more_short_storms(seed: int) -> None:
 @pytest.mark.parametrize("seed", LONG)
 def test_no_promise_is_broken_in_a_storm(seed: int) -> None:
     assert play(seed).broken == ()
+
+
+@pytest.mark.parametrize("seed", LIMITED[:2])
+def test_no_promise_is_broken_where_members_take_no_more_than_so_much(seed: int) -> None:
+    assert play(seed, brief=True, limited=True).broken == ()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", LIMITED)
+def test_no_promise_is_broken_in_a_storm_of_such_members(seed: int) -> None:
+    assert play(seed, limited=True).broken == ()
+
+
+@pytest.mark.slow
+def test_what_else_is_drawn_does_not_depend_on_limits() -> None:
+    plain = {seed: play(seed, brief=True).transcript for seed in BRIEF}
+    limited = {seed: play(seed, brief=True, limited=True).transcript for seed in BRIEF}
+    assert 0 < sum(plain[seed] == limited[seed] for seed in BRIEF) < len(BRIEF)
 
 
 @pytest.mark.parametrize("seed", [LATE, STOPPED_TWICE])

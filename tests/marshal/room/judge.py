@@ -76,6 +76,9 @@ class Judge:
             self._move(node, life)
             if life.due != due_of(life):
                 self.breaks(f"{node.name}: {life.tp} sleeps until {life.due}, not {due_of(life)}")
+        most = node.settings.max_claims
+        if most is not None and len(member.holdings.claims) > most:
+            self.breaks(f"{node.name}: has {len(member.holdings.claims)}, and takes {most}")
         second = (node.name, int(room.now))
         self._ticks[second] += 1
         if self._ticks[second] == _MOST_STEPS:

@@ -14,6 +14,7 @@ from kgroup.marshal.admission import AdmissionStage
 from kgroup.marshal.settings import ClaimPolicy, Guarantee
 from kgroup.types import Leave
 from tests.marshal.room.habits import Habits
+from tests.marshal.room.limits import LAST, Limits, level_of
 from tests.marshal.room.log import RoomLog
 from tests.marshal.room.node import Node
 from tests.marshal.room.room import Room, Trouble
@@ -44,7 +45,7 @@ class Outcome:
 
 
 class _Play:
-    def __init__(self, seed: int, *, brief: bool = False) -> None:
+    def __init__(self, seed: int, *, brief: bool = False, limited: bool = False) -> None:
         self.brief = brief
         self.dice = dice = Random(seed)
         self.guarantee = dice.choice(list(Guarantee))
@@ -64,6 +65,8 @@ class _Play:
             self.room.judge.strict_until = 0.0
         self.number = 0
         self.names = [f"m{n}" for n in range(dice.randrange(1, 5))]
+        # Of dice of its own: what else is drawn from a seed is the same with limits and without.
+        self.limits = Limits(Random(f"limits of {seed}")) if limited else None
 
     def habits(self) -> Habits:
         dice = self.dice
@@ -87,6 +90,7 @@ class _Play:
             policy=self.policy,
             is_static=self.dice.random() < 0.8,
             rebalance_timeout=300.0,
+            max_claims=None if self.limits is None else self.limits.of(client_id),
         )
         return self.room.enter(settings, self.habits(), takes)
 
@@ -175,8 +179,9 @@ class _Play:
         # A heartbeat that is under way for minutes renews its sender's claim when it arrives, and
         # nobody can have that key before the lease is over, its sender no sooner than others.
         room.run(max(room.arrived_by - room.now, 0.0))
-        if all(node.leave_by < math.inf for node in room.living()):
-            self.enter("last")
+        staying = [node for node in room.living() if node.leave_by == math.inf]
+        if all(node.settings.max_claims is not None for node in staying):
+            self.enter(LAST)  # who takes all that is left, at least
         for node in room.nodes:
             node.gets(skew=0.0, listens=0.01, work=0.5, rewinds=0.0, poll_every=5.0)
 
@@ -210,12 +215,17 @@ class _Play:
 
     def _is_fair(self) -> None:
         room, living = self.room, self.room.living()
-        names = {node.settings.client_id for node in living}
+        limits = {node.settings.client_id: node.settings.max_claims for node in living}
+        if any(most is not None for most in limits.values()) and len(room.counts) > 1:
+            return  # which topic a limit leaves to whom is a matter of who came first
         for topic, count in room.counts.items():
-            floor, rest = divmod(count, len(names))
+            floor = level_of(count, limits.values())
             for node in living:
                 mine = sum(claim.tp.topic == topic for claim in node.member.holdings.claims)
-                if not floor <= mine <= floor + bool(rest):
+                most = limits[node.settings.client_id]
+                least = floor if most is None else min(floor, most)
+                rest = count > sum(floor if m is None else min(floor, m) for m in limits.values())
+                if not least <= mine <= least + rest:
                     room.judge.breaks(f"{node.name} has {mine} of {count} of {topic}")
 
 
@@ -240,14 +250,15 @@ _TROUBLES: Final = (
 )
 
 
-def play(seed: int, *, brief: bool = False) -> Outcome:
+def play(seed: int, *, brief: bool = False, limited: bool = False) -> Outcome:
     """Play one run.
 
     Args:
         seed: of everything.
         brief: whether leases and storms are short.
+        limited: whether some members take no more than so many partitions.
     """
-    run = _Play(seed, brief=brief)
+    run = _Play(seed, brief=brief, limited=limited)
     run.storm()
     run.calm()
     run.settle()
