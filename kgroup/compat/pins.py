@@ -1,14 +1,15 @@
 """Which versions of another client a facade can stand in for.
 
-Decides: what a pin is, and the one error there is outside of it.
-Never: looks at anything but the version; knows a client by name.
+Decides: what a pin is, the one error there is outside of it, and the pin of each facade: the
+releases whose own tests of their consumer it was seen to pass.
+Never: looks at anything but the version it is told; imports a client.
 """
 
 import re
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["Pin"]
+__all__ = ["AIOKAFKA", "KAFKA_PYTHON", "Pin"]
 
 _RELEASE: Final = re.compile(r"(\d+)\.(\d+)")
 
@@ -55,3 +56,21 @@ class Pin:
             f"pip install '{self}', or use {self.instead}, which has names of its own",
             name=self.module,
         )
+
+
+AIOKAFKA: Final = Pin(
+    facade="kgroup.compat.aiokafka",
+    client="aiokafka",
+    module="aiokafka",
+    first=(0, 13),
+    until=(0, 15),
+    instead="kgroup.Consumer",
+)
+KAFKA_PYTHON: Final = Pin(
+    facade="kgroup.compat.kafka_python",
+    client="kafka-python",
+    module="kafka",
+    first=(3, 0),
+    until=(3, 1),
+    instead="kgroup.sync.Consumer",
+)

@@ -9,9 +9,9 @@ assignor classes, so that `except`, `isinstance` and `==` of existing programs g
 
 from aiokafka import __version__
 
-from kgroup.compat.aiokafka.versions import PIN
+from kgroup.compat.pins import AIOKAFKA
 
-PIN.check(__version__)
+AIOKAFKA.check(__version__)
 
 from kgroup.compat.aiokafka.consumer import AIOKafkaConsumer  # noqa: E402 - only names it knows
 

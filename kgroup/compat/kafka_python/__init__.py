@@ -20,9 +20,9 @@ with warnings.catch_warnings():
             name="kafka",
         ) from error
 
-    from kgroup.compat.kafka_python.versions import PIN
+    from kgroup.compat.pins import KAFKA_PYTHON
 
-    PIN.check(_version)
+    KAFKA_PYTHON.check(_version)
 
     from kgroup.compat.kafka_python.consumer import KafkaConsumer
 

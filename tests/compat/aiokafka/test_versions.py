@@ -8,7 +8,7 @@ import aiokafka
 import pytest
 
 import kgroup.compat.aiokafka
-from kgroup.compat.aiokafka.versions import PIN
+from kgroup.compat.pins import AIOKAFKA as PIN
 
 ROOT = Path(__file__).parents[3]
 

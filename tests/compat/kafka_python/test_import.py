@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kgroup.compat import kafka_python
-from kgroup.compat.kafka_python.versions import PIN
+from kgroup.compat.pins import KAFKA_PYTHON as PIN
 
 ROOT = Path(__file__).parents[3]
 

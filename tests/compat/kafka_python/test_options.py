@@ -9,7 +9,8 @@ from kafka.errors import KafkaConfigurationError
 from kafka.net.sasl.oauth import AbstractTokenProvider
 from kafka.version import __version__
 
-from kgroup.compat.kafka_python import KafkaConsumer, options, versions
+from kgroup.compat.kafka_python import KafkaConsumer, options
+from kgroup.compat.pins import KAFKA_PYTHON
 from kgroup.net.security import SaslMechanism
 from kgroup.offsets.reset import ResetPolicy
 
@@ -152,10 +153,10 @@ def test_a_way_to_log_in_that_is_incomplete_is_refused(configs: dict[str, Any]) 
 
 
 def test_a_version_that_is_not_known_is_refused_by_name() -> None:
-    versions.PIN.check("3.0.12")
+    KAFKA_PYTHON.check("3.0.12")
     for version in ("2.2.3", "3.1.0", "4.0", "?"):
         with pytest.raises(ImportError, match=r"kafka-python>=3\.0,<3\.1"):
-            versions.PIN.check(version)
+            KAFKA_PYTHON.check(version)
 
 
 def test_a_callback_that_would_not_hear_of_automatic_commits_is_refused() -> None:
