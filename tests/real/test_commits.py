@@ -9,11 +9,12 @@ import pytest
 
 from kgroup.codes import ErrorCode
 from kgroup.errors import CommitFailedError, NotOwnedError
-from kgroup.testing.kafka import DEFAULT_VERSION, RealKafka
-from kgroup.testing.kafka.in_process import STAND_IN, stand_in
+from kgroup.testing.kafka import RealKafka
+from kgroup.testing.kafka.in_process import STAND_IN
 from kgroup.types import CommitOutcome, CommitStatus, OffsetAndMetadata, OwnershipChange
 from tests.real.ground import committed, lay_ground
 from tests.real.members import Group, Member, group_on
+from tests.real.tuned import tuned
 
 pytestmark = pytest.mark.real
 
@@ -43,14 +44,8 @@ async def test_closing_commits_what_was_read(kafka: RealKafka, tmp_path: Path) -
 @pytest.fixture(scope="module")
 def thrifty(kafka: RealKafka) -> Iterator[RealKafka]:
     """A broker that keeps little text with an offset, so that it refuses some commits."""
-    if kafka.kind == "given":
-        pytest.skip(f"{kafka.describe()}: the test needs a setting of the broker")
-    version = kafka.version or DEFAULT_VERSION
-    if kafka.kind == "in-process":
-        started = stand_in(version, settings=replace(STAND_IN, offset_metadata_limit=64))
-    else:
-        started = RealKafka.start(version, settings={"offset.metadata.max.bytes": "64"})
-    with started:
+    small = replace(STAND_IN, offset_metadata_limit=64)
+    with tuned(kafka, small, {"offset.metadata.max.bytes": "64"}) as started:
         yield started
 
 

@@ -25,7 +25,6 @@ from kgroup.net.group_obstacles import ObstacleKind, find_obstacles
 from kgroup.net.group_offers import GroupOffers, describe_offers
 from kgroup.net.group_offers_text import offers_in_words
 from kgroup.testing.kafka import (
-    DEFAULT_VERSION,
     Acl,
     AclOperation,
     AclResource,
@@ -33,13 +32,14 @@ from kgroup.testing.kafka import (
     add_acls,
     remove_acls,
 )
-from kgroup.testing.kafka.in_process import STAND_IN, stand_in
+from kgroup.testing.kafka.in_process import STAND_IN
 from kgroup.types import RebalanceProtocol
 from tests.assignors.peers_packages import KafkaCooperative
 from tests.real.ground import Ground, describe, eventually, lay_ground
 from tests.real.java_peer import JavaPeer
 from tests.real.members import CROSSED, Group, group_on
 from tests.real.peers import AiokafkaPeer, ConfluentPeer, KafkaPythonPeer, Peer
+from tests.real.tuned import tuned
 
 pytestmark = pytest.mark.real
 
@@ -157,14 +157,8 @@ async def until_refused(group: Group, options: Mapping[str, Any]) -> GroupOffers
 @pytest.fixture(scope="module")
 def narrow(kafka: RealKafka) -> Iterator[RealKafka]:
     """A broker whose groups have two members at most."""
-    if kafka.kind == "given":
-        pytest.skip(f"{kafka.describe()}: the test needs a setting of the broker")
-    version = kafka.version or DEFAULT_VERSION
-    if kafka.kind == "in-process":
-        started = stand_in(version, settings=replace(STAND_IN, max_group_size=2))
-    else:
-        started = RealKafka.start(version, settings={"group.max.size": "2"})
-    with started:
+    small = replace(STAND_IN, max_group_size=2)
+    with tuned(kafka, small, {"group.max.size": "2"}) as started:
         yield started
 
 
