@@ -6,8 +6,10 @@ Never: waits by itself until every broker has heard of a change; that takes mill
 KIPs: 11 (ACLs), 290 (patterns).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import TypeVar
 
 from kgroup.codes import ErrorCode
 from kgroup.errors import BrokerError
@@ -22,6 +24,8 @@ from kgroup.wire.messages import (
 )
 
 __all__ = ["Acl", "AclOperation", "AclResource", "acls_stand", "add_acls", "remove_acls"]
+
+Filter = TypeVar("Filter", DeleteAclsFilter, DescribeAclsRequest)
 
 _LITERAL = 3
 _DENY, _ALLOW = 2, 3
@@ -102,18 +106,7 @@ def remove_acls(bootstrap: str, *acls: Acl) -> int:
     Raises:
         BrokerError: one was refused.
     """
-    rows = tuple(
-        DeleteAclsFilter(
-            resource_type_filter=acl.resource,
-            resource_name_filter=acl.name,
-            pattern_type_filter=_LITERAL,
-            principal_filter=f"User:{acl.user}",
-            host_filter=_ANY_HOST,
-            operation=acl.operation,
-            permission_type=_ALLOW if acl.allowed else _DENY,
-        )
-        for acl in acls
-    )
+    rows = tuple(_exactly(DeleteAclsFilter, acl) for acl in acls)
     with Probe(parse_bootstrap(bootstrap)[0]) as probe:
         answer = probe.ask(DeleteAclsRequest(filters=rows))
     for acl, row in zip(acls, answer.filter_results, strict=True):
@@ -137,17 +130,20 @@ def acls_stand(bootstrap: str, *acls: Acl) -> bool:
 
 
 def _stands(probe: Probe, acl: Acl) -> bool:
-    answer = probe.ask(
-        DescribeAclsRequest(
-            resource_type_filter=acl.resource,
-            resource_name_filter=acl.name,
-            pattern_type_filter=_LITERAL,
-            principal_filter=f"User:{acl.user}",
-            host_filter=_ANY_HOST,
-            operation=acl.operation,
-            permission_type=_ALLOW if acl.allowed else _DENY,
-        )
-    )
+    answer = probe.ask(_exactly(DescribeAclsRequest, acl))
     if answer.error_code != ErrorCode.NONE:
         raise BrokerError("DescribeAcls", answer.error_code, f"{acl}: {answer.error_message}")
     return bool(answer.resources)
+
+
+def _exactly(kind: Callable[..., Filter], acl: Acl) -> Filter:
+    """Return what matches one rule, and no other."""
+    return kind(
+        resource_type_filter=acl.resource,
+        resource_name_filter=acl.name,
+        pattern_type_filter=_LITERAL,
+        principal_filter=f"User:{acl.user}",
+        host_filter=_ANY_HOST,
+        operation=acl.operation,
+        permission_type=_ALLOW if acl.allowed else _DENY,
+    )
