@@ -10,7 +10,7 @@ from typing import Final
 
 from kgroup.marshal.key_life import KeyLife
 from kgroup.marshal.member import MarshalMember
-from kgroup.marshal.phases import KeyGuard
+from kgroup.marshal.phases import KeyGuard, KeyPhase
 from kgroup.marshal.wishing import is_wanted
 from kgroup.types import Leave
 
@@ -34,7 +34,23 @@ def holds(member: MarshalMember, life: KeyLife, guard: KeyGuard, now: float) -> 
 
 
 def _wanted(member: MarshalMember, life: KeyLife, now: float) -> bool:
-    return is_wanted(member, life.tp, now)
+    return is_wanted(member, life.tp, now) and _has_room(member, life)
+
+
+def _has_room(member: MarshalMember, life: KeyLife) -> bool:
+    """Tell whether a member that takes no more than so much may have one more.
+
+    1. A claim is given up, because it was not read back in time; 2. another key is claimed instead;
+    3. the first claim arrives, and is accepted.
+    """
+    most = member.settings.max_claims
+    if most is None or member.settings.whole_topics or life.claim is not None:
+        return True
+    return sum(one.tp != life.tp and _has(one) for one in member.lives.values()) < most
+
+
+def _has(life: KeyLife) -> bool:
+    return life.claim is not None or life.phase in (KeyPhase.LOCATING, KeyPhase.CONFIRMING)
 
 
 def _free(member: MarshalMember, life: KeyLife, now: float) -> bool:

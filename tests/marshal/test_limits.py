@@ -9,6 +9,7 @@ from kgroup.marshal.extension import Extension, read_extension, write_extension
 from kgroup.marshal.messages import Kind, Message, Reject, encode
 from kgroup.marshal.presence import PRESENCE_SUFFIX
 from kgroup.marshal.rules import WorldRules
+from kgroup.marshal.settings import ClaimPolicy
 from kgroup.marshal.shares import Share
 from kgroup.marshal.view import LogView
 from tests.marshal.room.log import RoomLog
@@ -158,6 +159,29 @@ def test_what_a_member_has_of_one_topic_it_does_not_take_of_another() -> None:
     enter(room, "b", IDLE)
     room.run(120)
     assert owned(room) == {"a": 2, "b": 6}
+    assert room.judge.broken == []
+
+
+@pytest.mark.parametrize("policy", list(ClaimPolicy))
+def test_a_claim_that_arrives_late_makes_nobody_have_more_than_it_takes(
+    policy: ClaimPolicy,
+) -> None:
+    room = room_of(2)
+    node = enter(room, "a", IDLE, max_claims=1, policy=policy)
+    room.run(20)
+    assert owned(room) == {"a": 1}
+    other = next(tp for tp in room.partitions() if room.owner_of(tp) is None)
+    second = int(room.log.clock(room.now))
+    client_id, instance_id = node.member.who
+    ids = (instance_id, client_id, b"g", b"t", other.partition)
+    late = Message(Kind.CLAIMING_PARTITION, second, *ids)
+    room.append(late, tuple(write_extension(Extension(None, node.settings.started, 60, b"1"))))
+    room.run(0.2)
+    assert room.log.state(other).client_id == b"a"
+    assert not room.log.state(other).owned
+    room.run(60)
+    assert owned(room) == {"a": 1}
+    assert len(node.changes) == 1
     assert room.judge.broken == []
 
 
