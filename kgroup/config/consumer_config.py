@@ -113,6 +113,9 @@ class ConsumerConfig:
         fast_reclaim: whether a member with a `group_instance_id` resumes, after a restart, what it
             had.
         at_most_once_records: most records that are committed, and can be lost, at a time.
+        max_uncommitted: at least once, most records of a partition, not offsets, that are handed
+            out beyond what is committed of it: all that a crash has come again. There a partition
+            is held back until a commit moves on (see `held_back`). None for any number.
         security_protocol: what the brokers' listeners speak: "PLAINTEXT", "SSL" (TLS),
             "SASL_PLAINTEXT" or "SASL_SSL" (SASL within TLS).
         ssl_context: for TLS, made by yourself; without it one is made of the files.
@@ -181,6 +184,7 @@ class ConsumerConfig:
     claim_entire_topic: bool = False
     fast_reclaim: bool = True
     at_most_once_records: int = 500
+    max_uncommitted: int | None = None
     security_protocol: str | SecurityProtocol = SecurityProtocol.PLAINTEXT
     ssl_context: ssl.SSLContext | None = field(default=None, repr=False)
     ssl_cafile: str | Path | None = None

@@ -32,7 +32,13 @@ def check_marshal(config: "ConsumerConfig") -> None:
         if config.guarantee is not Guarantee.AT_LEAST_ONCE:
             expected = "backend='marshal' beside it: a classic group is at least once"
             raise ConfigError("guarantee", "at_most_once", expected)
+        if config.max_uncommitted is not None:
+            expected = "None, or backend='marshal' beside it"
+            raise ConfigError("max_uncommitted", config.max_uncommitted, expected)
         return
+    if config.max_uncommitted is not None and config.guarantee is Guarantee.AT_MOST_ONCE:
+        expected = "None: at most once, nothing comes again, and at_most_once_records is the bound"
+        raise ConfigError("max_uncommitted", config.max_uncommitted, expected)
     if config.group_id is None:
         # Without one, partitions assigned by hand would be read past the log, and past `guarantee`.
         raise ConfigError("group_id", None, "the name of a group, beside backend='marshal'")

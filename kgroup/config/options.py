@@ -75,6 +75,7 @@ class ConsumerOptions(TypedDict, total=False):
     claim_entire_topic: bool
     fast_reclaim: bool
     at_most_once_records: int
+    max_uncommitted: int | None
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] | SecurityProtocol
     ssl_context: ssl.SSLContext | None
     ssl_cafile: str | Path | None

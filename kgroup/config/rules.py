@@ -284,6 +284,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "claim_entire_topic": _flag,
         "fast_reclaim": _flag,
         "at_most_once_records": _whole(1),
+        "max_uncommitted": _whole(1, optional=True),
         "journal": _journal,
         "ports": _ports,
         **SECURITY_RULES,

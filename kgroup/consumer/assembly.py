@@ -25,6 +25,7 @@ from kgroup.consumer.ownership import Ownership
 from kgroup.consumer.reads.reading import Pace, Reading
 from kgroup.consumer.stock.delivery import Delivery
 from kgroup.consumer.stock.gate import Gate
+from kgroup.consumer.stock.hold import Hold
 from kgroup.consumer.stock.owned import OwnedPartitions
 from kgroup.consumer.stock.passed_over import PassedOver
 from kgroup.consumer.stock.pulses import Pulses
@@ -114,8 +115,10 @@ def assemble(
     cluster = Cluster(config.net(), ports, _trace(sink))
     group, standalone = _backends(config, coordination, cluster, sink)
     pulses = Pulses()
-    gate = Gate(group, standalone, pulses, TopicWatch(cluster, pulses))
-    delivery = Delivery(OwnedPartitions(), Ledger(), gate, pulses, sink, PassedOver(ports.clock))
+    ledger = Ledger(config.max_uncommitted)
+    hold = None if ledger.bound is None else Hold(ledger, pulses, sink)
+    gate = Gate(group, standalone, pulses, TopicWatch(cluster, pulses), hold)
+    delivery = Delivery(OwnedPartitions(), ledger, gate, pulses, sink, PassedOver(ports.clock))
     code = UserCode(config.poll_interval)
     committing = _committing(config, delivery, gate, code)
     positioning = Positioning(settings, cluster, delivery, pulses, sink)

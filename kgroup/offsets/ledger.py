@@ -8,13 +8,19 @@ by a commit before the next read (or `done`, or an explicit commit) says so.
 A lease is one stretch of offsets in the application's hands. Several of a claim may be out at
 once and finish in any order; the committable offset stops at the first that is not done, also
 when it was dropped undone, until a seek or an explicit commit speaks.
+
+With a bound the records that a crash would have come again are counted: handed out, and covered by
+no commit. Where the position is set back, only a commit that was asked for since covers them: an
+older one stands further on, and the next one takes it back.
 """
 
+from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
+from kgroup.offsets.exposed import Exposed
 from kgroup.types import Claim, OffsetAndMetadata
 
 __all__ = ["Lease", "Ledger"]
@@ -60,6 +66,7 @@ class _Account:
             the coordinator's.
         asked: moment at which the commit was asked for that `committed` is from, 0 without one.
         leases: what is handed out and not done, in order.
+        exposed: what is handed out and not committed; nothing without a bound.
     """
 
     handed: int
@@ -70,6 +77,7 @@ class _Account:
     decreed: int
     asked: int
     leases: deque[Lease] = field(default_factory=deque)
+    exposed: Exposed = field(default_factory=Exposed)
 
     @property
     def moved(self) -> bool:
@@ -78,11 +86,17 @@ class _Account:
 
 
 class Ledger:
-    """The accounts of one consumer."""
+    """The accounts of one consumer.
 
-    __slots__ = ("_accounts", "_in_hand", "_moments")
+    Args:
+        bound: most records of a claim that are handed out beyond what is committed, None for any
+            number.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_accounts", "_in_hand", "_moments", "bound")
+
+    def __init__(self, bound: int | None = None) -> None:
+        self.bound: int | None = bound
         self._moments = count(1)
         self._accounts: dict[Claim, _Account] = {}
         self._in_hand: dict[Claim, set[Lease]] = {}
@@ -110,7 +124,13 @@ class Ledger:
         asked = 0 if old is None else old.asked
         # The first position is nobody's word against a commit that was asked for before it.
         decreed = 0 if committed or old is None else self.moment()
-        self._accounts[claim] = _Account(offset, epoch, known, offset, epoch, decreed, asked)
+        account = _Account(offset, epoch, known, offset, epoch, decreed, asked)
+        self._accounts[claim] = account
+        if old is not None:
+            account.exposed = old.exposed
+            account.exposed.cut(offset)
+        if committed:
+            account.exposed.cover(offset)
 
     def renew(self, claim: Claim) -> None:
         """Begin anew with a topic that was made anew: nothing of it is handed out or committed."""
@@ -228,6 +248,7 @@ class Ledger:
         while account.leases[-1] is not lease:
             account.leases.pop().void = True
         account.handed, account.handed_epoch = lease.next_offset, lease.leader_epoch
+        account.exposed.cut(lease.next_offset)
         self.finish(lease, lease.done_to)
         return True
 
@@ -244,6 +265,33 @@ class Ledger:
         while account is not None and account.leases and account.leases[0].finished:
             lease = account.leases.popleft()
             account.done, account.done_epoch = lease.next_offset, lease.leader_epoch
+
+    # -- the bound -------------------------------------------------------------------------
+
+    def expose(self, claim: Claim, offsets: Sequence[int]) -> None:
+        """Count records that are handed out; not those in front of what is committed already.
+
+        Args:
+            claim: one with a position.
+            offsets: of the records, rising.
+        """
+        if self.bound is None:
+            return
+        account = self._accounts[claim]
+        if account.committed is not None and not account.moved:
+            offsets = offsets[bisect_left(offsets, account.committed) :]
+        account.exposed.add(offsets)
+
+    def room(self, claim: Claim) -> int | None:
+        """Return how many records more may be handed out now, None for any number."""
+        account = self._accounts.get(claim)
+        if self.bound is None or account is None:
+            return self.bound
+        return max(self.bound - account.exposed.count, 0)
+
+    def is_at_bound(self, claim: Claim) -> bool:
+        """Tell whether nothing more of a claim may be handed out before a commit."""
+        return self.room(claim) == 0
 
     # -- commits ---------------------------------------------------------------------------
 
@@ -265,11 +313,14 @@ class Ledger:
         """Yield what may be committed and is not yet.
 
         A commit goes back only where the position was set back since the last one: what the
-        application committed ahead of its reading stays.
+        application committed ahead of its reading stays. What it was set back over and is done
+        again up to the same offset is committed once more where there is a bound: it is the answer
+        that counts.
         """
         for claim, account in self._accounts.items():
             offset = self.committable(claim)
-            if offset is None or offset.offset == account.committed:
+            again = account.moved and account.exposed.count > 0
+            if offset is None or (offset.offset == account.committed and not again):
                 continue
             if account.committed is None or account.moved or offset.offset > account.committed:
                 yield claim, offset
@@ -293,3 +344,5 @@ class Ledger:
         account = self._accounts.get(claim)
         if account is not None and asked > account.asked:
             account.committed, account.asked = offset, asked
+            if not account.moved:
+                account.exposed.cover(offset)

@@ -202,6 +202,14 @@ class OffsetCalls(Life[K, V]):
         """Return the owned partitions that are paused."""
         return self._view(self._native.paused)
 
+    def held_back(self) -> frozenset[TopicPartition]:
+        """Return the owned partitions of which nothing is handed out before a commit.
+
+        Of those as many records as `max_uncommitted` were handed out beyond what is committed; none
+        without that option. A partition may be paused besides.
+        """
+        return self._view(self._native.held_back)
+
     def _withdrawn(self, *tps: TopicPartition) -> list[Told]:
         return self._ahead.withdraw(tps)
 

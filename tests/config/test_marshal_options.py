@@ -48,6 +48,28 @@ def test_at_most_once_needs_the_log() -> None:
         ConsumerConfig.of({"group_id": "billing", "guarantee": "at_most_once"})
 
 
+@pytest.mark.parametrize("value", [0, -1, True, 2.0, "3", 2**31], ids=repr)
+def test_a_bound_of_records_is_a_whole_number_above_zero_or_none(value: object) -> None:
+    with pytest.raises(ConfigError, match="max_uncommitted") as refused:
+        marshal(max_uncommitted=value)
+    assert "a whole number from 1 to" in str(refused.value)
+
+
+@pytest.mark.parametrize("value", [1, 500, None])
+def test_a_bound_of_records_is_for_groups_that_claim_at_least_once(value: int | None) -> None:
+    assert marshal(max_uncommitted=value).max_uncommitted == value
+
+
+def test_a_classic_group_knows_no_bound_of_records_ahead_of_a_commit() -> None:
+    with pytest.raises(ConfigError, match=r"max_uncommitted.*backend='marshal'"):
+        ConsumerConfig.of({"group_id": "billing", "max_uncommitted": 5})
+
+
+def test_at_most_once_has_a_bound_of_its_own() -> None:
+    with pytest.raises(ConfigError, match=r"max_uncommitted.*at_most_once_records"):
+        marshal(max_uncommitted=5, guarantee="at_most_once")
+
+
 @pytest.mark.parametrize(
     "options",
     [{"marshal_heartbeat_interval": 10.0}, {"guarantee": "at_most_once"}],

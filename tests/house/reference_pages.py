@@ -184,6 +184,7 @@ KAFKA_NAMES: Final[Mapping[str, str | None]] = MappingProxyType(
         "claim_entire_topic": None,
         "fast_reclaim": None,
         "at_most_once_records": None,
+        "max_uncommitted": None,
         "security_protocol": "security.protocol",
         "ssl_context": None,
         "ssl_cafile": "ssl.truststore.location",

@@ -121,6 +121,25 @@ async def test_at_least_once_repeats_what_was_not_published_and_loses_nothing(
     assert found == figures(AT_LEAST_ONCE)
 
 
+@CROSSED
+async def test_a_bound_on_what_is_not_committed_is_all_that_comes_twice(
+    kafka: RealKafka, tmp_path: Path, anyio_backend_name: str
+) -> None:
+    """Scenario 25: of batches of ten it gets five, commits three, gets three more, and dies."""
+    ground, log = await lay_ground(kafka, 1), await lay_log(kafka)
+    await ground.fill(RECORDS)
+    more = {"enable_auto_commit": False, "max_poll_records": BATCH}
+    async with group_on(ground, tmp_path, **claiming(log, **more)) as group:
+        told = group.options("victim") | {"max_uncommitted": 5}
+        script = Script(spot=Spot.POLLED.value, done=8, commits=(3,))
+        done = await crash(ground.topic, tmp_path, anyio_backend_name, script, **told)
+        heir = await group.join("heir")
+        rest = "the rest is read"
+        await eventually(lambda: read_by(heir)[-1:] == [RECORDS - 1], rest, timeout=PATIENCE)
+        assert (done, read_by(heir)) == ([*range(8)], [*range(3, RECORDS)])
+        await group.end()
+
+
 @pytest.mark.parametrize("reset", ["earliest", "latest"])
 @pytest.mark.parametrize(("kafka", "anyio_backend"), [("4.3.1", "asyncio")], indirect=["kafka"])
 async def test_without_the_log_and_without_offsets_the_reset_policy_decides(

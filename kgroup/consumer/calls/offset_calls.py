@@ -176,3 +176,11 @@ class OffsetCalls(Life):
     def paused(self) -> frozenset[TopicPartition]:
         """Return the owned partitions that are paused."""
         return frozenset() if self._parts is None else self._parts.flow.paused()
+
+    def held_back(self) -> frozenset[TopicPartition]:
+        """Return the owned partitions of which nothing is handed out before a commit.
+
+        Of those as many records as `max_uncommitted` were handed out beyond what is committed; none
+        without that option. A partition may be paused besides.
+        """
+        return frozenset() if self._parts is None else self._parts.flow.held_back()

@@ -1,6 +1,7 @@
 """Committing what is done, every now and then.
 
-Decides: when; and that a commit that fails is said and tried again with the next one.
+Decides: when: at an interval, and at once where a partition is held back for want of a commit and
+something of it is done; and that a commit that fails is said and tried again with the next one.
 Never: covers what the newest read handed out: that is not done (the ledger knows). Goes on, or
 says anything, once the consumer cannot go on: the reason was told.
 """
@@ -39,10 +40,29 @@ class AutoCommit:
         A cause of failure is told once, until commits succeed again.
         """
         told: frozenset[str] = frozenset()
+        calls = 0
         while True:
-            await anyio.sleep(self._interval)
+            calls = await self._pause(calls)
             if self._stopped or self._gate.failure is not None:
                 return
             outcome = await self._committing.commit_held()
             if self._gate.failure is None:
                 told = log_failures("auto-commit", outcome, told=told)
+
+    async def _pause(self, calls: int) -> int:
+        """Wait for the time of the next commit.
+
+        Args:
+            calls: of partitions held back, that were answered by a commit. Each one is an act of
+                the application, so a commit that fails is not tried again before the interval.
+
+        Returns:
+            The calls that the next commit answers.
+        """
+        hold = self._gate.hold
+        if hold is None:
+            await anyio.sleep(self._interval)
+            return 0
+        with anyio.move_on_after(self._interval):
+            await hold.due(calls)
+        return hold.calls

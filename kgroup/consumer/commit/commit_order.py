@@ -216,6 +216,8 @@ class CommitOrder:
                 self._ledger.acknowledged(claim, offset.offset, asked)
             for job in lot:
                 job.close(claim, found)
+        if self._gate.hold is not None:
+            self._gate.hold.committed()
 
     def _give_up(self, job: Job) -> None:
         """Close what is open of a job."""

@@ -41,6 +41,7 @@ class Owned:
         position: where the next fetch begins.
         open: whether the listener has returned, so that records may be handed out.
         paused: whether the application holds it back.
+        held_back: whether it was at its bound of uncommitted records at the latest look.
         chunks: fetched and not handed out yet, oldest first.
         error: what every read of the partition raises, after what is buffered; None without.
         blocked: whether nothing more is asked for until a seek.
@@ -68,6 +69,7 @@ class Owned:
     position: Position
     open: bool = False
     paused: bool = False
+    held_back: bool = False
     chunks: deque[Chunk] = field(default_factory=deque)
     error: Exception | None = None
     blocked: bool = False

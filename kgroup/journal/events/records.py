@@ -21,6 +21,7 @@ __all__ = [
     "FetchAnswered",
     "FetchIssued",
     "OffsetRead",
+    "PauseCause",
     "Paused",
     "Polled",
     "PositionMove",
@@ -45,6 +46,13 @@ class PositionMove(Word):
     SEEK = "seek"
     TRUNCATED = "truncated"
     RECREATED = "recreated"
+
+
+class PauseCause(Word):
+    """Who holds a claim back."""
+
+    APPLICATION = "application"
+    UNCOMMITTED = "max_uncommitted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,26 +158,32 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Paused:
-    """The application stopped delivery of some claims.
+    """Delivery of some claims stopped.
 
     Args:
         claims: the periods of ownership that rest.
+        cause: the application asked for it; or as many records as `max_uncommitted` are handed out
+            beyond what is committed, and a read came for more.
     """
 
     KIND: ClassVar[str] = "paused"
     claims: tuple[Claim, ...]
+    cause: PauseCause = PauseCause.APPLICATION
 
 
 @dataclass(frozen=True, slots=True)
 class Resumed:
-    """The application allowed delivery of some claims again.
+    """Delivery of some claims may go on, unless they rest for another cause.
 
     Args:
         claims: the periods of ownership that go on.
+        cause: the one that ended: the application asked for it; or a commit, or a seek, made room,
+            and a read came.
     """
 
     KIND: ClassVar[str] = "resumed"
     claims: tuple[Claim, ...]
+    cause: PauseCause = PauseCause.APPLICATION
 
 
 @dataclass(frozen=True, slots=True)

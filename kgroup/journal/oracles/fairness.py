@@ -19,6 +19,7 @@ from kgroup.journal.events import (
     FetchAnswered,
     GenerationEntered,
     OwnershipStep,
+    PauseCause,
     Paused,
     Phase,
     PositionMoved,
@@ -58,7 +59,7 @@ class _Turns:
         records: delivered in it.
         held: the claims it owns.
         waiting: those with records to deliver that are not paused.
-        paused: those that are.
+        paused: those that are, each with why.
     """
 
     number: int = 0
@@ -66,7 +67,7 @@ class _Turns:
     records: int = 0
     held: dict[Claim, None] = field(default_factory=dict)
     waiting: dict[Claim, _Waiting] = field(default_factory=dict)
-    paused: dict[Claim, None] = field(default_factory=dict)
+    paused: dict[tuple[Claim, PauseCause], None] = field(default_factory=dict)
 
 
 class ServedInTurn:
@@ -150,7 +151,8 @@ class ServedInTurn:
 
 def _brought(turns: _Turns, entry: Entry, event: FetchAnswered) -> None:
     # 1. a fetch is on its way; 2. the application pauses the partition; 3. the records arrive.
-    served = event.claim in turns.held and event.claim not in turns.paused
+    rests = any((event.claim, cause) in turns.paused for cause in PauseCause)
+    served = event.claim in turns.held and not rests
     if event.next_offset <= event.offset or not served:
         return
     waited = turns.waiting.get(event.claim)
@@ -167,9 +169,9 @@ def _paused(turns: _Turns, event: Paused | Resumed) -> None:
     for claim in event.claims:
         turns.waiting.pop(claim, None)
         if isinstance(event, Paused):
-            turns.paused[claim] = None
+            turns.paused[claim, event.cause] = None
         else:
-            turns.paused.pop(claim, None)
+            turns.paused.pop((claim, event.cause), None)
 
 
 def _taken(turns: _Turns, event: GenerationEntered) -> None:
@@ -185,7 +187,8 @@ def _owned(turns: _Turns, event: OwnershipStep) -> None:
         if event.kind is not ChangeKind.ASSIGNED:
             turns.held.pop(claim, None)
             turns.waiting.pop(claim, None)
-            turns.paused.pop(claim, None)
+            for cause in PauseCause:
+                turns.paused.pop((claim, cause), None)
         elif event.phase is Phase.END:
             turns.held[claim] = None
     for waited in turns.waiting.values():

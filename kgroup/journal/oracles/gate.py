@@ -18,6 +18,7 @@ from kgroup.journal.events import (
     FetchAnswered,
     MemberStopped,
     OwnershipStep,
+    PauseCause,
     Paused,
     Resumed,
     Source,
@@ -45,7 +46,7 @@ class DeliveryGate:
 
     def __init__(self, periods: Periods | None = None) -> None:
         self._periods = Periods() if periods is None else periods
-        self._paused: dict[Source, dict[Claim, Entry]] = {}
+        self._paused: dict[Source, dict[tuple[Claim, PauseCause], Entry]] = {}
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
         """Take one entry."""
@@ -53,11 +54,12 @@ class DeliveryGate:
             return self._delivered(entry, entry.event)
         self._periods.observe(entry)
         match entry.event:
-            case Paused(claims=claims):
-                self._paused.setdefault(entry.source, {}).update(dict.fromkeys(claims, entry))
-            case Resumed(claims=claims):
+            case Paused(claims=claims, cause=cause):
                 for claim in claims:
-                    self._paused.get(entry.source, {}).pop(claim, None)
+                    self._paused.setdefault(entry.source, {})[claim, cause] = entry
+            case Resumed(claims=claims, cause=cause):
+                for claim in claims:
+                    self._paused.get(entry.source, {}).pop((claim, cause), None)
             case _:
                 pass
         return ()
@@ -70,7 +72,9 @@ class DeliveryGate:
         period = self._periods.get(entry.source, event.claim)
         refused = _refusal(period)
         if refused is None and self._paused:
-            paused = self._paused.get(entry.source, {}).get(event.claim)
+            known = self._paused.get(entry.source, {})
+            found = (known.get((event.claim, cause)) for cause in PauseCause)
+            paused = next((each for each in found if each is not None), None)
             if paused is not None:
                 refused = ("S6", "while it was paused", (paused,))
         if refused is None:

@@ -40,6 +40,7 @@ from kgroup.journal import (
     MemberStopped,
     OffsetRead,
     OwnershipStep,
+    PauseCause,
     Paused,
     Phase,
     Polled,
@@ -281,7 +282,8 @@ def _done(event: Done) -> Words:
 def _pause(event: Paused | Resumed) -> Words:
     tps = _tps(event.claims)
     verb = "pauses" if isinstance(event, Paused) else "resumes"
-    return Words(f"{verb} {_named(tps) or 'nothing'}", tps=tps)
+    why = "" if event.cause is PauseCause.APPLICATION else f" ({event.cause.value})"
+    return Words(f"{verb} {_named(tps) or 'nothing'}{why}", tps=tps)
 
 
 _COMMITS: Final[Mapping[CommitStage, str]] = MappingProxyType(

@@ -1,4 +1,4 @@
-from kgroup.journal import Delivered, MemberStopped, Paused, Phase, Resumed
+from kgroup.journal import Delivered, MemberStopped, PauseCause, Paused, Phase, Resumed
 from kgroup.journal.oracles import DeliveryGate, FetchedUnderClaim, judge
 from kgroup.types import ChangeKind, Claim
 from tests.journal.histories import History, one_member, tp
@@ -41,6 +41,21 @@ def test_s6_a_delivery_while_paused_is_found_and_one_after_resume_is_fine():
         member.write(Paused((member.claims[tp(0)],)))
         if resumed:
             member.write(Resumed((member.claims[tp(0)],)))
+        member.deliver(0, 5)
+        assert rules(history) == expected
+
+
+def test_s6_what_rests_for_two_causes_goes_on_when_both_are_over():
+    for over, expected in (
+        ((PauseCause.APPLICATION,), ["S6"]),
+        ((PauseCause.UNCOMMITTED,), ["S6"]),
+        ((PauseCause.APPLICATION, PauseCause.UNCOMMITTED), []),
+    ):
+        history, member = one_member(0)
+        for cause in PauseCause:
+            member.write(Paused((member.claims[tp(0)],), cause))
+        for cause in over:
+            member.write(Resumed((member.claims[tp(0)],), cause))
         member.deliver(0, 5)
         assert rules(history) == expected
 

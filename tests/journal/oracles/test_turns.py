@@ -8,6 +8,7 @@ from kgroup.journal import (
     FetchIssued,
     MemberStopped,
     OffsetRead,
+    PauseCause,
     Paused,
     Polled,
     PositionMove,
@@ -75,13 +76,16 @@ def test_l10_one_partition_that_takes_every_poll_is_found():
 
 @pytest.mark.parametrize(
     "why",
-    ["paused", "paused before", "resumed", "moved", "lost", "taken away", "empty", "read"],
+    ["paused", "held", "paused before", "resumed", "moved", "lost", "taken away", "empty", "read"],
 )
 def test_l10_a_partition_without_records_to_deliver_is_not_starved(why):
     log = backlog()
     match why:
         case "paused":
             log.write(Paused((C2,)))
+        case "held":
+            log.write(Paused((C2,)), Paused((C2,), PauseCause.UNCOMMITTED), Resumed((C2,)))
+            log.write(FetchAnswered(C2, 100, 200))
         case "paused before":
             log = Log()
             log.own(C0, C1, C2)

@@ -32,6 +32,7 @@ from kgroup.journal import (
     MemberStopped,
     OffsetRead,
     OwnershipStep,
+    PauseCause,
     Paused,
     Phase,
     Polled,
@@ -112,6 +113,7 @@ EVENTS: list[tuple[Event, str]] = [
     (Done(CLAIM, 5), "is done with t0-0 below 5"),
     (Paused((CLAIM,)), "pauses t0-0"),
     (Resumed((CLAIM,)), "resumes t0-0"),
+    (Paused((CLAIM,), PauseCause.UNCOMMITTED), "pauses t0-0 (max_uncommitted)"),
     (Polled(), "polls"),
     (
         CommitStep(stage=CommitStage.ERROR, commit_id=2, claim=CLAIM, offset=5, code=22),

@@ -1,0 +1,340 @@
+"""`max_uncommitted`: so many records of a partition are ahead of its commit, and no more.
+
+What is handed out beyond that would all come again after a death; so the partition is held back
+until a commit covers some of it. Nobody waits for it but who asks for it alone.
+"""
+
+from typing import Any
+
+import anyio
+import pytest
+
+from kgroup.codes import ErrorCode
+from kgroup.consumer import Consumer
+from kgroup.errors import NotOwnedError
+from kgroup.journal import Entry, MemorySink, PauseCause, Paused, Resumed, Source
+from kgroup.journal.oracles import DeliveryGate, ServedInTurn, judge
+from kgroup.marshal.messages import Kind
+from kgroup.types import TopicPartition
+from kgroup.wire.messages import ProduceRequest
+from kgroup.wire.records import NewRecord, encode_batch
+from tests.consumer.marshal.claiming import A, B, claiming, kafka, owns, said, says
+from tests.consumer.marshal.crew import crew, until
+
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+
+C = Consumer[Any, Any]
+
+BOUND = 3
+ONE = Source("host", "process", "one", "g")
+BY_HAND: dict[str, Any] = {"max_uncommitted": BOUND, "enable_auto_commit": False}
+
+
+async def got(consumer: C, *tps: TopicPartition, wait: float = 3.0) -> list[int]:
+    """Read once; return the offsets that came, of one partition at the most."""
+    found = await consumer.getmany(*tps, timeout=wait)
+    return [record.offset for batch in found.values() for record in batch]
+
+
+# -- held back, and going on ----------------------------------------------------------------------
+
+
+async def test_a_partition_is_held_back_at_its_bound_until_a_commit() -> None:
+    async with claiming(kafka(), **BY_HAND) as consumer:
+        await owns(consumer, A)
+        assert await got(consumer, wait=30.0) == [0, 1, 2]
+        assert consumer.held_back() == {A}
+        assert await got(consumer) == []
+        await consumer.commit()
+        assert consumer.held_back() == frozenset()
+        assert await got(consumer) == [3, 4, 5]
+
+
+async def test_a_read_of_what_is_held_back_waits_its_time_and_returns_nothing() -> None:
+    async with claiming(kafka(), **BY_HAND) as consumer:
+        await owns(consumer, A)
+        await got(consumer, wait=30.0)
+        began = anyio.current_time()
+        assert await consumer.getmany(A, timeout=5.0) == {}
+        assert anyio.current_time() - began == pytest.approx(5.0)
+        with pytest.raises(TimeoutError):
+            await consumer.getone(A, timeout=5.0)
+        assert anyio.current_time() - began == pytest.approx(10.0)
+
+
+async def test_a_commit_of_some_makes_room_for_as_many() -> None:
+    async with claiming(kafka(), **BY_HAND) as consumer:
+        await owns(consumer, A)
+        await got(consumer, wait=30.0)
+        await consumer.commit({A: 2})
+        assert await got(consumer) == [3, 4]
+        assert await got(consumer) == []
+
+
+async def test_who_waits_goes_on_as_soon_as_the_commit_is_answered() -> None:
+    async with claiming(kafka(), **BY_HAND) as consumer, anyio.create_task_group() as tasks:
+        await owns(consumer, A)
+        await got(consumer, wait=30.0)
+        at: list[float] = []
+
+        async def wait() -> None:
+            assert (await consumer.getone(timeout=60.0)).offset == BOUND
+            at.append(anyio.current_time())
+
+        tasks.start_soon(wait)
+        await anyio.sleep(10.3)
+        await consumer.commit({A: 1})
+        answered = anyio.current_time()
+        await until(lambda: at)
+        assert at[0] - answered < 0.01
+
+
+async def test_other_partitions_go_on() -> None:
+    async with claiming(kafka(2), **BY_HAND) as consumer:
+        await owns(consumer, A, B)
+        assert await got(consumer, A, wait=30.0) == [0, 1, 2]
+        seen: list[int] = []
+        for _ in range(3):
+            found = await consumer.getmany(timeout=30.0)
+            assert found.keys() == {B}
+            seen += [record.offset for record in found[B]]
+            await consumer.commit({B: len(seen)})
+        assert seen == [*range(9)]
+        assert await got(consumer, A) == []
+
+
+async def test_a_bound_of_more_than_there_is_holds_nothing_back() -> None:
+    options = {**BY_HAND, "max_uncommitted": 10}
+    async with claiming(kafka(), max_poll_records=4, **options) as consumer:
+        await owns(consumer, A)
+        assert await got(consumer, wait=30.0) == [0, 1, 2, 3]
+        assert await got(consumer) == [4, 5, 6, 7]
+        assert consumer.held_back() == frozenset()
+        assert await got(consumer) == [8, 9]
+
+
+async def test_without_the_option_nothing_is_held_back() -> None:
+    async with claiming(kafka(), enable_auto_commit=False) as consumer:
+        await owns(consumer, A)
+        assert await got(consumer, wait=30.0) == [*range(10)]
+        assert consumer.held_back() == frozenset()
+
+
+async def test_a_commit_that_is_not_answered_yet_makes_no_room() -> None:
+    """Nobody knows whether a successor would begin behind it."""
+    broker = kafka()
+    async with claiming(broker, **BY_HAND) as consumer:
+        await owns(consumer, A)
+        await got(consumer, wait=30.0)
+        commit = broker.answers.hold_request(ProduceRequest, where=says(Kind.HEARTBEAT, BOUND))
+        consumer.commit_soon()
+        assert await got(consumer) == []
+        assert (commit.count, {*consumer.held_back()}) == (1, {A})
+        commit.release()
+        assert await got(consumer) == [3, 4, 5]
+
+
+# -- what is counted ------------------------------------------------------------------------------
+
+
+async def test_records_are_counted_and_not_offsets() -> None:
+    """As compaction leaves them: between two records there are offsets that nobody sees."""
+    broker = kafka(records=0)
+    log = broker.partition(*A)
+    for _ in range(2 * BOUND):
+        batch = encode_batch([NewRecord(None, b"x", (), 0)])
+        log.append_raw(log.end.to_bytes(8, "big") + batch[8:], offsets=5)
+    async with claiming(broker, **BY_HAND) as consumer:
+        await owns(consumer, A)
+        assert await got(consumer, wait=30.0) == [0, 5, 10]
+        await consumer.commit({A: 6})
+        assert await got(consumer) == [15, 20]
+
+
+async def test_what_a_former_owner_left_uncommitted_counts_for_nobody_else() -> None:
+    async with crew(10) as group:
+        first = group.enter(max_uncommitted=BOUND)
+        await until(lambda: len(first.seen) == BOUND)
+        await first.consumer.commit({A: 1})
+        await until(lambda: len(first.seen) == BOUND + 1)
+        first.die()
+        second = group.enter(max_uncommitted=BOUND)
+        await until(lambda: len(second.seen) == BOUND)
+        await anyio.sleep(5.0)
+        assert second.offsets == [1, 2, 3]
+
+
+async def test_what_is_given_back_is_not_ahead_any_more() -> None:
+    async with claiming(kafka(), **BY_HAND) as consumer:
+        await owns(consumer, A)
+        found = await consumer.getmany(timeout=30.0)
+        found[A].give_back(1)
+        assert consumer.held_back() == frozenset()
+        assert await got(consumer) == [1, 2]
+        assert await got(consumer) == []
+
+
+async def test_what_is_committed_ahead_of_reading_needs_no_room() -> None:
+    async with claiming(kafka(), **BY_HAND) as consumer:
+        await owns(consumer, A)
+        await got(consumer, wait=30.0)
+        await consumer.commit({A: 6})
+        assert await got(consumer) == [3, 4, 5]
+        assert await got(consumer) == [6, 7, 8]
+        assert await got(consumer) == []
+
+
+# -- seeks ----------------------------------------------------------------------------------------
+
+
+async def test_who_seeks_back_is_handed_out_the_same_records_once_more() -> None:
+    async with claiming(kafka(), **BY_HAND) as consumer:
+        await owns(consumer, A)
+        await got(consumer, wait=30.0)
+        consumer.seek(A, 1)
+        assert await got(consumer) == [1, 2]
+        assert await got(consumer) == []
+
+
+async def test_behind_a_seek_forward_what_was_read_before_it_still_counts() -> None:
+    async with claiming(kafka(), **BY_HAND) as consumer:
+        await owns(consumer, A)
+        await got(consumer, wait=30.0)
+        consumer.seek(A, 6)
+        assert await got(consumer) == []
+        await consumer.commit({A: 2})
+        assert await got(consumer) == [6, 7]
+
+
+async def test_who_seeks_back_over_its_commits_is_bound_there_too() -> None:
+    """The next commit takes the position back, and what was read since then is ahead of it."""
+    async with claiming(kafka(), **BY_HAND) as consumer:
+        await owns(consumer, A)
+        for _ in range(3):
+            await got(consumer, wait=30.0)
+            await consumer.commit()
+        consumer.seek(A, 0)
+        assert await got(consumer) == [0, 1, 2]
+        assert await got(consumer) == []
+        await consumer.commit()
+        assert await got(consumer) == [3, 4, 5]
+
+
+@pytest.mark.parametrize("by_itself", [False, True])
+async def test_who_reads_up_to_its_commit_once_more_goes_on_from_there(by_itself: bool) -> None:
+    """Done again up to the very offset that is committed: that is said again, and answered."""
+    options = {**BY_HAND, "enable_auto_commit": by_itself}
+    async with claiming(kafka(), **options) as consumer:
+        await owns(consumer, A)
+        await got(consumer, wait=30.0)
+        await consumer.commit()
+        consumer.seek(A, 0)
+        assert await got(consumer) == [0, 1, 2]
+        if not by_itself:
+            await consumer.commit()
+        assert await got(consumer) == [3, 4, 5]
+
+
+async def test_a_commit_of_before_a_seek_back_makes_no_room_for_what_is_read_since() -> None:
+    """1. A commit is on its way; 2. the application seeks back, and reads; 3. the answer comes."""
+    broker = kafka()
+    async with claiming(broker, **BY_HAND) as consumer:
+        await owns(consumer, A)
+        await got(consumer, wait=30.0)
+        commit = broker.answers.hold_request(ProduceRequest, where=says(Kind.HEARTBEAT, BOUND))
+        consumer.commit_soon()
+        consumer.seek(A, 0)
+        assert await got(consumer) == [0, 1, 2]
+        commit.release()
+        assert await got(consumer) == []
+        assert said(broker, A, Kind.HEARTBEAT)[-1].message.tail == BOUND
+        await consumer.commit({A: 1})
+        assert await got(consumer) == [3]
+
+
+# -- pauses and losses ----------------------------------------------------------------------------
+
+
+async def test_what_the_application_has_paused_stays_paused() -> None:
+    async with claiming(kafka(), **BY_HAND) as consumer:
+        await owns(consumer, A)
+        await got(consumer, wait=30.0)
+        consumer.pause(A)
+        await consumer.commit()
+        assert consumer.held_back() == frozenset()
+        assert await got(consumer) == []
+        consumer.resume(A)
+        assert await got(consumer) == [3, 4, 5]
+
+
+async def test_what_is_resumed_is_held_back_all_the_same() -> None:
+    async with claiming(kafka(), **BY_HAND) as consumer:
+        await owns(consumer, A)
+        await got(consumer, wait=30.0)
+        consumer.pause(A)
+        consumer.resume(A)
+        assert await got(consumer) == []
+        assert ({*consumer.paused()}, {*consumer.held_back()}) == (set(), {A})
+
+
+async def test_a_partition_that_is_gone_is_not_held_back() -> None:
+    async with claiming(kafka(), **BY_HAND) as consumer:
+        await owns(consumer, A)
+        await got(consumer, wait=30.0)
+        consumer.unsubscribe()
+        await owns(consumer)
+        assert consumer.held_back() == frozenset()
+        with pytest.raises(NotOwnedError):
+            await consumer.getmany(A)
+
+
+# -- told -----------------------------------------------------------------------------------------
+
+
+async def test_the_event_log_says_why_a_partition_rests_and_until_when() -> None:
+    sink = MemorySink()
+    async with claiming(kafka(), journal=sink, **BY_HAND) as consumer:
+        await owns(consumer, A)
+        for _ in range(2):
+            await got(consumer, wait=30.0)
+            await got(consumer)
+            await consumer.commit()
+        await got(consumer)
+    told = [each for each in sink.events if isinstance(each, Paused | Resumed)]
+    assert [type(each) for each in told] == [Paused, Resumed, Paused, Resumed]
+    assert {each.cause for each in told} == {PauseCause.UNCOMMITTED}
+    assert {claim.tp for each in told for claim in each.claims} == {A}
+
+
+async def test_what_is_handed_out_is_in_order_by_the_event_log() -> None:
+    """Nothing is delivered of what rests, and nothing starves but what is said to rest."""
+    sink = MemorySink()
+    async with claiming(kafka(2, records=60), journal=sink, max_poll_records=1, **BY_HAND) as one:
+        await owns(one, A, B)
+        seen: list[int] = []
+        while len(seen) < 50:  # of A, which is never committed, three come
+            found = await one.getmany(timeout=30.0)
+            seen += [record.offset for record in found.get(B, ())]
+            if B in found:
+                await one.commit({B: seen[-1] + 1})
+    told = [
+        Entry(source=ONE, seq=seq, at=0.0, wall=0.0, event=event)
+        for seq, event in enumerate(sink.events)
+    ]
+    assert not judge([DeliveryGate(), ServedInTurn(1)], told)
+
+
+# -- a commit that fails --------------------------------------------------------------------------
+
+
+async def test_a_commit_by_itself_that_fails_is_tried_again_at_the_interval_only() -> None:
+    broker = kafka()
+    async with claiming(broker, max_uncommitted=BOUND, auto_commit_interval=3.0) as consumer:
+        await owns(consumer, A)
+        assert await got(consumer, wait=30.0) == [0, 1, 2]
+        where, timed_out = says(Kind.HEARTBEAT, BOUND), ErrorCode.REQUEST_TIMED_OUT
+        failing = broker.answers.error(ProduceRequest, timed_out, where=where, times=None)
+        assert await got(consumer, wait=6.0) == []
+        assert 1 <= failing.count < 30
+        broker.answers.clear()
+        assert await got(consumer, wait=30.0) == [3, 4, 5]

@@ -1,0 +1,165 @@
+"""`max_uncommitted` in loops: what lets a partition go on, and what a death repeats.
+
+At no time are more records ahead of the position in the log than the bound, in whatever way one
+reads; and no loop waits for an interval of auto-commit when what it has is done.
+"""
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+import pytest
+
+from kgroup.consumer import Consumer
+from kgroup.marshal.messages import Kind
+from kgroup.testing import InProcessBroker
+from tests.consumer.marshal.claiming import A, claiming, kafka, owns, said
+from tests.consumer.marshal.crew import crew, until
+
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+
+C = Consumer[Any, Any]
+
+BOUND = 3
+BY_HAND: dict[str, Any] = {"max_uncommitted": BOUND, "enable_auto_commit": False}
+
+
+async def one_by_one(consumer: C) -> AsyncGenerator[int, None]:
+    while True:
+        yield (await consumer.getone()).offset
+
+
+async def many(consumer: C) -> AsyncGenerator[int, None]:
+    while True:
+        for batch in (await consumer.getmany(timeout=5.0)).values():
+            for record in batch:
+                yield record.offset
+
+
+async def batches(consumer: C) -> AsyncGenerator[int, None]:
+    async for batch in consumer.batches():
+        for record in batch:
+            yield record.offset
+
+
+async def records(consumer: C) -> AsyncGenerator[int, None]:
+    async for record in consumer:
+        yield record.offset
+
+
+Way = Callable[[C], AsyncGenerator[int, None]]
+WAYS: tuple[Way, ...] = (one_by_one, many, batches, records)
+RECORDS, INTERVAL = 24, 1000.0
+
+
+@dataclass
+class Course:
+    """What came of reading to the end.
+
+    Args:
+        seen: offsets, in order.
+        most: records that would have come again at the worst moment.
+        seconds: that it took.
+    """
+
+    seen: list[int]
+    most: int = 0
+    seconds: float = 0.0
+
+
+async def course(broker: InProcessBroker, consumer: C, way: Way) -> Course:
+    """Read all there is, and look into the log with each record in hand."""
+    await owns(consumer, A)
+    began, found = anyio.current_time(), Course([])
+    async with aclosing(way(consumer)) as offsets:
+        async for offset in offsets:
+            position = said(broker, A, Kind.HEARTBEAT)[-1].message.tail
+            found.seen.append(offset)
+            found.most = max(found.most, offset + 1 - position)
+            if len(found.seen) == RECORDS:
+                break
+    found.seconds = anyio.current_time() - began
+    return found
+
+
+@pytest.mark.parametrize("bound", [1, 5])
+@pytest.mark.parametrize("way", WAYS)
+async def test_what_is_done_of_a_partition_held_back_is_committed_at_once(
+    way: Way, bound: int
+) -> None:
+    """However long `auto_commit_interval` is; and at no time more than the bound is ahead."""
+    broker = kafka(records=RECORDS)
+    async with claiming(broker, max_uncommitted=bound, auto_commit_interval=INTERVAL) as consumer:
+        found = await course(broker, consumer, way)
+    assert (found.seen, found.most) == ([*range(RECORDS)], bound)
+    assert found.seconds < INTERVAL / 10
+
+
+@pytest.mark.parametrize("way", [one_by_one, records])
+async def test_what_is_done_at_its_delivery_is_committed_at_once_too(way: Way) -> None:
+    broker = kafka(records=RECORDS)
+    options: dict[str, Any] = {"done_at": "delivery", "auto_commit_interval": INTERVAL}
+    async with claiming(broker, max_uncommitted=BOUND, **options) as consumer:
+        found = await course(broker, consumer, way)
+    assert found.seen == [*range(RECORDS)]
+    assert found.most <= BOUND
+    assert found.seconds < INTERVAL / 10
+
+
+async def test_who_commits_by_hand_within_a_loop_is_never_held_back_for_long() -> None:
+    async with claiming(kafka(records=RECORDS), **BY_HAND) as consumer:
+        await owns(consumer, A)
+        seen: list[int] = []
+        async for record in consumer:
+            seen.append(record.offset)
+            consumer.commit_soon(record)
+            if len(seen) == RECORDS:
+                break
+        assert seen == [*range(RECORDS)]
+
+
+async def test_who_never_commits_waits_in_its_loop_and_says_that_it_polls() -> None:
+    async with claiming(kafka(), max_poll_interval=20.0, **BY_HAND) as consumer:
+        await owns(consumer, A)
+        seen: list[int] = []
+        with anyio.move_on_after(100.0):
+            async for record in consumer:
+                seen.append(record.offset)
+        assert seen == [0, 1, 2]
+        assert consumer.held_back() == consumer.assignment() == {A}
+
+
+# -- a death --------------------------------------------------------------------------------------
+
+STUCK, LATER = 7, 10_000
+
+
+async def test_one_record_that_is_never_done_lets_so_many_pass_and_a_death_repeats_just_those() -> (
+    None
+):
+    """Scenario 25: without the bound 10,000 later ones are handed out, and come again."""
+    bound = 50
+    async with crew(STUCK + 1 + LATER) as group:
+        options = {"max_uncommitted": bound, "auto_commit_interval": 1.0}
+        first = group.enter(reads=False, enable_auto_commit=True, max_poll_records=8, **options)
+        await first.gained(0)
+        seen: list[int] = []
+        held: list[Any] = []
+        with anyio.move_on_after(300.0):
+            async for batch in first.consumer.batches():
+                seen += [record.offset for record in batch]
+                if batch.first <= STUCK < batch.next_offset:
+                    batch.done(STUCK)
+                    held.append(batch)
+                    break
+            async for batch in first.consumer.batches():
+                seen += [record.offset for record in batch]
+                batch.done()
+        assert seen == [*range(STUCK + bound)]
+        first.die()
+        second = group.enter()
+        await until(lambda: STUCK + LATER in second.offsets)
+        assert second.offsets == [*range(STUCK, STUCK + 1 + LATER)]
+        assert len(set(seen) & set(second.offsets)) == bound
