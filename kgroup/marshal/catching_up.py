@@ -100,7 +100,8 @@ class CatchUp:
             return
         if len(self._known) > _A_KEY * len(world.keys):
             self._known.clear()  # senders come and go
-        state.tenure = tenure = Tenure(state, fenced=peer is not None)
+        tenure = Tenure(state, fenced=peer is not None, is_of_original=world.is_of_original)
+        state.tenure = tenure
         self._known[who] = front, tenure
 
 

@@ -79,10 +79,10 @@ class LogOpened:
         partition: number of the coordination partition.
         topics: subscribed topics whose claims it has.
         next_offset: behind the last record that was read.
-        time: log time of the latest message, milliseconds; -1 before any.
-        since: log time of the first message that was read, -1 before any.
+        time, since: log times of the latest and the first message, milliseconds; -1 before any.
         append_time: whether log time is the broker's.
         complete: whether nothing that the log ever held is missing before what was read.
+        is_go: whether nobody's headers count: all do as beside the original.
         keys: what is known of each key of this group.
         presence: who is there.
         limits: how much who takes at most.
@@ -102,6 +102,7 @@ class LogOpened:
     limits: Limits = field(default_factory=lambda: NOBODY)
     waits: Waits = field(default_factory=lambda: UNKNOWN)
     pause: Pause | None = None
+    is_go: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +139,7 @@ class LogRead:
     Args:
         partition: number of the coordination partition.
         next_offset: behind the last record that was read, whatever it was.
-        time: log time of the latest message, milliseconds; -1 before any.
-        since: log time of the first message that was read, -1 before any.
+        time, since: log times of the latest and the first message, milliseconds; -1 before any.
         reads: records about this group, in order.
         presence: who is there.
         limits: how much who takes at most.

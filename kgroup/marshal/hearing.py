@@ -97,6 +97,7 @@ def hear_log_opened(turn: Turn, event: LogOpened) -> None:
         limits=event.limits,
         waits=event.waits,
         pause=event.pause,
+        is_go=event.is_go,
         opened_at=turn.now,
         heard_at=turn.now,
     )

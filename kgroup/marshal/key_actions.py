@@ -185,7 +185,7 @@ def _term(turn: Turn, life: KeyLife) -> float:
     member = turn.member
     lease, log = member.settings.lease, member.log_of(life.tp.topic)
     # Whoever writes about one key of the group may claim the next one.
-    if log is None or member.is_beside_peers:
+    if log is None or log.is_go or member.is_beside_peers:
         return lease * 3 / 4 - 2.0
     return lease * 7 / 8 if log.append_time else lease * 3 / 4 - 1.0
 

@@ -84,6 +84,7 @@ class MarshalLog:
         limits: how much who takes at most.
         waits: how long who was there without taking anything.
         pause: of this group, None without.
+        is_go: whether nobody's headers count: all do as beside the original.
         opened_at: instant at which it was read to its end.
         heard_at: instant at which the reader last told anything, be it that there is nothing.
     """
@@ -99,6 +100,7 @@ class MarshalLog:
     limits: Limits
     waits: Waits
     pause: Pause | None
+    is_go: bool
     opened_at: float
     heard_at: float
 

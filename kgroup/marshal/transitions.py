@@ -48,10 +48,12 @@ class Tenure:
     Args:
         state: of the key.
         fenced: whether the heartbeat had headers that count.
+        is_of_original: whether it had none at all.
     """
 
     state: KeyState
     fenced: bool
+    is_of_original: bool
 
 
 def claim(state: KeyState, message: Message, peer: Extension | None, at: Place) -> Verdict:

@@ -23,7 +23,7 @@ from kgroup.marshal.presence import (
     Waits,
     is_presence,
 )
-from kgroup.marshal.rules import Verdict, WorldRules
+from kgroup.marshal.rules import Compat, Verdict, WorldRules
 from kgroup.marshal.standing import standing_of
 from kgroup.marshal.world import World
 from kgroup.types import TopicPartition
@@ -126,6 +126,7 @@ class LogView:
             limits=self._there.limits,
             waits=self._there.waits,
             pause=world.pause_of(self._group),
+            is_go=self._rules.compat is Compat.GO,
         )
 
     def _key_read(self, offset: int, verdict: Verdict, message: Message) -> KeyRead | None:

@@ -57,6 +57,8 @@ class World:
         """The headers of that message by which it is judged, None without."""
         self.nonce: bytes | None = None
         """By which its sender knows it, also where headers do not count; None without."""
+        self.is_of_original = False
+        """Whether its sender does not keep kgroup's rules, whatever its headers count for."""
         self.presences = Presences()
         """Who shows itself."""
         self._rules = rules
@@ -101,6 +103,7 @@ class World:
         if isinstance(peer, Reject):
             return self._reject(peer)
         self.nonce = None if peer is None else peer.nonce
+        self.is_of_original = peer is None
         if self._rules.compat is Compat.GO:
             peer = None
         if peer is not None and _names_what_is_to_come(message, peer, offset):
@@ -124,7 +127,7 @@ class World:
         Returns:
             Whether it renews the lease; if not, nothing has happened, and `apply` has to judge.
         """
-        state, fenced = tenure.state, tenure.fenced
+        state = tenure.state
         if state.tenure is not tenure:
             return False
         time = sent * _MS
@@ -138,9 +141,9 @@ class World:
             self.time = time
         if self.since < 0:
             self.since = time
-        if not fenced and time + _MIXED_MS > state.mixed_until:
+        if tenure.is_of_original and time + _MIXED_MS > state.mixed_until:
             state.mixed_until = time + _MIXED_MS
-        renew(state, tail, time, fenced=fenced)
+        renew(state, tail, time, fenced=tenure.fenced)
         return True
 
     def pause_of(self, group_id: bytes) -> Pause | None:
@@ -208,7 +211,7 @@ class World:
         state = self._state(message)
         if state is None:
             return self.presences.apply(message, peer, at.time, self.time)
-        if peer is None:
+        if self.is_of_original:
             state.mixed_until = max(state.mixed_until, at.time + _MIXED_MS)
         match message.kind:
             case Kind.HEARTBEAT:

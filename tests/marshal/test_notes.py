@@ -1,9 +1,16 @@
 """What a member tells of itself, and how often: once for what lasts."""
 
+from random import Random
+
+import pytest
+
 from kgroup.marshal.events import Note
 from kgroup.marshal.messages import Kind, Message
+from kgroup.marshal.rules import Compat
 from kgroup.types import TopicPartition
+from tests.marshal.room.log import RoomLog
 from tests.marshal.room.node import Node
+from tests.marshal.room.room import Room
 from tests.marshal.scenes import IDLE, P0, enter, room_of
 
 
@@ -40,9 +47,20 @@ def test_peers_without_headers_are_told_of_once_for_the_whole_group() -> None:
     assert told(node, Note.MIXED_GROUP) == [f"group 'g', {TopicPartition('t', 0)}"]
 
 
-def test_a_group_of_its_own_kind_is_not_told_of() -> None:
-    room = room_of(2)
+@pytest.mark.parametrize("compat", list(Compat))
+def test_a_group_of_its_own_kind_is_not_told_of(compat: Compat) -> None:
+    room = Room(Random(1), RoomLog(append_time=True, compat=compat), {"t": 2})
     node = enter(room, "a", IDLE)
     enter(room, "b", IDLE)
     room.run(60)
     assert told(node, Note.MIXED_GROUP) == []
+
+
+def test_where_nobodys_headers_count_a_peer_without_any_is_told_of_all_the_same() -> None:
+    room = Room(Random(1), RoomLog(append_time=True, compat=Compat.GO), {"t": 2})
+    node = enter(room, "a", IDLE)
+    room.run(60)
+    time = int(room.log.clock(room.now))
+    room.append(Message(Kind.CLAIMING_PARTITION, time, b"i", b"old", b"g", b"t", 1))
+    room.run(5)
+    assert told(node, Note.MIXED_GROUP) == [f"group 'g', {TopicPartition('t', 1)}"]

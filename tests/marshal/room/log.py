@@ -11,7 +11,7 @@ from typing import Final
 from kgroup.marshal.events import KeyRead
 from kgroup.marshal.key_state import Key, KeyState
 from kgroup.marshal.messages import Message, encode
-from kgroup.marshal.rules import WorldRules
+from kgroup.marshal.rules import Compat, WorldRules
 from kgroup.marshal.view import LogRow, LogView
 from kgroup.types import TopicPartition
 
@@ -41,10 +41,11 @@ class RoomLog:
 
     Args:
         append_time: whether its records carry the broker's time.
+        compat: how everybody reads it.
     """
 
-    def __init__(self, *, append_time: bool) -> None:
-        self.append_time = append_time
+    def __init__(self, *, append_time: bool, compat: Compat = Compat.AUTO) -> None:
+        self.append_time, self._compat = append_time, compat
         self.rows: list[LogRow] = []
         self.facts: list[Fact] = []
         self.generation = 0
@@ -55,7 +56,8 @@ class RoomLog:
 
     def view(self) -> LogView:
         """Return what a reader begins with."""
-        return LogView(0, GROUP, WorldRules(append_time=self.append_time, complete=True))
+        rules = WorldRules(self.append_time, complete=True, compat=self._compat)
+        return LogView(0, GROUP, rules)
 
     def clock(self, now: float) -> float:
         """Return what the broker's clock says."""
