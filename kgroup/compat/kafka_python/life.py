@@ -66,7 +66,7 @@ class Life:
         self._records_consumed = self._bytes_consumed = 0
         with translating():
             self._consumer.__enter__()
-        self.config["api_version"] = self._release()
+            self.config["api_version"] = self._release()
 
     def _join(self) -> None:
         """Carry out what was subscribed since the last poll.

@@ -27,6 +27,10 @@ log = logging.getLogger(__name__)
 
 _NO_BOUND: Final = 2**31 - 1
 _LEASE_MARGIN: Final = 0.5
+_LEAST_IDLE: Final = 0.1
+"""Seconds: what is closed between two requests of one call is of no use."""
+_LEAST_PATIENCE: Final = 0.1
+"""Seconds: here a request's time covers its connection, with the handshakes, and its queue."""
 _OLD_RESETS: Final = MappingProxyType({"smallest": "earliest", "largest": "latest"})
 _INSTANCE_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
@@ -107,7 +111,7 @@ def _timing(given: Mapping[str, Any]) -> dict[str, object]:
         "heartbeat_interval": beat if beat < session else session / 3,
         "lease_margin": min(_LEASE_MARGIN, session / 20),
         "max_poll_interval": seconds("max_poll_interval_ms"),
-        "request_timeout": seconds("request_timeout_ms"),
+        "request_timeout": seconds("request_timeout_ms", least=_LEAST_PATIENCE),
         "bootstrap_timeout": seconds("bootstrap_timeout_ms"),
         "retry_backoff": pause,
         "retry_backoff_max": max(pause, 1.0),
@@ -115,7 +119,7 @@ def _timing(given: Mapping[str, Any]) -> dict[str, object]:
         "reconnect_backoff_max": max(redial, seconds("reconnect_backoff_max_ms")),
         "auto_commit_interval": seconds("auto_commit_interval_ms"),
         "metadata_max_age": seconds("metadata_max_age_ms"),
-        "connections_max_idle": seconds("connections_max_idle_ms"),
+        "connections_max_idle": seconds("connections_max_idle_ms", least=_LEAST_IDLE),
         "fetch_max_wait": seconds("fetch_max_wait_ms", least=0.0),
     }
 

@@ -43,6 +43,12 @@ def test_times_become_seconds(name: str, value: float, ours: str, seconds: float
     assert getattr(options.read({name: value}).config, ours) == seconds
 
 
+def test_answers_and_idle_connections_have_a_tenth_of_a_second_at_least() -> None:
+    short = {"fetch_max_wait_ms": 0, "request_timeout_ms": 1, "connections_max_idle_ms": 2}
+    config = options.read(short).config
+    assert (config.request_timeout, config.connections_max_idle) == (0.1, 0.1)
+
+
 def test_a_session_shorter_than_its_heartbeats_is_taken_without_a_group_only() -> None:
     config = options.read({"session_timeout_ms": 200}).config
     assert config.session_timeout == 0.2

@@ -3,14 +3,17 @@
 What works there works here. The rest is in tables: what both refuse, what only one of them takes.
 """
 
+import time
 from collections.abc import Iterator
+from itertools import count
 
 import pytest
-from kafka.errors import KafkaError
+from kafka.errors import KafkaError, KafkaTimeoutError
 
 from kgroup.compat.kafka_python import KafkaConsumer
 from kgroup.compat.kafka_python.keywords import DEFAULTS
 from kgroup.compat.kafka_python.options import read
+from kgroup.wire.messages import ApiVersionsRequest
 from tests.compat.kafka_python.ground import A, Ground, grounded
 from tests.compat.kafka_python.odd_values import (
     BOTH_TAKE,
@@ -132,3 +135,25 @@ def test_a_number_of_records_that_cannot_be_is_an_error_of_each_read(
 def test_more_records_than_can_be_counted_are_all_there_are(ground: Ground) -> None:
     with ground.by_hand(A, max_poll_records=2**63) as consumer:
         assert len(consumer.poll(timeout_ms=10_000)[A]) == 3
+
+
+def test_a_group_is_read_with_a_time_for_answers_in_which_none_can_come(ground: Ground) -> None:
+    """kafka-python 3.0.12 does so, too: what it asks for is there the next time."""
+    short = {"fetch_max_wait_ms": 0, "request_timeout_ms": 1, "connections_max_idle_ms": 2}
+    with ground.consumer("t", group_id="impatient", **short) as consumer:
+        found: list[object] = []
+        deadline = time.monotonic() + 20
+        while len(found) < 6 and time.monotonic() < deadline:
+            found += [each for some in consumer.poll(timeout_ms=500).values() for each in some]
+        assert len(found) == 6
+
+
+def test_a_broker_that_falls_silent_when_it_is_asked_for_its_versions_is_an_error_of_kafkas() -> (
+    None
+):
+    asked = count()
+    with grounded() as ground:
+        # The first time its connection is made, the second time it is asked for `api_version`.
+        ground.broker.answers.lose(ApiVersionsRequest, where=lambda _: next(asked) > 0, times=None)
+        with pytest.raises(KafkaTimeoutError):
+            ground.consumer(api_version=None, request_timeout_ms=200, bootstrap_timeout_ms=500)
