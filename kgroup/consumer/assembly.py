@@ -115,10 +115,8 @@ def assemble(
     cluster = Cluster(config.net(), ports, _trace(sink))
     group, standalone = _backends(config, coordination, cluster, sink)
     pulses = Pulses()
-    ledger = Ledger(config.max_uncommitted)
-    hold = None if ledger.bound is None else Hold(ledger, pulses, sink)
-    gate = Gate(group, standalone, pulses, TopicWatch(cluster, pulses), hold)
-    delivery = Delivery(OwnedPartitions(), ledger, gate, pulses, sink, PassedOver(ports.clock))
+    delivery = _delivery(config, (group, standalone), cluster, pulses, sink)
+    gate = delivery.gate
     code = UserCode(config.poll_interval)
     committing = _committing(config, delivery, gate, code)
     positioning = Positioning(settings, cluster, delivery, pulses, sink)
@@ -146,6 +144,20 @@ def assemble(
         flow=Flow(delivery, positioning, pulses, logs, sink),
         logs=logs,
     )
+
+
+def _delivery(
+    config: ConsumerConfig,
+    backends: tuple[GroupBackend | None, StandaloneBackend],
+    cluster: Cluster,
+    pulses: Pulses,
+    sink: Sink,
+) -> Delivery:
+    ledger = Ledger(config.max_uncommitted)
+    hold = None if ledger.bound is None else Hold(ledger, pulses, sink)
+    gate = Gate(*backends, pulses, TopicWatch(cluster, pulses), hold)
+    passed_over = PassedOver(cluster.ports.clock)
+    return Delivery(OwnedPartitions(), ledger, gate, pulses, sink, passed_over)
 
 
 def _committing(

@@ -70,6 +70,7 @@ class Delivery:
         self.ledger = ledger
         self.gate = gate
         self.passed_over = passed_over
+        self._hold = gate.hold
         self._sink = sink
         self._journals = not isinstance(sink, NullSink)
         self._pulses = pulses
@@ -140,7 +141,7 @@ class Delivery:
             limit: most records, None for all that one fetch brought. Fewer, when the partition is
                 close to its bound.
         """
-        chunk, hold = owned.chunks[0], self.gate.hold
+        chunk, hold = owned.chunks[0], self._hold
         segments = tuple(chunk.take(limit if hold is None else hold.within(owned.claim, limit)))
         chunk.head()  # what nobody sees behind the last record belongs to this hand-out
         epochs = {segment.leader_epoch for segment in segments}
@@ -170,7 +171,7 @@ class Delivery:
         if self._journals:
             self._tell_delivered(owned.claim, offset, offset, 1)
         chunk.advance()
-        if self.gate.hold is not None:
+        if self._hold is not None:
             self.ledger.expose(owned.claim, (offset,))
         if lease is not None and lease.leader_epoch == epoch and self.ledger.is_newest(lease):
             self.ledger.extend(lease, offset + 1)
@@ -188,8 +189,8 @@ class Delivery:
             self._drained(taken.claim)
         if self._journals:
             self.tell_done(taken.claim)
-        if self.gate.hold is not None:
-            self.gate.hold.done(taken.claim)
+        if self._hold is not None:
+            self._hold.done(taken.claim)
         return taken
 
     def _exhausted(self, owned: Owned) -> None:
@@ -214,8 +215,8 @@ class Delivery:
         self.ledger.finish(lease, upto)
         self.tell_done(lease.claim)
         self._drained(lease.claim)
-        if self.gate.hold is not None:
-            self.gate.hold.done(lease.claim)
+        if self._hold is not None:
+            self._hold.done(lease.claim)
 
     def finish_all(self, claim: Claim, upto: int | None = None) -> None:
         """Count all of a claim that was handed out, below `upto`, as done."""
