@@ -51,6 +51,8 @@ class World:
         """Log time of the first message that was read, milliseconds; -1 before any."""
         self.rejects: Counter[Reject] = Counter()
         """How many records were no messages, or not believed, by reason."""
+        self.rejected_at: dict[Reject, int] = {}
+        """Offset of the last of them, by reason."""
         self.message: Message | None = None
         """The message of the last record, None when it was none or was not believed."""
         self.peer: Extension | None = None
@@ -188,6 +190,7 @@ class World:
 
     def _reject(self, why: Reject) -> Reject:
         self.rejects[why] += 1
+        self.rejected_at[why] = self.next_offset - 1
         self.message = self.peer = None
         return why
 

@@ -24,6 +24,7 @@ from kgroup.journal import (
     JoinIssued,
     KeyChanged,
     MemberStarted,
+    MessageRejected,
     OffsetRead,
     OwnershipStep,
     Phase,
@@ -56,6 +57,7 @@ EVENTS = [
     JoinIssued(member_id=None, generation_id=None, owned=(T0,), cause="héllo"),
     KeyChanged(tp=T0, before="claiming", after="locating", cause="own claim accepted"),
     ClaimStep(stage=ClaimStage.WRITTEN, message=ClaimMessage.CLAIM, tp=T0, ticket=3),
+    MessageRejected(tp=T0, reason="no value", count=2, offset=7),
     ClaimStep(
         stage=ClaimStage.READ,
         message=ClaimMessage.HEARTBEAT,

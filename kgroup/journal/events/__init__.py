@@ -19,6 +19,7 @@ from kgroup.journal.events.claims import (
     ClaimStep,
     ClaimVerdict,
     KeyChanged,
+    MessageRejected,
 )
 from kgroup.journal.events.coordinator import BROKER, CommitStored, RoundMember, RoundStored
 from kgroup.journal.events.entry import Entry, Source
@@ -84,6 +85,7 @@ __all__ = [
     "KeyChanged",
     "MemberStarted",
     "MemberStopped",
+    "MessageRejected",
     "OffsetRead",
     "OwnershipStep",
     "PauseCause",

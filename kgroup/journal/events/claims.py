@@ -20,6 +20,7 @@ __all__ = [
     "ClaimStep",
     "ClaimVerdict",
     "KeyChanged",
+    "MessageRejected",
 ]
 
 
@@ -107,3 +108,23 @@ class ClaimStep:
     lease_end: float | None = None
     sender: str | None = None
     error: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageRejected:
+    """Something in the log of claims is no message, or is not believed; it changes nothing.
+
+    Written for the first of each reason, and once a minute while there are more.
+
+    Args:
+        tp: coordination partition.
+        reason: why.
+        count: that were rejected for it so far, in all that this member has read.
+        offset: of the last one in this partition.
+    """
+
+    KIND: ClassVar[str] = "rejected"
+    tp: TopicPartition
+    reason: str
+    count: int
+    offset: int

@@ -4,7 +4,7 @@ Decides: what counts as an event, in the order of the documentation.
 Never: says what one means; its own module does.
 """
 
-from kgroup.journal.events.claims import ClaimStep, KeyChanged
+from kgroup.journal.events.claims import ClaimStep, KeyChanged, MessageRejected
 from kgroup.journal.events.coordinator import CommitStored, RoundStored
 from kgroup.journal.events.life import (
     CloseAsked,
@@ -48,6 +48,7 @@ Event = (
     | RoundFailed
     | KeyChanged
     | ClaimStep
+    | MessageRejected
     | ConnectionOpened
     | ConnectionClosed
     | RequestSent
@@ -80,6 +81,7 @@ EVENT_CLASSES: tuple[type[Event], ...] = (
     RoundFailed,
     KeyChanged,
     ClaimStep,
+    MessageRejected,
     ConnectionOpened,
     ConnectionClosed,
     RequestSent,

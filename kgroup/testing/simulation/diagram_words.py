@@ -38,6 +38,7 @@ from kgroup.journal import (
     KeyChanged,
     MemberStarted,
     MemberStopped,
+    MessageRejected,
     OffsetRead,
     OwnershipStep,
     PauseCause,
@@ -182,6 +183,10 @@ def _claim(event: ClaimStep) -> Words:
         routine = "answer"  # what was read back is the same heartbeat
     part = _at(event.tp, event.position)
     return Words(text, Way.NONE, routine, text, (part,), frozenset({event.tp}))
+
+
+def _rejected(event: MessageRejected) -> Words:
+    return Words(f"{event.count} rejected, {event.reason}: {event.tp}@{event.offset}")
 
 
 def _at(tp: TopicPartition, position: int | None) -> str:
@@ -350,6 +355,7 @@ _WORDS: Final[Mapping[type[Event], Callable[[Any], Words]]] = MappingProxyType(
         RoundFailed: _round_failed,
         KeyChanged: _key,
         ClaimStep: _claim,
+        MessageRejected: _rejected,
         ConnectionOpened: _opened,
         ConnectionClosed: _closed,
         RequestSent: _sent,

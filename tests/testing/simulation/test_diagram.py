@@ -30,6 +30,7 @@ from kgroup.journal import (
     KeyChanged,
     MemberStarted,
     MemberStopped,
+    MessageRejected,
     OffsetRead,
     OwnershipStep,
     PauseCause,
@@ -74,6 +75,10 @@ EVENTS: list[tuple[Event, str]] = [
     (
         KeyChanged(tp=T0, before="claiming", after="locating", cause="own claim accepted"),
         "key claiming -> locating (own claim accepted): t0-0",
+    ),
+    (
+        MessageRejected(tp=T0, reason="no value", count=2, offset=7),
+        "2 rejected, no value: t0-0@7",
     ),
     (
         ClaimStep(stage=ClaimStage.WRITTEN, message=ClaimMessage.HEARTBEAT, tp=T0, position=5),

@@ -19,6 +19,7 @@ from kgroup.consumer.coordination.leading import partition_counts
 from kgroup.consumer.coordination.marshal.appender import Appender, AppenderSettings
 from kgroup.consumer.coordination.marshal.carrier import MarshalCarrier, Waiters, outcomes_of
 from kgroup.consumer.coordination.marshal.entrance import enter
+from kgroup.consumer.coordination.marshal.followed_log import LogEvent
 from kgroup.consumer.coordination.marshal.log_reader import LogReader, ReaderSettings
 from kgroup.consumer.coordination.marshal.machine import (
     MarshalConductor,
@@ -29,6 +30,7 @@ from kgroup.consumer.coordination.marshal.native_watch import watch_native
 from kgroup.consumer.coordination.marshal.offset_commits import OffsetCommits
 from kgroup.consumer.coordination.marshal.place import MarshalPlace
 from kgroup.consumer.coordination.marshal.positions import Positions
+from kgroup.consumer.coordination.marshal.rejects import Rejects
 from kgroup.consumer.coordination.marshal.start_positions import StartPositions
 from kgroup.consumer.coordination.metadata_watch import watch_metadata
 from kgroup.consumer.coordination.topics import SubscribedTopics, to_watch
@@ -107,7 +109,8 @@ class MarshalBackend:
             compat=place.compat,
             writes=True,
         )
-        self._reader = LogReader(reading, cluster, self._conductor.apply)
+        self._rejects = Rejects(sink, cluster.ports.clock)
+        self._reader = LogReader(reading, cluster, self._hear_log)
         who = AppenderSettings(
             settings.group_id, settings.client_id, settings.instance_id, place.topic
         )
@@ -163,6 +166,12 @@ class MarshalBackend:
                 continue
             self._reader.expect(append_time=found.append_time)
             return
+
+    def _hear_log(self, event: LogEvent) -> None:
+        view = self._reader.views.get(event.partition)
+        if view is not None:
+            self._rejects.look(self._reader.topic.tp(event.partition), view.world)
+        self._conductor.apply(event)
 
     async def _read(self) -> None:
         while self._conductor.failure is None:

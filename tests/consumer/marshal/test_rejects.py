@@ -1,0 +1,71 @@
+"""What a member tells of records in the log of claims that are no messages: each reason once."""
+
+import logging
+
+import anyio
+import pytest
+
+from kgroup.consumer.coordination.marshal.rejects import Rejects
+from kgroup.journal import MemorySink, MessageRejected
+from kgroup.marshal.rules import WorldRules
+from kgroup.marshal.world import World
+from kgroup.types import TopicPartition
+from tests.consumer.marshal.claiming import A, claiming, kafka, owns
+from tests.consumer.marshal.stage import LOG
+
+pytestmark = pytest.mark.anyio
+
+FIELDS = "fewer than eight fields"
+NULL = "no value"
+
+
+def told(sink: MemorySink) -> list[tuple[str, int, int]]:
+    rejected = (event for event in sink.events if isinstance(event, MessageRejected))
+    return [(each.reason, each.count, each.offset) for each in rejected]
+
+
+async def test_what_is_no_message_is_told_by_reason_once_and_counted_once_a_minute(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    broker, sink = kafka(), MemorySink()
+    log = broker.partition(LOG)
+    for value in (None, b"banana", b""):
+        log.append(value)
+    with caplog.at_level(logging.WARNING, "kgroup.marshal"):
+        async with claiming(broker, journal=sink) as consumer:
+            await owns(consumer, A)
+            assert told(sink) == [(NULL, 1, 0), (FIELDS, 2, 2)]
+            at = log.end
+            for _ in range(5):
+                log.append(b"pear")
+                await anyio.sleep(1)
+            assert len(told(sink)) == 2
+            await anyio.sleep(60)
+            (reason, count, offset) = told(sink)[-1]
+            assert (reason, count, len(told(sink))) == (FIELDS, 7, 3)
+            assert offset > at
+            await anyio.sleep(200)
+            assert len(told(sink)) == 3
+    lines = [each.getMessage() for each in caplog.records if "changes nothing" in each.getMessage()]
+    assert lines[0] == f"{LOG}-0: what stands at offset 0 changes nothing: {NULL} (1 so far)"
+    assert len(lines) == 3
+
+
+async def test_a_log_of_messages_alone_is_not_told_of() -> None:
+    broker, sink = kafka(), MemorySink()
+    async with claiming(broker, journal=sink) as consumer:
+        await owns(consumer, A)
+        await anyio.sleep(100)
+    assert told(sink) == []
+
+
+async def test_what_is_read_a_second_time_is_not_counted_twice() -> None:
+    now, sink, tp = [0.0], MemorySink(), TopicPartition(LOG, 0)
+    rejects = Rejects(sink, lambda: now[0])
+    for at, values in ((0.0, (b"banana",)), (100.0, (b"banana", b"pear"))):
+        world = World(WorldRules(append_time=True))  # of a log that is read anew
+        now[0] = at
+        for offset, value in enumerate(values):
+            world.apply(offset, 0, value)
+            rejects.look(tp, world)
+    assert told(sink) == [(FIELDS, 1, 0), (FIELDS, 2, 1)]
