@@ -1,10 +1,8 @@
 """What goes into a Marshal member and what comes out of it.
 
 Decides: the shapes of events (past participles) and effects (imperatives).
-Never: carries either out. What a member of any kind is told stands in `machine.wishes`.
-
-A member writes and reads. What it wrote counts when it was read back, and what was answered to the
-writing changes nothing but how long it waits for that.
+Never: carries either out. What a member of any kind is told stands in `machine.wishes`. What it
+wrote counts when it was read back; an answer to the writing changes only how long it waits.
 """
 
 from collections.abc import Mapping
@@ -79,7 +77,8 @@ class LogOpened:
         partition: number of the coordination partition.
         topics: subscribed topics whose claims it has.
         next_offset: behind the last record that was read.
-        time, since: log times of the latest and the first message, milliseconds; -1 before any.
+        time: log time of the latest message, milliseconds; -1 before any.
+        since: log time of the first message that was read, -1 before any.
         append_time: whether log time is the broker's.
         complete: whether nothing that the log ever held is missing before what was read.
         is_go: whether nobody's headers count: all do as beside the original.
@@ -139,7 +138,8 @@ class LogRead:
     Args:
         partition: number of the coordination partition.
         next_offset: behind the last record that was read, whatever it was.
-        time, since: log times of the latest and the first message, milliseconds; -1 before any.
+        time: log time of the latest message, milliseconds; -1 before any.
+        since: log time of the first message that was read, -1 before any.
         reads: records about this group, in order.
         presence: who is there.
         limits: how much who takes at most.
