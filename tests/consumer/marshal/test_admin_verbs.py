@@ -1,12 +1,14 @@
 """`kgroup.MarshalAdmin`: what `kgroup marshal` does, for programs."""
 
+import itertools
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import anyio
 import pytest
 
 from kgroup import ArgumentError, ConfigError, GroupError, MarshalAdmin, NoBrokerError
-from kgroup.errors import CoordinationTopicError
+from kgroup.errors import CoordinationTopicError, IllegalStateError
 from kgroup.testing import InProcessBroker
 from kgroup.testing.broker.settings import BrokerSettings
 from kgroup.testing.virtual_time import virtual_ports, virtual_wall
@@ -121,6 +123,60 @@ async def test_who_is_cancelled_is_cancelled() -> None:
         await admin_of(broker).pause(4000)
     assert scope.cancelled_caught
     assert anyio.current_time() < 30.0
+
+
+def written_by(admin: MarshalAdmin) -> dict[str, Callable[[], Coroutine[Any, Any, object]]]:
+    """Return its calls that write for the group."""
+    return {
+        "pause": lambda: admin.pause(4000),
+        "resume": admin.resume,
+        "release": lambda: admin.release(patience=1.0),
+        "set_positions": lambda: admin.set_positions({T0: 40}, patience=10.0),
+    }
+
+
+VERBS = ("pause", "resume", "release", "set_positions")
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [pair for pair in itertools.product(VERBS, VERBS) if pair != ("pause", "resume")],
+)
+async def test_of_two_calls_that_write_at_one_time_the_second_is_refused_by_both_names(
+    first: str, second: str
+) -> None:
+    broker = laid()
+    broker.node(1).slow(0.01)
+    admin = admin_of(broker)
+    verbs, began = written_by(admin), anyio.current_time()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(verbs[first])
+        await anyio.sleep(0.001)
+        with pytest.raises(IllegalStateError, match=rf"^{second}\(\) while {first}\(\)"):
+            await verbs[second]()
+        assert anyio.current_time() - began < 1.0
+        tasks.cancel_scope.cancel()
+    await admin.resume()  # who was cancelled is not at work any more
+
+
+async def test_a_pause_that_is_kept_up_is_ended_by_the_same_administrator() -> None:
+    admin = admin_of(laid())
+    errors: list[Exception] = []
+
+    async def keep() -> None:
+        try:
+            await admin.pause(4000)
+        except GroupError as error:
+            errors.append(error)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(keep)
+        await anyio.sleep(10)
+        with pytest.raises(IllegalStateError):
+            await admin.release()
+        assert await admin.resume()
+    assert "was ended" in str(errors[0])
+    assert not await admin.resume()
 
 
 @pytest.mark.parametrize(

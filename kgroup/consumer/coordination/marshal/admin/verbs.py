@@ -40,7 +40,7 @@ from kgroup.consumer.coordination.marshal.admin.watching import (
     GroupChanges,
     Watching,
 )
-from kgroup.errors import ArgumentError
+from kgroup.errors import ArgumentError, IllegalStateError
 from kgroup.marshal.admin import KeyMove, Stage
 from kgroup.net.cluster import Cluster
 from kgroup.net.ports import system_ports
@@ -61,7 +61,8 @@ class MarshalAdmin:
 
     What a call has done it has read back; whatever interrupts it, each position is set or not
     changed, or told of. Calls take as long as the log takes to read, and a second or two. Those
-    that write are made one at a time: under one name nothing tells two of them apart.
+    that write for the group are made one at a time, for under one name nothing tells two of them
+    apart: another one is refused at once. Only `resume` may be called while `pause` keeps one up.
 
     Args:
         config: options, None for the defaults; what tells the brokers, the group and the
@@ -95,6 +96,7 @@ class MarshalAdmin:
         self._settings = AdminSettings(self._config.group(), who, topic, timeout)
         self._has_name = name is not None
         self._say = say
+        self._at_work: str | None = None
 
     # -- the log of claims -----------------------------------------------------------------
 
@@ -188,10 +190,11 @@ class MarshalAdmin:
                 a pause that was being kept up.
             KGroupError, TimeoutError: it was not written, or not read back, everywhere; where it
                 was, it is ended, or `say` hears that nobody knows.
+            IllegalStateError: another call of this object is at work for the group.
         """
         check_kept_pause(seconds)
-        await self._at_the_log(
-            lambda place: pause_group(place, _places(place, topics), seconds, self._say)
+        await self._alone(
+            "pause", lambda place: pause_group(place, _places(place, topics), seconds, self._say)
         )
 
     async def resume(self, topics: Collection[str] | None = None) -> bool:
@@ -200,8 +203,15 @@ class MarshalAdmin:
         Raises:
             GroupError: a member of the original library is about.
             KGroupError, TimeoutError: it was not written, or not read back, everywhere.
+            IllegalStateError: another call of this object than `pause` is at work for the group.
         """
-        return bool(await self._at_the_log(lambda place: resume(place, _places(place, topics))))
+
+        async def work(place: Desk) -> tuple[int, ...]:
+            return await resume(place, _places(place, topics))
+
+        if self._at_work == "pause":  # which gives up then, as when anybody else ends its pause
+            return bool(await self._at_the_log(work))
+        return bool(await self._alone("resume", work))
 
     async def release(
         self, topics: Collection[str] | None = None, *, patience: float = 150.0
@@ -218,10 +228,12 @@ class MarshalAdmin:
         Raises:
             GroupError: a member of the original library is about, or another administrator.
             KGroupError, TimeoutError: the pause was not written, or not read back.
+            IllegalStateError: another call of this object is at work for the group.
         """
         names = None if topics is None else frozenset(topics)
-        left = await self._at_the_log(
-            lambda place: release_keys(place, _places(place, topics), names, patience, self._say)
+        left = await self._alone(
+            "release",
+            lambda place: release_keys(place, _places(place, topics), names, patience, self._say),
         )
         return MappingProxyType({each.tp: f"{each.client_id}/{each.instance_id}" for each in left})
 
@@ -264,17 +276,33 @@ class MarshalAdmin:
         Raises:
             ArgumentError, BrokerError, GroupError, TimeoutError: something stands in the way;
                 nothing was changed.
+            IllegalStateError: another call of this object is at work for the group.
         """
         asked = Asked(pause, patience)
 
         async def work(place: Desk) -> tuple[KeyMove, ...]:
             return await set_positions(place, dict(offsets), asked, self._say)
 
-        moves = await self._at_the_log(work)
+        moves = await self._alone("set_positions", work)
         left = (move for move in moves if move.stage is not Stage.SET)
         return MappingProxyType({move.tp: move.reason or move.stage.value for move in left})
 
     # -- each call by itself ---------------------------------------------------------------
+
+    async def _alone(self, verb: str, work: Callable[[Desk], Awaitable[T]]) -> T:
+        """Work at the log unless another call of this object writes for the group.
+
+        1. `set_positions` has paused the group, and works; 2. `resume` of the same name ends that
+        pause; 3. what was asked for first takes what members claim now for what it left behind.
+        """
+        if self._at_work is not None:
+            what = f"{verb}() while {self._at_work}() of this MarshalAdmin is at work"
+            raise IllegalStateError(f"{what}: wait until that has returned, or cancel it")
+        self._at_work = verb
+        try:
+            return await self._at_the_log(work)
+        finally:
+            self._at_work = None
 
     async def _at_the_log(self, work: Callable[[Desk], Awaitable[T]]) -> T:
         async def sit(cluster: Cluster) -> T:
