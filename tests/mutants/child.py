@@ -15,7 +15,7 @@ from typing import Any
 
 from tests.mutants import patching
 
-__all__ = ["carry_out"]
+__all__ = ["CRASH", "carry_out"]
 
 LOGS = "log model"
 """The stage on which logs of claims are played."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kgroup.testing.simulation.campaign_ledger import commit
+from tests.mutants.child import CRASH
 from tests.mutants.mutant import Mutant
 
 __all__ = ["FOREVER", "Finding", "hunt"]
@@ -114,8 +115,15 @@ def _mutated(mutant: Mutant, order: dict[str, Any], seeds: Sequence[int]) -> dic
 
 
 def _is_noisy(order: dict[str, Any], seed: int) -> bool:
-    """Tell whether a schedule breaks a promise without the mutant, too."""
-    return bool(_child({**order, "module": None, "seeds": [seed]})["found"])
+    """Tell whether a schedule breaks a promise without the mutant, too.
+
+    Raises:
+        RuntimeError: the product itself cries out; it would do so in each schedule that follows.
+    """
+    found = _child({**order, "module": None, "seeds": [seed]})["found"]
+    if found and CRASH in found[0]["rules"]:
+        raise RuntimeError(f"seed {seed} without any mutant: {found[0]['words']}")
+    return bool(found)
 
 
 def _order(mutant: Mutant, without: Collection[str], only: str = "") -> dict[str, Any]:
