@@ -16,11 +16,12 @@ from kafka.protocol.broker_version_data import BrokerVersionData
 
 from kgroup.compat.kafka_python.errors import translating
 from kgroup.compat.kafka_python.keywords import DEFAULTS
-from kgroup.compat.kafka_python.listeners import AdaptedListener
+from kgroup.compat.kafka_python.listeners import AdaptedListener, Told
 from kgroup.compat.kafka_python.options import read
 from kgroup.compat.kafka_python.records import maker
 from kgroup.errors import KGroupError
 from kgroup.sync import Consumer
+from kgroup.types import TopicPartition as OurPartition
 
 __all__ = ["Life", "Wish"]
 
@@ -63,6 +64,7 @@ class Life:
         self._consumer: Consumer[_Bytes, _Bytes] = Consumer(config=options.config)
         self._closed = False
         self._wish: Wish | None = None
+        self._told = Told()
         self._records_consumed = self._bytes_consumed = 0
         with translating():
             self._consumer.__enter__()
@@ -78,6 +80,16 @@ class Life:
             topics, pattern = wish.topics, wish.pattern or None
             with translating():
                 self._consumer.subscribe(*topics, pattern=pattern, listener=wish.listener)
+
+    def _assigned(self) -> frozenset[OurPartition]:
+        """Return what is owned, of a group's only what a read has told.
+
+        As there: it does not change behind the back of who looks twice between two polls, save
+        that what is lost is gone at once.
+        """
+        owned, asked = self._consumer.assignment(), self._consumer.subscription()
+        alone = self.config["group_id"] is None or asked is None or asked.partitions is not None
+        return owned if alone else owned & self._told.partitions
 
     def _release(self) -> tuple[int, ...]:
         """Return the release that was given, or the one the broker's versions tell of."""
@@ -157,7 +169,7 @@ class Life:
                 "metrics(raw=True): only the numbers themselves are kept here"
             )
         prefix, consumer = self.config["metric_group_prefix"], self._consumer
-        owned = consumer.assignment()
+        owned = self._assigned()
         lags = [lag for lag in (None if self._closed else consumer.lag(tp) for tp in owned) if lag]
         return {
             f"{prefix}-coordinator-metrics": {

@@ -6,11 +6,14 @@ cooperative one only what moves; nothing when the application unsubscribes. One 
 KafkaError of the next `poll`. What an eager round takes and gives back at once keeps its position
 and its pause, committed or not, as there; not in another membership, before which somebody else may
 have read on.
+A partition is among what was told from the call of `on_partitions_assigned` on, also when nobody
+listens.
 Never: runs an asynchronous listener: what it awaits belongs to kafka-python's own loop.
 KIPs: 429 (what moves; losses).
 """
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from kafka import AsyncConsumerRebalanceListener, ConsumerRebalanceListener
@@ -22,14 +25,26 @@ from kgroup.sync import Consumer
 from kgroup.types import Cause, Claim, OwnershipChange
 from kgroup.types import TopicPartition as OurPartition
 
-__all__ = ["AdaptedListener", "adapted"]
+__all__ = ["AdaptedListener", "Told", "adapted"]
 
 
-def adapted(listener: object, *, eager: bool) -> "AdaptedListener":
+@dataclass(slots=True)
+class Told:
+    """What the application was told of its group's assignment.
+
+    Args:
+        partitions: that were assigned, and not given back since.
+    """
+
+    partitions: frozenset[OurPartition] = frozenset()
+
+
+def adapted(listener: object, told: Told, *, eager: bool) -> "AdaptedListener":
     """Return a listener for `kgroup.sync.Consumer`.
 
     Args:
         listener: a `kafka.ConsumerRebalanceListener`, or None for one that tells nobody.
+        told: is kept up to date.
         eager: whether the group hands back everything at each rebalance.
 
     Raises:
@@ -45,7 +60,7 @@ def adapted(listener: object, *, eager: bool) -> "AdaptedListener":
         raise TypeError(
             "listener must be a ConsumerRebalanceListener or AsyncConsumerRebalanceListener"
         )
-    return AdaptedListener(listener, eager=eager)
+    return AdaptedListener(listener, told, eager=eager)
 
 
 class AdaptedListener:
@@ -53,11 +68,15 @@ class AdaptedListener:
 
     Args:
         listener: whose callbacks are plain; None for nobody.
-        eager: as for `adapted`.
+        told: as for `adapted`.
+        eager: likewise.
     """
 
-    def __init__(self, listener: ConsumerRebalanceListener | None, *, eager: bool) -> None:
+    def __init__(
+        self, listener: ConsumerRebalanceListener | None, told: Told, *, eager: bool
+    ) -> None:
         self._listener = listener
+        self._told = told
         self._eager = eager
         self._revoked = False
         self._member_id: str | None = None
@@ -65,6 +84,7 @@ class AdaptedListener:
 
     def on_assigned(self, consumer: Consumer[Any, Any], change: OwnershipChange, /) -> None:
         """Tell what a round added; of an eager one that is everything."""
+        self._told.partitions = frozenset(claim.tp for claim in (*change.kept, *change.added))
         kept, self._kept = self._kept, {}
         if _member_id(change) != self._member_id:
             # 1. All is given back for a round; 2. the membership ends before there is another
@@ -87,12 +107,14 @@ class AdaptedListener:
     def on_revoked(self, consumer: Consumer[Any, Any], change: OwnershipChange, /) -> None:
         """Tell what the group asks back, or what closing gives up."""
         if change.cause is Cause.UNSUBSCRIBED:
+            self._forget(change)
             return
         try:
             if self._listener is not None:
                 self._revoked = True
                 _tell(self._listener.on_partitions_revoked, change.removed)
         finally:
+            self._forget(change)
             if self._eager:
                 self._member_id, paused = _member_id(change), consumer.paused()
                 self._kept = {
@@ -103,10 +125,14 @@ class AdaptedListener:
     def on_lost(self, consumer: object, change: OwnershipChange, /) -> None:
         """Tell what is gone."""
         del consumer
+        self._forget(change)
         self._kept = {}
         if self._listener is not None:
             self._revoked = True
             _tell(self._listener.on_partitions_lost, change.removed)
+
+    def _forget(self, change: OwnershipChange) -> None:
+        self._told.partitions -= {claim.tp for claim in change.removed}
 
 
 def _member_id(change: OwnershipChange) -> str | None:

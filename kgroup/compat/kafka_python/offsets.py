@@ -267,12 +267,12 @@ class Offsets(Life):
 
     def _check_assigned(self, partition: TopicPartition) -> None:
         _check((partition,), "partition must be a TopicPartition namedtuple")
-        if not self._consumer.owns(_ours(partition)):
+        if _ours(partition) not in self._assigned():
             raise IllegalStateError("Partition is not assigned")
 
     def _sought(self, partitions: tuple[TopicPartition, ...]) -> list[OurPartition]:
         _check(partitions, "partitions must be TopicPartition namedtuples")
-        owned = self._consumer.assignment()
+        owned = self._assigned()
         if not partitions and not owned:
             raise ValueError("No partitions are currently assigned")
         for tp in partitions:
