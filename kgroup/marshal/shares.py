@@ -11,6 +11,7 @@ take no part in it.
 Who takes less than that says so with its sign of presence, and the others divide what it leaves.
 Who says nothing and takes nothing, though something is free, is not waited for longer than
 `PATIENCE`, and counts for what it has (`presence`); meanwhile nobody hands back any more for it.
+Where topics are had whole, topics are shared like that, not partitions.
 """
 
 from collections import Counter
@@ -224,7 +225,34 @@ def share_of_topics(member: MarshalMember, now: float) -> Share:
     most = member.settings.max_claims
     if most is not None:
         limits[member.who[0]] = most
+    level, _ = _levels(len(topics), max(len(there), 1), limits.values())
+    for who, begun in _late_with_topics(member, topics, now).items():
+        if who in there and begun < min(level, limits.get(who, level)):
+            limits[who] = begun
     return Share(len(topics), max(len(there), 1), own, limits.values(), most)
+
+
+def _late_with_topics(member: MarshalMember, topics: list[str], now: float) -> dict[bytes, int]:
+    """Return who is not waited for to take a topic that is free, and how many it has.
+
+    It has let one pass, and come to nothing of any other meanwhile.
+    """
+    begun, late, busy = Counter[bytes](), set[bytes](), {member.who[0]}
+    for topic in topics:
+        log = member.log_of(topic)
+        if log is None or now < member.sharing.stable_since.get(topic, now) + PATIENCE:
+            return {}
+        lock, time = member.standing(TopicPartition(topic, 0)), log.time_at(now)
+        since = lock.nobodys_since(time)
+        if since is None:
+            begun[lock.client_id] += 1
+        free = since is not None and (lock.owned or lock.free_at(log.since) <= time)
+        for who, wait in log.waits.get(topic, {}).items():
+            if not wait.is_over(-1, time):
+                busy.add(who)
+            elif free and since is not None and wait.is_over(since, time):
+                late.add(who)
+    return {who: begun[who] for who in late - busy}
 
 
 def looked(member: MarshalMember, now: float) -> Sharing:

@@ -1,12 +1,15 @@
 """Members that show themselves and take nothing: how long the others wait, and how often."""
 
 from collections import Counter
+from random import Random
 
 import pytest
 
 from kgroup.marshal.messages import Kind
 from kgroup.marshal.rules import Verdict
 from tests.marshal.room.habits import Habits
+from tests.marshal.room.log import RoomLog
+from tests.marshal.room.node import Node
 from tests.marshal.room.room import Room
 from tests.marshal.scenes import IDLE, enter, room_of, written
 
@@ -140,3 +143,45 @@ def test_who_comes_late_has_its_first_partition_within_a_quarter_of_a_minute() -
     enter(room, "a", IDLE)
     room.run(15)
     assert owned(room)["a"] >= 1
+
+
+TOPICS = ("t", "u", "v", "w")
+
+
+def whole(name: str, room: Room, habits: Habits) -> Node:
+    return enter(room, name, habits, whole_topics=True)
+
+
+@pytest.mark.parametrize("partitions", [1, 2])
+@pytest.mark.parametrize("habits", [MUTE, BLIND], ids=["claims refused", "cannot begin"])
+def test_a_topic_that_a_member_does_not_take_is_not_kept_for_it(
+    habits: Habits, partitions: int
+) -> None:
+    room = Room(Random(1), RoomLog(append_time=True), dict.fromkeys(TOPICS, partitions))
+    whole("a", room, habits)
+    whole("b", room, IDLE)
+    room.run(400)
+    assert owned(room) == {"b": 4 * partitions}
+    assert room.judge.broken == []
+
+
+def test_whole_topics_are_shared_by_who_takes_some() -> None:
+    room = Room(Random(1), RoomLog(append_time=True), dict.fromkeys(TOPICS, 2))
+    whole("a", room, IDLE)
+    whole("b", room, IDLE)
+    room.run(400)
+    assert owned(room) == {"a": 4, "b": 4}
+    assert room.judge.broken == []
+
+
+def test_a_topic_is_left_for_half_a_minute_to_who_has_less() -> None:
+    room = Room(Random(1), RoomLog(append_time=True), dict.fromkeys(TOPICS, 1))
+    late = whole("a", room, MUTE)
+    whole("b", room, IDLE)
+    room.run(10)
+    late.gets(may_claim=True)
+    room.run(15)
+    assert owned(room) == {"a": 2, "b": 2}
+    room.run(60)
+    assert owned(room) == {"a": 2, "b": 2}
+    assert room.judge.broken == []
