@@ -141,9 +141,9 @@ async def test_a_bound_on_what_is_not_committed_is_all_that_comes_twice(
 
 
 @pytest.mark.parametrize("reset", ["earliest", "latest"])
-@pytest.mark.parametrize(("kafka", "anyio_backend"), [("4.3.1", "asyncio")], indirect=["kafka"])
+@CROSSED
 async def test_without_the_log_and_without_offsets_the_reset_policy_decides(
-    kafka: RealKafka, tmp_path: Path, reset: str
+    kafka: RealKafka, anyio_backend_name: str, tmp_path: Path, reset: str
 ) -> None:
     """The last row of the table: "earliest" repeats everything, "latest" loses what was left."""
     ground, log = await lay_ground(kafka, 1), await lay_log(kafka)
@@ -151,7 +151,8 @@ async def test_without_the_log_and_without_offsets_the_reset_policy_decides(
     more = {"enable_auto_commit": False, "max_poll_records": BATCH, "auto_offset_reset": reset}
     async with group_on(ground, tmp_path, **claiming(log, **more)) as group:
         told = group.options("victim") | {"auto_offset_reset": "earliest"}
-        done = await crash(ground.topic, tmp_path, "asyncio", committing(Spot.DONE, 20), **told)
+        script = committing(Spot.DONE, 20)
+        done = await crash(ground.topic, tmp_path, anyio_backend_name, script, **told)
         await anyio.to_thread.run_sync(forget, kafka, group.name)
         empty = await lay_log(kafka)
         heir = await group.join("heir", coordination_topic=empty.topic)
