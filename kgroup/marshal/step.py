@@ -300,10 +300,13 @@ def _take_losses(turn: Turn) -> None:
 
 
 def _take_gains(turn: Turn) -> None:
-    if not turn.gained:
-        return
-    holdings, added = turn.member.holdings.acquire(turn.gained)
+    # 1. A first heartbeat is read back; 2. so is the claim of whoever took the key since, in one
+    # reading. What was lost before anybody was told of it was never had.
+    gained = [tp for tp in turn.gained if turn.life(tp).phase is KeyPhase.OWNED]
     turn.gained.clear()
+    if not gained:
+        return
+    holdings, added = turn.member.holdings.acquire(gained)
     turn.put_holdings(holdings)
     for claim in added:
         turn.put(replace(turn.life(claim.tp), claim=claim))

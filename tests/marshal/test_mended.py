@@ -91,6 +91,24 @@ def test_a_commit_that_waits_at_the_very_end_is_answered() -> None:
     assert late in node.answers
 
 
+def test_what_is_taken_in_the_reading_that_confirms_it_was_never_had() -> None:
+    """1. A first heartbeat stands in the log, and behind it that of somebody else; 2. both are read
+    at once. The claim was kept for good, of a key that the member had nothing to do with."""
+    room = room_of()
+    node = enter(room, "a", Habits(commits=0.0, read_delay=0.5))
+    while not written(room, Kind.HEARTBEAT):
+        room.run(0.001)
+    node.deaf_until = room.now + 1.0
+    time = int(room.log.clock(room.now))
+    room.append(Message(Kind.HEARTBEAT, time, b"i", b"old", b"g", b"t", 0, 1))
+    room.run(5.0)
+    assert not node.member.holdings
+    assert node.changes == []
+    room.run(300.0)  # until that one's lease is over
+    assert heard_of(node, ChangeKind.ASSIGNED) == [P0]
+    assert room.owner_of(P0) is node
+
+
 def test_a_twin_of_unknown_start_is_waited_for_no_longer_than_its_lease() -> None:
     """1. A peer without headers dies; 2. a static member of its name waited for ever."""
     room = room_of()
