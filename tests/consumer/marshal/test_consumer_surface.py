@@ -99,6 +99,7 @@ WORKS: Final[dict[str, tuple[Act, object]]] = {
     "find_partitions": (lambda c: c.find_partitions("t"), {"t": frozenset({0})}),
     "getmany": (_first_records, [0, 1, 2]),
     "getone": (_first_record, 0),
+    "held_back": (plain(lambda c: c.held_back()), frozenset()),
     "highwater": (plain(lambda c: c.highwater(A)), 10),
     "lag": (plain(lambda c: c.lag(A)), 10),
     "last_fetch_at": (plain(lambda c: c.last_fetch_at(A) is not None), True),
