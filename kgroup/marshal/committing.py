@@ -74,20 +74,28 @@ def answer_commits(turn: Turn) -> None:
 
 
 def _settle(turn: Turn, pending: PendingCommit) -> PendingCommit:
-    alive = {
+    open_ = {
         claim: ticket
         for claim, ticket in pending.waiting.items()
-        if turn.life(claim.tp).claim == claim
+        if turn.proved.get(claim, -1) < ticket
     }
-    waiting = {
-        claim: ticket for claim, ticket in alive.items() if turn.proved.get(claim, -1) < ticket
-    }
-    ended = [claim for claim in pending.waiting if claim not in alive]
+    waiting = {claim: ticket for claim, ticket in open_.items() if _goes_on(turn, claim)}
+    ended = [claim for claim in open_ if claim not in waiting]
     if len(waiting) == len(pending.waiting):
         return pending
     refused = MappingProxyType({**pending.refused, **dict.fromkeys(ended, _ENDED)})
     unknown = pending.unknown or bool(ended)
     return replace(pending, waiting=MappingProxyType(waiting), refused=refused, unknown=unknown)
+
+
+def _goes_on(turn: Turn, claim: Claim) -> bool:
+    """Tell whether something may still be read back that says a position of a claim.
+
+    1. A position is committed; 2. its partition is given up before a heartbeat has it; 3. the
+    release says it, and is read back.
+    """
+    life = turn.life(claim.tp)
+    return claim in (life.claim, life.leaving)
 
 
 def refuse_all(turn: Turn) -> None:

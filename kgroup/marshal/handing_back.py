@@ -114,5 +114,6 @@ def give_up(turn: Turn, claims: Iterable[Claim]) -> None:
 
 def _release(turn: Turn, tp: TopicPartition) -> None:
     # One that gives its claim up for a moment, to go back, does not come back: it is not held.
-    turn.put(replace(turn.life(tp), claim=None, rewinds=False, cause=None))
+    life = turn.life(tp)
+    turn.put(replace(life, claim=None, leaving=life.claim, rewinds=False, cause=None))
     fire(turn, tp, KeyTrigger.GIVEN_UP)

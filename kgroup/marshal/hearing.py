@@ -80,6 +80,10 @@ _OWN: Final = MappingProxyType(
 """What a record of this process means for its key."""
 
 
+_SETTLES: Final = frozenset({KeyTrigger.COUNTED, KeyTrigger.RELEASED})
+"""By which the position that a write of ours carries stands in the log."""
+
+
 # -- the log -------------------------------------------------------------------------------
 
 
@@ -225,6 +229,8 @@ def _hear_own(turn: Turn, read: KeyRead) -> None:
     if trigger is KeyTrigger.VOID:
         turn.cause = Cause.TAKEN
     fired = fire(turn, read.tp, trigger)
+    if fired and life.leaving is not None and trigger in _SETTLES and turn.settled is not None:
+        turn.proved[life.leaving] = turn.settled.ticket
     if fired and trigger is KeyTrigger.COUNTED:
         _published(turn, read)
 

@@ -48,6 +48,7 @@ class KeyLife:
         retry_at: instant before which it is not tried again.
         failures: claims in a row that came to nothing.
         claim: the period of ownership, None before and after.
+        leaving: the same, from when it was given up until its release is settled.
         epoch: offset of the accepted claim, None without one.
         lease_end: instant after which nothing is handed out, nor waited for; None without a claim.
         proved: whether a heartbeat was read back.
@@ -75,6 +76,7 @@ class KeyLife:
     retry_at: float = 0.0
     failures: int = 0
     claim: Claim | None = None
+    leaving: Claim | None = None
     epoch: int | None = None
     lease_end: float | None = None
     proved: bool = False

@@ -109,6 +109,46 @@ def test_what_is_taken_in_the_reading_that_confirms_it_was_never_had() -> None:
     assert room.owner_of(P0) is node
 
 
+@pytest.mark.parametrize("offset", [7, 3])
+def test_a_commit_that_the_release_carries_is_told_as_done(offset: int) -> None:
+    """1. It is asked for; 2. its partition is given up before a heartbeat has it."""
+    room = room_of()
+    node = enter(room, "a", IDLE)
+    room.run(5.0)
+    claim = node.member.holdings.claims[0]
+    node.commit({claim: 5})
+    while room.log.state(P0).offset != 5:
+        room.run(0.001)
+    serial = node.commit({claim: offset})
+    node.close(Leave.LEAVE, 5, 8)
+    while not written(room, Kind.RELEASING_PARTITION):
+        assert serial not in node.answers, "nothing says it yet"
+        room.run(0.001)
+    room.run(1.0)
+    assert (room.log.state(P0).owned, room.log.state(P0).offset) == (False, offset)
+    answer = node.answers[serial]
+    assert isinstance(answer, Committed)
+    assert (dict(answer.refused), answer.unknown) == ({}, False)
+
+
+def test_a_commit_whose_release_is_not_read_back_is_in_doubt() -> None:
+    """1. It is asked for; 2. its partition is given up; 3. somebody else has it by then."""
+    room = room_of()
+    node = enter(room, "a", IDLE)
+    room.run(5.0)
+    room.trouble.lost = 1.0
+    serial = node.commit({node.member.holdings.claims[0]: 5})
+    node.close(Leave.LEAVE, 5, 300)
+    room.run(4.0)
+    assert serial not in node.answers
+    time = int(room.log.clock(room.now))
+    room.append(Message(Kind.HEARTBEAT, time, b"i", b"old", b"g", b"t", 0, 1))
+    room.run(1.0)
+    answer = node.answers[serial]
+    assert isinstance(answer, Committed)
+    assert answer.unknown
+
+
 def test_a_twin_of_unknown_start_is_waited_for_no_longer_than_its_lease() -> None:
     """1. A peer without headers dies; 2. a static member of its name waited for ever."""
     room = room_of()
