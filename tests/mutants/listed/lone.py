@@ -60,11 +60,9 @@ LONE = (
         module="kgroup.offsets.ledger",
         changes=(
             Change(
-                "        self._accounts[claim] = _Account(offset, epoch, known, offset, epoch, "
-                "decreed, asked)\n",
+                "        account = _Account(offset, epoch, known, offset, epoch, decreed, asked)\n",
                 "        done = offset if old is None else max(offset, old.done)\n"
-                "        self._accounts[claim] = _Account(offset, epoch, known, done, epoch, "
-                "decreed, asked)\n",
+                "        account = _Account(offset, epoch, known, done, epoch, decreed, asked)\n",
             ),
             Change(
                 "            return OffsetAndMetadata(account.handed, leader_epoch=epoch)\n",
