@@ -6,7 +6,7 @@ Never: looks at all keys again: a count costs what has changed since the last on
 
 What a heartbeat changes about a key that is worked on is not told here, for most records are such
 heartbeats: the end of a lease is looked up when it may have come. A key whose lease is over is let
-go, and its tenure with it, so that a heartbeat that comes after all is looked at in full.
+go; a heartbeat that comes after all renews no tenure, and is told here (`World.renew`).
 """
 
 from collections import Counter
@@ -74,7 +74,6 @@ class Workers:
                 heappush(self._ends, (later, key))
             else:
                 self._let_go(key)
-                state.tenure = None
         return self._working
 
     def _let_go(self, key: Key) -> None:

@@ -130,8 +130,8 @@ class World:
             Whether it renews the lease; if not, nothing has happened, and `apply` has to judge.
         """
         state = tenure.state
-        if state.tenure is not tenure:
-            return False
+        if state.tenure is not tenure or self.time - state.beat >= state.lease:
+            return False  # whose lease was over counts as one who begins: `Workers` has let it go
         time = sent * _MS
         if self._is_far(time, timestamp):
             return False

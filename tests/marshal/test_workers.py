@@ -115,25 +115,66 @@ def test_what_is_kept_is_what_a_look_at_all_keys_would_say(seed: int) -> None:
             assert workers.working(world.time) == Counter(works)
 
 
-@pytest.mark.parametrize("seed", range(30))
-def test_both_ways_of_reading_count_who_goes_on_after_its_lease(seed: int) -> None:
-    dice, at, rows = random.Random(seed), 0, list[tuple[int, int, bytes, Headers]]()
-    full, short = (World(WorldRules(append_time=True, complete=True)) for _ in range(2))
+class Twice:
+    """Two worlds of one log: one is told record by record, the other reads what is stored."""
 
-    def say(kind: Kind, who: bytes, partition: int, topic: bytes = b"t") -> None:
-        state = full.keys.get(Key(b"g", topic, partition))
+    def __init__(self, *, append_time: bool) -> None:
+        self.rules = WorldRules(append_time=append_time, complete=True)
+        self.told, self.read = World(self.rules), World(self.rules)
+        self.rows = list[tuple[int, int, bytes, Headers]]()
+
+    def say(self, kind: Kind, at: int, who: bytes, partition: int, topic: bytes = b"t") -> None:
+        state = self.told.keys.get(Key(b"g", topic, partition))
         epoch = state.epoch if state and kind is not CLAIM else None
-        rows.append(record(len(rows), kind, at, who, partition, epoch, topic))
-        full.apply(*rows[-1])
+        self.rows.append(record(len(self.rows), kind, at, who, partition, epoch, topic))
+        self.told.apply(*self.rows[-1])
 
-    for _ in range(80):
+    def begin(self, at: int, who: bytes, partition: int) -> None:
+        self.say(CLAIM, at, who, partition)
+        self.say(BEAT, at, who, partition)
+
+    def agrees(self) -> bool:
+        """Read what was said: all at once, and one by one."""
+        columns, alone = columns_of(self.rows), World(self.rules)
+        CatchUp(self.read).fold(columns, columns.raw_rows())
+        reader = CatchUp(alone)
+        for row in columns.raw_rows():
+            reader.fold(columns, [row])
+        return self.read.digest() == self.told.digest() == alone.digest()
+
+
+@pytest.mark.parametrize("append_time", [True, False])
+@pytest.mark.parametrize("seed", range(60))
+def test_both_ways_of_reading_count_who_goes_on_after_its_lease(
+    seed: int, append_time: bool
+) -> None:
+    dice, at, log = random.Random(seed), 0, Twice(append_time=append_time)
+    for _ in range(120):
         at += dice.choice([0, 1, 20, 35, 125])
-        who = dice.choice([b"a", b"b"])
-        say(BEAT, dice.choice([b"a", b"b"]), 0, b"t~members")
-        for key, state in full.keys.items():
-            if state.owned and state.client_id == who:
-                say(dice.choice([BEAT] * 9 + [RELEASE]), who, key.partition)
-        say(CLAIM, who, dice.randrange(8))
-    columns = columns_of(rows)
-    CatchUp(short).fold(columns, columns.raw_rows())
-    assert short.digest() == full.digest()
+        who = dice.choice([b"a", b"b", b"c"])
+        for each in (b"a", b"b", b"c"):
+            if dice.random() < 0.5:
+                log.say(BEAT, at, each, 0, b"t~members")
+        for key, state in log.told.keys.items():
+            if state.owned and state.client_id == who and dice.random() < 0.6:
+                late = 0 if append_time else dice.choice([0, 0, 0, 10, 130])
+                kind = dice.choice([BEAT] * 9 + [RELEASE])
+                log.say(kind, max(at - late, 0), who, key.partition)
+        log.say(CLAIM, at, who, dice.randrange(8))
+    assert log.agrees()
+
+
+def test_a_heartbeat_after_the_lease_is_of_who_works_in_both_ways_of_reading() -> None:
+    log = Twice(append_time=True)
+    for free in (5, 6):
+        log.say(CLAIM, 0, b"x", free)
+        log.say(RELEASE, 0, b"x", free)
+    log.say(BEAT, 0, b"a", 0, b"t~members")
+    log.begin(0, b"a", 0)
+    log.say(BEAT, 1, b"a", 0)
+    log.say(BEAT, 60, b"a", 0, b"t~members")
+    log.say(BEAT, 119, b"a", 0, b"t~members")
+    log.begin(LATER + 91, b"b", 5)
+    log.say(BEAT, LATER + 92, b"a", 0)
+    log.begin(LATER + 93, b"b", 6)
+    assert log.agrees()
