@@ -42,6 +42,7 @@ __all__ = ["Delivered", "Producer", "ProducerSettings"]
 
 _ALL_IN_SYNC: Final = -1
 _SEQUENCES: Final = 2**31
+_SOON: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,17 +169,19 @@ class Producer:
     async def prepare(self, tp: TopicPartition) -> None:
         """Have ahead what the first batch needs: its leader, a connection to it, a producer id.
 
-        What cannot be had now is asked for with the batch, which tells what is amiss.
+        What cannot be had soon is asked for with the batch, which tells what is amiss: a leader
+        that is silent keeps nobody waiting who could ask another one.
         """
         partition = self._partition(tp)
-        async with partition.turn:
-            try:
-                view = await _leaders(self._cluster, partition, moved=False)
-                leader = view.leader(tp)
-                if leader is not None and partition.lineage is None:
-                    partition.lineage = await self._ask_lineage(leader)
-            except (KGroupError, TimeoutError):
-                return
+        with anyio.move_on_after(_SOON):
+            async with partition.turn:
+                try:
+                    view = await _leaders(self._cluster, partition, moved=False)
+                    leader = view.leader(tp)
+                    if leader is not None and partition.lineage is None:
+                        partition.lineage = await self._ask_lineage(leader)
+                except (KGroupError, TimeoutError):
+                    return
 
     def _partition(self, tp: TopicPartition) -> _Partition:
         return self._partitions.setdefault(tp, _Partition(tp))

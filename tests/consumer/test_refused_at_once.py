@@ -142,6 +142,20 @@ async def test_before_the_consumer_is_entered_such_a_loop_lets_others_run() -> N
     assert await alone(stage.consumer, {**READS, "commit": OTHERS["commit"]}) == []
 
 
+async def test_while_a_listener_outlasts_the_close_such_a_loop_lets_others_run() -> None:
+    async def outlast(consumer: Consumer[Any, Any], change: OwnershipChange) -> None:
+        with anyio.CancelScope(shield=True):
+            await anyio.sleep(0.7)
+
+    async with entered(full(), listener=Told(revoked=outlast)) as stage:
+        await stage.give(A)
+        calls = {name: OTHERS[name] for name in ("commit", "commit_done", "commit of an offset")}
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(lambda: stage.consumer.close(timeout=0.5))
+            await anyio.sleep(0.6)
+            assert await alone(stage.consumer, calls) == []
+
+
 async def test_inside_a_listener_such_a_loop_lets_others_run() -> None:
     found = []
 

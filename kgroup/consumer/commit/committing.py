@@ -6,7 +6,7 @@ commit was asked for; a record or a batch under another claim than its own; tell
 than every partition's outcome.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final, TypeAlias
 
 import anyio.lowlevel
@@ -90,13 +90,8 @@ class Committing:
             ArgumentError, NotOwnedError, IllegalStateError: nothing was sent.
             CommitFailedError: some partitions were refused, or their outcome is not known.
         """
-        try:
-            bound = self._bound(what)
-        except Exception:
-            # In a loop that takes no notice of it nothing else awaits.
-            await anyio.lowlevel.checkpoint()
-            raise
-        outcome = await self._submit(bound, urgent=True).answered()
+        job = await self._attempt(lambda: self._bound(what))
+        outcome = await job.answered()
         if not outcome.ok:
             raise CommitFailedError(outcome)
         return outcome
@@ -121,7 +116,16 @@ class Committing:
         Args:
             claims: of these only, None for all.
         """
-        return await self._submit(self._done(claims), urgent=True).answered()
+        job = await self._attempt(lambda: self._done(claims))
+        return await job.answered()
+
+    async def _attempt(self, bind: Callable[[], dict[Claim, OffsetAndMetadata]]) -> Job:
+        try:
+            return self._submit(bind(), urgent=True)
+        except Exception:
+            # In a loop that takes no notice of it nothing else awaits.
+            await anyio.lowlevel.checkpoint()
+            raise
 
     async def commit_held(self) -> CommitOutcome:
         """Commit what is done; tell nothing about claims that ended meanwhile without a commit.

@@ -44,6 +44,8 @@ class Hold:
             owned.held_back = held
             kind = Paused if held else Resumed
             self._sink.emit(kind((owned.claim,), PauseCause.UNCOMMITTED))
+            if held:
+                self.done(owned.claim)  # of it something may have been done before the bound
         return held
 
     def within(self, claim: Claim, limit: int | None) -> int | None:

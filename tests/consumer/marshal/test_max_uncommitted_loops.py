@@ -163,3 +163,15 @@ async def test_one_record_that_is_never_done_lets_so_many_pass_and_a_death_repea
         await until(lambda: STUCK + LATER in second.offsets)
         assert second.offsets == [*range(STUCK, STUCK + 1 + LATER)]
         assert len(set(seen) & set(second.offsets)) == bound
+
+
+async def test_what_was_done_before_the_bound_was_reached_is_committed_when_it_is() -> None:
+    options: dict[str, Any] = {"max_uncommitted": 5, "max_poll_records": 3}
+    async with claiming(kafka(records=24), auto_commit_interval=INTERVAL, **options) as consumer:
+        await owns(consumer, A)
+        first, kept = consumer.batches(), consumer.batches()
+        async with aclosing(first), aclosing(kept):
+            (await anext(first)).done()
+            assert [record.offset for record in await anext(kept)] == [3, 4]
+            with anyio.fail_after(INTERVAL / 2):
+                assert [record.offset for record in await anext(first)] == [5, 6, 7]
