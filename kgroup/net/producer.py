@@ -8,6 +8,7 @@ KIPs: 98 (idempotence), 360 (safe recovery by a new id), 516 (topic ids).
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -173,15 +174,12 @@ class Producer:
         that is silent keeps nobody waiting who could ask another one.
         """
         partition = self._partition(tp)
-        with anyio.move_on_after(_SOON):
+        with anyio.move_on_after(_SOON), suppress(KGroupError, TimeoutError):
             async with partition.turn:
-                try:
-                    view = await _leaders(self._cluster, partition, moved=False)
-                    leader = view.leader(tp)
-                    if leader is not None and partition.lineage is None:
-                        partition.lineage = await self._ask_lineage(leader)
-                except (KGroupError, TimeoutError):
-                    return
+                view = await _leaders(self._cluster, partition, moved=False)
+                leader = view.leader(tp)
+                if leader is not None and partition.lineage is None:
+                    partition.lineage = await self._ask_lineage(leader)
 
     def _partition(self, tp: TopicPartition) -> _Partition:
         return self._partitions.setdefault(tp, _Partition(tp))
