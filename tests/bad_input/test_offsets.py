@@ -10,11 +10,8 @@ from kgroup.testing import InProcessBroker
 from kgroup.types import CommitStatus
 from kgroup.wire.messages import (
     FetchRequest,
-    FetchResponse,
     ListOffsetsRequest,
-    ListOffsetsResponse,
     OffsetCommitRequest,
-    OffsetCommitResponse,
     OffsetFetchRequest,
     OffsetFetchResponse,
     OffsetFetchResponseGroup,
@@ -26,10 +23,27 @@ from tests.bad_input.surgery import Kind
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 Change = Callable[[Any], Message]
+Rows = Callable[[Any], tuple[Any, ...]]
+"""What becomes of one row."""
 
 
 def rewriting(kind: Kind, change: Change) -> Callable[[InProcessBroker], object]:
     return lambda broker: broker.answers.rewrite(kind, lambda _, each: change(each), times=None)
+
+
+def rerowed(change: Rows, *, topics: str = "topics") -> Change:
+    """Change the rows of all topics, which are in the field of that name: one becomes some."""
+
+    def rewrite(answer: Message) -> Message:
+        changed = tuple(
+            replace(
+                topic, partitions=tuple(new for each in topic.partitions for new in change(each))
+            )
+            for topic in getattr(answer, topics)
+        )
+        return replace(answer, **{topics: changed})
+
+    return rewrite
 
 
 # -- N13: committed offsets ----------------------------------------------------------------------
@@ -44,30 +58,17 @@ def regrouped(change: Callable[[OffsetFetchResponseGroup], Any]) -> Change:
     return rewrite
 
 
-def rerowed(change: Callable[[Any], tuple[Any, ...]]) -> Change:
-    """Change the rows of the topics of a group: one becomes some."""
-
-    def regroup(group: OffsetFetchResponseGroup) -> Any:
-        topics = tuple(
-            replace(
-                topic, partitions=tuple(new for each in topic.partitions for new in change(each))
-            )
-            for topic in group.topics
-        )
-        return replace(group, topics=topics)
-
-    return regrouped(regroup)
-
-
 OFFSET_FETCHES: Final[dict[str, Change]] = {
     "no group": lambda answer: replace(answer, groups=()),
     "the group twice": lambda answer: replace(answer, groups=answer.groups * 2),
     "another group": regrouped(lambda group: replace(group, group_id="h")),
     "no topics": regrouped(lambda group: replace(group, topics=())),
-    "no partitions": rerowed(lambda _: ()),
-    "partition 0 left out": rerowed(lambda each: (each,) if each.partition_index else ()),
-    "each twice": rerowed(lambda each: (each, replace(each, committed_offset=3))),
-    "other numbers": rerowed(lambda each: (replace(each, partition_index=-1),)),
+    "no partitions": regrouped(rerowed(lambda _: ())),
+    "partition 0 left out": regrouped(
+        rerowed(lambda each: (each,) if each.partition_index else ())
+    ),
+    "each twice": regrouped(rerowed(lambda each: (each, replace(each, committed_offset=3)))),
+    "other numbers": regrouped(rerowed(lambda each: (replace(each, partition_index=-1),))),
 }
 
 
@@ -109,30 +110,16 @@ async def test_n13_a_huge_committed_offset_is_out_of_range_and_the_policy_decide
 
 # -- N13: places in logs -------------------------------------------------------------------------
 
-
-def relisted(change: Callable[[Any], tuple[Any, ...]]) -> Change:
-    def rewrite(answer: ListOffsetsResponse) -> ListOffsetsResponse:
-        topics = tuple(
-            replace(
-                topic, partitions=tuple(new for each in topic.partitions for new in change(each))
-            )
-            for topic in answer.topics
-        )
-        return replace(answer, topics=topics)
-
-    return rewrite
-
-
 LISTED: Final[dict[str, Change]] = {
     "no topics": lambda answer: replace(answer, topics=()),
     "topics twice": lambda answer: replace(answer, topics=answer.topics * 2),
-    "no partitions": relisted(lambda _: ()),
-    "each twice": relisted(lambda each: (each, replace(each, offset=3))),
-    "other numbers": relisted(lambda each: (replace(each, partition_index=-1),)),
-    "-1": relisted(lambda each: (replace(each, offset=-1),)),
-    "-2": relisted(lambda each: (replace(each, offset=-2),)),
-    "least": relisted(lambda each: (replace(each, offset=-(2**63)),)),
-    "most": relisted(lambda each: (replace(each, offset=HUGE),)),
+    "no partitions": rerowed(lambda _: ()),
+    "each twice": rerowed(lambda each: (each, replace(each, offset=3))),
+    "other numbers": rerowed(lambda each: (replace(each, partition_index=-1),)),
+    "-1": rerowed(lambda each: (replace(each, offset=-1),)),
+    "-2": rerowed(lambda each: (replace(each, offset=-2),)),
+    "least": rerowed(lambda each: (replace(each, offset=-(2**63)),)),
+    "most": rerowed(lambda each: (replace(each, offset=HUGE),)),
 }
 
 
@@ -159,17 +146,8 @@ async def test_n13_who_asks_for_an_end_of_a_log_meanwhile_hears_what_the_answer_
 # -- N13: fetched records ------------------------------------------------------------------------
 
 
-def refetched(change: Callable[[Any], tuple[Any, ...]]) -> Change:
-    def rewrite(answer: FetchResponse) -> FetchResponse:
-        topics = tuple(
-            replace(
-                topic, partitions=tuple(new for each in topic.partitions for new in change(each))
-            )
-            for topic in answer.responses
-        )
-        return replace(answer, responses=topics)
-
-    return rewrite
+def refetched(change: Rows) -> Change:
+    return rerowed(change, topics="responses")
 
 
 FETCHED: Final[dict[str, Change]] = {
@@ -234,26 +212,12 @@ async def test_n13_a_lag_is_never_below_zero(end: int) -> None:
 
 # -- N13: answers to commits ---------------------------------------------------------------------
 
-
-def recommitted(change: Callable[[Any], tuple[Any, ...]]) -> Change:
-    def rewrite(answer: OffsetCommitResponse) -> OffsetCommitResponse:
-        topics = tuple(
-            replace(
-                topic, partitions=tuple(new for each in topic.partitions for new in change(each))
-            )
-            for topic in answer.topics
-        )
-        return replace(answer, topics=topics)
-
-    return rewrite
-
-
 COMMITTED: Final[dict[str, Change]] = {
     "no topics": lambda answer: replace(answer, topics=()),
     "topics twice": lambda answer: replace(answer, topics=answer.topics * 2),
-    "no partitions": recommitted(lambda _: ()),
-    "each twice": recommitted(lambda each: (replace(each, error_code=25), each)),
-    "other numbers": recommitted(lambda each: (replace(each, partition_index=7),)),
+    "no partitions": rerowed(lambda _: ()),
+    "each twice": rerowed(lambda each: (replace(each, error_code=25), each)),
+    "other numbers": rerowed(lambda each: (replace(each, partition_index=7),)),
 }
 
 

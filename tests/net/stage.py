@@ -15,10 +15,38 @@ from kgroup.net.trace import ConnectionId, Exchange, NoTrace, Trace
 from kgroup.testing.scripted import ScriptedBroker
 from kgroup.testing.scripted_cluster import ScriptedCluster
 from kgroup.testing.virtual_time import virtual_ports
-from kgroup.wire.messages import HeartbeatRequest
+from kgroup.wire.messages import HeartbeatRequest, HeartbeatResponse, MetadataRequest
 from kgroup.wire.schema import Message
 
 BEAT = HeartbeatRequest(group_id="g", generation_id=1, member_id="m")
+OK = HeartbeatResponse()
+
+
+def beat(generation_id: int) -> HeartbeatRequest:
+    return HeartbeatRequest(group_id="g", generation_id=generation_id, member_id="m")
+
+
+def echoing() -> ScriptedBroker:
+    """Return a broker that answers a heartbeat with its generation as error code.
+
+    So that mixed-up answers show.
+    """
+    broker = ScriptedBroker()
+    broker.on(HeartbeatRequest, lambda request: HeartbeatResponse(error_code=request.generation_id))
+    return broker
+
+
+def beating(count: int, **topics: int) -> ScriptedCluster:
+    """Return a cluster of so many brokers that answer heartbeats; topics with their partitions."""
+    scripted = ScriptedCluster(count, topics=topics)
+    for broker in scripted.brokers:
+        broker.on(HeartbeatRequest, OK)
+    return scripted
+
+
+def metadata_requests(scripted: ScriptedCluster) -> int:
+    """Count what all brokers of a cluster were asked for metadata."""
+    return sum(len(broker.requests(MetadataRequest)) for broker in scripted.brokers)
 
 
 def new_connection(

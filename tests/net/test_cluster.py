@@ -13,31 +13,21 @@ from kgroup.net.settings import NetSettings
 from kgroup.testing.scripted import HungUp, Raw, ScriptedBroker
 from kgroup.testing.scripted_cluster import ScriptedCluster
 from kgroup.testing.virtual_time import virtual_ports
-from kgroup.types import TopicPartition
 from kgroup.wire.messages import (
     ApiVersionsRequest,
     FindCoordinatorRequest,
     HeartbeatRequest,
-    HeartbeatResponse,
     MetadataRequest,
     MetadataResponseBroker,
 )
-from tests.net.stage import BEAT, running
+from tests.net.stage import BEAT, beating, metadata_requests, running
 
-ORDERS_0 = TopicPartition("orders", 0)
 ASK = FindCoordinatorRequest(coordinator_keys=("g",))
 
 
 @pytest.fixture
 def scripted() -> ScriptedCluster:
-    scripted = ScriptedCluster(3, topics={"orders": 3, "returns": 1})
-    for broker in scripted.brokers:
-        broker.on(HeartbeatRequest, HeartbeatResponse())
-    return scripted
-
-
-def metadata_requests(scripted: ScriptedCluster) -> int:
-    return sum(len(broker.requests(MetadataRequest)) for broker in scripted.brokers)
+    return beating(3, orders=3, returns=1)
 
 
 # -- finding the cluster -------------------------------------------------------------------------

@@ -9,29 +9,15 @@ from kgroup.net.endpoint import Lane
 from kgroup.testing.scripted import Delayed
 from kgroup.testing.scripted_cluster import ScriptedCluster
 from kgroup.types import TopicPartition
-from kgroup.wire.messages import (
-    FindCoordinatorRequest,
-    HeartbeatRequest,
-    HeartbeatResponse,
-    MetadataRequest,
-    MetadataResponse,
-)
-from tests.net.stage import BEAT, Heard, running
+from kgroup.wire.messages import MetadataRequest, MetadataResponse
+from tests.net.stage import BEAT, Heard, beating, metadata_requests, running
 
 ORDERS_0 = TopicPartition("orders", 0)
-ASK = FindCoordinatorRequest(coordinator_keys=("g",))
 
 
 @pytest.fixture
 def scripted() -> ScriptedCluster:
-    scripted = ScriptedCluster(3, topics={"orders": 3, "returns": 1})
-    for broker in scripted.brokers:
-        broker.on(HeartbeatRequest, HeartbeatResponse())
-    return scripted
-
-
-def metadata_requests(scripted: ScriptedCluster) -> int:
-    return sum(len(broker.requests(MetadataRequest)) for broker in scripted.brokers)
+    return beating(3, orders=3, returns=1)
 
 
 # -- fresh metadata ------------------------------------------------------------------------------

@@ -16,25 +16,12 @@ from kgroup.wire.messages import (
     HeartbeatRequest,
     HeartbeatResponse,
 )
-from tests.net.stage import BEAT, Heard, connected
-
-OK = HeartbeatResponse()
-
-
-def beat(generation_id: int) -> HeartbeatRequest:
-    return HeartbeatRequest(group_id="g", generation_id=generation_id, member_id="m")
-
-
-def echo(request: HeartbeatRequest) -> HeartbeatResponse:
-    """Answer with the generation as error code, so that mixed-up answers show."""
-    return HeartbeatResponse(error_code=request.generation_id)
+from tests.net.stage import BEAT, OK, Heard, beat, connected, echoing
 
 
 @pytest.fixture
 def broker() -> ScriptedBroker:
-    broker = ScriptedBroker()
-    broker.on(HeartbeatRequest, echo)
-    return broker
+    return echoing()
 
 
 # -- order and bytes --------------------------------------------------------------------------

@@ -18,29 +18,13 @@ from kgroup.testing.scripted import (
     ScriptedBroker,
 )
 from kgroup.wire.frames import encode_response
-from kgroup.wire.messages import (
-    HeartbeatRequest,
-    HeartbeatResponse,
-)
-from tests.net.stage import BEAT, connected, new_connection
-
-OK = HeartbeatResponse()
-
-
-def beat(generation_id: int) -> HeartbeatRequest:
-    return HeartbeatRequest(group_id="g", generation_id=generation_id, member_id="m")
-
-
-def echo(request: HeartbeatRequest) -> HeartbeatResponse:
-    """Answer with the generation as error code, so that mixed-up answers show."""
-    return HeartbeatResponse(error_code=request.generation_id)
+from kgroup.wire.messages import HeartbeatRequest
+from tests.net.stage import BEAT, OK, beat, connected, echoing, new_connection
 
 
 @pytest.fixture
 def broker() -> ScriptedBroker:
-    broker = ScriptedBroker()
-    broker.on(HeartbeatRequest, echo)
-    return broker
+    return echoing()
 
 
 # -- connections that break -------------------------------------------------------------------

@@ -24,25 +24,12 @@ from kgroup.wire.messages import (
     LeaveGroupRequest,
     MemberIdentity,
 )
-from tests.net.stage import BEAT, connected
-
-OK = HeartbeatResponse()
-
-
-def beat(generation_id: int) -> HeartbeatRequest:
-    return HeartbeatRequest(group_id="g", generation_id=generation_id, member_id="m")
-
-
-def echo(request: HeartbeatRequest) -> HeartbeatResponse:
-    """Answer with the generation as error code, so that mixed-up answers show."""
-    return HeartbeatResponse(error_code=request.generation_id)
+from tests.net.stage import BEAT, OK, beat, connected, echoing
 
 
 @pytest.fixture
 def broker() -> ScriptedBroker:
-    broker = ScriptedBroker()
-    broker.on(HeartbeatRequest, echo)
-    return broker
+    return echoing()
 
 
 # -- versions ---------------------------------------------------------------------------------

@@ -16,18 +16,15 @@ from kgroup.net.trace import NoTrace
 from kgroup.testing.scripted import HungUp, Raw
 from kgroup.testing.scripted_cluster import ScriptedCluster
 from kgroup.testing.virtual_time import virtual_ports
-from kgroup.wire.messages import HeartbeatRequest, HeartbeatResponse
-from tests.net.stage import BEAT, running
+from kgroup.wire.messages import HeartbeatRequest
+from tests.net.stage import BEAT, beating, running
 
 LANES = (Lane.HEARTBEAT, Lane.FETCH)
 
 
 @pytest.fixture
 def scripted() -> ScriptedCluster:
-    scripted = ScriptedCluster(2)
-    for broker in scripted.brokers:
-        broker.on(HeartbeatRequest, HeartbeatResponse())
-    return scripted
+    return beating(2)
 
 
 async def beat(cluster: Cluster) -> None:

@@ -8,7 +8,7 @@ from kgroup.net.endpoint import Endpoint
 from kgroup.net.whom_to_ask import in_order
 from kgroup.testing.scripted_cluster import ScriptedCluster
 from kgroup.wire.messages import FindCoordinatorRequest, HeartbeatRequest, HeartbeatResponse
-from tests.net.stage import BEAT, running
+from tests.net.stage import BEAT, beating, running
 
 ASK = FindCoordinatorRequest(coordinator_keys=("g",))
 ONE, TWO, THREE = (Endpoint(number, f"broker-{number}", 9092) for number in (1, 2, 3))
@@ -16,10 +16,7 @@ ONE, TWO, THREE = (Endpoint(number, f"broker-{number}", 9092) for number in (1, 
 
 @pytest.fixture
 def scripted() -> ScriptedCluster:
-    scripted = ScriptedCluster(3)
-    for broker in scripted.brokers:
-        broker.on(HeartbeatRequest, HeartbeatResponse())
-    return scripted
+    return beating(3)
 
 
 async def fall_silent(scripted: ScriptedCluster, cluster: Cluster, node: int) -> None:

@@ -4,6 +4,8 @@ What is handed out beyond that would all come again after a death; so the partit
 until a commit covers some of it. Nobody waits for it but who asks for it alone.
 """
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
@@ -15,6 +17,7 @@ from kgroup.errors import NotOwnedError
 from kgroup.journal import Entry, MemorySink, PauseCause, Paused, Resumed, Source
 from kgroup.journal.oracles import DeliveryGate, ServedInTurn, judge
 from kgroup.marshal.messages import Kind
+from kgroup.testing import InProcessBroker
 from kgroup.types import TopicPartition
 from kgroup.wire.messages import ProduceRequest
 from kgroup.wire.records import NewRecord, encode_batch
@@ -36,6 +39,15 @@ async def got(consumer: C, *tps: TopicPartition, wait: float = 3.0) -> list[int]
     return [record.offset for batch in found.values() for record in batch]
 
 
+@asynccontextmanager
+async def at_bound(broker: InProcessBroker | None = None, **options: Any) -> AsyncIterator[C]:
+    """Lend a consumer that owns one partition, and was handed out of it all that its bound lets."""
+    async with claiming(broker or kafka(), **{**BY_HAND, **options}) as consumer:
+        await owns(consumer, A)
+        assert await got(consumer, wait=30.0) == [0, 1, 2]
+        yield consumer
+
+
 # -- held back, and going on ----------------------------------------------------------------------
 
 
@@ -51,9 +63,7 @@ async def test_a_partition_is_held_back_at_its_bound_until_a_commit() -> None:
 
 
 async def test_a_read_of_what_is_held_back_waits_its_time_and_returns_nothing() -> None:
-    async with claiming(kafka(), **BY_HAND) as consumer:
-        await owns(consumer, A)
-        await got(consumer, wait=30.0)
+    async with at_bound() as consumer:
         began = anyio.current_time()
         assert await consumer.getmany(A, timeout=5.0) == {}
         assert anyio.current_time() - began == pytest.approx(5.0)
@@ -63,18 +73,14 @@ async def test_a_read_of_what_is_held_back_waits_its_time_and_returns_nothing() 
 
 
 async def test_a_commit_of_some_makes_room_for_as_many() -> None:
-    async with claiming(kafka(), **BY_HAND) as consumer:
-        await owns(consumer, A)
-        await got(consumer, wait=30.0)
+    async with at_bound() as consumer:
         await consumer.commit({A: 2})
         assert await got(consumer) == [3, 4]
         assert await got(consumer) == []
 
 
 async def test_who_waits_goes_on_as_soon_as_the_commit_is_answered() -> None:
-    async with claiming(kafka(), **BY_HAND) as consumer, anyio.create_task_group() as tasks:
-        await owns(consumer, A)
-        await got(consumer, wait=30.0)
+    async with at_bound() as consumer, anyio.create_task_group() as tasks:
         at: list[float] = []
 
         async def wait() -> None:
@@ -123,9 +129,7 @@ async def test_without_the_option_nothing_is_held_back() -> None:
 async def test_a_commit_that_is_not_answered_yet_makes_no_room() -> None:
     """Nobody knows whether a successor would begin behind it."""
     broker = kafka()
-    async with claiming(broker, **BY_HAND) as consumer:
-        await owns(consumer, A)
-        await got(consumer, wait=30.0)
+    async with at_bound(broker) as consumer:
         commit = broker.answers.hold_request(ProduceRequest, where=says(Kind.HEARTBEAT, BOUND))
         consumer.commit_soon()
         assert await got(consumer) == []
@@ -175,9 +179,7 @@ async def test_what_is_given_back_is_not_ahead_any_more() -> None:
 
 
 async def test_what_is_committed_ahead_of_reading_needs_no_room() -> None:
-    async with claiming(kafka(), **BY_HAND) as consumer:
-        await owns(consumer, A)
-        await got(consumer, wait=30.0)
+    async with at_bound() as consumer:
         await consumer.commit({A: 6})
         assert await got(consumer) == [3, 4, 5]
         assert await got(consumer) == [6, 7, 8]
@@ -188,18 +190,14 @@ async def test_what_is_committed_ahead_of_reading_needs_no_room() -> None:
 
 
 async def test_who_seeks_back_is_handed_out_the_same_records_once_more() -> None:
-    async with claiming(kafka(), **BY_HAND) as consumer:
-        await owns(consumer, A)
-        await got(consumer, wait=30.0)
+    async with at_bound() as consumer:
         consumer.seek(A, 1)
         assert await got(consumer) == [1, 2]
         assert await got(consumer) == []
 
 
 async def test_behind_a_seek_forward_what_was_read_before_it_still_counts() -> None:
-    async with claiming(kafka(), **BY_HAND) as consumer:
-        await owns(consumer, A)
-        await got(consumer, wait=30.0)
+    async with at_bound() as consumer:
         consumer.seek(A, 6)
         assert await got(consumer) == []
         await consumer.commit({A: 2})
@@ -223,10 +221,7 @@ async def test_who_seeks_back_over_its_commits_is_bound_there_too() -> None:
 @pytest.mark.parametrize("by_itself", [False, True])
 async def test_who_reads_up_to_its_commit_once_more_goes_on_from_there(by_itself: bool) -> None:
     """Done again up to the very offset that is committed: that is said again, and answered."""
-    options = {**BY_HAND, "enable_auto_commit": by_itself}
-    async with claiming(kafka(), **options) as consumer:
-        await owns(consumer, A)
-        await got(consumer, wait=30.0)
+    async with at_bound(enable_auto_commit=by_itself) as consumer:
         await consumer.commit()
         consumer.seek(A, 0)
         assert await got(consumer) == [0, 1, 2]
@@ -238,9 +233,7 @@ async def test_who_reads_up_to_its_commit_once_more_goes_on_from_there(by_itself
 async def test_a_commit_of_before_a_seek_back_makes_no_room_for_what_is_read_since() -> None:
     """1. A commit is on its way; 2. the application seeks back, and reads; 3. the answer comes."""
     broker = kafka()
-    async with claiming(broker, **BY_HAND) as consumer:
-        await owns(consumer, A)
-        await got(consumer, wait=30.0)
+    async with at_bound(broker) as consumer:
         commit = broker.answers.hold_request(ProduceRequest, where=says(Kind.HEARTBEAT, BOUND))
         consumer.commit_soon()
         consumer.seek(A, 0)
@@ -256,9 +249,7 @@ async def test_a_commit_of_before_a_seek_back_makes_no_room_for_what_is_read_sin
 
 
 async def test_what_the_application_has_paused_stays_paused() -> None:
-    async with claiming(kafka(), **BY_HAND) as consumer:
-        await owns(consumer, A)
-        await got(consumer, wait=30.0)
+    async with at_bound() as consumer:
         consumer.pause(A)
         await consumer.commit()
         assert consumer.held_back() == frozenset()
@@ -268,9 +259,7 @@ async def test_what_the_application_has_paused_stays_paused() -> None:
 
 
 async def test_what_is_resumed_is_held_back_all_the_same() -> None:
-    async with claiming(kafka(), **BY_HAND) as consumer:
-        await owns(consumer, A)
-        await got(consumer, wait=30.0)
+    async with at_bound() as consumer:
         consumer.pause(A)
         consumer.resume(A)
         assert await got(consumer) == []
@@ -278,9 +267,7 @@ async def test_what_is_resumed_is_held_back_all_the_same() -> None:
 
 
 async def test_a_partition_that_is_gone_is_not_held_back() -> None:
-    async with claiming(kafka(), **BY_HAND) as consumer:
-        await owns(consumer, A)
-        await got(consumer, wait=30.0)
+    async with at_bound() as consumer:
         consumer.unsubscribe()
         await owns(consumer)
         assert consumer.held_back() == frozenset()
