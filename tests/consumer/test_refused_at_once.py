@@ -13,7 +13,7 @@ import pytest
 from kgroup.consumer import Consumer
 from kgroup.errors import GroupError, KGroupError
 from kgroup.types import OwnershipChange
-from tests.consumer.entered import A, B, Stage, entered, staged
+from tests.consumer.entered import A, B, Stage, by_hand, entered, staged
 from tests.consumer.listening import Told
 from tests.consumer.shelf import Shelf
 
@@ -21,6 +21,9 @@ pytestmark = pytest.mark.anyio
 
 MOST = 50
 """Calls after which a loop that nothing ends is left."""
+
+NONE: Any = ("t", -1)
+"""No partition."""
 
 Call = Callable[[Consumer[Any, Any]], Awaitable[object]]
 Calls = Mapping[str, Call]
@@ -64,6 +67,27 @@ OF_WHAT_IS_NOT_OWNED: Calls = {
 OF_NO_SENSE: Calls = {
     "getmany": lambda consumer: consumer.getmany(max_records=0),
     "commit": lambda consumer: consumer.commit({}),
+    "committed": lambda consumer: consumer.committed(NONE),
+    "beginning_offsets": lambda consumer: consumer.beginning_offsets(NONE),
+    "end_offsets": lambda consumer: consumer.end_offsets(NONE),
+    "offsets_for_times": lambda consumer: consumer.offsets_for_times({A: -1}),
+    "offsets_for_times of none": lambda consumer: consumer.offsets_for_times({NONE: 1}),
+}
+OF_A_GROUP: Calls = {
+    "commit": OTHERS["commit"],
+    "commit_done": OTHERS["commit_done"],
+    "committed": OTHERS["committed"],
+    "seek_to_committed": OTHERS["seek_to_committed"],
+}
+OF_NOTHING: Calls = {
+    "committed": lambda consumer: consumer.committed(),
+    "beginning_offsets": lambda consumer: consumer.beginning_offsets(),
+    "end_offsets": lambda consumer: consumer.end_offsets(),
+    "offsets_for_times": lambda consumer: consumer.offsets_for_times({}),
+    "find_partitions": lambda consumer: consumer.find_partitions(),
+    "subscribed_partitions": lambda consumer: consumer.subscribed_partitions(),
+    "seek_to_end": lambda consumer: consumer.seek_to_end(),
+    "seek_to_committed": lambda consumer: consumer.seek_to_committed(),
 }
 
 
@@ -140,6 +164,17 @@ async def test_a_loop_that_takes_no_notice_of_refusals_lets_others_run(
 async def test_before_the_consumer_is_entered_such_a_loop_lets_others_run() -> None:
     stage = staged(full(), "t")
     assert await alone(stage.consumer, {**READS, "commit": OTHERS["commit"]}) == []
+
+
+async def test_without_a_group_such_a_loop_lets_others_run() -> None:
+    async with by_hand(full(), A, group_id=None) as stage:
+        assert await alone(stage.consumer, OF_A_GROUP) == []
+
+
+async def test_a_loop_of_calls_about_nothing_lets_others_run() -> None:
+    """As one that waits by them until there is something."""
+    async with by_hand(full()) as stage:
+        assert await alone(stage.consumer, OF_NOTHING) == []
 
 
 async def test_while_a_listener_outlasts_the_close_such_a_loop_lets_others_run() -> None:

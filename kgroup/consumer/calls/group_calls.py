@@ -7,6 +7,8 @@ KIPs: 345, 429, 447, 568.
 
 from collections.abc import Iterable
 
+import anyio.lowlevel
+
 from kgroup.consumer.calls.life import Life
 from kgroup.consumer.calls.membership_stream import MembershipStream
 from kgroup.consumer.calls.subscribing import Subscribing, by_hand, to_topics
@@ -139,6 +141,7 @@ class GroupCalls(Life):
         """
         parts, wanted = await self._running(), self._subscription
         if wanted is None or wanted.partitions is not None:
+            await anyio.lowlevel.checkpoint()  # who asks until there are some lets others run
             return frozenset() if wanted is None else wanted.partitions or frozenset()
         limit = self._config.fetching().request_timeout if timeout is None else timeout
         return await parts.following.partitions(self._topics(wanted), limit)

@@ -6,9 +6,12 @@ Never: holds logic of its own: each call is a few words to one part.
 
 from collections.abc import Mapping
 
+import anyio.lowlevel
+
 from kgroup.consumer.calls.life import Life
 from kgroup.consumer.commit.committing import CommitCallback, Committable
 from kgroup.consumer.fetch.logs import check_partition
+from kgroup.consumer.refusing import refusing
 from kgroup.errors import CommitFailedError
 from kgroup.net.log_offsets import OffsetSpec
 from kgroup.types import CommitOutcome, OffsetAndMetadata, TopicPartition
@@ -65,7 +68,8 @@ class OffsetCalls(Life):
             CommitFailedError: its `outcome` tells each partition, the good ones too.
             ConfigError: there is no group_id.
         """
-        self._config.group()
+        async with refusing():
+            self._config.group()
         outcome = await (await self._running()).committing.commit_done()
         if not outcome.ok:
             raise CommitFailedError(outcome)
@@ -86,11 +90,14 @@ class OffsetCalls(Life):
             ConfigError: there is no group_id.
             ArgumentError: one of `tps` is no partition; nothing was asked.
         """
-        self._config.group()
-        parts = await self._running()
-        for tp in tps:
-            check_partition(tp)
+        async with refusing():
+            self._config.group()
+            parts = self._entered(running=True)
+            for tp in tps:
+                check_partition(tp)
         asked = tps or tuple(parts.delivery.owned.partitions)
+        if not asked:
+            await anyio.lowlevel.checkpoint()  # nobody is asked, and others run all the same
         limit = self._config.fetching().request_timeout if timeout is None else timeout
         return await parts.gate.backend.committed(asked, timeout=limit)
 
@@ -161,7 +168,8 @@ class OffsetCalls(Life):
             NotOwnedError: a partition is not owned.
             BrokerError, TimeoutError: the coordinator could not be asked; nothing has moved.
         """
-        self._config.group()
+        async with refusing():
+            self._config.group()
         limit = self._config.fetching().request_timeout if timeout is None else timeout
         return await (await self._running()).flow.seek_to_committed(tps, limit)
 

@@ -9,9 +9,11 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 
 import anyio
+import anyio.lowlevel
 
 from kgroup.codes import ApiKey
 from kgroup.config import FetchSettings
+from kgroup.consumer.refusing import refusing
 from kgroup.errors import ArgumentError, BrokerError, DecodeError, TransportError
 from kgroup.net.backoff import Backoff
 from kgroup.net.cluster import Cluster
@@ -70,15 +72,19 @@ class Logs:
             ArgumentError: a time is negative, has no zone, or is none; nothing was asked.
             BrokerError, TimeoutError: as `ends`.
         """
-        asked = {tp: _milliseconds(tp, at) for tp, at in times.items()}
+        async with refusing():
+            asked = {tp: _milliseconds(tp, at) for tp, at in times.items()}
         listed = await self._list(asked, timeout)
         return {tp: _with_time(found) for tp, found in listed.items()}
 
     async def _list(
         self, wanted: Mapping[TopicPartition, OffsetSpec | int], timeout: float | None
     ) -> Mapping[TopicPartition, ListedOffset | None]:
-        for tp in wanted:
-            check_partition(tp)
+        async with refusing():
+            for tp in wanted:
+                check_partition(tp)
+        if not wanted:
+            await anyio.lowlevel.checkpoint()  # nobody is asked, and others run all the same
         found = await list_offsets(
             self._cluster,
             wanted,
@@ -125,6 +131,8 @@ class Logs:
             ClosedError: the consumer was closed meanwhile.
             TimeoutError: a topic was not there in time.
         """
+        if not topics:
+            await anyio.lowlevel.checkpoint()
         limit, found = self._limit(timeout), dict[str, frozenset[int]]()
         settings = self._settings
         backoff = Backoff(settings.retry_backoff, settings.retry_backoff_max)
