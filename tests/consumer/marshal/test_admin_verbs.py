@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import Any
 
 import anyio
@@ -9,10 +10,13 @@ import pytest
 
 from kgroup import ArgumentError, ConfigError, GroupError, MarshalAdmin, NoBrokerError
 from kgroup.errors import CoordinationTopicError, IllegalStateError
+from kgroup.marshal.messages import Message, decode
 from kgroup.testing import InProcessBroker
 from kgroup.testing.broker.settings import BrokerSettings
 from kgroup.testing.virtual_time import virtual_ports, virtual_wall
 from kgroup.types import TopicPartition
+from kgroup.wire.messages import ProduceRequest
+from kgroup.wire.records import iter_batches
 from tests.consumer.ground import fill
 from tests.consumer.marshal.crew import crew, until
 from tests.consumer.marshal.stage import LOG, Writer, coordinated
@@ -179,6 +183,79 @@ async def test_a_pause_that_is_kept_up_is_ended_by_the_same_administrator() -> N
     assert not await admin.resume()
 
 
+def ends_a_pause(asked: ProduceRequest) -> bool:
+    rows = [row for topic in asked.topic_data for row in topic.partition_data]
+    batches = [batch for row in rows for batch in iter_batches(row.records or b"")]
+    values = [value for batch in batches for value in batch.columns().values()]
+    written = [decode(bytes(value or b"")) for value in values]
+    return any(isinstance(one, Message) and one.tail == one.time for one in written)
+
+
+async def test_the_end_of_a_pause_ends_no_later_pause_by_the_same_name() -> None:
+    """1. A pause is kept up; 2. it is to be ended, which takes a while; 3. its own call is left;
+    4. the next one pauses the group, and is told so; 5. the end would come behind that."""
+    broker, paused = laid(), list[bool]()
+    admin = admin_of(broker)
+    end = broker.answers.hold_request(ProduceRequest, where=ends_a_pause)
+    async with anyio.create_task_group() as ending:
+        async with anyio.create_task_group() as keeping:
+            keeping.start_soon(admin.pause, 4000)
+            await anyio.sleep(10)
+            ending.start_soon(admin.resume)
+            await anyio.sleep(1)
+            keeping.cancel_scope.cancel()
+        with suppress(IllegalStateError):
+            await admin.pause(600)
+            paused.append(True)
+        end.release()
+    assert end.count == 1
+    assert await admin.resume() is bool(paused), "a pause that was told of stands"
+
+
+@pytest.mark.parametrize("later", VERBS)
+async def test_who_ends_a_pause_is_at_work_also_when_that_is_left(later: str) -> None:
+    broker, ended = laid(), list[bool]()
+    broker.node(1).slow(0.1)
+    admin = admin_of(broker)
+    verbs = written_by(admin)
+
+    async def end() -> None:
+        ended.append(await admin.resume())
+
+    async with anyio.create_task_group() as ending:
+        async with anyio.create_task_group() as keeping:
+            keeping.start_soon(verbs["pause"])
+            await anyio.sleep(10)
+            ending.start_soon(end)
+            await anyio.sleep(0.1)
+            keeping.cancel_scope.cancel()
+        with pytest.raises(IllegalStateError, match=rf"^{later}\(\) while resume\(\)"):
+            await verbs[later]()
+    assert ended == [True]
+    assert await admin.set_positions({T0: 40}) == {}
+
+
+async def test_a_pause_that_is_kept_up_may_be_ended_by_several() -> None:
+    broker, ended = laid(), list[bool]()
+    broker.node(1).slow(0.1)
+    admin = admin_of(broker)
+
+    async def keep() -> None:
+        with pytest.raises(GroupError, match="was ended"):
+            await admin.pause(4000)
+
+    async def end() -> None:
+        ended.append(await admin.resume())
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(keep)
+        await anyio.sleep(10)
+        tasks.start_soon(end)
+        tasks.start_soon(end)
+    assert ended == [True, True]
+    assert await admin.set_positions({T0: 40}) == {}
+
+
 @pytest.mark.parametrize(
     ("options", "error"),
     [
@@ -195,6 +272,30 @@ def test_what_cannot_be_used_is_refused_at_once(
 ) -> None:
     with pytest.raises(error):
         MarshalAdmin(**{"group_id": "g", **options})
+
+
+async def test_a_call_that_is_refused_at_once_can_be_cancelled_by_whoever_takes_no_notice() -> None:
+    broker = laid()
+    admin = admin_of(broker)
+    calls: dict[str, Callable[[], Coroutine[Any, Any, object]]] = {
+        "init": lambda: admin.init(partitions=0),
+        "pause": lambda: admin.pause(0),
+        "set_positions": lambda: admin.set_positions({T0: 40}, pause=0),
+        "release": admin.release,
+    }
+    goes_on = []
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(admin.pause, 4000)
+        await anyio.sleep(10)
+        for name, call in calls.items():
+            with anyio.move_on_after(0) as scope:
+                for _ in range(50):
+                    with suppress(ArgumentError, IllegalStateError):
+                        await call()
+            if not scope.cancelled_caught:
+                goes_on.append(name)
+        tasks.cancel_scope.cancel()
+    assert goes_on == []
 
 
 async def test_an_impossible_length_is_refused_before_anybody_is_asked() -> None:

@@ -40,6 +40,7 @@ from kgroup.consumer.coordination.marshal.admin.watching import (
     GroupChanges,
     Watching,
 )
+from kgroup.consumer.refusing import refusing
 from kgroup.errors import ArgumentError, IllegalStateError
 from kgroup.marshal.admin import KeyMove, Stage
 from kgroup.net.cluster import Cluster
@@ -97,6 +98,7 @@ class MarshalAdmin:
         self._has_name = name is not None
         self._say = say
         self._at_work: str | None = None
+        self._ending = 0  # calls of `resume` beside `pause`
 
     # -- the log of claims -----------------------------------------------------------------
 
@@ -115,8 +117,9 @@ class MarshalAdmin:
             BrokerError: it may not be made, or not be seen.
             NoBrokerError, TimeoutError: not made, or not seen, in time.
         """
-        if partitions < 1:
-            raise ArgumentError("partitions", partitions, "1 or more")
+        async with refusing():
+            if partitions < 1:
+                raise ArgumentError("partitions", partitions, "1 or more")
         settings = self._settings
         work = partial(set_up, name=settings.topic, partitions=partitions, timeout=settings.timeout)
         check = (await self._connected(work)).check
@@ -192,7 +195,8 @@ class MarshalAdmin:
                 was, it is ended, or `say` hears that nobody knows.
             IllegalStateError: another call of this object is at work for the group.
         """
-        check_kept_pause(seconds)
+        async with refusing():
+            check_kept_pause(seconds)
         await self._alone(
             "pause", lambda place: pause_group(place, _places(place, topics), seconds, self._say)
         )
@@ -209,9 +213,14 @@ class MarshalAdmin:
         async def work(place: Desk) -> tuple[int, ...]:
             return await resume(place, _places(place, topics))
 
-        if self._at_work == "pause":  # which gives up then, as when anybody else ends its pause
+        if self._at_work != "pause":
+            return bool(await self._alone("resume", work))
+        # Which gives up then, as when anybody else ends its pause; this may outlast it.
+        self._ending += 1
+        try:
             return bool(await self._at_the_log(work))
-        return bool(await self._alone("resume", work))
+        finally:
+            self._ending -= 1
 
     async def release(
         self, topics: Collection[str] | None = None, *, patience: float = 150.0
@@ -278,7 +287,8 @@ class MarshalAdmin:
                 nothing was changed.
             IllegalStateError: another call of this object is at work for the group.
         """
-        asked = Asked(pause, patience)
+        async with refusing():
+            asked = Asked(pause, patience)
 
         async def work(place: Desk) -> tuple[KeyMove, ...]:
             return await set_positions(place, dict(offsets), asked, self._say)
@@ -294,10 +304,14 @@ class MarshalAdmin:
 
         1. `set_positions` has paused the group, and works; 2. `resume` of the same name ends that
         pause; 3. what was asked for first takes what members claim now for what it left behind.
+        Or 1. `resume` is about to end the pause of `pause`; 2. that one is cancelled; 3. the next
+        call pauses the group; 4. the end of the first pause is read behind the second one.
         """
-        if self._at_work is not None:
-            what = f"{verb}() while {self._at_work}() of this MarshalAdmin is at work"
-            raise IllegalStateError(f"{what}: wait until that has returned, or cancel it")
+        async with refusing():
+            other = self._at_work or ("resume" if self._ending else None)
+            if other is not None:
+                what = f"{verb}() while {other}() of this MarshalAdmin is at work"
+                raise IllegalStateError(f"{what}: wait until that has returned, or cancel it")
         self._at_work = verb
         try:
             return await self._at_the_log(work)
