@@ -7,6 +7,7 @@ inside `poll` only. Whoever looks sees no difference.
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -17,11 +18,13 @@ from kafka.errors import IllegalStateError
 from kafka.structs import MemberState, TopicPartition
 
 from kgroup.compat import kafka_python
+from kgroup.testing import InProcessBroker
+from kgroup.wire.messages import HeartbeatRequest
 from tests.compat.kafka_python.ground import A, B, Ground, grounded
 from tests.sync.ground import until
 
 LONG = 0.6
-"""Seconds between two polls in which a round can end."""
+"""Seconds between two polls, at the most, in which a round can end."""
 
 Make = Callable[..., Any]
 Seen = list[tuple[str, set[TopicPartition]]]
@@ -80,14 +83,30 @@ class Looks(ConsumerRebalanceListener):
         self.seen.append(("assigned", self._consumer.assignment()))
 
 
-def poll_slowly(consumer: Any, until_held: int) -> list[set[TopicPartition]]:
+def let_a_round_end(broker: InProcessBroker) -> None:
+    """Wait until who goes on by itself has what the last round gave it.
+
+    Its second heartbeat in a generation says so. Who goes on inside its polls only, or needs one
+    for its listener, does not get there: then the time is up.
+    """
+
+    def is_over() -> bool:
+        group = broker.group("g").view()
+        beats = [each.generation_id for each in broker.requests_of(HeartbeatRequest)]
+        return group.state == "Stable" and beats.count(group.generation) > 1
+
+    with suppress(TimeoutError):
+        broker.wait_until(is_over, timeout=LONG)
+
+
+def poll_slowly(ground: Ground, consumer: Any, until_held: int) -> list[set[TopicPartition]]:
     """Poll now and then until so many are held; return what changed behind the polls' back."""
     changed = []
     deadline = time.monotonic() + 30
     while len(consumer.assignment()) != until_held and time.monotonic() < deadline:
         consumer.poll(timeout_ms=100)
         before = consumer.assignment()
-        time.sleep(LONG)
+        let_a_round_end(ground.broker)
         if consumer.assignment() != before:
             changed.append(consumer.assignment())
     assert len(consumer.assignment()) == until_held
@@ -96,11 +115,13 @@ def poll_slowly(consumer: Any, until_held: int) -> list[set[TopicPartition]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("assignor", ASSIGNORS)
-def test_an_assignment_is_seen_with_its_callback_not_before(make: Make, assignor: Any) -> None:
+def test_an_assignment_is_seen_with_its_callback_not_before(
+    ground: Ground, make: Make, assignor: Any
+) -> None:
     consumer = make(assignor)
     looks = Looks(consumer)
     consumer.subscribe(["t"], listener=looks)
-    assert poll_slowly(consumer, 2) == []
+    assert poll_slowly(ground, consumer, 2) == []
     assert looks.seen[-1] == ("assigned", {A, B})
     assert ("assigned", set()) not in looks.seen
 
@@ -114,7 +135,7 @@ def test_what_another_member_gives_back_is_seen_by_the_next_poll(
     with ground.consumer("t", **configs) as one:
         with ground.consumer("t", **configs) as other:
             until(lambda: [held(each) for each in (one, other)] == [1, 1])
-        assert poll_slowly(one, 2) == []
+        assert poll_slowly(ground, one, 2) == []
 
 
 def held(consumer: kafka_python.KafkaConsumer) -> int:
