@@ -110,6 +110,17 @@ class Ground:
         self.write(count, partitions=partitions)
         await self.stored()
 
+    async def fill_in_one_batch(self, count: int) -> None:
+        """Store `count` more records in each partition, those of each in one record batch.
+
+        A consumer hands out no batch across the border of two that are stored, so who counts
+        batches must know them. A writer that lingers for 2 ms sends four records and then 26,
+        where its thread is kept from the processor in between.
+        """
+        quick, self.producer = self.producer, _new_producer(self.kafka, linger=PATIENCE)
+        await self.fill(count)  # what flushes does not linger
+        self.producer = quick
+
     async def stream(self, interval: float = 0.05) -> None:
         """Write a record to each partition at every interval, until cancelled."""
         while True:
@@ -172,12 +183,12 @@ async def lay_ground(
     return Ground(kafka, topic, partitions, _new_producer(kafka))
 
 
-def _new_producer(kafka: RealKafka) -> Producer:
+def _new_producer(kafka: RealKafka, *, linger: float = 0.002) -> Producer:
     return Producer(
         {
             "bootstrap.servers": kafka.bootstrap,
             "enable.idempotence": True,
-            "linger.ms": 2,
+            "linger.ms": round(linger * 1000),
             "log_level": 0,
             "reconnect.backoff.max.ms": 500,
         }

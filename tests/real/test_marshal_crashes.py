@@ -127,7 +127,7 @@ async def test_a_bound_on_what_is_not_committed_is_all_that_comes_twice(
 ) -> None:
     """Scenario 25: of batches of ten it gets five, commits three, gets three more, and dies."""
     ground, log = await lay_ground(kafka, 1), await lay_log(kafka)
-    await ground.fill(RECORDS)
+    await ground.fill_in_one_batch(RECORDS)
     more = {"enable_auto_commit": False, "max_poll_records": BATCH}
     async with group_on(ground, tmp_path, **claiming(log, **more)) as group:
         told = group.options("victim") | {"max_uncommitted": 5}
@@ -147,7 +147,7 @@ async def test_without_the_log_and_without_offsets_the_reset_policy_decides(
 ) -> None:
     """The last row of the table: "earliest" repeats everything, "latest" loses what was left."""
     ground, log = await lay_ground(kafka, 1), await lay_log(kafka)
-    await ground.fill(RECORDS)
+    await ground.fill_in_one_batch(RECORDS)
     more = {"enable_auto_commit": False, "max_poll_records": BATCH, "auto_offset_reset": reset}
     async with group_on(ground, tmp_path, **claiming(log, **more)) as group:
         told = group.options("victim") | {"auto_offset_reset": "earliest"}
@@ -205,7 +205,7 @@ async def fate(
 ) -> tuple[int, int]:
     """Play a row; return how many records were lost, and how many came twice."""
     ground, log = await lay_ground(kafka, 1), await lay_log(kafka)
-    await ground.fill(RECORDS)
+    await ground.fill_in_one_batch(RECORDS)
     given = {"max_poll_records": BATCH, "at_most_once_records": BATCH, **options}
     if row.heir == "itself":
         given["marshal_heartbeat_interval"] = LONG

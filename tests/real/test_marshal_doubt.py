@@ -83,7 +83,7 @@ async def test_a_batch_in_doubt_is_handed_out_once_it_is_read_back_and_else_neve
 async def play(kafka: RealKafka, folder: Path, doubt: Doubt) -> None:
     """Cut the network at the step, mend it, and see what was handed out."""
     ground, log = await lay_ground(kafka, 1), await lay_log(kafka)
-    await ground.fill(RECORDS)
+    await ground.fill_in_one_batch(RECORDS)
     portions = {"max_poll_records": BATCH, "at_most_once_records": BATCH}
     options = claiming(log, guarantee="at_most_once", **portions)
     ports = system_ports()
