@@ -105,6 +105,14 @@ class Holdings:
         """Return the claims in any of some states, in order of partition."""
         return tuple([claim for claim, state in self.states.items() if state in states])
 
+    def kept_beside(self, added: Iterable[Claim]) -> tuple[Claim, ...]:
+        """Return the claims that a change which adds some leaves alone, in order of partition.
+
+        What is being revoked is not kept, whether that change says so or one before it.
+        """
+        gained = frozenset(added)
+        return tuple(each for each in self.having(_H.HELD, _H.DRAINING) if each not in gained)
+
     def acquire(self, partitions: Iterable[TopicPartition]) -> tuple["Holdings", tuple[Claim, ...]]:
         """Mint a claim for each partition that is not owned; return them in order."""
         owned = self.partitions

@@ -7,6 +7,8 @@ KIPs: 62 (polls), 568 (enforced rounds), 800 (reasons).
 """
 
 from dataclasses import dataclass
+from enum import Enum
+from typing import Generic, TypeVar
 
 from kgroup.types import Claim, Leave, OwnershipChange
 
@@ -21,9 +23,12 @@ __all__ = [
     "Polled",
     "Raise",
     "Subscribed",
+    "Tell",
     "Tick",
     "Unsubscribed",
 ]
+
+N = TypeVar("N", bound=Enum)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +109,21 @@ class CallListener:
     """Tell the application about a change; `ListenerDone` follows."""
 
     change: OwnershipChange
+
+
+@dataclass(frozen=True, slots=True)
+class Tell(Generic[N]):
+    """Log something a person may have to act on.
+
+    Args:
+        note: what; each way to coordinate has notes of its own.
+        detail: which, and with which values.
+        error: logged with where it was raised, None when that tells nothing.
+    """
+
+    note: N
+    detail: str = ""
+    error: Exception | None = None
 
 
 @dataclass(frozen=True, slots=True)

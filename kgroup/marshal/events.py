@@ -19,6 +19,7 @@ from kgroup.machine.wishes import (
     Polled,
     Raise,
     Subscribed,
+    Tell,
     Tick,
     Unsubscribed,
 )
@@ -372,21 +373,6 @@ class Note(Enum):
     DRAIN_CUT = "a batch was in hand when its partition had to go; at least once it comes again"
 
 
-@dataclass(frozen=True, slots=True)
-class Tell:
-    """Log something a person may have to act on.
-
-    Args:
-        note: what.
-        detail: which, and with which values.
-        error: logged with where it was raised, None when that tells nothing.
-    """
-
-    note: Note
-    detail: str = ""
-    error: Exception | None = None
-
-
 Effect = (
     Append
     | FindPosition
@@ -394,7 +380,7 @@ Effect = (
     | Committed
     | Admitted
     | CallListener
-    | Tell
+    | Tell[Note]
     | Raise
     | Done
 )

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from kgroup.frozen import replace, thawed
-from kgroup.machine.claims import Holdings, HoldingState
+from kgroup.machine.claims import Holdings
 from kgroup.machine.rows import Row
 from kgroup.machine.wishes import CallListener, Moment
 from kgroup.marshal.events import Append, CommitOffsets, Effect, KeyRead
@@ -174,12 +174,10 @@ class Turn:
     ) -> None:
         """Queue one call of the listener; calls are made in the order they were queued."""
         member = self.member
-        stay = member.holdings.having(HoldingState.HELD, HoldingState.DRAINING)
-        gained = frozenset(added)
         change = OwnershipChange(
             kind=kind,
             added=added,
-            kept=tuple(claim for claim in stay if claim not in gained),
+            kept=member.holdings.kept_beside(added),
             removed=removed,
             cause=self.cause,
             generation=None,

@@ -23,6 +23,7 @@ from kgroup.machine.wishes import (
     Polled,
     Raise,
     Subscribed,
+    Tell,
     Tick,
     Unsubscribed,
 )
@@ -292,19 +293,4 @@ class Note(Enum):
     NOT_PERMITTED = "the coordinator does not permit it; asked again until it does"
 
 
-@dataclass(frozen=True, slots=True)
-class Tell:
-    """Log something a person may have to act on.
-
-    Args:
-        note: what.
-        detail: which, and with which values.
-        error: logged with where it was raised, None when that tells nothing.
-    """
-
-    note: Note
-    detail: str = ""
-    error: Exception | None = None
-
-
-Effect = Send | Disconnect | CallListener | RunAssignor | Tell | Raise | Done
+Effect = Send | Disconnect | CallListener | RunAssignor | Tell[Note] | Raise | Done

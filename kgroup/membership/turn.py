@@ -7,7 +7,7 @@ Never: outlives the step; what goes in and what comes out are frozen.
 from dataclasses import dataclass, field
 
 from kgroup.frozen import replace
-from kgroup.machine.claims import Holdings, HoldingState
+from kgroup.machine.claims import Holdings
 from kgroup.machine.lease import Lease
 from kgroup.machine.rows import Row
 from kgroup.machine.tickets import Errand, Ticket
@@ -115,13 +115,10 @@ class Turn:
     ) -> None:
         """Queue one call of the listener; calls are made in the order they were queued."""
         member = self.member
-        # What is being revoked is not kept, whether this call says so or one before it.
-        stay = member.holdings.having(HoldingState.HELD, HoldingState.DRAINING)
-        gained = frozenset(added)
         change = OwnershipChange(
             kind=kind,
             added=added,
-            kept=tuple(claim for claim in stay if claim not in gained),
+            kept=member.holdings.kept_beside(added),
             removed=removed,
             cause=self.cause,
             generation=member.identity.generation,

@@ -15,6 +15,8 @@ from kgroup.types import Claim, TopicPartition
 
 A0 = TopicPartition("a", 0)
 A1 = TopicPartition("a", 1)
+B0 = TopicPartition("b", 0)
+B1 = TopicPartition("b", 1)
 
 
 def held(*partitions: TopicPartition) -> Holdings:
@@ -59,6 +61,13 @@ def test_a_listener_that_returns_after_the_loss_changes_nothing() -> None:
 def test_claims_stand_in_order_of_partition() -> None:
     holdings, _ = held(A1).acquire([A0])
     assert holdings.claims == (Claim(A0, 2), Claim(A1, 1))
+
+
+def test_what_is_being_revoked_and_what_is_added_is_not_kept_beside_it() -> None:
+    holdings, (a0, a1, b0, b1) = Holdings().acquire([A0, A1, B0, B1])
+    holdings = holdings.after(HoldingTrigger.RELEASED, [a1, b0])
+    holdings = holdings.after(HoldingTrigger.DRAINED, [b0])
+    assert holdings.kept_beside([b1]) == (a0, a1)
 
 
 def test_every_way_out_of_a_holding_ends_free() -> None:

@@ -35,6 +35,7 @@ from kgroup.marshal.events import (
     Event,
     FindPosition,
     LogLost,
+    Note,
     OffsetsCommitted,
     PositionFailed,
     PositionFound,
@@ -74,7 +75,7 @@ class Node:
         self.done_at: float | None = None
         self.leave_by = math.inf
         self.failure: Exception | None = None
-        self.tells: list[Tell] = []
+        self.tells: list[Tell[Note]] = []
         self.handed_out: list[tuple[float, Claim, int, int]] = []
         self.changes: list[OwnershipChange] = []
         self.answers: dict[int, Committed | Admitted] = {}

@@ -168,7 +168,7 @@ class MarshalCarrier:
                 case _:
                     assert_never(effect)
 
-    def _tell(self, what: Tell) -> None:
+    def _tell(self, what: Tell[Note]) -> None:
         """Log it: once in a while with where it was raised, else for who wants to know."""
         now, key = anyio.current_time(), (what.note, what.detail)
         self._told = {told: at for told, at in self._told.items() if now - at < _SAY_AGAIN}
