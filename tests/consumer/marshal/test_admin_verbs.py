@@ -25,6 +25,8 @@ pytestmark = pytest.mark.anyio
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
+Call = Callable[[], Coroutine[Any, Any, object]]
+
 
 def admin_of(broker: InProcessBroker, **more: Any) -> MarshalAdmin:
     """Return an administrator of group `g`."""
@@ -129,7 +131,7 @@ async def test_who_is_cancelled_is_cancelled() -> None:
     assert anyio.current_time() < 30.0
 
 
-def written_by(admin: MarshalAdmin) -> dict[str, Callable[[], Coroutine[Any, Any, object]]]:
+def written_by(admin: MarshalAdmin) -> dict[str, Call]:
     """Return its calls that write for the group."""
     return {
         "pause": lambda: admin.pause(4000),
@@ -274,10 +276,17 @@ def test_what_cannot_be_used_is_refused_at_once(
         MarshalAdmin(**{"group_id": "g", **options})
 
 
+async def insist(call: Call) -> None:
+    """Take no notice of refusals."""
+    for _ in range(50):
+        with suppress(ArgumentError, IllegalStateError):
+            await call()
+
+
 async def test_a_call_that_is_refused_at_once_can_be_cancelled_by_whoever_takes_no_notice() -> None:
     broker = laid()
     admin = admin_of(broker)
-    calls: dict[str, Callable[[], Coroutine[Any, Any, object]]] = {
+    calls: dict[str, Call] = {
         "init": lambda: admin.init(partitions=0),
         "pause": lambda: admin.pause(0),
         "set_positions": lambda: admin.set_positions({T0: 40}, pause=0),
@@ -289,9 +298,7 @@ async def test_a_call_that_is_refused_at_once_can_be_cancelled_by_whoever_takes_
         await anyio.sleep(10)
         for name, call in calls.items():
             with anyio.move_on_after(0) as scope:
-                for _ in range(50):
-                    with suppress(ArgumentError, IllegalStateError):
-                        await call()
+                await insist(call)
             if not scope.cancelled_caught:
                 goes_on.append(name)
         tasks.cancel_scope.cancel()
