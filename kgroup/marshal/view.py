@@ -14,6 +14,7 @@ from kgroup.marshal.catching_up import CatchUp
 from kgroup.marshal.events import KeyRead, LogOpened, LogRead
 from kgroup.marshal.key_state import Key, KeyState
 from kgroup.marshal.messages import Message, Reject
+from kgroup.marshal.owners import Owners
 from kgroup.marshal.presence import (
     NOBODY,
     UNKNOWN,
@@ -34,8 +35,8 @@ __all__ = ["LogRow", "LogView"]
 LogRow = tuple[int, int, bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...]]
 """Offset, timestamp in milliseconds (-1: none), key, value, headers; as `RecordColumns` has it."""
 
-_MOVES: Final = frozenset({Verdict.ACCEPTED, Verdict.ADOPTED, Verdict.RELEASED})
-"""Verdicts by which somebody may own less than before."""
+_MOVES: Final = frozenset({Verdict.ACCEPTED, Verdict.ADOPTED, Verdict.RELEASED, Verdict.RENEWED})
+"""Verdicts by which it changes who owns a key, or until when."""
 
 
 class LogView:
@@ -88,7 +89,7 @@ class LogView:
                 reads.append(read)
                 self._there.heard(read)
             elif is_presence(message.topic):
-                self._there.forget()
+                self._there.shown()
         return LogRead(
             partition=self.partition,
             next_offset=next_offset,
@@ -150,14 +151,13 @@ class LogView:
 class _There:
     """Who is there: who shows itself, and who owns a key, whichever lasts longer.
 
-    Kept from one reading to the next, because most of them change one time of one member. What a
-    member owned and does not any more is found only by looking at all keys again.
+    Kept from one reading to the next, because most of them change one time of one member.
     """
 
     def __init__(self, world: World, group: bytes) -> None:
         self._world = world
         self._group = group
-        self._known: dict[str, dict[bytes, int]] | None = None
+        self._owners: Owners | None = None
         self._told: Presence | None = None
         self._over_at = 0
         self.limits: Limits = NOBODY
@@ -166,19 +166,23 @@ class _There:
         """How long who was there without taking anything, likewise."""
 
     def forget(self) -> None:
-        """Look at everything again."""
-        self._known = self._told = None
+        """Look at everything again: keys have changed of which nothing was heard."""
+        self._owners = self._told = None
+
+    def shown(self) -> None:
+        """Look again at who shows itself."""
+        self._told = None
 
     def heard(self, read: KeyRead) -> None:
         """Take one record about a key in."""
-        standing = read.standing
+        standing, owners = read.standing, self._owners
         if read.verdict in _MOVES:
-            self.forget()
-        elif read.verdict is Verdict.RENEWED and self._known is not None:
-            clients = self._known.setdefault(read.tp.topic, {})
-            until = (standing.beat or 0) + standing.lease
-            clients[read.client_id] = max(until, clients.get(read.client_id, until))
             self._told = None
+            if owners is not None and standing.owned:
+                beat = -1 if standing.beat is None else standing.beat
+                owners.has(read.tp, standing.client_id, beat + standing.lease)
+            elif owners is not None:
+                owners.free(read.tp)
         elif read.verdict is Verdict.REFUSED:
             self._told = None  # its sender is waited for again
 
@@ -187,21 +191,25 @@ class _There:
         time = self._world.time
         if self._told is not None and time < self._over_at:
             return self._told
-        if self._known is None:
-            self._known = self._found()
-        there = {
-            topic: {name: until for name, until in clients.items() if until > time}
-            for topic, clients in self._known.items()
-        }
-        self._known = {topic: clients for topic, clients in there.items() if clients}
+        if self._owners is None:
+            self._owners = self._found()
+        signs = self._world.presences.of(self._group, time)
+        there = dict[str, dict[bytes, int]]()
+        for name, shown in signs.items():
+            tp = _tp(name, 0)
+            if tp is not None:
+                there[tp.topic] = dict(shown)
+        for topic, client_id, until in self._owners.latest():
+            if until > time:
+                clients = there.setdefault(topic, {})
+                clients[client_id] = max(until, clients.get(client_id, until))
         self.limits, self.waits = self._limits(), self._waits()
         # A sign may be over before the lease of its sender, and with it what it said.
-        signs = self._world.presences.of(self._group, time)
-        both = (*self._known.values(), *signs.values())
+        both = (*there.values(), *signs.values())
         ends = [until for clients in both for until in clients.values()]
         self._over_at = min(ends, default=time + 1)
         self._told = MappingProxyType(
-            {topic: MappingProxyType(dict(clients)) for topic, clients in self._known.items()}
+            {topic: MappingProxyType(clients) for topic, clients in there.items()}
         )
         return self._told
 
@@ -221,17 +229,11 @@ class _There:
                 found[tp.topic] = MappingProxyType(dict(clients))
         return MappingProxyType(found)
 
-    def _found(self) -> dict[str, dict[bytes, int]]:
-        world, found = self._world, dict[str, dict[bytes, int]]()
-        for name, clients in world.presences.of(self._group, world.time).items():
-            tp = _tp(name, 0)
-            if tp is not None:
-                found[tp.topic] = dict(clients)
-        for tp, state in _keys_of(world, self._group):
+    def _found(self) -> Owners:
+        found = Owners()
+        for tp, state in _keys_of(self._world, self._group):
             if state.owned:
-                clients_of = found.setdefault(tp.topic, {})
-                until = state.beat + state.lease
-                clients_of[state.client_id] = max(until, clients_of.get(state.client_id, until))
+                found.has(tp, state.client_id, state.beat + state.lease)
         return found
 
 
