@@ -5,7 +5,7 @@ Never: waits for an assignment where aiokafka refuses at once.
 """
 
 import asyncio
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import TypeVar
 
@@ -19,6 +19,7 @@ from aiokafka.structs import OffsetAndTimestamp, TopicPartition
 
 from kgroup import (
     BrokerError,
+    Consumer,
     IsolationLevel,
     NotOwnedError,
     OffsetAndMetadata,
@@ -226,24 +227,24 @@ class Offsets(Life):
         Raises:
             KafkaTimeoutError: a partition had no answer in `request_timeout_ms`.
         """
-        tps = ours(partitions)
-        if not tps:
-            return {}
-        async with refusing():
-            native = self._native()
-        with translating():
-            found = await _answered(native.beginning_offsets(*tps))
-        return {theirs(tp): offset for tp, offset in found.items()}
+        return await self._ends(partitions, Consumer.beginning_offsets)
 
     async def end_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """Return the offset that the next record of each log will get; as `beginning_offsets`."""
+        return await self._ends(partitions, Consumer.end_offsets)
+
+    async def _ends(
+        self,
+        partitions: Iterable[TopicPartition],
+        ask: Callable[..., Awaitable[Mapping[OurPartition, int]]],
+    ) -> dict[TopicPartition, int]:
         tps = ours(partitions)
         if not tps:
             return {}
         async with refusing():
             native = self._native()
         with translating():
-            found = await _answered(native.end_offsets(*tps))
+            found = await _answered(ask(native, *tps))
         return {theirs(tp): offset for tp, offset in found.items()}
 
     async def topics(self) -> set[str]:
