@@ -23,6 +23,7 @@ __all__ = ["Closing", "topics_made"]
 
 _WAIT: Final = 0.6
 _LOOK: Final = 0.05
+_PATIENCE: Final = 30.0
 _ARRIVES: Final = 0.2
 _DONE: Final = 0.8
 _RESET: Final = struct.pack("ii", 1, 0)
@@ -53,8 +54,10 @@ def topics_made(
     asked: list[Asked] = [(ApiVersionsRequest(), 0)] if closing is Closing.UNREAD else []
     asked += [(_waits(empty, _WAIT), 4)] * parked
     asked += [(_makes(name), 2) for name in names]
+    deadline = time.monotonic() + _PATIENCE
     with Probe(address) as probe:
-        while probe.ask(_waits(empty, 0), version=4).responses[0].partitions[0].error_code:
+        while code := probe.ask(_waits(empty, 0), version=4).responses[0].partitions[0].error_code:
+            assert time.monotonic() < deadline, f"{empty} has no leader that reads it: error {code}"
             time.sleep(_LOOK)  # its leader has not taken it up
     with socket.create_connection(address) as connection:
         for number, (request, version) in enumerate(asked):
