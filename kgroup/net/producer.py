@@ -44,6 +44,7 @@ __all__ = ["Delivered", "Producer", "ProducerSettings"]
 _ALL_IN_SYNC: Final = -1
 _SEQUENCES: Final = 2**31
 _SOON: Final = 2.0
+"""Seconds for what is had ahead of a first batch."""
 
 
 @dataclass(frozen=True, slots=True)

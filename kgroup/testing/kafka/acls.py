@@ -86,10 +86,10 @@ def add_acls(bootstrap: str, *acls: Acl) -> None:
             resource_type=acl.resource,
             resource_name=acl.name,
             resource_pattern_type=_LITERAL,
-            principal=f"User:{acl.user}",
+            principal=_principal(acl),
             host=_ANY_HOST,
             operation=acl.operation,
-            permission_type=_ALLOW if acl.allowed else _DENY,
+            permission_type=_permission(acl),
         )
         for acl in acls
     )
@@ -142,8 +142,16 @@ def _exactly(kind: Callable[..., Filter], acl: Acl) -> Filter:
         resource_type_filter=acl.resource,
         resource_name_filter=acl.name,
         pattern_type_filter=_LITERAL,
-        principal_filter=f"User:{acl.user}",
+        principal_filter=_principal(acl),
         host_filter=_ANY_HOST,
         operation=acl.operation,
-        permission_type=_ALLOW if acl.allowed else _DENY,
+        permission_type=_permission(acl),
     )
+
+
+def _principal(acl: Acl) -> str:
+    return f"User:{acl.user}"
+
+
+def _permission(acl: Acl) -> int:
+    return _ALLOW if acl.allowed else _DENY

@@ -248,7 +248,7 @@ class StartPositions:
 def _wanted(
     asked: FindPosition, known: int | _Error | None, committed: _Committed
 ) -> int | _Error | None:
-    """Return the position that is known, None when nobody ever had one."""
+    """Return the position that is known, None when nobody ever had one; or why none is."""
     if isinstance(known, Exception) or (known is not None and not asked.furthest):
         return known
     if isinstance(committed, Exception):
