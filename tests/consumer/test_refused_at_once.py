@@ -3,24 +3,20 @@ keeps neither the event loop for itself, nor its own cancellation from coming.""
 
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
 from typing import Any
 
 import anyio
-import anyio.lowlevel
 import pytest
 
 from kgroup.consumer import Consumer
 from kgroup.errors import GroupError, KGroupError
 from kgroup.types import OwnershipChange
 from tests.consumer.entered import A, B, Stage, by_hand, entered, staged
+from tests.consumer.insisting import alone, insist
 from tests.consumer.listening import Told
 from tests.consumer.shelf import Shelf
 
 pytestmark = pytest.mark.anyio
-
-MOST = 50
-"""Calls after which a loop that nothing ends is left."""
 
 NONE: Any = ("t", -1)
 """No partition."""
@@ -119,37 +115,6 @@ def full() -> Shelf:
     shelf = Shelf(t=2)
     shelf.fill(A, 50)
     return shelf
-
-
-async def insist(consumer: Consumer[Any, Any], call: Call) -> None:
-    for _ in range(MOST):
-        with suppress(Exception):
-            await call(consumer)
-
-
-class Turns:
-    """What another task does."""
-
-    taken = 0
-
-    async def take(self) -> None:
-        while True:
-            self.taken += 1
-            await anyio.lowlevel.checkpoint()
-
-
-async def alone(consumer: Consumer[Any, Any], calls: Calls) -> list[str]:
-    """Return the names of the calls that let nobody else run."""
-    found = []
-    for name, call in calls.items():
-        turns = Turns()
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(turns.take)
-            await insist(consumer, call)
-            tasks.cancel_scope.cancel()
-        if turns.taken < MOST // 2:
-            found.append(name)
-    return found
 
 
 @pytest.mark.parametrize(("begin", "calls"), CASES)

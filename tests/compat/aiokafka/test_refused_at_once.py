@@ -2,18 +2,15 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
 
 import pytest
 
 from kgroup.compat.aiokafka import AIOKafkaConsumer
 from kgroup.compat.aiokafka.errors import FencedInstanceIdError
 from tests.compat.aiokafka.ground import A, B, broker_with, made, started, until
+from tests.consumer.insisting import alone
 
 pytestmark = pytest.mark.anyio
-
-MOST = 50
-"""Calls after which a loop that nothing ends is left."""
 
 Call = Callable[[AIOKafkaConsumer], Awaitable[object]]
 Calls = Mapping[str, Call]
@@ -49,27 +46,6 @@ OF_NO_SENSE: Calls = {
     "seek_to_end": lambda consumer: consumer.seek_to_end(B._replace(partition=9)),
     "offsets_for_times": lambda consumer: consumer.offsets_for_times({A: -1}),
 }
-
-
-async def alone(consumer: AIOKafkaConsumer, calls: Calls) -> list[str]:
-    """Return the names of the calls that let nobody else run."""
-    found = []
-    for name, call in calls.items():
-        turns: list[None] = []
-        other = asyncio.create_task(take(turns))
-        for _ in range(MOST):
-            with suppress(Exception):
-                await call(consumer)
-        other.cancel()
-        if len(turns) < MOST // 2:
-            found.append(name)
-    return found
-
-
-async def take(turns: list[None]) -> None:
-    while True:
-        turns.append(None)
-        await asyncio.sleep(0)
 
 
 async def read_on(consumer: AIOKafkaConsumer) -> None:

@@ -1,0 +1,50 @@
+"""A loop that calls a consumer again and again, heedless of errors, and who runs beside it.
+
+For consumers of any kind, those of the facades too.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from typing import TypeVar
+
+import anyio
+import anyio.lowlevel
+
+__all__ = ["alone", "insist"]
+
+_MOST = 50
+"""Calls after which a loop that nothing ends is left."""
+
+T = TypeVar("T")
+
+
+class _Turns:
+    """What another task does."""
+
+    taken = 0
+
+    async def take(self) -> None:
+        while True:
+            self.taken += 1
+            await anyio.lowlevel.checkpoint()
+
+
+async def insist(consumer: T, call: Callable[[T], Awaitable[object]]) -> None:
+    """Call, and take no notice of errors."""
+    for _ in range(_MOST):
+        with suppress(Exception):
+            await call(consumer)
+
+
+async def alone(consumer: T, calls: Mapping[str, Callable[[T], Awaitable[object]]]) -> list[str]:
+    """Return the names of the calls that let nobody else run."""
+    found = []
+    for name, call in calls.items():
+        turns = _Turns()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(turns.take)
+            await insist(consumer, call)
+            tasks.cancel_scope.cancel()
+        if turns.taken < _MOST // 2:
+            found.append(name)
+    return found
