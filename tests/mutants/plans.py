@@ -155,10 +155,10 @@ PLANS: Final[Mapping[str, Plan]] = MappingProxyType(
             Perturbation(9.1, Kind.JOIN, 1),
             Perturbation(12.0, Kind.LEAVE, 1),
         ),
-        "the answer to a SyncGroup is late": group(
+        "the SyncGroup of the leader is late": group(
             EAGER,
-            (member(EAGER, 0), member(EAGER, 1)),
-            Perturbation(9.0, Kind.DELAY, 0, seconds=12.0, api=ApiKey.SYNC_GROUP),
+            (member(EAGER, 0), member(EAGER, 1, 1.0)),
+            Perturbation(9.0, Kind.HOLD, 0, seconds=8.0, api=ApiKey.SYNC_GROUP),
             Perturbation(9.1, Kind.ENFORCE, 0),
         ),
         "a commit arrives after a round": group(

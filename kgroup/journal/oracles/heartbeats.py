@@ -7,8 +7,10 @@ unable to send anything.
 L3: no heartbeat before a JoinGroup was answered or after LeaveGroup was sent; one generation has
     at most one in flight, not counting what was sent before its sync (the lease of a generation
     needs a heartbeat sent after it) and what went to a former coordinator; in a stable generation
-    the next is sent within 1.2 intervals, the first within one; the session is at least three
-    intervals long.
+    the next is sent within 1.2 intervals, the first within one; while the answer to SyncGroup is
+    awaited, too, for a leader may be slow, and the sessions of who waits for it run on: there the
+    first has two, as its connection may have to be opened; the session is at least three intervals
+    long.
 B5: the same while the listener runs, up to the rebalance timeout.
 """
 
@@ -52,8 +54,14 @@ _BEATING: Final = frozenset(
 )
 """States in which a member that has a generation keeps its session."""
 
+_JUDGED: Final = frozenset({MemberState.STABLE, MemberState.SYNCING})
+"""States in which L3 asks for the next one; while a listener runs, B5 does."""
+
 _LATEST: Final = 1.2
 """Intervals between two heartbeats, at most."""
+
+_JOINED: Final = 2.0
+"""Intervals from JoinGroup's answer to the first heartbeat, at most; it may need a connection."""
 
 
 @dataclass(slots=True)
@@ -96,6 +104,16 @@ class _Pulse:
         """Measure the next heartbeat from an entry on, or not at all."""
         self.base = base
         self.limit = intervals * (self.interval or 0.0)
+
+    def turn(self, entry: Entry, state: MemberState) -> None:
+        """Take a change of state; who has just joined has a session, and must keep it from now on.
+
+        What was due before that stays due, unless it was excused until now.
+        """
+        self.state = state
+        excused = self.base is None or entry.at > self.base.at + self.limit
+        if state is MemberState.SYNCING and excused:
+            self.measure(entry, _JOINED)
 
 
 class Heartbeats:
@@ -218,7 +236,7 @@ class Heartbeats:
         found: tuple[Violation, ...] = ()
         if isinstance(event, StateChanged):
             found = self._late(pulse, entry)
-            pulse.state = event.after
+            pulse.turn(entry, event.after)
         elif isinstance(event, GenerationEntered):
             pulse.member, pulse.synced = True, entry.seq
             pulse.generation_id, pulse.lost = event.generation_id, 0
@@ -283,4 +301,4 @@ class Heartbeats:
         if pulse.inside is not None and pulse.state in _BEATING:
             in_time = due < pulse.inside.at + pulse.rebalance_timeout
             return "B5" if in_time else None
-        return "L3" if pulse.state is MemberState.STABLE else None
+        return "L3" if pulse.state in _JUDGED else None

@@ -148,6 +148,75 @@ def test_l3_a_silence_that_ends_with_the_stable_state_is_found():
     assert rules(log) == ["L3"]
 
 
+def syncing() -> Log:
+    """Return the log of a member that has joined, and has just asked for its assignment."""
+    log = Log()
+    log.start()
+    log.join()
+    log.state(MemberState.JOINING, SYNCING, "joined as follower")
+    return log
+
+
+@pytest.mark.parametrize(
+    ("beats", "gap", "expected"),
+    [
+        (0, 2.04, []),
+        (0, 2.06, ["L3"]),
+        (1, 1.24, []),
+        (1, 1.26, ["L3"]),
+        (3, 1.24, []),
+        (3, 1.26, ["L3"]),
+    ],
+)
+def test_l3_heartbeats_go_on_while_the_answer_to_sync_group_is_awaited(
+    beats: int, gap: float, expected: list[str]
+) -> None:
+    log = syncing()
+    for _ in range(beats):
+        log.wait(1.0)
+        log.beat()
+    log.wait(gap)
+    log.state(SYNCING, STABLE, "synced")
+    log.enter()
+    assert rules(log) == expected
+
+
+@pytest.mark.parametrize(("gap", "expected"), [(0.64, []), (0.66, ["L3"])])
+def test_l3_what_was_due_before_sync_group_stays_due(gap: float, expected: list[str]) -> None:
+    log = stable()
+    log.state(STABLE, MemberState.JOINING, "coordinator known")
+    log.wait(0.6)
+    log.state(MemberState.JOINING, SYNCING, "joined as follower")
+    log.wait(gap)
+    log.beat()
+    assert rules(log) == expected
+
+
+@pytest.mark.parametrize(("gap", "expected"), [(2.04, []), (2.06, ["L3"])])
+def test_l3_a_gap_that_was_excused_before_sync_group_begins_anew(
+    gap: float, expected: list[str]
+) -> None:
+    log = stable()
+    log.state(STABLE, MemberState.BACKING_OFF, "retry later")
+    log.wait(3.0)
+    log.state(MemberState.JOINING, SYNCING, "joined as follower")
+    log.wait(gap)
+    log.beat()
+    assert rules(log) == expected
+
+
+@pytest.mark.parametrize(("concerned", "expected"), [("a", []), ("b", ["L3"])])
+def test_l3_a_leader_whose_sync_group_is_held_excuses_no_follower(
+    concerned: str, expected: list[str]
+) -> None:
+    log = syncing()
+    log.start(member="b")
+    log.fault("HOLD", concerned)
+    log.wait(3.0)
+    log.beat()
+    assert rules(log) == expected
+
+
 @pytest.mark.parametrize("what", ["fault", "search", "refusal", "lost connection", "not stable"])
 def test_l3_a_gap_is_excused(what):
     log = stable()

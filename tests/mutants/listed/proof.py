@@ -101,9 +101,9 @@ PROOF = (
                 "                  if state is not MemberState.SYNCING),\n",
             ),
         ),
-        rule="S2",
+        rule="L3",
         mode=Mode.EAGER,
-        plan="the answer to a SyncGroup is late",
+        plan="the SyncGroup of the leader is late",
     ),
 )
 """Until when a member may say that a partition is its own."""
