@@ -6,14 +6,13 @@ commit was asked for; a record or a batch under another claim than its own; tell
 than every partition's outcome.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final, TypeAlias
-
-import anyio.lowlevel
 
 from kgroup.consumer.commit.commit_order import CommitCallback, CommitOrder, Job
 from kgroup.consumer.reads.batch import Batch
 from kgroup.consumer.reads.record import Record
+from kgroup.consumer.refusing import refusing
 from kgroup.consumer.stock.delivery import Delivery
 from kgroup.consumer.stock.gate import Gate
 from kgroup.consumer.user_code import UserCode
@@ -90,7 +89,8 @@ class Committing:
             ArgumentError, NotOwnedError, IllegalStateError: nothing was sent.
             CommitFailedError: some partitions were refused, or their outcome is not known.
         """
-        job = await self._attempt(lambda: self._bound(what))
+        async with refusing():
+            job = self._submit(self._bound(what), urgent=True)
         outcome = await job.answered()
         if not outcome.ok:
             raise CommitFailedError(outcome)
@@ -116,16 +116,9 @@ class Committing:
         Args:
             claims: of these only, None for all.
         """
-        job = await self._attempt(lambda: self._done(claims))
+        async with refusing():
+            job = self._submit(self._done(claims), urgent=True)
         return await job.answered()
-
-    async def _attempt(self, bind: Callable[[], dict[Claim, OffsetAndMetadata]]) -> Job:
-        try:
-            return self._submit(bind(), urgent=True)
-        except Exception:
-            # In a loop that takes no notice of it nothing else awaits.
-            await anyio.lowlevel.checkpoint()
-            raise
 
     async def commit_held(self) -> CommitOutcome:
         """Commit what is done; tell nothing about claims that ended meanwhile without a commit.
