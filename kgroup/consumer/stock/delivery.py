@@ -86,7 +86,7 @@ class Delivery:
         """Return the next claim with records to hand out, None when nothing is ready.
 
         A partition with an error takes its turn like one with records, so that neither hides
-        the other.
+        the other. One that is held back at its bound raises it, too, once no record is in front.
 
         Args:
             wanted: the partitions a read is about, None for all.
@@ -97,12 +97,11 @@ class Delivery:
         for owned in self.owned.turns():
             if owned.is_idle or (wanted is not None and owned.tp not in wanted):
                 continue
-            if not self.gate.passes(owned):
-                continue
-            if self.ready(owned):
+            if self.gate.passes(owned) and self.ready(owned):
                 return owned
-            if owned.error is not None:
-                raise owned.error.with_traceback(None)
+            error = self._error(owned)
+            if error is not None:
+                raise error.with_traceback(None)
         return None
 
     def also_ready(self, wanted: Collection[TopicPartition] | None, first: Owned) -> list[Owned]:
@@ -114,15 +113,25 @@ class Delivery:
         for owned in self.owned.turns():
             if owned is first or owned.is_idle:
                 continue
-            asked = wanted is None or owned.tp in wanted
-            if not asked or not self.gate.passes(owned):
+            if wanted is not None and owned.tp not in wanted:
                 continue
-            if self.ready(owned):
+            if self.gate.passes(owned) and self.ready(owned):
                 found.append(owned)
-            elif owned.error is not None:
+            elif self._error(owned) is not None:
                 self.owned.keep_turn()
                 break
         return found
+
+    def _error(self, owned: Owned) -> Exception | None:
+        """Return the error of a claim of which nothing is handed out now, if it is its turn.
+
+        1. Records are handed out up to the bound, and not committed; 2. what is behind them cannot
+        be read, or asked for. Who is held back would not hear of it before a commit. While there
+        are records in front of it they keep it back.
+        """
+        if self.gate.passes(owned) or (self.gate.is_held(owned) and not self.ready(owned)):
+            return owned.error
+        return None
 
     def ready(self, owned: Owned) -> bool:
         """Tell whether a claim has a record to hand out; moves over what nobody sees."""

@@ -124,3 +124,9 @@ class Gate:
         if self.hold is not None and self.hold.holds(owned):
             return False
         return self.keeper(owned.claim).may_deliver(owned.claim)
+
+    def is_held(self, owned: Owned) -> bool:
+        """Tell whether a claim that did not pass just now is held at its bound, by nothing else."""
+        if not owned.held_back or not owned.open or owned.paused:
+            return False
+        return self.keeper(owned.claim).may_deliver(owned.claim)

@@ -6,8 +6,9 @@ Never: drops what is buffered, or stops fetching it; counts (the ledger does); t
 application has paused.
 
 1. So many records are handed out that `max_uncommitted` is reached. 2. A read passes the partition
-over, and the journal is told; other partitions go on. 3. A commit is answered that covers some of
-them. 4. Readers look again, and the partition goes on by as many.
+over, and the journal is told; other partitions go on. What is wrong behind those records is raised
+all the same. 3. A commit is answered that covers some of them. 4. Readers look again, and the
+partition goes on by as many.
 """
 
 from kgroup.consumer.stock.owned import Owned

@@ -13,7 +13,7 @@ import pytest
 
 from kgroup.codes import ErrorCode
 from kgroup.consumer import Consumer
-from kgroup.errors import NotOwnedError
+from kgroup.errors import CorruptRecordError, NotOwnedError, OffsetOutOfRangeError
 from kgroup.journal import Entry, MemorySink, PauseCause, Paused, Resumed, Source
 from kgroup.journal.oracles import DeliveryGate, ServedInTurn, judge
 from kgroup.marshal.messages import Kind
@@ -273,6 +273,62 @@ async def test_a_partition_that_is_gone_is_not_held_back() -> None:
         assert consumer.held_back() == frozenset()
         with pytest.raises(NotOwnedError):
             await consumer.getmany(A)
+
+
+# -- errors ---------------------------------------------------------------------------------------
+
+
+def ends_in_damage(broker: InProcessBroker) -> None:
+    """Append a batch to partition A that was damaged on disk."""
+    log = broker.partition(*A)
+    batch = encode_batch([NewRecord(None, b"x", (), 0)])
+    log.append_raw(log.end.to_bytes(8, "big") + batch[8:-1] + bytes([batch[-1] ^ 1]))
+
+
+async def test_an_error_behind_the_bound_is_raised_without_a_commit() -> None:
+    broker = kafka(records=BOUND)
+    ends_in_damage(broker)
+    async with at_bound(broker) as consumer:
+        with pytest.raises(CorruptRecordError, match="t-0"):
+            await got(consumer, wait=30.0)
+        with pytest.raises(CorruptRecordError, match="t-0"):
+            await got(consumer, A)
+        assert consumer.held_back() == {A}
+
+
+async def test_records_in_front_of_an_error_come_first() -> None:
+    broker = kafka(records=BOUND + 2)
+    ends_in_damage(broker)
+    async with at_bound(broker) as consumer:
+        assert await got(consumer, wait=30.0) == []
+        await consumer.commit()
+        assert await got(consumer) == [3, 4]
+        with pytest.raises(CorruptRecordError):
+            await got(consumer, wait=30.0)
+
+
+async def test_an_offset_that_no_log_has_is_an_error_at_the_bound_too() -> None:
+    broker = kafka()
+    broker.group("g").commit({A: 0})
+    async with at_bound(broker, auto_offset_reset="none") as consumer:
+        consumer.seek(A, 1000)
+        with pytest.raises(OffsetOutOfRangeError):
+            await got(consumer, wait=30.0)
+
+
+async def test_an_error_of_what_is_held_back_hides_no_other_partition() -> None:
+    broker, seen = kafka(2, records=BOUND), list[int]()
+    ends_in_damage(broker)
+    async with claiming(broker, max_poll_records=1, **BY_HAND) as consumer:
+        await owns(consumer, A, B)
+        failures = 0
+        for _ in range(4 * BOUND):
+            try:
+                seen += await got(consumer, wait=3.0)
+            except CorruptRecordError:
+                failures += 1
+        assert sorted(seen) == sorted([*range(BOUND)] * 2)
+        assert failures > 1
 
 
 # -- told -----------------------------------------------------------------------------------------
