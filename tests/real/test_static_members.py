@@ -3,6 +3,8 @@
 Among them symptom 26 of other clients: each docstring names the report and what is required.
 """
 
+import time
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -14,11 +16,32 @@ from kgroup.codes import ApiKey
 from kgroup.errors import FencedError
 from kgroup.journal import MemorySink, RequestSent
 from kgroup.testing.kafka import RealKafka
+from kgroup.testing.kafka.probe import Probe
+from kgroup.testing.kafka.ready import parse_bootstrap, until
 from kgroup.types import OffsetAndMetadata
+from kgroup.wire.messages import MetadataRequest, MetadataRequestTopic
 from tests.real.ground import describe, eventually, fresh, lay_ground
 from tests.real.members import BOTH, group_on
 
 pytestmark = pytest.mark.real
+
+PATIENCE = 20.0
+
+
+def until_known(kafka: RealKafka, topic: str, partitions: int) -> None:
+    """Wait until every broker knows of so many partitions of a topic."""
+    asked = MetadataRequest(
+        topics=(MetadataRequestTopic(name=topic),), allow_auto_topic_creation=False
+    )
+
+    def missing(address: tuple[str, int]) -> str | None:
+        with Probe(address) as probe:
+            known = len(probe.ask(asked).topics[0].partitions)
+        return None if known == partitions else f"{address} knows {known} partitions of {topic}"
+
+    deadline = time.monotonic() + PATIENCE
+    for address in parse_bootstrap(kafka.bootstrap):
+        until(partial(missing, address), deadline)
 
 
 @pytest.mark.parametrize("restarted", ["leader", "follower"])
@@ -223,7 +246,7 @@ async def test_26_partitions_added_while_the_leader_was_away_are_given(
         await group.leave(leader)
         await ground.widen(4)
         # Brokers hear of new partitions one after the other: begin when all know.
-        await anyio.sleep(0.5)
+        await anyio.to_thread.run_sync(until_known, kafka, ground.topic, 4)
         back = await group.join("leader-again", group_instance_id="a")
         took = await eventually(
             lambda: sum(len(m.owned) for m in group.members) == 4, "the new ones are owned"
