@@ -52,10 +52,19 @@ class LogView:
         self.partition = partition
         self.world = World(rules)
         """All groups' keys."""
+        self.damaged = 0
+        """How many batches could not be read, and were passed over."""
+        self.damaged_at = -1
+        """Offset at which the last of them begins; -1 without."""
         self._rules = rules
         self._group = group_id.encode()
         self._there = _There(self.world, self._group)
         self._short: CatchUp | None = None
+
+    def pass_over(self, offset: int) -> None:
+        """Note that the batch at an offset cannot be read; nothing follows from it."""
+        self.damaged += 1
+        self.damaged_at = offset
 
     def catch_up(self, columns: RecordColumns, rows: Iterable[RawRow]) -> None:
         """Fold records whose events nobody wants: `opened` tells what they came to.

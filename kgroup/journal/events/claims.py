@@ -118,7 +118,7 @@ class MessageRejected:
 
     Args:
         tp: coordination partition.
-        reason: why.
+        reason: why; of a batch that cannot be read, and counts as one, "damaged batch".
         count: that were rejected for it so far, in all that this member has read.
         offset: of the last one in this partition.
     """

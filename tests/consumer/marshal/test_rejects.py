@@ -8,8 +8,10 @@ import pytest
 from kgroup.consumer.coordination.marshal.rejects import Rejects
 from kgroup.journal import MemorySink, MessageRejected
 from kgroup.marshal.rules import WorldRules
-from kgroup.marshal.world import World
+from kgroup.marshal.view import LogView
+from kgroup.testing.broker.handles import PartitionHandle
 from kgroup.types import TopicPartition
+from kgroup.wire.records import NewRecord, encode_batch
 from tests.consumer.marshal.claiming import A, claiming, kafka, owns
 from tests.consumer.marshal.stage import LOG
 
@@ -17,6 +19,13 @@ pytestmark = pytest.mark.anyio
 
 FIELDS = "fewer than eight fields"
 NULL = "no value"
+DAMAGED = "damaged batch"
+
+
+def damage(log: PartitionHandle) -> None:
+    """Append a batch of which a bit was flipped."""
+    batch = encode_batch([NewRecord(None, b"x", (), 0)])
+    log.append_raw(log.end.to_bytes(8, "big") + batch[8:-1] + bytes([batch[-1] ^ 1]))
 
 
 def told(sink: MemorySink) -> list[tuple[str, int, int]]:
@@ -59,13 +68,27 @@ async def test_a_log_of_messages_alone_is_not_told_of() -> None:
     assert told(sink) == []
 
 
+async def test_batches_that_cannot_be_read_are_told_like_what_is_no_message() -> None:
+    broker, sink = kafka(), MemorySink()
+    log = broker.partition(LOG)
+    damage(log)
+    async with claiming(broker, journal=sink) as consumer:
+        await owns(consumer, A)
+        assert told(sink) == [(DAMAGED, 1, 0)]
+        await anyio.sleep(100)
+        at = log.end
+        damage(log)
+        await anyio.sleep(20)
+    assert told(sink)[1:] == [(DAMAGED, 2, at)]
+
+
 async def test_what_is_read_a_second_time_is_not_counted_twice() -> None:
     now, sink, tp = [0.0], MemorySink(), TopicPartition(LOG, 0)
     rejects = Rejects(sink, lambda: now[0])
     for at, values in ((0.0, (b"banana",)), (100.0, (b"banana", b"pear"))):
-        world = World(WorldRules(append_time=True))  # of a log that is read anew
+        view = LogView(0, "g", WorldRules(append_time=True))  # of a log that is read anew
         now[0] = at
         for offset, value in enumerate(values):
-            world.apply(offset, 0, value)
-            rejects.look(tp, world)
+            view.read([(offset, 0, None, value, ())], offset + 1)
+            rejects.look(tp, view)
     assert told(sink) == [(FIELDS, 1, 0), (FIELDS, 2, 1)]

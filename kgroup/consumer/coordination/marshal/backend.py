@@ -170,7 +170,7 @@ class MarshalBackend:
     def _hear_log(self, event: LogEvent) -> None:
         view = self._reader.views.get(event.partition)
         if view is not None:
-            self._rejects.look(self._reader.topic.tp(event.partition), view.world)
+            self._rejects.look(self._reader.topic.tp(event.partition), view)
         self._conductor.apply(event)
 
     async def _read(self) -> None:

@@ -287,6 +287,8 @@ class FollowedLog:
         if self.position >= self.end or (self._tries < _TRIES and self.position != self._passed):
             return False
         self.damaged += 1
+        if self.view is not None:
+            self.view.pass_over(self.position)
         self._tries = 0
         self.position = self._passed = self._behind(batch)
         return True

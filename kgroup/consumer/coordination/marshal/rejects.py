@@ -1,4 +1,6 @@
-"""What a member says of records in the log of claims that are no messages, or not believed.
+"""What a member says of what stands in the log of claims and changes nothing.
+
+That is records that are no messages, or not believed, and batches that cannot be read at all.
 
 Decides: when it is told: at the first of each reason, and once a minute while there are more.
 Never: judges a record; the reducer has counted it, and nothing follows from it.
@@ -10,8 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kgroup.journal import MessageRejected, Sink
-from kgroup.marshal.messages import Reject
-from kgroup.marshal.world import World
+from kgroup.marshal.view import LogView
 from kgroup.types import TopicPartition
 
 __all__ = ["Rejects"]
@@ -19,6 +20,7 @@ __all__ = ["Rejects"]
 log = logging.getLogger("kgroup.marshal")
 
 _SAY_AGAIN: Final = 60.0
+_DAMAGED: Final = "damaged batch"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,29 +47,28 @@ class Rejects:
     def __init__(self, sink: Sink, clock: Callable[[], float]) -> None:
         self._sink = sink
         self._clock = clock
-        self._counts: dict[Reject, dict[TopicPartition, int]] = {}
-        self._said: dict[Reject, _Said] = {}
+        self._counts: dict[str, dict[TopicPartition, int]] = {}
+        self._said: dict[str, _Said] = {}
 
-    def look(self, tp: TopicPartition, world: World) -> None:
+    def look(self, tp: TopicPartition, view: LogView) -> None:
         """Tell of what there is to tell.
 
         Args:
             tp: coordination partition.
-            world: as it was read; that of a log that is read anew counts anew.
+            view: as it was read; that of a log that is read anew counts anew.
         """
-        for why, count in world.rejects.items():
-            counts, said = self._counts.setdefault(why, {}), self._said.get(why)
-            counts[tp] = count
-            total, now = sum(counts.values()), self._clock()
-            if said is not None and (total == said.count or now < said.at + _SAY_AGAIN):
-                continue
-            self._said[why] = _Said(total, now)
-            offset = world.rejected_at[why]
-            self._sink.emit(MessageRejected(tp=tp, reason=why.value, count=total, offset=offset))
-            log.warning(
-                "%s: what stands at offset %d changes nothing: %s (%d so far)",
-                tp,
-                offset,
-                why.value,
-                total,
-            )
+        for why, count in view.world.rejects.items():
+            self._count(tp, why.value, count, view.world.rejected_at[why])
+        if view.damaged:
+            self._count(tp, _DAMAGED, view.damaged, view.damaged_at)
+
+    def _count(self, tp: TopicPartition, why: str, count: int, offset: int) -> None:
+        counts, said = self._counts.setdefault(why, {}), self._said.get(why)
+        counts[tp] = count
+        total, now = sum(counts.values()), self._clock()
+        if said is not None and (total == said.count or now < said.at + _SAY_AGAIN):
+            return
+        self._said[why] = _Said(total, now)
+        self._sink.emit(MessageRejected(tp=tp, reason=why, count=total, offset=offset))
+        text = "%s: what stands at offset %d changes nothing: %s (%d so far)"
+        log.warning(text, tp, offset, why, total)
