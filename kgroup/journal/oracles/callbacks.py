@@ -7,7 +7,9 @@ B1: calls are serial and their numbers rise; what a round takes away is given ba
     what it adds is assigned, in an eager round. A cooperative one gives each partition back as soon
     as it is out of hand, and what it adds does not wait for that.
 B2: per partition assigned and exactly one of revoked or lost alternate, each with both edges.
-B4: a listener that raises is reported once, and ownership changes all the same.
+B4: a listener that raises is reported once, and ownership changes all the same; unless the process
+    is killed meanwhile, within the rebalance timeout: what was asked to be committed in the call is
+    answered before the change ends.
 B7: a listener that was called has returned or raised before its member stops; cancelling it
     counts as raising.
 """
@@ -19,27 +21,32 @@ from kgroup.journal.events import (
     CallbackStep,
     Entry,
     Event,
+    FaultStep,
     GenerationEntered,
+    MemberStarted,
     MemberStopped,
     OwnershipStep,
     Phase,
     Source,
 )
+from kgroup.journal.faults import Faults
 from kgroup.journal.oracles.violation import Violation
 from kgroup.types import ChangeKind, Claim, RebalanceProtocol, TopicPartition
 
 __all__ = ["ListenerEnds", "ListenerSerial", "OwnershipAlternates", "TakenBeforeAdded"]
 
 
-_CALLS: Final = frozenset({CallbackStep, OwnershipStep, MemberStopped})
+_CALLS: Final = frozenset({CallbackStep, FaultStep, MemberStarted, MemberStopped, OwnershipStep})
 
 
 class ListenerSerial:
     """B1 and B4: one call at a time, and none forgotten."""
 
-    __slots__ = ("_inside", "_last", "_latest", "_raised")
+    __slots__ = ("_faults", "_inside", "_last", "_latest", "_raised", "_rounds")
 
     def __init__(self) -> None:
+        self._faults = Faults()
+        self._rounds: dict[Source, float] = {}
         self._inside: dict[Source, Entry] = {}
         self._last: dict[Source, tuple[int, Entry]] = {}
         self._raised: dict[Source, dict[int, Entry]] = {}
@@ -62,6 +69,11 @@ class ListenerSerial:
                 self._settled(entry.source, serial)
             case MemberStopped():
                 return self._unsettled(entry.source)
+            case MemberStarted(rebalance_timeout=rebalance_timeout):
+                self._faults.observe(entry)
+                self._rounds[entry.source] = rebalance_timeout or 0.0
+            case FaultStep():
+                self._faults.observe(entry)
             case _:
                 pass
         return ()
@@ -111,8 +123,18 @@ class ListenerSerial:
                 "B4", f"{source}: change {serial} never ended after the listener raised", (e,)
             )
             for serial, e in self._raised.pop(source, {}).items()
-            if e is not latest
+            if e is not latest and not self._was_killed(source, e, latest)
         )
+
+    def _was_killed(self, source: Source, raised: Entry, latest: Entry | None) -> bool:
+        """Tell whether a process was killed before a change had to end.
+
+        1. on_revoked commits, and raises; 2. the coordinator is away, and the change waits for the
+        answer; 3. the process is killed: nobody knows how it would have ended.
+        """
+        if latest is None or not self._faults.is_dead(source):
+            return False
+        return latest.at <= raised.at + self._rounds.get(source, 0.0)
 
 
 class OwnershipAlternates:

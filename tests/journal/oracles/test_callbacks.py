@@ -114,6 +114,35 @@ def test_b4_a_process_killed_right_after_the_raise_is_forgiven():
     assert rules(history) == []
 
 
+@pytest.mark.parametrize(
+    ("fault", "target", "after", "expected"),
+    [
+        ("SIGKILL", "a", 9.9, []),
+        ("RESTART", "a", 9.9, []),
+        ("SIGKILL", "a", 10.1, ["B4"]),
+        ("SIGKILL", "b", 9.9, ["B4"]),
+        ("FREEZE", "a", 9.9, ["B4"]),
+    ],
+)
+def test_b4_a_process_killed_while_the_change_awaits_an_answer_is_forgiven_for_a_round(
+    fault: str, target: str, after: float, expected: list[str]
+) -> None:
+    # 1. the listener commits, and raises; 2. the coordinator is away; 3. the process is killed.
+    history, _ = raising()
+    history.member("b").start()
+    history.wait(after)
+    history.member("a").write(Polled())
+    history.fault(fault, target)
+    assert rules(history) == expected
+
+
+def test_b4_a_killed_process_that_had_stopped_before_is_not_forgiven() -> None:
+    history, _ = raising()
+    history.member("a").write(MemberStopped("closed"))
+    history.fault("SIGKILL", "a")
+    assert rules(history) == ["B4"]
+
+
 def test_b1_what_an_eager_round_takes_away_is_given_back_before_what_it_adds():
     for taken_first, expected in ((True, []), (False, ["B1"])):
         history, member = one_member(0, 1, protocol=RebalanceProtocol.EAGER)
