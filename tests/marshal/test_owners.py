@@ -1,9 +1,6 @@
 """Who is there because of keys that it owns: kept as records move keys, whatever else there is."""
 
 import random
-import sys
-from collections.abc import Callable
-from types import FrameType
 
 import pytest
 
@@ -12,6 +9,7 @@ from kgroup.marshal.extension import Extension, write_extension
 from kgroup.marshal.messages import Kind, Message, encode
 from kgroup.marshal.rules import WorldRules
 from kgroup.marshal.view import LogRow, LogView
+from tests.marshal.counting import calls_of
 
 START = 1_700_000_000
 CLAIM, BEAT, RELEASE = Kind.CLAIMING_PARTITION, Kind.HEARTBEAT, Kind.RELEASING_PARTITION
@@ -80,22 +78,6 @@ def moves(log: Log, partition: int) -> None:
     log.say(BEAT, "A", partition)
     log.say(BEAT, "A", topic="t~members")
     log.say(RELEASE, "A", partition)
-
-
-def calls_of(work: Callable[[], object]) -> int:
-    calls = 0
-
-    def count(frame: FrameType, event: str, argument: object) -> None:
-        nonlocal calls
-        calls += event == "call"
-
-    before = sys.getprofile()
-    sys.setprofile(count)
-    try:
-        work()
-    finally:
-        sys.setprofile(before)
-    return calls
 
 
 def calls_beside(owned: int) -> int:

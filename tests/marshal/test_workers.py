@@ -1,9 +1,7 @@
 """Who works on how many keys: a claim of what was free for long costs the same in any log."""
 
 import random
-import sys
 from collections import Counter
-from types import FrameType
 
 import pytest
 
@@ -16,6 +14,7 @@ from kgroup.marshal.rules import WorldRules
 from kgroup.marshal.workers import Workers
 from kgroup.marshal.world import World
 from kgroup.wire.records import Headers
+from tests.marshal.counting import calls_of
 from tests.marshal.logs import START, columns_of
 
 LATER = PATIENCE_MS // 1000 + 1
@@ -71,19 +70,12 @@ def calls_of_late_claims(topic: bytes, keys: int) -> int:
         log.say(RELEASE, 0, b"x", partition)
     log.say(BEAT, 1, b"lazy", 0, b"t~members")
     log.begin(LATER + 1, b"busy", mine[0])
-    calls = 0
 
-    def count(frame: FrameType, event: str, argument: object) -> None:
-        nonlocal calls
-        calls += event == "call"
-
-    before = sys.getprofile()
-    sys.setprofile(count)
-    try:
+    def claim_late() -> None:
         for partition in mine[1:]:
             log.begin(LATER + 1, b"busy", partition)
-    finally:
-        sys.setprofile(before)
+
+    calls = calls_of(claim_late)
     waits = log.world.presences.waits(b"g", log.world.time)
     assert waits[b"t"][b"lazy"].passed_until > log.world.time
     return calls
