@@ -66,9 +66,16 @@ class Child:
         """Stop it where it stands; it does not notice."""
         self._process.send_signal(signal.SIGSTOP)
 
-    def wake(self) -> None:
-        """Let it go on."""
+    def wake(self) -> float:
+        """Let it go on; return when, by the clock that stamps its event log.
+
+        1. It looks at its lease, stamps that a record is handed out, and is frozen; 2. it wakes,
+        and what was stamped before stands behind the rest of its log. So what is told after this
+        time was decided by who had woken.
+        """
+        now = time.monotonic()
         self._process.send_signal(signal.SIGCONT)
+        return now
 
     async def kill(self) -> None:
         """End it at once (SIGKILL), and see that it is gone."""
