@@ -88,7 +88,7 @@ def calls_beside(owned: int) -> int:
     return calls_of(lambda: moves(log, owned))
 
 
-def test_what_one_key_does_costs_the_same_however_many_keys_there_are() -> None:
+def test_what_one_key_does_costs_the_same_however_many_keys_others_have() -> None:
     assert calls_beside(500) == calls_beside(5)
 
 

@@ -19,6 +19,7 @@ from anyio.abc import Process
 
 from kgroup import Consumer
 from kgroup.journal import BadLine, Delivered, Entry, read_entries
+from kgroup.net.ports import system_clock
 from kgroup.types import TopicPartition
 
 __all__ = ["Child", "child"]
@@ -73,7 +74,7 @@ class Child:
         and what was stamped before stands behind the rest of its log. So what is told after this
         time was decided by who had woken.
         """
-        now = time.monotonic()
+        now = system_clock()
         self._process.send_signal(signal.SIGCONT)
         return now
 

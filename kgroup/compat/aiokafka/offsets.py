@@ -86,8 +86,8 @@ class Offsets(Life):
         async with refusing():
             self._require_group()
             native = self._native()
-        with translating():
             (tp,) = ours([partition])
+        with translating():
             return _offset((await native.committed(tp))[tp])
 
     def _require_group(self) -> None:
@@ -103,8 +103,8 @@ class Offsets(Life):
             IllegalStateError: the partition is not assigned.
             KafkaError: why there is no position.
         """
-        (tp,) = ours([partition])
         async with refusing():
+            (tp,) = ours([partition])
             self._native()
         with translating():
             while (found := await self._known_position(tp)) is None:
@@ -211,7 +211,7 @@ class Offsets(Life):
                     reason = "The target time cannot be negative."
                     raise ValueError(f"The target time for partition {tp} is {at}. {reason}")
             native = self._native()
-        times = {OurPartition(*tp): int(at) for tp, at in timestamps.items()}
+            times = {OurPartition(*tp): int(at) for tp, at in timestamps.items()}
         with translating():
             found = await _answered(native.offsets_for_times(times))
         return {
@@ -238,11 +238,12 @@ class Offsets(Life):
         partitions: Iterable[TopicPartition],
         ask: Callable[..., Awaitable[Mapping[OurPartition, int]]],
     ) -> dict[TopicPartition, int]:
-        tps = ours(partitions)
-        if not tps:
-            return {}
         async with refusing():
-            native = self._native()
+            tps = ours(partitions)
+            native = self._native() if tps else None
+        if native is None:
+            await asyncio.sleep(0)  # nobody is asked, and others run all the same
+            return {}
         with translating():
             found = await _answered(ask(native, *tps))
         return {theirs(tp): offset for tp, offset in found.items()}

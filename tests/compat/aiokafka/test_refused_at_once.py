@@ -45,6 +45,12 @@ OF_NO_SENSE: Calls = {
     "position": lambda consumer: consumer.position(B._replace(partition=9)),
     "seek_to_end": lambda consumer: consumer.seek_to_end(B._replace(partition=9)),
     "offsets_for_times": lambda consumer: consumer.offsets_for_times({A: -1}),
+    "offsets_for_times of no partition": lambda consumer: consumer.offsets_for_times({7: 1}),
+    "position of no partition": lambda consumer: consumer.position(7),
+    "committed of no partition": lambda consumer: consumer.committed(7),
+    "end_offsets of no partition": lambda consumer: consumer.end_offsets([7]),
+    "beginning_offsets of nothing": lambda consumer: consumer.beginning_offsets([]),
+    "end_offsets of nothing": lambda consumer: consumer.end_offsets([]),
 }
 
 
