@@ -144,6 +144,11 @@ class Writer:
 
     def ask(self, api: ApiKey, *, error: int = 0, generation: int | None = None) -> None:
         """Send a request and get its answer."""
+        self.send(api, generation=generation)
+        self.hear(api, error=error)
+
+    def send(self, api: ApiKey, *, generation: int | None = None) -> None:
+        """Send a request."""
         self.correlation += 1
         generation = self.generation if generation is None else generation
         self.write(
@@ -156,6 +161,9 @@ class Writer:
                 member_id=self.member_id,
             )
         )
+
+    def hear(self, api: ApiKey, *, error: int = 0) -> None:
+        """Get the answer to the request that was sent last."""
         self.write(
             AnswerReceived(
                 connection=1, correlation_id=self.correlation, api=api, version=4, error=error

@@ -8,20 +8,25 @@ C3: accepted offsets of a partition do not decrease, unless its position was mov
 C6: each commit gets at most one outcome, after it was asked (an error without a code may come
     unasked: nothing was sent); one whose outcome is unknown is asked again only under the same
     claim and never after a later one of the partition was accepted.
-C7: the offset a new owner reads is not below the last commit acknowledged to an owner before it.
+C7: the offset a new owner reads is not below the last commit acknowledged to an owner before it
+    asked: a commit and an OffsetFetch that are out together may be served in either order.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
+from kgroup.codes import ApiKey
 from kgroup.journal.events import (
+    AnswerReceived,
     CommitStage,
     CommitStep,
     CommitStored,
+    ConnectionClosed,
     Entry,
     Event,
     OffsetRead,
     PositionMoved,
+    RequestSent,
     Source,
 )
 from kgroup.journal.oracles.violation import Violation
@@ -43,18 +48,43 @@ class _Accepted:
     moved: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Fetch:
+    """An OffsetFetch.
+
+    Args:
+        accepted: the latest commits when it was sent.
+        told: partitions of which its answer has told; what is read of them after that it has not.
+    """
+
+    accepted: dict[TopicPartition, _Accepted]
+    told: set[TopicPartition] = field(default_factory=set)
+
+
 class CommitOrder:
     """C3, C6 and C7: the line of commits of each partition."""
 
     KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
-        {CommitStep, CommitStored, OffsetRead, PositionMoved}
+        {
+            AnswerReceived,
+            CommitStep,
+            CommitStored,
+            ConnectionClosed,
+            OffsetRead,
+            PositionMoved,
+            RequestSent,
+        }
     )
 
-    __slots__ = ("_accepted", "_asked", "_stands", "_unknown")
+    APIS: ClassVar[frozenset[ApiKey]] = frozenset({ApiKey.OFFSET_FETCH})
+
+    __slots__ = ("_accepted", "_answered", "_asked", "_fetches", "_stands", "_unknown")
 
     def __init__(self) -> None:
         self._accepted: dict[TopicPartition, _Accepted] = {}
+        self._answered: dict[Source, _Fetch] = {}
         self._asked: dict[_CommitKey, tuple[Claim, Entry]] = {}
+        self._fetches: dict[Source, dict[tuple[int, int], _Fetch]] = {}
         self._stands: dict[TopicPartition, int | None] = {}
         self._unknown: dict[_CommitKey, tuple[Claim, Entry]] = {}
 
@@ -75,13 +105,31 @@ class CommitOrder:
                     )
             case CommitStored() as stored:
                 self._stored(stored)
-            case _:
-                pass
+            case event:
+                self._follow(entry.source, event)
         return ()
 
     def finish(self) -> tuple[Violation, ...]:
         """Say nothing: a commit without an outcome may belong to a killed process."""
         return ()
+
+    def _follow(self, source: Source, event: Event) -> None:
+        """Take what goes over the wire: what an OffsetFetch is owed is settled when it is sent."""
+        fetches = self._fetches.setdefault(source, {})
+        match event:
+            case RequestSent(api=ApiKey.OFFSET_FETCH):
+                key = (event.connection, event.correlation_id)
+                fetches[key] = _Fetch(dict(self._accepted))
+            case AnswerReceived(api=ApiKey.OFFSET_FETCH):
+                fetch = fetches.pop((event.connection, event.correlation_id), None)
+                self._answered.pop(source, None)
+                if fetch is not None:
+                    self._answered[source] = fetch
+            case ConnectionClosed(connection=connection):
+                for key in [key for key in fetches if key[0] == connection]:
+                    del fetches[key]
+            case _:
+                pass
 
     def _stored(self, stored: CommitStored) -> None:
         """Forget what members were told, where it does not stand any more.
@@ -161,8 +209,19 @@ class CommitOrder:
         )
         return (Violation("C3", text, (known.entry, entry), step.claim.tp),)
 
+    def _owed(self, source: Source, tp: TopicPartition) -> _Accepted | None:
+        """Return the commit below which nothing may be read here, None when anything may be."""
+        known, fetch = self._accepted.get(tp), self._answered.get(source)
+        if fetch is None or tp in fetch.told:
+            return known
+        fetch.told.add(tp)
+        before = fetch.accepted.get(tp)
+        if known is None or before is None:
+            return None
+        return min(before, known, key=lambda each: each.offset)
+
     def _read(self, entry: Entry, read: OffsetRead) -> tuple[Violation, ...]:
-        known = self._accepted.get(read.claim.tp)
+        known = self._owed(entry.source, read.claim.tp)
         if known is None or (read.offset is not None and read.offset >= known.offset):
             return ()
         newer = known.entry.event

@@ -4,6 +4,7 @@ from kgroup.codes import ApiKey
 from kgroup.journal import (
     CommitStage,
     CommitStep,
+    ConnectionClosed,
     Delivered,
     OffsetRead,
     OwnershipStep,
@@ -156,6 +157,55 @@ def test_c7_who_is_out_of_its_generation_reads_nothing_any_more():
         member.commit(0)
         history.member("b").write(OffsetRead(Claim(tp(0), 1), 9, generation))
         assert rules(history) == expected
+
+
+@pytest.mark.parametrize(
+    ("sent_first", "offset", "expected"),
+    [(True, 10, []), (False, 10, ["C7"]), (True, 9, ["C7"])],
+)
+def test_c7_a_read_is_owed_what_was_acknowledged_before_it_was_sent(
+    sent_first: bool, offset: int, expected: list[str]
+) -> None:
+    """1. OffsetFetch is out, and stands at 10; 2. the owner commits 20, and is told that it is
+    stored; 3. the answer of step 1 comes."""
+    history, member = one_member(0)
+    member.deliver(0, 10)
+    member.commit(0)
+    other = history.member("b")
+    if sent_first:
+        other.send(ApiKey.OFFSET_FETCH)
+    member.deliver(0, 10)
+    member.commit(0)
+    if not sent_first:
+        other.send(ApiKey.OFFSET_FETCH)
+    other.hear(ApiKey.OFFSET_FETCH)
+    other.write(OffsetRead(Claim(tp(0), 1), offset, 2))
+    assert rules(history) == expected
+
+
+def test_c7_one_answer_tells_of_a_partition_once() -> None:
+    # What is read again without another OffsetFetch is owed what was acknowledged by then.
+    history, member = one_member(0)
+    other = history.member("b")
+    other.send(ApiKey.OFFSET_FETCH)
+    member.deliver(0, 10)
+    member.commit(0)
+    other.hear(ApiKey.OFFSET_FETCH)
+    for serial in (1, 2):
+        other.write(OffsetRead(Claim(tp(0), serial), 0, 2))
+    assert rules(history) == ["C7"]
+
+
+def test_c7_an_answer_on_a_closed_connection_excuses_nothing() -> None:
+    history, member = one_member(0)
+    other = history.member("b")
+    other.send(ApiKey.OFFSET_FETCH)
+    member.deliver(0, 10)
+    member.commit(0)
+    other.write(ConnectionClosed(connection=1, reason="reset"))
+    other.hear(ApiKey.OFFSET_FETCH)
+    other.write(OffsetRead(Claim(tp(0), 1), 0, 2))
+    assert rules(history) == ["C7"]
 
 
 def test_c7_reading_more_than_was_logged_is_fine():
