@@ -36,6 +36,7 @@ from kgroup.types import ChangeKind, MemberState
 __all__ = ["ANSWER_CAUSES", "AnswersInTime", "MemberIds"]
 
 _LEAVE_ENDED: Final = "leave ended"
+_RETRY_LATER: Final = "retry later"
 
 ANSWER_CAUSES: Final = frozenset(
     {
@@ -46,7 +47,7 @@ ANSWER_CAUSES: Final = frozenset(
         "synced",
         "assignment unreadable",
         "rejoin asked",
-        "retry later",
+        _RETRY_LATER,
         "generation refused",
         "member refused",
         _LEAVE_ENDED,
@@ -212,7 +213,7 @@ class AnswersInTime:
         if isinstance(event, StateChanged):
             # Who has no id, or stays in the group, has nothing to send: leaving ends by itself.
             unasked = event.cause == _LEAVE_ENDED and not asked.leaving
-            moved = event.cause in _causes(late) and not unasked
+            moved = event.cause in _causes(late, event.before) and not unasked
             what = f"went from {event.before.value} to {event.after.value} ({event.cause})"
         else:
             lost = event.kind is ChangeKind.LOST and event.phase is Phase.BEGIN
@@ -225,10 +226,14 @@ class AnswersInTime:
         return (Violation("S8", text, (late, entry)),)
 
 
-def _causes(late: Entry) -> frozenset[str]:
+def _causes(late: Entry, before: MemberState) -> frozenset[str]:
     """Return what a change is due to when a late answer has made it."""
     event = late.event
     assert isinstance(event, AnswerReceived)
+    if before is MemberState.ASSIGNING and event.api is _BEAT:
+        # 1. A heartbeat is out; 2. the next round is joined, and its leader's assignor finds no
+        # metadata; 3. the heartbeat is answered at that instant: it has never that cause.
+        return ANSWER_CAUSES - {_RETRY_LATER}
     return _COMMIT_CAUSES if event.api is _COMMIT else ANSWER_CAUSES
 
 

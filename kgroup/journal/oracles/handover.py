@@ -10,6 +10,8 @@ S9: after a loss JoinGroup lists nothing, and names no generation until one was 
 
 A JoinGroup that lists nothing and names no generation says itself that all is lost: it may be
 sent before the listener hears of the loss, but nothing may be delivered, or gained, in between.
+So does one that lists nothing after an assignment that could not be read: it names the generation
+it has joined, of which it has nothing.
 What a busy listener is told late of a generation before the loss is no gain: calls come one by one,
 in the order of what they tell (B1). The JoinGroup waits for a listener that gives partitions up:
 what it works on would be handed over (S4); but no longer than the rebalance timeout, for then the
@@ -19,7 +21,7 @@ and the listener share it, as in Java's client (KIP-62).
 
 from dataclasses import dataclass
 from math import inf
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from kgroup.codes import ApiKey
 from kgroup.journal.events import (
@@ -42,6 +44,9 @@ from kgroup.journal.periods import Period, Periods
 from kgroup.types import Cause, ChangeKind, Claim, RebalanceProtocol
 
 __all__ = ["JoinClaims"]
+
+_UNREADABLE: Final = "assignment unreadable"
+"""Cause of a change of state, in the words of the table: all is lost, the generation is not."""
 
 
 @dataclass(slots=True)
@@ -92,6 +97,7 @@ class JoinClaims:
         "_renewed",
         "_rounds",
         "_since",
+        "_unread",
         "_unsubscribing",
     )
 
@@ -106,6 +112,7 @@ class JoinClaims:
         self._owed: dict[Source, list[_Owed]] = {}
         self._rounds: dict[Source, float] = {}
         self._since: dict[Source, tuple[int, set[tuple[str | None, int | None]]]] = {}
+        self._unread: set[Source] = set()
         self._unsubscribing = Unsubscribing()
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
@@ -135,6 +142,7 @@ class JoinClaims:
             case GenerationEntered(protocol=protocol, generation_id=generation_id):
                 self._entered[source] = (generation_id, entry.seq)
                 self._named[source] = event.member_id
+                self._unread.discard(source)
                 if source in self._since:
                     self._since[source][1].add((event.member_id, generation_id))
                 self._lost.pop(source, None)
@@ -142,13 +150,26 @@ class JoinClaims:
                     self._protocols[source] = protocol
             case OwnershipStep():
                 return self._moved(entry, event)
-            case JoinIssued(generation_id=None, owned=()):
-                return self._given_up_all(entry)
+            case StateChanged(cause=cause) if cause == _UNREADABLE:
+                self._unread.add(source)
             case JoinIssued():
-                return (*self._after_loss(entry, event), *self._held_back(entry, event))
+                return self._joins(entry, event)
             case _:
                 pass
         return ()
+
+    def _joins(self, entry: Entry, event: JoinIssued) -> tuple[Violation, ...]:
+        unread = entry.source in self._unread
+        self._unread.discard(entry.source)
+        if not event.owned and event.generation_id is None:
+            self._owe(entry.source)
+            return self._given_up_all(entry)
+        found = self._after_loss(entry, event)
+        if unread and not event.owned:
+            # 1. on_revoked runs; 2. what the next round assigns cannot be read; 3. on_revoked
+            # returns, and the member joins anew; 4. on_lost, which waited behind it, is called.
+            return (*found, *self._given_up_all(entry))
+        return (*found, *self._held_back(entry, event))
 
     def _moved(self, entry: Entry, event: OwnershipStep) -> tuple[Violation, ...]:
         source = entry.source
@@ -218,8 +239,6 @@ class JoinClaims:
         self._since[entry.source] = (entry.seq, set())
         held = self._periods.held(entry.source)
         patience = self._rounds.get(entry.source, inf)
-        if entry.source in self._entered and entry.source not in self._lost:
-            self._owe(entry.source)
         if held:
             self._given_up[entry.source] = entry
         return tuple(
@@ -231,6 +250,8 @@ class JoinClaims:
 
     def _owe(self, source: Source) -> None:
         """Note a loss that is to be told; who asks again before it is answered has lost no more."""
+        if source not in self._entered or source in self._lost:
+            return
         generation_id, entered = self._entered[source]
         owed = self._owed.setdefault(source, [])
         if not owed or owed[-1].entered != entered:

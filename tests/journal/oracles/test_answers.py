@@ -11,7 +11,7 @@ from tests.journal.oracles.logs import C0, STABLE, Log
 FINDING, JOINING = MemberState.FINDING, MemberState.JOINING
 BEAT, JOIN, SYNC = ApiKey.HEARTBEAT, ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP
 COMMIT = ApiKey.OFFSET_COMMIT
-UNKNOWN_MEMBER, ILLEGAL_GENERATION = 25, 22
+NOT_COORDINATOR, UNKNOWN_MEMBER, ILLEGAL_GENERATION = 16, 25, 22
 
 
 def joined(generation: int = 5) -> Log:
@@ -151,6 +151,27 @@ def test_s8_a_round_is_joined_at_the_instant_of_a_late_commit():
     log.answered(COMMIT, late, ILLEGAL_GENERATION)
     log.state(JOINING, MemberState.SYNCING, "joined as follower")
     assert log.rules(AnswersInTime()) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "late", "expected"),
+    [
+        (MemberState.ASSIGNING, BEAT, []),
+        (MemberState.ASSIGNING, JOIN, ["S8"]),
+        (MemberState.SYNCING, BEAT, ["S8"]),
+    ],
+)
+def test_s8_a_leader_has_no_metadata_at_the_instant_of_a_late_heartbeat(
+    before: MemberState, late: ApiKey, expected: list[str]
+) -> None:
+    """1. A heartbeat is out, and the next round is joined; 2. the assignor finds no metadata, so
+    the leader is to try again; 3. the heartbeat is answered at that instant."""
+    log = joined(5)
+    number = log.sent(late, generation=5)
+    log.join(6)
+    log.answered(late, number, NOT_COORDINATOR)
+    log.state(before, MemberState.BACKING_OFF, "retry later")
+    assert log.rules(AnswersInTime()) == expected
 
 
 def test_s8_the_causes_are_words_of_the_table():

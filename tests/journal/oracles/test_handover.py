@@ -3,8 +3,13 @@ import pytest
 from kgroup.codes import ApiKey
 from kgroup.journal import JoinIssued, OwnershipStep, Phase, StateChanged
 from kgroup.journal.oracles import JoinClaims, judge
+from kgroup.membership.triggers import Trigger
 from kgroup.types import Cause, ChangeKind, MemberState, RebalanceProtocol
 from tests.journal.histories import COOPERATIVE, EAGER, History, one_member, tp
+
+UNREADABLE = StateChanged(
+    MemberState.SYNCING, MemberState.BACKING_OFF, Trigger.ASSIGNMENT_UNREADABLE.value
+)
 
 
 def rejoin_with(protocol: RebalanceProtocol, *owned: int) -> list[str]:
@@ -189,6 +194,57 @@ def test_s4_what_was_lost_before_the_generation_is_not_hidden_while_the_listener
         member.enter(2, 0)
         member.write(JoinIssued(member_id="m", generation_id=2, owned=(tp(0),)))
         assert [v.rule for v in judge([JoinClaims()], history.entries)] == expected
+
+
+@pytest.mark.parametrize(
+    ("unreadable", "told", "expected"),
+    [(True, True, []), (False, True, ["S4"]), (True, False, ["S9"])],
+)
+def test_s4_who_cannot_read_what_it_was_assigned_has_lost_what_its_listener_hears_of_later(
+    unreadable: bool, told: bool, expected: list[str]
+) -> None:
+    """1. The listener is slow to give t-1 up, in generation 1; 2. what generation 2 assigns cannot
+    be read: t-0 is lost; 3. the listener returns, and JoinGroup names generation 2, of which the
+    member has nothing; 4. the listener hears of the loss."""
+    history, member = one_member(0, 1, protocol=COOPERATIVE)
+    held = member.claims[tp(0)]
+    member.step(ChangeKind.REVOKED, Phase.BEGIN, (member.claims[tp(1)],))
+    if unreadable:
+        member.write(UNREADABLE)
+    member.step(ChangeKind.REVOKED, Phase.END, (member.claims[tp(1)],))
+    member.write(JoinIssued(member_id="m", generation_id=2, owned=()))
+    if told:
+        member.step(ChangeKind.LOST, Phase.BEGIN, (held,))
+    else:
+        member.deliver(0, 1)
+    assert [found.rule for found in judge([JoinClaims()], history.entries)] == expected
+
+
+@pytest.mark.parametrize(("returned", "expected"), [(True, []), (False, ["S4"])])
+def test_s4_who_cannot_read_what_it_was_assigned_waits_for_the_listener_that_gives_up(
+    returned: bool, expected: list[str]
+) -> None:
+    history, member = one_member(0, protocol=COOPERATIVE)
+    claims = (member.claims[tp(0)],)
+    member.step(ChangeKind.REVOKED, Phase.BEGIN, claims)
+    member.write(UNREADABLE)
+    if returned:
+        member.step(ChangeKind.REVOKED, Phase.END, claims)
+    member.write(JoinIssued(member_id="m", generation_id=2, owned=()))
+    assert [found.rule for found in judge([JoinClaims()], history.entries)] == expected
+
+
+@pytest.mark.parametrize("joins", [0, 1])
+def test_s4_what_was_assigned_after_an_unreadable_round_is_listed(joins: int) -> None:
+    history, member = one_member(0, protocol=COOPERATIVE)
+    member.write(UNREADABLE)
+    for _ in range(joins):
+        member.write(JoinIssued(member_id="m", generation_id=2, owned=()))
+    member.lose(0)
+    member.enter(3, 0)
+    member.assign(0)
+    member.write(JoinIssued(member_id="m", generation_id=3, owned=()))
+    assert [found.rule for found in judge([JoinClaims()], history.entries)] == ["S4"]
 
 
 @pytest.mark.parametrize(
