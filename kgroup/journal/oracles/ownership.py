@@ -3,19 +3,19 @@
 Decides: when two members own one partition.
 Never: blames a killed process; it cannot say that it stopped, so only what it does counts.
 
-S2: periods of one partition at different members do not overlap in time, except that a member
-    which finds out late that it lost the partition may say so late, if it delivered nothing
-    meanwhile; so may one that loses its membership while its listener hears of a revocation: by
-    the coordinator's word, unless it was proved once more when another owned it; or because no
-    answer proved it for as long as a session or a round may last, or because its application did
-    not read for that long and it left (KIP-62), or had unsubscribed that long ago, whatever was in
-    hand when it did, or closes, and has no time left for what its listener does since before (L7),
-    which is so after half of that time at the earliest; or because the lease of the key ran out,
-    which a Marshal member has of each. That it does not join again meanwhile, S4 judges. Of two
-    generations it is the owner by the earlier one that must not go on, also when it hears of its
-    partitions last. Of two that use one instance id, the later one takes over at once, also what
-    the next round gives to others, and the one before cannot know before it is fenced, a session
-    later at most: T2 judges what it does from then on.
+S2: periods of one partition at different members do not overlap in time, except that a member which
+    finds out late that it lost the partition may say so late, if it delivered nothing meanwhile; so
+    may one that loses its membership while its listener hears of a revocation: by the coordinator's
+    word, unless it was proved once more when another owned it; or because no answer proved it for
+    as long as a session or a round may last, or because its application did not read for that long
+    and it left (KIP-62), whatever it reads after that, or had unsubscribed that long ago, whatever
+    was in hand when it did, or closes, and has no time left for what its listener does since before
+    (L7), which is so after half of that time at the earliest; or because the lease of the key ran
+    out, which a Marshal member has of each. That it does not join again meanwhile, S4 judges. Of
+    two generations it is the owner by the earlier one that must not go on, also when it hears of
+    its partitions last. Of two that use one instance id, the later one takes over at once, also
+    what the next round gives to others, and the one before cannot know before it is fenced, a
+    session later at most: T2 judges what it does from then on.
 
 The race that makes S2 wait for proof:
 1. m1 is killed, or stopped with SIGSTOP; it owns t-0 and writes nothing.
@@ -51,6 +51,7 @@ from kgroup.journal.events import (
     Source,
     StateChanged,
 )
+from kgroup.journal.oracles.absences import Absences
 from kgroup.journal.oracles.key_lease import KeyProofs
 from kgroup.journal.oracles.unsubscribing import Unsubscribing
 from kgroup.journal.oracles.violation import Violation
@@ -116,6 +117,7 @@ class OneOwnerInTime:
     )
 
     __slots__ = (
+        "_absences",
         "_acted",
         "_asked",
         "_closing",
@@ -127,7 +129,6 @@ class OneOwnerInTime:
         "_out_of_time",
         "_overtaken",
         "_periods",
-        "_polled",
         "_proved",
         "_refused",
         "_renewed",
@@ -147,7 +148,7 @@ class OneOwnerInTime:
         self._committing: dict[Source, float] = {}
         self._proved: dict[Source, float] = {}
         self._unsynced: set[Source] = set()
-        self._polled: dict[Source, float] = {}
+        self._absences = Absences()
         self._sessions: dict[Source, float] = {}
         self._rounds: dict[Source, float] = {}
         self._gone: set[PeriodKey] = set()
@@ -165,12 +166,12 @@ class OneOwnerInTime:
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
         """Take one entry."""
         event = entry.event
+        if type(event) in Absences.KINDS:
+            self._absences.observe(entry)
         if self._notes(entry):
             return ()
         if isinstance(event, CommitStep) and event.stage is CommitStage.OK:
             self._renew(entry.source, self._committing.pop(entry.source, -inf))
-        if isinstance(event, Polled):
-            self._polled[entry.source] = entry.at
         if isinstance(event, CommitStep) and event.code in _REFUSING:
             self._refuse(entry)
         found = self._changed(entry) if type(event) in Periods.KINDS else ()
@@ -279,7 +280,7 @@ class OneOwnerInTime:
                 continue
             if period.ended is None:
                 # What it proves later is of another membership: it may have joined again by then.
-                away = self._is_away(period, period.overtaken.at)
+                away = self._absences.is_away(period.source, period.overtaken.at)
                 if away or self._is_over(period) or self._was_refused(period):
                     self._gone.add(period.key)
                 self._overtaken.setdefault(period.source, {})[period.key] = period
@@ -299,7 +300,7 @@ class OneOwnerInTime:
         if revoking is None or period.overtaken is None:
             return False
         limit = self._unsubscribing.since(*period.key) + self._rounds.get(source, inf)
-        limit = min(limit, self._closed_over(period))
+        limit = min(limit, self._closed_over(period), self._absences.left(*period.key))
         return period.key in self._gone or self._is_over(period) or period.overtaken.at >= limit
 
     def _was_refused(self, period: Period) -> bool:
@@ -331,11 +332,6 @@ class OneOwnerInTime:
         session_end = renewed + self._sessions.get(source, inf)
         round_end = self._proved.get(source, revoking.at) + self._rounds.get(source, inf)
         return period.overtaken.at >= min(session_end, round_end)
-
-    def _is_away(self, period: Period, at: float) -> bool:
-        """Tell whether its application had not read for so long that the member had left."""
-        polled = self._polled.get(period.source)
-        return polled is not None and at >= polled + self._rounds.get(period.source, inf)
 
     def _stored(self, entry: Entry, event: RoundStored) -> None:
         """Note under which id each instance takes part, and since when."""

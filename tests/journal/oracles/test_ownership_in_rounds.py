@@ -3,9 +3,9 @@
 import pytest
 
 from kgroup.codes import ApiKey
-from kgroup.journal import Phase, Polled
+from kgroup.journal import Phase, Polled, StateChanged
 from kgroup.journal.oracles import OneOwnerInTime, judge
-from kgroup.types import ChangeKind
+from kgroup.types import ChangeKind, MemberState
 from tests.journal.histories import one_member, tp
 
 
@@ -82,5 +82,66 @@ def test_s2_a_refusal_says_nothing_of_the_time_in_which_a_membership_was_proved(
     if proved:
         first.heartbeat()
     first.heartbeat(error=22)
+    first.step(ChangeKind.REVOKED, Phase.END, (first.claims[tp(0)],))
+    assert [v.rule for v in judge([OneOwnerInTime()], history.entries)] == expected
+
+
+@pytest.mark.parametrize(
+    ("after", "cause", "leaves", "expected"),
+    [
+        (10, "poll interval over", "before", []),
+        (10, "poll interval over", "later", ["S2"]),
+        (10, "poll interval over", "never", ["S2"]),
+        (10, "coordinator lost", "before", ["S2"]),
+        (8, "poll interval over", "before", ["S2"]),
+    ],
+)
+def test_s2_who_left_amid_a_revocation_since_nobody_read_is_forgiven_though_it_reads_again(
+    after: int, cause: str, leaves: str, expected: list[str]
+) -> None:
+    """1. on_revoked runs, and the application stands still; 2. the member leaves, as its poll
+    interval is over; 3. the application reads again; 4. the partition is given to another."""
+    history, first = one_member(0)
+    first.write(Polled())
+    claims = (first.claims[tp(0)],)
+    first.step(ChangeKind.REVOKED, Phase.BEGIN, claims)
+    for _ in range(after):
+        history.wait(1.0)
+        first.heartbeat()
+    first.write(StateChanged(MemberState.PREPARING, MemberState.DORMANT, cause))
+    if leaves == "before":
+        first.ask(ApiKey.LEAVE_GROUP)
+    first.write(Polled())
+    second = history.member("b")
+    second.start()
+    second.join(2, 0)
+    second.assign(0, offset=0)
+    if leaves == "later":
+        first.ask(ApiKey.LEAVE_GROUP)
+    first.step(ChangeKind.REVOKED, Phase.END, claims)
+    assert [v.rule for v in judge([OneOwnerInTime()], history.entries)] == expected
+
+
+@pytest.mark.parametrize(("joins", "expected"), [(False, []), (True, ["S2"])])
+@pytest.mark.parametrize("told_after", [0.0, 0.4])
+def test_s2_who_leaves_for_another_reason_once_it_is_back_has_not_left_for_want_of_reading(
+    told_after: float, joins: bool, expected: list[str]
+) -> None:
+    """A member is not told of each poll, so its interval may be over a little before."""
+    history, first = one_member(0)
+    first.write(Polled())
+    first.step(ChangeKind.REVOKED, Phase.BEGIN, (first.claims[tp(0)],))
+    for _ in range(10):
+        history.wait(1.0 - told_after / 10)
+        first.heartbeat()
+    first.write(StateChanged(MemberState.PREPARING, MemberState.DORMANT, "poll interval over"))
+    first.write(Polled())
+    if joins:
+        first.ask(ApiKey.JOIN_GROUP)
+    first.ask(ApiKey.LEAVE_GROUP)
+    second = history.member("b")
+    second.start()
+    second.join(2, 0)
+    second.assign(0, offset=0)
     first.step(ChangeKind.REVOKED, Phase.END, (first.claims[tp(0)],))
     assert [v.rule for v in judge([OneOwnerInTime()], history.entries)] == expected
