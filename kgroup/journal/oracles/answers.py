@@ -314,7 +314,9 @@ class MemberIds:
         elif isinstance(event, StateChanged):
             if event.after in OUT:
                 self._forget(source)
-            elif event.cause in _DISOWNED:
+            elif mine is not None:
+                mine.awaited.moved(event)
+            if event.cause in _DISOWNED:
                 self._may_drop(source)
 
     def _sent(self, source: Source, event: RequestSent) -> None:

@@ -14,7 +14,14 @@ whatever the member asks next.
 from types import MappingProxyType
 
 from kgroup.codes import ApiKey
-from kgroup.journal.events import AnswerReceived, CommitStep, OwnershipStep, Phase, RequestSent
+from kgroup.journal.events import (
+    AnswerReceived,
+    CommitStep,
+    OwnershipStep,
+    Phase,
+    RequestSent,
+    StateChanged,
+)
 from kgroup.types import ChangeKind, MemberState
 
 __all__ = ["OUT", "Awaited"]
@@ -23,6 +30,9 @@ OUT = frozenset(
     {MemberState.UNSUBSCRIBED, MemberState.LEAVING, MemberState.LEFT, MemberState.DORMANT}
 )
 """States in which a member takes no part: it may come back as anybody."""
+
+_LOSING = frozenset({"lease expired", "generation stale"})
+"""Causes of a change of state by which a generation is lost, in the words of the table."""
 
 _ROUND = (ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP)
 _INSTEAD = MappingProxyType(
@@ -38,7 +48,7 @@ class Awaited:
 
     A request is of before when the next one of its kind is out (of a round's, or of heartbeats: the
     one after the sync, say), when a JoinGroup is answered with another generation, when its own is
-    lost, and when the member goes out of the group.
+    lost, as a change of ownership or of state tells, and when the member goes out of the group.
     """
 
     __slots__ = ("_before", "_commit", "_generation", "_gone", "_requests")
@@ -92,12 +102,26 @@ class Awaited:
         """Take a change of ownership; after a loss only a JoinGroup is awaited."""
         begins = event.kind is ChangeKind.LOST and event.phase is Phase.BEGIN
         if begins and event.generation_id is not None and event.generation_id == self._generation:
-            self._set_apart(but=ApiKey.JOIN_GROUP)
-            self._gone = True
+            self._lose()
+
+    def moved(self, event: StateChanged) -> None:
+        """Take a change of state; of a loss it may tell alone.
+
+        1. on_revoked runs, and a commit is out; 2. the lease ends, and with it the generation:
+        on_lost is not called for what on_revoked runs for; 3. the commit is refused.
+        """
+        if event.after in OUT:
+            self.out()
+        elif event.cause in _LOSING:
+            self._lose()
 
     def out(self) -> None:
         """Await nothing any more: the member is out of the group."""
         self._set_apart()
+        self._gone = True
+
+    def _lose(self) -> None:
+        self._set_apart(but=ApiKey.JOIN_GROUP)
         self._gone = True
 
     def _set_apart(self, but: ApiKey | None = None) -> None:

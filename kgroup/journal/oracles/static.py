@@ -34,7 +34,7 @@ from kgroup.journal.events import (
     StateChanged,
 )
 from kgroup.journal.faults import LETHAL
-from kgroup.journal.oracles.awaited import OUT, Awaited
+from kgroup.journal.oracles.awaited import Awaited
 from kgroup.journal.oracles.violation import Violation
 from kgroup.types import Cause, ChangeKind, Leave, MemberState
 
@@ -349,8 +349,8 @@ class FencedSilent:
                 return named, late
             case OwnershipStep():
                 awaited.lost(event)
-            case StateChanged(after=after) if after in OUT:
-                awaited.out()
+            case StateChanged():
+                awaited.moved(event)
             case _:
                 pass
         return None, False

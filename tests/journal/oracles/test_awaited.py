@@ -81,6 +81,23 @@ def test_what_a_heartbeat_of_a_generation_that_was_lost_is_told_decides_nothing(
         assert refused(log, beat, code) == expected
 
 
+@pytest.mark.parametrize(("code", "rule"), [(UNKNOWN, "S9"), (FENCED, "T2")])
+@pytest.mark.parametrize("cause", ["lease expired", "generation stale", "coordinator lost"])
+def test_what_a_commit_is_told_whose_generation_was_lost_amid_a_revocation_decides_nothing(
+    cause: str, code: int, rule: str
+) -> None:
+    """1. on_revoked runs, and a commit is out; 2. the process stands still, and wakes beyond its
+    lease; 3. the commit is refused; 4. on_revoked returns. on_lost is called for nothing."""
+    log = joined()
+    log.begin(ChangeKind.REVOKED, C0)
+    commit = log.sent(ApiKey.OFFSET_COMMIT, generation=5)
+    log.state(MemberState.PREPARING, MemberState.FINDING, cause)
+    log.answered(ApiKey.OFFSET_COMMIT, commit)
+    log.write(replace(fenced_commit(5), code=code))
+    log.end(ChangeKind.REVOKED, C0)
+    assert joins_under_its_id(log) == ([rule] if cause == "coordinator lost" else [])
+
+
 @pytest.mark.parametrize("code", [UNKNOWN, FENCED])
 def test_an_answer_to_the_join_is_awaited_also_when_the_generation_is_lost(code: int) -> None:
     log = joined()
