@@ -11,9 +11,11 @@ L3: no heartbeat before a JoinGroup was answered or after LeaveGroup was sent; o
     awaited, too, for a leader may be slow, and the sessions of who waits for it run on: there the
     first has two, as its connection may have to be opened; the session is at least three intervals
     long.
-B5: the same while the listener runs, up to the rebalance timeout.
+B5: the same while the listener runs, up to the rebalance timeout, and to the end of the lease of
+    who has sent JoinGroup and is in no generation since: without one it has nothing to confirm.
 """
 
+import math
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
@@ -73,8 +75,10 @@ class _Pulse:
         interval: between two heartbeats, None when not told.
         patience: after which an unanswered heartbeat is given up.
         rebalance_timeout: how long the listener may take.
+        margin: seconds taken off the lease.
         member: whether a JoinGroup was answered, and no LeaveGroup sent since.
         left: the LeaveGroup, None before.
+        joined: the latest JoinGroup, None before, and once a generation was entered.
         synced: number of the entry that entered the generation.
         generation_id: the generation that was entered last, None before.
         lost: number of the entry that told that it is lost, 0 while it is not.
@@ -89,8 +93,10 @@ class _Pulse:
     interval: float | None
     patience: float
     rebalance_timeout: float
+    margin: float
     member: bool = False
     left: Entry | None = None
+    joined: Entry | None = None
     synced: int = 0
     generation_id: int | None = None
     lost: int = 0
@@ -104,6 +110,17 @@ class _Pulse:
         """Measure the next heartbeat from an entry on, or not at all."""
         self.base = base
         self.limit = intervals * (self.interval or 0.0)
+
+    def lease_ends(self) -> float:
+        """Return until when a JoinGroup proves a generation, whatever heartbeats are answered.
+
+        1. A member joins, and the leader is slow; 2. it gives everything up, to leave; 3. the round
+        takes longer than the rebalance timeout: its lease ends, and with it the generation; 4. what
+        is lost by that is given up already, so nothing says so but the clock.
+        """
+        if self.joined is None:
+            return math.inf
+        return self.joined.at + self.rebalance_timeout - self.margin
 
     def turn(self, entry: Entry, state: MemberState) -> None:
         """Take a change of state; who has just joined has a session, and must keep it from now on.
@@ -179,7 +196,9 @@ class Heartbeats:
         if session is None or event.rebalance_timeout is None:
             return ()
         patience = max(interval or 0.0, session / 3)
-        self._pulses[entry.source] = _Pulse(entry, interval, patience, event.rebalance_timeout)
+        self._pulses[entry.source] = _Pulse(
+            entry, interval, patience, event.rebalance_timeout, event.lease_margin
+        )
         if interval is None or session >= 3 * interval:
             return ()
         text = f"{entry.source} has a session of {session} s and a heartbeat every {interval} s"
@@ -190,6 +209,8 @@ class Heartbeats:
             found = self._late(pulse, entry)
             pulse.member, pulse.left, pulse.base = False, entry, None
             return found
+        if event.api is ApiKey.JOIN_GROUP:
+            pulse.joined = entry
         if event.api is ApiKey.FIND_COORDINATOR:
             pulse.base = None
         if event.api is not ApiKey.HEARTBEAT:
@@ -238,7 +259,7 @@ class Heartbeats:
             found = self._late(pulse, entry)
             pulse.turn(entry, event.after)
         elif isinstance(event, GenerationEntered):
-            pulse.member, pulse.synced = True, entry.seq
+            pulse.member, pulse.synced, pulse.joined = True, entry.seq, None
             pulse.generation_id, pulse.lost = event.generation_id, 0
             pulse.measure(entry, 1.0)
         elif isinstance(event, JoinIssued):
@@ -300,5 +321,5 @@ class Heartbeats:
     def _rule(pulse: _Pulse, due: float) -> str | None:
         if pulse.inside is not None and pulse.state in _BEATING:
             in_time = due < pulse.inside.at + pulse.rebalance_timeout
-            return "B5" if in_time else None
+            return "B5" if in_time and due < pulse.lease_ends() else None
         return "L3" if pulse.state in _JUDGED else None

@@ -2,8 +2,6 @@ import pytest
 
 from kgroup.codes import ApiKey
 from kgroup.journal import (
-    CallbackStage,
-    CallbackStep,
     JoinIssued,
     MemberStarted,
     MemberStopped,
@@ -31,10 +29,6 @@ def stable() -> Log:
     log.enter()
     log.beat()
     return log
-
-
-def callback(stage: CallbackStage, kind: ChangeKind = ChangeKind.ASSIGNED) -> CallbackStep:
-    return CallbackStep(kind=kind, stage=stage, serial=1)
 
 
 def test_l3_a_heartbeat_every_interval_is_fine():
@@ -313,47 +307,6 @@ def test_l3_a_member_without_a_group_is_not_judged():
     log = Log()
     log.write(MemberStarted())
     log.beat()
-    assert rules(log) == []
-
-
-# -- B5 ------------------------------------------------------------------------------------
-
-
-def test_b5_heartbeats_go_on_while_the_listener_runs():
-    log = stable()
-    log.write(callback(CallbackStage.ENTER))
-    log.state(STABLE, MemberState.PREPARING, "rebalance enforced")
-    for _ in range(3):
-        log.wait(1.0)
-        log.beat()
-    log.write(callback(CallbackStage.EXIT))
-    assert rules(log) == []
-
-
-def test_b5_a_listener_that_stops_the_heartbeats_is_found():
-    log = stable()
-    log.write(callback(CallbackStage.ENTER))
-    log.state(STABLE, MemberState.PREPARING, "rebalance enforced")
-    log.wait(3.0)
-    log.write(callback(CallbackStage.EXIT))
-    assert rules(log) == ["B5"]
-
-
-def test_b5_after_the_rebalance_timeout_and_after_a_loss_nothing_is_expected():
-    log = stable()
-    log.state(STABLE, MemberState.PREPARING, "rebalance enforced")
-    log.write(callback(CallbackStage.ENTER))
-    for _ in range(10):
-        log.wait(1.0)
-        log.beat()
-    log.wait(5.0)
-    log.write(callback(CallbackStage.EXIT))
-    assert rules(log) == []
-    log = stable()
-    log.state(STABLE, MemberState.PREPARING, "rebalance enforced")
-    log.write(callback(CallbackStage.ENTER, ChangeKind.LOST))
-    log.wait(5.0)
-    log.write(callback(CallbackStage.EXIT, ChangeKind.LOST))
     assert rules(log) == []
 
 

@@ -1,0 +1,107 @@
+"""B5: heartbeats while the listener runs, and when nobody asks for them any more."""
+
+import pytest
+
+from kgroup.journal import CallbackStage, CallbackStep, MemberStarted
+from kgroup.journal.oracles import Heartbeats
+from kgroup.types import ChangeKind, MemberState
+from tests.journal.oracles.logs import STABLE, Log
+
+SYNCING = MemberState.SYNCING
+
+
+def rules(log: Log) -> list[str]:
+    return log.rules(Heartbeats(slack=0.05))
+
+
+def stable() -> Log:
+    """Return the log of a member that has just become stable; it beats once a second."""
+    log = Log()
+    log.start()
+    log.join()
+    log.state(SYNCING, STABLE)
+    log.enter()
+    log.beat()
+    return log
+
+
+def callback(stage: CallbackStage, kind: ChangeKind = ChangeKind.ASSIGNED) -> CallbackStep:
+    return CallbackStep(kind=kind, stage=stage, serial=1)
+
+
+def test_b5_heartbeats_go_on_while_the_listener_runs():
+    log = stable()
+    log.write(callback(CallbackStage.ENTER))
+    log.state(STABLE, MemberState.PREPARING, "rebalance enforced")
+    for _ in range(3):
+        log.wait(1.0)
+        log.beat()
+    log.write(callback(CallbackStage.EXIT))
+    assert rules(log) == []
+
+
+def test_b5_a_listener_that_stops_the_heartbeats_is_found():
+    log = stable()
+    log.write(callback(CallbackStage.ENTER))
+    log.state(STABLE, MemberState.PREPARING, "rebalance enforced")
+    log.wait(3.0)
+    log.write(callback(CallbackStage.EXIT))
+    assert rules(log) == ["B5"]
+
+
+def test_b5_after_the_rebalance_timeout_and_after_a_loss_nothing_is_expected():
+    log = stable()
+    log.state(STABLE, MemberState.PREPARING, "rebalance enforced")
+    log.write(callback(CallbackStage.ENTER))
+    for _ in range(10):
+        log.wait(1.0)
+        log.beat()
+    log.wait(5.0)
+    log.write(callback(CallbackStage.EXIT))
+    assert rules(log) == []
+    log = stable()
+    log.state(STABLE, MemberState.PREPARING, "rebalance enforced")
+    log.write(callback(CallbackStage.ENTER, ChangeKind.LOST))
+    log.wait(5.0)
+    log.write(callback(CallbackStage.EXIT, ChangeKind.LOST))
+    assert rules(log) == []
+
+
+@pytest.mark.parametrize(
+    ("beats", "margin", "expected"),
+    [(8, 0.0, ["B5"]), (9, 0.0, []), (8, 1.0, []), (7, 1.0, ["B5"])],
+)
+def test_b5_who_gives_everything_up_in_a_round_that_takes_too_long_owes_none_after_its_lease(
+    beats: int, margin: float, expected: list[str]
+) -> None:
+    # 1. The member joins, and waits for the leader; 2. four seconds later it is to leave, and gives
+    # up what it has; 3. ten seconds after its JoinGroup, less the margin, its lease ends: what is
+    # lost by that is given up already, and no entry says so; 4. the listener returns.
+    log = Log()
+    started = MemberStarted(
+        session_timeout=6.0, rebalance_timeout=10.0, heartbeat_interval=1.0, lease_margin=margin
+    )
+    log.write(started)
+    log.join()
+    log.state(MemberState.JOINING, SYNCING, "joined as follower")
+    for beat in range(beats):
+        if beat == 4:
+            log.state(SYNCING, MemberState.RELEASING, "unsubscribed")
+            log.write(callback(CallbackStage.ENTER, ChangeKind.REVOKED))
+        log.wait(1.0)
+        log.beat()
+    log.wait(3.0)
+    log.write(callback(CallbackStage.EXIT, ChangeKind.REVOKED))
+    assert rules(log) == expected
+
+
+def test_b5_who_gives_everything_up_in_a_generation_that_stands_owes_them_all_the_time():
+    log = stable()
+    for _ in range(9):
+        log.wait(1.0)
+        log.beat()
+    log.state(STABLE, MemberState.RELEASING, "unsubscribed")
+    log.write(callback(CallbackStage.ENTER, ChangeKind.REVOKED))
+    log.wait(3.0)
+    log.write(callback(CallbackStage.EXIT, ChangeKind.REVOKED))
+    assert rules(log) == ["B5"]
