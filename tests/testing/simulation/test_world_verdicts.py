@@ -7,12 +7,14 @@ from kgroup.membership.coordinator import Coordinator
 from kgroup.membership.events import Tick
 from kgroup.membership.value import Identity
 from kgroup.testing.simulation.choices import Choices
+from kgroup.testing.simulation.perturbation import Kind, Perturbation
+from kgroup.testing.simulation.plan import Plan
 from kgroup.testing.simulation.recorder import Recorder
 from kgroup.testing.simulation.world.cluster import Brokers
 from kgroup.testing.simulation.world.crew import Crew, Life
 from kgroup.testing.simulation.world.verdicts import at_rest, stuck
 from kgroup.types import MemberState
-from tests.testing.simulation.worlds import calm
+from tests.testing.simulation.worlds import calm, played
 
 
 def crew_of_one() -> tuple[Crew, Life]:
@@ -57,3 +59,30 @@ def test_a_member_that_a_step_leaves_without_a_timer_is_looked_at_after_that_ste
     )
     member.apply(Tick())
     assert [stuck(life) is not None for life in seen] == [True]
+
+
+def slow() -> Plan:
+    """Return a group whose applications need longer for what is written than the run has."""
+    plan = calm()
+    members = tuple(replace(each, handling=1.0) for each in plan.members)
+    return replace(plan, members=members, produce_every=0.25, ends_at=25.0)
+
+
+def test_a_slow_application_that_is_reading_at_the_end_reads_on_to_the_end_of_the_logs() -> None:
+    # 12 records a second are written to each partition for 20 s; it reads 8 of each in a second.
+    outcome = played(slow())
+    assert outcome.rules == ()
+    assert 29.0 < outcome.seconds < 33.0
+
+
+def test_who_does_not_read_on_is_found_however_long_it_has() -> None:
+    paused = Perturbation(at=10.0, kind=Kind.PAUSE, member=0, seconds=90.0)
+    outcome = played(replace(slow(), perturbations=(paused,)))
+    assert "L1" in outcome.rules
+    assert any("m0.0 owns it and has read to" in each.text for each in outcome.violations)
+
+
+def test_a_group_that_has_read_everything_ends_when_it_was_meant_to() -> None:
+    outcome = played(calm())
+    assert outcome.rules == ()
+    assert outcome.seconds <= calm().ends_at

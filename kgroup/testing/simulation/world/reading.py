@@ -6,7 +6,7 @@ KIPs: 320 (positions).
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -213,6 +213,16 @@ class Reading:
         if offset is not None and offset.offset > held.told:
             held.told = offset.offset
             self._sink.emit(Done(held.claim, offset.offset))
+
+    def reads_left(self, ends: Mapping[TopicPartition, int]) -> int:
+        """Return how many more reads come to the ends of what has been begun to be read.
+
+        Args:
+            ends: partition -> offset after its last record.
+        """
+        begun = [held.claim for held in self.held.values() if held.open and held.told >= 0]
+        left = (ends.get(claim.tp, 0) - (self.ledger.handed(claim) or 0) for claim in begun)
+        return max((-(-each // _AT_ONCE) for each in left), default=0)
 
     def claims_of(self, tps: Iterable[TopicPartition]) -> list[Claim]:
         """Return the claims on some partitions."""

@@ -26,7 +26,7 @@ from kgroup.testing.simulation.world.ambushes import Ambushes
 from kgroup.testing.simulation.world.cluster import Brokers
 from kgroup.testing.simulation.world.crew import Crew, Life
 from kgroup.testing.simulation.world.nemesis import Nemesis
-from kgroup.testing.simulation.world.verdicts import at_rest, stuck
+from kgroup.testing.simulation.world.verdicts import at_rest, reading_on, stuck
 
 __all__ = ["play_objects"]
 
@@ -64,7 +64,7 @@ def play_objects(
         _set_out(drawn, crew, found)
         try:
             brokers.heap.run(drawn.ends_at)
-            found += at_rest(crew)
+            found += _rested(crew)
         except LocalProtocolError as error:
             found.append(Violation("crash", str(error), ()))
     recorder.finish()
@@ -83,6 +83,12 @@ def play_objects(
         pairs=Counter(chain.from_iterable(map(pairwise, fired))),
         entries=tuple(recorder.entries),
     )
+
+
+def _rested(crew: Crew) -> Iterator[Violation]:
+    """Let who is reading read on, and yield what is wrong with the group then."""
+    crew.brokers.heap.run(crew.plan.ends_at + reading_on(crew))
+    yield from at_rest(crew)
 
 
 @contextmanager

@@ -3,6 +3,8 @@
 Decides: L2: whoever is in no terminal state waits for something: a timer, an answer, its assignor,
 its listener. L1: at the end of the quiet tail every partition of a subscribed topic has one owner,
 who has read all there is. L7: who has unsubscribed is out of the group by then.
+A slow application that has begun to read before the tail ends has as long as what is left takes it:
+how much a group has left unread while it was disturbed says nothing of whether it came to rest.
 Never: looks into the journal; oracles do.
 """
 
@@ -15,9 +17,12 @@ from kgroup.membership.states import TERMINAL
 from kgroup.testing.simulation.world.crew import Crew, Life
 from kgroup.types import MemberState, TopicPartition
 
-__all__ = ["at_rest", "stuck"]
+__all__ = ["at_rest", "reading_on", "stuck"]
 
 _RESTING: Final = TERMINAL | {MemberState.UNSUBSCRIBED, MemberState.DORMANT}
+
+_TRIP: Final = 10.0
+"""Times the latency: a question and its answer, both as late as jitter makes them."""
 
 
 def stuck(life: Life) -> Violation | None:
@@ -30,6 +35,24 @@ def stuck(life: Life) -> Violation | None:
         return None
     text = f"{life.process.name} is {value.state.value} and waits for nothing"
     return Violation("L2", text, ())
+
+
+def reading_on(crew: Crew) -> float:
+    """Return how many seconds it takes to read what has been begun: 0 when all of it is read.
+
+    1. Hardly a round stands while a group is disturbed, and nothing is read; 2. records are written
+    all the time; 3. the group comes to rest, and an application that has each batch in hand for a
+    second has more to read than the tail has seconds.
+    """
+    trip = _TRIP * crew.plan.latency
+    readers = (life for life in crew.everybody if not life.member.over)
+    return max(
+        (
+            life.application.reading.reads_left(crew.logs.ends) * (life.plan.handling + trip)
+            for life in readers
+        ),
+        default=0.0,
+    )
 
 
 def at_rest(crew: Crew) -> Iterator[Violation]:
