@@ -154,15 +154,16 @@ def test_s8_a_round_is_joined_at_the_instant_of_a_late_commit():
 
 
 @pytest.mark.parametrize(
-    ("before", "late", "expected"),
+    ("before", "late", "cause", "expected"),
     [
-        (MemberState.ASSIGNING, BEAT, []),
-        (MemberState.ASSIGNING, JOIN, ["S8"]),
-        (MemberState.SYNCING, BEAT, ["S8"]),
+        (MemberState.ASSIGNING, BEAT, "retry later", []),
+        (MemberState.ASSIGNING, BEAT, "generation stale", ["S8"]),
+        (MemberState.ASSIGNING, JOIN, "retry later", ["S8"]),
+        (MemberState.SYNCING, BEAT, "retry later", ["S8"]),
     ],
 )
 def test_s8_a_leader_has_no_metadata_at_the_instant_of_a_late_heartbeat(
-    before: MemberState, late: ApiKey, expected: list[str]
+    before: MemberState, late: ApiKey, cause: str, expected: list[str]
 ) -> None:
     """1. A heartbeat is out, and the next round is joined; 2. the assignor finds no metadata, so
     the leader is to try again; 3. the heartbeat is answered at that instant."""
@@ -170,7 +171,7 @@ def test_s8_a_leader_has_no_metadata_at_the_instant_of_a_late_heartbeat(
     number = log.sent(late, generation=5)
     log.join(6)
     log.answered(late, number, NOT_COORDINATOR)
-    log.state(before, MemberState.BACKING_OFF, "retry later")
+    log.state(before, MemberState.BACKING_OFF, cause)
     assert log.rules(AnswersInTime()) == expected
 
 

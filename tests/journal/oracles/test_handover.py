@@ -234,6 +234,20 @@ def test_s4_who_cannot_read_what_it_was_assigned_waits_for_the_listener_that_giv
     assert [found.rule for found in judge([JoinClaims()], history.entries)] == expected
 
 
+@pytest.mark.parametrize(("owned", "expected"), [((), []), ((0,), ["S4"]), ((0, 1), ["S4", "S4"])])
+def test_s4_who_cannot_read_what_it_was_assigned_lists_nothing_with_the_next_join(
+    owned: tuple[int, ...], expected: list[str]
+) -> None:
+    # Who lists something has not lost all: the next JoinGroup must list the same.
+    history, member = one_member(0, 1, protocol=COOPERATIVE)
+    member.write(UNREADABLE)
+    listed = tuple(tp(partition) for partition in owned)
+    member.write(JoinIssued(member_id="m", generation_id=2, owned=listed))
+    if len(owned) != 1:
+        member.write(JoinIssued(member_id="m", generation_id=2, owned=()))
+    assert [found.rule for found in judge([JoinClaims()], history.entries)] == expected
+
+
 @pytest.mark.parametrize("joins", [0, 1])
 def test_s4_what_was_assigned_after_an_unreadable_round_is_listed(joins: int) -> None:
     history, member = one_member(0, protocol=COOPERATIVE)
