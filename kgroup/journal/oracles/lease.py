@@ -8,7 +8,8 @@ A = sending time of the last heartbeat answered without error or with REBALANCE_
 B = latest sending time of a heartbeat answered without error while the generation it names is
     synced, of an answered JoinGroup, or of a SyncGroup answered without error;
 S, R, margin = session timeout, rebalance timeout and margin from `MemberStarted`.
-Before the first answered heartbeat of a membership there is no A and so no lease; a loss ends it.
+Before the first answered heartbeat of a membership there is no A and so no lease; a loss ends it,
+but not the loss of what a member had whose assignment cannot be read: it is a member all the same.
 
 Who claims keys through a log (Marshal) has a lease of each, which ends at K + S - margin, where
 K = writing time of the last heartbeat of the key that was read back and counts, since the claim
@@ -39,7 +40,7 @@ from kgroup.journal.events import (
 )
 from kgroup.journal.oracles.key_lease import KeyLeases
 from kgroup.journal.oracles.violation import Violation
-from kgroup.types import ChangeKind
+from kgroup.types import Cause, ChangeKind
 
 __all__ = ["LeaseHeld"]
 
@@ -198,7 +199,8 @@ def _lost(lease: _Lease, event: JoinIssued | OwnershipStep) -> None:
             lease.told = False
         case OwnershipStep(kind=ChangeKind.LOST, phase=Phase.BEGIN, generation_id=lost):
             newest = lease.generation_id
-            if lease.told and (lost is None or newest is None or lost >= newest):
+            ends = lost is None or newest is None or lost >= newest
+            if lease.told and ends and event.cause != Cause.ASSIGNED.value:
                 lease.lose()
             lease.told = True
         case _:

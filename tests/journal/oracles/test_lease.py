@@ -1,9 +1,9 @@
 import pytest
 
 from kgroup.codes import ApiKey
-from kgroup.journal import AnswerReceived, ConnectionClosed, Phase, RequestSent
+from kgroup.journal import AnswerReceived, ConnectionClosed, OwnershipStep, Phase, RequestSent
 from kgroup.journal.oracles import LeaseHeld, judge
-from kgroup.types import ChangeKind
+from kgroup.types import Cause, ChangeKind
 from tests.journal.histories import Writer, one_member, tp
 
 
@@ -112,3 +112,36 @@ def test_s3_a_loss_that_is_told_late_ends_the_lease_of_the_generation_it_names()
         member.assign(0, offset=0)
         member.deliver(0, 1)
         assert rules(member) == expected
+
+
+@pytest.mark.parametrize(
+    ("cause", "wait", "expected"),
+    [
+        (Cause.ASSIGNED, 0.0, []),
+        (Cause.ASSIGNED, 6.0, ["S3"]),
+        (Cause.GENERATION_STALE, 0.0, ["S3"]),
+    ],
+)
+def test_s3_who_cannot_read_its_assignment_loses_what_it_had_and_stays_a_member(
+    cause: Cause, wait: float, expected: list[str]
+) -> None:
+    """1. A heartbeat is answered; 2. what the round assigns cannot be read: all is lost, but not
+    the place in the group; 3. the next round gives something, and records, before a heartbeat."""
+    history, member = one_member(0)
+    member.generation = 2
+    lost = OwnershipStep(
+        kind=ChangeKind.LOST,
+        phase=Phase.BEGIN,
+        claims=(member.claims[tp(0)],),
+        member_id=member.member_id,
+        generation_id=2,
+        cause=cause.value,
+    )
+    member.write(lost)
+    history.wait(wait)
+    for api in (ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP):
+        member.ask(api, generation=3)
+    member.generation = 3
+    member.assign(0, offset=0)
+    member.deliver(0, 1)
+    assert rules(member) == expected
