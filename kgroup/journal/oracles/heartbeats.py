@@ -292,10 +292,12 @@ class Heartbeats:
 
         1. JoinGroup is out, and parked; 2. the lease ends: there is nothing to send a heartbeat
         for; 3. one that was sent before is answered; 4. the next generation stands, longer than an
-        interval later, and another round is owed in the same step, before it is written down.
+        interval later, and another round is owed in the same step, before it is written down. The
+        generation may be one that was joined, and never entered: the leader was slow.
         """
         begins = event.kind is ChangeKind.LOST and event.phase is Phase.BEGIN
-        if begins and event.generation_id == pulse.generation_id:
+        lost, entered = event.generation_id, pulse.generation_id
+        if begins and (lost == entered or (lost or 0) > (entered or 0)):
             pulse.base, pulse.lost = None, entry.seq
 
     # -- gaps ------------------------------------------------------------------------------

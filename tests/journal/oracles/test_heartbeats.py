@@ -244,7 +244,9 @@ def test_l3_a_member_that_lost_its_generation_owes_no_heartbeat_until_it_has_ano
 
 
 @pytest.mark.parametrize(
-    ("lost_in", "expected"), [(1, []), (0, ["L3"]), (None, ["L3"])], ids=["it", "older", "none"]
+    ("lost_in", "expected"),
+    [(1, []), (2, []), (0, ["L3"]), (None, ["L3"])],
+    ids=["it", "one that was never entered", "older", "none"],
 )
 def test_l3_who_lost_its_generation_while_joining_owes_none_for_a_late_answer(
     lost_in: int | None, expected: list[str]
