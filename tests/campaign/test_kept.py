@@ -2,7 +2,8 @@
 
 Seeds will not do: a changed generator makes another run of one. Mutations of an earlier run whose
 picks were not written down yet cannot be played again; they are named with what mended them, as far
-as that is known.
+as that is known. What is understood and not mended yet stands apart, so that nobody takes it for
+mended, and whoever mends it moves it.
 """
 
 import json
@@ -18,7 +19,7 @@ from tests.campaign.ledger import Ledger
 FOUND: dict[str, list[dict[str, Any]]] = json.loads(
     (Path(__file__).parent / "kept.json").read_text(encoding="utf-8")
 )
-KEPT, GONE = FOUND["kept"], FOUND["mutations without picks"]
+KEPT, OPEN, GONE = FOUND["kept"], FOUND["open"], FOUND["mutations without picks"]
 
 
 def name_of(row: dict[str, Any]) -> str:
@@ -33,16 +34,23 @@ def test_a_schedule_that_broke_a_promise_does_so_no_more(row: dict[str, Any]) ->
     assert len(outcome.picks) >= 0.9 * len(json.loads(row["picks"]))  # it is still that run
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("row", OPEN, ids=name_of)
+def test_a_schedule_that_is_not_mended_yet_still_breaks_its_promise(row: dict[str, Any]) -> None:
+    outcome = play(Schedule.from_json({**row, "picks": json.loads(row["picks"])}))
+    assert list(outcome.rules) == row["rules"], "it is mended: keep it, with what mended it"
+
+
 def test_each_has_its_story_and_what_mended_it() -> None:
-    for row in KEPT:
+    for row in KEPT + OPEN:
         assert len(row["story"]) > 80
         assert row["rules"]
-        assert row["mended by"]
+        assert ("mended by" in row) == (row in KEPT)
 
 
 def test_whatever_a_sitting_found_in_ordinary_groups_is_kept() -> None:
     """Hostile groups are drawn to be unbearable: what they break is worked on as it is found."""
-    known = {(f"{row['level']} {row['mode']}", row["seed"]) for row in KEPT}
+    known = {(f"{row['level']} {row['mode']}", row["seed"]) for row in KEPT + OPEN}
     known |= {(row["kind"], row["seed"]) for row in GONE}
     found = {
         (sitting["kind"], seed)
@@ -50,4 +58,4 @@ def test_whatever_a_sitting_found_in_ordinary_groups_is_kept() -> None:
         for seed, *_ in sitting.get("failures", ())
         if not sitting["kind"].endswith(" hostile")
     }
-    assert found == known
+    assert found == {each for each in known if not each[0].endswith(" hostile")}
