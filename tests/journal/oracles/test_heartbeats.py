@@ -8,27 +8,11 @@ from kgroup.journal import (
     OwnershipStep,
     Phase,
 )
-from kgroup.journal.oracles import Heartbeats
 from kgroup.types import ChangeKind, MemberState
+from tests.journal.oracles.beating import SYNCING, rules, stable
 from tests.journal.oracles.logs import C0, STABLE, Log
 
 BEAT = ApiKey.HEARTBEAT
-SYNCING = MemberState.SYNCING
-
-
-def rules(log: Log) -> list[str]:
-    return log.rules(Heartbeats(slack=0.05))
-
-
-def stable() -> Log:
-    """Return the log of a member that has just become stable; it beats once a second."""
-    log = Log()
-    log.start()
-    log.join()
-    log.state(SYNCING, STABLE)
-    log.enter()
-    log.beat()
-    return log
 
 
 def test_l3_a_heartbeat_every_interval_is_fine():

@@ -3,26 +3,9 @@
 import pytest
 
 from kgroup.journal import CallbackStage, CallbackStep, MemberStarted
-from kgroup.journal.oracles import Heartbeats
 from kgroup.types import ChangeKind, MemberState
+from tests.journal.oracles.beating import SYNCING, rules, stable
 from tests.journal.oracles.logs import STABLE, Log
-
-SYNCING = MemberState.SYNCING
-
-
-def rules(log: Log) -> list[str]:
-    return log.rules(Heartbeats(slack=0.05))
-
-
-def stable() -> Log:
-    """Return the log of a member that has just become stable; it beats once a second."""
-    log = Log()
-    log.start()
-    log.join()
-    log.state(SYNCING, STABLE)
-    log.enter()
-    log.beat()
-    return log
 
 
 def callback(stage: CallbackStage, kind: ChangeKind = ChangeKind.ASSIGNED) -> CallbackStep:
