@@ -11,9 +11,10 @@ next generation; 4. the answer comes, and is not true any more. One that is true
 whatever the member asks next.
 """
 
+from collections.abc import Collection
 from types import MappingProxyType
 
-from kgroup.codes import ApiKey
+from kgroup.codes import ApiKey, ErrorCode
 from kgroup.journal.events import (
     AnswerReceived,
     CommitStep,
@@ -34,7 +35,25 @@ OUT = frozenset(
 _LOSING = frozenset({"lease expired", "generation stale"})
 """Causes of a change of state by which a generation is lost, in the words of the table."""
 
+_COORDINATOR_LOST = "coordinator lost"
+"""The cause by which a coordinator is, there."""
+
+_MOVED = frozenset(
+    {
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.NOT_COORDINATOR,
+        ErrorCode.REQUEST_TIMED_OUT,
+    }
+)
+"""What whoever is asked says when it does not coordinate the group, or not any more."""
+
 _ROUND = (ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP)
+_OF_COORDINATOR = frozenset({*_ROUND, ApiKey.HEARTBEAT})
+"""What is given up with a coordinator; a refused commit is heard while its generation stands."""
+
+_BUT_JOIN = frozenset(ApiKey) - {ApiKey.JOIN_GROUP}
+"""What is given up with a generation."""
+
 _INSTEAD = MappingProxyType(
     {**dict.fromkeys(_ROUND, _ROUND), ApiKey.HEARTBEAT: (ApiKey.HEARTBEAT,)}
 )
@@ -48,7 +67,11 @@ class Awaited:
 
     A request is of before when the next one of its kind is out (of a round's, or of heartbeats: the
     one after the sync, say), when a JoinGroup is answered with another generation, when its own is
-    lost, as a change of ownership or of state tells, and when the member goes out of the group.
+    lost, as a change of ownership or of state tells, when the member goes out of the group, and,
+    but for commits, when its coordinator is lost. 1. JoinGroup and a heartbeat are out, on a
+    connection each; 2. the coordinator moves, and the process stands still; 3. it wakes, and hears
+    that JoinGroup went to no coordinator: it gives up both connections; 4. the heartbeat's answer
+    had arrived by then. Whether it is true the next coordinator knows.
     """
 
     __slots__ = ("_before", "_commit", "_generation", "_gone", "_requests")
@@ -75,6 +98,8 @@ class Awaited:
         self._before.discard(key)
         if event.api is ApiKey.OFFSET_COMMIT:
             self._commit = None if request is None else (request, late)
+        if event.api in _OF_COORDINATOR and event.error in _MOVED and not late:
+            self._set_apart(_OF_COORDINATOR)
         if event.api is ApiKey.JOIN_GROUP and not event.error and not late:
             self._before.update(
                 key
@@ -114,15 +139,17 @@ class Awaited:
             self.out()
         elif event.cause in _LOSING:
             self._lose()
+        elif event.cause == _COORDINATOR_LOST:
+            self._set_apart(_OF_COORDINATOR)
 
     def out(self) -> None:
         """Await nothing any more: the member is out of the group."""
-        self._set_apart()
+        self._before.update(self._requests)
         self._gone = True
 
     def _lose(self) -> None:
-        self._set_apart(but=ApiKey.JOIN_GROUP)
+        self._set_apart(_BUT_JOIN)
         self._gone = True
 
-    def _set_apart(self, but: ApiKey | None = None) -> None:
-        self._before.update(key for key, sent in self._requests.items() if sent.api is not but)
+    def _set_apart(self, apis: Collection[ApiKey]) -> None:
+        self._before.update(key for key, sent in self._requests.items() if sent.api in apis)

@@ -14,6 +14,7 @@ from tests.journal.oracles.logs import C0, Log
 BEAT, JOIN = ApiKey.HEARTBEAT, ApiKey.JOIN_GROUP
 STABLE, JOINING = MemberState.STABLE, MemberState.JOINING
 STALE, UNKNOWN, FENCED = 22, 25, 82
+TIMED_OUT, LOADING, NOT_AVAILABLE, NOT_COORDINATOR = 7, 14, 15, 16
 
 
 def joined(generation: int = 5) -> Log:
@@ -96,6 +97,48 @@ def test_what_a_commit_is_told_whose_generation_was_lost_amid_a_revocation_decid
     log.write(replace(fenced_commit(5), code=code))
     log.end(ChangeKind.REVOKED, C0)
     assert joins_under_its_id(log) == ([rule] if cause == "coordinator lost" else [])
+
+
+@pytest.mark.parametrize(("code", "rule"), [(UNKNOWN, "S9"), (FENCED, "T2")])
+@pytest.mark.parametrize(
+    ("told", "lost"),
+    [(NOT_AVAILABLE, True), (NOT_COORDINATOR, True), (TIMED_OUT, True), (LOADING, False)],
+)
+def test_what_a_coordinator_says_of_the_member_after_it_was_lost_decides_nothing(
+    told: int, lost: bool, code: int, rule: str
+) -> None:
+    """1. JoinGroup and a heartbeat are out, on a connection each; 2. the coordinator moves, and the
+    process stands still; 3. it wakes, and hears that the coordinator of JoinGroup is none: it gives
+    up both connections; 4. the heartbeat was answered before that. The next one knows the id."""
+    log = joined()
+    log.state(STABLE, JOINING, "coordinator known")
+    beat, join = log.sent(BEAT, generation=5), log.sent(JOIN, generation=None)
+    log.answered(JOIN, join, told, generation=-1, member_id="id")
+    assert refused(log, beat, code) == ([] if lost else [rule])
+
+
+@pytest.mark.parametrize(("code", "rule"), [(UNKNOWN, "S9"), (FENCED, "T2")])
+@pytest.mark.parametrize("cause", ["coordinator lost", "rebalance signalled"])
+def test_who_loses_its_coordinator_with_a_connection_awaits_nothing_of_it(
+    cause: str, code: int, rule: str
+) -> None:
+    # 1. JoinGroup and a heartbeat are out; 2. the connection of JoinGroup ends; 3. the heartbeat
+    # was answered before that, and is given up with its own.
+    log = joined()
+    log.state(STABLE, JOINING, "coordinator known")
+    beat = log.sent(BEAT, generation=5)
+    log.state(JOINING, MemberState.FINDING, cause)
+    assert refused(log, beat, code) == ([] if cause == "coordinator lost" else [rule])
+
+
+@pytest.mark.parametrize(("code", "rule"), [(UNKNOWN, "S9"), (FENCED, "T2")])
+def test_an_answer_that_nobody_awaited_loses_no_coordinator(code: int, rule: str) -> None:
+    # 1. SyncGroup is out, and a heartbeat; 2. synced, the member sends another one at once; 3. the
+    # former says that the coordinator has moved; 4. the latter what it says of the member.
+    log = joined()
+    former, latter = log.sent(BEAT, generation=5), log.sent(BEAT, generation=5)
+    log.answered(BEAT, former, NOT_COORDINATOR)
+    assert refused(log, latter, code) == [rule]
 
 
 @pytest.mark.parametrize("code", [UNKNOWN, FENCED])
