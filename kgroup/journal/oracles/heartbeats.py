@@ -11,8 +11,9 @@ L3: no heartbeat before a JoinGroup was answered or after LeaveGroup was sent; o
     awaited, too, for a leader may be slow, and the sessions of who waits for it run on: there the
     first has two, as its connection may have to be opened; the session is at least three intervals
     long.
-B5: the same while the listener runs, up to the rebalance timeout, and to the end of the lease of
-    who has sent JoinGroup and is in no generation since: without one it has nothing to confirm.
+B5: the same while the listener runs, up to the rebalance timeout, to the loss of the generation,
+    and to the end of the lease of who has sent JoinGroup and is in no generation since: without one
+    it has nothing to confirm.
 """
 
 import math
@@ -58,6 +59,9 @@ _BEATING: Final = frozenset(
 
 _JUDGED: Final = frozenset({MemberState.STABLE, MemberState.SYNCING})
 """States in which L3 asks for the next one; while a listener runs, B5 does."""
+
+_LOSING: Final = frozenset({"lease expired", "generation stale", "expelled"})
+"""Causes of a change of state by which a generation is lost, in the words of the table."""
 
 _LATEST: Final = 1.2
 """Intervals between two heartbeats, at most."""
@@ -122,15 +126,25 @@ class _Pulse:
             return math.inf
         return self.joined.at + self.rebalance_timeout - self.margin
 
-    def turn(self, entry: Entry, state: MemberState) -> None:
+    def turn(self, entry: Entry, event: StateChanged) -> None:
         """Take a change of state; who has just joined has a session, and must keep it from now on.
 
         What was due before that stays due, unless it was excused until now.
+
+        1. A member is to give up what it has, and a commit of that is slow; 2. its lease ends: what
+        is lost by that is given up already, so no change of ownership says so; 3. on_revoked
+        begins, and a heartbeat that was sent before is answered.
         """
-        self.state = state
+        self.state = event.after
         excused = self.base is None or entry.at > self.base.at + self.limit
-        if state is MemberState.SYNCING and excused:
+        if event.after is MemberState.SYNCING and excused:
             self.measure(entry, _JOINED)
+        elif event.cause in _LOSING:
+            self.lose(entry)
+
+    def lose(self, entry: Entry) -> None:
+        """Expect nothing more of a generation that is lost, whatever is answered to it."""
+        self.base, self.lost = None, entry.seq
 
 
 class Heartbeats:
@@ -257,7 +271,7 @@ class Heartbeats:
         found: tuple[Violation, ...] = ()
         if isinstance(event, StateChanged):
             found = self._late(pulse, entry)
-            pulse.turn(entry, event.after)
+            pulse.turn(entry, event)
         elif isinstance(event, GenerationEntered):
             pulse.member, pulse.synced, pulse.joined = True, entry.seq, None
             pulse.generation_id, pulse.lost = event.generation_id, 0
@@ -267,7 +281,7 @@ class Heartbeats:
                 # 1. a heartbeat is answered; 2. the generation is lost; 3. while the member joins
                 # anew, it has none to send a heartbeat for, and the next one has a base of its own.
                 # Nor has one that was sent before, for a generation that was never entered.
-                pulse.base, pulse.lost = None, entry.seq
+                pulse.lose(entry)
         elif isinstance(event, CallbackStep):
             found = self._late(pulse, entry)
             if event.stage is CallbackStage.OVERDUE:
@@ -298,7 +312,7 @@ class Heartbeats:
         begins = event.kind is ChangeKind.LOST and event.phase is Phase.BEGIN
         lost, entered = event.generation_id, pulse.generation_id
         if begins and (lost == entered or (lost or 0) > (entered or 0)):
-            pulse.base, pulse.lost = None, entry.seq
+            pulse.lose(entry)
 
     # -- gaps ------------------------------------------------------------------------------
 

@@ -219,7 +219,7 @@ def test_l3_a_gap_is_excused(what):
 def test_l3_a_member_that_lost_its_generation_owes_no_heartbeat_until_it_has_another():
     for generation, expected in ((None, []), (1, ["L3"])):
         log = stable()
-        log.state(STABLE, MemberState.JOINING, "lease expired")
+        log.state(STABLE, MemberState.JOINING, "coordinator known")
         log.write(JoinIssued(member_id="id", generation_id=generation, owned=()))
         log.wait(3.0)
         log.state(SYNCING, STABLE)

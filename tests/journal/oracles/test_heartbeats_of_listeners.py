@@ -2,6 +2,7 @@
 
 import pytest
 
+from kgroup.codes import ApiKey
 from kgroup.journal import CallbackStage, CallbackStep, MemberStarted
 from kgroup.types import ChangeKind, MemberState
 from tests.journal.oracles.beating import SYNCING, rules, stable
@@ -87,4 +88,44 @@ def test_b5_who_gives_everything_up_in_a_generation_that_stands_owes_them_all_th
     log.write(callback(CallbackStage.ENTER, ChangeKind.REVOKED))
     log.wait(3.0)
     log.write(callback(CallbackStage.EXIT, ChangeKind.REVOKED))
+    assert rules(log) == ["B5"]
+
+
+@pytest.mark.parametrize(
+    ("cause", "expected"),
+    [
+        ("lease expired", []),
+        ("generation stale", []),
+        ("expelled", []),
+        ("coordinator lost", ["B5"]),
+    ],
+)
+def test_b5_who_loses_its_generation_while_it_gives_everything_up_owes_none(
+    cause: str, expected: list[str]
+) -> None:
+    # 1. The member is to give everything up, and a commit of that is slow; a heartbeat is out;
+    # 2. the lease ends, and with it the generation: what is given up is lost by that, and only the
+    # state says so; 3. on_revoked begins, and the heartbeat is answered; 4. it takes its time.
+    log = stable()
+    log.state(STABLE, MemberState.PREPARING, "rebalance enforced")
+    beat = log.sent(ApiKey.HEARTBEAT)
+    log.state(MemberState.PREPARING, MemberState.FINDING, cause)
+    log.state(MemberState.FINDING, MemberState.PREPARING, "coordinator known")
+    log.write(callback(CallbackStage.ENTER, ChangeKind.REVOKED))
+    log.answered(ApiKey.HEARTBEAT, beat)
+    log.wait(3.0)
+    log.write(callback(CallbackStage.EXIT, ChangeKind.REVOKED))
+    assert rules(log) == expected
+
+
+def test_b5_who_joins_anew_after_such_a_loss_owes_them_again():
+    log = stable()
+    log.state(STABLE, MemberState.PREPARING, "rebalance enforced")
+    log.state(MemberState.PREPARING, MemberState.FINDING, "lease expired")
+    log.issue()
+    log.join(2)
+    log.state(MemberState.JOINING, SYNCING, "joined as follower")
+    log.write(callback(CallbackStage.ENTER))
+    log.wait(3.0)
+    log.write(callback(CallbackStage.EXIT))
     assert rules(log) == ["B5"]
