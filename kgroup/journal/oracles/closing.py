@@ -12,6 +12,7 @@ L7: close() returns within its timeout; a dynamic member that may be in the grou
 """
 
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import ClassVar, Final
 
 from kgroup.codes import ApiKey, ErrorCode
@@ -37,9 +38,19 @@ from kgroup.types import Leave, MemberState
 
 __all__ = ["ClosesWell"]
 
-_EXPELLING: Final = frozenset(
-    {ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID, ErrorCode.ILLEGAL_GENERATION}
+_REMOVED: Final = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID})
+_EXPELLING: Final = _REMOVED | {ErrorCode.ILLEGAL_GENERATION}
+
+_REFUSING: Final = MappingProxyType(
+    {
+        ApiKey.JOIN_GROUP: _EXPELLING,
+        ApiKey.HEARTBEAT: _EXPELLING,
+        # 1. JoinGroup is answered; 2. SyncGroup hears that the member is unknown: it joins anew,
+        # without an id; 3. it closes before that is answered. Of another generation it keeps it.
+        ApiKey.SYNC_GROUP: _REMOVED,
+    }
 )
+"""Request -> what a member is told that need not leave any more."""
 
 
 @dataclass(slots=True)
@@ -109,7 +120,7 @@ class ClosesWell:
                 self._sent(entry, event)
             return ()
         if isinstance(event, AnswerReceived):
-            if event.api is ApiKey.JOIN_GROUP or event.api is ApiKey.HEARTBEAT:
+            if event.api in _REFUSING:
                 self._answered(entry, event)
             return ()
         if isinstance(event, (MemberStarted, FaultStep)):
@@ -152,7 +163,7 @@ class ClosesWell:
         number = (event.connection, event.correlation_id)
         awaited = number in life.joins
         life.joins.discard(number)
-        if event.error in _EXPELLING:
+        if event.error in _REFUSING[event.api]:
             life.known = None
         elif awaited and event.member_id:
             life.known = entry

@@ -141,6 +141,21 @@ def test_l7_who_hears_from_a_commit_that_it_was_removed_has_nothing_to_tell(
     assert rules(log) == expected
 
 
+@pytest.mark.parametrize(
+    ("code", "expected"), [(25, []), (82, []), (22, ["L7"]), (27, ["L7"]), (0, ["L7"])]
+)
+def test_l7_who_hears_from_its_sync_that_it_was_removed_has_nothing_to_tell(code, expected):
+    # 1. JoinGroup is answered; 2. SyncGroup hears that the member is unknown: it drops its id, and
+    # joins anew; 3. it is closed before that is answered. Of another generation it keeps its id.
+    log = Log()
+    log.start()
+    log.answered(ApiKey.JOIN_GROUP, log.sent(ApiKey.JOIN_GROUP), generation=8, member_id="id")
+    log.answered(ApiKey.SYNC_GROUP, log.sent(ApiKey.SYNC_GROUP, generation=8), code)
+    log.sent(ApiKey.JOIN_GROUP, generation=None)
+    log.write(CloseAsked(5.0), MemberStopped("closed", left=False, mode=Leave.LEAVE))
+    assert rules(log) == expected
+
+
 def test_l7_a_pending_member_id_must_be_given_back_too():
     log = Log()
     log.start()
