@@ -20,11 +20,12 @@ import math
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
-from kgroup.codes import ApiKey
+from kgroup.codes import ApiKey, ErrorCode
 from kgroup.journal.events import (
     AnswerReceived,
     CallbackStage,
     CallbackStep,
+    CommitStep,
     ConnectionClosed,
     Entry,
     Event,
@@ -62,6 +63,11 @@ _JUDGED: Final = frozenset({MemberState.STABLE, MemberState.SYNCING})
 
 _LOSING: Final = frozenset({"lease expired", "generation stale", "expelled"})
 """Causes of a change of state by which a generation is lost, in the words of the table."""
+
+_REFUSING: Final = frozenset(
+    {ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.FENCED_INSTANCE_ID}
+)
+"""What a commit is told by which a generation is lost."""
 
 _LATEST: Final = 1.2
 """Intervals between two heartbeats, at most."""
@@ -158,6 +164,7 @@ class Heartbeats:
         {
             AnswerReceived,
             CallbackStep,
+            CommitStep,
             ConnectionClosed,
             FaultStep,
             GenerationEntered,
@@ -192,6 +199,9 @@ class Heartbeats:
             return self._sent(pulse, entry, event)
         if isinstance(event, AnswerReceived):
             self._answered(pulse, entry, event)
+            return ()
+        if isinstance(event, CommitStep):
+            self._committed(pulse, entry, event)
             return ()
         return self._moved(pulse, entry)
 
@@ -265,6 +275,17 @@ class Heartbeats:
             return
         due = sent.at + (pulse.interval or 0.0)
         pulse.measure(None if event.error else sent if entry.at < due else entry)
+
+    @staticmethod
+    def _committed(pulse: _Pulse, entry: Entry, event: CommitStep) -> None:
+        """Expect no heartbeat of a member that hears from a commit that its generation is over.
+
+        1. It has unsubscribed, and commits what was in hand; 2. that is refused: no state changes,
+        and what it gives up is lost by that, so no change of ownership says so. The step tells what
+        the member is by then: one of the generation before leaves it the one it has.
+        """
+        if event.code in _REFUSING and event.generation_id is None:
+            pulse.lose(entry)
 
     def _moved(self, pulse: _Pulse, entry: Entry) -> tuple[Violation, ...]:
         event = entry.event

@@ -164,7 +164,7 @@ class Log:
     def commit(self, stage: CommitStage, offset: int, claim: Claim = C0, number: int = 1) -> None:
         self.write(CommitStep(stage=stage, commit_id=number, claim=claim, offset=offset))
 
-    def refused_commit(self, code: int, *, generation: int, member_id: str = "id") -> None:
+    def refused_commit(self, code: int, *, generation: int | None, member_id: str = "id") -> None:
         self.write(
             CommitStep(
                 stage=CommitStage.ERROR,

@@ -129,3 +129,22 @@ def test_b5_who_joins_anew_after_such_a_loss_owes_them_again():
     log.wait(3.0)
     log.write(callback(CallbackStage.EXIT))
     assert rules(log) == ["B5"]
+
+
+@pytest.mark.parametrize(
+    ("code", "generation", "expected"),
+    [(22, None, []), (25, None, []), (82, None, []), (22, 1, ["B5"]), (27, None, ["B5"])],
+)
+def test_b5_who_hears_from_a_commit_that_its_generation_is_over_owes_none_for_it(
+    code: int, generation: int | None, expected: list[str]
+) -> None:
+    # 1. The member has unsubscribed, and commits what was in hand; 2. the commit is refused: it has
+    # no generation any more, and what it gives up is lost by that; 3. on_revoked takes its time.
+    # What a commit of the generation before is told leaves it the one it has.
+    log = stable()
+    log.state(STABLE, MemberState.RELEASING, "unsubscribed")
+    log.refused_commit(code, generation=generation)
+    log.write(callback(CallbackStage.ENTER, ChangeKind.REVOKED))
+    log.wait(3.0)
+    log.write(callback(CallbackStage.EXIT, ChangeKind.REVOKED))
+    assert rules(log) == expected
