@@ -17,6 +17,8 @@ in the order of what they tell (B1). The JoinGroup waits for a listener that giv
 what it works on would be handed over (S4); but no longer than the rebalance timeout, for then the
 coordinator hands it over by itself. Of who unsubscribes that time begins with it: what is in hand
 and the listener share it, as in Java's client (KIP-62).
+A process that wakes beyond its lease loses what it has, and hears in the same step which generation
+its JoinGroup has joined: the next one names that, though the loss is told later.
 """
 
 from dataclasses import dataclass
@@ -40,7 +42,7 @@ from kgroup.journal.events import (
 )
 from kgroup.journal.oracles.unsubscribing import Unsubscribing
 from kgroup.journal.oracles.violation import Violation
-from kgroup.journal.periods import Period, Periods
+from kgroup.journal.periods import Period, PeriodKey, Periods
 from kgroup.types import Cause, ChangeKind, Claim, RebalanceProtocol
 
 __all__ = ["JoinClaims"]
@@ -89,6 +91,7 @@ class JoinClaims:
     __slots__ = (
         "_entered",
         "_given_up",
+        "_joined",
         "_lost",
         "_named",
         "_owed",
@@ -97,6 +100,7 @@ class JoinClaims:
         "_renewed",
         "_rounds",
         "_since",
+        "_unlisted",
         "_unread",
         "_unsubscribing",
     )
@@ -107,6 +111,8 @@ class JoinClaims:
         self._lost: dict[Source, Entry] = {}
         self._given_up: dict[Source, Entry] = {}
         self._renewed: dict[Source, None] = {}
+        self._joined: dict[Source, int | None] = {}
+        self._unlisted: dict[PeriodKey, tuple[int, Violation]] = {}
         self._entered: dict[Source, tuple[int, int]] = {}
         self._named: dict[Source, str | None] = {}
         self._owed: dict[Source, list[_Owed]] = {}
@@ -121,15 +127,17 @@ class JoinClaims:
         if isinstance(event, Delivered):
             # Calls come one by one: of what was lost before the listener has heard by now.
             self._owed.pop(source, None)
-            return self._untold(entry) if self._given_up else ()
+            found = self._unlisted.pop((source, event.claim), None) if self._unlisted else None
+            hidden = () if found is None else (found[1],)
+            return (*hidden, *self._untold(entry)) if self._given_up else hidden
         if isinstance(event, AnswerReceived):
             self._answered(source, event)
             return ()
         return self._group(entry)
 
     def finish(self) -> tuple[Violation, ...]:
-        """Say nothing more."""
-        return ()
+        """Report what was not listed, and never told as lost before."""
+        return tuple(violation for _, violation in self._unlisted.values())
 
     def _group(self, entry: Entry) -> tuple[Violation, ...]:
         source, event = entry.source, entry.event
@@ -149,7 +157,7 @@ class JoinClaims:
                 if protocol is not None:
                     self._protocols[source] = protocol
             case OwnershipStep():
-                return self._moved(entry, event)
+                return (*self._told(entry, event), *self._moved(entry, event))
             case StateChanged(cause=cause) if cause == _UNREADABLE:
                 self._unread.add(source)
             case JoinIssued():
@@ -286,6 +294,7 @@ class JoinClaims:
     def _answered(self, source: Source, event: AnswerReceived) -> None:
         if event.api is not ApiKey.JOIN_GROUP or event.error:
             return
+        self._joined[source] = event.generation_id
         for each in self._owed.get(source, ()):
             each.answered = True
         if source in self._lost:
@@ -294,6 +303,11 @@ class JoinClaims:
     def _after_loss(self, entry: Entry, event: JoinIssued) -> tuple[Violation, ...]:
         lost = self._lost.get(entry.source)
         named = event.generation_id is not None and entry.source not in self._renewed
+        if lost is not None and self._was_joined(entry.source, event):
+            # 1. JoinGroup is out, and the process stands still; 2. it wakes beyond its lease: one
+            # generation is lost, and then the answer heard, of the next; 3. on_lost is called.
+            assert isinstance(lost.event, OwnershipStep)
+            named = named and lost.event.generation_id == event.generation_id
         if lost is None or not (event.owned or named):
             return ()
         text = (
@@ -329,14 +343,39 @@ class JoinClaims:
         if lost is not None:
             hidden = tuple(each for each in hidden if each.assigning.seq > lost.seq)
         hidden = tuple(each for each in hidden if not self._told_late(entry.source, each))
-        return tuple(
-            Violation(
+        found = {
+            period.key: Violation(
                 "S4",
                 f"{why} {period.claim} ({entry.source})",
                 (period.began or period.assigning, entry),
                 period.claim.tp,
             )
             for period in hidden
+        }
+        if protocol is RebalanceProtocol.EAGER or not self._was_joined(entry.source, event):
+            return tuple(found.values())
+        # As in S9, but the listener is busy: what comes next of the partition tells.
+        assert event.generation_id is not None
+        for key, violation in found.items():
+            self._unlisted.setdefault(key, (event.generation_id, violation))
+        return ()
+
+    def _was_joined(self, source: Source, event: JoinIssued) -> bool:
+        """Tell whether a JoinGroup names a generation that was joined, and not entered."""
+        named, entered = event.generation_id, self._entered.get(source)
+        newer = named is not None and entered is not None and named > entered[0]
+        return newer and named == self._joined.get(source)
+
+    def _told(self, entry: Entry, event: OwnershipStep) -> tuple[Violation, ...]:
+        """Find what was not listed, and was not lost before the generation that was named."""
+        if not self._unlisted or event.phase is not Phase.BEGIN:
+            return ()
+        found = [self._unlisted.pop((entry.source, claim), None) for claim in event.claims]
+        lost_in = event.generation_id if event.kind is ChangeKind.LOST else None
+        return tuple(
+            violation
+            for named, violation in filter(None, found)
+            if lost_in is None or lost_in >= named
         )
 
 
