@@ -1,13 +1,14 @@
 """`kgroup marshal` on a real Kafka: its topic, live members, groups that move over and back."""
 
 import json
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
 import anyio
 import pytest
 
-from kgroup import Consumer
+from kgroup import Consumer, GroupError, MarshalAdmin
 from kgroup.cli import main
 from kgroup.testing.kafka import RealKafka
 from tests.real.ground import Ground, committed, eventually, fresh, lay_ground
@@ -59,6 +60,18 @@ class Site:
         }
         return Consumer(self.ground.topic, **given)
 
+    def admin(self) -> MarshalAdmin:
+        return MarshalAdmin(
+            bootstrap_servers=self.ground.kafka.bootstrap,
+            group_id=self.group,
+            coordination_topic=self._log,
+        )
+
+    async def paused_partitions(self) -> list[int]:
+        """Return the coordination partitions in which the group is paused."""
+        groups = (await self.told("state", "--group", self.group))["groups"]
+        return [each["coordination_partition"] for row in groups for each in row["pauses"]]
+
     def claiming(self) -> Consumer[bytes | None, bytes | None]:
         return self.consumer(
             backend="marshal",
@@ -78,12 +91,14 @@ async def read(consumer: Consumer[bytes | None, bytes | None], records: int) -> 
     return seen
 
 
-async def laid(kafka: RealKafka, shown: Shown, records: int) -> Site:
+async def laid(
+    kafka: RealKafka, shown: Shown, records: int, *, coordination_partitions: int = 2
+) -> Site:
     ground = await lay_ground(kafka, 1)
     await ground.fill(records)
     site = Site(ground, shown)
-    made = await site.told("init", "--partitions", "2")
-    assert (made["created"], made["partitions"]) == (True, 2)
+    made = await site.told("init", "--partitions", str(coordination_partitions))
+    assert (made["created"], made["partitions"]) == (True, coordination_partitions)
     assert [each["concern"] for each in made["warnings"]] == ["replicas", "in-sync replicas"]
     return site
 
@@ -125,3 +140,39 @@ async def test_a_group_moves_from_the_coordinator_to_the_log_and_back(
         assert row["result"] == "set"
     assert total == list(range(40))
     await eventually(lambda: committed(kafka, site.group) == {0: 40}, "all is committed")
+
+
+async def test_a_pause_that_is_ended_while_it_begins_stands_wholly_or_not_at_all(
+    kafka: RealKafka, capsys: Shown
+) -> None:
+    site, outcomes = (
+        await laid(kafka, capsys, 1, coordination_partitions=8),
+        list[tuple[bool, bool]](),
+    )
+
+    async def pause() -> bool:
+        try:
+            await site.admin().pause(600)
+        except GroupError:
+            return False
+        return True
+
+    async def try_once(later: float) -> tuple[bool, bool]:
+        told: dict[str, bool] = {}
+
+        async def note(name: str, call: Callable[[], Awaitable[bool]], after: float) -> None:
+            await anyio.sleep(after)
+            told[name] = await call()
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(note, "paused", pause, 0.0)
+            tasks.start_soon(note, "resumed", site.admin().resume, later)
+        return told["paused"], told["resumed"]
+
+    for step in range(24):
+        paused, resumed = await try_once(step / 60)
+        stands = await site.paused_partitions()
+        assert len(stands) == (8 if paused and not resumed else 0), (step, paused, resumed)
+        outcomes.append((paused, resumed))
+        await site.admin().resume()
+    assert len(set(outcomes)) > 1, "the one was before, and after, the other"

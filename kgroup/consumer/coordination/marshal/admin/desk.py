@@ -27,6 +27,7 @@ from kgroup.marshal.standing import standing_of
 from kgroup.marshal.survey import free_at, names_everywhere
 from kgroup.marshal.world import World
 from kgroup.net.cluster import Cluster
+from kgroup.net.log_offsets import OffsetSpec, list_offsets
 from kgroup.net.producer import Delivered, Producer, ProducerSettings
 from kgroup.net.pulse import Pulse
 from kgroup.types import TopicPartition
@@ -78,6 +79,7 @@ class Desk:
         self._instance = f"{cluster.ports.dice.getrandbits(32):08x}"
         self._started = int(cluster.ports.wall() * _MS)
         self._opened: dict[int, LogOpened] = {}
+        self._upto: dict[int, int] = {}  # next offset to read, by partition
         self._heard: dict[bytes, KeyRead] = {}
         self._tickets = 0
         self._news = Pulse()
@@ -97,9 +99,11 @@ class Desk:
         match event:
             case LogOpened():
                 self._opened[event.partition] = event
+                self._upto[event.partition] = event.next_offset
             case LogLost():
                 self._opened.pop(event.partition, None)
             case LogRead():
+                self._upto[event.partition] = event.next_offset
                 for read in event.reads:
                     if read.nonce is not None and self._is_mine(read):
                         self._heard[read.nonce] = read
@@ -188,6 +192,26 @@ class Desk:
         """Tell whether partitions were read to their ends."""
         return all(number in self.partitions for number in numbers) and self.reader.is_caught_up
 
+    async def catch_up(self, numbers: Sequence[int]) -> None:
+        """Read partitions up to where they end from now on: what was acknowledged to anybody.
+
+        Raises:
+            KGroupError: they may not be read.
+            TimeoutError: not in time.
+        """
+        logs = {TopicPartition(self.settings.topic, each): OffsetSpec.LATEST for each in numbers}
+        view, timeout = self.reader.topic.view, self.settings.timeout
+        listed = (await list_offsets(self.cluster, logs, view=view, timeout=timeout)).all()
+        ends = {tp.partition: found.offset for tp, found in listed.items() if found is not None}
+
+        def is_read() -> bool:
+            known = self.partitions
+            return all(each in known and self._upto[each] >= end for each, end in ends.items())
+
+        if not await self.until(is_read, timeout):
+            what = f"coordination topic {self.settings.topic!r}"
+            raise TimeoutError(f"{what} was not read to its end within {timeout:g} s")
+
     # -- writing ---------------------------------------------------------------------------
 
     async def write(
@@ -216,12 +240,15 @@ class Desk:
             line.tp: self._heard.pop(nonce, None) for line, nonce in zip(lines, nonces, strict=True)
         }
 
-    async def write_pause(self, number: int, seconds: float) -> None:
-        """Pause the group, or end its pause, and read that back; another's may stand behind it.
+    async def write_pause(self, number: int, seconds: float) -> int:
+        """Pause the group, or end its pause, and read that back; more may stand behind it.
 
         Args:
             number: of the coordination partition.
             seconds: how long from now on; 0 ends it.
+
+        Returns:
+            Log time until which it lasts at least, milliseconds.
 
         Raises:
             KGroupError: it was not written.
@@ -238,12 +265,11 @@ class Desk:
         def came() -> bool:
             if number not in self.partitions:
                 return False
-            upto = self.world(number).next_offset
-            pause = self.pause(number)
-            if delivered.offset is not None and upto <= delivered.offset:
-                return False
-            if delivered.offset is not None and pause and pause.client_id != self.who:
-                return True  # it was read, and what somebody else wrote behind it
+            world, pause = self.world(number), self.pause(number)
+            if delivered.offset is not None:
+                # What somebody has written behind it is for the caller to judge.
+                is_over = seconds and pause is None and world.time >= least
+                return world.next_offset > delivered.offset and not is_over
             if not seconds:
                 return pause is None
             return pause is not None and pause.client_id == self.who and pause.until >= least
@@ -255,6 +281,7 @@ class Desk:
                 f"the {what} of group {self.settings.group_id!r} was not read back from {where} "
                 f"within {self.settings.timeout:g} s"
             )
+        return least
 
     async def _deliver(self, number: int, records: Sequence[NewRecord]) -> Delivered:
         tp = TopicPartition(self.settings.topic, number)

@@ -1,28 +1,27 @@
-"""Pausing a group: nobody but the administrator may claim, and everybody lets go.
+"""Pausing a group, and having it go on: what is refused, what is renewed, who is waited for.
 
-Decides: that a pause is in every coordination partition that it is needed in before it counts, that
-it is renewed long before it ends, and that none is written where a member of the original library
-may read it: it cannot, and would take what it read so far for the whole log.
+Decides: that a pause is renewed long before it ends, that the end of one is followed up until none
+stands, and that none is written where a member of the original library may read it: it cannot, and
+would take what it read so far for the whole log.
 Never: waits for a member that does not let go beyond the patience of whoever asked.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import anyio
 
 from kgroup.consumer.coordination.marshal.admin.desk import Desk
+from kgroup.consumer.coordination.marshal.admin.group_pause import GroupPause, Say
 from kgroup.consumer.coordination.marshal.admin.settings import check_kept_pause
 from kgroup.errors import GroupError, KGroupError
-from kgroup.marshal.key_state import LONGEST_PAUSE, Pause
+from kgroup.marshal.key_state import LONGEST_PAUSE
 from kgroup.marshal.survey import Holder, Mixed, holders, mixed_keys, pause_left
 from kgroup.types import TopicPartition
 
 __all__ = [
-    "GroupPause",
     "PausePlan",
-    "Say",
     "held",
     "mixed",
     "pause_group",
@@ -33,13 +32,12 @@ __all__ = [
     "say_once",
 ]
 
-Say = Callable[[str], None]
-"""Hears what is going on, a line at a time."""
-
 _SHOWN: Final = 3
 _LOOK_AGAIN: Final = 1.0
 _RELEASE_PAUSE: Final = 60.0
 _MS: Final = 1000
+_TIMES: Final = 5
+"""How often the end of a pause is followed up; each time somebody has begun one meanwhile."""
 
 
 def refuse_headerless(desk: Desk, instead: str) -> None:
@@ -114,123 +112,6 @@ def plan_pause(
     return PausePlan(tuple(numbers), tuple(meant), left)
 
 
-@dataclass(slots=True, eq=False)
-class GroupPause:
-    """A pause of one group that is kept up.
-
-    Args:
-        desk: at the log.
-        numbers: the coordination partitions in which it is needed.
-        seconds: how long it lasts from each time it is renewed.
-    """
-
-    desk: Desk
-    numbers: tuple[int, ...]
-    seconds: float
-
-    def refuse_others(self) -> None:
-        """Refuse while another administrator has paused the group.
-
-        Raises:
-            GroupError: it names who, and for how long.
-            TimeoutError: a coordination partition is being read anew.
-        """
-        for number in self.numbers:
-            pause = self.desk.pause(number)
-            left = pause_left(pause, self.desk.time)
-            if pause is not None and left and pause.client_id != self.desk.who:
-                who = pause.client_id.decode(errors="backslashreplace")
-                raise GroupError(
-                    f"group {self.desk.settings.group_id!r} is paused by {who!r} for another "
-                    f"{left:.0f} s: let it end, end it with `kgroup marshal resume`, or, if it is "
-                    "yours and nothing else is at work under that name, go on under it"
-                )
-
-    async def begin(self) -> None:
-        """Write it, and read it back everywhere.
-
-        1. Two administrators look, and see no pause; 2. both write one; 3. the last one counts,
-        and the one before is not read back, or was.
-
-        Raises:
-            GroupError: another administrator was faster, or later.
-            KGroupError, TimeoutError: it was not written, or not read back.
-        """
-        try:
-            await self._write(dict.fromkeys(self.numbers, self.seconds))
-        except TimeoutError:
-            self.refuse_others()
-            raise
-        self.refuse_others()
-
-    async def keep(self) -> None:
-        """Write it again where less than half of it is left."""
-        time = self.desk.time
-        low = [
-            number
-            for number in self.numbers
-            if pause_left(self.desk.pause(number), time) < self.seconds / 2
-        ]
-        await self._write(dict.fromkeys(low, self.seconds))
-
-    def standing(self) -> dict[int, int]:
-        """Return where a pause of ours stands, and until when: milliseconds of log time."""
-        there = {number: self.desk.pause(number) for number in self.numbers}
-        who = self.desk.who
-        return {each: pause.until for each, pause in there.items() if pause and _of(pause) == who}
-
-    async def end(self, former: Mapping[int, int]) -> None:
-        """Have it end, or go on where there was one; one of somebody else's goes on.
-
-        Where none is seen ours may be on its way still.
-
-        Args:
-            former: what `standing` was before it began.
-        """
-        there = {number: self.desk.pause(number) for number in self.numbers}
-        ours = (None, self.desk.who)
-        mine = [each for each, pause in there.items() if _of(pause) in ours]
-        left = {each: (former.get(each, 0) - self.desk.time) / _MS for each in mine}
-        await self._write({each: more if more > 1 else 0.0 for each, more in left.items()})
-
-    async def end_or_say(self, former: Mapping[int, int], say: Say) -> None:
-        """Have it end as `end` does, and say so when nobody knows whether it has."""
-        timeout = self.desk.settings.timeout
-        try:
-            with anyio.fail_after(timeout):
-                await self.end(former)
-        except (KGroupError, TimeoutError) as error:
-            why = str(error) or f"no answer within {timeout:g} s"
-            say(
-                f"whether the pause has ended is not known; it lasts {self.seconds:g} s at the "
-                f"most, `kgroup marshal resume` ends it: {why}"
-            )
-
-    async def end_whosever(self) -> None:
-        """Have the group go on, whoever asked for the pause."""
-        await self._write(dict.fromkeys(self.numbers, 0.0))
-
-    async def _write(self, lengths: Mapping[int, float]) -> None:
-        """Write pauses: coordination partition -> seconds."""
-        failed: list[Exception] = []
-
-        async def one(number: int, seconds: float) -> None:
-            try:
-                await self.desk.write_pause(number, seconds)
-            except Exception as error:  # noqa: BLE001 - raised below, without the group around it
-                failed.append(error)
-
-        async with anyio.create_task_group() as tasks:
-            for number, seconds in lengths.items():
-                tasks.start_soon(one, number, seconds)
-        if failed:
-            raise failed[0]
-
-
-def _of(pause: Pause | None) -> bytes | None:
-    return pause.client_id if pause else None
-
-
 async def pause_group(
     desk: Desk, numbers: Sequence[int], seconds: float, say: Say = lambda _: None
 ) -> None:
@@ -239,7 +120,8 @@ async def pause_group(
     No reader of the log believes a pause for longer than `LONGEST_PAUSE`: who begins to read later
     does not find it. One that is to last longer is renewed until what is left of it can be written
     at once; that is when this returns. Who is cancelled before leaves a pause that ends by itself.
-    One that does not come to stand everywhere is ended where it does: no half of a group is paused.
+    One that does not come to stand everywhere, or that somebody ends while it begins, is ended
+    where it does: no half of a group is paused.
 
     Args:
         desk: at the log.
@@ -250,7 +132,7 @@ async def pause_group(
     Raises:
         ArgumentError: nobody would keep it up for so long.
         GroupError: a member of the original library is about; or it was ended, or replaced, by
-            somebody else while it was kept up.
+            somebody else while it began, or while it was kept up.
         KGroupError, TimeoutError: it was not written, or not read back, everywhere.
     """
     check_kept_pause(seconds)
@@ -268,10 +150,10 @@ async def pause_group(
         text = f"a pause lasts {LONGEST_PAUSE} s at the most: it is renewed until this command ends"
         say(f"group {desk.settings.group_id} is paused by {desk.settings.client_id}; {text}")
     while ends_at - now() > pause.seconds:
-        await _renewed(pause, ends_at)
+        await _renewed(pause, ends_at, say)
 
 
-async def _renewed(pause: GroupPause, ends_at: float) -> None:
+async def _renewed(pause: GroupPause, ends_at: float, say: Say) -> None:
     """Wait until half of a pause is over, and write what is still to come of it."""
     desk, now = pause.desk, pause.desk.cluster.ports.clock
     over_at = now() + pause.seconds
@@ -290,6 +172,9 @@ async def _renewed(pause: GroupPause, ends_at: float) -> None:
         try:
             await pause.begin()
             return
+        except GroupError:
+            await pause.end_or_say({}, say)
+            raise
         except (KGroupError, TimeoutError):
             # There is time: it has half of its length to go.
             if now() >= over_at - desk.settings.timeout:
@@ -300,18 +185,32 @@ async def _renewed(pause: GroupPause, ends_at: float) -> None:
 async def resume(desk: Desk, numbers: Sequence[int]) -> tuple[int, ...]:
     """End the pause of a group, whoever asked for it.
 
+    1. A pause is only beginning, and stands in one coordination partition; 2. it is ended there;
+    3. it comes to stand in another one. So all are read to their ends once it was ended; what is
+    found is ended, too. A pause that comes later still finds its first half ended (`GroupPause`).
+
     Returns:
         The coordination partitions in which there was one; nothing is written in the others.
 
     Raises:
-        GroupError: a member of the original library is about.
+        GroupError: a member of the original library is about, or the group is paused again and
+            again.
         KGroupError, TimeoutError: it was not written, or not read back, everywhere.
     """
-    paused = tuple(each for each in numbers if desk.pause(each) is not None)
-    if paused:
-        refuse_headerless(desk, "The pause ends by itself.")
+    ended = set[int]()
+    for _ in range(_TIMES):
+        paused = tuple(each for each in numbers if desk.pause(each) is not None)
+        if not paused:
+            return tuple(each for each in numbers if each in ended)
+        if not ended:
+            refuse_headerless(desk, "The pause ends by itself.")
         await GroupPause(desk, paused, 1.0).end_whosever()
-    return paused
+        ended.update(paused)
+        await desk.catch_up(numbers)
+    raise GroupError(
+        f"group {desk.settings.group_id!r} was paused anew each of the {_TIMES} times that its "
+        "pause was ended: find out who does, then try again"
+    )
 
 
 async def release_keys(
@@ -334,7 +233,8 @@ async def release_keys(
         Who has not let go; empty when all have.
 
     Raises:
-        GroupError: a member of the original library is about, or another administrator.
+        GroupError: a member of the original library is about, or another administrator, who may
+            have ended the pause, too.
         KGroupError, TimeoutError: the pause was not written, or not read back.
     """
     refuse_headerless(desk, "Stop the member that has the keys instead.")
@@ -366,7 +266,7 @@ async def _let_go(
     deadline = desk.cluster.ports.clock() + patience
     while (there := left()) and desk.cluster.ports.clock() < deadline:
         say_once(there, desk.time, told, say)
-        pause.refuse_others()
+        pause.refuse_change()
         await pause.keep()
         await desk.until(lambda: not left(), _LOOK_AGAIN)
     return there

@@ -19,7 +19,8 @@ import anyio
 
 from kgroup.consumer.coordination.marshal.admin.committing import commit_all, committed_now
 from kgroup.consumer.coordination.marshal.admin.desk import Desk, Line
-from kgroup.consumer.coordination.marshal.admin.pauses import GroupPause, Say, held, mixed, say_once
+from kgroup.consumer.coordination.marshal.admin.group_pause import GroupPause, Say
+from kgroup.consumer.coordination.marshal.admin.pauses import held, mixed, say_once
 from kgroup.consumer.coordination.marshal.admin.settings import check_pause
 from kgroup.consumer.coordination.marshal.entrance import refuse_native
 from kgroup.errors import ArgumentError, GroupError, KGroupError
@@ -236,7 +237,7 @@ class _Work:
                     f"not all keys were free within {self._asked.patience:g} s: {who}"
                 )
             if not self._mixed:
-                self._pause.refuse_others()
+                self._pause.refuse_change()
             if not wait:
                 return
             say_once(there, desk.time, self._told, self._say)

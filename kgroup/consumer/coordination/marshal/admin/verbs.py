@@ -17,8 +17,8 @@ import anyio
 
 from kgroup.config import ConsumerConfig, ConsumerOptions
 from kgroup.consumer.coordination.marshal.admin.desk import Desk, desk
+from kgroup.consumer.coordination.marshal.admin.group_pause import Say
 from kgroup.consumer.coordination.marshal.admin.pauses import (
-    Say,
     held,
     pause_group,
     release_keys,
@@ -190,7 +190,7 @@ class MarshalAdmin:
         Raises:
             ArgumentError: nobody would keep it up for so long.
             GroupError: a member of the original library is about; or somebody ended or replaced
-                a pause that was being kept up.
+                the pause while it began, or was being kept up: it is over everywhere then.
             KGroupError, TimeoutError: it was not written, or not read back, everywhere; where it
                 was, it is ended, or `say` hears that nobody knows.
             IllegalStateError: another call of this object is at work for the group.
@@ -204,8 +204,11 @@ class MarshalAdmin:
     async def resume(self, topics: Collection[str] | None = None) -> bool:
         """End the pause of the group, whoever asked for it; False when there was none.
 
+        One that is only beginning ends wholly, or, when nothing of it is seen yet, goes on wholly.
+
         Raises:
-            GroupError: a member of the original library is about.
+            GroupError: a member of the original library is about, or the group is paused again and
+                again.
             KGroupError, TimeoutError: it was not written, or not read back, everywhere.
             IllegalStateError: another call of this object than `pause` is at work for the group.
         """
@@ -235,7 +238,8 @@ class MarshalAdmin:
             Partition -> who has not let go of it, as `owners` has it; empty when all have.
 
         Raises:
-            GroupError: a member of the original library is about, or another administrator.
+            GroupError: a member of the original library is about, or another administrator, who may
+                have ended the pause, too.
             KGroupError, TimeoutError: the pause was not written, or not read back.
             IllegalStateError: another call of this object is at work for the group.
         """

@@ -1,0 +1,237 @@
+"""`resume` while a pause is only beginning: the group stands still wholly, or goes on wholly."""
+
+from collections.abc import Callable, Collection
+from itertools import count
+
+import anyio
+import pytest
+
+from kgroup import GroupError, KGroupError, MarshalAdmin
+from kgroup.marshal.messages import Kind, Message, decode
+from kgroup.marshal.placing import coordination_partition
+from kgroup.testing import InProcessBroker
+from kgroup.testing.virtual_time import virtual_ports, virtual_wall
+from kgroup.types import TopicPartition
+from kgroup.wire.messages import ProduceRequest
+from kgroup.wire.records import iter_batches
+from tests.consumer.ground import fill
+from tests.consumer.marshal.stage import LOG, Writer, coordinated
+
+pytestmark = pytest.mark.anyio
+
+T0, U0 = TopicPartition("t", 0), TopicPartition("u", 0)
+COUNT = 3
+T, U = (coordination_partition(topic, COUNT) for topic in "tu")
+(OTHER,) = set(range(COUNT)) - {T, U}
+SEEDS = count(1)
+
+
+def laid(slow: Collection[float] = (0.01, 0.01, 0.01)) -> InProcessBroker:
+    """Return a cluster where claims of `t` and of `u` stand in different partitions of the log.
+
+    With three brokers these are led by two of them: what one holds up does not hold up the other.
+    """
+    broker = coordinated(COUNT, nodes=3, t=1, u=1)
+    for tp in (T0, U0):
+        fill(broker, tp, 100)
+    for node, seconds in enumerate(slow, 1):
+        broker.node(node).slow(seconds)
+    return broker
+
+
+def admin_of(broker: InProcessBroker) -> MarshalAdmin:
+    """Return an administrator with dice of its own, as each process has them."""
+    ports = virtual_ports(broker.dial, seed=next(SEEDS))
+    return MarshalAdmin(bootstrap_servers=broker.bootstrap_servers, group_id="g", ports=ports)
+
+
+class Trial:
+    """A pause and a `resume`, and what each was told.
+
+    Args:
+        broker: the Kafka.
+        by_one: whether both are calls of one administrator.
+    """
+
+    def __init__(self, broker: InProcessBroker, *, by_one: bool = False) -> None:
+        self.broker = broker
+        self._pauser = admin_of(broker)
+        self._resumer = self._pauser if by_one else admin_of(broker)
+        self.paused: Exception | bool | None = None
+        self.resumed: Exception | bool | None = None
+
+    async def pause(self, seconds: float = 600) -> None:
+        try:
+            await self._pauser.pause(seconds)
+        except (KGroupError, TimeoutError) as error:
+            self.paused = error
+        else:
+            self.paused = True
+
+    async def resume(self) -> None:
+        try:
+            self.resumed = await self._resumer.resume()
+        except (KGroupError, TimeoutError) as error:
+            self.resumed = error
+
+    @property
+    def standing(self) -> set[bool]:
+        """Whether the group is paused: by one coordination partition, by another."""
+        return {is_paused(self.broker, number) for number in range(COUNT)}
+
+
+def written(value: bytes | None) -> Message | None:
+    """Return the pause, or the end of one, that stands in a record."""
+    found = decode(value or b"")
+    return found if isinstance(found, Message) and found.kind is Kind.RELEASE_GROUP else None
+
+
+def is_paused(broker: InProcessBroker, number: int) -> bool:
+    read = [written(record.value) for record in broker.partition(LOG, number).records()]
+    last = next((each for each in reversed(read) if each), None)
+    return last is not None and last.tail > virtual_wall()
+
+
+def writes(*numbers: int, ends: bool) -> Callable[[ProduceRequest], bool]:
+    """Return what knows pauses, or ends of pauses, on their way to coordination partitions."""
+
+    def tell(asked: ProduceRequest) -> bool:
+        rows = [row for topic in asked.topic_data for row in topic.partition_data]
+        if not {row.index for row in rows} <= set(numbers):
+            return False
+        batches = (batch for row in rows for batch in iter_batches(row.records or b""))
+        read = [written(bytes(v or b"")) for batch in batches for v in batch.columns().values()]
+        return any(each is not None and (each.tail == each.time) is ends for each in read)
+
+    return tell
+
+
+@pytest.mark.parametrize("later", [step / 100 for step in range(0, 60, 2)])
+@pytest.mark.parametrize("slow", [(0.01, 0.1, 0.01), (0.1, 0.01, 0.1), (0.05, 0.2, 0.01)])
+async def test_whenever_a_pause_is_to_end_the_group_stands_still_wholly_or_not_at_all(
+    slow: tuple[float, ...], later: float
+) -> None:
+    trial = Trial(laid(slow))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(trial.pause)
+        await anyio.sleep(later)
+        tasks.start_soon(trial.resume)
+    assert len(trial.standing) == 1
+    if trial.paused is not True:
+        assert isinstance(trial.paused, GroupError)
+        assert "ended" in str(trial.paused)
+    assert trial.standing == {trial.paused is True and trial.resumed is False}
+
+
+@pytest.mark.parametrize("by_one", [False, True])
+async def test_a_pause_that_is_ended_while_it_begins_is_ended_everywhere_and_told(
+    by_one: bool,
+) -> None:
+    """1. It stands in one partition; 2. it is ended there; 3. it comes to stand in another."""
+    trial = Trial(laid(), by_one=by_one)
+    late = trial.broker.answers.hold_request(ProduceRequest, where=writes(U, ends=False))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(trial.pause)
+        await anyio.sleep(1)
+        await trial.resume()
+        assert trial.resumed is True
+        late.release()
+    assert trial.standing == {False}
+    assert isinstance(trial.paused, GroupError)
+    assert "was ended" in str(trial.paused)
+
+
+@pytest.mark.parametrize("by_one", [False, True])
+async def test_the_end_of_a_pause_that_has_begun_meanwhile_ends_it_everywhere(
+    by_one: bool,
+) -> None:
+    """1. It is to end where it stands; 2. it comes to stand everywhere; 3. the end arrives."""
+    trial = Trial(laid(), by_one=by_one)
+    late = trial.broker.answers.hold_request(ProduceRequest, where=writes(U, ends=False))
+    there = writes(T, OTHER, ends=True)
+    end = trial.broker.answers.hold_request(ProduceRequest, where=there, times=2)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(trial.pause)
+        await anyio.sleep(1)
+        tasks.start_soon(trial.resume)
+        await anyio.sleep(1)
+        late.release()
+        await anyio.sleep(1)
+        assert trial.paused is True
+        end.release()
+    assert trial.resumed is True
+    assert trial.standing == {False}
+
+
+async def test_a_pause_that_is_ended_while_it_is_renewed_is_ended_everywhere_and_told() -> None:
+    trial = Trial(laid(slow=()))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(trial.pause, 4000)
+        await anyio.sleep(1400)
+        late = trial.broker.answers.hold_request(ProduceRequest, where=writes(U, ends=False))
+        end = trial.broker.answers.hold_request(ProduceRequest, where=writes(U, ends=True))
+        await anyio.sleep(105)
+        assert (late.count, trial.paused) == (1, None)
+        tasks.start_soon(trial.resume)
+        await anyio.sleep(1)
+        end.release()
+        await anyio.sleep(1)
+        late.release()
+    assert trial.resumed is True
+    assert trial.standing == {False}
+    assert isinstance(trial.paused, GroupError)
+    assert "was ended" in str(trial.paused)
+
+
+async def test_who_works_under_a_pause_that_is_ended_gives_up_and_leaves_all_as_it_was() -> None:
+    """Also no pause of before: it was ended, too."""
+    broker, left = laid(), dict[TopicPartition, str]()
+    Writer(broker.partition(LOG, T), now=virtual_wall).claim()
+    admin = admin_of(broker)
+    await admin.pause(600)
+    async with anyio.create_task_group() as tasks:
+
+        async def work() -> None:
+            left.update(await admin.set_positions({T0: 40, U0: 40}, patience=100.0))
+
+        tasks.start_soon(work)
+        await anyio.sleep(5)
+        assert await admin_of(broker).resume()
+    assert anyio.current_time() < 20.0, "at once, not when its patience is over"
+    assert set(left) == {T0, U0}
+    assert all("was ended by somebody else" in reason for reason in left.values())
+    assert not any(is_paused(broker, number) for number in range(COUNT))
+
+
+async def test_who_waits_for_members_under_a_pause_that_is_ended_gives_up() -> None:
+    broker = laid()
+    Writer(broker.partition(LOG, T), now=virtual_wall).claim()
+    async with anyio.create_task_group() as tasks:
+
+        async def work() -> None:
+            with pytest.raises(GroupError, match="was ended by somebody else"):
+                await admin_of(broker).release(patience=100.0)
+
+        tasks.start_soon(work)
+        await anyio.sleep(5)
+        assert await admin_of(broker).resume()
+    assert anyio.current_time() < 20.0
+    assert not any(is_paused(broker, number) for number in range(COUNT))
+
+
+async def test_a_group_that_is_paused_again_and_again_is_told_to_whoever_resumes_it() -> None:
+    broker = laid()
+    admin, other = admin_of(broker), Writer(broker.partition(LOG, T), "other", now=virtual_wall)
+    await admin.pause(600)
+
+    async def insist() -> None:
+        while True:
+            await anyio.sleep(0.001)
+            if not is_paused(broker, T):
+                other.say(Kind.RELEASE_GROUP, 0, int(virtual_wall()) + 600, topic="")
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(insist)
+        with pytest.raises(GroupError, match="was paused anew each of the 5 times"):
+            await admin.resume()
+        tasks.cancel_scope.cancel()
