@@ -248,9 +248,9 @@ def _forget(turn: Turn, identity: Identity) -> None:
     known = identity.member_id == turn.member.identity.member_id
     held_back = let_go(turn.member) if known else frozenset()
     unsettled = known and unsettled_by_loss(turn.member)
+    leadership.forget_lead(turn)
     turn.put_identity(identity)
     turn.put_lease(turn.member.lease.ended())
-    leadership.forget_lead(turn)
     turn.member = replace(
         turn.member,
         heartbeat=None,

@@ -54,7 +54,11 @@ _APPLICATION: Final[Rules] = (
         _T.TOPICS_CHANGED,
         why="remembered, or told by the JoinGroup to come",
     ),
-    fan((_S.RELEASING, _S.LEAVING), _T.TOPICS_CHANGED, why="the next leader will see"),
+    fan(
+        (_S.RELEASING, _S.LEAVING),
+        _T.TOPICS_CHANGED,
+        why="whoever leads next sees it; who leads on unasked knows what it assigned from",
+    ),
     fan((_S.RELEASING, _S.LEAVING), _T.SUBSCRIBED, why="remembered: joins after it has left"),
     fan((_S.DORMANT, *_ENDED), _T.SUBSCRIBED),
     fan(

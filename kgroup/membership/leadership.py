@@ -3,13 +3,14 @@
 Decides: what the assignor is asked with; how long a leader remembers what it sent; when the round
 that the assignor asked for is due; how a round that could not be assigned is shown.
 Never: runs an assignor, or moves the state.
-KIPs: 429, 814.
+KIPs: 345, 429, 814.
 
 A leader remembers what the coordinator last took from it as long as it leads round after round.
 Another leader, a lost generation, or a SyncGroup whose fate is not known end that: what it knew
-is not what the members hold.
+is not what the members hold. What a generation was made from stays true of that generation.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
 from kgroup.errors import AssignorError, KGroupError, UnauthorizedError
@@ -17,7 +18,7 @@ from kgroup.frozen import replace
 from kgroup.machine.tickets import Errand
 from kgroup.membership.events import AssignorDone, Note, RunAssignor, Tell
 from kgroup.membership.turn import Turn
-from kgroup.membership.value import Leadership
+from kgroup.membership.value import GroupMember, Leadership, Led
 from kgroup.types import Cause
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "offer",
     "run_assignor",
     "stand",
+    "watch_from",
     "watch_topics",
 ]
 
@@ -69,6 +71,30 @@ def watch_topics(turn: Turn, *, follows: bool = False) -> None:
     turn.effects.append(asked)
 
 
+def watch_from(turn: Turn, found: Mapping[str, int]) -> None:
+    """Watch the group's topics from what they were when the generation was made.
+
+    1. A static leader unsubscribes; no LeaveGroup is sent; 2. a topic is given more partitions;
+    3. it subscribes again, and leads on, unasked (KIP-814); 4. the coordinator does not say what
+    was assigned, so that only the counts of now are found. From those on nobody would notice what
+    happened in step 2, so it counts what this process itself assigned from. When the coordinator
+    does say, less may have been assigned than that: what was held back for another round, too, is
+    nobody's until there is one (KIP-429).
+
+    Args:
+        turn: the step.
+        found: topic -> partition count, of the topics that are to be watched.
+    """
+    member = turn.member
+    led, generation = member.lead.led, member.identity.generation
+    if led is not None and generation is not None and led.generation_id == generation.generation_id:
+        found = {topic: min(count, led.watched.get(topic, count)) for topic, count in found.items()}
+    # An unknown count is not a changed one.
+    turn.member = replace(member, counts={**found, **member.counts})
+    turn.put_round(replace(member.round, watch=None, watched=found))
+    turn.put_lead(replace(member.lead, led=None))
+
+
 # -- from round to round -------------------------------------------------------------------
 
 
@@ -99,14 +125,29 @@ def stand(turn: Turn) -> None:
     rejoin_at = None
     if lead.rejoin_after is not None:
         rejoin_at = turn.now + max(lead.rejoin_after, SOONEST_ROUND)
-    turn.put_lead(Leadership(sent=lead.offered, rejoin_at=rejoin_at))
+    led = None if turn.member.round.watch is None else lead.led
+    turn.put_lead(Leadership(sent=lead.offered, rejoin_at=rejoin_at, led=led))
     _end_trouble(turn)
 
 
 def forget_lead(turn: Turn) -> None:
-    """Keep nothing of a lost generation but why rounds fail, for that may go on."""
+    """Keep of a lost generation why rounds fail, for that may go on, and what it was made from."""
     lead = turn.member.lead
-    turn.put_lead(Leadership(failure=lead.failure, failing_since=lead.failing_since))
+    turn.put_lead(
+        Leadership(
+            failure=lead.failure, failing_since=lead.failing_since, led=_led_last(turn.member)
+        )
+    )
+
+
+def _led_last(member: GroupMember) -> Led | None:
+    """Return what the generation was made from that a static member led last, if it did."""
+    generation, watched = member.identity.generation, member.round.watched
+    if member.settings.group_instance_id is None:
+        return None
+    if generation is None or watched is None:
+        return member.lead.led
+    return Led(generation.generation_id, watched)
 
 
 # -- rounds that fail ----------------------------------------------------------------------

@@ -28,6 +28,7 @@ from kgroup.membership.events import (
     RequestFailed,
     Tell,
 )
+from kgroup.membership.leadership import watch_from
 from kgroup.membership.refusals import fenced, not_permitted, refused
 from kgroup.membership.requests import PROTOCOL_TYPE
 from kgroup.membership.returning import looked_again
@@ -114,24 +115,15 @@ def hear_assignor(turn: Turn, event: AssignorDone | AssignorFailed) -> Trigger |
     member = turn.member
     if event.ticket not in (member.round.ticket, member.round.watch):
         return None
-    if event.ticket == member.round.watch and not member.round.leader:
-        looked_again(turn, event.watched if isinstance(event, AssignorDone) else None)
-        return None
+    if event.ticket == member.round.watch:
+        return _watched(turn, event)
     if isinstance(event, AssignorDone):
         # 1. a group topic is new to this leader; 2. it asks for metadata and assigns; 3. the
         # result is here before MetadataChanged: an unknown count is not a changed one.
         counts = {**event.watched, **member.counts}
         turn.member = replace(member, counts=counts, places=event.places_now)
-        if event.ticket == member.round.watch:
-            turn.put_round(replace(turn.member.round, watch=None, watched=event.watched))
-            return _grown(turn)
         turn.assignor = event
         return Trigger.ASSIGNOR_DONE
-    if event.ticket == member.round.watch:
-        # The group's other topics stay unknown; growth of its own is still seen.
-        own = {topic: member.counts.get(topic, 0) for topic in member.round.told_topics}
-        turn.put_round(replace(member.round, watch=None, watched=own))
-        return None
     if isinstance(event.error, TimeoutError):
         # Metadata of what members own did not come: that says nothing against the assignor.
         turn.effects.append(Tell(Note.ASSIGNING_LATE, str(event.error)))
@@ -347,8 +339,17 @@ def _permitted(turn: Turn, api: ApiKey) -> None:
         turn.member = replace(turn.member, trouble=None)
 
 
-def _grown(turn: Turn) -> Trigger | None:
+def _watched(turn: Turn, event: AssignorDone | AssignorFailed) -> Trigger | None:
     """Have a round begun when the group's topics are not what they were when it was assigned."""
+    done = event.watched if isinstance(event, AssignorDone) else None
+    if not turn.member.round.leader:
+        looked_again(turn, done)
+        return None
+    if done is None:
+        # The group's other topics stay unknown; growth of its own is still seen.
+        counts, own = turn.member.counts, turn.member.round.told_topics
+        done = {topic: counts.get(topic, 0) for topic in own}
+    watch_from(turn, done)
     if not turn.member.recounted():
         return None
     turn.cause = Cause.TOPICS_CHANGED

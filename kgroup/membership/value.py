@@ -31,7 +31,7 @@ from kgroup.types import (
     TopicPartition,
 )
 
-__all__ = ["Closing", "GroupMember", "Identity", "Leadership", "Memory", "Round", "Wishes"]
+__all__ = ["Closing", "GroupMember", "Identity", "Leadership", "Led", "Memory", "Round", "Wishes"]
 
 _JOINS_AT_ONCE = 5
 """JoinGroups that may follow each other without a pause: a first join takes two, each change of
@@ -146,6 +146,19 @@ class Round:
 
 
 @dataclass(frozen=True, slots=True)
+class Led:
+    """What a generation was made from that this static member led, and has forgotten (KIP-814).
+
+    Args:
+        generation_id: which one.
+        watched: topic -> partition count.
+    """
+
+    generation_id: int
+    watched: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class Leadership:
     """What a leader keeps from one round to the next; a follower keeps nothing.
 
@@ -159,6 +172,7 @@ class Leadership:
         failure: why the latest round could not be assigned, None after one that was. The same
             words are the same error.
         failing_since: when the first of the failures in a row happened.
+        led: the generation that it may come back to, unasked.
     """
 
     offered: SentAssignment | None = None
@@ -167,6 +181,7 @@ class Leadership:
     rejoin_at: float | None = None
     failure: KGroupError | None = None
     failing_since: float | None = None
+    led: Led | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -176,6 +176,28 @@ async def test_a_leader_that_cannot_look_back_still_watches_from_now_on() -> Non
         await until(lambda: settled(on, back, follower), METADATA_AGE, "the new ones are owned")
 
 
+@pytest.mark.parametrize("answered", [True, False], ids=["it can look back", "it cannot"])
+async def test_a_leader_that_was_not_subscribed_while_a_topic_grew_has_it_given_out(
+    answered: bool,
+) -> None:
+    """1. A static leader unsubscribes; no LeaveGroup is sent; 2. the topic grows, and it hears of
+    that; 3. it subscribes again, and leads on, unasked; 4. the coordinator says what was assigned,
+    or does not answer: the same process knows what it assigned from."""
+    async with scene() as on:
+        leader, follower = await twins(on)
+        before = on.group.generation
+        leader.backend.subscribe(None)
+        await leader.reaches(MemberState.UNSUBSCRIBED)
+        on.broker.add_partitions("t", 6)
+        await leader.cluster.refresh(5.0)
+        if not answered:
+            on.answers.lose(DescribeGroupsRequest, times=None)
+        leader.backend.subscribe(both("t"))
+        await until(lambda: settled(on, leader, follower), 60.0, "the new partitions are owned")
+        await anyio.sleep(2 * SESSION)
+        assert on.group.generation == before + 1
+
+
 async def test_a_leader_that_is_replaced_while_the_others_wait_leads_the_round() -> None:
     async with scene() as on:
         leader, follower = await twins(on)

@@ -214,7 +214,8 @@ def _plain(process: Process) -> Process:
         coordinator=_plain_coordinator(member.coordinator),
         round=_plain_round(member),
         heartbeat_at=max(member.heartbeat_at, NOW),
-        lead=Leadership(),  # it tells what members hold that cannot be read: all can
+        # It tells what members hold that cannot be read: all can; and from what a topic has grown.
+        lead=Leadership(),
         changes=tuple(_plain_change(change, member.holdings) for change in member.changes),
     )
     account = replace(

@@ -1,0 +1,155 @@
+"""A static leader that unsubscribes, and subscribes again, leads on unasked (KIP-345, KIP-814).
+
+Neither it nor the coordinator begins a round, so what happened meanwhile is noticed by it, or by
+nobody.
+"""
+
+from collections.abc import Callable
+
+import pytest
+
+from kgroup.errors import ConnectionLostError
+from kgroup.machine.tickets import Errand
+from kgroup.membership.events import (
+    Answered,
+    AssignorDone,
+    AssignorFailed,
+    Event,
+    MetadataChanged,
+    Unsubscribed,
+)
+from kgroup.types import Cause, MemberState
+from tests.membership.driver import Driven, join_answer, settings
+
+GROWN = {"t": 6}
+
+
+def leader() -> Driven:
+    """A static member that leads generation 7, which was made from 4 partitions."""
+    return Driven(settings(instance="i-1")).lead("t-0", generation=7)
+
+
+def goes(member: Driven) -> None:
+    """Unsubscribe, and hand everything back."""
+    member.on(Unsubscribed())
+    member.settle()
+    member.expect(MemberState.UNSUBSCRIBED)
+
+
+def comes_back(member: Driven, generation: int = 7) -> None:
+    """Subscribe again, and be given what it had, at once, to lead on."""
+    member.subscribe()
+    answer = join_answer(member.member, generation, leader="m-1", skip=True)
+    member.on(Answered(member.ticket(Errand.JOIN_GROUP), answer))
+    member.synced("t-0")
+    member.settle()
+    member.expect(MemberState.STABLE)
+
+
+def nothing(member: Driven) -> Event:
+    """The coordinator did not answer, and the topics of the group cannot be told."""
+    lost = ConnectionLostError("node 7", "gone")
+    return AssignorFailed(member.ticket(Errand.RUN_ASSIGNOR), lost)
+
+
+def counted(member: Driven, **counts: int) -> Event:
+    """So many partitions were assigned, or there are so many now, if that was not told."""
+    return AssignorDone(member.ticket(Errand.RUN_ASSIGNOR), (), counts)
+
+
+def unanswered(member: Driven) -> Event:
+    """The coordinator did not answer, and the cluster tells how many there are now."""
+    return counted(member, t=6)
+
+
+@pytest.mark.parametrize("found", [nothing, unanswered])
+def test_growth_while_it_was_not_subscribed_begins_one_round_whoever_is_silent(
+    found: Callable[[Driven], Event],
+) -> None:
+    """1. It unsubscribes, which ends no membership of a static one; 2. the topic grows, and it
+    hears of that; 3. it subscribes again, and leads on; 4. what was assigned is not told."""
+    member = leader()
+    goes(member)
+    member.on(MetadataChanged(GROWN))
+    comes_back(member)
+    member.on(found(member))
+    member.expect(MemberState.JOINING)
+    assert member.member.round.cause is Cause.TOPICS_CHANGED
+    member.joined(8, leader="m-1")
+    member.on(AssignorDone(member.ticket(Errand.RUN_ASSIGNOR), (("m-1", b""),), GROWN))
+    member.synced("t-0")
+    member.settle()
+    member.on(MetadataChanged(GROWN))
+    member.expect(MemberState.STABLE)
+
+
+def test_growth_while_it_hands_back_is_noticed_when_it_leads_on() -> None:
+    """Who hands everything back begins no round for it: 1. it unsubscribes; 2. the topic grows
+    while batches are in hand; 3. it goes, and comes back to the generation it led."""
+    member = leader()
+    member.on(Unsubscribed())
+    member.on(MetadataChanged(GROWN))
+    member.expect(MemberState.RELEASING)
+    member.settle()
+    comes_back(member)
+    member.on(unanswered(member))
+    member.expect(MemberState.JOINING)
+
+
+def test_growth_is_noticed_when_it_goes_once_more_before_anybody_answers() -> None:
+    member = leader()
+    goes(member)
+    member.on(MetadataChanged(GROWN))
+    comes_back(member)
+    goes(member)
+    comes_back(member)
+    member.on(unanswered(member))
+    member.expect(MemberState.JOINING)
+
+
+def test_growth_is_noticed_when_its_lease_ended_while_it_handed_back() -> None:
+    """Its own clock ends its generation; the coordinator's may keep it."""
+    member = leader()
+    member.on(Unsubscribed())
+    member.on(MetadataChanged(GROWN), after=1000.0)
+    member.settle()
+    member.expect(MemberState.UNSUBSCRIBED)
+    assert member.member.identity.generation is None
+    comes_back(member)
+    member.on(unanswered(member))
+    member.expect(MemberState.JOINING)
+
+
+@pytest.mark.parametrize("found", [nothing, lambda member: counted(member, t=4)])
+def test_without_growth_it_leads_on_without_a_round_and_watches(
+    found: Callable[[Driven], Event],
+) -> None:
+    member = leader()
+    goes(member)
+    comes_back(member)
+    member.on(found(member))
+    member.expect(MemberState.STABLE)
+    member.on(MetadataChanged(GROWN))
+    member.expect(MemberState.JOINING)
+
+
+def test_what_was_held_back_for_another_round_is_asked_for_although_nothing_grew() -> None:
+    """1. Its assignor holds a partition back, and asks for a round later; 2. it unsubscribes, and
+    with that goes its promise of that round (KIP-429); 3. the coordinator says that 3 of 4
+    partitions are assigned: without a round nobody would ever have the fourth."""
+    member = leader()
+    goes(member)
+    comes_back(member)
+    member.on(counted(member, t=3))
+    member.expect(MemberState.JOINING)
+
+
+def test_what_another_generation_was_made_from_says_nothing_of_the_one_it_comes_back_to() -> None:
+    """1. It leads generation 7, and goes; 2. another process of the instance leads 8, made from
+    what there is now, and ends; 3. this one comes back to that."""
+    member = leader()
+    goes(member)
+    member.on(MetadataChanged(GROWN))
+    comes_back(member, generation=8)
+    member.on(unanswered(member))
+    member.expect(MemberState.STABLE)
