@@ -2,7 +2,7 @@
 
 Decides: nothing that `kgroup.assignors` does not; the metadata is the cluster's, at once.
 Never: keeps anything.
-KIPs: 429, 814.
+KIPs: 345, 429, 814 (a static leader that came back asks what was assigned).
 """
 
 from collections.abc import Mapping
@@ -20,10 +20,10 @@ from kgroup.assignors import (
     subscribed_topics,
 )
 from kgroup.errors import DecodeError, GroupError, KGroupError
-from kgroup.machine.tickets import Ticket
 from kgroup.membership.described import IN_DOUBT, Remembered
 from kgroup.membership.events import AssignorDone, AssignorFailed, RunAssignor
 from kgroup.membership.standing import divided_topics, remembered_of, standing_members
+from kgroup.membership.value import GroupMember
 from kgroup.types import RebalanceProtocol
 
 __all__ = ["lead", "looked", "recalled"]
@@ -45,13 +45,9 @@ def lead(
     assignor = next(each for each in assignors if each.name == effect.protocol_name)
     cooperates = RebalanceProtocol.COOPERATIVE in assignor.supported_protocols
     protocol = RebalanceProtocol.COOPERATIVE if cooperates else RebalanceProtocol.EAGER
-    joined = [(m.member_id, m.group_instance_id, bytes(m.metadata)) for m in effect.members]
     try:
-        members = read_members(joined, protocol, effect.sent)
-        wanted = subscribed_topics(members)
-        watched = {topic: counts.get(topic, 0) for topic in sorted(wanted)}
-        if effect.unasked:
-            return AssignorDone(effect.ticket, (), MappingProxyType(watched))
+        members = read_members(_joined(effect), protocol, effect.sent)
+        watched = _counted(subscribed_topics(members), counts)
         topics = {
             topic: dict.fromkeys(range(count), _NO_RACKS)
             for topic, count in watched.items()
@@ -70,27 +66,56 @@ def lead(
     return AssignorDone(
         effect.ticket,
         tuple(encoded.items()),
-        MappingProxyType(watched),
+        watched,
         rejoin_after=assignment.rejoin_after,
         sent=sent,
     )
 
 
-def looked(ticket: Ticket, answer: Any | None, why: str) -> AssignorDone | AssignorFailed:  # noqa: ANN401  # of any version
-    """Return what the coordinator says was given out.
+def looked(
+    effect: RunAssignor,
+    member: GroupMember,
+    answer: Any | None,  # noqa: ANN401  # of any version
+    why: str,
+) -> AssignorDone | AssignorFailed:
+    """Return what the coordinator says was given out; without that, a leader looks at what is now.
 
     Args:
-        ticket: of the errand.
+        effect: the errand.
+        member: whose it is.
         answer: to DescribeGroups; None without one.
         why: there is none.
     """
     if answer is None or answer.groups[0].error_code:
-        return AssignorFailed(ticket, GroupError(why))
-    members = standing_members(answer.groups[0])
+        return _looked_around(effect, member, GroupError(why))
+    standing = standing_members(answer.groups[0])
+    if standing is None and not effect.follows:
+        return _looked_around(effect, member, GroupError("no generation stands"))
     try:
-        return AssignorDone(ticket, (), {} if members is None else divided_topics(members))
+        counts = {} if standing is None else divided_topics(standing)
+        return AssignorDone(effect.ticket, (), counts)
     except DecodeError as error:
-        return AssignorFailed(ticket, error)
+        return _looked_around(effect, member, error)
+
+
+def _looked_around(
+    effect: RunAssignor, member: GroupMember, error: KGroupError
+) -> AssignorDone | AssignorFailed:
+    if effect.follows or not effect.members:
+        return AssignorFailed(effect.ticket, error)
+    try:
+        members = read_members(_joined(effect), member.protocol)
+    except KGroupError as unreadable:
+        return AssignorFailed(effect.ticket, unreadable)
+    return AssignorDone(effect.ticket, (), _counted(subscribed_topics(members), member.counts))
+
+
+def _joined(effect: RunAssignor) -> list[tuple[str, str | None, bytes]]:
+    return [(m.member_id, m.group_instance_id, bytes(m.metadata)) for m in effect.members]
+
+
+def _counted(topics: frozenset[str], counts: Mapping[str, int]) -> Mapping[str, int]:
+    return MappingProxyType({topic: counts.get(topic, 0) for topic in sorted(topics)})
 
 
 def recalled(answer: Any | None, instance_id: str | None) -> Remembered | None:  # noqa: ANN401

@@ -197,7 +197,7 @@ class Member:
         match effect:
             case Send():
                 self._send(effect)
-            case RunAssignor() if effect.follows:
+            case RunAssignor() if effect.unasked:
                 self._look(effect)
             case RunAssignor():
                 done = lead(effect, self.settings.assignors, self.value.counts, self.now)
@@ -265,10 +265,12 @@ class Member:
         """Ask the coordinator what was given out."""
 
         def hear(answer: Any | None, why: str) -> None:  # noqa: ANN401  # of any version
-            self.apply(looked(effect.ticket, answer, why))
+            self.apply(looked(effect, self.value, answer, why))
 
         request = DescribeGroupsRequest(groups=(self.settings.group_id,))
         node_id, timeout = effect.node_id, self.settings.recall_timeout
+        if not effect.follows:  # as long as a leader waits for metadata
+            timeout = min(self.settings.request_timeout, self.settings.rebalance_timeout / 4)
         if node_id is None:
             self.process.at(self.now, hear, None, "no coordinator is known")
         else:
