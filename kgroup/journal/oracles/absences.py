@@ -1,7 +1,9 @@
 """What a member leaves behind in its listener when its application does not read for too long.
 
-Decides: since when a dynamic member has been out of the group by its own word (KIP-62), while
-on_revoked ran for a partition; and whether an application has stayed away for a round's time.
+Decides: since when a member has been out of the membership by its own word, while on_revoked ran
+for a partition: a dynamic one that said so when nobody read (KIP-62), or any that joins anew as one
+who has nothing, as S4 lets it when on_revoked takes longer than a round may last; and whether an
+application has stayed away for a round's time.
 Never: says whether that is forgiven; S2 does.
 
 A poll after that is none of the membership that is over:
@@ -19,6 +21,7 @@ from kgroup.codes import ApiKey
 from kgroup.journal.events import (
     Entry,
     Event,
+    JoinIssued,
     MemberStarted,
     OwnershipStep,
     Phase,
@@ -42,7 +45,7 @@ class Absences:
     """Follows applications that stay away from poll; show it entries in order of time."""
 
     KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
-        {MemberStarted, OwnershipStep, Polled, RequestSent, StateChanged}
+        {JoinIssued, MemberStarted, OwnershipStep, Polled, RequestSent, StateChanged}
     )
     """Events it follows; no other needs to be shown."""
 
@@ -52,7 +55,7 @@ class Absences:
         self._polled: dict[Source, float] = {}
         self._rounds: dict[Source, float] = {}
         self._intervals: dict[Source, float] = {}
-        self._revoking: dict[Source, set[Claim]] = {}
+        self._revoking: dict[Source, dict[Claim, float]] = {}
         self._goes: dict[Source, frozenset[Claim]] = {}
         self._left: dict[tuple[Source, Claim], float] = {}
 
@@ -62,7 +65,7 @@ class Absences:
         return polled is not None and at >= polled + self._rounds.get(source, inf)
 
     def left(self, source: Source, claim: Claim) -> float:
-        """Return when the member left while on_revoked ran for a claim; inf if it did not."""
+        """Return when the member left, or joined anew, amid on_revoked for a claim; inf if not."""
         return self._left.get((source, claim), inf)
 
     def observe(self, entry: Entry) -> None:
@@ -73,12 +76,8 @@ class Absences:
                 self._polled[source] = entry.at
             case MemberStarted() as event:
                 self._started(source, event)
-            case OwnershipStep(kind=ChangeKind.REVOKED, phase=phase, claims=claims):
-                revoking = self._revoking.setdefault(source, set())
-                if phase is Phase.BEGIN:
-                    revoking.update(claims)
-                else:
-                    revoking.difference_update(claims)
+            case OwnershipStep(kind=ChangeKind.REVOKED) as event:
+                self._revokes(entry, event)
             case StateChanged(after=MemberState.DORMANT, cause=cause) if cause == _POLL_EXPIRED:
                 if entry.at >= self._due(source):
                     self._goes[source] = frozenset(self._revoking.get(source, ()))
@@ -87,6 +86,8 @@ class Absences:
                     self._left.setdefault((source, claim), entry.at)
             case RequestSent(api=ApiKey.JOIN_GROUP):
                 self._goes.pop(source, None)
+            case JoinIssued(generation_id=None, owned=()):
+                self._joins_anew(entry)
             case _:
                 pass
 
@@ -95,6 +96,26 @@ class Absences:
         if longest is not None:
             self._rounds[source] = longest
             self._intervals[source] = longest if interval is None else interval
+
+    def _revokes(self, entry: Entry, event: OwnershipStep) -> None:
+        revoking = self._revoking.setdefault(entry.source, {})
+        for claim in event.claims:
+            if event.phase is Phase.BEGIN:
+                revoking[claim] = entry.at
+            else:
+                revoking.pop(claim, None)
+
+    def _joins_anew(self, entry: Entry) -> None:
+        """Note what is behind a member whose listener has had the time of a round.
+
+        1. on_revoked runs, and the lease ends; 2. it runs for longer than a round may last, for
+        which a JoinGroup waits; 3. the member joins, and claims nothing: the group would have
+        handed the partition over by itself. That it is proved a member again says nothing of it.
+        """
+        longest = self._rounds.get(entry.source, inf)
+        for claim, since in self._revoking.get(entry.source, {}).items():
+            if entry.at >= since + longest:
+                self._left.setdefault((entry.source, claim), entry.at)
 
     def _due(self, source: Source) -> float:
         """Return when the poll interval may be over at the earliest."""

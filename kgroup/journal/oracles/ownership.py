@@ -8,14 +8,15 @@ S2: periods of one partition at different members do not overlap in time, except
     may one that loses its membership while its listener hears of a revocation: by the coordinator's
     word, unless it was proved once more when another owned it; or because no answer proved it for
     as long as a session or a round may last, or because its application did not read for that long
-    and it left (KIP-62), whatever it reads after that, or had unsubscribed that long ago, whatever
-    was in hand when it did, or closes, and has no time left for what its listener does since before
-    (L7), which is so after half of that time at the earliest; or because the lease of the key ran
-    out, which a Marshal member has of each. That it does not join again meanwhile, S4 judges. Of
-    two generations it is the owner by the earlier one that must not go on, also when it hears of
-    its partitions last. Of two that use one instance id, the later one takes over at once, also
-    what the next round gives to others, and the one before cannot know before it is fenced, a
-    session later at most: T2 judges what it does from then on.
+    and it left (KIP-62), whatever it reads after that, or its listener took that long and it joined
+    anew, or because it had unsubscribed that long ago, whatever was in hand when it did, or closes,
+    and has no time left for what its listener does since before (L7), which is so after half of
+    that time at the earliest; or because the lease of the key ran out, which a Marshal member has
+    of each. That it does not join again meanwhile, S4 judges. Of two generations it is the owner by
+    the earlier one that must not go on, also when it hears of its partitions last. Of two that use
+    one instance id, the later one takes over at once, also what the next round gives to others, and
+    the one before cannot know before it is fenced, a session later at most: T2 judges what it does
+    from then on.
 
 The race that makes S2 wait for proof:
 1. m1 is killed, or stopped with SIGSTOP; it owns t-0 and writes nothing.
@@ -41,6 +42,7 @@ from kgroup.journal.events import (
     FaultStep,
     FetchIssued,
     GenerationEntered,
+    JoinIssued,
     MemberStarted,
     MemberStopped,
     OwnershipStep,
@@ -105,6 +107,7 @@ class OneOwnerInTime:
             FaultStep,
             FetchIssued,
             GenerationEntered,
+            JoinIssued,
             MemberStarted,
             MemberStopped,
             OwnershipStep,

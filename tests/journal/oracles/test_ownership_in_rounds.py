@@ -3,7 +3,7 @@
 import pytest
 
 from kgroup.codes import ApiKey
-from kgroup.journal import Phase, Polled, StateChanged
+from kgroup.journal import JoinIssued, Phase, Polled, StateChanged
 from kgroup.journal.oracles import OneOwnerInTime, judge
 from kgroup.types import ChangeKind, MemberState
 from tests.journal.histories import one_member, tp
@@ -144,4 +144,46 @@ def test_s2_who_leaves_for_another_reason_once_it_is_back_has_not_left_for_want_
     second.join(2, 0)
     second.assign(0, offset=0)
     first.step(ChangeKind.REVOKED, Phase.END, (first.claims[tp(0)],))
+    assert [v.rule for v in judge([OneOwnerInTime()], history.entries)] == expected
+
+
+@pytest.mark.parametrize(
+    ("waited", "generation", "listed", "first_owner", "expected"),
+    [
+        (10.1, None, (), False, []),
+        (9.9, None, (), False, ["S2"]),
+        (10.1, 1, (), False, ["S2"]),
+        (10.1, None, (0,), False, ["S2"]),
+        (10.1, None, (), True, ["S2"]),
+    ],
+    ids=["joined anew", "too soon", "in its generation", "listed", "overtaken before"],
+)
+def test_s2_who_joins_anew_when_its_listener_takes_longer_than_a_round_is_forgiven(
+    waited: float,
+    generation: int | None,
+    listed: tuple[int, ...],
+    first_owner: bool,
+    expected: list[str],
+) -> None:
+    """1. on_revoked runs, and the generation is lost; 2. it runs for longer than a round may last:
+    the member joins as one who has nothing (S4), and is proved a member by that; 3. the round gives
+    the partition to another; 4. on_revoked returns."""
+    history, first = one_member(0)
+    claims = (first.claims[tp(0)],)
+    first.step(ChangeKind.REVOKED, Phase.BEGIN, claims)
+    second = history.member("b")
+    second.start()
+    if first_owner:
+        second.join(2, 0)
+        second.assign(0, offset=0)
+    history.wait(waited)
+    owned = tuple(tp(partition) for partition in listed)
+    first.write(JoinIssued(member_id="m", generation_id=generation, owned=owned))
+    first.ask(ApiKey.JOIN_GROUP)
+    first.ask(ApiKey.SYNC_GROUP)
+    first.enter(3)
+    if not first_owner:
+        second.join(3, 0)
+        second.assign(0, offset=0)
+    first.step(ChangeKind.REVOKED, Phase.END, claims)
     assert [v.rule for v in judge([OneOwnerInTime()], history.entries)] == expected
