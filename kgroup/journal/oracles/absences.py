@@ -18,6 +18,7 @@ from math import inf
 from typing import ClassVar, Final
 
 from kgroup.codes import ApiKey
+from kgroup.journal.causes import StateCause
 from kgroup.journal.events import (
     Entry,
     Event,
@@ -33,9 +34,6 @@ from kgroup.journal.events import (
 from kgroup.types import ChangeKind, Claim, MemberState
 
 __all__ = ["Absences"]
-
-_POLL_EXPIRED: Final = "poll interval over"
-"""What the table calls it."""
 
 _TOLD_EVERY: Final = 0.5
 """Seconds after which a member is told of another poll at the latest."""
@@ -78,7 +76,7 @@ class Absences:
                 self._started(source, event)
             case OwnershipStep(kind=ChangeKind.REVOKED) as event:
                 self._revokes(entry, event)
-            case StateChanged(after=MemberState.DORMANT, cause=cause) if cause == _POLL_EXPIRED:
+            case StateChanged(after=MemberState.DORMANT, cause=StateCause.POLL_EXPIRED):
                 if entry.at >= self._due(source):
                     self._goes[source] = frozenset(self._revoking.get(source, ()))
             case RequestSent(api=ApiKey.LEAVE_GROUP):

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
 from kgroup.codes import ApiKey, ErrorCode
+from kgroup.journal.causes import StateCause
 from kgroup.journal.events import (
     AnswerReceived,
     CommitStep,
@@ -31,44 +32,41 @@ from kgroup.journal.events import (
 )
 from kgroup.journal.oracles.awaited import OUT, Awaited
 from kgroup.journal.oracles.violation import Violation
-from kgroup.types import ChangeKind, MemberState
+from kgroup.types import Cause, ChangeKind, MemberState
 
-__all__ = ["ANSWER_CAUSES", "AnswersInTime", "MemberIds"]
+__all__ = ["AnswersInTime", "MemberIds"]
 
-_LEAVE_ENDED: Final = "leave ended"
-_RETRY_LATER: Final = "retry later"
-
-ANSWER_CAUSES: Final = frozenset(
+_ANSWER_CAUSES: Final = frozenset(
     {
-        "member id given",
-        "joined as leader",
-        "joined as leader, nothing to assign",
-        "joined as follower",
-        "synced",
-        "assignment unreadable",
-        "rejoin asked",
-        _RETRY_LATER,
-        "generation refused",
-        "member refused",
-        _LEAVE_ENDED,
-        "the round is not permitted",
-        "refused for good",
-        "fenced",
-        "rebalance signalled",
-        "generation stale",
-        "expelled",
-        "not permitted",
+        StateCause.MEMBER_ID_GIVEN,
+        StateCause.ELECTED,
+        StateCause.ELECTED_UNASKED,
+        StateCause.JOINED,
+        StateCause.SYNCED,
+        StateCause.ASSIGNMENT_UNREADABLE,
+        StateCause.REJOIN_ASKED,
+        StateCause.RETRY_LATER,
+        StateCause.GENERATION_REFUSED,
+        StateCause.MEMBER_REFUSED,
+        StateCause.LEAVE_ENDED,
+        StateCause.ROUND_NOT_PERMITTED,
+        StateCause.REFUSED,
+        StateCause.FENCED,
+        StateCause.REBALANCE_SIGNALLED,
+        StateCause.GENERATION_STALE,
+        StateCause.EXPELLED,
+        StateCause.NOT_PERMITTED,
     }
 )
-"""Causes of a change of state that only an answer can be, in the words of the table."""
+"""Causes of a change of state that only an answer can be."""
 
 _COMMIT_CAUSES: Final = frozenset(
     {
-        "fenced",
-        "rebalance signalled",
-        "generation stale",
-        "expelled",
-        "not permitted",
+        StateCause.FENCED,
+        StateCause.REBALANCE_SIGNALLED,
+        StateCause.GENERATION_STALE,
+        StateCause.EXPELLED,
+        StateCause.NOT_PERMITTED,
     }
 )
 """Those of them that a commit's answer can be; it shares an instant with a JoinGroup's."""
@@ -79,14 +77,14 @@ _DISOWNING: Final = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.GROUP_ID_N
 _KEEPING: Final = frozenset({ErrorCode.ILLEGAL_GENERATION, ErrorCode.FENCED_INSTANCE_ID})
 """Codes that a member which hears them late has no reason to drop its id for."""
 
-_DISOWNED: Final = frozenset({"expelled", "member refused"})
+_DISOWNED: Final = frozenset({StateCause.EXPELLED, StateCause.MEMBER_REFUSED})
 """Causes of a change of state by which a member drops its id."""
 
 _LOST_BY_ANSWER: Final = frozenset(
     {
-        "the coordinator no longer knows this member",
-        "the coordinator is at another generation",
-        "another member uses the same group instance id",
+        Cause.UNKNOWN_MEMBER.value,
+        Cause.GENERATION_STALE.value,
+        Cause.FENCED.value,
     }
 )
 
@@ -212,7 +210,7 @@ class AnswersInTime:
             return ()
         if isinstance(event, StateChanged):
             # Who has no id, or stays in the group, has nothing to send: leaving ends by itself.
-            unasked = event.cause == _LEAVE_ENDED and not asked.leaving
+            unasked = event.cause == StateCause.LEAVE_ENDED and not asked.leaving
             moved = event.cause in _causes(late, event.before) and not unasked
             what = f"went from {event.before.value} to {event.after.value} ({event.cause})"
         else:
@@ -233,8 +231,8 @@ def _causes(late: Entry, before: MemberState) -> frozenset[str]:
     if before is MemberState.ASSIGNING and event.api is _BEAT:
         # 1. A heartbeat is out; 2. the next round is joined, and its leader's assignor finds no
         # metadata; 3. the heartbeat is answered at that instant: it has never that cause.
-        return ANSWER_CAUSES - {_RETRY_LATER}
-    return _COMMIT_CAUSES if event.api is _COMMIT else ANSWER_CAUSES
+        return _ANSWER_CAUSES - {StateCause.RETRY_LATER}
+    return _COMMIT_CAUSES if event.api is _COMMIT else _ANSWER_CAUSES
 
 
 def _is_late(asked: _Asked, key: tuple[int, int], request: Entry | None) -> bool:

@@ -15,6 +15,7 @@ from collections.abc import Collection
 from types import MappingProxyType
 
 from kgroup.codes import ApiKey, ErrorCode
+from kgroup.journal.causes import StateCause
 from kgroup.journal.events import (
     AnswerReceived,
     CommitStep,
@@ -32,11 +33,8 @@ OUT = frozenset(
 )
 """States in which a member takes no part: it may come back as anybody."""
 
-_LOSING = frozenset({"lease expired", "generation stale"})
-"""Causes of a change of state by which a generation is lost, in the words of the table."""
-
-_COORDINATOR_LOST = "coordinator lost"
-"""The cause by which a coordinator is, there."""
+_LOSING = frozenset({StateCause.LEASE_EXPIRED, StateCause.GENERATION_STALE})
+"""Causes of a change of state by which a generation is lost."""
 
 _MOVED = frozenset(
     {
@@ -139,7 +137,7 @@ class Awaited:
             self.out()
         elif event.cause in _LOSING:
             self._lose()
-        elif event.cause == _COORDINATOR_LOST:
+        elif event.cause == StateCause.COORDINATOR_LOST:
             self._set_apart(_OF_COORDINATOR)
 
     def out(self) -> None:

@@ -23,9 +23,10 @@ its JoinGroup has joined: the next one names that, though the loss is told later
 
 from dataclasses import dataclass
 from math import inf
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from kgroup.codes import ApiKey
+from kgroup.journal.causes import StateCause
 from kgroup.journal.events import (
     AnswerReceived,
     Delivered,
@@ -46,9 +47,6 @@ from kgroup.journal.periods import Period, PeriodKey, Periods
 from kgroup.types import Cause, ChangeKind, Claim, RebalanceProtocol
 
 __all__ = ["JoinClaims"]
-
-_UNREADABLE: Final = "assignment unreadable"
-"""Cause of a change of state, in the words of the table: all is lost, the generation is not."""
 
 
 @dataclass(slots=True)
@@ -158,7 +156,7 @@ class JoinClaims:
                     self._protocols[source] = protocol
             case OwnershipStep():
                 return (*self._told(entry, event), *self._moved(entry, event))
-            case StateChanged(cause=cause) if cause == _UNREADABLE:
+            case StateChanged(cause=StateCause.ASSIGNMENT_UNREADABLE):
                 self._unread.add(source)
             case JoinIssued():
                 return self._joins(entry, event)

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
 from kgroup.codes import ApiKey, ErrorCode
+from kgroup.journal.causes import StateCause
 from kgroup.journal.events import (
     AnswerReceived,
     CallbackStage,
@@ -61,8 +62,10 @@ _BEATING: Final = frozenset(
 _JUDGED: Final = frozenset({MemberState.STABLE, MemberState.SYNCING})
 """States in which L3 asks for the next one; while a listener runs, B5 does."""
 
-_LOSING: Final = frozenset({"lease expired", "generation stale", "expelled"})
-"""Causes of a change of state by which a generation is lost, in the words of the table."""
+_LOSING: Final = frozenset(
+    {StateCause.LEASE_EXPIRED, StateCause.GENERATION_STALE, StateCause.EXPELLED}
+)
+"""Causes of a change of state by which a generation is lost."""
 
 _REFUSING: Final = frozenset(
     {ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.FENCED_INSTANCE_ID}

@@ -30,6 +30,7 @@ from math import inf
 from typing import ClassVar, Final
 
 from kgroup.codes import ApiKey, ErrorCode
+from kgroup.journal.causes import StateCause
 from kgroup.journal.events import (
     AnswerReceived,
     ClaimStep,
@@ -80,9 +81,6 @@ A heartbeat does so only of who has synced: in between the coordinator answers i
 and at the end of the round's time expels who has not (the lease counts the same way).
 """
 
-
-_CLOSE_LIMIT: Final = "close limit"
-"""What the table calls it; who closes leaves then, whatever its listener does."""
 
 _CLOSE_SHARE: Final = 0.5
 """Of the time for closing, what a listener has at least; a limit before that excuses nobody."""
@@ -200,7 +198,8 @@ class OneOwnerInTime:
                     self._evicted[event.target] = entry.at
             case CloseAsked(timeout=timeout):
                 self._closing[entry.source] = entry.at + _CLOSE_SHARE * timeout
-            case StateChanged(cause=cause) if cause == _CLOSE_LIMIT:
+            case StateChanged(cause=StateCause.CLOSE_LIMIT):
+                # Who closes leaves then, whatever its listener does.
                 if entry.at >= self._closing.get(entry.source, inf):
                     self._out_of_time.setdefault(entry.source, entry)
                 return False

@@ -9,8 +9,9 @@ whatever runs then: the batch and the listener share that time (KIP-62). It bega
 """
 
 from math import inf
-from typing import ClassVar, Final
+from typing import ClassVar
 
+from kgroup.journal.causes import StateCause
 from kgroup.journal.events import (
     Entry,
     Event,
@@ -24,9 +25,6 @@ from kgroup.journal.events import (
 from kgroup.types import ChangeKind, Claim, MemberState
 
 __all__ = ["Unsubscribing"]
-
-_UNSUBSCRIBED: Final = "unsubscribed"
-"""What the table calls it; who closes has a time of its own."""
 
 
 class Unsubscribing:
@@ -51,7 +49,8 @@ class Unsubscribing:
         """Take one entry."""
         source = entry.source
         match entry.event:
-            case StateChanged(after=MemberState.RELEASING, cause=cause) if cause == _UNSUBSCRIBED:
+            case StateChanged(after=MemberState.RELEASING, cause=StateCause.UNSUBSCRIBED):
+                # Who closes has a time of its own.
                 self._began[source] = entry.at
                 revoking = self._revoking.get(source, {})
                 for claim, since in revoking.items():
