@@ -4,8 +4,9 @@ Decides: when FindCoordinator is sent, and how long to wait after a coordinator 
 Never: moves the round; it raises COORDINATOR_READY and COORDINATOR_LOST there.
 
 A lost coordinator leaves a member STABLE: records go on while the lease holds. After a loss the
-next search waits, longer each time until the coordinator has served something: a new cluster
-answers NOT_COORDINATOR right after a good FindCoordinator, and names a dead node for seconds.
+next search waits, longer each time until the coordinator has served for as long: a new cluster
+answers NOT_COORDINATOR right after a good FindCoordinator, and names a dead node for seconds; one
+whose log of offsets lacks replicas answers heartbeats, and refuses each commit.
 """
 
 from dataclasses import dataclass
@@ -101,8 +102,8 @@ class Coordinator:
         state: see the table.
         node_id: broker that coordinates the group, None unless KNOWN.
         ticket: the awaited FindCoordinator.
-        attempts: searches in a row without having been served.
-        search_at: when the next search is due.
+        attempts: searches in a row without having been served for long.
+        search_at: when the next search is due, or the latest was.
     """
 
     state: CoordinatorState = CoordinatorState.UNKNOWN

@@ -325,9 +325,18 @@ def _inexplicable(turn: Turn, code: int) -> Trigger:
 
 
 def _served(turn: Turn) -> None:
-    """Note that the coordinator answered as one: the next search need not wait long."""
-    if turn.member.coordinator.attempts:
-        turn.put_coordinator(replace(turn.member.coordinator, attempts=0))
+    """Note that the coordinator answered as one: the next search need not wait long.
+
+    Once it serves for as long as it was waited for. 1. The log of offsets lacks replicas: commits
+    are told COORDINATOR_NOT_AVAILABLE, heartbeats are answered; 2. the coordinator is lost by that,
+    found, and answers the first heartbeat; 3. the commit is sent again. Pauses that began anew each
+    time would be ten searches a second for as long as that lasts.
+    """
+    coordinator = turn.member.coordinator
+    if coordinator.attempts:
+        waited = turn.backoff(coordinator.attempts, turn.member.settings.retry_backoff_max)
+        if turn.now >= coordinator.search_at + waited:
+            turn.put_coordinator(replace(coordinator, attempts=0))
     if isinstance(turn.member.trouble, UnauthorizedError):
         turn.member = replace(turn.member, trouble=None)
 

@@ -5,10 +5,12 @@ import pytest
 from kgroup.codes import ErrorCode
 from kgroup.errors import BrokerError, ConnectionLostError, FencedError
 from kgroup.machine.claims import HoldingState
+from kgroup.machine.reactions import Reaction
 from kgroup.machine.tickets import Errand
 from kgroup.membership.events import (
     Answered,
     CallListener,
+    CommitRejected,
     Disconnect,
     Drained,
     EnforceRebalance,
@@ -220,6 +222,39 @@ def test_searches_for_a_coordinator_that_does_not_serve_wait_longer_each_time() 
         member.on(Tick(), after=pauses[-1])
     assert pauses == sorted(pauses)
     assert pauses[-1] > 4 * pauses[0]
+
+
+def refused_commits(member: Driven, *, served_for: float) -> list[float]:
+    """Have commits refused while heartbeats are answered; return how long each search waited."""
+    pauses = []
+    for _ in range(5):
+        generation = member.member.identity.generation
+        assert generation is not None
+        code = ErrorCode.COORDINATOR_NOT_AVAILABLE
+        member.on(CommitRejected(Reaction.FIND_COORDINATOR, generation, code))
+        pauses.append(member.member.coordinator.search_at - member.now)
+        member.on(Tick(), after=pauses[-1])
+        member.found()
+        member.on(Tick(), after=served_for)
+        member.beat()
+    return pauses
+
+
+def test_a_coordinator_that_answers_heartbeats_and_takes_no_commit_is_not_searched_in_a_loop() -> (
+    None
+):
+    """1. The log of offsets lacks replicas: commits are told COORDINATOR_NOT_AVAILABLE, heartbeats
+    are answered; 2. the coordinator is given up, and found again after the first pause; 3. a
+    heartbeat goes out at once, and is served; 4. the commit is sent again, and refused: the next
+    search waits longer."""
+    pauses = refused_commits(Driven().join("t-0"), served_for=0.0)
+    assert pauses == sorted(pauses)
+    assert pauses[-1] > 4 * pauses[0]
+
+
+def test_who_has_served_for_as_long_as_it_was_waited_for_is_searched_soon_when_it_is_lost() -> None:
+    pauses = refused_commits(Driven().join("t-0"), served_for=HEARTBEAT)
+    assert max(pauses) < 2 * min(pauses)
 
 
 def test_a_rejoin_after_a_lost_coordinator_keeps_id_generation_and_claims() -> None:
