@@ -89,7 +89,7 @@ def _cut_drains(turn: Turn) -> None:
     names = ", ".join(str(claim.tp) for claim in draining)
     turn.effects.append(Tell(Note.DRAIN_CUT, names))
     turn.put_holdings(turn.member.holdings.after(HoldingTrigger.DRAINED, draining))
-    turn.cause = turn.member.release_cause()
+    turn.cause = turn.member.release_cause(draining)
     turn.call_listener(ChangeKind.REVOKED, removed=draining)
 
 

@@ -228,7 +228,7 @@ def _drained(turn: Turn, event: Drained) -> None:
         return
     if ready:
         turn.put_holdings(member.holdings.after(HoldingTrigger.DRAINED, ready))
-        turn.cause = member.release_cause()
+        turn.cause = member.release_cause(ready)
         turn.call_listener(ChangeKind.REVOKED, removed=ready)
 
 

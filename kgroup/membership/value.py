@@ -298,12 +298,18 @@ class GroupMember:
         )
         return revoked - self.holdings.partitions
 
-    def release_cause(self) -> Cause:
-        """Tell why partitions are given up now, some time after that was decided."""
+    def release_cause(self, claims: tuple[Claim, ...] = ()) -> Cause:
+        """Tell why partitions are given up now, some time after that was decided.
+
+        What goes with a topic that was dropped meanwhile goes for that, whatever the round is for.
+        """
+        topics = self.wishes.topics
         if self.wishes.closing is not None:
             return Cause.CLOSING
-        if self.wishes.topics is None:
+        if topics is None:
             return Cause.UNSUBSCRIBED
+        if claims and not any(claim.tp.topic in topics for claim in claims):
+            return Cause.TOPICS_CHANGED
         return self.round.cause or Cause.GROUP_REBALANCED
 
     def owes_round(self) -> bool:

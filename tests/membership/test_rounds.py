@@ -14,7 +14,7 @@ from kgroup.membership.events import (
     Tell,
     Tick,
 )
-from kgroup.types import ChangeKind, MemberState
+from kgroup.types import Cause, ChangeKind, MemberState
 from kgroup.wire.messages import (
     FindCoordinatorRequest,
     HeartbeatRequest,
@@ -259,6 +259,24 @@ def test_a_topic_dropped_during_a_round_is_handed_back_after_a_backoff_too() -> 
     member.expect(MemberState.PREPARING)
     member.settle()
     assert owned_in_join(member) == partitions("t-0")
+
+
+def test_what_goes_with_a_dropped_topic_says_so_whatever_the_round_began_for() -> None:
+    """1. The application asks for a round, and JoinGroup is refused for now; 2. it drops a topic
+    meanwhile; 3. what that takes away has that cause, which the round has not."""
+    member = dropping_u_while_joining()
+    member.joined(code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+    member.on(Tick(), after=1.0)
+    member.on(Drained((member.claim("u-0"),)))
+    assert [change.cause for change in member.member.changes] == [Cause.TOPICS_CHANGED]
+
+
+def test_what_is_given_up_of_topics_that_are_still_wanted_has_the_cause_of_the_round() -> None:
+    member = Driven(settings(assignors=EAGER)).join("t-0")
+    member.on(EnforceRebalance("test"))
+    member.on(Subscribed(frozenset({"t", "u"})))
+    member.on(Drained(member.member.holdings.claims))
+    assert [change.cause for change in member.member.changes] == [Cause.ENFORCED]
 
 
 # -- eager -------------------------------------------------------------------------------------
