@@ -14,9 +14,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from kgroup.marshal.extension import NONCE
-from kgroup.marshal.key_state import Key
+from kgroup.marshal.key_state import Key, Tenure
 from kgroup.marshal.rules import Verdict
-from kgroup.marshal.transitions import Tenure
 from kgroup.marshal.world import World
 from kgroup.wire.records import Headers, RawRow, RecordColumns, pack_headers
 from kgroup.wire.records.varints import pack_varint

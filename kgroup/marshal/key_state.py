@@ -7,7 +7,7 @@ Never: changes by itself; `world` writes it, one record after the other.
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-__all__ = ["LEASE_MS", "LONGEST_PAUSE", "QUIET_MS", "Key", "KeyState", "Pause"]
+__all__ = ["LEASE_MS", "LONGEST_PAUSE", "QUIET_MS", "Key", "KeyState", "Pause", "Tenure"]
 
 LEASE_MS: Final = 120_000
 """Of a claim that does not say how often its owner beats: two intervals of a minute."""
@@ -78,7 +78,7 @@ class KeyState:
     definite: bool = False
     mixed_until: int = _NONE
     idle_since: int = _NONE
-    tenure: object | None = field(default=None, repr=False, compare=False)
+    tenure: "Tenure | None" = field(default=None, repr=False, compare=False)
 
     def owned_at(self, time: int) -> bool:
         """Tell whether somebody owns the key at a log time, milliseconds; in its past, too."""
@@ -97,3 +97,18 @@ class KeyState:
     def is_owner(self, client_id: bytes, instance_id: bytes) -> bool:
         """Tell whether a process is the last owner, or was until it released the key."""
         return self.instance_id == instance_id and self.client_id == client_id
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tenure:
+    """That somebody has a key, as a heartbeat said that counted; `state` has it while that is so.
+
+    Args:
+        state: of the key.
+        fenced: whether the heartbeat had headers that count.
+        is_of_original: whether it had none at all.
+    """
+
+    state: KeyState
+    fenced: bool
+    is_of_original: bool

@@ -12,7 +12,6 @@ Never: knows another key, or more of the log than the record and what the key re
 5. A release counts from its owner alone, also a second one.
 """
 
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from kgroup.marshal.extension import Extension
@@ -20,7 +19,7 @@ from kgroup.marshal.key_state import LEASE_MS, QUIET_MS, KeyState
 from kgroup.marshal.messages import Message
 from kgroup.marshal.rules import Verdict
 
-__all__ = ["Place", "Tenure", "claim", "heartbeat", "probe", "release", "renew"]
+__all__ = ["Place", "claim", "heartbeat", "probe", "release", "renew"]
 
 _MS: Final = 1000
 
@@ -39,21 +38,6 @@ class Place(NamedTuple):
     time: int
     since: int
     first: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Tenure:
-    """That somebody has a key, as a heartbeat said that counted; `state` has it while that is so.
-
-    Args:
-        state: of the key.
-        fenced: whether the heartbeat had headers that count.
-        is_of_original: whether it had none at all.
-    """
-
-    state: KeyState
-    fenced: bool
-    is_of_original: bool
 
 
 def claim(state: KeyState, message: Message, peer: Extension | None, at: Place) -> Verdict:

@@ -30,7 +30,10 @@ from kgroup.marshal.world import World
 from kgroup.types import TopicPartition
 from kgroup.wire.records import RawRow, RecordColumns
 
-__all__ = ["LogRow", "LogView"]
+__all__ = ["DAMAGED", "LogRow", "LogView"]
+
+DAMAGED: Final = "damaged batch"
+"""Why a batch that cannot be read changes nothing, beside the words of `Reject`."""
 
 LogRow = tuple[int, int, bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...]]
 """Offset, timestamp in milliseconds (-1: none), key, value, headers; as `RecordColumns` has it."""

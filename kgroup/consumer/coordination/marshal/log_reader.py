@@ -41,7 +41,7 @@ from kgroup.errors import (
 )
 from kgroup.machine.reactions import Reaction, reaction
 from kgroup.marshal.placing import coordination_partition
-from kgroup.marshal.view import LogView
+from kgroup.marshal.view import DAMAGED, LogView
 from kgroup.net.backoff import Backoff
 from kgroup.net.cluster import Cluster
 from kgroup.net.leadership import Leadership, learn_leader
@@ -142,7 +142,7 @@ class LogReader:
         for each in self._logs.values():
             found.update(each.rejects())
             if each.damaged:
-                found["damaged batch"] += each.damaged
+                found[DAMAGED] += each.damaged
         return found
 
     # -- life ------------------------------------------------------------------------------

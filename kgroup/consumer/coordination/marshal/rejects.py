@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kgroup.journal import MessageRejected, Sink
-from kgroup.marshal.view import LogView
+from kgroup.marshal.view import DAMAGED, LogView
 from kgroup.types import TopicPartition
 
 __all__ = ["Rejects"]
@@ -20,7 +20,6 @@ __all__ = ["Rejects"]
 log = logging.getLogger("kgroup.marshal")
 
 _SAY_AGAIN: Final = 60.0
-_DAMAGED: Final = "damaged batch"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,7 @@ class Rejects:
         for why, count in view.world.rejects.items():
             self._count(tp, why.value, count, view.world.rejected_at[why])
         if view.damaged:
-            self._count(tp, _DAMAGED, view.damaged, view.damaged_at)
+            self._count(tp, DAMAGED, view.damaged, view.damaged_at)
 
     def _count(self, tp: TopicPartition, why: str, count: int, offset: int) -> None:
         counts, said = self._counts.setdefault(why, {}), self._said.get(why)
