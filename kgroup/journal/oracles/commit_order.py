@@ -12,7 +12,8 @@ C7: the offset a new owner reads is not below the last commit acknowledged to an
     asked: a commit and an OffsetFetch that are out together may be served in either order.
 """
 
-from dataclasses import dataclass, field
+from bisect import bisect_left
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from kgroup.codes import ApiKey
@@ -53,11 +54,11 @@ class _Fetch:
     """An OffsetFetch.
 
     Args:
-        accepted: the latest commits when it was sent.
+        number: of it, in the order in which they are sent; the first is 1.
         told: partitions of which its answer has told; what is read of them after that it has not.
     """
 
-    accepted: dict[TopicPartition, _Accepted]
+    number: int
     told: set[TopicPartition] = field(default_factory=set)
 
 
@@ -78,13 +79,15 @@ class CommitOrder:
 
     APIS: ClassVar[frozenset[ApiKey]] = frozenset({ApiKey.OFFSET_FETCH})
 
-    __slots__ = ("_accepted", "_answered", "_asked", "_fetches", "_stands", "_unknown")
+    __slots__ = ("_answered", "_asked", "_fetches", "_lines", "_sent", "_stands", "_unknown")
 
     def __init__(self) -> None:
-        self._accepted: dict[TopicPartition, _Accepted] = {}
         self._answered: dict[Source, _Fetch] = {}
         self._asked: dict[_CommitKey, tuple[Claim, Entry]] = {}
         self._fetches: dict[Source, dict[tuple[int, int], _Fetch]] = {}
+        self._lines: dict[TopicPartition, list[tuple[int, _Accepted | None]]] = {}
+        """What was accepted, each after so many OffsetFetches; of each number the last."""
+        self._sent = 0
         self._stands: dict[TopicPartition, int | None] = {}
         self._unknown: dict[_CommitKey, tuple[Claim, Entry]] = {}
 
@@ -98,11 +101,9 @@ class CommitOrder:
             case OffsetRead() as read:
                 return self._read(entry, read)
             case PositionMoved(claim=claim):
-                known = self._accepted.get(claim.tp)
+                known = self._accepted(claim.tp)
                 if known is not None:
-                    self._accepted[claim.tp] = _Accepted(
-                        known.offset, known.commit_id, known.claim, known.entry, moved=True
-                    )
+                    self._accept(claim.tp, replace(known, moved=True))
             case CommitStored() as stored:
                 self._stored(stored)
             case event:
@@ -119,7 +120,8 @@ class CommitOrder:
         match event:
             case RequestSent(api=ApiKey.OFFSET_FETCH):
                 key = (event.connection, event.correlation_id)
-                fetches[key] = _Fetch(dict(self._accepted))
+                self._sent += 1
+                fetches[key] = _Fetch(self._sent)
             case AnswerReceived(api=ApiKey.OFFSET_FETCH):
                 fetch = fetches.pop((event.connection, event.correlation_id), None)
                 self._answered.pop(source, None)
@@ -131,6 +133,19 @@ class CommitOrder:
             case _:
                 pass
 
+    def _accepted(self, tp: TopicPartition, fetch: int | None = None) -> _Accepted | None:
+        """Return the latest commit of a partition, or that of when an OffsetFetch was sent."""
+        line = self._lines.get(tp, [])
+        upto = len(line) if fetch is None else bisect_left(line, fetch, key=lambda each: each[0])
+        return line[upto - 1][1] if upto else None
+
+    def _accept(self, tp: TopicPartition, latest: _Accepted | None) -> None:
+        """Take the latest commit of a partition; that of before stays if anybody has asked."""
+        line = self._lines.setdefault(tp, [])
+        if line and line[-1][0] == self._sent:
+            line.pop()
+        line.append((self._sent, latest))
+
     def _stored(self, stored: CommitStored) -> None:
         """Forget what members were told, where it does not stand any more.
 
@@ -139,10 +154,10 @@ class CommitOrder:
         """
         tp, offset = stored.tp, stored.offset
         self._stands[tp] = offset
-        known = self._accepted.get(tp)
+        known = self._accepted(tp)
         lower = known is not None and (offset is None or offset < known.offset)
         if stored.member_id is None or lower:
-            self._accepted.pop(tp, None)
+            self._accept(tp, None)
 
     def _stood(self, step: CommitStep) -> bool:
         """Tell whether what a late answer tells of is not overruled already."""
@@ -159,7 +174,7 @@ class CommitOrder:
         if former is None:
             return ()
         claim, unknown = former
-        accepted = self._accepted.get(step.claim.tp)
+        accepted = self._accepted(step.claim.tp)
         if claim != step.claim:
             why, proof = f"under {step.claim} instead of {claim}", entry
         elif accepted is not None and self._is_later(accepted, key):
@@ -192,15 +207,14 @@ class CommitOrder:
             self._unknown[key] = (step.claim, entry)
         if step.stage is not CommitStage.OK or not self._stood(step):
             return ()
-        known = self._accepted.get(step.claim.tp)
+        known = self._accepted(step.claim.tp)
         if known is not None and step.offset < known.offset and step.claim.tp in self._stands:
             return ()  # it is heard late; the order is that of what is stored
         # A commit sent before a move may land after it, so a move allows one later decrease.
         ahead = known is None or step.offset >= known.offset
         moved = known is not None and known.moved
-        self._accepted[step.claim.tp] = _Accepted(
-            step.offset, step.commit_id, step.claim, entry, moved=moved and ahead
-        )
+        latest = _Accepted(step.offset, step.commit_id, step.claim, entry, moved=moved and ahead)
+        self._accept(step.claim.tp, latest)
         if known is None or moved or ahead:
             return ()
         text = (
@@ -211,11 +225,11 @@ class CommitOrder:
 
     def _owed(self, source: Source, tp: TopicPartition) -> _Accepted | None:
         """Return the commit below which nothing may be read here, None when anything may be."""
-        known, fetch = self._accepted.get(tp), self._answered.get(source)
+        known, fetch = self._accepted(tp), self._answered.get(source)
         if fetch is None or tp in fetch.told:
             return known
         fetch.told.add(tp)
-        before = fetch.accepted.get(tp)
+        before = self._accepted(tp, fetch.number)
         if known is None or before is None:
             return None
         return min(before, known, key=lambda each: each.offset)
