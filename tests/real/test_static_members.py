@@ -18,7 +18,7 @@ from kgroup.journal import MemorySink, RequestSent
 from kgroup.testing.kafka import RealKafka
 from kgroup.testing.kafka.probe import Probe
 from kgroup.testing.kafka.ready import parse_bootstrap, until
-from kgroup.types import OffsetAndMetadata
+from kgroup.types import MemberState, OffsetAndMetadata
 from kgroup.wire.messages import MetadataRequest, MetadataRequestTopic
 from tests.real.ground import describe, eventually, fresh, lay_ground
 from tests.real.members import BOTH, group_on
@@ -254,6 +254,39 @@ async def test_26_partitions_added_while_the_leader_was_away_are_given(
         await group.settled(2, 2)
         assert back.consumer.membership.leader
         assert took < 10.0, "the follower's metadata is 300 s old by then"
+
+
+@BOTH
+async def test_26_partitions_added_while_the_leader_was_not_subscribed_are_given(
+    kafka: RealKafka, tmp_path: Path
+) -> None:
+    """KIP-345, KIP-814: a static leader that unsubscribes and subscribes again is back in the
+    generation it led, and not asked to assign. Required: partitions that were added meanwhile are
+    noticed by it, although it knew of them when it came back, and given in one round."""
+    ground = await lay_ground(kafka, 2)
+    async with group_on(ground, tmp_path, session_timeout=15.0, metadata_max_age=1.0) as group:
+        leader = await group.join("leader", group_instance_id="a")
+        await group.settled(2)
+        follower = await group.join("follower", group_instance_id="b")
+        await group.settled(1, 1)
+        await group.steady()
+        generation = follower.generation_id
+        assert generation is not None
+        leader.consumer.unsubscribe()
+        gone = lambda: leader.is_in(MemberState.UNSUBSCRIBED)  # noqa: E731
+        await eventually(gone, "it has gone")
+        await ground.widen(4)
+        await anyio.to_thread.run_sync(until_known, kafka, ground.topic, 4)
+        await anyio.sleep(3.0)
+        assert follower.generation_id == generation
+        leader.consumer.subscribe(ground.topic)
+        took = await eventually(
+            lambda: sum(len(m.owned) for m in group.members) == 4, "the new ones are owned"
+        )
+        await group.settled(2, 2)
+        assert leader.consumer.membership.leader
+        assert follower.generation_id == generation + 1
+        assert took < 10.0
 
 
 @BOTH
