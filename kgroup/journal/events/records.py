@@ -8,12 +8,13 @@ has then logged too much, never too little, and no record can be used that no lo
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from kgroup.types import Claim
 from kgroup.words import Word
 
 __all__ = [
+    "POLL_TOLD_EVERY",
     "CommitStage",
     "CommitStep",
     "Delivered",
@@ -191,6 +192,10 @@ class Polled:
     """The application asked for records."""
 
     KIND: ClassVar[str] = "poll"
+
+
+POLL_TOLD_EVERY: Final = 0.5
+"""Seconds after which a member is told of another poll at the latest: it need not be of each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

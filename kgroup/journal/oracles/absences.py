@@ -15,7 +15,7 @@ last.
 """
 
 from math import inf
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from kgroup.codes import ApiKey
 from kgroup.journal.causes import StateCause
@@ -31,12 +31,10 @@ from kgroup.journal.events import (
     Source,
     StateChanged,
 )
+from kgroup.journal.events.records import POLL_TOLD_EVERY
 from kgroup.types import ChangeKind, Claim, MemberState
 
 __all__ = ["Absences"]
-
-_TOLD_EVERY: Final = 0.5
-"""Seconds after which a member is told of another poll at the latest."""
 
 
 class Absences:
@@ -117,4 +115,4 @@ class Absences:
 
     def _due(self, source: Source) -> float:
         """Return when the poll interval may be over at the earliest."""
-        return self._polled.get(source, inf) + self._intervals.get(source, inf) - _TOLD_EVERY
+        return self._polled.get(source, inf) + self._intervals.get(source, inf) - POLL_TOLD_EVERY

@@ -8,7 +8,7 @@ Never: knows the group.
 
 from collections.abc import Iterable
 from functools import partial
-from typing import Final, assert_never
+from typing import assert_never
 
 from kgroup.journal import (
     CallbackStage,
@@ -19,6 +19,7 @@ from kgroup.journal import (
     Polled,
     Resumed,
 )
+from kgroup.journal.events.records import POLL_TOLD_EVERY
 from kgroup.membership.commit_queue import Submission
 from kgroup.membership.events import ListenerDone
 from kgroup.membership.events import Polled as HasPolled
@@ -31,8 +32,6 @@ from kgroup.testing.simulation.world.records import Logs
 from kgroup.types import ChangeKind, Claim, CommitStatus, MemberState, OwnershipChange
 
 __all__ = ["Application"]
-
-_NOTED_EVERY: Final = 0.5
 
 
 class Application:
@@ -245,7 +244,8 @@ class Application:
     def _note_poll(self) -> None:
         """Tell the machine of a poll, as seldom as is enough; the consumer does likewise."""
         member = self.member
-        if member.now >= self._noted_at + _NOTED_EVERY or member.value.state is MemberState.DORMANT:
+        due = member.now >= self._noted_at + POLL_TOLD_EVERY
+        if due or member.value.state is MemberState.DORMANT:
             self._noted_at = member.now
             member.apply(HasPolled())
 
