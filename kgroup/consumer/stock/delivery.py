@@ -159,9 +159,10 @@ class Delivery:
             first, last = segments[0].first, segments[-1].last
             self._tell_delivered(owned.claim, first, last, sum(map(len, segments)))
         lease = self.ledger.hand_out(owned.claim, chunk.at, epoch)
-        for segment in () if hold is None else segments:
-            offsets = segment.columns.offsets[segment.start : segment.stop]
-            self.ledger.expose(owned.claim, offsets)
+        if hold is not None:
+            for segment in segments:
+                offsets = segment.columns.offsets[segment.start : segment.stop]
+                self.ledger.expose(owned.claim, offsets)
         keeper = self.gate.keeper(owned.claim)
         keeper.taken(owned.claim)
         return Handful(owned.claim, segments, lease, keeper.token(owned.claim))
