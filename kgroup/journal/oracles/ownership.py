@@ -12,11 +12,11 @@ S2: periods of one partition at different members do not overlap in time, except
     anew, or because it had unsubscribed that long ago, whatever was in hand when it did, or closes,
     and has no time left for what its listener does since before (L7), which is so after half of
     that time at the earliest; or because the lease of the key ran out, which a Marshal member has
-    of each. That it does not join again meanwhile, S4 judges. Of two generations it is the owner by
-    the earlier one that must not go on, also when it hears of its partitions last. Of two that use
-    one instance id, the later one takes over at once, also what the next round gives to others, and
-    the one before cannot know before it is fenced, a session later at most: T2 judges what it does
-    from then on.
+    of each. That it does not join again meanwhile, S4 judges. Who stops need not have told of what
+    it said to have lost when it joined anew. Of two generations it is the owner by the earlier one
+    that must not go on, also when it hears of its partitions last. Of two that use one instance id,
+    the later one takes over at once, also what the next round gives to others, and the one before
+    cannot know before it is fenced, a session later at most: T2 judges what it does from then on.
 
 The race that makes S2 wait for proof:
 1. m1 is killed, or stopped with SIGSTOP; it owns t-0 and writes nothing.
@@ -56,6 +56,7 @@ from kgroup.journal.events import (
 )
 from kgroup.journal.oracles.absences import Absences
 from kgroup.journal.oracles.key_lease import KeyProofs
+from kgroup.journal.oracles.renounced import Renounced
 from kgroup.journal.oracles.unsubscribing import Unsubscribing
 from kgroup.journal.oracles.violation import Violation
 from kgroup.journal.periods import Ending, Period, PeriodKey, Periods
@@ -133,6 +134,7 @@ class OneOwnerInTime:
         "_proved",
         "_refused",
         "_renewed",
+        "_renounced",
         "_replaced",
         "_rounds",
         "_sessions",
@@ -162,6 +164,7 @@ class OneOwnerInTime:
         self._closing: dict[Source, float] = {}
         self._out_of_time: dict[Source, Entry] = {}
         self._unsubscribing = Unsubscribing()
+        self._renounced = Renounced()
         self._keys = KeyProofs()
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
@@ -177,6 +180,7 @@ class OneOwnerInTime:
             self._refuse(entry)
         found = self._changed(entry) if type(event) in Periods.KINDS else ()
         self._unsubscribing.observe(entry)
+        self._renounced.observe(entry)
         if not self._overtaken:
             return found
         mine = self._overtaken.get(entry.source)
@@ -361,7 +365,7 @@ class OneOwnerInTime:
         self._overtaken.get(period.source, {}).pop(period.key, None)
         if period.ending is Ending.LOST or period.ended is None or self._was_lost(period):
             return ()
-        if self._cannot_know(period, period.ended.at):
+        if self._cannot_know(period, period.ended.at) or self._renounced.covers(period):
             return ()
         return self._tell(period, period.ended, f"held it until {period.ended.event.KIND}")
 

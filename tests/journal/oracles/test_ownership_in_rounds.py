@@ -5,8 +5,8 @@ import pytest
 from kgroup.codes import ApiKey
 from kgroup.journal import JoinIssued, Phase, Polled, StateChanged
 from kgroup.journal.oracles import OneOwnerInTime, judge
-from kgroup.types import ChangeKind, MemberState
-from tests.journal.histories import one_member, tp
+from kgroup.types import ChangeKind, Claim, MemberState, TopicPartition
+from tests.journal.histories import History, one_member, tp
 
 
 @pytest.mark.parametrize(
@@ -186,4 +186,48 @@ def test_s2_who_joins_anew_when_its_listener_takes_longer_than_a_round_is_forgiv
         second.join(3, 0)
         second.assign(0, offset=0)
     first.step(ChangeKind.REVOKED, Phase.END, claims)
+    assert [v.rule for v in judge([OneOwnerInTime()], history.entries)] == expected
+
+
+@pytest.mark.parametrize(
+    ("generation", "owned", "then", "expected"),
+    [
+        (None, (), "stops", []),
+        (1, (), "stops", ["S2"]),
+        (None, (tp(0),), "stops", ["S2"]),
+        (None, (), "is given it again, and stops", ["S2"]),
+        (None, (), "gives it up", ["S2"]),
+        (None, (), "delivers", ["S2"]),
+    ],
+)
+def test_s2_who_stops_need_not_have_told_of_what_it_said_to_have_lost_when_it_joined_anew(
+    generation: int | None, owned: tuple[TopicPartition, ...], then: str, expected: list[str]
+) -> None:
+    """1. on_assigned is slow, and the member is removed; 2. it joins as one who has nothing, and
+    another is given the partition; 3. on_assigned returns, and the next call takes its time;
+    4. the member fails, before its listener has heard of the loss."""
+    history = History()
+    first, second = history.member("a"), history.member("b")
+    first.start()
+    first.join(1, 0)
+    claims = (Claim(tp(0), 1),)
+    first.claims[tp(0)] = claims[0]
+    first.step(ChangeKind.ASSIGNED, Phase.BEGIN, claims)
+    first.write(JoinIssued(member_id=None, generation_id=generation, owned=owned))
+    if then.startswith("is given"):
+        first.enter(1, 0)
+    history.wait(1.0)
+    second.start()
+    second.join(2, 0)
+    second.assign(0, offset=0)
+    first.step(ChangeKind.ASSIGNED, Phase.END, claims)
+    match then:
+        case "delivers":
+            first.positions[tp(0)] = 0
+            first.deliver(0, 1)
+        case "gives it up":
+            first.step(ChangeKind.REVOKED, Phase.BEGIN, claims)
+            first.step(ChangeKind.REVOKED, Phase.END, claims)
+        case _:
+            first.stop(left=False)
     assert [v.rule for v in judge([OneOwnerInTime()], history.entries)] == expected
