@@ -27,7 +27,7 @@ from kgroup.journal.events import (
     Source,
 )
 from kgroup.journal.oracles.violation import Violation
-from kgroup.types import ChangeKind, Claim
+from kgroup.types import ChangeKind, Claim, TopicPartition
 
 __all__ = ["ServedInTurn"]
 
@@ -60,6 +60,7 @@ class _Turns:
         held: the claims it owns.
         waiting: those with records to deliver that are not paused.
         paused: those that are, each with why.
+        given: partitions of the newest generation, None before one was entered.
     """
 
     number: int = 0
@@ -68,6 +69,7 @@ class _Turns:
     held: dict[Claim, None] = field(default_factory=dict)
     waiting: dict[Claim, _Waiting] = field(default_factory=dict)
     paused: dict[tuple[Claim, PauseCause], None] = field(default_factory=dict)
+    given: frozenset[TopicPartition] | None = None
 
 
 class ServedInTurn:
@@ -175,8 +177,12 @@ def _paused(turns: _Turns, event: Paused | Resumed) -> None:
 
 
 def _taken(turns: _Turns, event: GenerationEntered) -> None:
-    """Expect nothing of what the round took away: its revocation may wait for the listener."""
-    kept = frozenset(event.assignment)
+    """Expect nothing of what the round took away: its revocation may wait for the listener.
+
+    Nor of what on_assigned is told of only then: 1. the listener is slow to hear of a generation;
+    2. a later one takes a partition away; 3. on_assigned returns.
+    """
+    turns.given = kept = frozenset(event.assignment)
     for claim in [claim for claim in turns.held if claim.tp not in kept]:
         del turns.held[claim]
         turns.waiting.pop(claim, None)
@@ -189,7 +195,13 @@ def _owned(turns: _Turns, event: OwnershipStep) -> None:
             turns.waiting.pop(claim, None)
             for cause in PauseCause:
                 turns.paused.pop((claim, cause), None)
-        elif event.phase is Phase.END:
+        elif event.phase is Phase.END and not _is_taken(turns, event, claim):
             turns.held[claim] = None
     for waited in turns.waiting.values():
         waited.most = max(waited.most, len(turns.held))
+
+
+def _is_taken(turns: _Turns, event: OwnershipStep, claim: Claim) -> bool:
+    """Tell whether a later generation has taken away what on_assigned was called for."""
+    by_hand = event.generation_id is None
+    return not by_hand and turns.given is not None and claim.tp not in turns.given

@@ -8,8 +8,10 @@ from kgroup.journal import (
     FetchIssued,
     MemberStopped,
     OffsetRead,
+    OwnershipStep,
     PauseCause,
     Paused,
+    Phase,
     Polled,
     PositionMove,
     PositionMoved,
@@ -21,8 +23,8 @@ from kgroup.journal.oracles import (
     NoSilentJump,
     ServedInTurn,
 )
-from kgroup.types import ChangeKind
-from tests.journal.oracles.logs import C0, C1, C2, T0, T1, Log
+from kgroup.types import ChangeKind, TopicPartition
+from tests.journal.oracles.logs import C0, C1, C2, T0, T1, T2, Log
 
 ASKED, OK = CommitStage.REQUESTED, CommitStage.OK
 
@@ -115,6 +117,28 @@ def test_l10_what_is_fetched_after_a_partition_was_resumed_waits_again():
     log.write(*(FetchAnswered(claim, 0, 100) for claim in (C0, C1, C2)))
     turns(log, 8)
     assert log.rules(ServedInTurn()) == ["L10"]
+
+
+@pytest.mark.parametrize(
+    ("told_of", "given", "expected"),
+    [(1, (T0, T1), []), (1, (T0, T1, T2), ["L10"]), (None, (T0, T1), ["L10"])],
+    ids=["taken away", "kept", "assigned by hand since"],
+)
+def test_l10_what_a_round_takes_away_before_on_assigned_has_returned_is_not_starved(
+    told_of: int | None, given: tuple[TopicPartition, ...], expected: list[str]
+) -> None:
+    # 1. The listener is slow to hear of a generation; 2. a later one takes a partition away: it is
+    # handed out no more; 3. on_assigned returns, and the revocation waits behind further calls.
+    log = Log()
+    log.enter(2, *given)
+    log.write(
+        OwnershipStep(
+            kind=ChangeKind.ASSIGNED, phase=Phase.END, claims=(C0, C1, C2), generation_id=told_of
+        )
+    )
+    log.write(*(FetchAnswered(claim, 0, 100) for claim in (C0, C1, C2)))
+    turns(log, 8)
+    assert log.rules(ServedInTurn()) == expected
 
 
 # -- C8 ------------------------------------------------------------------------------------
