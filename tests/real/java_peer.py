@@ -1,12 +1,14 @@
 """A member of Java's client: the console consumer of the broker's own jars, in a process.
 
 Decides: what is read from its output: a record's value, which names its place, and what its
-coordinator logs of its assignment.
+coordinator logs of its assignment; and that it has begun once its consumer has subscribed: a
+virtual machine takes a second to start, and on a busy machine longer than a round may take.
 Never: helps it; what it does in a group is its own.
 """
 
 import re
 import subprocess
+import sys
 from functools import partial
 
 import anyio
@@ -16,20 +18,28 @@ from anyio.abc import TaskStatus
 from kgroup.errors import UnsupportedError
 from kgroup.testing.kafka.supply import find_program
 from kgroup.types import TopicPartition
-from tests.real.ground import Ground
+from tests.real.ground import Ground, eventually
 
 __all__ = ["JavaPeer"]
 
 _MAIN = "org.apache.kafka.tools.consumer.ConsoleConsumer"
 _VERSION = "4.3.1"
 _HEAP_MB = 128
+_STARTS = 120.0
+"""Seconds until its consumer runs; no test judges how long that takes."""
+
+_LAST_LINES = 40
 _CLASSES = {
     "range": "RangeAssignor",
     "roundrobin": "RoundRobinAssignor",
     "sticky": "StickyAssignor",
     "cooperative-sticky": "CooperativeStickyAssignor",
 }
-_RECORD = re.compile(r"^(\S+)-(\d+)@(\d+)$")
+_BEGUN = re.compile(r"Subscribed to topic\(s\): ")
+_RECORD = re.compile(r"^(\S+)-(\d+)@(\d+?)(\d\d:\d\d:\d\d\.\d{3} .*)?$")
+"""Its end of line is written apart, so what another thread logs may stand behind a record: that
+begins with the time of day."""
+
 _ASSIGNED = re.compile(r"Adding newly assigned partitions: \[(.*)\]$")
 _GONE = re.compile(r"(?:Revoke previously assigned|Lost previously assigned) partitions \[(.*)\]$")
 
@@ -61,15 +71,21 @@ class JavaPeer:
             words += ["--consumer-property", f"{name}={value}"]
         self._command = _java(*words)
         self._process: subprocess.Popen[str] | None = None
+        self._begun = False
 
     async def run(self, *, task_status: TaskStatus[None]) -> None:
-        """Read until stopped."""
+        """Read until stopped; it has started when its consumer is about to join."""
         start = partial(subprocess.Popen[str], text=True, stderr=subprocess.STDOUT)
         with start(self._command, stdout=subprocess.PIPE) as process:
             self._process = process
-            task_status.started()
             try:
-                await anyio.to_thread.run_sync(self._listen, process, abandon_on_cancel=True)
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(self._read, process)
+                    await eventually(self._is_up, "Java's consumer runs", timeout=_STARTS)
+                    task_status.started()
+            except BaseException:
+                sys.stderr.write("\n".join(["Java:", *self.said[-_LAST_LINES:], ""]))
+                raise
             finally:
                 self.owned = frozenset()
                 if process.poll() is None:
@@ -80,6 +96,14 @@ class JavaPeer:
         assert self._process is not None
         self._process.terminate()
 
+    def _is_up(self) -> bool:
+        assert self._process is not None
+        assert self._process.poll() is None, "Java's consumer has ended before it joined"
+        return self._begun
+
+    async def _read(self, process: subprocess.Popen[str]) -> None:
+        await anyio.to_thread.run_sync(self._listen, process, abandon_on_cancel=True)
+
     def _listen(self, process: subprocess.Popen[str]) -> None:
         assert process.stdout is not None
         for line in process.stdout:
@@ -89,12 +113,16 @@ class JavaPeer:
     def _hear(self, line: str) -> None:
         if found := _RECORD.match(line):
             self.seen.append((TopicPartition(found[1], int(found[2])), int(found[3])))
+            line = found[4] or ""
+        if not line:
             return
         self.said.append(line)
         if found := _GONE.search(line):
             self.owned -= _partitions(found[1])
         elif found := _ASSIGNED.search(line):
             self.owned |= _partitions(found[1])
+        elif _BEGUN.search(line):
+            self._begun = True
 
 
 def _java(*words: str) -> list[str]:
