@@ -326,7 +326,10 @@ def _fire(turn: Turn, trigger: Trigger, *, replied: bool) -> None:
     if row.at in _SETTLED and row.to in (MemberState.FINDING, MemberState.PREPARING):
         turn.put_round(replace(turn.member.round, cause=turn.cause))
     if row.to is not row.at:
-        leave_state(turn, replied=replied and trigger in _BY_REPLY)
+        replied = replied and trigger in _BY_REPLY
+        if not replied:
+            turn.give_up(member.round.ticket)
+        leave_state(turn, replied=replied)
         turn.member = replace(turn.member, state=row.to)
     for action in row.do:
         act(turn, action)
@@ -359,6 +362,7 @@ def _act_on_coordinator(turn: Turn, action: CoordinatorAction) -> None:
             assert coordinator.node_id is not None
             turn.effects.append(Disconnect(coordinator.node_id, parked_only=False))
             turn.put_coordinator(replace(coordinator, node_id=None))
+            turn.give_up(turn.member.heartbeat)
             turn.member = replace(turn.member, heartbeat=None)
             turn.raised.append(Trigger.COORDINATOR_LOST)
         case CoordinatorAction.WAIT:

@@ -18,6 +18,7 @@ from kgroup.frozen import replace
 from kgroup.machine.reactions import Reaction, reaction
 from kgroup.machine.tickets import Errand
 from kgroup.membership.coordinator import CoordinatorState, CoordinatorTrigger
+from kgroup.membership.disowning import fences
 from kgroup.membership.events import (
     Answered,
     AssignorDone,
@@ -53,7 +54,7 @@ def hear_answer(turn: Turn, event: Answered) -> Trigger | None:
         assert isinstance(event.response, HeartbeatResponse)
         return _heartbeat(turn, event.response.error_code, ticket.sent_at)
     if ticket != member.round.ticket:
-        return None
+        return _fenced(turn) if fences(member, event) else None
     turn.in_use = event.in_use
     match event.response:
         case JoinGroupResponse():
@@ -138,9 +139,9 @@ def hear_assignor(turn: Turn, event: AssignorDone | AssignorFailed) -> Trigger |
 
 
 def hear_commit(turn: Turn, event: CommitRejected) -> Trigger | None:
-    """Return what a refused commit triggers; one of an older generation triggers nothing."""
+    """Return what a refused commit triggers; one of an older generation, at most that of a twin."""
     if event.generation != turn.member.identity.generation:
-        return None
+        return _fenced(turn) if fences(turn.member, event) else None
     return _signal(turn, event.reaction, ApiKey.OFFSET_COMMIT, event.code)
 
 

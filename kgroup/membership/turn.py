@@ -21,6 +21,7 @@ from kgroup.membership.events import (
     Moment,
     Send,
 )
+from kgroup.membership.given_up import GivenUp
 from kgroup.membership.triggers import Action, Guard, Trigger
 from kgroup.membership.value import GroupMember, Identity, Leadership, Round, Wishes
 from kgroup.types import Cause, ChangeKind, Claim, MemberState, OwnershipChange, TopicPartition
@@ -81,8 +82,8 @@ class Turn:
         self.member = replace(self.member, lead=new)
 
     def put_identity(self, new: Identity) -> None:
-        """Replace the identity, whole."""
-        self.member = replace(self.member, identity=new)
+        """Replace the identity, whole, and with it what was asked under the one before."""
+        self.member = replace(self.member, identity=new, given_up=_given_up(self.member, new))
 
     def put_wishes(self, new: Wishes) -> None:
         """Replace what the application asks for."""
@@ -107,8 +108,18 @@ class Turn:
         return ticket
 
     def send(self, ticket: Ticket, request: GroupRequest, timeout: float) -> None:
-        """Send to the coordinator."""
+        """Send to the coordinator; the answer tells what one that was given up would have told."""
+        self._put_given_up(self.member.given_up.without(ticket.errand))
         self.effects.append(Send(ticket, request, self.member.coordinator.node_id, timeout))
+
+    def give_up(self, ticket: Ticket | None) -> None:
+        """Await an answer no more, but that a twin has the place."""
+        if ticket is not None and _has_place(self.member):
+            self._put_given_up(self.member.given_up.taking(ticket))
+
+    def _put_given_up(self, new: GivenUp) -> None:
+        if new is not self.member.given_up:
+            self.member = replace(self.member, given_up=new)
 
     def call_listener(
         self, kind: ChangeKind, *, added: tuple[Claim, ...] = (), removed: tuple[Claim, ...] = ()
@@ -140,3 +151,20 @@ class Turn:
 
     def _spread(self) -> float:
         return 0.8 + 0.4 * self.moment.chance
+
+
+def _has_place(member: GroupMember) -> bool:
+    """Tell whether there is a place that a twin could have taken (KIP-345)."""
+    return member.settings.group_instance_id is not None and member.identity.member_id is not None
+
+
+def _given_up(member: GroupMember, new: Identity) -> GivenUp:
+    """Return what is given up once the member is who `new` says."""
+    before = member.identity
+    lost = new.member_id == before.member_id and new.generation is None
+    if not lost or not _has_place(member):
+        return GivenUp()
+    given_up = member.given_up
+    if member.heartbeat is not None:
+        given_up = given_up.taking(member.heartbeat)
+    return replace(given_up, generation=before.generation or given_up.generation)

@@ -16,6 +16,7 @@ from kgroup.machine.lease import Lease
 from kgroup.machine.tickets import Ticket
 from kgroup.membership.coordinator import Coordinator
 from kgroup.membership.described import Remembered
+from kgroup.membership.given_up import GivenUp
 from kgroup.membership.settings import MembershipSettings
 from kgroup.membership.states import FACTS
 from kgroup.types import (
@@ -103,8 +104,7 @@ class Round:
         assigned_in: the generation it was adopted in, None without one.
         leader: this member leads.
         watched: topic -> partition count the leader assigned from, None for a follower.
-        watched_places: topic -> where its replicas were when the leader assigned; see
-            `MetadataChanged`.
+        watched_places: topic -> where its replicas were then; see `MetadataChanged`.
         watch: awaited look at the group's topics by a leader that assigns nothing (KIP-814).
         attempts: failures in a row.
         retry_at: end of the backoff.
@@ -224,6 +224,7 @@ class GroupMember:
         holdings: what it owns.
         heartbeat: the awaited answer.
         heartbeat_at: when the next one is due.
+        given_up: what was asked under the present id and may still tell of a twin.
         trouble: what the coordinator does not permit at present, or why rounds have failed at
             this leader for long; every read raises it.
         counts: topic -> partition count, as far as known.
@@ -245,6 +246,7 @@ class GroupMember:
     holdings: Holdings = field(default_factory=Holdings)
     heartbeat: Ticket | None = None
     heartbeat_at: float = 0.0
+    given_up: GivenUp = field(default_factory=GivenUp)
     trouble: KGroupError | None = None
     counts: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     places: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))

@@ -22,6 +22,7 @@ from kgroup.machine.claims import Holdings
 from kgroup.machine.tickets import Errand, Ticket
 from kgroup.membership.coordinator import Coordinator, CoordinatorState
 from kgroup.membership.events import GroupRequest, RunAssignor
+from kgroup.membership.given_up import GivenUp
 from kgroup.membership.value import GroupMember, Leadership, Round
 from kgroup.testing.exhaustive.process import GONE, Answer, Call, Process
 from kgroup.testing.exhaustive.scope import NOW
@@ -212,6 +213,7 @@ def _plain(process: Process) -> Process:
             polled_at=max(member.wishes.polled_at, NOW - rebalance) if process.stalled else NOW,
         ),
         coordinator=_plain_coordinator(member.coordinator),
+        given_up=process.given_up,
         round=_plain_round(member),
         heartbeat_at=max(member.heartbeat_at, NOW),
         # It tells what members hold that cannot be read: all can; and from what a topic has grown.
@@ -319,6 +321,7 @@ def _with_tickets(process: Process, change: Any) -> Process:  # noqa: ANN401 - a
         coordinator=replace(member.coordinator, ticket=of(member.coordinator.ticket)),
         round=replace(member.round, ticket=of(member.round.ticket), watch=of(member.round.watch)),
         heartbeat=of(member.heartbeat),
+        given_up=GivenUp(of(member.given_up.heartbeat), of(member.given_up.round)),
     )
     calls = []
     for call in process.calls:

@@ -11,6 +11,7 @@ from typing import Final
 from kgroup.machine.tickets import Errand, Ticket
 from kgroup.membership.described import Remembered
 from kgroup.membership.events import GroupRequest, RunAssignor
+from kgroup.membership.given_up import GivenUp
 from kgroup.membership.value import GroupMember
 from kgroup.types import Claim
 from kgroup.wire.messages import (
@@ -174,3 +175,12 @@ class Process:
     announced: frozenset[Claim] = frozenset()
     account: Account = Account()
     stalled: bool = False
+
+    @property
+    def given_up(self) -> GivenUp:
+        """What was given up and may still be answered; nobody commits here."""
+        given_up, asked = self.member.given_up, {call.ticket for call in self.calls}
+        return GivenUp(
+            given_up.heartbeat if given_up.heartbeat in asked else None,
+            given_up.round if given_up.round in asked else None,
+        )

@@ -240,7 +240,8 @@ class Running:
             member.round.watch,
             member.coordinator.ticket,
         )
-        return call.ticket in awaited
+        told = call.answer is not None and member.given_up.has(call.ticket)
+        return told or call.ticket in awaited
 
     def _try_late(self, errand: Errand, event: Event) -> None:
         member = self.process.member

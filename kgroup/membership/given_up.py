@@ -1,0 +1,59 @@
+"""What was asked under the present id and is not awaited any more: it may still say "fenced".
+
+Decides: which questions of a static member these are, and until when.
+Never: judges an answer; `disowning` does.
+KIPs: 345.
+
+Who is told so has lost its place to another process, whatever became of the question. 1. A static
+member hands back what it had; a heartbeat, or a commit, is out. 2. Its lease ends, or its
+coordinator is lost: no answer of before proves anything any more. 3. The answer is
+FENCED_INSTANCE_ID. 4. The application subscribes again. Nothing had to be asked under the id in
+between, and a JoinGroup without one takes the place back from the twin.
+
+A question is kept until the next one of its kind, which is told the same; until a generation is
+entered, for a coordinator that does so has the last word; and as long as the id, for a JoinGroup
+without one fences the id that its own member had before.
+"""
+
+from dataclasses import dataclass
+
+from kgroup.frozen import replace
+from kgroup.machine.tickets import Errand, Ticket
+from kgroup.types import Generation
+
+__all__ = ["GivenUp"]
+
+_ROUND = frozenset({Errand.JOIN_GROUP, Errand.SYNC_GROUP})
+
+
+@dataclass(frozen=True, slots=True)
+class GivenUp:
+    """The latest questions of each kind that were given up.
+
+    Args:
+        heartbeat: a heartbeat.
+        round: a JoinGroup, or a SyncGroup.
+        generation: the one that was lost last; commits are asked in it.
+    """
+
+    heartbeat: Ticket | None = None
+    round: Ticket | None = None
+    generation: Generation | None = None
+
+    def has(self, ticket: Ticket) -> bool:
+        """Tell whether an answer is to one of them."""
+        return ticket in (self.heartbeat, self.round)
+
+    def taking(self, ticket: Ticket) -> "GivenUp":
+        """Return them with one more question, if it is one about the id."""
+        if ticket.errand is Errand.HEARTBEAT:
+            return replace(self, heartbeat=ticket)
+        return replace(self, round=ticket) if ticket.errand in _ROUND else self
+
+    def without(self, errand: Errand) -> "GivenUp":
+        """Return them once another question of the kind is out."""
+        if errand is Errand.HEARTBEAT and self.heartbeat is not None:
+            return replace(self, heartbeat=None)
+        if errand in _ROUND and self.round is not None:
+            return replace(self, round=None)
+        return self

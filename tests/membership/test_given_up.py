@@ -1,0 +1,320 @@
+"""Who is fenced hears it, whatever became of the question: no JoinGroup takes the place back.
+
+1. A static member has unsubscribed, and on_revoked runs; a heartbeat, or a commit, is out. 2. A
+twin has taken its place (KIP-345). 3. The lease ends, or the coordinator is lost: the old answers
+prove nothing any more. 4. One of them is FENCED_INSTANCE_ID. 5. The application subscribes again:
+a static member that unsubscribes sends no LeaveGroup, and comes back without its id, so nothing it
+asks from step 4 on would be refused. Its JoinGroup would fence the twin.
+"""
+
+from collections.abc import Callable
+
+import pytest
+
+from kgroup.codes import ErrorCode
+from kgroup.errors import FencedError
+from kgroup.machine.reactions import Reaction
+from kgroup.machine.tickets import Errand
+from kgroup.membership.events import (
+    Answered,
+    CloseRequested,
+    CommitRejected,
+    Done,
+    Drained,
+    EnforceRebalance,
+    Event,
+    Moment,
+    Polled,
+    Raise,
+    Tick,
+    Unsubscribed,
+)
+from kgroup.membership.step import step
+from kgroup.types import Leave, MemberState
+from kgroup.wire.messages import HeartbeatResponse, JoinGroupRequest, LeaveGroupRequest
+from tests.membership.driver import (
+    HEARTBEAT,
+    REBALANCE,
+    SESSION,
+    Driven,
+    join_answer,
+    settings,
+    sync_answer,
+)
+
+S = MemberState
+FENCED, MOVED = ErrorCode.FENCED_INSTANCE_ID, ErrorCode.NOT_COORDINATOR
+
+
+def joined(instance: str | None = "i-1") -> Driven:
+    return Driven(settings(instance=instance)).join("t-0")
+
+
+def heartbeat(member: Driven, code: int = FENCED) -> Event:
+    member.on(Tick(), after=HEARTBEAT)
+    return Answered(member.ticket(Errand.HEARTBEAT), HeartbeatResponse(error_code=code))
+
+
+def commit(member: Driven) -> Event:
+    generation = member.member.identity.generation
+    assert generation is not None
+    return CommitRejected(Reaction.FENCE, generation, FENCED)
+
+
+def join(member: Driven) -> Event:
+    member.on(EnforceRebalance("x"))
+    return Answered(member.ticket(Errand.JOIN_GROUP), join_answer(member.member, code=FENCED))
+
+
+def sync(member: Driven) -> Event:
+    member.on(EnforceRebalance("x"))
+    member.joined(2)
+    return Answered(member.ticket(Errand.SYNC_GROUP), sync_answer(code=FENCED))
+
+
+Question = Callable[[Driven], Event]
+"""Has a member ask something, and makes the answer of it."""
+
+
+def out_of_its_lease(member: Driven, question: Question) -> Event:
+    """It hands back, and its lease ends."""
+    member.on(Unsubscribed())
+    member.on(Drained(member.member.holdings.claims))
+    answer = question(member)
+    member.on(Tick(), after=SESSION)
+    member.expect(S.RELEASING)
+    assert member.member.identity.generation is None
+    return answer
+
+
+def without_coordinator(member: Driven, question: Question) -> Event:
+    """Its JoinGroup went to no coordinator."""
+    member.on(EnforceRebalance("x"))
+    answer = question(member)
+    member.joined(code=MOVED)
+    member.expect(S.FINDING)
+    return answer
+
+
+def and_unsubscribes(member: Driven, question: Question) -> Event:
+    """Likewise, and it hands back by then."""
+    answer = without_coordinator(member, question)
+    member.on(Unsubscribed())
+    member.expect(S.RELEASING)
+    return answer
+
+
+def amid_a_round(member: Driven, question: Question) -> Event:
+    """It unsubscribes before the round answers."""
+    answer = question(member)
+    member.on(Unsubscribed())
+    member.expect(S.RELEASING)
+    return answer
+
+
+Way = Callable[[Driven, Question], Event]
+"""Has a member give the question up that it asks on the way."""
+
+WAYS = pytest.mark.parametrize(
+    ("way", "question"),
+    [
+        (out_of_its_lease, heartbeat),
+        (out_of_its_lease, commit),
+        (without_coordinator, heartbeat),
+        (and_unsubscribes, heartbeat),
+        (amid_a_round, join),
+        (amid_a_round, sync),
+    ],
+)
+BEFORE = pytest.mark.parametrize("question", [heartbeat, commit])
+
+
+def given_up(way: Way, question: Question, *, instance: str | None = "i-1") -> tuple[Driven, Event]:
+    """A member that awaits an answer no more, and that answer."""
+    member = joined(instance)
+    answer = way(member, question)
+    member.effects.clear()
+    return member, answer
+
+
+# -- who is fenced --------------------------------------------------------------------------------
+
+
+@WAYS
+def test_who_is_fenced_late_ends_and_does_not_take_the_place_back(
+    way: Way, question: Question
+) -> None:
+    member, answer = given_up(way, question)
+    member.on(answer)
+    member.expect(S.FENCED)
+    (raised,) = member.did(Raise)
+    assert isinstance(raised.error, FencedError)
+    member.settle()
+    member.subscribe()
+    assert member.sent(JoinGroupRequest) == []
+
+
+@BEFORE
+def test_who_is_fenced_late_while_it_closes_ends_like_any_other_and_sends_nothing(
+    question: Question,
+) -> None:
+    member, answer = given_up(out_of_its_lease, question)
+    limit = member.now + 2 * SESSION
+    member.on(CloseRequested(Leave.LEAVE, "closing", limit, limit + 1.0))
+    member.on(answer)
+    member.settle()
+    member.expect(S.LEFT)
+    assert member.sent(LeaveGroupRequest) == []
+    assert (member.did(Done), member.did(Raise)) == ([Done()], [])
+
+
+@BEFORE
+def test_who_wakes_beyond_the_limit_of_handing_back_hears_of_its_twin_before_it_joins(
+    question: Question,
+) -> None:
+    """1. on_revoked hangs, and the application subscribes again; 2. the process stands still; 3. it
+    wakes, waits for on_revoked no longer, and the answer is there."""
+    member, answer = given_up(out_of_its_lease, question)
+    member.subscribe()
+    member.on(answer, after=REBALANCE)
+    member.expect(S.FENCED)
+    assert member.sent(JoinGroupRequest) == []
+
+
+# -- what else is heard late ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        ErrorCode.NONE,
+        ErrorCode.REBALANCE_IN_PROGRESS,
+        ErrorCode.ILLEGAL_GENERATION,
+        ErrorCode.UNKNOWN_MEMBER_ID,
+        ErrorCode.INVALID_GROUP_ID,
+        MOVED,
+    ],
+)
+@pytest.mark.parametrize("way", [out_of_its_lease, without_coordinator])
+def test_another_late_answer_proves_nothing_and_moves_nothing(way: Way, code: ErrorCode) -> None:
+    member, answer = given_up(way, lambda driven: heartbeat(driven, code))
+    state, lease = member.state, member.member.lease
+    member.on(answer)
+    assert (member.state, member.member.lease, member.effects) == (state, lease, [])
+
+
+def test_a_commit_that_is_refused_late_for_another_reason_moves_nothing() -> None:
+    member, fence = given_up(out_of_its_lease, commit)
+    assert isinstance(fence, CommitRejected)
+    member.on(CommitRejected(Reaction.DROP_MEMBER, fence.generation, ErrorCode.UNKNOWN_MEMBER_ID))
+    member.expect(S.RELEASING)
+    assert (member.effects, member.member.identity.member_id) == ([], "m-1")
+
+
+# -- until when -----------------------------------------------------------------------------------
+
+
+@BEFORE
+def test_whom_the_coordinator_enters_in_a_generation_again_no_older_answer_fences(
+    question: Question,
+) -> None:
+    """1. A coordinator fences a member, slowly; 2. it dies before any of that is in its log; 3. its
+    successor has the member join; 4. the answer comes."""
+    member = joined()
+    answer = question(member)
+    member.on(Tick(), after=SESSION)
+    member.expect(S.JOINING)
+    member.settle()
+    member.round("t-0", generation=2)
+    member.effects.clear()
+    member.on(answer)
+    member.expect(S.STABLE)
+    assert member.effects == []
+
+
+@BEFORE
+def test_a_fence_for_an_id_that_was_dropped_is_its_own_joins_doing(
+    question: Question,
+) -> None:
+    """1. A heartbeat is out; 2. SyncGroup is told that nobody knows the id; 3. the member joins
+    without one, which ends the old id; 4. the heartbeat arrives after that JoinGroup."""
+    member = joined()
+    answer = question(member)
+    member.on(EnforceRebalance("x"))
+    member.joined(2)
+    member.synced(code=ErrorCode.UNKNOWN_MEMBER_ID)
+    member.effects.clear()
+    member.on(answer)
+    member.expect(S.JOINING)
+    assert member.effects == []
+
+
+@BEFORE
+def test_who_is_out_of_the_group_has_no_place_that_a_twin_could_have_taken(
+    question: Question,
+) -> None:
+    member, answer = given_up(out_of_its_lease, question)
+    member.settle()
+    member.expect(S.UNSUBSCRIBED)
+    member.effects.clear()
+    member.on(answer)
+    member.expect(S.UNSUBSCRIBED)
+    assert member.effects == []
+
+
+def test_the_next_heartbeat_is_told_what_the_one_before_it_would_have_been() -> None:
+    member = joined()
+    before = heartbeat(member)
+    member.on(EnforceRebalance("x"))
+    member.joined(code=MOVED)
+    member.on(Tick(), after=member.deadline - member.now)
+    member.found()
+    member.on(Tick())
+    assert isinstance(before, Answered)
+    assert member.ticket(Errand.HEARTBEAT) != before.ticket
+    member.on(before)
+    member.expect(S.JOINING)
+    member.beat(FENCED)
+    member.expect(S.FENCED)
+
+
+def test_the_next_join_is_told_what_the_one_before_it_would_have_been() -> None:
+    """The coordinator that was asked first is lost while JoinGroup is out."""
+    member = joined()
+    before = join(member)
+    member.on(Tick(), after=HEARTBEAT)
+    member.beat(MOVED)
+    member.on(Tick(), after=member.deadline - member.now)
+    member.found()
+    member.expect(S.JOINING)
+    member.on(before)
+    member.expect(S.JOINING)
+    member.joined(code=FENCED)
+    member.expect(S.FENCED)
+
+
+@BEFORE
+def test_who_is_silent_hears_of_its_twin_when_it_polls_again(question: Question) -> None:
+    """1. It loses its lease; 2. it is not polled, and falls silent; 3. it is polled again."""
+    silent = joined()
+    answer = question(silent)
+    silent.on(Tick(), after=SESSION)
+    silent.on(Tick(), after=REBALANCE)
+    silent.expect(S.DORMANT)
+    unheard = step(silent.member, answer, Moment(silent.now))
+    assert (unheard.member, unheard.effects, unheard.ignored) == (silent.member, (), ())
+    silent.settle()
+    silent.on(Polled())
+    silent.on(answer)
+    silent.expect(S.FENCED)
+
+
+@pytest.mark.parametrize(
+    ("way", "question"),
+    [(out_of_its_lease, heartbeat), (out_of_its_lease, commit), (without_coordinator, heartbeat)],
+)
+def test_a_dynamic_member_has_no_twin_and_gives_everything_up(way: Way, question: Question) -> None:
+    member, answer = given_up(way, question, instance=None)
+    before = member.member
+    member.on(answer)
+    assert member.member == before
