@@ -10,8 +10,9 @@ T1: a static member that is closed sends no LeaveGroup, unless it was asked to. 
     not enough: what happens to the others once that proof has ended is judged if the JoinGroup
     was sent before, and only then.
 T2: after FENCED_INSTANCE_ID a member delivers nothing and sends no group request, unless the fence
-    is for its former id: a JoinGroup gave it another one, or does after all, if it was under way;
-    or comes by an answer that it awaits no more (S8): who is fenced hears of it again.
+    is for its former id: a JoinGroup asked for another one, or gave it, or does after all, if it
+    was under way; or comes by an answer that it awaits no more (S8): who is fenced hears of it
+    again.
 """
 
 from dataclasses import dataclass, field
@@ -331,14 +332,17 @@ class FencedSilent:
     def _follow(self, entry: Entry) -> tuple[str | None, bool]:
         """Return the id that an answer is for, None when it is not known, and whether it is late.
 
-        1. A heartbeat is on its way; 2. the member is removed, and joins anew; 3. it is given
-        another id; 4. the heartbeat arrives, under an id that the instance has no more.
+        1. A heartbeat is on its way; 2. the member is removed, and joins anew, without an id; 3. it
+        is given another one, of which it may not have heard; 4. the heartbeat arrives, under an id
+        that the instance has no more.
         """
         source, event = entry.source, entry.event
         awaited = self._awaited.setdefault(source, Awaited())
         match event:
             case RequestSent(api=api) if api in _GROUP_APIS:
                 awaited.sent(event)
+                if api is ApiKey.JOIN_GROUP and event.member_id is not None:
+                    self._ids[source] = event.member_id
             case AnswerReceived():
                 request, late = awaited.answered(event)
                 if event.api is ApiKey.JOIN_GROUP and not event.error and event.member_id:

@@ -1,6 +1,6 @@
 import pytest
 
-from kgroup.codes import ApiKey
+from kgroup.codes import ApiKey, ErrorCode
 from kgroup.journal import (
     AnswerReceived,
     CommitStage,
@@ -14,6 +14,7 @@ from kgroup.journal import (
 from kgroup.journal.oracles import FencedSilent, StaticUnnoticed, judge
 from kgroup.types import Cause, ChangeKind, Leave, MemberState
 from tests.journal.histories import History, Writer, one_member
+from tests.journal.oracles.logs import Log
 
 
 def settled() -> tuple[History, Writer, Writer]:
@@ -199,6 +200,45 @@ def test_t2_a_heartbeat_that_arrives_after_its_member_joined_anew_is_fenced_for_
     member.heartbeat()
     found = [violation.rule for violation in judge([FencedSilent()], history.entries)]
     assert found == ([] if former else ["T2"])
+
+
+@pytest.mark.parametrize(("named", "expected"), [("", []), ("former", ["T2"])])
+def test_t2_who_asks_for_another_id_is_fenced_for_the_one_before_by_its_own_join(
+    named: str, expected: list[str]
+):
+    """1. A heartbeat is on its way; 2. SyncGroup is told that nobody knows the member; 3. it joins
+    without an id; 4. the heartbeat arrives after that JoinGroup, and is fenced by it; 5. the answer
+    to JoinGroup is late: the application unsubscribes, and subscribes again."""
+    log = Log()
+    log.start("i")
+    log.join(5, "former")
+    log.enter(5)
+    beat = log.sent(ApiKey.HEARTBEAT, generation=5, member_id="former")
+    log.sent(ApiKey.JOIN_GROUP, generation=None, member_id=named)
+    log.answered(ApiKey.HEARTBEAT, beat, ErrorCode.FENCED_INSTANCE_ID)
+    log.sent(ApiKey.JOIN_GROUP, generation=None, member_id=named)
+    assert log.rules(FencedSilent()) == expected
+
+
+def test_t2_who_is_fenced_and_then_asks_for_another_id_is_found():
+    log = Log()
+    log.start("i")
+    log.join(5, "former")
+    log.enter(5)
+    beat = log.sent(ApiKey.HEARTBEAT, generation=5, member_id="former")
+    log.answered(ApiKey.HEARTBEAT, beat, ErrorCode.FENCED_INSTANCE_ID)
+    log.sent(ApiKey.JOIN_GROUP, generation=None, member_id="")
+    assert log.rules(FencedSilent()) == ["T2"]
+
+
+def test_t2_a_join_that_is_fenced_itself_is_for_the_id_that_it_names():
+    log = Log()
+    log.start("i")
+    for named in ("", "given"):  # of a first join the second request names the id
+        join = log.sent(ApiKey.JOIN_GROUP, generation=None, member_id=named)
+    log.answered(ApiKey.JOIN_GROUP, join, ErrorCode.FENCED_INSTANCE_ID)
+    log.sent(ApiKey.JOIN_GROUP, generation=None, member_id="")
+    assert log.rules(FencedSilent()) == ["T2"]
 
 
 def test_t1_a_restart_whose_join_comes_when_the_session_may_be_over_is_not_judged():
