@@ -29,16 +29,23 @@ def name_of(row: dict[str, Any]) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("row", KEPT, ids=name_of)
 def test_a_schedule_that_broke_a_promise_does_so_no_more(row: dict[str, Any]) -> None:
-    outcome = play(Schedule.from_json({**row, "picks": json.loads(row["picks"])}))
+    picks = json.loads(row["picks"])
+    outcome = play(Schedule.from_json({**row, "picks": picks}))
     assert outcome.rules == (), row["story"]
-    assert len(outcome.picks) >= 0.9 * len(json.loads(row["picks"]))  # it is still that run
+    # It is still that run; a member that ends where it should have draws nothing from there on.
+    assert len(outcome.picks) >= len(picks) * (0.6 if row["rules"] == ["T2"] else 0.9)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("row", OPEN, ids=name_of)
-def test_a_schedule_that_is_not_mended_yet_still_breaks_its_promise(row: dict[str, Any]) -> None:
-    outcome = play(Schedule.from_json({**row, "picks": json.loads(row["picks"])}))
-    assert list(outcome.rules) == row["rules"], "it is mended: keep it, with what mended it"
+def test_a_schedule_that_is_not_mended_yet_still_breaks_its_promise() -> None:
+    broken = {
+        name_of(row): list(
+            play(Schedule.from_json({**row, "picks": json.loads(row["picks"])})).rules
+        )
+        for row in OPEN
+    }
+    what = "it is mended: keep it, with what mended it"
+    assert broken == {name_of(row): row["rules"] for row in OPEN}, what
 
 
 def test_each_has_its_story_and_what_mended_it() -> None:

@@ -53,10 +53,11 @@ _CHANGES: Final = (
     "00b2044",
     "c3a6da8",
     "e5b4c4a",
+    "69f5349",
 )
 """Changes of what a member does that came after a search that is on record, the oldest first."""
 
-_STATIC: Final = frozenset({"00b2044"})
+_STATIC: Final = frozenset({"00b2044", "69f5349"})
 """Those that a member without an instance id does not do otherwise by: worlds without static
 members are as they were."""
 
