@@ -20,7 +20,7 @@ from kgroup.testing.simulation.choices import Choices
 from kgroup.testing.simulation.drawing_ambushes import LONGEST, draw_ambushes
 from kgroup.testing.simulation.ordering import Order
 from kgroup.testing.simulation.perturbation import Kind, Perturbation
-from kgroup.testing.simulation.plan import CommitHabit, MemberPlan, Plan
+from kgroup.testing.simulation.plan import CommitHabit, MemberPlan, Plan, end_of_tail
 from kgroup.testing.simulation.schedule import Mode
 from kgroup.types import Leave, RebalanceProtocol
 
@@ -161,7 +161,7 @@ def draw_plan(choices: Choices, mode: Mode) -> Plan:
         produce_every=_one(choices, "produce", (2.0, 1.0) if hostile else (4.0, 2.0, 6.0)),
         perturbations=drawn,
         quiet_at=quiet_at,
-        ends_at=quiet_at + session + 1.5 * rebalance + 5.0,
+        ends_at=end_of_tail(quiet_at, session, rebalance),
         order=order,
         ambushes=ambushes,
     )

@@ -7,6 +7,7 @@ Never: draws them (`drawing` does); says how a level carries them out.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from typing import Final
 
 from kgroup.testing.broker.release import CoordinatorKind
 from kgroup.testing.simulation.ambush import Ambush
@@ -14,7 +15,9 @@ from kgroup.testing.simulation.ordering import Order
 from kgroup.testing.simulation.perturbation import Perturbation
 from kgroup.types import Leave, RebalanceProtocol
 
-__all__ = ["CommitHabit", "MemberPlan", "Plan"]
+__all__ = ["CommitHabit", "MemberPlan", "Plan", "end_of_tail"]
+
+_SETTLING: Final = 5.0
 
 
 class CommitHabit(Enum):
@@ -127,3 +130,14 @@ class Plan:
             f"quiet from {self.quiet_at:.3f} to {self.ends_at:.3f}",
         ]
         return "\n".join(lines)
+
+
+def end_of_tail(quiet_at: float, session_timeout: float, rebalance_timeout: float) -> float:
+    """Return when a group must have come to rest; seconds.
+
+    Args:
+        quiet_at: when the last perturbation is over.
+        session_timeout: of its members; whoever is gone is noticed.
+        rebalance_timeout: of its members; a round that waits for somebody, and part of the next.
+    """
+    return quiet_at + session_timeout + 1.5 * rebalance_timeout + _SETTLING

@@ -12,7 +12,7 @@ from typing import Final
 
 from kgroup.testing.broker.release import CoordinatorKind
 from kgroup.testing.simulation.perturbation import Perturbation
-from kgroup.testing.simulation.plan import MemberPlan, Plan
+from kgroup.testing.simulation.plan import MemberPlan, Plan, end_of_tail
 from kgroup.testing.simulation.schedule import Level
 from kgroup.types import RebalanceProtocol
 from tests.testing.simulation.named.tale import Tale
@@ -174,5 +174,5 @@ def group(
     plan = replace(plan, **fields)  # type: ignore[arg-type]
     if plan.ends_at:
         return plan
-    tail = plan.session_timeout + 1.5 * plan.rebalance_timeout + 5.0
-    return replace(plan, ends_at=plan.quiet_at + tail)
+    ends_at = end_of_tail(plan.quiet_at, plan.session_timeout, plan.rebalance_timeout)
+    return replace(plan, ends_at=ends_at)

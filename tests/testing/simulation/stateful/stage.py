@@ -19,20 +19,19 @@ from kgroup.testing.simulation.choices import Choices
 from kgroup.testing.simulation.diagram import diagram
 from kgroup.testing.simulation.outcome import Outcome
 from kgroup.testing.simulation.perturbation import Kind, Perturbation
-from kgroup.testing.simulation.plan import MemberPlan, Plan
+from kgroup.testing.simulation.plan import MemberPlan, Plan, end_of_tail
 from kgroup.testing.simulation.promises import Known
 from kgroup.testing.simulation.recorder import Recorder
 from kgroup.testing.simulation.schedule import Level, Schedule
 from kgroup.testing.simulation.world.crew import Crew, Life
 from kgroup.testing.simulation.world.nemesis import Nemesis
-from kgroup.testing.simulation.world.verdicts import at_rest, stuck
+from kgroup.testing.simulation.world.verdicts import at_rest, reading_on, stuck
 from kgroup.types import MemberState
 from tests.testing.simulation.stateful.dice import Dice
 from tests.testing.simulation.stateful.post import HeldBrokers, Post
 
 __all__ = ["Stage"]
 
-_SETTLING: Final = 5.0
 _STILL: Final = 2
 """Heartbeat intervals for which nothing may change in a group that is at rest."""
 
@@ -266,19 +265,24 @@ class Stage:
         self._heal()
         plan = self._plan
         self._quiet_at = max(self.now, self._calm_at)
-        tail = plan.session_timeout + 1.5 * plan.rebalance_timeout + _SETTLING
         self.brokers.heap.run(self._quiet_at)
-        self._rest(self._quiet_at + tail)
+        ends_at = end_of_tail(self._quiet_at, plan.session_timeout, plan.rebalance_timeout)
+        self._rest(self._quiet_at, ends_at)
+        self._rest(ends_at, ends_at + reading_on(self.crew))
         self._found += at_rest(self.crew)
         self.recorder.finish()
         return self.broken()
 
-    def _rest(self, until: float) -> None:
-        """Let time pass until the group has been at rest for some heartbeats."""
+    def _rest(self, at: float, until: float) -> None:
+        """Let time pass until the group has been at rest for some heartbeats.
+
+        The present is that of what happened last: where nothing does, it never comes to the end.
+        """
         still = 0
-        while self.now < until and still < _STILL:
+        while at < until and still < _STILL:
             stood = self._standing()
-            self.advance(min(self._plan.heartbeat_interval, until - self.now))
+            at = min(at + self._plan.heartbeat_interval, until)
+            self.brokers.heap.run(at)
             restless = any(True for _ in at_rest(self.crew)) or stood != self._standing()
             still = 0 if restless else still + 1
 
