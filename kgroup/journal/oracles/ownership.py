@@ -365,7 +365,10 @@ class OneOwnerInTime:
         self._overtaken.get(period.source, {}).pop(period.key, None)
         if period.ending is Ending.LOST or period.ended is None or self._was_lost(period):
             return ()
-        if self._cannot_know(period, period.ended.at) or self._renounced.covers(period):
+        # Who began to give it up by then may take its time.
+        began = max(each.at for each in (period.revoking, period.overtaken) if each is not None)
+        unknown = any(self._cannot_know(period, at) for at in (began, period.ended.at))
+        if unknown or self._renounced.covers(period):
             return ()
         return self._tell(period, period.ended, f"held it until {period.ended.event.KIND}")
 

@@ -231,3 +231,41 @@ def test_s2_who_stops_need_not_have_told_of_what_it_said_to_have_lost_when_it_jo
         case _:
             first.stop(left=False)
     assert [v.rule for v in judge([OneOwnerInTime()], history.entries)] == expected
+
+
+@pytest.mark.parametrize(
+    ("begins", "then", "expected"),
+    [
+        (1.0, "gives it up", []),
+        (0.0, "gives it up", []),
+        (7.0, "gives it up", ["S2"]),
+        (1.0, "delivers", ["S2"]),
+        (1.0, "was not removed", ["S2"]),
+    ],
+)
+def test_s2_who_gives_up_before_it_can_know_that_it_was_removed_may_take_its_time(
+    begins: float, then: str, expected: list[str]
+) -> None:
+    """1. An administrator removes a member, which hears nothing; 2. the partition is given to
+    another; 3. within a session it unsubscribes, say, or has done so already: on_revoked is called;
+    4. its lease ends; 5. on_revoked returns, more than a session after it was removed."""
+    history, first = one_member(0)
+    claims = (first.claims[tp(0)],)
+    first.positions[tp(0)] = 0
+    if then != "was not removed":
+        history.fault("EVICT", "a")
+    if not begins:
+        first.step(ChangeKind.REVOKED, Phase.BEGIN, claims)
+    second = history.member("b")
+    second.start()
+    second.join(2, 0)
+    second.assign(0, offset=0)
+    if begins:
+        history.wait(begins)
+        first.step(ChangeKind.REVOKED, Phase.BEGIN, claims)
+    if then == "delivers":
+        history.wait(6.0)
+        first.deliver(0, 1)
+    history.wait(8.0)
+    first.step(ChangeKind.REVOKED, Phase.END, claims)
+    assert [v.rule for v in judge([OneOwnerInTime()], history.entries)] == expected
