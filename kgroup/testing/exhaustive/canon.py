@@ -22,7 +22,6 @@ from kgroup.machine.claims import Holdings
 from kgroup.machine.tickets import Errand, Ticket
 from kgroup.membership.coordinator import Coordinator, CoordinatorState
 from kgroup.membership.events import GroupRequest, RunAssignor
-from kgroup.membership.given_up import GivenUp
 from kgroup.membership.value import GroupMember, Leadership, Round
 from kgroup.testing.exhaustive.process import GONE, Answer, Call, Process
 from kgroup.testing.exhaustive.scope import NOW
@@ -315,13 +314,13 @@ def _with_tickets(process: Process, change: Any) -> Process:  # noqa: ANN401 - a
     def of(ticket: Ticket | None) -> Ticket | None:
         return None if ticket is None else change(ticket)
 
-    member = process.member
+    member, given_up = process.member, process.member.given_up
     member = replace(
         member,
         coordinator=replace(member.coordinator, ticket=of(member.coordinator.ticket)),
         round=replace(member.round, ticket=of(member.round.ticket), watch=of(member.round.watch)),
         heartbeat=of(member.heartbeat),
-        given_up=GivenUp(of(member.given_up.heartbeat), of(member.given_up.round)),
+        given_up=replace(given_up, heartbeat=of(given_up.heartbeat), round=of(given_up.round)),
     )
     calls = []
     for call in process.calls:
