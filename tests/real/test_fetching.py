@@ -66,6 +66,12 @@ def write(kafka: RealKafka, topic: str, values: Sequence[bytes]) -> None:
     assert producer.flush(PATIENCE) == 0
 
 
+def in_sync(kafka: RealKafka, topic: str) -> set[int]:
+    """Return who is in sync with the leader of a topic's only partition."""
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+    return set(admin.list_topics(topic, timeout=PATIENCE).topics[topic].partitions[0].isrs)
+
+
 @pytest.mark.no_stand_in("its elections are never unclean")
 async def test_reading_goes_on_where_logs_part_after_an_unclean_election(
     kafka_cluster: RealKafka,
@@ -81,7 +87,8 @@ async def test_reading_goes_on_where_logs_part_after_an_unclean_election(
     async with reader(kafka, journal=sink) as consumer:
         consumer.assign([tp])
         assert await read(consumer, 10) == list(enumerate(kept))
-        await anyio.sleep(1.0)  # the follower has them, too
+        # What was read stands with all who are in sync.
+        await eventually(lambda: in_sync(kafka, topic) == {first, second}, "both have it")
         await anyio.to_thread.run_sync(kafka.kill, second)
         await anyio.to_thread.run_sync(write, kafka, topic, lost)
         assert await read(consumer, 10) == list(enumerate(lost, start=10))

@@ -319,6 +319,11 @@ async def test_27_a_sync_that_ends_the_membership_triggers_the_rejoin_at_once(
 # -- 30 -----------------------------------------------------------------------------------------
 
 
+def has_two(kafka: RealKafka, group: Group) -> bool:
+    """Tell whether the coordinator has had the JoinGroup of a second member."""
+    return len(describe(kafka, group.name).members) == 2
+
+
 async def members_known(kafka: RealKafka, group: Group) -> set[str]:
     known = await anyio.to_thread.run_sync(describe, kafka, group.name)
     return {row.member_id for row in known.members}
@@ -354,8 +359,7 @@ async def test_30_closing_a_newcomer_that_waits_for_its_first_round_leaves_the_g
         member = await group.join("m1", journal=sink)
         with_id = lambda event: isinstance(event, JoinIssued) and event.member_id is not None  # noqa: E731
         await eventually(lambda: sink.first(with_id), "it joins under its id")
-        await anyio.sleep(0.3)
-        assert len(await members_known(kafka, group)) == 2
+        await eventually(lambda: has_two(kafka, group), "the coordinator has had that")
         await group.leave(member)
         assert await members_known(kafka, group) == {straggler.member_id}
 
@@ -367,7 +371,7 @@ async def test_30_closing_while_syncing_leaves_the_group(kafka: RealKafka, tmp_p
         await straggler.take_part()
         member = await group.join("m1")
         await eventually(lambda: member.is_in(MemberState.JOINING), "it joins")
-        await anyio.sleep(0.3)
+        await eventually(lambda: has_two(kafka, group), "the coordinator has had that")
         await straggler.join()
         await eventually(lambda: member.is_in(MemberState.SYNCING), "it waits for the leader")
         await group.leave(member)
