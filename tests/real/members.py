@@ -29,7 +29,18 @@ from kgroup.types import (
 )
 from tests.real.ground import Ground, eventually, fresh, value_at
 
-__all__ = ["BOTH", "CROSSED", "ENDING", "Group", "Member", "Read", "Work", "group_on", "read_on"]
+__all__ = [
+    "BOTH",
+    "CROSSED",
+    "ENDING",
+    "LASTING",
+    "Group",
+    "Member",
+    "Read",
+    "Work",
+    "group_on",
+    "read_on",
+]
 
 SLACK = 0.25
 """Seconds forgiven to the lease: stamps of a busy machine are later than the decisions."""
@@ -44,6 +55,9 @@ FAST: dict[str, Any] = {
     "assignors": ("cooperative-sticky",),
 }
 
+LASTING: dict[str, Any] = {"session_timeout": 60.0, "max_poll_interval": 60.0}
+"""For members that keep what they have while brokers start again, which takes a busy machine more
+than ten seconds. Without an answer both bound the lease: a session, and a round's wait (KIP-62)."""
 
 BOTH = pytest.mark.parametrize("kafka", ["4.3.1", "3.9.1"], indirect=True)
 """For tests of what the two group coordinators may do differently."""

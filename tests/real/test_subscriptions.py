@@ -21,7 +21,7 @@ from tests.real.ground import (
     fresh,
     lay_ground,
 )
-from tests.real.members import FAST
+from tests.real.members import FAST, LASTING
 
 pytestmark = pytest.mark.real
 
@@ -301,7 +301,7 @@ async def test_a_pattern_goes_on_after_its_brokers_were_away(
     name, group = fresh("bounced"), fresh("group")
     ground = await make(kafka_cluster, f"{name}-a", 3)
     coordinator = await anyio.to_thread.run_sync(coordinator_of, kafka_cluster, group)
-    async with reading(kafka_cluster, group_id=group, session_timeout=40.0) as reader:
+    async with reading(kafka_cluster, group_id=group, **LASTING) as reader:
         reader.consumer.subscribe(pattern=name)
         await reader.has_read(ground)
         before = reader.consumer.membership.claims
