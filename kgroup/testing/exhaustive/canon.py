@@ -254,7 +254,8 @@ def _plain_round(member: GroupMember) -> Round:
         release_until=_since(around.release_until, 0.0) if waits else None,
         # The topic never changes: a leader that watches what there is need not watch.
         watched=around.watched if member.recounted() else None,
-        leader=False,  # told to people only
+        # Else told to people only: who looks what was assigned takes it as a leader, or as none.
+        leader=around.leader and around.watch is not None,
         held_back=frozenset(),  # nobody unsubscribes, and comes back as the same process
     )
     if state not in _IN_ROUND:  # the JoinGroup to come says all of it anew

@@ -1,6 +1,7 @@
 """The canonical form changes no behaviour: a walk with it and one without it stay together."""
 
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from kgroup.testing.exhaustive.canon import canonical, key_of
 from kgroup.testing.exhaustive.local import KILLED, Result, moved
 from kgroup.testing.exhaustive.process import Process
-from kgroup.testing.exhaustive.scope import Mode, Scope
+from kgroup.testing.exhaustive.scope import Fault, Mode, Scope
 from kgroup.testing.exhaustive.world import Move, State, World
 
 _STEPS = 150
@@ -63,3 +64,26 @@ def test_a_walk_in_canonical_form_is_the_same_walk(mode: Mode, seed: int) -> Non
     for _ in range(_STEPS):
         walk.step()
         walk.check()
+
+
+@pytest.mark.slow
+def test_a_leader_that_looks_what_was_assigned_is_another_state_than_a_follower_that_does() -> None:
+    """KIP-814: each takes the answer in its own way, and nothing else in the state says which.
+
+    1. A static leader is killed; 2. its next process is answered with the generation that stands;
+    3. it asks what was assigned.
+    """
+    leader = _looking_leader()
+    member = leader.member
+    follower = replace(leader, member=replace(member, round=replace(member.round, leader=False)))
+    assert key_of(canonical(leader)) != key_of(canonical(follower))
+
+
+def _looking_leader() -> Process:
+    walk = Walk(Scope(Mode.STATIC, faults=6, kinds=frozenset({Fault.KILL})), seed=130)
+    for _ in range(_STEPS):
+        walk.step()
+        for process in walk.plain.values():
+            if process.member.round.leader and process.member.round.watch is not None:
+                return process
+    raise AssertionError("no leader came back while its generation stood")
