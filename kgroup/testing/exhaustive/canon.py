@@ -149,12 +149,11 @@ def _generation(generation: Generation | None, shift: int) -> Generation | None:
 def later(process: Process, seconds: float) -> Process:
     """Return a process some seconds later: every instant is that much further back."""
     member = process.member
-    closing = member.wishes.closing
+    around, closing = member.round, member.wishes.closing
     if closing is not None:
         closing = replace(
             closing, release_by=closing.release_by - seconds, leave_by=closing.leave_by - seconds
         )
-    around = member.round
     member = replace(
         member,
         lease=replace(
