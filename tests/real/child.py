@@ -1,6 +1,7 @@
 """A member in a process of its own, for what cannot be done to a task: freezing it.
 
-Decides: how the process is ordered, and that the end of its input is the order to close.
+Decides: how the process is ordered, that it has begun with the first line of its event log, and
+that the end of its input is the order to close.
 Never: tells its parent anything but by its event log: that is what the run is judged by.
 """
 
@@ -26,6 +27,10 @@ __all__ = ["Child", "child"]
 
 _ROOT = Path(__file__).parents[2]
 _PATIENCE = 10.0
+_STARTS = 120.0
+"""Seconds until it has loaded what it runs; no test judges how long that takes."""
+
+_LOOK_AGAIN = 0.02
 
 
 class Child:
@@ -96,7 +101,7 @@ class Child:
 async def child(
     topic: str, log: Path, runs_on: str, *, work: float = 0.0, **options: Any
 ) -> AsyncIterator[Child]:
-    """Have a member's process for one block; it does not outlive it.
+    """Have a member's process for one block, which has begun; it does not outlive it.
 
     Args:
         topic: what it reads.
@@ -109,13 +114,22 @@ async def child(
     orders = json.dumps({"runs_on": runs_on, **told})
     command = [sys.executable, "-m", "tests.real.child", orders]
     process = await anyio.open_process(command, cwd=_ROOT, stdout=None, stderr=None)
+    member = Child(process, log)
     try:
-        yield Child(process, log)
+        await _begins(member, process)
+        yield member
     finally:
         if process.returncode is None:
             process.kill()
         with anyio.CancelScope(shield=True):
             await process.aclose()
+
+
+async def _begins(member: Child, process: Process) -> None:
+    with anyio.fail_after(_STARTS):
+        while not member.entries():
+            assert process.returncode is None, "it ended before it logged anything"
+            await anyio.sleep(_LOOK_AGAIN)
 
 
 async def _serve(topic: str, work: float, options: dict[str, Any]) -> None:

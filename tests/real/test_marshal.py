@@ -21,7 +21,7 @@ from kgroup.testing.kafka import RealKafka
 from kgroup.types import ChangeKind
 from tests.real.child import Child, child
 from tests.real.claiming import LEASE, Stored, all_owned, claiming, lay_log, read_by
-from tests.real.ground import Ground, eventually, lay_ground
+from tests.real.ground import PATIENCE, Ground, eventually, lay_ground
 from tests.real.members import CROSSED, Group, Member, group_on
 
 pytestmark = pytest.mark.real
@@ -62,7 +62,7 @@ async def test_fifty_clients_race_for_one_partition_and_one_has_it(
         async with anyio.create_task_group() as tasks:
             for label in (f"racer-{number}" for number in range(RACERS)):
                 tasks.start_soon(join, group, label)
-        await all_owned(group)
+        await all_owned(group, timeout=3 * PATIENCE)  # all of them share a processor
         await group.all_read()
         await ground.fill(20)
         await group.all_read()
