@@ -111,6 +111,12 @@ class Periods:
         """Return the open periods of a partition; several when one was overtaken."""
         return tuple(self._all[key] for key in self._open.get(tp, ()))
 
+    def asked(self, period: Period) -> float:
+        """Return when its member asked for the generation it began in, with SyncGroup."""
+        if period.generation_id is None:
+            return period.assigning.at
+        return self._asked.get((period.source, period.generation_id), period.assigning.at)
+
     def observe(self, entry: Entry) -> tuple[Period, ...]:
         """Take one entry and return the periods it changes, as they are now.
 
@@ -200,5 +206,5 @@ class Periods:
         """
         if period.generation_id is None or other.generation_id is None or other.began is None:
             return False
-        asked = self._asked.get((period.source, period.generation_id), period.assigning.at)
+        asked = self.asked(period)
         return period.generation_id < other.generation_id and asked < other.began.at

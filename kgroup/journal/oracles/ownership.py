@@ -74,7 +74,6 @@ _RENEWING: Final = frozenset(
 
 _RENEWED: Final = frozenset({None, ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS})
 
-
 _PROVING: Final = frozenset({ApiKey.HEARTBEAT, ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP})
 """Requests whose answer without an error proves that no round went on without the member.
 
@@ -359,7 +358,8 @@ class OneOwnerInTime:
         present, replaced = self._replaced.get(self._instances.get(period.source, ""), ("", -inf))
         if present != period.member_id:
             since = max(since, replaced)
-        return since <= at <= since + self._sessions.get(period.source, -inf)
+        of_before = self._periods.asked(period) <= since  # what it was given since then it knows of
+        return of_before and since <= at <= since + self._sessions.get(period.source, -inf)
 
     def _late_end(self, period: Period) -> tuple[Violation, ...]:
         self._overtaken.get(period.source, {}).pop(period.key, None)

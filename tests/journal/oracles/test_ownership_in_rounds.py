@@ -269,3 +269,28 @@ def test_s2_who_gives_up_before_it_can_know_that_it_was_removed_may_take_its_tim
     history.wait(8.0)
     first.step(ChangeKind.REVOKED, Phase.END, claims)
     assert [v.rule for v in judge([OneOwnerInTime()], history.entries)] == expected
+
+
+def test_s2_who_was_removed_and_joined_again_knows_of_what_it_was_given_since() -> None:
+    """1. An administrator removes a member; 2. it hears so, loses what it had, joins again and is
+    given the partition once more; 3. another is given it too; 4. on_revoked is called within a
+    session of step 1, and returns a session later."""
+    history, first = one_member(0)
+    history.fault("EVICT", "a")
+    history.wait(0.5)
+    first.heartbeat(error=25)
+    first.lose(0)
+    first.join(2, 0)
+    first.assign(0, offset=0)
+    claims = (first.claims[tp(0)],)
+    second = history.member("b")
+    second.start()
+    second.join(3, 0)
+    second.assign(0, offset=0)
+    history.wait(1.0)
+    first.step(ChangeKind.REVOKED, Phase.BEGIN, claims)
+    for _ in range(9):
+        history.wait(1.0)
+        first.heartbeat()
+    first.step(ChangeKind.REVOKED, Phase.END, claims)
+    assert [v.rule for v in judge([OneOwnerInTime()], history.entries)] == ["S2"]
