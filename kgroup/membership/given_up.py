@@ -12,7 +12,9 @@ between, and a JoinGroup without one takes the place back from the twin.
 
 A question is kept until the next one of its kind, which is told the same; until a generation is
 entered, for a coordinator that does so has the last word; and as long as the id, for a JoinGroup
-without one fences the id that its own member had before.
+without one fences the id that its own member had before. So who unsubscribes, hands everything
+back and is out of the group hears no such answer: it has no id, may come back as anybody, and takes
+the place back from a twin.
 """
 
 from dataclasses import dataclass
@@ -28,12 +30,12 @@ _ROUND = frozenset({Errand.JOIN_GROUP, Errand.SYNC_GROUP})
 
 @dataclass(frozen=True, slots=True)
 class GivenUp:
-    """The latest questions of each kind that were given up.
+    """The latest questions of each kind that were given up, and where the commits among them are.
 
     Args:
         heartbeat: a heartbeat.
         round: a JoinGroup, or a SyncGroup.
-        generation: the one that was lost last; commits are asked in it.
+        generation: no question itself: the one that was lost last, in which commits were asked.
     """
 
     heartbeat: Ticket | None = None

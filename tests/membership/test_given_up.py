@@ -1,4 +1,4 @@
-"""Who is fenced hears it, whatever became of the question: no JoinGroup takes the place back.
+"""Who is fenced as long as it has its id hears it: no JoinGroup takes the place back.
 
 1. A static member has unsubscribed, and on_revoked runs; a heartbeat, or a commit, is out. 2. A
 twin has taken its place (KIP-345). 3. The lease ends, or the coordinator is lost: the old answers
@@ -233,16 +233,34 @@ def test_whom_the_coordinator_enters_in_a_generation_again_no_older_answer_fence
 
 
 @BEFORE
+def test_no_older_answer_fences_from_the_answer_to_the_join_on(question: Question) -> None:
+    """It does not wait for SyncGroup: whose JoinGroup is answered under its id has the place."""
+    member = joined()
+    answer = question(member)
+    member.on(Tick(), after=SESSION)
+    member.settle()
+    member.joined(2)
+    member.expect(S.SYNCING)
+    member.effects.clear()
+    member.on(answer)
+    member.expect(S.SYNCING)
+    assert member.effects == []
+
+
+@BEFORE
 def test_a_fence_for_an_id_that_was_dropped_is_its_own_joins_doing(
     question: Question,
 ) -> None:
-    """1. A heartbeat is out; 2. SyncGroup is told that nobody knows the id; 3. the member joins
-    without one, which ends the old id; 4. the heartbeat arrives after that JoinGroup."""
+    """1. A heartbeat, or a second commit, is out; 2. a commit is told that nobody knows the id;
+    3. the member joins without one, which ends the old id; 4. the other arrives after that."""
     member = joined()
     answer = question(member)
-    member.on(EnforceRebalance("x"))
-    member.joined(2)
-    member.synced(code=ErrorCode.UNKNOWN_MEMBER_ID)
+    generation = member.member.identity.generation
+    assert generation is not None
+    member.on(CommitRejected(Reaction.DROP_MEMBER, generation, ErrorCode.UNKNOWN_MEMBER_ID))
+    member.settle()
+    member.expect(S.JOINING)
+    assert member.sent(JoinGroupRequest)[-1].member_id == ""
     member.effects.clear()
     member.on(answer)
     member.expect(S.JOINING)
