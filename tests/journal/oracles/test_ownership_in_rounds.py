@@ -3,7 +3,7 @@
 import pytest
 
 from kgroup.codes import ApiKey
-from kgroup.journal import JoinIssued, Phase, Polled, StateChanged
+from kgroup.journal import FetchIssued, JoinIssued, Phase, Polled, StateChanged
 from kgroup.journal.oracles import OneOwnerInTime, judge
 from kgroup.types import ChangeKind, Claim, MemberState, TopicPartition
 from tests.journal.histories import History, one_member, tp
@@ -198,6 +198,8 @@ def test_s2_who_joins_anew_when_its_listener_takes_longer_than_a_round_is_forgiv
         (None, (), "is given it again, and stops", ["S2"]),
         (None, (), "gives it up", ["S2"]),
         (None, (), "delivers", ["S2"]),
+        (None, (), "fetches on, and stops", ["S2"]),
+        (None, (), "commits, and stops", ["S2"]),
     ],
 )
 def test_s2_who_stops_need_not_have_told_of_what_it_said_to_have_lost_when_it_joined_anew(
@@ -228,6 +230,13 @@ def test_s2_who_stops_need_not_have_told_of_what_it_said_to_have_lost_when_it_jo
         case "gives it up":
             first.step(ChangeKind.REVOKED, Phase.BEGIN, claims)
             first.step(ChangeKind.REVOKED, Phase.END, claims)
+        case "fetches on, and stops":
+            first.write(FetchIssued(claims[0], 0))
+            first.stop(left=False)
+        case "commits, and stops":
+            first.positions[tp(0)] = 0
+            first.commit(0)
+            first.stop(left=False)
         case _:
             first.stop(left=False)
     assert [v.rule for v in judge([OneOwnerInTime()], history.entries)] == expected
