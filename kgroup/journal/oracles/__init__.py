@@ -22,6 +22,7 @@ from kgroup.journal.oracles.coverage import NothingLost
 from kgroup.journal.oracles.delivery_order import DeliveryOrder
 from kgroup.journal.oracles.duplicates import BoundedDuplicates
 from kgroup.journal.oracles.fairness import ServedInTurn
+from kgroup.journal.oracles.fenced import FencedSilent
 from kgroup.journal.oracles.gate import DeliveryGate, FetchedUnderClaim
 from kgroup.journal.oracles.generations import OneOwnerPerGeneration
 from kgroup.journal.oracles.handover import JoinClaims
@@ -36,7 +37,7 @@ from kgroup.journal.oracles.poll_gap import PollGap
 from kgroup.journal.oracles.recovery import Recovers
 from kgroup.journal.oracles.rounds import RoundRules
 from kgroup.journal.oracles.sets import at_least_once, simulation_oracles
-from kgroup.journal.oracles.static import FencedSilent, StaticUnnoticed
+from kgroup.journal.oracles.static import StaticUnnoticed
 from kgroup.journal.oracles.static_leader import OnlyLeadersAssign
 from kgroup.journal.oracles.stored import StoredCommits
 from kgroup.journal.oracles.stored_done import StoredIsDone

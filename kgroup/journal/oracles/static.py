@@ -1,6 +1,6 @@
-"""T1 and T2: static members restart unnoticed, and fenced ones fall silent (KIP-345).
+"""T1: static members restart unnoticed (KIP-345).
 
-Decides: whether a restart within the session disturbed anybody, and what follows a fence.
+Decides: whether a restart within the session disturbed anybody.
 Never: judges a restart that overlaps another disturbance.
 
 T1: a static member that is closed sends no LeaveGroup, unless it was asked to. One that is back
@@ -9,22 +9,15 @@ T1: a static member that is closed sends no LeaveGroup, unless it was asked to. 
     revoked or robbed of anything meanwhile, unless by their own doing. That its process runs is
     not enough: what happens to the others once that proof has ended is judged if the JoinGroup
     was sent before, and only then.
-T2: after FENCED_INSTANCE_ID a member delivers nothing and sends no group request, unless the fence
-    is for its former id: a JoinGroup asked for another one, or gave it, or does after all, if it
-    was under way; or comes by an answer that it awaits no more (S8): who is fenced hears of it
-    again.
 """
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Final
+from typing import Final
 
 from kgroup.codes import ApiKey, ErrorCode
 from kgroup.journal.events import (
     AnswerReceived,
-    CommitStep,
-    Delivered,
     Entry,
-    Event,
     FaultStep,
     GenerationEntered,
     MemberStarted,
@@ -32,24 +25,12 @@ from kgroup.journal.events import (
     OwnershipStep,
     RequestSent,
     Source,
-    StateChanged,
 )
 from kgroup.journal.faults import LETHAL
-from kgroup.journal.oracles.awaited import Awaited
 from kgroup.journal.oracles.violation import Violation
-from kgroup.types import Cause, ChangeKind, Leave, MemberState
+from kgroup.types import Cause, ChangeKind, Leave
 
-__all__ = ["FencedSilent", "StaticUnnoticed"]
-
-_GROUP_APIS: Final = frozenset(
-    {
-        ApiKey.JOIN_GROUP,
-        ApiKey.SYNC_GROUP,
-        ApiKey.HEARTBEAT,
-        ApiKey.LEAVE_GROUP,
-        ApiKey.OFFSET_COMMIT,
-    }
-)
+__all__ = ["StaticUnnoticed"]
 
 _PROVING: Final = frozenset({ApiKey.HEARTBEAT, ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP})
 
@@ -80,23 +61,31 @@ class _Life:
         source: it writes as.
         started: its first entry.
         session_timeout: seconds.
+        rebalance_timeout: seconds, 0 when it is not known.
         margin: seconds a request may be on its way.
         latest: its last entry.
         generation: the newest one it entered.
         sent: (connection, correlation) -> when a request was sent that may prove its session.
         proved: when the newest one was sent that did, None while none did.
         goodbye: whether it has sent a LeaveGroup.
+        joining: it has sent a JoinGroup since it last entered a generation.
+        ghost: the life before it ended while it was joining.
+        resumed: the generation that it came back to and finds its partitions in, None without one.
     """
 
     source: Source
     started: Entry
     session_timeout: float
+    rebalance_timeout: float
     margin: float
     latest: Entry
     generation: Entry | None = None
     sent: dict[tuple[int, int], float] = field(default_factory=dict)
     proved: float | None = None
     goodbye: bool = False
+    joining: bool = False
+    ghost: bool = False
+    resumed: int | None = None
 
     @property
     def session_until(self) -> float:
@@ -111,11 +100,13 @@ class _Restart:
     Args:
         before: the life before it.
         started: its first entry.
+        calm: nothing else disturbed the group since a session before it; else it is not judged.
         back: its JoinGroup was sent in time.
     """
 
     before: _Life
     started: Entry
+    calm: bool
     back: bool = False
 
     def is_away(self, at: float) -> bool:
@@ -137,7 +128,7 @@ class StaticUnnoticed:
         self._lives: dict[_Instance, _Life] = {}
         self._instances: dict[Source, _Instance] = {}
         self._restarts: dict[Source, _Restart] = {}
-        self._disturbed: dict[str | None, Entry] = {}
+        self._disturbed: dict[str | None, float] = {}
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
         """Take one entry."""
@@ -158,12 +149,11 @@ class StaticUnnoticed:
     def _follow(self, life: _Life, entry: Entry) -> None:
         match entry.event:
             case GenerationEntered():
-                life.generation = entry
+                life.generation, life.joining = entry, False
             case RequestSent(api=api) as event if api in _PROVING:
                 life.sent[event.connection, event.correlation_id] = entry.at
-                restart = self._restarts.get(entry.source)
-                if api is ApiKey.JOIN_GROUP and restart is not None:
-                    self._returns(restart, entry)
+                if api is ApiKey.JOIN_GROUP:
+                    self._joins(life, entry)
             case RequestSent(api=ApiKey.LEAVE_GROUP):
                 life.goodbye = True
             case AnswerReceived(api=api) as event if api in _PROVING:
@@ -173,15 +163,32 @@ class StaticUnnoticed:
             case _:
                 pass
 
+    def _joins(self, life: _Life, entry: Entry) -> None:
+        life.joining = True
+        if life.ghost:
+            self._haunt(life, entry)
+        restart = self._restarts.get(entry.source)
+        if restart is not None:
+            self._returns(restart, entry)
+
+    def _haunt(self, life: _Life, entry: Entry) -> None:
+        """Judge no restart beside a round for want of a process that is no more.
+
+        1. It dies before it has sent SyncGroup; 2. its next process is given its place, under
+        another id; 3. a rebalance timeout after the round the coordinator misses that SyncGroup of
+        the former id, and begins another one.
+        """
+        self._disturb(entry.source.group, entry.at + life.rebalance_timeout + life.margin)
+
     def _returns(self, restart: _Restart, entry: Entry) -> None:
         """Judge no restart that may come too late.
 
         1. Its last answered heartbeat is sent; 2. the process dies a while later; 3. the next one
         starts within a session of that; 4. by when its JoinGroup arrives, the session of step 1 is
-        over.
+        over. It is a newcomer then, and disturbs who else restarts, whatever became of its own.
         """
         if restart.is_away(entry.at):
-            self._disturb(entry.source.group, entry)
+            self._disturb(entry.source.group, entry.at)
         restart.back = True
 
     def _missed(self, restart: _Restart, entry: Entry) -> bool:
@@ -209,36 +216,46 @@ class StaticUnnoticed:
             case FaultStep(fault=fault, target=target):
                 static = any(life.source.member == target for life in self._lives.values())
                 if not (static and fault in LETHAL):  # that is what a restart begins with
-                    self._disturb(entry.source.group, entry)
+                    self._disturb(entry.source.group, entry.at)
             case _:
                 pass
         return ()
 
-    def _disturb(self, group: str | None, entry: Entry) -> None:
-        self._disturbed[group] = entry
-        for source in [source for source in self._restarts if source.group == group]:
-            del self._restarts[source]
+    def _disturb(self, group: str | None, until: float) -> None:
+        self._disturbed[group] = max(until, self._disturbed.get(group, until))
+        for source, restart in self._restarts.items():
+            if source.group == group:
+                restart.calm = False
 
     def _start(self, entry: Entry, event: MemberStarted) -> None:
         source = entry.source
         if event.group_instance_id is None or event.session_timeout is None:
-            self._disturb(source.group, entry)
+            self._disturb(source.group, entry.at)
             return
         instance = (source.group, event.group_instance_id)
         before = self._lives.get(instance)
-        self._lives[instance] = _Life(
-            source, entry, event.session_timeout, event.lease_margin, entry
+        self._lives[instance] = life = _Life(
+            source,
+            entry,
+            event.session_timeout,
+            event.rebalance_timeout or 0.0,
+            event.lease_margin,
+            entry,
+            ghost=before is not None and before.joining,
         )
         self._instances[source] = instance
+        if life.ghost:
+            self._haunt(life, entry)
         calm = self._disturbed.get(source.group)
         if (
             before is None
             or before.generation is None
             or entry.at - before.latest.at >= before.session_timeout
         ):
-            self._disturb(source.group, entry)
-        elif calm is None or before.latest.at - calm.at > before.session_timeout:
-            self._restarts[source] = _Restart(before, entry)
+            self._disturb(source.group, entry.at)
+        else:
+            still = calm is None or before.latest.at - calm > before.session_timeout
+            self._restarts[source] = _Restart(before, entry, still)
 
     def _stop(self, entry: Entry, event: MemberStopped) -> tuple[Violation, ...]:
         instance = self._instances.get(entry.source)
@@ -247,7 +264,7 @@ class StaticUnnoticed:
         sent = life is not None and life.source == entry.source and life.goodbye
         left = event.left or (sent and event.reason == _CLOSED)
         if instance is None or (left and event.mode is Leave.LEAVE):
-            self._disturb(entry.source.group, entry)
+            self._disturb(entry.source.group, entry.at)
             return ()
         if not left:
             return ()
@@ -256,8 +273,9 @@ class StaticUnnoticed:
 
     def _moved(self, entry: Entry, event: OwnershipStep) -> tuple[Violation, ...]:
         if event.cause in _OWN_DOING:
-            self._disturb(entry.source.group, entry)
+            self._disturb(entry.source.group, entry.at)
             return ()
+        own = self._resumes(entry.source, event)
         found = tuple(
             Violation(
                 "T1",
@@ -266,21 +284,33 @@ class StaticUnnoticed:
                 (restart.started, entry),
             )
             for source, restart in self._restarts.items()
-            if source.group == entry.source.group and source != entry.source and event.claims
+            if restart.calm and source.group == entry.source.group and source != entry.source
+            if event.claims and not own
             if not restart.is_away(entry.at) and not self._missed(restart, entry)
         )
         if event.kind is ChangeKind.LOST:
-            self._disturb(entry.source.group, entry)
+            self._disturb(entry.source.group, entry.at)
         return found
+
+    def _resumes(self, source: Source, event: OwnershipStep) -> bool:
+        """Tell whether a member that came back itself is told what its process before had."""
+        instance = self._instances.get(source)
+        life = None if instance is None else self._lives[instance]
+        resumed = None if life is None or life.source != source else life.resumed
+        same = resumed is not None and event.generation_id == resumed
+        return same and event.kind is ChangeKind.ASSIGNED
 
     def _entered(self, entry: Entry, event: GenerationEntered) -> tuple[Violation, ...]:
         restart = self._restarts.pop(entry.source, None)
-        if restart is None or restart.before.generation is None or self._missed(restart, entry):
+        if restart is None or restart.before.generation is None:
             return ()
         former = restart.before.generation
         assert isinstance(former.event, GenerationEntered)
         gone = set(former.event.assignment) ^ set(event.assignment)
         if not gone and former.event.generation_id == event.generation_id:
+            self._lives[self._instances[entry.source]].resumed = event.generation_id
+            return ()
+        if not restart.calm or self._missed(restart, entry):
             return ()
         text = (
             f"{entry.source} restarted within its session from generation "
@@ -288,85 +318,3 @@ class StaticUnnoticed:
             f"with {len(gone)} partitions changed"
         )
         return (Violation("T1", text, (former, restart.started, entry)),)
-
-
-class FencedSilent:
-    """T2: nothing after the fence."""
-
-    KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
-        {AnswerReceived, CommitStep, Delivered, OwnershipStep, RequestSent, StateChanged}
-    )
-
-    __slots__ = ("_awaited", "_fenced", "_ids")
-
-    def __init__(self) -> None:
-        self._fenced: dict[Source, Entry] = {}
-        self._ids: dict[Source, str] = {}
-        self._awaited: dict[Source, Awaited] = {}
-
-    def observe(self, entry: Entry) -> tuple[Violation, ...]:
-        """Take one entry."""
-        named, late = self._follow(entry)
-        fence = self._fenced.get(entry.source)
-        if fence is None:
-            former = named not in (None, "", self._ids.get(entry.source, named))
-            if _fences(entry) and not (late or former):
-                self._fenced[entry.source] = entry
-            return ()
-        match entry.event:
-            case AnswerReceived(api=ApiKey.JOIN_GROUP, error=0 | None):
-                del self._fenced[entry.source]
-                return ()
-            case Delivered(claim=claim, count=count):
-                what = f"was given {count} records of {claim}"
-            case RequestSent(api=api) if api in _GROUP_APIS:
-                what = f"sent {api.name}"
-            case _:
-                return ()
-        return (Violation("T2", f"{entry.source} {what} after it was fenced", (fence, entry)),)
-
-    def finish(self) -> tuple[Violation, ...]:
-        """Say nothing more."""
-        return ()
-
-    def _follow(self, entry: Entry) -> tuple[str | None, bool]:
-        """Return the id that an answer is for, None when it is not known, and whether it is late.
-
-        1. A heartbeat is on its way; 2. the member is removed, and joins anew, without an id; 3. it
-        is given another one, of which it may not have heard; 4. the heartbeat arrives, under an id
-        that the instance has no more.
-        """
-        source, event = entry.source, entry.event
-        awaited = self._awaited.setdefault(source, Awaited())
-        match event:
-            case RequestSent(api=api) if api in _GROUP_APIS:
-                awaited.sent(event)
-                if api is ApiKey.JOIN_GROUP and event.member_id is not None:
-                    self._ids[source] = event.member_id
-            case AnswerReceived():
-                request, late = awaited.answered(event)
-                if event.api is ApiKey.JOIN_GROUP and not event.error and event.member_id:
-                    self._ids[source] = event.member_id
-                return None if request is None else request.member_id, late
-            case CommitStep():
-                named, _, late = awaited.committed(event)
-                return named, late
-            case OwnershipStep():
-                awaited.lost(event)
-            case StateChanged():
-                awaited.moved(event)
-            case _:
-                pass
-        return None, False
-
-
-def _fences(entry: Entry) -> bool:
-    match entry.event:
-        case AnswerReceived(error=ErrorCode.FENCED_INSTANCE_ID):
-            return True
-        case CommitStep(code=ErrorCode.FENCED_INSTANCE_ID):
-            return True
-        case StateChanged(after=MemberState.FENCED):
-            return True
-        case _:
-            return False

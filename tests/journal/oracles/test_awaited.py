@@ -7,7 +7,7 @@ import pytest
 from kgroup.codes import ApiKey
 from kgroup.journal import CommitStage, CommitStep, OwnershipStep, Phase
 from kgroup.journal.oracles.answers import MemberIds
-from kgroup.journal.oracles.static import FencedSilent
+from kgroup.journal.oracles.fenced import FencedSilent
 from kgroup.types import ChangeKind, MemberState
 from tests.journal.oracles.logs import C0, Log
 

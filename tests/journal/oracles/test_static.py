@@ -315,3 +315,81 @@ def test_t1_a_survivor_that_is_disturbed_although_the_one_that_restarts_joined_i
     history.wait(1.0)
     a.end(ChangeKind.REVOKED, 0)
     assert set(rules(history)) == {"T1"}
+
+
+@pytest.mark.parametrize(("away", "expected"), [(5.5, []), (0.5, ["T1"])])
+def test_t1_a_round_begun_by_one_that_comes_back_too_late_is_not_blamed_on_another_restart(
+    away: float, expected: list[str]
+):
+    """1. The group is not at rest yet, so that the restart of the first is not judged; 2. it joins
+    when what proved its session is over, as a newcomer; 3. another one is away meanwhile, and back
+    in time, in the round of step 2."""
+    history = History()
+    first, s = history.member("o", instance="j"), history.member("s", instance="i")
+    for member in (first, s):
+        member.start()
+    first.join(1, 0)
+    s.join(1, 1)
+    history.wait(1.0)
+    first.write(Polled())
+    history.wait(away)
+    first = history.member("o", "2", instance="j")
+    first.start()
+    first.ask(ApiKey.JOIN_GROUP)
+    history.wait(6.0 - away)
+    first.heartbeat()
+    s.heartbeat()
+    history.wait(1.0)
+    s = history.member("s", "2", instance="i")
+    s.start()
+    s.join(2)
+    assert rules(history) == expected
+
+
+@pytest.mark.parametrize(("synced", "expected"), [(False, []), (True, ["T1"])])
+def test_t1_a_round_for_want_of_a_process_that_died_amid_one_is_not_blamed_on_a_restart(
+    synced: bool, expected: list[str]
+):
+    """1. A process dies after its JoinGroup, before its SyncGroup; 2. the next one is given its
+    place; 3. a rebalance timeout later the coordinator misses the SyncGroup of the former id, and
+    begins a round; 4. another one is away just then."""
+    history = History()
+    s, other = history.member("s", instance="i"), history.member("o", instance="j")
+    for member in (s, other):
+        member.start()
+        member.join(1, 0 if member is s else 1)
+    s.ask(ApiKey.JOIN_GROUP)
+    if synced:
+        s.join(1, 0)
+    again = history.member("s", "2", instance="i")
+    again.start()
+    again.join(1, 0)
+    history.wait(7.0)
+    for member in (again, other):
+        member.heartbeat()
+    history.wait(1.0)
+    back = history.member("o", "2", instance="j")
+    back.start()
+    back.join(2, 1)
+    assert rules(history) == expected
+
+
+@pytest.mark.parametrize(("generation", "expected"), [(1, []), (2, ["T1"])])
+def test_t1_one_that_comes_back_may_be_told_what_its_process_had_while_another_is_away(
+    generation: int, expected: list[str]
+):
+    history, _, s = settled()
+    other = history.member("o", instance="j")
+    other.start()
+    other.join(1, 2)
+    for _ in range(2):
+        history.wait(4.0)
+        for member in (s, other):
+            member.heartbeat()
+    history.wait(0.5)
+    back, away = history.member("o", "2", instance="j"), history.member("s", "2", instance="i")
+    for member in (away, back):
+        member.start()
+    back.join(generation, 2)
+    back.assign(2, offset=0)
+    assert sorted(set(rules(history))) == expected
