@@ -1,9 +1,9 @@
 """What a member leaves behind in its listener when its application does not read for too long.
 
 Decides: since when a member has been out of the membership by its own word, while on_revoked ran
-for a partition: a dynamic one that said so when nobody read (KIP-62), or any that joins anew as one
-who has nothing, as S4 lets it when on_revoked takes longer than a round may last; and whether an
-application has stayed away for a round's time.
+for a partition: a dynamic one that said so when nobody read (KIP-62), or any that has lost its
+generation and joins anew as one who has nothing, as S4 lets it when on_revoked takes longer than a
+round may last; and whether an application has stayed away for a round's time.
 Never: says whether that is forgiven; S2 does.
 
 A poll after that is none of the membership that is over:
@@ -32,6 +32,7 @@ from kgroup.journal.events import (
     StateChanged,
 )
 from kgroup.journal.events.records import POLL_TOLD_EVERY
+from kgroup.journal.oracles.lapsed import Lapsed
 from kgroup.types import ChangeKind, Claim, MemberState
 
 __all__ = ["Absences"]
@@ -42,10 +43,10 @@ class Absences:
 
     KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
         {JoinIssued, MemberStarted, OwnershipStep, Polled, RequestSent, StateChanged}
-    )
+    ).union(Lapsed.KINDS)
     """Events it follows; no other needs to be shown."""
 
-    __slots__ = ("_goes", "_intervals", "_left", "_polled", "_revoking", "_rounds")
+    __slots__ = ("_goes", "_intervals", "_lapsed", "_left", "_polled", "_revoking", "_rounds")
 
     def __init__(self) -> None:
         self._polled: dict[Source, float] = {}
@@ -54,6 +55,7 @@ class Absences:
         self._revoking: dict[Source, dict[Claim, float]] = {}
         self._goes: dict[Source, frozenset[Claim]] = {}
         self._left: dict[tuple[Source, Claim], float] = {}
+        self._lapsed = Lapsed()
 
     def is_away(self, source: Source, at: float) -> bool:
         """Tell whether an application had not read for as long as a round may last."""
@@ -86,6 +88,7 @@ class Absences:
                 self._joins_anew(entry)
             case _:
                 pass
+        self._lapsed.observe(entry)
 
     def _started(self, source: Source, event: MemberStarted) -> None:
         longest, interval = event.rebalance_timeout, event.max_poll_interval
@@ -107,10 +110,12 @@ class Absences:
         1. on_revoked runs, and the lease ends; 2. it runs for longer than a round may last, for
         which a JoinGroup waits; 3. the member joins, and claims nothing: the group would have
         handed the partition over by itself. That it is proved a member again says nothing of it.
+        Who was a member all along may not say that it has nothing.
         """
         longest = self._rounds.get(entry.source, inf)
         for claim, since in self._revoking.get(entry.source, {}).items():
-            if entry.at >= since + longest:
+            lapsed = self._lapsed.since(entry.source, since, entry.at)
+            if lapsed and entry.at >= since + longest:
                 self._left.setdefault((entry.source, claim), entry.at)
 
     def _due(self, source: Source) -> float:

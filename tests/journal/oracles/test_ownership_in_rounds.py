@@ -3,7 +3,16 @@
 import pytest
 
 from kgroup.codes import ApiKey
-from kgroup.journal import FetchIssued, JoinIssued, Phase, Polled, StateChanged
+from kgroup.journal import (
+    CommitStage,
+    CommitStep,
+    FetchIssued,
+    JoinIssued,
+    Phase,
+    Polled,
+    StateChanged,
+)
+from kgroup.journal.causes import StateCause
 from kgroup.journal.oracles import OneOwnerInTime, judge
 from kgroup.types import ChangeKind, Claim, MemberState, TopicPartition
 from tests.journal.histories import History, one_member, tp
@@ -303,3 +312,56 @@ def test_s2_who_was_removed_and_joined_again_knows_of_what_it_was_given_since() 
         first.heartbeat()
     first.step(ChangeKind.REVOKED, Phase.END, claims)
     assert [v.rule for v in judge([OneOwnerInTime()], history.entries)] == ["S2"]
+
+
+@pytest.mark.parametrize(
+    ("code", "commit", "why", "instant", "expected"),
+    [
+        (0, None, None, 0, ["S2"]),
+        (0, None, StateCause.REBALANCE_SIGNALLED, 3, ["S2"]),
+        (0, None, StateCause.LEASE_EXPIRED, 3, []),
+        (0, None, StateCause.LEASE_EXPIRED, 0, ["S2"]),
+        (22, None, None, 3, []),
+        (25, None, None, 3, []),
+        (27, None, None, 3, ["S2"]),
+        (0, 25, None, 3, []),
+        (0, 27, None, 3, ["S2"]),
+    ],
+)
+def test_s2_who_joins_anew_though_it_was_a_member_all_along_is_found(
+    code: int,
+    commit: int | None,
+    why: StateCause | None,
+    instant: int,
+    expected: list[str],
+) -> None:
+    """1. on_revoked runs for longer than a round may last, and each heartbeat is answered; 2. the
+    member joins as one who has nothing, and another is given the partition; 3. on_revoked goes on.
+    Forgiven is who has lost its generation since step 1."""
+    history, first = one_member(0)
+    claims = (first.claims[tp(0)],)
+    for second in range(12):
+        if second == 1:
+            first.step(ChangeKind.REVOKED, Phase.BEGIN, claims)
+        history.wait(1.0)
+        now = second == instant
+        first.heartbeat(error=code if now else 0)
+        if why is not None and now:
+            first.write(StateChanged(MemberState.STABLE, MemberState.FINDING, why))
+        if commit is not None and now:
+            refused = CommitStep(
+                stage=CommitStage.ERROR, commit_id=1, claim=claims[0], offset=0, code=commit
+            )
+            first.write(refused)
+    first.write(JoinIssued(member_id=first.member_id, generation_id=None, owned=()))
+    first.ask(ApiKey.JOIN_GROUP)
+    first.ask(ApiKey.SYNC_GROUP, generation=2)
+    first.enter(2)
+    other = history.member("b")
+    other.start()
+    other.join(2, 0)
+    other.assign(0, offset=0)
+    history.wait(1.0)
+    first.heartbeat()
+    first.step(ChangeKind.REVOKED, Phase.END, claims)
+    assert [v.rule for v in judge([OneOwnerInTime()], history.entries)] == expected
