@@ -71,28 +71,46 @@ def watch_topics(turn: Turn, *, follows: bool = False) -> None:
     turn.effects.append(asked)
 
 
-def watch_from(turn: Turn, found: Mapping[str, int]) -> None:
+def watch_from(turn: Turn, found: Mapping[str, int] | None) -> None:
     """Watch the group's topics from what they were when the generation was made.
 
     1. A static leader unsubscribes; no LeaveGroup is sent; 2. a topic is given more partitions;
     3. it subscribes again, and leads on, unasked (KIP-814); 4. the coordinator does not say what
     was assigned, so that only the counts of now are found. From those on nobody would notice what
-    happened in step 2, so it counts what this process itself assigned from. When the coordinator
-    does say, less may have been assigned than that: what was held back for another round, too, is
-    nobody's until there is one (KIP-429).
+    happened in step 2, so it counts what this process itself assigned from; when nothing at all is
+    found, the topics are known from that, too. When the coordinator does say, less may have been
+    assigned than that: what was held back for another round, too, is nobody's until there is one
+    (KIP-429).
 
     Args:
         turn: the step.
-        found: topic -> partition count, of the topics that are to be watched.
+        found: topic -> partition count, of the topics that are to be watched; None when the look
+            failed: growth of its own topics is still seen, and of those that it led.
     """
-    member = turn.member
-    led, generation = member.lead.led, member.identity.generation
-    if led is not None and generation is not None and led.generation_id == generation.generation_id:
-        found = {topic: min(count, led.watched.get(topic, count)) for topic, count in found.items()}
+    member, made_from = turn.member, _made_from(turn.member)
+    counts = member.counts
+    if found is None:
+        own = {topic: counts.get(topic, 0) for topic in member.round.told_topics}
+        watched = {**own, **made_from}
+    else:
+        watched = {topic: min(count, made_from.get(topic, count)) for topic, count in found.items()}
+        # What was made anew with fewer partitions is found so, too, if only the present is told.
+        watched |= {
+            topic: before
+            for topic, before in made_from.items()
+            if counts.get(topic, before) < before
+        }
     # An unknown count is not a changed one.
-    turn.member = replace(member, counts={**found, **member.counts})
-    turn.put_round(replace(member.round, watch=None, watched=found))
-    turn.put_lead(replace(member.lead, led=None))
+    turn.member = replace(member, counts={**watched, **counts})
+    turn.put_round(replace(member.round, watch=None, watched=watched))
+
+
+def _made_from(member: GroupMember) -> Mapping[str, int]:
+    """Return what its generation was made from, empty when it does not know that."""
+    led, generation = member.lead.led, member.identity.generation
+    if led is None or generation is None or led.generation_id != generation.generation_id:
+        return {}
+    return led.watched
 
 
 # -- from round to round -------------------------------------------------------------------
@@ -125,8 +143,7 @@ def stand(turn: Turn) -> None:
     rejoin_at = None
     if lead.rejoin_after is not None:
         rejoin_at = turn.now + max(lead.rejoin_after, SOONEST_ROUND)
-    led = None if turn.member.round.watch is None else lead.led
-    turn.put_lead(Leadership(sent=lead.offered, rejoin_at=rejoin_at, led=led))
+    turn.put_lead(Leadership(sent=lead.offered, rejoin_at=rejoin_at, led=lead.led))
     _end_trouble(turn)
 
 
@@ -141,10 +158,8 @@ def forget_lead(turn: Turn) -> None:
 
 
 def _led_last(member: GroupMember) -> Led | None:
-    """Return what the generation was made from that a static member led last, if it did."""
+    """Return what the generation was made from that it led last; a static one may come back."""
     generation, watched = member.identity.generation, member.round.watched
-    if member.settings.group_instance_id is None:
-        return None
     if generation is None or watched is None:
         return member.lead.led
     return Led(generation.generation_id, watched)

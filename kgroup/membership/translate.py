@@ -355,10 +355,6 @@ def _watched(turn: Turn, event: AssignorDone | AssignorFailed) -> Trigger | None
     if not turn.member.round.leader:
         looked_again(turn, done)
         return None
-    if done is None:
-        # The group's other topics stay unknown; growth of its own is still seen.
-        counts, own = turn.member.counts, turn.member.round.told_topics
-        done = {topic: counts.get(topic, 0) for topic in own}
     watch_from(turn, done)
     if not turn.member.recounted():
         return None

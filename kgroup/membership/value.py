@@ -147,7 +147,7 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Led:
-    """What a generation was made from that this static member led, and has forgotten (KIP-814).
+    """What a generation was made from that this member led, and has forgotten (KIP-814).
 
     Args:
         generation_id: which one.

@@ -271,6 +271,35 @@ def test_what_goes_with_a_dropped_topic_says_so_whatever_the_round_began_for() -
     assert [change.cause for change in member.member.changes] == [Cause.TOPICS_CHANGED]
 
 
+def test_what_goes_with_a_dropped_topic_says_so_also_when_a_batch_is_not_waited_for() -> None:
+    member = dropping_u_while_joining()
+    member.joined(code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+    member.on(Tick(), after=1.0)
+    member.expect(MemberState.PREPARING)
+    limit = member.now + REBALANCE / 2
+    while member.now < limit:
+        assert member.calls() == []
+        member.on(Tick(), after=2.0)
+        if member.member.heartbeat is not None:
+            member.beat()
+    assert [each.note for each in member.did(Tell)] == [Note.DRAIN_CUT]
+    assert [change.cause for change in member.member.changes] == [Cause.TOPICS_CHANGED]
+
+
+def test_what_goes_with_a_dropped_topic_and_with_another_has_the_cause_of_the_round() -> None:
+    """Eager: all of it is handed back in one call, which a topic that stays is in."""
+    member = Driven(settings(assignors=EAGER))
+    member.subscribe("t", "u")
+    member.found()
+    member.joined(1)
+    member.synced("t-0", "u-0")
+    member.settle()
+    member.on(EnforceRebalance("test"))
+    member.on(Subscribed(frozenset({"t"})))
+    member.on(Drained(member.member.holdings.claims))
+    assert [change.cause for change in member.member.changes] == [Cause.ENFORCED]
+
+
 def test_what_is_given_up_of_topics_that_are_still_wanted_has_the_cause_of_the_round() -> None:
     member = Driven(settings(assignors=EAGER)).join("t-0")
     member.on(EnforceRebalance("test"))

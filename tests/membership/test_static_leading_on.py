@@ -22,11 +22,25 @@ from kgroup.types import Cause, MemberState
 from tests.membership.driver import Driven, join_answer, settings
 
 GROWN = {"t": 6}
+BOTH = {"t": 4, "u": 4}
 
 
 def leader() -> Driven:
     """A static member that leads generation 7, which was made from 4 partitions."""
     return Driven(settings(instance="i-1")).lead("t-0", generation=7)
+
+
+def leader_of_two() -> Driven:
+    """Likewise, and another member reads u, which has 4 partitions too."""
+    member = Driven(settings(instance="i-1"))
+    member.on(MetadataChanged(BOTH))
+    member.subscribe()
+    member.found()
+    member.joined(7, leader="m-1")
+    member.on(AssignorDone(member.ticket(Errand.RUN_ASSIGNOR), (("m-1", b""),), BOTH))
+    member.synced("t-0")
+    member.settle()
+    return member
 
 
 def goes(member: Driven) -> None:
@@ -81,6 +95,74 @@ def test_growth_while_it_was_not_subscribed_begins_one_round_whoever_is_silent(
     member.settle()
     member.on(MetadataChanged(GROWN))
     member.expect(MemberState.STABLE)
+
+
+def test_growth_of_what_only_others_read_begins_one_round_although_the_look_failed() -> None:
+    """No list of members came either, so it knows the group's other topics from itself alone."""
+    member = leader_of_two()
+    goes(member)
+    member.on(MetadataChanged({"t": 4, "u": 6}))
+    comes_back(member)
+    member.on(nothing(member))
+    member.expect(MemberState.JOINING)
+    member.joined(8, leader="m-1")
+    member.on(AssignorDone(member.ticket(Errand.RUN_ASSIGNOR), (("m-1", b""),), {"t": 4, "u": 6}))
+    member.synced("t-0")
+    member.settle()
+    member.expect(MemberState.STABLE)
+
+
+def test_what_only_others_read_is_watched_on_although_the_look_failed() -> None:
+    member = leader_of_two()
+    goes(member)
+    comes_back(member)
+    member.on(nothing(member))
+    member.expect(MemberState.STABLE)
+    member.on(MetadataChanged(BOTH))
+    member.expect(MemberState.STABLE)
+    member.on(MetadataChanged({"t": 4, "u": 6}))
+    member.expect(MemberState.JOINING)
+
+
+@pytest.mark.parametrize("found", [nothing, lambda member: counted(member, **BOTH)])
+def test_a_count_that_is_not_known_when_it_leads_on_is_not_a_changed_one(
+    found: Callable[[Driven], Event],
+) -> None:
+    """1. It goes, and the cluster tells it of its own topic only; 2. it leads on, and looks; 3. the
+    cluster tells of the other topic, which is as it was."""
+    member = leader_of_two()
+    goes(member)
+    member.on(MetadataChanged({"t": 4}))
+    comes_back(member)
+    member.on(found(member))
+    member.expect(MemberState.STABLE)
+    member.on(MetadataChanged(BOTH))
+    member.expect(MemberState.STABLE)
+
+
+@pytest.mark.parametrize("found", [nothing, lambda member: counted(member, t=2)])
+def test_a_topic_that_was_made_anew_with_fewer_partitions_begins_a_round(
+    found: Callable[[Driven], Event],
+) -> None:
+    """Whether the look fails, or the counts of now are all that is had."""
+    member = leader()
+    goes(member)
+    member.on(MetadataChanged({"t": 2}))
+    comes_back(member)
+    member.on(found(member))
+    member.expect(MemberState.JOINING)
+
+
+def test_a_new_topic_of_its_own_is_watched_beside_what_it_led_although_the_look_failed() -> None:
+    """It comes back for another topic as well; that is given out by another round (KIP-345)."""
+    member = leader_of_two()
+    goes(member)
+    member.on(MetadataChanged({**BOTH, "v": 1}))
+    member.subscribe("t", "v")
+    answer = join_answer(member.member, 7, leader="m-1", skip=True)
+    member.on(Answered(member.ticket(Errand.JOIN_GROUP), answer))
+    member.on(nothing(member))
+    assert member.member.round.watched == {**BOTH, "v": 1}
 
 
 def test_growth_while_it_hands_back_is_noticed_when_it_leads_on() -> None:
@@ -141,6 +223,17 @@ def test_what_was_held_back_for_another_round_is_asked_for_although_nothing_grew
     goes(member)
     comes_back(member)
     member.on(counted(member, t=3))
+    member.expect(MemberState.JOINING)
+
+
+def test_what_was_held_back_is_asked_for_once_it_is_known_how_much_there_is() -> None:
+    member = leader()
+    goes(member)
+    member.on(MetadataChanged({}))
+    comes_back(member)
+    member.on(counted(member, t=3))
+    member.expect(MemberState.STABLE)
+    member.on(MetadataChanged({"t": 4}))
     member.expect(MemberState.JOINING)
 
 

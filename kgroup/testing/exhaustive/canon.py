@@ -214,7 +214,7 @@ def _plain(process: Process) -> Process:
         given_up=process.given_up,
         round=_plain_round(member),
         heartbeat_at=max(member.heartbeat_at, NOW),
-        # It tells what members hold that cannot be read: all can; and from what a topic has grown.
+        # It is for what members hold that cannot be read, and for topics that change: no such here.
         lead=Leadership(),
         changes=tuple(_plain_change(change, member.holdings) for change in member.changes),
     )
