@@ -52,6 +52,8 @@ _REFUSING: Final = MappingProxyType(
 )
 """Request -> what a member is told that need not leave any more."""
 
+_ASKING: Final = frozenset({ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP, ApiKey.LEAVE_GROUP})
+
 
 @dataclass(slots=True)
 class _Life:
@@ -65,6 +67,7 @@ class _Life:
         cut: whether a connection was lost while it closed.
         joins: (connection, correlation) of JoinGroups since the last LeaveGroup that await an
             answer.
+        syncs: the same of SyncGroups since the last answer that gave an id.
         frozen: how many faults have it stand still.
         frozen_at: instant since when it stands still, or of the last time it did.
         thawed_at: instant at which it moved again.
@@ -76,6 +79,7 @@ class _Life:
     asked: Entry | None = None
     cut: bool = False
     joins: set[tuple[int, int]] = field(default_factory=set)
+    syncs: set[tuple[int, int]] = field(default_factory=set)
     frozen: int = 0
     frozen_at: float = 0.0
     thawed_at: float = 0.0
@@ -116,7 +120,7 @@ class ClosesWell:
         event = entry.event
         self._latest = entry
         if isinstance(event, RequestSent):
-            if event.api is ApiKey.LEAVE_GROUP or event.api is ApiKey.JOIN_GROUP:
+            if event.api in _ASKING:
                 self._sent(entry, event)
             return ()
         if isinstance(event, AnswerReceived):
@@ -153,6 +157,8 @@ class ClosesWell:
             # asked with; 3. the answer is read all the same: that id has been told to leave.
             life.known = None
             life.joins.clear()
+        elif event.api is ApiKey.SYNC_GROUP:
+            life.syncs.add((event.connection, event.correlation_id))
         else:
             life.joins.add((event.connection, event.correlation_id))
 
@@ -163,10 +169,13 @@ class ClosesWell:
         number = (event.connection, event.correlation_id)
         awaited = number in life.joins
         life.joins.discard(number)
-        if event.error in _REFUSING[event.api]:
+        # 1. SyncGroup is out; 2. the member joins anew, and is given an id; 3. it hears of step 1.
+        late = event.api is ApiKey.SYNC_GROUP and number not in life.syncs
+        if event.error in _REFUSING[event.api] and not late:
             life.known = None
         elif awaited and event.member_id:
             life.known = entry
+            life.syncs.clear()
 
     def _froze(self, entry: Entry, event: FaultStep) -> None:
         for life in self._lives.values():

@@ -156,6 +156,19 @@ def test_l7_who_hears_from_its_sync_that_it_was_removed_has_nothing_to_tell(code
     assert rules(log) == expected
 
 
+def test_l7_what_a_sync_hears_says_nothing_of_the_id_that_was_given_since():
+    # 1. SyncGroup is out; 2. the member joins anew, and is given an id; 3. the answer to step 1.
+    log = Log()
+    log.start()
+    log.answered(ApiKey.JOIN_GROUP, log.sent(ApiKey.JOIN_GROUP), generation=8, member_id="id")
+    sync = log.sent(ApiKey.SYNC_GROUP, generation=8)
+    join = log.sent(ApiKey.JOIN_GROUP, generation=None)
+    log.answered(ApiKey.JOIN_GROUP, join, generation=9, member_id="id")
+    log.answered(ApiKey.SYNC_GROUP, sync, 25)
+    log.write(CloseAsked(5.0), MemberStopped("closed", left=False, mode=Leave.LEAVE))
+    assert rules(log) == ["L7"]
+
+
 def test_l7_a_pending_member_id_must_be_given_back_too():
     log = Log()
     log.start()
