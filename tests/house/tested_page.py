@@ -54,6 +54,7 @@ _CHANGES: Final = (
     "c3a6da8",
     "e5b4c4a",
     "69f5349",
+    "7f583cc",
 )
 """Changes of what a member does that came after a search that is on record, the oldest first."""
 
@@ -61,9 +62,9 @@ _STATIC: Final = frozenset({"00b2044", "69f5349"})
 """Those that a member without an instance id does not do otherwise by: worlds without static
 members are as they were."""
 
-_UNSEEN: Final = frozenset({"c3a6da8", "e5b4c4a"})
-"""Those by which no world that is searched whole is another one: all its pauses are one tick, and
-nobody in it drops a topic."""
+_UNSEEN: Final = frozenset({"c3a6da8", "e5b4c4a", "7f583cc"})
+"""Those by which no world that is searched whole is another one: all its pauses are one tick,
+nobody in it drops a topic, and no topic has more or fewer partitions than it had."""
 
 _CHANGES_IN: Final[Mapping[str, int]] = MappingProxyType(
     {
