@@ -68,6 +68,7 @@ class World:
         self._of_topic: dict[tuple[bytes, bytes], list[Key]] = {}
         self._workers: dict[tuple[bytes, bytes], Workers] = {}
         self._paused: dict[bytes, Pause] = {}
+        self._ended: dict[bytes, int] = {}
         self._ids: dict[bytes, bytes] = {}
         self._first = 0 if rules.complete else -1
         self._stamped = -1
@@ -153,6 +154,10 @@ class World:
         pause = self._paused.get(group_id)
         return pause if pause is not None and self.time < pause.until else None
 
+    def pause_ended_at(self, group_id: bytes) -> int:
+        """Return the offset of the latest message that ended the pause of a group, -1 without."""
+        return self._ended.get(group_id, -1)
+
     def digest(self) -> str:
         """Return a hash of everything that is known; equal logs give equal ones."""
         words = [repr((self.next_offset, self.time, sorted(self._paused.items())))]
@@ -207,6 +212,8 @@ class World:
     def _pause(self, message: Message, at: Place) -> Verdict:
         seconds = min(max(message.tail - message.time, 0), LONGEST_PAUSE)
         until = at.time + seconds * _MS
+        if not seconds:
+            self._ended[self._same(message.group_id)] = at.offset
         self._paused[self._same(message.group_id)] = Pause(until, self._same(message.client_id))
         return Verdict.PAUSED
 

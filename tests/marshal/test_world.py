@@ -239,6 +239,16 @@ def test_the_last_pause_counts_also_when_it_ends_earlier() -> None:
     assert log.claim(A) is Verdict.ACCEPTED
 
 
+def test_where_a_pause_was_ended_is_known_also_when_one_stands_behind_it() -> None:
+    log, admin = Log(), Peer("admin")
+    log.pause(admin, 900)
+    assert log.world.pause_ended_at(b"g") == -1
+    log.pause(B, 0)
+    log.pause(admin, 900)
+    assert log.world.pause_of(b"g") is not None
+    assert (log.world.pause_ended_at(b"g"), log.world.pause_ended_at(b"other")) == (1, -1)
+
+
 # -- reading from the middle ---------------------------------------------------------------------
 
 

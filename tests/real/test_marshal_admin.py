@@ -145,10 +145,8 @@ async def test_a_group_moves_from_the_coordinator_to_the_log_and_back(
 async def test_a_pause_that_is_ended_while_it_begins_stands_wholly_or_not_at_all(
     kafka: RealKafka, capsys: Shown
 ) -> None:
-    site, outcomes = (
-        await laid(kafka, capsys, 1, coordination_partitions=8),
-        list[tuple[bool, bool]](),
-    )
+    site = await laid(kafka, capsys, 1, coordination_partitions=8)
+    outcomes: list[tuple[bool, bool]] = []
 
     async def pause() -> bool:
         try:

@@ -183,6 +183,50 @@ async def test_a_pause_that_is_ended_while_it_is_renewed_is_ended_everywhere_and
     assert "was ended" in str(trial.paused)
 
 
+async def test_a_renewal_that_comes_behind_the_end_of_its_pause_ends_everywhere_and_is_told() -> (
+    None
+):
+    """1. It is on its way to all partitions; 2. the pause is ended in all; 3. it arrives."""
+    trial = Trial(laid(slow=()))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(trial.pause, 4000)
+        await anyio.sleep(1400)
+        all_ = writes(T, U, OTHER, ends=False)
+        late = trial.broker.answers.hold_request(ProduceRequest, where=all_, times=COUNT)
+        await anyio.sleep(105)
+        assert (late.count, trial.paused) == (COUNT, None)
+        await trial.resume()
+        assert (trial.resumed, trial.standing) == (True, {False})
+        late.release()
+        await anyio.sleep(5)
+        assert isinstance(trial.paused, GroupError), "at once, not when the pause is over"
+    assert "was ended" in str(trial.paused)
+    assert trial.standing == {False}
+
+
+async def test_who_keeps_a_pause_over_its_end_gives_up_and_restores_none_of_before() -> None:
+    broker = laid()
+    Writer(broker.partition(LOG, T), now=virtual_wall).claim()
+    admin = admin_of(broker)
+    await admin.pause(600)
+    async with anyio.create_task_group() as tasks:
+
+        async def work() -> None:
+            with pytest.raises(GroupError, match="was ended by somebody else"):
+                await admin.release(patience=100.0)
+
+        tasks.start_soon(work)
+        await anyio.sleep(20)
+        all_ = writes(T, U, OTHER, ends=False)
+        late = broker.answers.hold_request(ProduceRequest, where=all_, times=COUNT)
+        await anyio.sleep(16)
+        assert late.count == COUNT
+        assert await admin_of(broker).resume()
+        late.release()
+    assert anyio.current_time() < 60.0, "at once, not when its patience is over"
+    assert not any(is_paused(broker, number) for number in range(COUNT))
+
+
 async def test_who_works_under_a_pause_that_is_ended_gives_up_and_leaves_all_as_it_was() -> None:
     """Also no pause of before: it was ended, too."""
     broker, left = laid(), dict[TopicPartition, str]()

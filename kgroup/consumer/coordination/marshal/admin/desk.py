@@ -33,7 +33,7 @@ from kgroup.net.pulse import Pulse
 from kgroup.types import TopicPartition
 from kgroup.wire.records import NewRecord
 
-__all__ = ["Desk", "Line", "desk"]
+__all__ = ["Desk", "Line", "WrittenPause", "desk"]
 
 _MS: Final = 1000
 _LOOK_AGAIN: Final = 1.0
@@ -44,6 +44,18 @@ class Line(NamedTuple):
 
     tp: TopicPartition
     draft: Draft
+
+
+class WrittenPause(NamedTuple):
+    """A pause, or the end of one, that was read back.
+
+    Args:
+        until: log time until which it lasts at least, milliseconds.
+        offset: where it stands; when that was not told, the last one that was read then.
+    """
+
+    until: int
+    offset: int
 
 
 class Desk:
@@ -157,6 +169,13 @@ class Desk:
         """Return the pause of the group, as far as one coordination partition says."""
         return self.world(number).pause_of(self.settings.group_id.encode())
 
+    def pause_ended_at(self, number: int) -> int:
+        """Return the offset in a coordination partition where a pause was ended last, -1 without.
+
+        Also where one stands behind that.
+        """
+        return self.world(number).pause_ended_at(self.settings.group_id.encode())
+
     def logged(self, tp: TopicPartition) -> int | None:
         """Return the position that the log has of a key, None without one."""
         state = self.world(self.place(tp.topic)).keys.get(self._key(tp))
@@ -240,7 +259,7 @@ class Desk:
             line.tp: self._heard.pop(nonce, None) for line, nonce in zip(lines, nonces, strict=True)
         }
 
-    async def write_pause(self, number: int, seconds: float) -> int:
+    async def write_pause(self, number: int, seconds: float) -> WrittenPause:
         """Pause the group, or end its pause, and read that back; more may stand behind it.
 
         Args:
@@ -248,7 +267,7 @@ class Desk:
             seconds: how long from now on; 0 ends it.
 
         Returns:
-            Log time until which it lasts at least, milliseconds.
+            Where it stands, and until when it lasts.
 
         Raises:
             KGroupError: it was not written.
@@ -281,7 +300,8 @@ class Desk:
                 f"the {what} of group {self.settings.group_id!r} was not read back from {where} "
                 f"within {self.settings.timeout:g} s"
             )
-        return least
+        behind = self.world(number).next_offset
+        return WrittenPause(least, behind - 1 if delivered.offset is None else delivered.offset)
 
     async def _deliver(self, number: int, records: Sequence[NewRecord]) -> Delivered:
         tp = TopicPartition(self.settings.topic, number)

@@ -2,7 +2,8 @@
 
 Decides: that a pause is in every coordination partition that it is needed in before it counts; that
 one that somebody has ended in some of them is over in all.
-Never: writes over the pause of somebody else without being asked to, or over its end.
+Never: writes over the pause of somebody else without being asked to; stays where it came to stand
+behind the end of its own.
 
 Partitions of the log have no common order. 1. A pause comes to stand in one; 2. somebody ends it
 there, and sees none in another; 3. it comes to stand in the other one. Half of the group stands
@@ -16,7 +17,7 @@ from typing import Final
 
 import anyio
 
-from kgroup.consumer.coordination.marshal.admin.desk import Desk
+from kgroup.consumer.coordination.marshal.admin.desk import Desk, WrittenPause
 from kgroup.errors import GroupError, KGroupError
 from kgroup.marshal.key_state import Pause
 from kgroup.marshal.survey import pause_left
@@ -42,8 +43,8 @@ class GroupPause:
     desk: Desk
     numbers: tuple[int, ...]
     seconds: float
-    _stood: dict[int, int] = field(default_factory=dict)
-    """Until when ours was read back, milliseconds of log time, by coordination partition."""
+    _stood: dict[int, WrittenPause] = field(default_factory=dict)
+    """Until when ours was read back last, and where first, by coordination partition."""
 
     def refuse_others(self) -> None:
         """Refuse while another administrator has paused the group.
@@ -78,12 +79,17 @@ class GroupPause:
             )
 
     def _was_ended(self) -> bool:
-        """Tell whether ours is gone somewhere before it was over."""
-        worlds = {number: self.desk.world(number) for number in self._stood}
-        return any(
-            self.desk.pause(number) is None and worlds[number].time < until
-            for number, until in self._stood.items()
-        )
+        """Tell whether ours is gone somewhere before it was over, or was before it came anew.
+
+        1. It is written again; 2. somebody ends it everywhere, and sees none; 3. what was written
+        comes to stand behind the ends. So an end counts wherever it stands behind our first one.
+        """
+        return any(self._was_ended_in(number) for number in self._stood)
+
+    def _was_ended_in(self, number: int) -> bool:
+        until, first = self._stood[number]
+        is_gone = self.desk.pause(number) is None and self.desk.world(number).time < until
+        return is_gone or self.desk.pause_ended_at(number) > first
 
     async def begin(self) -> None:
         """Write it, read it back everywhere, and look whether it stands everywhere then.
@@ -104,7 +110,7 @@ class GroupPause:
         self.refuse_change()
 
     async def keep(self) -> None:
-        """Write it again where less than half of it is left."""
+        """Write it again where less than half of it is left; `refuse_change` judges it behind that."""
         time = self.desk.time
         low = [
             number
@@ -167,13 +173,13 @@ class GroupPause:
 
         async def one(number: int, seconds: float) -> None:
             try:
-                until = await self.desk.write_pause(number, seconds)
+                written = await self.desk.write_pause(number, seconds)
             except Exception as error:  # noqa: BLE001 - raised below, without the group around it
                 failed.append(error)
                 return
-            self._stood.pop(number, None)
+            first = self._stood.pop(number, written).offset
             if seconds:
-                self._stood[number] = until
+                self._stood[number] = WrittenPause(written.until, first)
 
         async with anyio.create_task_group() as tasks:
             for number, seconds in lengths.items():
