@@ -110,7 +110,7 @@ class GroupPause:
         self.refuse_change()
 
     async def keep(self) -> None:
-        """Write it again where less than half of it is left; `refuse_change` judges it behind that."""
+        """Write it again where less than half of it is left; `refuse_change` is asked behind it."""
         time = self.desk.time
         low = [
             number

@@ -187,8 +187,8 @@ async def resume(desk: Desk, numbers: Sequence[int]) -> tuple[int, ...]:
 
     1. A pause is only beginning, and stands in one coordination partition; 2. it is ended there;
     3. it comes to stand in another one. So all are read to their ends once it was ended; what is
-    found is ended, too. A pause that comes later still finds its first half ended, and a renewal the
-    end that it stands behind (`GroupPause`).
+    found is ended, too. A pause that comes later still finds its first half ended, and a
+    renewal the end that it stands behind (`GroupPause`).
 
     Returns:
         The coordination partitions in which there was one; nothing is written in the others.
