@@ -9,8 +9,3 @@ from kgroup.membership.triggers import Trigger
 @pytest.mark.parametrize("cause", StateCause)
 def test_a_cause_is_the_word_of_the_trigger_of_its_name(cause: StateCause) -> None:
     assert cause == Trigger[cause.name].value
-
-
-@pytest.mark.parametrize("cause", StateCause)
-def test_a_cause_is_found_by_the_text_that_an_event_has(cause: StateCause) -> None:
-    assert str(cause.value) in frozenset(StateCause)
