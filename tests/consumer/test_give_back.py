@@ -1,8 +1,11 @@
 """Records that were handed out and go back: they come next, and nothing of them is committed."""
 
+from itertools import pairwise
+
 import anyio
 import pytest
 
+from kgroup.journal.events.records import POLL_TOLD_EVERY
 from tests.consumer.entered import A, by_hand, entered
 from tests.consumer.shelf import Shelf
 
@@ -67,3 +70,17 @@ async def test_who_says_so_in_time_is_not_taken_for_dead() -> None:
         await anyio.sleep(1)
         stage.consumer.note_poll()
         assert stage.group.polls == before + 1
+
+
+async def test_the_group_hears_of_a_poll_at_least_as_often_as_the_event_log_counts_on() -> None:
+    """By it an oracle knows when the poll interval may be over at the earliest."""
+    told: list[float] = []
+    async with entered(shelf_of(10), max_poll_interval=3600.0, session_timeout=10.0) as stage:
+        await stage.give(A)
+        for _ in range(2000):
+            before = stage.group.polls
+            stage.consumer.note_poll()
+            if stage.group.polls > before:
+                told.append(anyio.current_time())
+            await anyio.sleep(0.001)
+    assert max(later - one for one, later in pairwise(told)) <= POLL_TOLD_EVERY

@@ -195,7 +195,10 @@ class Polled:
 
 
 POLL_TOLD_EVERY: Final = 0.5
-"""Seconds after which a member is told of another poll at the latest: it need not be of each."""
+"""Seconds after which a member is told of another poll at the latest: it need not be of each.
+
+The simulation tells it so seldom; a consumer more often.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -242,7 +242,7 @@ class Application:
         self._fetching.fetch_more()
 
     def _note_poll(self) -> None:
-        """Tell the machine of a poll, as seldom as is enough; the consumer does likewise."""
+        """Tell the machine of a poll, as seldom as is allowed; the consumer does so more often."""
         member = self.member
         due = member.now >= self._noted_at + POLL_TOLD_EVERY
         if due or member.value.state is MemberState.DORMANT:
