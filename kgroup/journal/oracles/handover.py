@@ -32,6 +32,7 @@ from kgroup.journal.events import (
     Delivered,
     Entry,
     Event,
+    FaultStep,
     GenerationEntered,
     JoinIssued,
     MemberStarted,
@@ -41,6 +42,7 @@ from kgroup.journal.events import (
     Source,
     StateChanged,
 )
+from kgroup.journal.faults import Faults
 from kgroup.journal.oracles.unsubscribing import Unsubscribing
 from kgroup.journal.oracles.violation import Violation
 from kgroup.journal.periods import Period, PeriodKey, Periods
@@ -75,6 +77,7 @@ class JoinClaims:
         {
             AnswerReceived,
             Delivered,
+            FaultStep,
             GenerationEntered,
             JoinIssued,
             MemberStarted,
@@ -88,6 +91,7 @@ class JoinClaims:
 
     __slots__ = (
         "_entered",
+        "_faults",
         "_given_up",
         "_joined",
         "_lost",
@@ -118,6 +122,7 @@ class JoinClaims:
         self._since: dict[Source, tuple[int, set[tuple[str | None, int | None]]]] = {}
         self._unread: set[Source] = set()
         self._unsubscribing = Unsubscribing()
+        self._faults = Faults()
 
     def observe(self, entry: Entry) -> tuple[Violation, ...]:
         """Take one entry."""
@@ -134,15 +139,19 @@ class JoinClaims:
         return self._group(entry)
 
     def finish(self) -> tuple[Violation, ...]:
-        """Report what was not listed, and never told as lost before."""
-        return tuple(violation for _, violation in self._unlisted.values())
+        """Report what was not listed, and never told as lost before, though its member lives."""
+        found = self._unlisted.items()
+        return tuple(each for key, (_, each) in found if not self._faults.is_dead(key[0]))
 
     def _group(self, entry: Entry) -> tuple[Violation, ...]:
         source, event = entry.source, entry.event
         self._periods.observe(entry)
         self._unsubscribing.observe(entry)
         match event:
+            case FaultStep():
+                self._faults.observe(entry)
             case MemberStarted(protocol=protocol, rebalance_timeout=timeout):
+                self._faults.observe(entry)
                 self._protocols[source] = protocol
                 self._rounds[source] = inf if timeout is None else timeout
             case GenerationEntered(protocol=protocol, generation_id=generation_id):
@@ -158,11 +167,18 @@ class JoinClaims:
                 return (*self._told(entry, event), *self._moved(entry, event))
             case StateChanged(cause=StateCause.ASSIGNMENT_UNREADABLE):
                 self._unread.add(source)
+            case MemberStopped():
+                self._stopped(source)
             case JoinIssued():
                 return self._joins(entry, event)
             case _:
                 pass
         return ()
+
+    def _stopped(self, source: Source) -> None:
+        # 1. The loss waits for a busy listener; 2. that is broken off: it is told no more.
+        for key in [key for key in self._unlisted if key[0] == source]:
+            del self._unlisted[key]
 
     def _joins(self, entry: Entry, event: JoinIssued) -> tuple[Violation, ...]:
         unread = entry.source in self._unread

@@ -72,24 +72,36 @@ def test_s9_a_generation_may_be_named_that_was_joined_when_the_one_before_was_lo
         ("revoked", ["S4"]),
         ("delivered", ["S4"]),
         ("nothing", ["S4"]),
+        ("stopped", []),
+        ("another stopped", ["S4"]),
+        ("killed", []),
+        ("another killed", ["S4"]),
+        ("delivered, and stopped", ["S4"]),
     ],
 )
 def test_s4_what_was_lost_before_the_generation_that_was_joined_is_not_listed_though_not_told_yet(
     then: str, expected: list[str]
 ) -> None:
-    # As above, but the listener is busy: it hears of the loss after the next JoinGroup.
+    # As above, but the listener is busy: it hears of the loss after the next JoinGroup; or never,
+    # if its member fails, or is closed or killed, and the listener broken off.
     history, member = woken()
+    other = history.member("b")
+    other.start()
     joins(member, 3)
     match then:
         case "lost before" | "lost since":
             lose(member, 1 if then == "lost before" else 3)
         case "revoked":
             member.step(ChangeKind.REVOKED, Phase.BEGIN, (member.claims[tp(0)],))
-        case "delivered":
+        case "delivered" | "delivered, and stopped":
             member.positions[tp(0)] = 0
             member.deliver(0, 1)
         case _:
             pass
+    if then.endswith("stopped"):
+        (other if then.startswith("another") else member).stop(left=False)
+    if then.endswith("killed"):
+        history.fault("SIGKILL", "b" if then.startswith("another") else "a")
     assert rules(history) == expected
 
 
