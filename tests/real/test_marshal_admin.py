@@ -167,8 +167,12 @@ async def test_a_pause_that_is_ended_while_it_begins_stands_wholly_or_not_at_all
             tasks.start_soon(note, "resumed", site.admin().resume, later)
         return told["paused"], told["resumed"]
 
+    began = anyio.current_time()
+    assert await pause()
+    whole = anyio.current_time() - began
+    await site.admin().resume()
     for step in range(24):
-        paused, resumed = await try_once(step / 60)
+        paused, resumed = await try_once(whole * step / 16)
         stands = await site.paused_partitions()
         assert len(stands) == (8 if paused and not resumed else 0), (step, paused, resumed)
         outcomes.append((paused, resumed))
