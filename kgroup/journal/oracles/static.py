@@ -69,7 +69,7 @@ class _Life:
         proved: when the newest one was sent that did, None while none did.
         goodbye: whether it has sent a LeaveGroup.
         joining: it has sent a JoinGroup since it last entered a generation.
-        ghost: the life before it ended while it was joining.
+        ghost: the life before it ended while it was joining, in a round that others had cause for.
         resumed: the generation that it came back to and finds its partitions in, None without one.
     """
 
@@ -234,6 +234,7 @@ class StaticUnnoticed:
             return
         instance = (source.group, event.group_instance_id)
         before = self._lives.get(instance)
+        calm = before is not None and self._was_calm(before)
         self._lives[instance] = life = _Life(
             source,
             entry,
@@ -241,12 +242,11 @@ class StaticUnnoticed:
             event.rebalance_timeout or 0.0,
             event.lease_margin,
             entry,
-            ghost=before is not None and before.joining,
+            ghost=before is not None and before.joining and not calm,
         )
         self._instances[source] = instance
         if life.ghost:
             self._haunt(life, entry)
-        calm = self._disturbed.get(source.group)
         if (
             before is None
             or before.generation is None
@@ -254,8 +254,12 @@ class StaticUnnoticed:
         ):
             self._disturb(source.group, entry.at)
         else:
-            still = calm is None or before.latest.at - calm > before.session_timeout
-            self._restarts[source] = _Restart(before, entry, still)
+            self._restarts[source] = _Restart(before, entry, calm)
+
+    def _was_calm(self, life: _Life) -> bool:
+        """Tell whether nothing else had disturbed the group for a session when a life ended."""
+        until = self._disturbed.get(life.source.group)
+        return until is None or life.latest.at - until > life.session_timeout
 
     def _stop(self, entry: Entry, event: MemberStopped) -> tuple[Violation, ...]:
         instance = self._instances.get(entry.source)
