@@ -11,6 +11,7 @@ A test that hangs says where it is, after three to four minutes.
 import faulthandler
 import gc
 import os
+import threading
 import time
 from collections.abc import Generator
 from pathlib import Path
@@ -127,7 +128,15 @@ def pytest_runtest_makereport(
         reason = call.excinfo.value if call.excinfo else "no reason given"
         report.outcome = "failed"
         report.longrepr = f"{item.nodeid} must run on a real broker here, but: {reason}"
+    if report.failed and (others := _other_threads()):
+        report.sections.append(("Threads that ran, of this test or of one before it", others))
     return report
+
+
+def _other_threads() -> str:
+    """Name them: what an earlier test left running can make any later one fail."""
+    mine = threading.current_thread()
+    return "\n".join(sorted(str(each) for each in threading.enumerate() if each is not mine))
 
 
 @pytest.hookimpl(wrapper=True)

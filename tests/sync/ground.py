@@ -13,7 +13,17 @@ from kgroup.sync import Consumer
 from kgroup.testing import InProcessBroker
 from kgroup.types import TopicPartition
 
-__all__ = ["A", "B", "Ground", "grounded", "in_thread", "interrupting", "until", "until_waiting"]
+__all__ = [
+    "PATIENCE",
+    "A",
+    "B",
+    "Ground",
+    "grounded",
+    "in_thread",
+    "interrupting",
+    "until",
+    "until_waiting",
+]
 
 PATIENCE = 15.0
 _LOOK_AGAIN = 0.005
@@ -117,8 +127,11 @@ def interrupting(first: float, interval: float = 0.0) -> Iterator[list[int]]:
     One that is pressed once waits for its moment.
     """
     pressed = [0]
+    over = False
 
     def press(number: int, frame: FrameType | None) -> None:
+        if over:  # 1. it rings, 2. the block ends, 3. this is called: nobody waits any more
+            return
         if frame is not None and frame.f_code.co_name == "wait":
             pressed[0] += 1
             raise KeyboardInterrupt
@@ -130,5 +143,6 @@ def interrupting(first: float, interval: float = 0.0) -> Iterator[list[int]]:
     try:
         yield pressed
     finally:
+        over = True
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

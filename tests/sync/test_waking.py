@@ -52,6 +52,7 @@ def on_alarm(act: Callable[[], None]) -> Iterator[None]:
     try:
         yield
     finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
 
 

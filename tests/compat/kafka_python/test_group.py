@@ -20,7 +20,7 @@ from kafka.structs import ConsumerGroupMetadata, MemberState, OffsetAndMetadata,
 
 from kgroup.compat.kafka_python import KafkaConsumer
 from tests.compat.kafka_python.ground import A, B, Ground, Heard, grounded
-from tests.sync.ground import until
+from tests.sync.ground import PATIENCE, until
 
 
 def committed(ground: Ground) -> dict[tuple[str, int], int]:
@@ -309,11 +309,8 @@ def test_the_group_shows_how_the_member_stands() -> None:
             consumer.subscribe(["t"])
             joined(consumer)
             shown = consumer.group_metadata()
-            assert (shown.state, shown.generation_id, shown.group_id) == (
-                MemberState.STABLE,
-                1,
-                "g",
-            )
+            told = (shown.state, shown.generation_id, shown.group_id)
+            assert told == (MemberState.STABLE, 1, "g")
             metrics = consumer.metrics() or {}
             assert metrics["consumer-coordinator-metrics"]["assigned-partitions"] == 2.0
         with ground.consumer(metrics_enabled=False) as consumer:
@@ -342,12 +339,14 @@ def test_members_in_threads_share_and_end() -> None:
         threads = [threading.Thread(target=run, args=(each,)) for each in members]
         for thread in threads:
             thread.start()
-        until(lambda: [len(each.assignment()) for each in members] == [1, 1])
-        assert all(each.group_metadata().state == MemberState.STABLE for each in members)
-        over.set()
-        for thread in threads:
-            thread.join(5)
-            assert not thread.is_alive()
+        try:
+            until(lambda: [len(each.assignment()) for each in members] == [1, 1])
+            assert all(each.group_metadata().state == MemberState.STABLE for each in members)
+        finally:
+            over.set()
+            for thread in threads:
+                thread.join(PATIENCE)
+        assert not any(thread.is_alive() for thread in threads)
 
 
 def test_what_an_eager_round_leaves_keeps_its_position_and_its_pause() -> None:

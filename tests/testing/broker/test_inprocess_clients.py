@@ -1,11 +1,16 @@
-"""Other people's clients on the sockets of an in-process cluster, in real time."""
+"""Other people's clients on the sockets of an in-process cluster, in real time.
+
+A client that a failed test left behind would look for its broker until the process ends, and tests
+that are run later would fail of what it leaves lying about; each is ended whatever happens.
+"""
 
 import asyncio
 import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any
+from contextlib import AsyncExitStack, closing, contextmanager
+from typing import Any, Final
 
 import aiokafka
 import confluent_kafka
@@ -26,6 +31,9 @@ with warnings.catch_warnings():
 # confluent-kafka's own type hints name none of its admin module.
 AdminClient: Any = confluent_admin.AdminClient
 ConfluentTopic: Any = confluent_admin.NewTopic  # type: ignore[attr-defined]
+
+PATIENCE: Final = 30.0
+"""Seconds: who comes late has the other one wait for a heartbeat, on a busy machine too."""
 
 FIRST, SECOND = TopicPartition("orders", 0), TopicPartition("orders", 1)
 
@@ -76,17 +84,19 @@ def test_two_members_of_aiokafka_share_read_seek_and_commit(
         )
 
     async def scenario() -> list[bytes]:
-        members = [member(), member()]
-        await asyncio.gather(*(each.start() for each in members))
-        assert shares(broker) == [1, 1]
-        got = []
-        for each in members:
-            (tp,) = each.assignment()
-            got += [(await each.getone()).value for _ in range(2 - tp.partition)]
-            each.seek(tp, 0)
-            got.append((await each.getone()).value)
-            await each.commit()
-        await asyncio.gather(*(each.stop() for each in members))
+        async with AsyncExitStack() as stack:
+            members = [member(), member()]
+            for each in members:
+                stack.push_async_callback(each.stop)
+            await asyncio.gather(*(each.start() for each in members))
+            assert shares(broker) == [1, 1]
+            got = []
+            for each in members:
+                (tp,) = each.assignment()
+                got += [(await each.getone()).value for _ in range(2 - tp.partition)]
+                each.seek(tp, 0)
+                got.append((await each.getone()).value)
+                await each.commit()
         return sorted(got)
 
     assert asyncio.run(scenario()) == [b"a", b"a", b"b", b"c", b"c"]
@@ -98,22 +108,19 @@ def test_a_transaction_of_aiokafka_is_read_committed(
 ) -> None:
     async def scenario() -> list[bytes]:
         producer = aiokafka.AIOKafkaProducer(bootstrap_servers=bootstrap, transactional_id="x")
-        await producer.start()
-        await producer.begin_transaction()
-        await producer.send_and_wait("orders", b"no", partition=0)
-        await producer.abort_transaction()
-        async with producer.transaction():
-            await producer.send_and_wait("orders", b"yes", partition=0)
-        await producer.stop()
+        async with producer:
+            await producer.begin_transaction()
+            await producer.send_and_wait("orders", b"no", partition=0)
+            await producer.abort_transaction()
+            async with producer.transaction():
+                await producer.send_and_wait("orders", b"yes", partition=0)
         reader = aiokafka.AIOKafkaConsumer(
             bootstrap_servers=bootstrap, isolation_level="read_committed"
         )
-        await reader.start()
-        reader.assign([aiokafka.TopicPartition("orders", 0)])
-        await reader.seek_to_beginning()
-        got = (await reader.getone()).value
-        await reader.stop()
-        return [got]
+        async with reader:
+            reader.assign([aiokafka.TopicPartition("orders", 0)])
+            await reader.seek_to_beginning()
+            return [(await reader.getone()).value]
 
     assert asyncio.run(scenario()) == [b"yes"]
     assert values(broker, 0) == [b"no", b"yes"]
@@ -122,15 +129,48 @@ def test_a_transaction_of_aiokafka_is_read_committed(
 def test_aiokafka_makes_a_topic(broker: InProcessBroker, bootstrap: str) -> None:
     async def scenario() -> None:
         admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
-        await admin.start()
-        await admin.create_topics([AioTopic("more", 3, 1)])
-        await admin.close()
+        try:
+            await admin.start()
+            await admin.create_topics([AioTopic("more", 3, 1)])
+        finally:
+            await admin.close()
 
     asyncio.run(scenario())
     assert broker.partition("more", 2).end == 0
 
 
 # -- kafka-python ------------------------------------------------------------------------------
+
+
+@contextmanager
+def polling(bootstrap: str, got: list[bytes]) -> Iterator[None]:
+    """Have two members read in threads while a block runs; they commit when it has ended."""
+    over = threading.Event()
+
+    def run() -> None:
+        member = kafka.KafkaConsumer(
+            "orders",
+            bootstrap_servers=bootstrap,
+            group_id="g",
+            auto_offset_reset="earliest",
+            heartbeat_interval_ms=200,
+        )
+        with closing(member):
+            while not over.is_set():
+                for batch in member.poll(timeout_ms=50).values():
+                    got.extend(record.value for record in batch)
+            member.commit()
+
+    members = [threading.Thread(target=run) for _ in range(2)]
+    for each in members:
+        each.start()
+    try:
+        yield
+    finally:
+        over.set()
+        for each in members:
+            each.join(PATIENCE)
+    assert not any(each.is_alive() for each in members)
 
 
 @pytest.mark.slow
@@ -140,25 +180,8 @@ def test_two_members_of_kafka_python_share_read_and_commit(
     broker.partition("orders", 0).append("a", "b")
     broker.partition("orders", 1).append("c")
     got: list[bytes] = []
-    over = threading.Event()
-
-    def run() -> None:
-        member = kafka.KafkaConsumer(
-            "orders", bootstrap_servers=bootstrap, group_id="g", auto_offset_reset="earliest"
-        )
-        while not over.is_set():
-            for batch in member.poll(timeout_ms=50).values():
-                got.extend(record.value for record in batch)
-        member.commit()
-        member.close()
-
-    members = [threading.Thread(target=run) for _ in range(2)]
-    for each in members:
-        each.start()
-    assert within(5, lambda: shares(broker) == [1, 1] and len(got) == 3)
-    over.set()
-    for each in members:
-        each.join(5)
+    with polling(bootstrap, got):
+        assert within(PATIENCE, lambda: shares(broker) == [1, 1] and len(got) >= 3)
     assert sorted(got) == [b"a", b"b", b"c"]
     assert {tp: at.offset for tp, at in broker.group("g").offsets.items()} == {FIRST: 2, SECOND: 1}
 
@@ -168,30 +191,28 @@ def test_a_transaction_of_kafka_python_is_read_committed(
     broker: InProcessBroker, bootstrap: str
 ) -> None:
     producer = kafka.KafkaProducer(bootstrap_servers=bootstrap, transactional_id="x")
-    producer.init_transactions()
-    producer.begin_transaction()
-    producer.send("orders", b"no", partition=0).get(5)
-    producer.abort_transaction()
-    producer.begin_transaction()
-    producer.send("orders", b"yes", partition=0)
-    producer.commit_transaction()
-    producer.close()
+    with closing(producer):
+        producer.init_transactions()
+        producer.begin_transaction()
+        producer.send("orders", b"no", partition=0).get(PATIENCE)
+        producer.abort_transaction()
+        producer.begin_transaction()
+        producer.send("orders", b"yes", partition=0)
+        producer.commit_transaction()
     reader = kafka.KafkaConsumer(
         bootstrap_servers=bootstrap, isolation_level="read_committed", group_id=None
     )
-    tp = kafka.TopicPartition("orders", 0)
-    reader.assign([tp])
-    reader.seek_to_beginning(tp)
-    got = next(reader).value
-    reader.close()
-    assert got == b"yes"
+    with closing(reader):
+        tp = kafka.TopicPartition("orders", 0)
+        reader.assign([tp])
+        reader.seek_to_beginning(tp)
+        assert next(reader).value == b"yes"
     assert values(broker, 0) == [b"no", b"yes"]
 
 
 def test_kafka_python_makes_a_topic(broker: InProcessBroker, bootstrap: str) -> None:
-    admin = kafka.KafkaAdminClient(bootstrap_servers=bootstrap)
-    admin.create_topics([PythonTopic("more", 3, 1)])
-    admin.close()
+    with closing(kafka.KafkaAdminClient(bootstrap_servers=bootstrap)) as admin:
+        admin.create_topics([PythonTopic("more", 3, 1)])
     assert broker.partition("more", 2).end == 0
 
 
@@ -204,28 +225,23 @@ def test_two_members_of_confluent_kafka_share_read_and_commit(
 ) -> None:
     broker.partition("orders", 0).append("a", "b")
     broker.partition("orders", 1).append("c")
-    members = [
-        confluent_kafka.Consumer(
-            {"bootstrap.servers": bootstrap, "group.id": "g", "auto.offset.reset": "earliest"}
-        )
-        for _ in range(2)
-    ]
+    config = {"bootstrap.servers": bootstrap, "group.id": "g", "auto.offset.reset": "earliest"}
+    members = [confluent_kafka.Consumer(config | {"heartbeat.interval.ms": 200}) for _ in range(2)]
     got: list[bytes | None] = []
-    for each in members:
-        each.subscribe(["orders"])
 
     def poll() -> bool:
         for each in members:
             message = each.poll(0.02)
             if message is not None and message.error() is None:
                 got.append(message.value())
-        return len(got) == 3
+        return len(got) >= 3 and shares(broker) == [1, 1]
 
-    assert within(5, poll)
-    assert shares(broker) == [1, 1]
-    for each in members:
-        each.commit(asynchronous=False)
-        each.close()
+    with closing(members[0]), closing(members[1]):
+        for each in members:
+            each.subscribe(["orders"])
+        assert within(PATIENCE, poll)
+        for each in members:
+            each.commit(asynchronous=False)
     assert sorted(str(each) for each in got) == ["b'a'", "b'b'", "b'c'"]
     assert {tp: at.offset for tp, at in broker.group("g").offsets.items()} == {FIRST: 2, SECOND: 1}
 
@@ -235,20 +251,20 @@ def test_a_transaction_of_confluent_kafka_is_read_committed(
     broker: InProcessBroker, bootstrap: str
 ) -> None:
     producer = confluent_kafka.Producer({"bootstrap.servers": bootstrap, "transactional.id": "x"})
-    producer.init_transactions(5)
+    producer.init_transactions(PATIENCE)
     producer.begin_transaction()
     producer.produce("orders", b"no", partition=0)
-    producer.flush(5)
-    producer.abort_transaction(5)
+    producer.flush(PATIENCE)
+    producer.abort_transaction(PATIENCE)
     producer.begin_transaction()
     producer.produce("orders", b"yes", partition=0)
-    producer.commit_transaction(5)
+    producer.commit_transaction(PATIENCE)
     reader = confluent_kafka.Consumer(
         {"bootstrap.servers": bootstrap, "group.id": "h", "isolation.level": "read_committed"}
     )
-    reader.assign([confluent_kafka.TopicPartition("orders", 0, 0)])
-    message = reader.poll(5)
-    reader.close()
+    with closing(reader):
+        reader.assign([confluent_kafka.TopicPartition("orders", 0, 0)])
+        message = reader.poll(PATIENCE)
     assert message is not None
     assert message.value() == b"yes"
     assert values(broker, 0) == [b"no", b"yes"]
@@ -258,6 +274,6 @@ def test_confluent_kafka_makes_a_topic_and_sees_all(
     broker: InProcessBroker, bootstrap: str
 ) -> None:
     admin = AdminClient({"bootstrap.servers": bootstrap})
-    admin.create_topics([ConfluentTopic("more", 3, 1)])["more"].result(5)
-    assert {"more", "orders"} <= set(admin.list_topics(timeout=5).topics)
+    admin.create_topics([ConfluentTopic("more", 3, 1)])["more"].result(PATIENCE)
+    assert {"more", "orders"} <= set(admin.list_topics(timeout=PATIENCE).topics)
     assert broker.partition("more", 2).end == 0
