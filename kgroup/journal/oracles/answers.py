@@ -81,11 +81,7 @@ _DISOWNED: Final = frozenset({StateCause.EXPELLED, StateCause.MEMBER_REFUSED})
 """Causes of a change of state by which a member drops its id."""
 
 _LOST_BY_ANSWER: Final = frozenset(
-    {
-        Cause.UNKNOWN_MEMBER.value,
-        Cause.GENERATION_STALE.value,
-        Cause.FENCED.value,
-    }
+    each.value for each in (Cause.UNKNOWN_MEMBER, Cause.GENERATION_STALE, Cause.FENCED)
 )
 
 _JOIN: Final = ApiKey.JOIN_GROUP
@@ -99,6 +95,9 @@ _ASKING: Final = frozenset({_JOIN, _SYNC, _BEAT, _COMMIT, ApiKey.LEAVE_GROUP})
 _NAMING: Final = frozenset({None, ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED})
 """What a JoinGroup is told that is given an id."""
 
+_GOING: Final = frozenset({MemberState.RELEASING, MemberState.LEAVING})
+"""States in which a member enters no round any more, whatever its JoinGroup is told."""
+
 
 @dataclass(slots=True)
 class _Asked:
@@ -110,6 +109,7 @@ class _Asked:
         generation_id: newest generation it was told of.
         member_id: newest id it was told.
         late: the late answer that was the last thing to come, None otherwise.
+        going: whether it is on its way out of the group.
         leaving: whether it has sent a LeaveGroup since it went to leave.
     """
 
@@ -118,6 +118,7 @@ class _Asked:
     generation_id: int = -1
     member_id: str | None = None
     late: Entry | None = None
+    going: bool = False
     leaving: bool = False
 
 
@@ -125,14 +126,8 @@ class AnswersInTime:
     """S8: late answers move nothing."""
 
     KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
-        {
-            AnswerReceived,
-            ConnectionClosed,
-            GenerationEntered,
-            OwnershipStep,
-            RequestSent,
-            StateChanged,
-        }
+        {AnswerReceived, ConnectionClosed, GenerationEntered}
+        | {OwnershipStep, RequestSent, StateChanged}
     )
 
     __slots__ = ("_asked",)
@@ -196,7 +191,8 @@ class AnswersInTime:
         request = asked.requests.pop(key, None)
         asked.late = entry if _is_late(asked, key, request) else None
         if event.api is _JOIN and asked.late is None:
-            asked.generation_id = max(asked.generation_id, event.generation_id or -1)
+            if not asked.going:
+                asked.generation_id = max(asked.generation_id, event.generation_id or -1)
             asked.member_id = event.member_id or asked.member_id
 
     @staticmethod
@@ -204,8 +200,10 @@ class AnswersInTime:
         asked: _Asked, entry: Entry, event: StateChanged | OwnershipStep
     ) -> tuple[Violation, ...]:
         late = asked.late
-        if isinstance(event, StateChanged) and event.after is MemberState.LEAVING:
-            asked.leaving = False
+        if isinstance(event, StateChanged):
+            asked.going = event.after in _GOING
+            if event.after is MemberState.LEAVING:
+                asked.leaving = False
         if late is None or late.at != entry.at:
             return ()
         if isinstance(event, StateChanged):

@@ -132,6 +132,22 @@ def test_s8_a_refused_commit_moves_the_member_in_its_own_generation():
     assert log.rules(AnswersInTime()) == []
 
 
+@pytest.mark.parametrize(
+    ("on_its_way", "found"), [(MemberState.RELEASING, []), (MemberState.FINDING, ["S8"])]
+)
+def test_s8_who_closes_while_it_joins_stays_in_the_generation_it_has(
+    on_its_way: MemberState, found: list[str]
+):
+    """The answer to its JoinGroup is not for it any more; that to its commit is."""
+    log = joined(5)
+    joining, committing = log.sent(JOIN, generation=None), log.sent(COMMIT, generation=5)
+    log.state(JOINING, on_its_way, "it is told to")
+    log.answered(JOIN, joining, generation=6, member_id="id")
+    log.answered(COMMIT, committing, ILLEGAL_GENERATION)
+    log.begin(ChangeKind.LOST, C0, cause="the coordinator is at another generation")
+    assert log.rules(AnswersInTime()) == found
+
+
 def test_s8_a_commit_refused_in_an_older_generation_that_moves_the_member_is_found():
     log = joined(5)
     late = log.sent(COMMIT, generation=5)
