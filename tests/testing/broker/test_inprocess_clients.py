@@ -1,7 +1,8 @@
 """Other people's clients on the sockets of an in-process cluster, in real time.
 
 A client that a failed test left behind would look for its broker until the process ends, and tests
-that are run later would fail of what it leaves lying about; each is ended whatever happens.
+that are run later would fail of what it leaves lying about: what can be closed is, in any case.
+Records are written when two members share: a round that comes late takes none from its reader.
 """
 
 import asyncio
@@ -9,7 +10,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import AsyncExitStack, closing, contextmanager
+from contextlib import AsyncExitStack, ExitStack, closing, contextmanager
 from typing import Any, Final
 
 import aiokafka
@@ -34,6 +35,8 @@ ConfluentTopic: Any = confluent_admin.NewTopic  # type: ignore[attr-defined]
 
 PATIENCE: Final = 30.0
 """Seconds: who comes late has the other one wait for a heartbeat, on a busy machine too."""
+HURRY_MS: Final = 5_000
+"""Milliseconds for what a client does at its end; its broker may be gone."""
 
 FIRST, SECOND = TopicPartition("orders", 0), TopicPartition("orders", 1)
 
@@ -64,8 +67,13 @@ def within(seconds: float, happened: Callable[[], bool]) -> bool:
     return happened()
 
 
-def shares(broker: InProcessBroker) -> list[int]:
-    return sorted(len(each) for each in broker.group("g").assignment.values())
+def shared(broker: InProcessBroker) -> bool:
+    return [len(each) for each in broker.group("g").assignment.values()] == [1, 1]
+
+
+def write(broker: InProcessBroker) -> None:
+    broker.partition("orders", 0).append("a", "b")
+    broker.partition("orders", 1).append("c")
 
 
 # -- aiokafka ----------------------------------------------------------------------------------
@@ -75,21 +83,25 @@ def shares(broker: InProcessBroker) -> list[int]:
 def test_two_members_of_aiokafka_share_read_seek_and_commit(
     broker: InProcessBroker, bootstrap: str
 ) -> None:
-    broker.partition("orders", 0).append("a", "b")
-    broker.partition("orders", 1).append("c")
-
     def member() -> aiokafka.AIOKafkaConsumer:
         return aiokafka.AIOKafkaConsumer(
-            "orders", bootstrap_servers=bootstrap, group_id="g", auto_offset_reset="earliest"
+            "orders",
+            bootstrap_servers=bootstrap,
+            group_id="g",
+            auto_offset_reset="earliest",
+            heartbeat_interval_ms=200,
         )
 
     async def scenario() -> list[bytes]:
-        async with AsyncExitStack() as stack:
+        async with asyncio.timeout(PATIENCE), AsyncExitStack() as stack:
             members = [member(), member()]
             for each in members:
                 stack.push_async_callback(each.stop)
             await asyncio.gather(*(each.start() for each in members))
-            assert shares(broker) == [1, 1]
+            assert await asyncio.to_thread(
+                within, PATIENCE, lambda: [len(each.assignment()) for each in members] == [1, 1]
+            )
+            write(broker)
             got = []
             for each in members:
                 (tp,) = each.assignment()
@@ -108,7 +120,7 @@ def test_a_transaction_of_aiokafka_is_read_committed(
 ) -> None:
     async def scenario() -> list[bytes]:
         producer = aiokafka.AIOKafkaProducer(bootstrap_servers=bootstrap, transactional_id="x")
-        async with producer:
+        async with asyncio.timeout(PATIENCE), producer:
             await producer.begin_transaction()
             await producer.send_and_wait("orders", b"no", partition=0)
             await producer.abort_transaction()
@@ -117,7 +129,7 @@ def test_a_transaction_of_aiokafka_is_read_committed(
         reader = aiokafka.AIOKafkaConsumer(
             bootstrap_servers=bootstrap, isolation_level="read_committed"
         )
-        async with reader:
+        async with asyncio.timeout(PATIENCE), reader:
             reader.assign([aiokafka.TopicPartition("orders", 0)])
             await reader.seek_to_beginning()
             return [(await reader.getone()).value]
@@ -130,8 +142,9 @@ def test_aiokafka_makes_a_topic(broker: InProcessBroker, bootstrap: str) -> None
     async def scenario() -> None:
         admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
         try:
-            await admin.start()
-            await admin.create_topics([AioTopic("more", 3, 1)])
+            async with asyncio.timeout(PATIENCE):
+                await admin.start()
+                await admin.create_topics([AioTopic("more", 3, 1)])
         finally:
             await admin.close()
 
@@ -144,8 +157,8 @@ def test_aiokafka_makes_a_topic(broker: InProcessBroker, bootstrap: str) -> None
 
 @contextmanager
 def polling(bootstrap: str, got: list[bytes]) -> Iterator[None]:
-    """Have two members read in threads while a block runs; they commit when it has ended."""
-    over = threading.Event()
+    """Have two members read in threads while a block runs; they commit when it has gone well."""
+    over, well = threading.Event(), threading.Event()
 
     def run() -> None:
         member = kafka.KafkaConsumer(
@@ -155,17 +168,21 @@ def polling(bootstrap: str, got: list[bytes]) -> Iterator[None]:
             auto_offset_reset="earliest",
             heartbeat_interval_ms=200,
         )
-        with closing(member):
+        try:
             while not over.is_set():
                 for batch in member.poll(timeout_ms=50).values():
                     got.extend(record.value for record in batch)
-            member.commit()
+            if well.is_set():
+                member.commit(timeout_ms=HURRY_MS)
+        finally:
+            member.close(autocommit=False, timeout_ms=HURRY_MS)
 
     members = [threading.Thread(target=run) for _ in range(2)]
-    for each in members:
-        each.start()
     try:
+        for each in members:
+            each.start()
         yield
+        well.set()
     finally:
         over.set()
         for each in members:
@@ -177,11 +194,11 @@ def polling(bootstrap: str, got: list[bytes]) -> Iterator[None]:
 def test_two_members_of_kafka_python_share_read_and_commit(
     broker: InProcessBroker, bootstrap: str
 ) -> None:
-    broker.partition("orders", 0).append("a", "b")
-    broker.partition("orders", 1).append("c")
     got: list[bytes] = []
     with polling(bootstrap, got):
-        assert within(PATIENCE, lambda: shares(broker) == [1, 1] and len(got) >= 3)
+        assert within(PATIENCE, lambda: shared(broker))
+        write(broker)
+        assert within(PATIENCE, lambda: len(got) >= 3)
     assert sorted(got) == [b"a", b"b", b"c"]
     assert {tp: at.offset for tp, at in broker.group("g").offsets.items()} == {FIRST: 2, SECOND: 1}
 
@@ -191,7 +208,8 @@ def test_a_transaction_of_kafka_python_is_read_committed(
     broker: InProcessBroker, bootstrap: str
 ) -> None:
     producer = kafka.KafkaProducer(bootstrap_servers=bootstrap, transactional_id="x")
-    with closing(producer):
+    with ExitStack() as stack:
+        stack.callback(producer.close, timeout=HURRY_MS / 1000)
         producer.init_transactions()
         producer.begin_transaction()
         producer.send("orders", b"no", partition=0).get(PATIENCE)
@@ -200,7 +218,10 @@ def test_a_transaction_of_kafka_python_is_read_committed(
         producer.send("orders", b"yes", partition=0)
         producer.commit_transaction()
     reader = kafka.KafkaConsumer(
-        bootstrap_servers=bootstrap, isolation_level="read_committed", group_id=None
+        bootstrap_servers=bootstrap,
+        isolation_level="read_committed",
+        group_id=None,
+        consumer_timeout_ms=PATIENCE * 1000,
     )
     with closing(reader):
         tp = kafka.TopicPartition("orders", 0)
@@ -223,23 +244,28 @@ def test_kafka_python_makes_a_topic(broker: InProcessBroker, bootstrap: str) -> 
 def test_two_members_of_confluent_kafka_share_read_and_commit(
     broker: InProcessBroker, bootstrap: str
 ) -> None:
-    broker.partition("orders", 0).append("a", "b")
-    broker.partition("orders", 1).append("c")
-    config = {"bootstrap.servers": bootstrap, "group.id": "g", "auto.offset.reset": "earliest"}
-    members = [confluent_kafka.Consumer(config | {"heartbeat.interval.ms": 200}) for _ in range(2)]
+    config: dict[str, Any] = {
+        "bootstrap.servers": bootstrap,
+        "group.id": "g",
+        "auto.offset.reset": "earliest",
+        "heartbeat.interval.ms": 200,
+    }
     got: list[bytes | None] = []
 
-    def poll() -> bool:
+    def poll() -> int:
         for each in members:
             message = each.poll(0.02)
             if message is not None and message.error() is None:
                 got.append(message.value())
-        return len(got) >= 3 and shares(broker) == [1, 1]
+        return len(got)
 
-    with closing(members[0]), closing(members[1]):
+    with ExitStack() as stack:
+        members = [stack.enter_context(closing(confluent_kafka.Consumer(config))) for _ in range(2)]
         for each in members:
             each.subscribe(["orders"])
-        assert within(PATIENCE, poll)
+        assert within(PATIENCE, lambda: poll() == 0 and shared(broker))
+        write(broker)
+        assert within(PATIENCE, lambda: poll() >= 3)
         for each in members:
             each.commit(asynchronous=False)
     assert sorted(str(each) for each in got) == ["b'a'", "b'b'", "b'c'"]
@@ -251,14 +277,15 @@ def test_a_transaction_of_confluent_kafka_is_read_committed(
     broker: InProcessBroker, bootstrap: str
 ) -> None:
     producer = confluent_kafka.Producer({"bootstrap.servers": bootstrap, "transactional.id": "x"})
-    producer.init_transactions(PATIENCE)
-    producer.begin_transaction()
-    producer.produce("orders", b"no", partition=0)
-    producer.flush(PATIENCE)
-    producer.abort_transaction(PATIENCE)
-    producer.begin_transaction()
-    producer.produce("orders", b"yes", partition=0)
-    producer.commit_transaction(PATIENCE)
+    with closing(producer):
+        producer.init_transactions(PATIENCE)
+        producer.begin_transaction()
+        producer.produce("orders", b"no", partition=0)
+        producer.flush(PATIENCE)
+        producer.abort_transaction(PATIENCE)
+        producer.begin_transaction()
+        producer.produce("orders", b"yes", partition=0)
+        producer.commit_transaction(PATIENCE)
     reader = confluent_kafka.Consumer(
         {"bootstrap.servers": bootstrap, "group.id": "h", "isolation.level": "read_committed"}
     )
