@@ -106,7 +106,8 @@ class _Asked:
     Args:
         requests: (connection, correlation) -> the request that awaits an answer.
         join: the latest JoinGroup.
-        generation_id: newest generation it was told of.
+        generation_id: newest generation it was told of, -1 while it joins.
+        held: the one it had when it asked to join.
         member_id: newest id it was told.
         late: the late answer that was the last thing to come, None otherwise.
         going: whether it is on its way out of the group.
@@ -116,6 +117,7 @@ class _Asked:
     requests: dict[tuple[int, int], Entry] = field(default_factory=dict)
     join: tuple[int, int] | None = None
     generation_id: int = -1
+    held: int = -1
     member_id: str | None = None
     late: Entry | None = None
     going: bool = False
@@ -181,6 +183,8 @@ class AnswersInTime:
         asked.requests[key] = entry
         if event.api is _JOIN:
             asked.join = key
+            if asked.generation_id != -1:
+                asked.held = asked.generation_id
             asked.generation_id = -1  # the group may begin anew, from 1
         elif event.api is _SYNC and event.generation_id is not None:
             asked.generation_id = event.generation_id
@@ -190,9 +194,8 @@ class AnswersInTime:
         key = (event.connection, event.correlation_id)
         request = asked.requests.pop(key, None)
         asked.late = entry if _is_late(asked, key, request) else None
-        if event.api is _JOIN and asked.late is None:
-            if not asked.going:
-                asked.generation_id = max(asked.generation_id, event.generation_id or -1)
+        if event.api is _JOIN and asked.late is None and not asked.going:
+            asked.generation_id = max(asked.generation_id, event.generation_id or -1)
             asked.member_id = event.member_id or asked.member_id
 
     @staticmethod
@@ -202,6 +205,8 @@ class AnswersInTime:
         late = asked.late
         if isinstance(event, StateChanged):
             asked.going = event.after in _GOING
+            if asked.going and (event.before is MemberState.JOINING or asked.generation_id == -1):
+                asked.generation_id = asked.held  # it gives the round up, and has that one still
             if event.after is MemberState.LEAVING:
                 asked.leaving = False
         if late is None or late.at != entry.at:

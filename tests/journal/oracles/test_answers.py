@@ -132,17 +132,27 @@ def test_s8_a_refused_commit_moves_the_member_in_its_own_generation():
     assert log.rules(AnswersInTime()) == []
 
 
+@pytest.mark.parametrize("first", [JOIN, None])
 @pytest.mark.parametrize(
-    ("on_its_way", "found"), [(MemberState.RELEASING, []), (MemberState.FINDING, ["S8"])]
+    ("after", "refused_in", "found"),
+    [
+        (MemberState.RELEASING, 5, []),
+        (MemberState.LEAVING, 5, []),
+        (MemberState.RELEASING, 4, ["S8"]),
+        (MemberState.SYNCING, 5, ["S8"]),
+    ],
 )
 def test_s8_who_closes_while_it_joins_stays_in_the_generation_it_has(
-    on_its_way: MemberState, found: list[str]
+    after: MemberState, refused_in: int, found: list[str], first: ApiKey | None
 ):
     """The answer to its JoinGroup is not for it any more; that to its commit is."""
     log = joined(5)
-    joining, committing = log.sent(JOIN, generation=None), log.sent(COMMIT, generation=5)
-    log.state(JOINING, on_its_way, "it is told to")
-    log.answered(JOIN, joining, generation=6, member_id="id")
+    joining, committing = log.sent(JOIN, generation=None), log.sent(COMMIT, generation=refused_in)
+    if first is JOIN:
+        log.answered(JOIN, joining, generation=6, member_id="id")
+    log.state(JOINING, after, "it is told to")
+    if first is None:
+        log.answered(JOIN, joining, generation=6, member_id="another")
     log.answered(COMMIT, committing, ILLEGAL_GENERATION)
     log.begin(ChangeKind.LOST, C0, cause="the coordinator is at another generation")
     assert log.rules(AnswersInTime()) == found
