@@ -31,7 +31,12 @@ from kgroup.membership.events import (
 )
 from kgroup.membership.step import step
 from kgroup.types import Leave, MemberState
-from kgroup.wire.messages import HeartbeatResponse, JoinGroupRequest, LeaveGroupRequest
+from kgroup.wire.messages import (
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    LeaveGroupRequest,
+)
 from tests.membership.driver import (
     HEARTBEAT,
     REBALANCE,
@@ -278,6 +283,28 @@ def test_who_is_out_of_the_group_has_no_place_that_a_twin_could_have_taken(
     member.on(answer)
     member.expect(S.UNSUBSCRIBED)
     assert member.effects == []
+
+
+def test_who_is_back_under_another_id_waits_for_no_heartbeat_of_the_former_one() -> None:
+    """1. A heartbeat is out; 2. it unsubscribes, and subscribes again; 3. its JoinGroup without an
+    id is answered with another, in the generation that stands; 4. the next heartbeat is due."""
+    member = joined()
+    answer = heartbeat(member, ErrorCode.NONE)
+    member.on(Unsubscribed())
+    member.settle()
+    member.subscribe()
+    assert member.sent(JoinGroupRequest)[-1].member_id == ""
+    member.joined(1, member_id="m-2")
+    member.expect(S.SYNCING)
+    member.effects.clear()
+    member.on(Tick(), after=HEARTBEAT)
+    (beat,) = member.sent(HeartbeatRequest)
+    assert (beat.member_id, beat.generation_id) == ("m-2", 1)
+    member.on(answer)
+    member.on(Tick(), after=HEARTBEAT)
+    assert len(member.sent(HeartbeatRequest)) == 1
+    assert member.member.heartbeat == member.ticket(Errand.HEARTBEAT)
+    assert member.member.lease.confirmed_at is None
 
 
 def test_the_next_heartbeat_is_told_what_the_one_before_it_would_have_been() -> None:

@@ -6,11 +6,11 @@ unable to send anything.
 
 L3: no heartbeat before a JoinGroup was answered or after LeaveGroup was sent; one generation has
     at most one in flight, not counting what was sent before its sync (the lease of a generation
-    needs a heartbeat sent after it) and what went to a former coordinator; in a stable generation
-    the next is sent within 1.2 intervals, the first within one; while the answer to SyncGroup is
-    awaited, too, for a leader may be slow, and the sessions of who waits for it run on: there the
-    first has two, as its connection may have to be opened; the session is at least three intervals
-    long.
+    needs a heartbeat sent after it) or under a former member id, and what went to a former
+    coordinator; in a stable generation the next is sent within 1.2 intervals, the first within one;
+    while the answer to SyncGroup is awaited, too, for a leader may be slow, and the sessions of who
+    waits for it run on: there the first has two, as its connection may have to be opened; the
+    session is at least three intervals long.
 B5: the same while the listener runs, up to the rebalance timeout, to the loss of the generation,
     and to the end of the lease of who has sent JoinGroup and is in no generation since: without one
     it has nothing to confirm.
@@ -254,10 +254,7 @@ class Heartbeats:
             return (Violation("L3", text, (pulse.left or pulse.started, entry)),)
         for sent in pulse.flight.values():
             assert isinstance(sent.event, RequestSent)
-            same = (sent.event.generation_id, sent.event.connection) == (
-                event.generation_id,
-                event.connection,
-            )
+            same = _of(sent.event) == _of(event)
             if same and sent.seq > pulse.synced and entry.at - sent.at < pulse.patience:
                 text = f"{entry.source} sent a heartbeat while another awaited its answer"
                 return (Violation("L3", text, (sent, entry)),)
@@ -363,3 +360,13 @@ class Heartbeats:
             in_time = due < pulse.inside.at + pulse.rebalance_timeout
             return "B5" if in_time and due < pulse.lease_ends() else None
         return "L3" if pulse.state in _JUDGED else None
+
+
+def _of(beat: RequestSent) -> tuple[int, int | None, str | None]:
+    """Return what a heartbeat is one of; a second one of the same has to wait for its answer.
+
+    1. A static member has a heartbeat out, unsubscribes, and subscribes again; 2. it joins without
+    its id, and is given another in the generation that stands (KIP-345); 3. the next heartbeat is
+    due: what is answered to the first is about the id of before.
+    """
+    return beat.connection, beat.generation_id, beat.member_id

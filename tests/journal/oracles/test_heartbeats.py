@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from kgroup.codes import ApiKey
@@ -65,6 +67,30 @@ def test_l3_a_heartbeat_follows_the_sync_although_an_earlier_one_is_in_flight():
     log.enter()
     log.sent(BEAT)
     assert rules(log) == []
+
+
+@pytest.mark.parametrize(("more", "expected"), [(0, []), (1, ["L3"])])
+def test_l3_a_heartbeat_of_a_former_id_does_not_count(more: int, expected: list[str]) -> None:
+    # 1. A static member has a heartbeat out, unsubscribes, and subscribes again; 2. it joins
+    # without its id, and is given another in the generation that stands; 3. SyncGroup is out, and
+    # the next heartbeat is due. A second one of the new id is one too many.
+    log = stable()
+    log.sent(BEAT)
+    log.join(member_id="new")
+    log.state(MemberState.JOINING, SYNCING, "joined as follower")
+    for _ in range(1 + more):
+        log.sent(BEAT, member_id="new")
+    assert rules(log) == expected
+
+
+@pytest.mark.parametrize("change", [{}, {"member_id": "new"}, {"generation": 2}, {"connection": 7}])
+def test_l3_a_heartbeat_counts_with_those_of_its_id_and_generation_and_connection(
+    change: dict[str, Any],
+) -> None:
+    log = stable()
+    log.sent(BEAT)
+    log.sent(BEAT, **change)
+    assert rules(log) == ([] if change else ["L3"])
 
 
 def test_l3_a_heartbeat_to_a_former_coordinator_does_not_count():
