@@ -67,6 +67,8 @@ class _Life:
         generation: the newest one it entered.
         sent: (connection, correlation) -> when a request was sent that may prove its session.
         proved: when the newest one was sent that did, None while none did.
+        settled: when the newest one was sent that was told of no round, None while none was.
+        signalled: since it last entered a generation it was told that the group is rebalancing.
         goodbye: whether it has sent a LeaveGroup.
         joining: it has sent a JoinGroup since it last entered a generation.
         ghost: the life before it ended while it was joining, in a round that others had cause for.
@@ -82,6 +84,8 @@ class _Life:
     generation: Entry | None = None
     sent: dict[tuple[int, int], float] = field(default_factory=dict)
     proved: float | None = None
+    settled: float | None = None
+    signalled: bool = False
     goodbye: bool = False
     joining: bool = False
     ghost: bool = False
@@ -91,6 +95,16 @@ class _Life:
     def session_until(self) -> float:
         since = self.latest.at if self.proved is None else self.proved
         return since + self.session_timeout - self.margin
+
+    @property
+    def rested(self) -> float:
+        """When the group was last at rest for it: a round it was told of began before it ended.
+
+        1. Another member is gone; 2. a heartbeat of this one is in order; 3. the session of step 1
+        ends; 4. this one is told of the round, and dies before it is over: its restart did not
+        begin that round, and what did may be as long ago as a session before step 2.
+        """
+        return self.settled if self.signalled and self.settled is not None else self.latest.at
 
 
 @dataclass(slots=True)
@@ -149,7 +163,7 @@ class StaticUnnoticed:
     def _follow(self, life: _Life, entry: Entry) -> None:
         match entry.event:
             case GenerationEntered():
-                life.generation, life.joining = entry, False
+                life.generation, life.joining, life.signalled = entry, False, False
             case RequestSent(api=api) as event if api in _PROVING:
                 life.sent[event.connection, event.correlation_id] = entry.at
                 if api is ApiKey.JOIN_GROUP:
@@ -160,8 +174,15 @@ class StaticUnnoticed:
                 at = life.sent.pop((event.connection, event.correlation_id), None)
                 if at is not None and event.error in (None, 0, ErrorCode.REBALANCE_IN_PROGRESS):
                     life.proved = at if life.proved is None else max(at, life.proved)
+                    self._told(life, event, at)
             case _:
                 pass
+
+    def _told(self, life: _Life, event: AnswerReceived, sent: float) -> None:
+        if event.error == ErrorCode.REBALANCE_IN_PROGRESS:
+            life.signalled = True
+        elif event.api is ApiKey.SYNC_GROUP or not (life.joining or life.signalled):
+            life.settled = sent  # amid a round a heartbeat may be in order, too
 
     def _joins(self, life: _Life, entry: Entry) -> None:
         life.joining = True
@@ -199,7 +220,8 @@ class StaticUnnoticed:
         return any(
             life.source.group == entry.source.group
             and life.source not in (entry.source, restart.before.source)
-            and restart.before.latest.at < life.session_until <= entry.at
+            and restart.before.rested < life.session_until + 2 * life.margin
+            and life.session_until <= entry.at
             for life in self._lives.values()
         )
 
@@ -259,7 +281,7 @@ class StaticUnnoticed:
     def _was_calm(self, life: _Life) -> bool:
         """Tell whether nothing else had disturbed the group for a session when a life ended."""
         until = self._disturbed.get(life.source.group)
-        return until is None or life.latest.at - until > life.session_timeout
+        return until is None or life.rested - until > life.session_timeout
 
     def _stop(self, entry: Entry, event: MemberStopped) -> tuple[Violation, ...]:
         instance = self._instances.get(entry.source)
