@@ -1,9 +1,11 @@
 """Sittings of a campaign follow each other, add up, and end when they are asked to."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -155,12 +157,19 @@ def test_ctrl_c_ends_a_sitting_with_inputs_with_what_was_done(tmp_path: Path) ->
     path = tmp_path / "campaign.json"
     words = ("T6", "--count", "100000000", "--processes", "1", "--ledger", path)
     with subprocess.Popen(
-        [sys.executable, "-m", "tests.campaign", *words], stderr=subprocess.PIPE, text=True
+        [sys.executable, "-m", "tests.campaign", *words],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     ) as started:
-        assert started.stderr is not None
-        first = started.stderr.readline()
-        started.send_signal(signal.SIGINT)
-        _, rest = started.communicate()
+        try:
+            assert started.stderr is not None
+            first = started.stderr.readline()
+            started.send_signal(signal.SIGINT)
+            _, rest = started.communicate(timeout=60)
+        finally:  # who judges would outlive the one who asks
+            with suppress(ProcessLookupError):
+                os.killpg(started.pid, signal.SIGKILL)
     assert "100,000 of 100,000,000 inputs" in first
     assert "Traceback" not in rest
     (row,) = json.loads(path.read_text(encoding="utf-8"))["sittings"]

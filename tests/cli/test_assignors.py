@@ -325,9 +325,12 @@ def test_ctrl_c_ends_a_long_simulation_without_a_word_of_python(tmp_path: Path) 
     words = [sys.executable, "-m", "kgroup.cli", "assignors", "simulate", "--group", str(path)]
     environ = {**os.environ, "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(words, stderr=subprocess.PIPE, env=environ) as process:
-        with pytest.raises(subprocess.TimeoutExpired):
-            process.wait(3)
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=30)
+        try:
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.wait(3)
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=30)
+        finally:
+            process.kill()
     assert process.returncode == 130
     assert b"Traceback" not in errors

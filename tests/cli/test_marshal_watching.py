@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -153,7 +154,15 @@ def process_of(broker: InProcessBroker, *words: str) -> Iterator["subprocess.Pop
         text=True,
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
     ) as process:
-        yield process
+        # Who waits for a line that never comes reads the end then, and fails.
+        limit = threading.Timer(60, process.kill)
+        limit.start()
+        try:
+            yield process
+        finally:
+            limit.cancel()
+            limit.join()
+            process.kill()
 
 
 @pytest.mark.slow

@@ -6,28 +6,40 @@ import pytest
 
 CONFTEST = Path(__file__).parents[1] / "conftest.py"
 
-TESTS = """
+LEAVES_ONE = """
 import threading
 
 over = threading.Event()
+left = threading.Thread(target=over.wait, args=(30,), name="left", daemon=True)
 
 def test_leaves_one():
-    threading.Thread(target=over.wait, name="left").start()
+    left.start()
+"""
 
+FAILS = """
 def test_fails():
-    over.set() if {ends} else None
-    [each.join() for each in threading.enumerate() if {ends} and each.name == "left"]
     assert False
+"""
 
+ENDS_IT = """
 def test_ends_it():
     over.set()
+    left.join()
 """
 
 
-@pytest.mark.parametrize("ends", [False, True])
-def test_a_failure_names_the_threads_that_still_run(pytester: pytest.Pytester, ends: bool) -> None:
+def said_by(pytester: pytest.Pytester, *tests: str) -> str:
+    """Run tests of which one fails."""
     pytester.makeconftest(CONFTEST.read_text(encoding="utf-8"))
-    pytester.makepyfile(TESTS.format(ends=ends))
+    pytester.makepyfile("".join(tests))
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "-p", "no:anyio")
     result.assert_outcomes(passed=2, failed=1)
-    assert ("<Thread(left, started" in result.stdout.str()) is not ends
+    return result.stdout.str()
+
+
+def test_a_failure_names_the_threads_that_still_run(pytester: pytest.Pytester) -> None:
+    assert "<Thread(left, started" in said_by(pytester, LEAVES_ONE, FAILS, ENDS_IT)
+
+
+def test_a_failure_names_no_thread_that_is_over(pytester: pytest.Pytester) -> None:
+    assert "<Thread(left, " not in said_by(pytester, LEAVES_ONE, ENDS_IT, FAILS)

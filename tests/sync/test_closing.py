@@ -69,6 +69,7 @@ def test_many_members_close_in_time_while_they_are_at_work() -> None:
             thread.start()
         for thread in threads:
             thread.join(60)
+        assert not any(thread.is_alive() for thread in threads)
         assert len(took) == 8
         assert max(took) < 5.5
         assert not running()
@@ -114,16 +115,20 @@ def test_closing_commits_what_is_done_unless_it_is_told_not_to(
 def test_a_consumer_that_is_dropped_unclosed_says_so_and_ends(calls: int) -> None:
     with grounded(1) as ground:
         consumer = ground.consumer("t", group_id="g", auto_offset_reset="earliest")
-        consumer.__enter__()
         seen = weakref.ref(consumer)
-        held = sys.getrefcount(seen())
-        for _ in range(calls):
-            consumer.getone(timeout=10)
-        # A call is answered a moment before its task on the loop is over.
-        until(lambda: sys.getrefcount(seen()) <= held)
-        thread = next(each for each in threading.enumerate() if each.name == "kgroup kgroup")
-        with pytest.warns(ResourceWarning, match="Unclosed consumer"):  # noqa: PT031 - both warn
-            del consumer
-            gc.collect()
-        thread.join(5)
-        assert not thread.is_alive()
+        consumer.__enter__()
+        try:
+            held = sys.getrefcount(seen())
+            for _ in range(calls):
+                consumer.getone(timeout=10)
+            # A call is answered a moment before its task on the loop is over.
+            until(lambda: sys.getrefcount(seen()) <= held)
+            thread = next(each for each in threading.enumerate() if each.name == "kgroup kgroup")
+            with pytest.warns(ResourceWarning, match="Unclosed consumer"):  # noqa: PT031 - both warn
+                del consumer
+                gc.collect()
+            thread.join(5)
+            assert not thread.is_alive()
+        finally:
+            if (left := seen()) is not None:  # it failed before
+                left.close()

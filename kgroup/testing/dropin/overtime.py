@@ -35,13 +35,22 @@ def time_limit(seconds: float) -> Iterator[None]:
         yield
         return
 
-    def over(_number: int, _frame: FrameType | None) -> None:
+    over = False
+
+    def ring(_number: int, _frame: FrameType | None) -> None:
+        if over:
+            return
         raise Overtime(f"not done after {seconds:g} s")
 
-    before = signal.signal(alarm, over)
+    before = signal.signal(alarm, ring)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
-        yield
+        # 1. the block comes to its end, 2. it rings: in the inner one it still raises, and what
+        # is outside of it still sees to it that the handler of before is back.
+        try:
+            yield
+        finally:
+            over = True
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(alarm, before)

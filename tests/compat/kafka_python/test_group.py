@@ -2,7 +2,8 @@
 
 import threading
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from functools import partial
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ from kafka.structs import ConsumerGroupMetadata, MemberState, OffsetAndMetadata,
 
 from kgroup.compat.kafka_python import KafkaConsumer
 from tests.compat.kafka_python.ground import A, B, Ground, Heard, grounded
-from tests.sync.ground import PATIENCE, until
+from tests.sync.ground import in_thread, until
 
 
 def committed(ground: Ground) -> dict[tuple[str, int], int]:
@@ -67,17 +68,17 @@ def test_leaving_a_block_by_an_exception_commits_nothing_more() -> None:
 @pytest.mark.parametrize("autocommit", [False, True])
 def test_closing_commits_what_was_delivered_unless_it_is_told_not_to(autocommit: bool) -> None:
     with grounded(10) as ground:
-        consumer = ground.consumer("t", group_id="g", max_poll_records=4)
-        for _ in range(3):
-            assert consumer.poll(timeout_ms=5000)
-        consumer.close(autocommit=autocommit)
+        with ground.consumer("t", group_id="g", max_poll_records=4) as consumer:
+            for _ in range(3):
+                assert consumer.poll(timeout_ms=5000)
+            consumer.close(autocommit=autocommit)
         assert sum(committed(ground).values()) == (12 if autocommit else 0)
 
 
 @pytest.mark.slow
 def test_closing_takes_no_longer_than_it_may_though_nobody_answers_the_commit() -> None:
-    with grounded(4) as ground:
-        consumer = ground.consumer("t", group_id="g")
+    with grounded(4) as ground, ground.consumer("t", group_id="g") as consumer, ExitStack() as end:
+        end.callback(ground.broker.node(1).slow, 0)
         assert consumer.poll(timeout_ms=5000)
         ground.broker.node(1).slow(60.0)
         began = time.monotonic()
@@ -328,25 +329,24 @@ def test_a_session_that_brokers_do_not_take_is_an_error_of_poll() -> None:
 
 
 def test_members_in_threads_share_and_end() -> None:
-    with grounded(20) as ground:
-        over, members = threading.Event(), [ground.consumer("t", group_id="g") for _ in range(2)]
+    over = threading.Event()
 
-        def run(consumer: KafkaConsumer) -> None:
+    def run(consumer: KafkaConsumer) -> None:
+        with consumer:
             while not over.is_set():
                 consumer.poll(timeout_ms=50)
-            consumer.close()
 
-        threads = [threading.Thread(target=run, args=(each,)) for each in members]
-        for thread in threads:
-            thread.start()
-        try:
-            until(lambda: [len(each.assignment()) for each in members] == [1, 1])
-            assert all(each.group_metadata().state == MemberState.STABLE for each in members)
-        finally:
-            over.set()
-            for thread in threads:
-                thread.join(PATIENCE)
-        assert not any(thread.is_alive() for thread in threads)
+    def stands(consumer: KafkaConsumer) -> tuple[int, object]:
+        return len(consumer.assignment()), consumer.group_metadata().state
+
+    with grounded(20) as ground, ExitStack() as stack:
+        members = [stack.enter_context(ground.consumer("t", group_id="g")) for _ in range(2)]
+        came = []
+        for each in members:
+            came.append(stack.enter_context(in_thread(partial(run, each))))
+            stack.callback(over.set)
+        until(lambda: [stands(each) for each in members] == [(1, MemberState.STABLE)] * 2)
+    assert came == [[None], [None]]
 
 
 def test_what_an_eager_round_leaves_keeps_its_position_and_its_pause() -> None:

@@ -290,8 +290,7 @@ def test_what_is_asked_about_the_consumer_comes_as_sets() -> None:
 
 
 def test_a_second_close_does_nothing() -> None:
-    with grounded(1) as ground:
-        consumer = ground.consumer("t", group_id="g")
+    with grounded(1) as ground, ground.consumer("t", group_id="g") as consumer:
         consumer.poll(timeout_ms=5000)
         consumer.close()
         consumer.close(autocommit=False, timeout_ms=0)

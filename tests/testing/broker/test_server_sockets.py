@@ -196,11 +196,13 @@ def test_many_threads_may_change_a_served_cluster(
     ]
     for each in threads:
         each.start()
-    for _ in range(50):
-        dialled.sendall(BEAT)
-        assert len(next_frame(dialled)) == 10
-    for each in threads:
-        each.join()
+    try:
+        for _ in range(50):
+            dialled.sendall(BEAT)
+            assert len(next_frame(dialled)) == 10
+    finally:
+        for each in threads:
+            each.join(30)
     assert part.end == 200
     assert [each.offset for each in part.records()] == [*range(200)]
 

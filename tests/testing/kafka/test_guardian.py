@@ -34,9 +34,11 @@ def process(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     """A process that waits for ever, with the cluster's folder in its command line."""
     words = [sys.executable, "-I", "-S", "-c", "import signal; signal.pause()", str(folder)]
     with subprocess.Popen(words) as started:
-        until(lambda: is_running(started.pid, str(folder)))
-        yield started
-        started.kill()
+        try:
+            until(lambda: is_running(started.pid, str(folder)))
+            yield started
+        finally:
+            started.kill()
 
 
 def test_a_process_is_known_by_its_command_line(

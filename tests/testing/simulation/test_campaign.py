@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -153,25 +154,26 @@ def test_ctrl_c_at_a_terminal_ends_all_processes(tmp_path: Path) -> None:
         "found = run_campaign(campaign, tell=lambda found: print('told', flush=True))\n"
         "print(found.interrupted, found.tally.runs > 0)"
     )
-    started = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-c", program],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-    )
-    assert started.stdout is not None
-    started.stdout.readline()
-    began_at = time.monotonic()
-    os.killpg(started.pid, signal.SIGINT)
-    try:
-        out, err = started.communicate(timeout=30)
-    finally:
-        started.kill()
-    assert time.monotonic() - began_at < 10
-    assert (out.splitlines()[-1], err) == ("True True", "")
-    with pytest.raises(ProcessLookupError):
-        os.killpg(started.pid, 0)
+    ) as started:
+        try:
+            assert started.stdout is not None
+            started.stdout.readline()
+            began_at = time.monotonic()
+            os.killpg(started.pid, signal.SIGINT)
+            out, err = started.communicate(timeout=30)
+            assert time.monotonic() - began_at < 10
+            assert (out.splitlines()[-1], err) == ("True True", "")
+            with pytest.raises(ProcessLookupError):
+                os.killpg(started.pid, 0)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(started.pid, signal.SIGKILL)
 
 
 @pytest.mark.slow
