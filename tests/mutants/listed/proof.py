@@ -54,6 +54,7 @@ PROOF = (
             ),
         ),
         rule="S3",
+        first=1001,
     ),
     Mutant(
         name="heartbeats follow each other without a pause",
