@@ -54,7 +54,6 @@ PROOF = (
             ),
         ),
         rule="S3",
-        first=1001,
     ),
     Mutant(
         name="heartbeats follow each other without a pause",

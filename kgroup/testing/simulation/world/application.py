@@ -186,8 +186,6 @@ class Application:
             return
         self.member.apply(ListenerDone(change.serial))
         self.reading.open(change.added)
-        if self.reading.buffered(change.added):
-            self._arrived()  # they had come before the listener returned
         self._fetching.fetch_more()
         self._listen()
 
@@ -217,7 +215,7 @@ class Application:
         self._finish()
 
     def _arrived(self) -> None:
-        """Hear that records may be handed out: a read that waits for them returns."""
+        """Hear that records have come: a read that waits for them returns."""
         if not self._leases:
             self._poll_soon()
 

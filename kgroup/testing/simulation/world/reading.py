@@ -91,10 +91,6 @@ class Reading:
             if claim in self.held:
                 self.held[claim].open = True
 
-    def buffered(self, claims: Iterable[Claim]) -> bool:
-        """Tell whether records of one of some claims have come, and wait to be handed out."""
-        return any(claim in self.held and self.held[claim].buffer for claim in claims)
-
     def shut(self, claims: Iterable[Claim]) -> None:
         """Let no more of claims be handed out; what is buffered is dropped."""
         for claim in claims:
