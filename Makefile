@@ -41,30 +41,30 @@ differential: $(DEV_READY) ## compare the in-process broker with real ones; ARGS
 	@$(BIN)/python -m tests.testing.differential $(ARGS)
 
 simulate: $(DEV_READY) ## search groups for broken promises; ARGS="--schedules 10000 --level A --seed 1"
-	@$(BIN)/python -m kgroup.cli simulate $(ARGS)
+	@$(BIN)/python -m tests.search.simulation $(ARGS)
 
 exhaustive: $(DEV_READY) ## walk through every state of a small group; ARGS="--mode eager --faults 1"
-	@$(BIN)/python -m kgroup.testing.exhaustive $(ARGS)
+	@$(BIN)/python -m tests.search.exhaustive $(ARGS)
 
 fuzz: $(DEV_READY) ## feed a decoder or the machine with nonsense; ARGS="T2 --inputs 1000000"
-	@$(BIN)/python -m tests.fuzz $(ARGS)
+	@$(BIN)/python -m tests.search.fuzz $(ARGS)
 
 mutants: $(DEV_READY) ## plant bugs, and see that simulation finds each; ARGS="--schedules 300"
-	@$(BIN)/python -m tests.mutants $(ARGS)
+	@$(BIN)/python -m tests.search.mutants $(ARGS)
 
 campaign: $(DEV_READY) ## search on where the last sitting ended; ARGS="A --count 50000", ARGS="T2 --minutes 20"
-	@$(BIN)/python -m tests.campaign $(ARGS)
+	@$(BIN)/python -m tests.search.campaign $(ARGS)
 
 # The peers' source trees, each with its tests; `make dropin` says how they are had.
 AIOKAFKA_SRC ?=
 KAFKA_PYTHON_SRC ?=
 
 dropin: $(DEV_READY) ## run the peers' own tests on the facades; AIOKAFKA_SRC=... KAFKA_PYTHON_SRC=... ARGS="--class original"
-	@$(TESTING) -m kgroup.testing.dropin --aiokafka "$(AIOKAFKA_SRC)" \
+	@$(TESTING) -m tests.dropin --aiokafka "$(AIOKAFKA_SRC)" \
 		--kafka-python "$(KAFKA_PYTHON_SRC)" $(ARGS)
 
 stateful: $(DEV_READY) ## run groups that Hypothesis chooses rule by rule; ARGS="--examples 20000 --seed 7"
-	@$(BIN)/python -m tests.testing.simulation.stateful $(ARGS)
+	@$(BIN)/python -m tests.search.simulation.stateful $(ARGS)
 
 lint: $(DEV_READY) ## check format, rules, types, imports, sizes and the documented API
 	@$(BIN)/ruff format --check .

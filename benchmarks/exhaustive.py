@@ -3,7 +3,7 @@
 Decides: which worlds, and up to how many states. `python -m benchmarks.exhaustive` searches all,
 with `--at-once 2` two at a time; each result is saved to `benchmarks/results/exhaustive.json` as
 soon as it is there, in the place of an older one of the same world.
-Never: searches in another way than `python -m kgroup.testing.exhaustive` does.
+Never: searches in another way than `python -m tests.search.exhaustive` does.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.machine import environment
-from kgroup.testing.simulation.campaign_ledger import commit
+from tests.search.simulation.campaign_ledger import commit
 
 RESULT: Final = Path(__file__).parent / "results" / "exhaustive.json"
 MODES: Final = ("eager", "cooperative", "static")
@@ -51,7 +51,7 @@ WORLDS: Final[dict[str, tuple[str, ...]]] = {
 
 def searched(options: tuple[str, ...], states: int, *, loud: bool) -> dict[str, Any]:
     """Search one world in a process of its own, which tells how far it is when it is loud."""
-    command = [sys.executable, "-m", "kgroup.testing.exhaustive", *options]
+    command = [sys.executable, "-m", "tests.search.exhaustive", *options]
     begun = commit()  # of what is searched; the checkout may move on meanwhile
     ended = subprocess.run(
         [*command, "--states", str(states), "--json"],

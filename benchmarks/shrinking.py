@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from benchmarks.machine import environment
 
 if TYPE_CHECKING:
-    from tests.mutants.mutant import Mutant
+    from tests.search.mutants.mutant import Mutant
 
 RESULT: Final = Path(__file__).parent / "results" / "shrinking.json"
 ROOT: Final = Path(__file__).parents[1]
@@ -33,13 +33,13 @@ PICKS: Final = 40
 
 def shrink_one(order: dict[str, Any]) -> dict[str, Any]:
     """Find a failure of one mutant and make it smaller; nothing of kgroup is imported before."""
-    from tests.mutants import patching  # noqa: PLC0415
+    from tests.search.mutants import patching  # noqa: PLC0415
 
     if order["module"] is not None:
         patching.install(order["module"], [(old, new) for old, new in order["changes"]])
-    from kgroup.testing.simulation.play import play  # noqa: PLC0415
-    from kgroup.testing.simulation.schedule import Level, Mode, Schedule  # noqa: PLC0415
-    from kgroup.testing.simulation.shrinking import Budget, shrink  # noqa: PLC0415
+    from tests.search.simulation.play import play  # noqa: PLC0415
+    from tests.search.simulation.schedule import Level, Mode, Schedule  # noqa: PLC0415
+    from tests.search.simulation.shrinking import Budget, shrink  # noqa: PLC0415
 
     rule, tries = "", 0
 
@@ -91,9 +91,9 @@ def child(order: dict[str, Any]) -> dict[str, Any]:
 
 def wanted_of(names: Sequence[str]) -> "list[Mutant]":
     """Return the mutants that drawn groups of level A find, of these names or all."""
-    from kgroup.testing.simulation.schedule import Level  # noqa: PLC0415 - as a child imports
-    from tests.mutants.listed import MUTANTS  # noqa: PLC0415
-    from tests.mutants.mutant import Stage  # noqa: PLC0415
+    from tests.search.mutants.listed import MUTANTS  # noqa: PLC0415
+    from tests.search.mutants.mutant import Stage  # noqa: PLC0415
+    from tests.search.simulation.schedule import Level  # noqa: PLC0415 - as a child imports
 
     drawn = [each for each in MUTANTS if each.stage is Stage.GROUPS and not each.plan]
     named = [each for each in drawn if each.name in names or not names]
@@ -127,7 +127,7 @@ def main() -> None:
         logging.disable(logging.CRITICAL)
         json.dump(shrink_one(json.load(sys.stdin)), sys.stdout)
         return
-    from kgroup.testing.simulation.campaign_ledger import commit  # noqa: PLC0415 - as above
+    from tests.search.simulation.campaign_ledger import commit  # noqa: PLC0415 - as above
 
     begun = commit()
     found = []

@@ -19,18 +19,18 @@ from typing import Any, Final
 from rich.console import Console
 
 from benchmarks.machine import environment
-from kgroup.testing.simulation.campaign_ledger import commit
-from kgroup.testing.simulation.outcome import Outcome
-from kgroup.testing.simulation.play import play
-from kgroup.testing.simulation.schedule import Level, Mode, Schedule
-from tests.fuzz.loop import run
-from tests.fuzz.targets import TARGETS
-from tests.fuzz.test_fuzz import INPUTS as TARGET_INPUTS
-from tests.fuzz.test_fuzz import SEED
-from tests.testing.simulation.share import SHARES
-from tests.testing.simulation.stateful.hunting import EXAMPLES as STATEFUL_EXAMPLES
-from tests.testing.simulation.stateful.hunting import hunt
-from tests.testing.simulation.stateful.machine import GroupMachine
+from tests.search.fuzz.loop import run
+from tests.search.fuzz.targets import TARGETS
+from tests.search.fuzz.test_fuzz import INPUTS as TARGET_INPUTS
+from tests.search.fuzz.test_fuzz import SEED
+from tests.search.simulation.campaign_ledger import commit
+from tests.search.simulation.outcome import Outcome
+from tests.search.simulation.play import play
+from tests.search.simulation.schedule import Level, Mode, Schedule
+from tests.search.simulation.share import SHARES
+from tests.search.simulation.stateful.hunting import EXAMPLES as STATEFUL_EXAMPLES
+from tests.search.simulation.stateful.hunting import hunt
+from tests.search.simulation.stateful.machine import GroupMachine
 
 RESULT: Final = Path(__file__).parent / "results" / "simulation.json"
 ROUNDS: Final = 3

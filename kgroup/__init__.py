@@ -8,10 +8,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from kgroup.admin.marshal.verbs import MarshalAdmin
+    from kgroup.admin.marshal.watching import GroupChange, GroupChangeKind
     from kgroup.config import ConsumerConfig, ConsumerOptions
     from kgroup.consumer.api import Consumer
-    from kgroup.consumer.coordination.marshal.admin.verbs import MarshalAdmin
-    from kgroup.consumer.coordination.marshal.admin.watching import GroupChange, GroupChangeKind
     from kgroup.consumer.listener import Listener
     from kgroup.consumer.reads.batch import Batch
     from kgroup.consumer.reads.record import Record, raw
@@ -106,10 +106,10 @@ _ELSEWHERE = {
     "Consumer": "kgroup.consumer.api",
     "ConsumerConfig": "kgroup.config",
     "ConsumerOptions": "kgroup.config",
-    "GroupChange": "kgroup.consumer.coordination.marshal.admin.watching",
-    "GroupChangeKind": "kgroup.consumer.coordination.marshal.admin.watching",
+    "GroupChange": "kgroup.admin.marshal.watching",
+    "GroupChangeKind": "kgroup.admin.marshal.watching",
     "Listener": "kgroup.consumer.listener",
-    "MarshalAdmin": "kgroup.consumer.coordination.marshal.admin.verbs",
+    "MarshalAdmin": "kgroup.admin.marshal.verbs",
     "Record": "kgroup.consumer.reads.record",
     "raw": "kgroup.consumer.reads.record",
 }

@@ -11,7 +11,7 @@ from kgroup.audit.describe import event_log_page
 from kgroup.machine.describe import errors_page
 from kgroup.marshal.describe import marshal_page
 from kgroup.membership.describe import rebalance_page
-from tests.testing.simulation.named.page import symptoms_page
+from tests.search.simulation.named.page import symptoms_page
 
 DOCS = Path(__file__).parent.parent / "docs"
 

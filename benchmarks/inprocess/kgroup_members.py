@@ -14,7 +14,7 @@ from anyio.abc import ByteStream
 from benchmarks.inprocess.group import GROUP, MEMBERS, TOPIC, Watch
 from kgroup import Consumer
 from kgroup.assignors import BUILT_IN
-from kgroup.consumer.coordination.classic import ClassicBackend
+from kgroup.backends.classic.backend import ClassicBackend
 from kgroup.journal import NullSink
 from kgroup.membership.settings import MembershipSettings
 from kgroup.net.cluster import Cluster

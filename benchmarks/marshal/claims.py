@@ -20,7 +20,7 @@ import anyio
 
 from benchmarks.marshal.ground import connected
 from kgroup import Consumer
-from kgroup.consumer.coordination.marshal.log_fetch import LogFetch, LogQuestion, fetch_log
+from kgroup.backends.marshal.log_fetch import LogFetch, LogQuestion, fetch_log
 from kgroup.errors import BrokerError
 from kgroup.net.producer import Producer
 from kgroup.testing.kafka import create_topic, read_bounds

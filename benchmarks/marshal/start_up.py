@@ -18,8 +18,8 @@ import anyio
 
 from benchmarks.marshal.ground import connected
 from benchmarks.marshal.logs import GROUP, TOPIC, Log, cut, records_of
-from kgroup.consumer.coordination.marshal.followed_log import LogEvent
-from kgroup.consumer.coordination.marshal.log_reader import LogReader, ReaderSettings
+from kgroup.backends.marshal.followed_log import LogEvent
+from kgroup.backends.marshal.log_reader import LogReader, ReaderSettings
 from kgroup.marshal.events import LogOpened
 from kgroup.net.producer import Producer
 from kgroup.testing import InProcessBroker

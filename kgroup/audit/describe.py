@@ -13,9 +13,9 @@ from importlib import import_module
 from types import ModuleType
 from typing import Final, get_args
 
+from kgroup.audit.oracles.catalogue import CATALOGUE, Promise, kinds_of
 from kgroup.audit.verdict import PartitionVerdict, ProblemKind
 from kgroup.journal.events import EVENT_CLASSES, Entry, Event, Source
-from kgroup.journal.oracles.catalogue import CATALOGUE, Promise, kinds_of
 
 __all__ = ["event_log_page"]
 
@@ -82,7 +82,7 @@ def event_log_page() -> str:
             "## Events",
             *(_event(event) for event in EVENT_CLASSES),
             "## Promises",
-            "Each is judged by an oracle over the entries (`kgroup.journal.oracles`), in a",
+            "Each is judged by an oracle over the entries (`kgroup.audit.oracles`), in a",
             "simulation while it runs and in an audit afterwards.",
             "",
             *(f"- **{rule}** {text}" for module in _modules() for rule, text in _rules(module)),

@@ -15,6 +15,7 @@ from typing import Final
 
 from kgroup.audit.deliveries import Account, Deliveries
 from kgroup.audit.findings import Finding, Findings
+from kgroup.audit.oracles import DeliveryGate, OneOwnerInTime, Oracle, Violation, Watch
 from kgroup.audit.reading import find_logs, merge_logs
 from kgroup.audit.silence import Silences
 from kgroup.audit.verdict import PartitionVerdict, ProblemKind, Truth, Verdict
@@ -29,7 +30,6 @@ from kgroup.journal import (
     Source,
     UnknownEvent,
 )
-from kgroup.journal.oracles import DeliveryGate, OneOwnerInTime, Oracle, Violation, Watch
 from kgroup.journal.periods import Period, PeriodKey, Periods
 from kgroup.types import TopicPartition
 

@@ -16,7 +16,7 @@ from rich.markup import escape
 from kgroup.cli.verbs import forget_output, verb, with_list
 from kgroup.errors import ArgumentError, KGroupError
 
-__all__ = ["run"]
+__all__ = ["run", "run_app"]
 
 _WRONG_USE: Final = 2
 
@@ -24,8 +24,19 @@ _WRONG_USE: Final = 2
 def run(arguments: Sequence[str]) -> int:
     """Run one verb and return the exit code: 0, 1 after an error, 2 for a wrong use."""
     words = with_list(arguments)
+    return run_app(_app(words), words, "kgroup")
+
+
+def run_app(app: typer.Typer, words: Sequence[str], name: str) -> int:
+    """Run a command line and return the exit code: 0, 1 after an error, 2 for a wrong use.
+
+    Args:
+        app: the command.
+        words: what follows its name.
+        name: what usage messages call it.
+    """
     try:
-        _app(words)(args=words, prog_name="kgroup")
+        app(args=list(words), prog_name=name)
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 1
     except (KGroupError, TimeoutError) as error:
@@ -90,12 +101,6 @@ def _lag(_told: str) -> Callable[..., None]:
     from kgroup.cli import lag  # noqa: PLC0415
 
     return verb(lag.lag)
-
-
-def _simulate(_told: str) -> Callable[..., None]:
-    from kgroup.cli import simulate  # noqa: PLC0415
-
-    return verb(simulate.simulate)
 
 
 def _broker(told: str) -> typer.Typer:
@@ -180,10 +185,6 @@ _VERBS: Final[dict[str, _Verb]] = {
     ),
     "lag": _Verb(
         "Show how far a group is behind, partition by partition; a failed partition says why.", _lag
-    ),
-    "simulate": _Verb(
-        "Play groups of consumers in virtual time, disturb them, and judge what happened.",
-        _simulate,
     ),
     "broker": _Verb("A real Kafka on this machine.", _broker),
     "groups": _Verb("Groups: list, show, what members offer, evict members, delete.", _groups),

@@ -11,13 +11,13 @@ from typing import Annotated, Any
 
 import typer
 
+from kgroup.admin.groups import Eviction, delete_group, evict_members
 from kgroup.cli.connecting import Common, perform
 from kgroup.cli.tables import Cell, make_table, screen
 from kgroup.cli.verbs import ask_first
 from kgroup.codes import ErrorCode
 from kgroup.errors import BrokerError
 from kgroup.net.cluster import Cluster
-from kgroup.net.group_admin import Eviction, delete_group, evict_members
 from kgroup.net.group_description import (
     GroupDescription,
     GroupListing,

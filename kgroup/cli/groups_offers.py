@@ -1,7 +1,7 @@
 """`kgroup groups offers`: what the members of a live group list, and whether a plan would work.
 
 Decides: how a plan is written on a command line, and that what blocks makes the exit code 1.
-Never: joins the group, or changes anything about it; see `kgroup.net.group_offers`.
+Never: joins the group, or changes anything about it; see `kgroup.admin.offers`.
 KIPs: 429 (from eager to cooperative).
 """
 
@@ -12,11 +12,11 @@ from typing import Annotated, Any
 
 import typer
 
+from kgroup.admin.obstacles import Obstacle, Weight, find_obstacles
+from kgroup.admin.offers import GroupOffers, MemberOffers, describe_offers
+from kgroup.admin.offers_text import offers_in_words
 from kgroup.cli.connecting import Common, perform
 from kgroup.net.cluster import Cluster
-from kgroup.net.group_obstacles import Obstacle, Weight, find_obstacles
-from kgroup.net.group_offers import GroupOffers, MemberOffers, describe_offers
-from kgroup.net.group_offers_text import offers_in_words
 
 __all__ = ["Offers", "judge", "offers", "offers_json", "plan_of"]
 

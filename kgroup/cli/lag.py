@@ -1,7 +1,7 @@
 """`kgroup lag`: how far a group is behind, once or watched.
 
 Decides: what is shown of each partition, and how fast things change between two looks.
-Never: asks a broker itself; `kgroup.net.group_lag` does.
+Never: asks a broker itself; `kgroup.admin.lag` does.
 """
 
 import json
@@ -16,12 +16,12 @@ from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
+from kgroup.admin.lag import GroupLag, PartitionLag, group_lag
 from kgroup.cli.connecting import Common, perform
 from kgroup.cli.tables import Cell, make_table, screen
 from kgroup.codes import ErrorCode
 from kgroup.errors import BrokerError
 from kgroup.net.cluster import Cluster
-from kgroup.net.group_lag import GroupLag, PartitionLag, group_lag
 from kgroup.types import TopicPartition
 
 __all__ = ["Asked", "Look", "Show", "lag", "lag_json", "lag_table", "watch"]

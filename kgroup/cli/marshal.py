@@ -12,6 +12,11 @@ from typing import Annotated, Final, TypeVar
 
 import typer
 
+from kgroup.admin.marshal.desk import Desk, desk
+from kgroup.admin.marshal.settings import AdminSettings
+from kgroup.admin.marshal.setup import SetUp, set_up
+from kgroup.admin.marshal.verbs import MarshalAdmin
+from kgroup.admin.marshal.watching import GroupChange
 from kgroup.cli.connecting import Common, consumer_config, perform, unwrapped
 from kgroup.cli.marshal_shown import (
     State,
@@ -23,11 +28,6 @@ from kgroup.cli.marshal_shown import (
 )
 from kgroup.cli.marshal_watching import change_json, change_line
 from kgroup.cli.tables import screen
-from kgroup.consumer.coordination.marshal.admin.desk import Desk, desk
-from kgroup.consumer.coordination.marshal.admin.settings import AdminSettings
-from kgroup.consumer.coordination.marshal.admin.setup import SetUp, set_up
-from kgroup.consumer.coordination.marshal.admin.verbs import MarshalAdmin
-from kgroup.consumer.coordination.marshal.admin.watching import GroupChange
 from kgroup.net.cluster import Cluster
 
 __all__ = ["Init", "Log", "Scope", "Shown", "init", "look", "state", "watch", "with_desk"]

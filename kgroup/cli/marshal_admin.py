@@ -1,7 +1,7 @@
 """`kgroup marshal release`, `pause`, `resume` and `set-positions`: what changes a group.
 
 Decides: what the words of a command line mean, and that anything not done makes the exit code 1.
-Never: writes to the log itself; `kgroup.consumer.coordination.marshal.admin` does.
+Never: writes to the log itself; `kgroup.admin.marshal` does.
 """
 
 import json
@@ -13,28 +13,28 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from kgroup.cli.connecting import Common, perform
-from kgroup.cli.marshal import Log, Scope, with_desk
-from kgroup.cli.marshal_targets import Targets, find_targets, read_targets
-from kgroup.cli.tables import make_table, screen
-from kgroup.consumer.coordination.marshal.admin.desk import Desk
-from kgroup.consumer.coordination.marshal.admin.pauses import (
+from kgroup.admin.marshal.desk import Desk
+from kgroup.admin.marshal.pauses import (
     PausePlan,
     pause_group,
     plan_pause,
     release_keys,
     resume,
 )
-from kgroup.consumer.coordination.marshal.admin.positions import (
+from kgroup.admin.marshal.positions import (
     Asked,
     plan_positions,
     set_positions,
 )
-from kgroup.consumer.coordination.marshal.admin.settings import (
+from kgroup.admin.marshal.settings import (
     AdminSettings,
     admin_name,
     check_kept_pause,
 )
+from kgroup.cli.connecting import Common, perform
+from kgroup.cli.marshal import Log, Scope, with_desk
+from kgroup.cli.marshal_targets import Targets, find_targets, read_targets
+from kgroup.cli.tables import make_table, screen
 from kgroup.marshal.admin import KeyMove, Stage
 from kgroup.marshal.survey import Holder
 from kgroup.net.cluster import Cluster

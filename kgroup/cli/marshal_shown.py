@@ -8,15 +8,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from kgroup.admin.groups import ask_committed
+from kgroup.admin.marshal.desk import Desk
+from kgroup.admin.marshal.setup import SetUp
 from kgroup.cli.formats import on_one_line
 from kgroup.cli.tables import Cell, make_table, screen
-from kgroup.consumer.coordination.marshal.admin.desk import Desk
-from kgroup.consumer.coordination.marshal.admin.setup import SetUp
 from kgroup.errors import KGroupError
 from kgroup.marshal.key_state import Key, Pause
 from kgroup.marshal.standing import Standing
 from kgroup.marshal.survey import pause_left, standings
-from kgroup.net.group_admin import ask_committed
 from kgroup.types import TopicPartition
 
 __all__ = [

@@ -12,12 +12,12 @@ from typing import Annotated, Final
 
 import typer
 
+from kgroup.admin.groups import committed_offsets
 from kgroup.cli.marshal import Scope
 from kgroup.cli.places import read_place
 from kgroup.errors import ArgumentError
 from kgroup.net.admin import describe_topics
 from kgroup.net.cluster import Cluster
-from kgroup.net.group_admin import committed_offsets
 from kgroup.net.log_places import Offset, Place, find_places
 from kgroup.types import TopicPartition
 

@@ -7,8 +7,8 @@ Never: decides what is a change; `MarshalAdmin.watch` does.
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from kgroup.admin.marshal.watching import GroupChange, GroupChangeKind
 from kgroup.cli.formats import on_one_line
-from kgroup.consumer.coordination.marshal.admin.watching import GroupChange, GroupChangeKind
 
 __all__ = ["change_json", "change_line"]
 

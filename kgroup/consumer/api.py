@@ -9,13 +9,13 @@ KIPs: 62, 345, 429, 568.
 
 from typing import Self, TypeVar, Unpack, overload
 
+from kgroup.backends.choice import Coordination
 from kgroup.config import ConsumerConfig, ConsumerOptions
 from kgroup.consumer.calls.group_calls import GroupCalls
 from kgroup.consumer.calls.log_calls import LogCalls
 from kgroup.consumer.calls.offset_calls import OffsetCalls
 from kgroup.consumer.calls.reading_calls import ReadingCalls
 from kgroup.consumer.calls.subscribing import to_topics
-from kgroup.consumer.coordination.choice import Coordination
 from kgroup.consumer.listener import Listener
 from kgroup.consumer.reads.record import Deserializer, Formats, raw
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from weakref import ReferenceType
 
+from kgroup.backends.backend import GroupBackend
+from kgroup.backends.choice import Coordination
+from kgroup.backends.standalone import StandaloneBackend
 from kgroup.config import ConsumerConfig
 from kgroup.consumer.commit.autocommit import AutoCommit
 from kgroup.consumer.commit.committing import Committing
-from kgroup.consumer.coordination.backend import GroupBackend
-from kgroup.consumer.coordination.choice import Coordination
-from kgroup.consumer.coordination.standalone import StandaloneBackend
 from kgroup.consumer.fetch.fetching import Fetching
 from kgroup.consumer.fetch.flow import Flow
 from kgroup.consumer.fetch.logs import Logs

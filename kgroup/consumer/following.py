@@ -7,9 +7,9 @@ Never: asks for metadata itself; calls a listener: nobody takes anything away.
 
 import anyio
 
+from kgroup.backends.standalone import StandaloneBackend
+from kgroup.backends.topics import SubscribedTopics, to_watch
 from kgroup.codes import ApiKey
-from kgroup.consumer.coordination.standalone import StandaloneBackend
-from kgroup.consumer.coordination.topics import SubscribedTopics, to_watch
 from kgroup.consumer.ownership import Ownership
 from kgroup.net.cluster import Cluster
 from kgroup.net.metadata import ClusterView

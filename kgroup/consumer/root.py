@@ -14,11 +14,11 @@ from typing import Final
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
 
+from kgroup.backends.backend import GroupBackend
+from kgroup.backends.standalone import StandaloneBackend
 from kgroup.config import ConsumerConfig
 from kgroup.consumer.assembly import Parts
 from kgroup.consumer.commit.commit_failures import log_failures
-from kgroup.consumer.coordination.backend import GroupBackend
-from kgroup.consumer.coordination.standalone import StandaloneBackend
 from kgroup.errors import ClosedError, IllegalStateError, KGroupError
 from kgroup.journal import CloseAsked, MemberStarted, MemberStopped
 from kgroup.types import Backend, Leave, MemberState

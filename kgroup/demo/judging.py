@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from kgroup.audit import Truth, Verdict, audit
-from kgroup.journal.oracles import at_least_once
+from kgroup.audit.oracles import at_least_once
 from kgroup.types import TopicPartition
 
 __all__ = ["exit_code", "judge_run"]

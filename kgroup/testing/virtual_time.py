@@ -2,7 +2,7 @@
 
 Decides: when every task waits, the clock jumps to the next timer instead of sleeping.
 Never: touches real time, or works together with real sockets to other processes: time would
-    run past them. Streams in memory (`kgroup.testing.scripted`) are what it is for.
+    run past them. Streams in memory (`tests.search.scripted.broker`) are what it is for.
 
 In a `conftest.py`:
 
@@ -150,7 +150,7 @@ def virtual_ports(dial: Dial, *, seed: int = 0) -> Ports:
     """Return ports whose clocks are virtual and whose chance comes from a seed.
 
     Args:
-        dial: opens connections, such as a `kgroup.testing.scripted.ScriptedBroker`.
+        dial: opens connections, such as a `tests.search.scripted.broker.ScriptedBroker`.
         seed: same seed, same dice, in whatever order the tasks of one instant run.
     """
     return Ports(

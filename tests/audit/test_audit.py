@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgroup.audit import ProblemKind, Truth, Verdict, audit_entries
+from kgroup.audit.oracles import at_least_once
 from kgroup.journal import (
     BadLine,
     CommitStage,
@@ -16,7 +17,6 @@ from kgroup.journal import (
     PositionMoved,
     UnknownEvent,
 )
-from kgroup.journal.oracles import at_least_once
 from kgroup.types import TopicPartition
 from tests.audit.runs import (
     Mutation,

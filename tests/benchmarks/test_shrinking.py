@@ -1,8 +1,8 @@
 """The benchmark of shrinking takes what groups of machines can show, and nothing else."""
 
 from benchmarks.shrinking import wanted_of
-from kgroup.testing.simulation.schedule import Level
-from tests.mutants.mutant import Stage
+from tests.search.mutants.mutant import Stage
+from tests.search.simulation.schedule import Level
 
 
 def test_only_mutants_that_drawn_groups_of_machines_find_are_made_smaller():

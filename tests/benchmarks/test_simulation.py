@@ -5,7 +5,7 @@ import json
 import pytest
 
 from benchmarks.simulation import CORES, ENTRIES, MINUTES, main, share_of
-from tests.testing.simulation.share import SHARES
+from tests.search.simulation.share import SHARES
 
 RATES = {entry.name: {"runs per second": 10.0} for entry in ENTRIES}
 GROUPS = sum(part.schedules for part in SHARES)

@@ -5,10 +5,10 @@ import json
 import pytest
 import typer
 
+from kgroup.admin.obstacles import find_obstacles
+from kgroup.admin.offers import read_offers
 from kgroup.cli.groups_offers import judge, offers_json, plan_of
 from kgroup.codes import ErrorCode
-from kgroup.net.group_obstacles import find_obstacles
-from kgroup.net.group_offers import read_offers
 from kgroup.wire.messages import DescribeGroupsRequest, JoinGroupRequest, JoinGroupResponse
 from tests.cli.stage import on
 from tests.cli.test_assignors_live import described, shelf_of

@@ -6,11 +6,11 @@ import anyio
 import pytest
 from rich.console import Console
 
+from kgroup.admin.lag import GroupLag, PartitionLag, group_lag
 from kgroup.cli.lag import Asked, Look, lag_json, lag_table, watch
 from kgroup.codes import ErrorCode
 from kgroup.errors import BrokerError
 from kgroup.net.group_description import GroupDescription, GroupMember, GroupType
-from kgroup.net.group_lag import GroupLag, PartitionLag, group_lag
 from kgroup.types import OffsetAndMetadata, TopicPartition
 from kgroup.wire.consumer_protocol import MemberAssignment, encode_assignment
 from kgroup.wire.messages import (

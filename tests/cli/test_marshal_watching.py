@@ -12,15 +12,15 @@ from contextlib import asynccontextmanager, contextmanager
 import anyio
 import pytest
 
-from kgroup.cli.marshal_watching import change_json, change_line
-from kgroup.consumer.coordination.marshal.admin.desk import Desk, desk
-from kgroup.consumer.coordination.marshal.admin.pauses import pause_group, resume
-from kgroup.consumer.coordination.marshal.admin.settings import AdminSettings
-from kgroup.consumer.coordination.marshal.admin.watching import (
+from kgroup.admin.marshal.desk import Desk, desk
+from kgroup.admin.marshal.pauses import pause_group, resume
+from kgroup.admin.marshal.settings import AdminSettings
+from kgroup.admin.marshal.watching import (
     GroupChange,
     GroupChangeKind,
     Watching,
 )
+from kgroup.cli.marshal_watching import change_json, change_line
 from kgroup.marshal.events import LogRead
 from kgroup.marshal.key_state import Pause
 from kgroup.marshal.messages import Kind, Message, decode

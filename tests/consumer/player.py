@@ -8,7 +8,7 @@ from typing import Any
 
 import anyio
 
-from kgroup.consumer.coordination.backend import GroupBackend
+from kgroup.backends.backend import GroupBackend
 from kgroup.net.cluster import Cluster
 from kgroup.net.settings import NetSettings
 from kgroup.testing import InProcessBroker

@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 
 from kgroup.assignors import BUILT_IN
-from kgroup.consumer.coordination.classic import ClassicBackend
+from kgroup.backends.classic.backend import ClassicBackend
 from kgroup.journal import MemorySink
 from kgroup.membership.settings import MembershipSettings
 from kgroup.net.cluster import Cluster

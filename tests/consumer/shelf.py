@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kgroup.codes import ErrorCode
-from kgroup.testing.scripted import Answer, Delayed
-from kgroup.testing.scripted_cluster import ScriptedCluster
 from kgroup.types import TopicPartition
 from kgroup.wire.messages import (
     FetchableTopicResponse,
@@ -39,6 +37,8 @@ from kgroup.wire.messages import (
     PartitionData,
 )
 from kgroup.wire.records import NewRecord, encode_batch
+from tests.search.scripted.broker import Answer, Delayed
+from tests.search.scripted.cluster import ScriptedCluster
 
 _BASE_OFFSET = struct.Struct(">q")
 

@@ -5,7 +5,6 @@ from typing import TypeVar
 
 import pytest
 
-from kgroup.testing.scripted import Answer
 from kgroup.types import TopicPartition
 from kgroup.wire.messages import (
     FetchRequest,
@@ -18,6 +17,7 @@ from kgroup.wire.messages import (
 from kgroup.wire.schema import Message
 from tests.consumer.entered import A, B, by_hand
 from tests.consumer.shelf import Shelf
+from tests.search.scripted.broker import Answer
 
 pytestmark = pytest.mark.anyio
 

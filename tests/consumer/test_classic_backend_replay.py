@@ -5,7 +5,7 @@ import sys
 import anyio
 import pytest
 
-from kgroup.consumer.coordination.classic import ClassicBackend
+from kgroup.backends.classic.backend import ClassicBackend
 from kgroup.journal import NullSink
 from kgroup.net.cluster import Cluster
 from kgroup.testing import InProcessBroker

@@ -9,7 +9,7 @@ import anyio
 import pytest
 from anyio.abc import ByteStream, TaskGroup
 
-from kgroup.consumer.coordination.conductor import Conductor
+from kgroup.backends.conductor import Conductor
 from kgroup.machine.wishes import Done, Moment, Raise, Tick
 from kgroup.net.ports import Ports
 from kgroup.types import Membership, MemberState

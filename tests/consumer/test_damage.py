@@ -11,7 +11,6 @@ import pytest
 from kgroup.consumer.stock.damage import REFETCHES
 from kgroup.errors import CorruptRecordError, UnsupportedCodecError
 from kgroup.journal import Delivered
-from kgroup.testing.scripted import Delayed
 from kgroup.wire.messages import (
     FetchableTopicResponse,
     FetchRequest,
@@ -22,6 +21,7 @@ from kgroup.wire.records import BatchHeader, Codec, NewRecord, encode_batch
 from kgroup.wire.records.encode import seal
 from tests.consumer.entered import A, B, Stage, by_hand, entered
 from tests.consumer.shelf import Log, Shelf, offsets_of
+from tests.search.scripted.broker import Delayed
 from tests.wire.records.old_messages import message_set, wrapper
 
 pytestmark = pytest.mark.anyio

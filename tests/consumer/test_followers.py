@@ -8,7 +8,6 @@ import pytest
 
 from kgroup.codes import ErrorCode
 from kgroup.journal import FetchIssued, PositionMoved
-from kgroup.testing.scripted import Delayed
 from kgroup.wire.messages import (
     FetchableTopicResponse,
     FetchEpochEndOffset,
@@ -18,6 +17,7 @@ from kgroup.wire.messages import (
 )
 from tests.consumer.entered import A, B, Stage, by_hand
 from tests.consumer.shelf import Shelf, offsets_of
+from tests.search.scripted.broker import Delayed
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 

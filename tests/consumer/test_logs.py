@@ -18,7 +18,6 @@ from kgroup.errors import (
     UnauthorizedError,
 )
 from kgroup.testing import InProcessBroker
-from kgroup.testing.scripted import Delayed
 from kgroup.testing.virtual_time import virtual_ports, virtual_wall
 from kgroup.types import OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
 from kgroup.wire.messages import (
@@ -31,6 +30,7 @@ from kgroup.wire.messages import (
 from tests.consumer.entered import A, B, by_hand, config_for, entered
 from tests.consumer.ground import ground, hidden
 from tests.consumer.shelf import Shelf, offsets_of
+from tests.search.scripted.broker import Delayed
 
 pytestmark = pytest.mark.anyio
 

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import anyio
 import pytest
 
+from kgroup.backends.classic.backend import ClassicBackend
 from kgroup.config import ConsumerConfig
 from kgroup.consumer import Consumer
-from kgroup.consumer.coordination.classic import ClassicBackend
 from kgroup.journal import Sink
 from kgroup.net.cluster import Cluster
 from kgroup.testing import InProcessBroker

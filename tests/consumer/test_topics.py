@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from kgroup.backends.topics import SubscribedTopics, to_watch
 from kgroup.codes import ErrorCode
-from kgroup.consumer.coordination.topics import SubscribedTopics, to_watch
 from kgroup.net.metadata import EMPTY_VIEW, ClusterView, PartitionInfo, TopicInfo
 from kgroup.types import Subscription, TopicPartition
 

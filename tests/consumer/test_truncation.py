@@ -13,7 +13,6 @@ import pytest
 from kgroup.codes import ApiKey, ErrorCode
 from kgroup.errors import LogTruncatedError
 from kgroup.journal import PositionMove, PositionMoved
-from kgroup.testing.scripted import Delayed, Rule
 from kgroup.types import OffsetAndMetadata, TopicPartition
 from kgroup.wire.messages import (
     FetchableTopicResponse,
@@ -26,6 +25,7 @@ from kgroup.wire.messages import (
 )
 from tests.consumer.entered import A, B, Stage, by_hand, entered
 from tests.consumer.shelf import Shelf, offsets_of
+from tests.search.scripted.broker import Delayed, Rule
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 

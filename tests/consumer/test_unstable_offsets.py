@@ -6,7 +6,6 @@ import anyio
 import pytest
 
 from kgroup.codes import ErrorCode
-from kgroup.testing.scripted import Answer
 from kgroup.types import OffsetAndMetadata
 from kgroup.wire.messages import (
     OffsetFetchRequest,
@@ -17,6 +16,7 @@ from kgroup.wire.messages import (
 )
 from tests.consumer.entered import A, B, by_hand
 from tests.consumer.shelf import Shelf
+from tests.search.scripted.broker import Answer
 
 pytestmark = pytest.mark.anyio
 

@@ -13,11 +13,11 @@ import anyio
 import pytest
 
 from kgroup.codes import ErrorCode
-from kgroup.testing.scripted import Answer, Delayed, Lost
 from kgroup.types import TopicPartition
 from kgroup.wire.messages import FetchRequest, FetchResponse
 from tests.consumer.entered import Stage, by_hand
 from tests.consumer.shelf import Shelf
+from tests.search.scripted.broker import Answer, Delayed, Lost
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import anyio
 
-from kgroup.consumer.coordination.backend import GroupBackend
+from kgroup.backends.backend import GroupBackend
 from kgroup.net.ports import Clock
 from kgroup.types import ChangeKind, Claim, OwnershipChange, TopicPartition
 

@@ -2,12 +2,12 @@
 
 from functools import partial
 
+from kgroup.admin.groups import committed_offsets
 from kgroup.assignors import BUILT_IN
-from kgroup.consumer.coordination.classic import ClassicBackend
+from kgroup.backends.classic.backend import ClassicBackend
 from kgroup.journal import NullSink
 from kgroup.membership.settings import MembershipSettings
 from kgroup.net.cluster import Cluster
-from kgroup.net.group_admin import committed_offsets
 from kgroup.types import Subscription, TopicPartition
 from tests.contracts.application import until
 from tests.contracts.group_harness import Backend

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import anyio
 from anyio.abc import TaskGroup
 
-from kgroup.consumer.coordination.backend import GroupBackend
+from kgroup.backends.backend import GroupBackend
 from kgroup.net.cluster import Cluster
 from kgroup.net.ports import Ports
 from kgroup.net.settings import NetSettings

@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from kgroup.consumer.coordination.backend import GroupBackend
+from kgroup.backends.backend import GroupBackend
 from kgroup.types import TopicPartition
 from tests.contracts.application import Application, Listener, no_listener
 

@@ -8,9 +8,9 @@ from functools import partial
 
 import anyio
 
-from kgroup.consumer.coordination.marshal.backend import MarshalBackend
-from kgroup.consumer.coordination.marshal.log_reader import LogReader, ReaderSettings
-from kgroup.consumer.coordination.marshal.place import MarshalPlace
+from kgroup.backends.marshal.backend import MarshalBackend
+from kgroup.backends.marshal.log_reader import LogReader, ReaderSettings
+from kgroup.backends.marshal.place import MarshalPlace
 from kgroup.journal import NullSink
 from kgroup.marshal.events import Event, LogOpened
 from kgroup.marshal.rules import Compat

@@ -1,15 +1,15 @@
 """The page of the in-process broker: its rules with their proofs, and what it has not.
 
 Decides: how a proof is shown, and where in the tests it is.
-Never: says what a rule is; `kgroup.testing.broker.rules` does.
+Never: says what a rule is; `tests.testing.broker.rules` does.
 """
 
 from collections.abc import Iterator
 from typing import Final
 
 from kgroup.testing.broker.release import CoordinatorKind
-from kgroup.testing.broker.rules import ABSENT, SECTIONS, Rule
 from tests.house.reference import cell, table
+from tests.testing.broker.rules import ABSENT, SECTIONS, Rule
 from tests.testing.broker.traces.compare import NOT_COMPARED
 from tests.testing.broker.traces.exceptions import EXCEPTIONS, LATE, LEFT_OUT
 from tests.testing.broker.traces.recorded import names
@@ -29,7 +29,7 @@ To look up what a broker answers when, and why that may be believed; to write te
 CompletingRebalance, Stable and Dead are the states of a group; a request is parked while its
 answer waits for others.
 
-This page is written by `make docs` out of the rules in `kgroup.testing.broker.rules`; a test
+This page is written by `make docs` out of the rules in `tests.testing.broker.rules`; a test
 compares the two, another that every proof is there.
 
 `InProcessBroker` answers requests as the classic group coordinators of Kafka do, byte by byte.

@@ -54,10 +54,10 @@ _HEARING: Final = (
 )
 
 _MARSHAL: Final = (
-    "consumer.coordination.marshal.admin.verbs.MarshalAdmin",
-    "consumer.coordination.marshal.admin.watching.GroupChanges",
-    "consumer.coordination.marshal.admin.watching.GroupChange",
-    "consumer.coordination.marshal.admin.watching.GroupChangeKind",
+    "admin.marshal.verbs.MarshalAdmin",
+    "admin.marshal.watching.GroupChanges",
+    "admin.marshal.watching.GroupChange",
+    "admin.marshal.watching.GroupChangeKind",
 )
 _RECORDS: Final = ("consumer.reads.record.Record", "consumer.reads.record.raw")
 _HANDED_OUT: Final = (

@@ -10,12 +10,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from kgroup.journal.oracles import Oracle
-from kgroup.journal.oracles.sets import simulation_oracles
-from kgroup.testing.simulation.coverage import CELLS, CellClass, classify
-from kgroup.testing.simulation.perturbation import Kind
+from kgroup.audit.oracles import Oracle
+from kgroup.audit.oracles.sets import simulation_oracles
 from tests.house.parts import filled
 from tests.house.reference import cell, table
+from tests.search.simulation.coverage import CELLS, CellClass, classify
+from tests.search.simulation.perturbation import Kind
 
 __all__ = ["NAME", "render"]
 

@@ -11,12 +11,13 @@ from kgroup.journal.events.vocabulary import EVENT_CLASSES
 ROOT = Path(__file__).parents[2]
 
 NAMES = [kind.__name__ for kind in EVENT_CLASSES]
-READERS = ("kgroup/journal/", "kgroup/audit/", "kgroup/testing/simulation/diagram_words.py")
+READERS = ("kgroup/journal/", "kgroup/audit/", "tests/search/simulation/diagram_words.py")
 """Oracles, audit, and what explains a run; the journal itself writes nothing."""
 
 
 def trees() -> Iterator[tuple[str, ast.Module]]:
-    for path in sorted((ROOT / "kgroup").rglob("*.py")):
+    folders = (ROOT / "kgroup", ROOT / "tests" / "search" / "simulation")
+    for path in sorted(path for folder in folders for path in folder.rglob("*.py")):
         name = path.relative_to(ROOT).as_posix()
         if not name.startswith("kgroup/journal/events/") and name != "kgroup/journal/__init__.py":
             yield name, ast.parse(path.read_text(encoding="utf-8"))

@@ -12,18 +12,18 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from kgroup.testing.simulation.campaign_ledger import shortened
-from kgroup.testing.simulation.coverage import ENOUGH
-from tests.campaign.ledger import Ledger
-from tests.campaign.sums import Sum, legal_cells, rare_cells, sums
-from tests.fuzz.targets import TARGETS
-from tests.fuzz.test_fuzz import INPUTS
 from tests.house.parts import filled
 from tests.house.reference import cell, table
-from tests.mutants.ledger import LEDGER as MUTANTS
+from tests.search.campaign.ledger import Ledger
+from tests.search.campaign.sums import Sum, legal_cells, rare_cells, sums
+from tests.search.fuzz.targets import TARGETS
+from tests.search.fuzz.test_fuzz import INPUTS
+from tests.search.mutants.ledger import LEDGER as MUTANTS
+from tests.search.simulation.campaign_ledger import shortened
+from tests.search.simulation.coverage import ENOUGH
+from tests.search.simulation.share import KNOWN, SHARES
+from tests.search.simulation.stateful.hunting import EXAMPLES
 from tests.testing.differential.report import LEDGER as DIFFERENTIAL
-from tests.testing.simulation.share import KNOWN, SHARES
-from tests.testing.simulation.stateful.hunting import EXAMPLES
 from tests.vectors import HERE as VECTORS
 
 __all__ = ["NAME", "render"]

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from tests.mutants.hunting import hunt
-from tests.mutants.ledger import LEDGER
-from tests.mutants.listed import MUTANTS
-from tests.mutants.mutant import Mutant, Stage
+from tests.search.mutants.hunting import hunt
+from tests.search.mutants.ledger import LEDGER
+from tests.search.mutants.listed import MUTANTS
+from tests.search.mutants.mutant import Mutant, Stage
 
 OF_MEMBERS = {mutant.name: mutant for mutant in MUTANTS if mutant.stage is Stage.ROOMS}
 SEEDS = {

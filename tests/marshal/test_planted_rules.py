@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.mutants.mutant import Change
+from tests.search.mutants.mutant import Change
 
 pytestmark = pytest.mark.slow
 
@@ -144,7 +144,7 @@ def run_with(planted: Planted, script: str) -> subprocess.CompletedProcess[str]:
     module, change = f"kgroup.marshal.{planted.module}", planted.change
     script = (
         "import sys\n"
-        "from tests.mutants import patching\n"
+        "from tests.search.mutants import patching\n"
         f"patching.install({module!r}, [({change.old!r}, {change.new!r})])\n"
         f"{script}"
         f"assert patching.installed({module!r})\n"

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from kgroup.testing.scripted import ScriptedBroker
 from kgroup.testing.virtual_time import VIRTUAL_BACKENDS, virtual_backend
 from kgroup.wire.messages import HeartbeatRequest, HeartbeatResponse
 from tests.net.scram_server import PASSWORD, SaslServer
+from tests.search.scripted.broker import ScriptedBroker
 
 
 @pytest.fixture(params=VIRTUAL_BACKENDS)

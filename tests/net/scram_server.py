@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from kgroup.codes import ErrorCode
 from kgroup.net.secret import Secret
 from kgroup.net.security import Sasl, SaslMechanism, Security
-from kgroup.testing.scripted import ScriptedBroker
 from kgroup.wire.messages import (
     SaslAuthenticateRequest,
     SaslAuthenticateResponse,
     SaslHandshakeRequest,
     SaslHandshakeResponse,
 )
+from tests.search.scripted.broker import ScriptedBroker
 
 __all__ = ["PASSWORD", "SCRAM", "WITH_PASSWORD", "SaslServer", "asked", "by_password", "by_token"]
 

@@ -12,11 +12,11 @@ from kgroup.net.endpoint import Endpoint, Lane
 from kgroup.net.ports import Dial
 from kgroup.net.settings import NetSettings
 from kgroup.net.trace import ConnectionId, Exchange, NoTrace, Trace
-from kgroup.testing.scripted import ScriptedBroker
-from kgroup.testing.scripted_cluster import ScriptedCluster
 from kgroup.testing.virtual_time import virtual_ports
 from kgroup.wire.messages import HeartbeatRequest, HeartbeatResponse, MetadataRequest
 from kgroup.wire.schema import Message
+from tests.search.scripted.broker import ScriptedBroker
+from tests.search.scripted.cluster import ScriptedCluster
 
 BEAT = HeartbeatRequest(group_id="g", generation_id=1, member_id="m")
 OK = HeartbeatResponse()

@@ -6,21 +6,19 @@ from contextlib import asynccontextmanager
 import anyio
 import pytest
 
-from kgroup.codes import ApiKey, ErrorCode
-from kgroup.errors import BrokerError, DecodeError, UnauthorizedError, UnsupportedVersionError
-from kgroup.net.admin import NewTopic, create_partitions, create_topics, delete_topics
-from kgroup.net.cluster import Cluster
-from kgroup.net.coordinator import coordinator_of, find_coordinator, find_coordinator_request
-from kgroup.net.group_admin import (
+from kgroup.admin.groups import (
     Eviction,
     ask_committed,
     committed_offsets,
     delete_group,
     evict_members,
 )
+from kgroup.codes import ApiKey, ErrorCode
+from kgroup.errors import BrokerError, DecodeError, UnauthorizedError, UnsupportedVersionError
+from kgroup.net.admin import NewTopic, create_partitions, create_topics, delete_topics
+from kgroup.net.cluster import Cluster
+from kgroup.net.coordinator import coordinator_of, find_coordinator, find_coordinator_request
 from kgroup.net.group_description import describe_group
-from kgroup.testing.scripted import HungUp
-from kgroup.testing.scripted_cluster import ScriptedCluster
 from kgroup.types import OffsetAndMetadata, TopicPartition
 from kgroup.wire.messages import (
     ConsumerGroupDescribeDescribedGroup,
@@ -55,6 +53,8 @@ from kgroup.wire.messages import (
     OffsetFetchResponseTopics,
 )
 from tests.net.stage import running
+from tests.search.scripted.broker import HungUp
+from tests.search.scripted.cluster import ScriptedCluster
 
 TP = TopicPartition("orders", 0)
 

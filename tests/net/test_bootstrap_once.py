@@ -4,8 +4,8 @@ import anyio
 import pytest
 
 from kgroup.errors import NoBrokerError
-from kgroup.testing.scripted_cluster import ScriptedCluster
 from tests.net.stage import running
+from tests.search.scripted.cluster import ScriptedCluster
 
 
 @pytest.fixture

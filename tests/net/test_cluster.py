@@ -10,8 +10,6 @@ from kgroup.errors import ClosedError, ConnectionLostError, DecodeError, NoBroke
 from kgroup.net.cluster import Cluster, Lane
 from kgroup.net.metadata import EMPTY_VIEW
 from kgroup.net.settings import NetSettings
-from kgroup.testing.scripted import HungUp, Raw, ScriptedBroker
-from kgroup.testing.scripted_cluster import ScriptedCluster
 from kgroup.testing.virtual_time import virtual_ports
 from kgroup.wire.messages import (
     ApiVersionsRequest,
@@ -21,6 +19,8 @@ from kgroup.wire.messages import (
     MetadataResponseBroker,
 )
 from tests.net.stage import BEAT, beating, metadata_requests, running
+from tests.search.scripted.broker import HungUp, Raw, ScriptedBroker
+from tests.search.scripted.cluster import ScriptedCluster
 
 ASK = FindCoordinatorRequest(coordinator_keys=("g",))
 

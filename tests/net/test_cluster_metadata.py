@@ -6,11 +6,11 @@ import pytest
 from kgroup.codes import ErrorCode
 from kgroup.errors import ConnectionLostError
 from kgroup.net.endpoint import Lane
-from kgroup.testing.scripted import Delayed
-from kgroup.testing.scripted_cluster import ScriptedCluster
 from kgroup.types import TopicPartition
 from kgroup.wire.messages import MetadataRequest, MetadataResponse
 from tests.net.stage import BEAT, Heard, beating, metadata_requests, running
+from tests.search.scripted.broker import Delayed
+from tests.search.scripted.cluster import ScriptedCluster
 
 ORDERS_0 = TopicPartition("orders", 0)
 

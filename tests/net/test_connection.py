@@ -7,16 +7,16 @@ from kgroup.codes import ApiKey
 from kgroup.errors import (
     ConnectionLostError,
 )
-from kgroup.testing.scripted import (
-    Delayed,
-    ScriptedBroker,
-)
 from kgroup.wire.messages import (
     ApiVersionsRequest,
     HeartbeatRequest,
     HeartbeatResponse,
 )
 from tests.net.stage import BEAT, OK, Heard, beat, connected, echoing
+from tests.search.scripted.broker import (
+    Delayed,
+    ScriptedBroker,
+)
 
 
 @pytest.fixture

@@ -9,7 +9,10 @@ from kgroup.errors import (
     ConnectionLostError,
     DecodeError,
 )
-from kgroup.testing.scripted import (
+from kgroup.wire.frames import encode_response
+from kgroup.wire.messages import HeartbeatRequest
+from tests.net.stage import BEAT, OK, beat, connected, echoing, new_connection
+from tests.search.scripted.broker import (
     Cut,
     HungUp,
     Lost,
@@ -17,9 +20,6 @@ from kgroup.testing.scripted import (
     Raw,
     ScriptedBroker,
 )
-from kgroup.wire.frames import encode_response
-from kgroup.wire.messages import HeartbeatRequest
-from tests.net.stage import BEAT, OK, beat, connected, echoing, new_connection
 
 
 @pytest.fixture

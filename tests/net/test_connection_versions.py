@@ -10,10 +10,6 @@ from kgroup.errors import (
     UnsupportedVersionError,
 )
 from kgroup.net.endpoint import Lane
-from kgroup.testing.scripted import (
-    Delayed,
-    ScriptedBroker,
-)
 from kgroup.wire.messages import (
     ApiVersionsRequest,
     ApiVersionsResponse,
@@ -25,6 +21,10 @@ from kgroup.wire.messages import (
     MemberIdentity,
 )
 from tests.net.stage import BEAT, OK, beat, connected, echoing
+from tests.search.scripted.broker import (
+    Delayed,
+    ScriptedBroker,
+)
 
 
 @pytest.fixture

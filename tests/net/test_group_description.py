@@ -14,7 +14,6 @@ from kgroup.net.group_description import (
     describe_known_group,
     list_groups,
 )
-from kgroup.testing.scripted_cluster import ScriptedCluster
 from kgroup.types import TopicPartition
 from kgroup.wire.consumer_protocol import (
     MemberAssignment,
@@ -38,6 +37,7 @@ from kgroup.wire.messages import (
     ListGroupsResponse,
 )
 from tests.net.stage import running
+from tests.search.scripted.cluster import ScriptedCluster
 
 TP = TopicPartition("orders", 0)
 

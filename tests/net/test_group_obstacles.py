@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import pytest
 
+from kgroup.admin.obstacles import Obstacle, ObstacleKind, Weight, find_obstacles
+from kgroup.admin.offers import GroupOffers, read_offers
 from kgroup.net.group_description import GroupMember, GroupType
-from kgroup.net.group_obstacles import Obstacle, ObstacleKind, Weight, find_obstacles
-from kgroup.net.group_offers import GroupOffers, read_offers
 from kgroup.types import TopicPartition
 from kgroup.wire.consumer_protocol import MemberSubscription, decode_subscription
 from kgroup.wire.user_data import encode_cooperative_user_data, encode_sticky_user_data

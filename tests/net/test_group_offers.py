@@ -6,15 +6,14 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from kgroup.admin.obstacles import ObstacleKind, find_obstacles
+from kgroup.admin.offers import describe_offers, is_eager_only, read_offers
+from kgroup.admin.offers_text import offers_in_words
 from kgroup.assignors import BUILT_IN
 from kgroup.codes import ErrorCode
 from kgroup.errors import BrokerError, UnauthorizedError
 from kgroup.net.cluster import Cluster
 from kgroup.net.group_description import GroupType
-from kgroup.net.group_obstacles import ObstacleKind, find_obstacles
-from kgroup.net.group_offers import describe_offers, is_eager_only, read_offers
-from kgroup.net.group_offers_text import offers_in_words
-from kgroup.testing.scripted_cluster import ScriptedCluster
 from kgroup.types import RebalanceProtocol
 from kgroup.wire.consumer_protocol import (
     MemberAssignment,
@@ -37,6 +36,7 @@ from kgroup.wire.messages import (
 )
 from tests.net.offered import COOPERATIVE, TPS, group_of, member, said
 from tests.net.stage import running
+from tests.search.scripted.cluster import ScriptedCluster
 
 EAGER, COOPERATES = RebalanceProtocol.EAGER, RebalanceProtocol.COOPERATIVE
 

@@ -12,7 +12,6 @@ from kgroup.net.epoch_ends import EpochEnd, ask_epoch_ends
 from kgroup.net.layouts import fit
 from kgroup.net.leadership import Leadership, learn_leader, named_broker, with_leader
 from kgroup.net.metadata import BrokerInfo, ClusterView, PartitionInfo, TopicInfo
-from kgroup.testing.scripted_cluster import ScriptedCluster
 from kgroup.types import TopicPartition
 from kgroup.wire.messages import (
     FetchPartition,
@@ -25,6 +24,7 @@ from kgroup.wire.messages import (
 )
 from kgroup.wire.schema import encode
 from tests.net.stage import running
+from tests.search.scripted.cluster import ScriptedCluster
 
 A = TopicPartition("t", 0)
 ONE, TWO = BrokerInfo(Endpoint(1, "broker-1", 9092)), BrokerInfo(Endpoint(2, "broker-2", 9092))

@@ -10,8 +10,6 @@ from kgroup.codes import ErrorCode
 from kgroup.errors import BrokerError, UnauthorizedError
 from kgroup.net.cluster import Cluster
 from kgroup.net.log_offsets import ListedOffset, OffsetSpec, list_offsets
-from kgroup.testing.scripted import HungUp
-from kgroup.testing.scripted_cluster import ScriptedCluster
 from kgroup.types import IsolationLevel, TopicPartition
 from kgroup.wire.messages import (
     ListOffsetsPartitionResponse,
@@ -21,6 +19,8 @@ from kgroup.wire.messages import (
     MetadataRequest,
 )
 from tests.net.stage import running
+from tests.search.scripted.broker import HungUp
+from tests.search.scripted.cluster import ScriptedCluster
 
 TPS = [TopicPartition("orders", n) for n in range(3)]
 LATEST = dict.fromkeys(TPS, OffsetSpec.LATEST)

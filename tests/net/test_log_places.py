@@ -6,7 +6,6 @@ from kgroup.codes import ErrorCode
 from kgroup.errors import BrokerError
 from kgroup.net.log_offsets import OffsetSpec
 from kgroup.net.log_places import Bounds, FromEnd, Offset, Place, Time, find_places, log_bounds
-from kgroup.testing.scripted_cluster import ScriptedCluster
 from kgroup.types import TopicPartition
 from kgroup.wire.messages import (
     ListOffsetsPartitionResponse,
@@ -15,6 +14,7 @@ from kgroup.wire.messages import (
     ListOffsetsTopicResponse,
 )
 from tests.net.stage import running
+from tests.search.scripted.cluster import ScriptedCluster
 
 TPS = [TopicPartition("orders", n) for n in range(2)]
 BEGIN, END = 10, 100

@@ -13,11 +13,11 @@ from kgroup.net.endpoint import Endpoint
 from kgroup.net.pool import Pool
 from kgroup.net.settings import NetSettings
 from kgroup.net.trace import NoTrace
-from kgroup.testing.scripted import HungUp, Raw
-from kgroup.testing.scripted_cluster import ScriptedCluster
 from kgroup.testing.virtual_time import virtual_ports
 from kgroup.wire.messages import HeartbeatRequest
 from tests.net.stage import BEAT, beating, running
+from tests.search.scripted.broker import HungUp, Raw
+from tests.search.scripted.cluster import ScriptedCluster
 
 LANES = (Lane.HEARTBEAT, Lane.FETCH)
 

@@ -9,8 +9,6 @@ import pytest
 from kgroup.codes import ErrorCode
 from kgroup.errors import BrokerError, UnauthorizedError
 from kgroup.net.producer import Delivered, Producer, ProducerSettings
-from kgroup.testing.scripted import Delayed, HungUp
-from kgroup.testing.scripted_cluster import ScriptedCluster
 from kgroup.testing.virtual_time import WALL_AT_START
 from kgroup.types import TopicPartition
 from kgroup.wire.messages import (
@@ -24,6 +22,8 @@ from kgroup.wire.messages import (
 from kgroup.wire.records import BatchView, NewRecord
 from kgroup.wire.schema import replace
 from tests.net.stage import running
+from tests.search.scripted.broker import Delayed, HungUp
+from tests.search.scripted.cluster import ScriptedCluster
 from tests.wire.records.golden import batches_of
 
 TP = TopicPartition("log", 0)

@@ -7,11 +7,11 @@ from uuid import uuid4
 import anyio
 import pytest
 
+from kgroup.admin.groups import committed_offsets, delete_group
 from kgroup.codes import ErrorCode
 from kgroup.errors import BrokerError
 from kgroup.net.admin import NewTopic, create_partitions, create_topics, delete_topics
 from kgroup.net.cluster import Cluster, Lane
-from kgroup.net.group_admin import committed_offsets, delete_group
 from kgroup.net.group_description import describe_group
 from kgroup.net.log_offsets import OffsetSpec, list_offsets
 from kgroup.net.ports import system_ports

@@ -13,7 +13,6 @@ from kgroup.errors import AuthenticationError, ConnectionLostError
 from kgroup.net.secret import Secret
 from kgroup.net.security import Sasl, SaslMechanism, Security
 from kgroup.net.settings import NetSettings
-from kgroup.testing.scripted import Cut, HungUp, ScriptedBroker
 from kgroup.wire.messages import (
     ApiVersionsRequest,
     HeartbeatRequest,
@@ -32,6 +31,7 @@ from tests.net.scram_server import (
     by_token,
 )
 from tests.net.stage import BEAT, Heard, connected
+from tests.search.scripted.broker import Cut, HungUp, ScriptedBroker
 
 # -- who we are -------------------------------------------------------------------------------
 

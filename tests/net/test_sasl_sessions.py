@@ -13,8 +13,6 @@ from kgroup.net.cluster import Cluster
 from kgroup.net.endpoint import Lane
 from kgroup.net.security import SaslMechanism
 from kgroup.net.settings import NetSettings
-from kgroup.testing.scripted import Delayed, ScriptedBroker
-from kgroup.testing.scripted_cluster import ScriptedCluster
 from kgroup.testing.virtual_time import virtual_ports
 from kgroup.wire.messages import (
     HeartbeatRequest,
@@ -31,6 +29,8 @@ from tests.net.scram_server import (
     by_token,
 )
 from tests.net.stage import BEAT, connected, running
+from tests.search.scripted.broker import Delayed, ScriptedBroker
+from tests.search.scripted.cluster import ScriptedCluster
 
 # -- sessions (KIP-368) -----------------------------------------------------------------------
 

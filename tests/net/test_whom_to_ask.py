@@ -6,9 +6,9 @@ import pytest
 from kgroup.net.cluster import Cluster, Lane
 from kgroup.net.endpoint import Endpoint
 from kgroup.net.whom_to_ask import in_order
-from kgroup.testing.scripted_cluster import ScriptedCluster
 from kgroup.wire.messages import FindCoordinatorRequest, HeartbeatRequest, HeartbeatResponse
 from tests.net.stage import BEAT, beating, running
+from tests.search.scripted.cluster import ScriptedCluster
 
 ASK = FindCoordinatorRequest(coordinator_keys=("g",))
 ONE, TWO, THREE = (Endpoint(number, f"broker-{number}", 9092) for number in (1, 2, 3))

@@ -19,7 +19,7 @@ from anyio.abc import TaskGroup, TaskStatus
 
 from kgroup import Batch, Consumer
 from kgroup.audit import Truth, Verdict, audit, render_verdict
-from kgroup.journal.oracles import at_least_once
+from kgroup.audit.oracles import at_least_once
 from kgroup.types import (
     ChangeKind,
     MemberState,

@@ -1,6 +1,6 @@
 """The stand-in for kafka-python's consumer on a real broker, beside kafka-python itself.
 
-Its own tests are run by `pytest -p kgroup.testing.kafka_python_dropin`; here is what needs no
+Its own tests are run by `pytest -p tests.dropin.kafka_python_plugin`; here is what needs no
 foreign tree.
 """
 

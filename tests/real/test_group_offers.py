@@ -14,6 +14,9 @@ import anyio
 import pytest
 from confluent_kafka import Consumer
 
+from kgroup.admin.obstacles import ObstacleKind, find_obstacles
+from kgroup.admin.offers import GroupOffers, describe_offers
+from kgroup.admin.offers_text import offers_in_words
 from kgroup.assignors import BUILT_IN
 from kgroup.cli import main
 from kgroup.cli.connecting import connected
@@ -21,9 +24,6 @@ from kgroup.cli.groups_offers import offers_json
 from kgroup.codes import ErrorCode
 from kgroup.config import ConsumerConfig
 from kgroup.errors import UnauthorizedError
-from kgroup.net.group_obstacles import ObstacleKind, find_obstacles
-from kgroup.net.group_offers import GroupOffers, describe_offers
-from kgroup.net.group_offers_text import offers_in_words
 from kgroup.testing.kafka import (
     Acl,
     AclOperation,

@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from kgroup.consumer.coordination.marshal.clock_check import WATCH
+from kgroup.backends.marshal.clock_check import WATCH
 from kgroup.errors import GroupError
 from kgroup.testing.kafka import RealKafka
 from kgroup.types import ChangeKind

@@ -10,7 +10,6 @@ import anyio
 import pytest
 from anyio import to_thread
 
-from kgroup.testing.scripted import ScriptedBroker
 from kgroup.testing.virtual_time import (
     VIRTUAL_BACKENDS,
     WALL_AT_START,
@@ -18,6 +17,7 @@ from kgroup.testing.virtual_time import (
     virtual_backend,
     virtual_ports,
 )
+from tests.search.scripted.broker import ScriptedBroker
 
 
 @pytest.fixture(params=VIRTUAL_BACKENDS)

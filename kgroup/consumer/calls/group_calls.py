@@ -9,10 +9,10 @@ from collections.abc import Iterable
 
 import anyio.lowlevel
 
+from kgroup.backends.topics import SubscribedTopics, to_watch
 from kgroup.consumer.calls.life import Life
 from kgroup.consumer.calls.membership_stream import MembershipStream
 from kgroup.consumer.calls.subscribing import Subscribing, by_hand, to_topics
-from kgroup.consumer.coordination.topics import SubscribedTopics, to_watch
 from kgroup.consumer.listener import Listener, sound
 from kgroup.errors import ConfigError, IllegalStateError, UnsupportedError
 from kgroup.types import Backend, Generation, Membership, Subscription, TopicPartition

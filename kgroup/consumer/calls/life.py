@@ -15,11 +15,11 @@ import anyio
 import anyio.lowlevel
 from anyio.abc import TaskGroup
 
+from kgroup.backends.choice import Coordination, configured
 from kgroup.config import ConsumerConfig
 from kgroup.consumer.assembly import Parts, assemble
 from kgroup.consumer.calls.subscribing import Subscribing
 from kgroup.consumer.closing import Closing
-from kgroup.consumer.coordination.choice import Coordination, configured
 from kgroup.consumer.listener import Listener, sound
 from kgroup.consumer.root import Root
 from kgroup.errors import IllegalStateError

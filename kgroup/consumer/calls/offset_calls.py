@@ -8,10 +8,10 @@ from collections.abc import Mapping
 
 import anyio.lowlevel
 
+from kgroup.backends.refusing import refusing
 from kgroup.consumer.calls.life import Life
 from kgroup.consumer.commit.committing import CommitCallback, Committable
 from kgroup.consumer.fetch.logs import check_partition
-from kgroup.consumer.refusing import refusing
 from kgroup.errors import CommitFailedError
 from kgroup.net.log_offsets import OffsetSpec
 from kgroup.types import CommitOutcome, OffsetAndMetadata, TopicPartition

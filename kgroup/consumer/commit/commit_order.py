@@ -18,8 +18,8 @@ from typing import Final, TypeAlias
 import anyio
 from anyio.abc import TaskGroup
 
+from kgroup.backends.backend import GroupBackend
 from kgroup.consumer.commit.commit_failures import log_failures
-from kgroup.consumer.coordination.backend import GroupBackend
 from kgroup.consumer.stock.gate import Gate
 from kgroup.consumer.user_code import UserCode
 from kgroup.errors import ClosedError, KGroupError

@@ -9,10 +9,10 @@ than every partition's outcome.
 from collections.abc import Collection, Mapping
 from typing import Any, Final, TypeAlias
 
+from kgroup.backends.refusing import refusing
 from kgroup.consumer.commit.commit_order import CommitCallback, CommitOrder, Job
 from kgroup.consumer.reads.batch import Batch
 from kgroup.consumer.reads.record import Record
-from kgroup.consumer.refusing import refusing
 from kgroup.consumer.stock.delivery import Delivery
 from kgroup.consumer.stock.gate import Gate
 from kgroup.consumer.user_code import UserCode

@@ -11,9 +11,9 @@ from datetime import datetime
 import anyio
 import anyio.lowlevel
 
+from kgroup.backends.refusing import refusing
 from kgroup.codes import ApiKey
 from kgroup.config import FetchSettings
-from kgroup.consumer.refusing import refusing
 from kgroup.errors import ArgumentError, BrokerError, DecodeError, TransportError
 from kgroup.net.backoff import Backoff
 from kgroup.net.cluster import Cluster

@@ -10,8 +10,8 @@ by every read for as long as that lasts.
 
 from collections import deque
 
-from kgroup.consumer.coordination.backend import GroupBackend
-from kgroup.consumer.coordination.standalone import StandaloneBackend
+from kgroup.backends.backend import GroupBackend
+from kgroup.backends.standalone import StandaloneBackend
 from kgroup.consumer.stock.hold import Hold
 from kgroup.consumer.stock.owned import Owned
 from kgroup.consumer.stock.pulses import Pulses

@@ -13,8 +13,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from kgroup.backends.topics import to_watch
 from kgroup.codes import ApiKey, error_name
-from kgroup.consumer.coordination.topics import to_watch
 from kgroup.consumer.stock.pulses import Pulses
 from kgroup.errors import BrokerError
 from kgroup.net.cluster import Cluster

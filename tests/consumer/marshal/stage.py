@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import anyio
 
-from kgroup.consumer.coordination.marshal.log_reader import LogReader, ReaderSettings
+from kgroup.backends.marshal.log_reader import LogReader, ReaderSettings
 from kgroup.marshal.events import KeyRead, LogLost, LogOpened, LogRead
 from kgroup.marshal.extension import Extension, write_extension
 from kgroup.marshal.messages import Kind, Message, encode

@@ -11,11 +11,11 @@ import anyio
 import pytest
 
 from kgroup import Consumer
-from kgroup.consumer.coordination.marshal.admin.desk import desk
-from kgroup.consumer.coordination.marshal.admin.positions import Asked, set_positions
-from kgroup.consumer.coordination.marshal.admin.settings import AdminSettings
+from kgroup.admin.groups import committed_offsets
+from kgroup.admin.marshal.desk import desk
+from kgroup.admin.marshal.positions import Asked, set_positions
+from kgroup.admin.marshal.settings import AdminSettings
 from kgroup.marshal.admin import Stage
-from kgroup.net.group_admin import committed_offsets
 from kgroup.testing import InProcessBroker
 from kgroup.testing.virtual_time import virtual_ports
 from kgroup.types import TopicPartition

@@ -7,10 +7,10 @@ from typing import Any
 import anyio
 import pytest
 
+from kgroup.admin.marshal.desk import Desk, desk
+from kgroup.admin.marshal.pauses import pause_group, resume
+from kgroup.admin.marshal.settings import AdminSettings
 from kgroup.codes import ErrorCode
-from kgroup.consumer.coordination.marshal.admin.desk import Desk, desk
-from kgroup.consumer.coordination.marshal.admin.pauses import pause_group, resume
-from kgroup.consumer.coordination.marshal.admin.settings import AdminSettings
 from kgroup.errors import ArgumentError, GroupError
 from kgroup.testing import InProcessBroker
 from kgroup.testing.virtual_time import virtual_backend, virtual_wall

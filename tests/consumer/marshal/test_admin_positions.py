@@ -7,19 +7,19 @@ import anyio
 import pytest
 
 from kgroup import Consumer
-from kgroup.codes import ErrorCode
-from kgroup.consumer.coordination.marshal.admin.desk import desk
-from kgroup.consumer.coordination.marshal.admin.positions import (
+from kgroup.admin.groups import committed_offsets
+from kgroup.admin.marshal.desk import desk
+from kgroup.admin.marshal.positions import (
     Asked,
     plan_positions,
     set_positions,
 )
-from kgroup.consumer.coordination.marshal.admin.settings import AdminSettings
+from kgroup.admin.marshal.settings import AdminSettings
+from kgroup.codes import ErrorCode
 from kgroup.errors import ArgumentError, BrokerError, CoordinationTopicError, GroupError
 from kgroup.marshal.admin import KeyMove, Stage
 from kgroup.marshal.messages import Kind
 from kgroup.net.cluster import Cluster
-from kgroup.net.group_admin import committed_offsets
 from kgroup.testing import InProcessBroker
 from kgroup.testing.virtual_time import virtual_ports
 from kgroup.types import TopicPartition

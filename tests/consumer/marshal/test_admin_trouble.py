@@ -3,12 +3,12 @@
 import anyio
 import pytest
 
-from kgroup.consumer.coordination.marshal.admin.desk import desk
-from kgroup.consumer.coordination.marshal.admin.pauses import release_keys
-from kgroup.consumer.coordination.marshal.admin.settings import AdminSettings
+from kgroup.admin.groups import committed_offsets
+from kgroup.admin.marshal.desk import desk
+from kgroup.admin.marshal.pauses import release_keys
+from kgroup.admin.marshal.settings import AdminSettings
 from kgroup.marshal.admin import Stage
 from kgroup.net.cluster import Cluster
-from kgroup.net.group_admin import committed_offsets
 from kgroup.testing import InProcessBroker
 from kgroup.types import TopicPartition
 from kgroup.wire.messages import OffsetCommitRequest, OffsetFetchRequest, ProduceRequest

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import anyio
 import pytest
 
+from kgroup.backends.marshal.appender import Appender, AppenderSettings
 from kgroup.codes import ErrorCode
-from kgroup.consumer.coordination.marshal.appender import Appender, AppenderSettings
 from kgroup.errors import BrokerError, IllegalStateError
 from kgroup.marshal.events import Append, AppendFailed
 from kgroup.marshal.extension import Extension, read_extension

@@ -11,11 +11,11 @@ from typing import Any
 import anyio
 import pytest
 
+from kgroup.audit.oracles import DeliveryGate, ServedInTurn, judge
 from kgroup.codes import ErrorCode
 from kgroup.consumer import Consumer
 from kgroup.errors import CorruptRecordError, NotOwnedError, OffsetOutOfRangeError
 from kgroup.journal import Entry, MemorySink, PauseCause, Paused, Resumed, Source
-from kgroup.journal.oracles import DeliveryGate, ServedInTurn, judge
 from kgroup.marshal.messages import Kind
 from kgroup.testing import InProcessBroker
 from kgroup.types import TopicPartition

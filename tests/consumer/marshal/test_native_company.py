@@ -5,9 +5,9 @@ from typing import Any
 import anyio
 import pytest
 
+from kgroup.backends.marshal.native_watch import watch_native
 from kgroup.codes import ErrorCode
 from kgroup.consumer import Consumer
-from kgroup.consumer.coordination.marshal.native_watch import watch_native
 from kgroup.errors import GroupError
 from kgroup.marshal.events import LogLost
 from kgroup.wire.messages import DescribeGroupsRequest

@@ -6,10 +6,10 @@ from contextlib import asynccontextmanager
 import anyio
 import pytest
 
+from kgroup.backends.coordinator_search import CoordinatorSearch
+from kgroup.backends.marshal.offset_commits import OffsetCommits
+from kgroup.backends.marshal.start_positions import Recall, StartPositions
 from kgroup.codes import ErrorCode
-from kgroup.consumer.coordination.coordinator_search import CoordinatorSearch
-from kgroup.consumer.coordination.marshal.offset_commits import OffsetCommits
-from kgroup.consumer.coordination.marshal.start_positions import Recall, StartPositions
 from kgroup.errors import CommitFailedError, GroupError, NoOffsetError, OffsetOutOfRangeError
 from kgroup.marshal.events import (
     CommitOffsets,

@@ -6,7 +6,7 @@ from typing import Any
 import anyio
 import pytest
 
-from kgroup.consumer.coordination.marshal.backend import MarshalBackend
+from kgroup.backends.marshal.backend import MarshalBackend
 from kgroup.journal import NullSink
 from kgroup.marshal.settings import MarshalSettings
 from kgroup.net.cluster import Cluster

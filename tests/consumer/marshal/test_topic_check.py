@@ -2,8 +2,8 @@
 
 import pytest
 
+from kgroup.backends.marshal.topic_check import Concern, TopicCheck, check_topic
 from kgroup.codes import ErrorCode
-from kgroup.consumer.coordination.marshal.topic_check import Concern, TopicCheck, check_topic
 from kgroup.errors import CoordinationTopicError, KGroupError, UnauthorizedError
 from kgroup.testing import InProcessBroker
 from kgroup.wire.messages import DescribeConfigsRequest, MetadataRequest

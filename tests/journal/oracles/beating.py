@@ -4,7 +4,7 @@ Decides: how far a gap may be over before it is called late.
 Never: judges by another oracle.
 """
 
-from kgroup.journal.oracles import Heartbeats
+from kgroup.audit.oracles import Heartbeats
 from kgroup.types import MemberState
 from tests.journal.oracles.logs import STABLE, Log
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from kgroup.audit.oracles import Oracle, judge
 from kgroup.codes import ApiKey
 from kgroup.journal import (
     BROKER,
@@ -25,7 +26,6 @@ from kgroup.journal import (
     Source,
     StateChanged,
 )
-from kgroup.journal.oracles import Oracle, judge
 from kgroup.types import ChangeKind, Claim, MemberState, TopicPartition
 
 T0, T1, T2 = (TopicPartition("t", number) for number in range(3))

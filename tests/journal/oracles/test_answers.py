@@ -1,8 +1,8 @@
 import pytest
 
+from kgroup.audit.oracles import AnswersInTime, MemberIds, OnlyLeadersAssign
 from kgroup.codes import ApiKey
 from kgroup.journal import AnswerReceived
-from kgroup.journal.oracles import AnswersInTime, MemberIds, OnlyLeadersAssign
 from kgroup.types import ChangeKind, MemberState
 from tests.journal.oracles.logs import C0, STABLE, Log
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from kgroup.audit.oracles.answers import MemberIds
+from kgroup.audit.oracles.fenced import FencedSilent
 from kgroup.codes import ApiKey
 from kgroup.journal import CommitStage, CommitStep, OwnershipStep, Phase
-from kgroup.journal.oracles.answers import MemberIds
-from kgroup.journal.oracles.fenced import FencedSilent
 from kgroup.types import ChangeKind, MemberState
 from tests.journal.oracles.logs import C0, Log
 

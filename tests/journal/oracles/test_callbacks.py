@@ -1,13 +1,13 @@
 import pytest
 
-from kgroup.journal import CallbackStage, CallbackStep, MemberStopped, Phase, Polled
-from kgroup.journal.oracles import (
+from kgroup.audit.oracles import (
     ListenerEnds,
     ListenerSerial,
     OwnershipAlternates,
     TakenBeforeAdded,
     judge,
 )
+from kgroup.journal import CallbackStage, CallbackStep, MemberStopped, Phase, Polled
 from kgroup.types import ChangeKind, Claim, RebalanceProtocol
 from tests.journal.histories import History, one_member, tp
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from kgroup.journal.oracles import simulation_oracles
-from kgroup.journal.oracles.catalogue import CATALOGUE, Promise
+from kgroup.audit.oracles import simulation_oracles
+from kgroup.audit.oracles.catalogue import CATALOGUE, Promise
 
 ROOT = Path(__file__).parents[3]
 LENGTHS = {"S": 10, "C": 10, "D": 9, "K": 3, "T": 3, "E": 4, "L": 11, "B": 8}

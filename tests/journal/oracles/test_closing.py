@@ -1,8 +1,8 @@
 import pytest
 
+from kgroup.audit.oracles import ClosesWell, ListenerEnds
 from kgroup.codes import ApiKey
 from kgroup.journal import CallbackStage, CallbackStep, CloseAsked, MemberStopped
-from kgroup.journal.oracles import ClosesWell, ListenerEnds
 from kgroup.types import ChangeKind, Leave, MemberState
 from tests.journal.oracles.logs import Log
 

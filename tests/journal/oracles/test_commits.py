@@ -1,5 +1,6 @@
 import pytest
 
+from kgroup.audit.oracles import CommitIdentity, CommitOrder, CommitsOnlyDone, judge
 from kgroup.codes import ApiKey
 from kgroup.journal import (
     CommitStage,
@@ -12,7 +13,6 @@ from kgroup.journal import (
     PositionMove,
     PositionMoved,
 )
-from kgroup.journal.oracles import CommitIdentity, CommitOrder, CommitsOnlyDone, judge
 from kgroup.types import ChangeKind, Claim
 from tests.journal.histories import History, one_member, tp
 

@@ -1,7 +1,7 @@
 import pytest
 
+from kgroup.audit.oracles import FewRounds, KeptUntouched, judge
 from kgroup.journal import JoinIssued, MemberStarted, OwnershipStep, Phase
-from kgroup.journal.oracles import FewRounds, KeptUntouched, judge
 from kgroup.types import Cause, ChangeKind, RebalanceProtocol
 from tests.journal.histories import COOPERATIVE, EAGER, History, Writer, one_member, tp
 

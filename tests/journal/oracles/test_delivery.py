@@ -1,5 +1,6 @@
 import pytest
 
+from kgroup.audit.oracles import BoundedDuplicates, DeliveryOrder, NothingLost, judge
 from kgroup.journal import (
     BROKER,
     CommitStage,
@@ -10,7 +11,6 @@ from kgroup.journal import (
     PositionMoved,
     Source,
 )
-from kgroup.journal.oracles import BoundedDuplicates, DeliveryOrder, NothingLost, judge
 from tests.journal.histories import History, Writer, one_member, tp
 
 

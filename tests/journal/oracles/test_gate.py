@@ -1,5 +1,5 @@
+from kgroup.audit.oracles import DeliveryGate, FetchedUnderClaim, judge
 from kgroup.journal import Delivered, MemberStopped, PauseCause, Paused, Phase, Resumed
-from kgroup.journal.oracles import DeliveryGate, FetchedUnderClaim, judge
 from kgroup.types import ChangeKind, Claim
 from tests.journal.histories import History, one_member, tp
 

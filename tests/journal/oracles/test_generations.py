@@ -1,5 +1,5 @@
+from kgroup.audit.oracles import OneOwnerPerGeneration, judge
 from kgroup.journal import Polled
-from kgroup.journal.oracles import OneOwnerPerGeneration, judge
 from tests.journal.histories import History, tp
 
 

@@ -2,7 +2,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kgroup.journal.oracles import (
+from kgroup.audit.oracles import (
     BoundedDuplicates,
     CommitIdentity,
     CommitOrder,

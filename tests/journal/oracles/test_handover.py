@@ -1,8 +1,8 @@
 import pytest
 
+from kgroup.audit.oracles import JoinClaims, judge
 from kgroup.codes import ApiKey
 from kgroup.journal import JoinIssued, OwnershipStep, Phase, StateChanged
-from kgroup.journal.oracles import JoinClaims, judge
 from kgroup.membership.triggers import Trigger
 from kgroup.types import Cause, ChangeKind, MemberState, RebalanceProtocol
 from tests.journal.histories import COOPERATIVE, EAGER, History, one_member, tp

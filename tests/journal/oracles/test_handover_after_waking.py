@@ -2,9 +2,9 @@
 
 import pytest
 
+from kgroup.audit.oracles import JoinClaims, judge
 from kgroup.codes import ApiKey
 from kgroup.journal import AnswerReceived, JoinIssued, Phase
-from kgroup.journal.oracles import JoinClaims, judge
 from kgroup.types import ChangeKind
 from tests.journal.histories import COOPERATIVE, History, Writer, one_member, tp
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from kgroup.audit.oracles import LeaseHeld, at_least_once, judge, simulation_oracles
 from kgroup.journal import ClaimMessage, ClaimVerdict, Phase
-from kgroup.journal.oracles import LeaseHeld, at_least_once, judge, simulation_oracles
 from kgroup.types import ChangeKind
 from tests.journal.claimants import LEASE, MARGIN, Claimant, claimants
 from tests.journal.histories import History, tp

@@ -1,8 +1,8 @@
 import pytest
 
+from kgroup.audit.oracles import LeaseHeld, judge
 from kgroup.codes import ApiKey
 from kgroup.journal import AnswerReceived, ConnectionClosed, OwnershipStep, Phase, RequestSent
-from kgroup.journal.oracles import LeaseHeld, judge
 from kgroup.types import Cause, ChangeKind
 from tests.journal.histories import Writer, one_member, tp
 

@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import pytest
 
+from kgroup.audit.oracles import OneOwnerInTime, judge
 from kgroup.codes import ApiKey
 from kgroup.journal import (
     CloseAsked,
@@ -12,7 +13,6 @@ from kgroup.journal import (
     Polled,
     StateChanged,
 )
-from kgroup.journal.oracles import OneOwnerInTime, judge
 from kgroup.types import ChangeKind, MemberState
 from tests.journal.histories import History, Writer, one_member, tp
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from kgroup.audit.oracles import OneOwnerInTime, judge
 from kgroup.codes import ApiKey
 from kgroup.journal import (
     CommitStage,
@@ -13,7 +14,6 @@ from kgroup.journal import (
     StateChanged,
 )
 from kgroup.journal.causes import StateCause
-from kgroup.journal.oracles import OneOwnerInTime, judge
 from kgroup.types import ChangeKind, Claim, MemberState, TopicPartition
 from tests.journal.histories import History, one_member, tp
 

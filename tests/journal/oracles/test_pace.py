@@ -1,5 +1,6 @@
 import pytest
 
+from kgroup.audit.oracles import NoStorm, PollGap
 from kgroup.codes import ApiKey, ErrorCode
 from kgroup.journal import (
     CommitStage,
@@ -10,7 +11,6 @@ from kgroup.journal import (
     MemberStarted,
     Polled,
 )
-from kgroup.journal.oracles import NoStorm, PollGap
 from tests.journal.oracles.logs import C0, C1, Log
 
 # -- L4 ------------------------------------------------------------------------------------

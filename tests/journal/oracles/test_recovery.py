@@ -1,5 +1,6 @@
 import pytest
 
+from kgroup.audit.oracles import OutageUnnoticed, Recovers
 from kgroup.journal import (
     Delivered,
     MemberStopped,
@@ -10,7 +11,6 @@ from kgroup.journal import (
     PositionMoved,
 )
 from kgroup.journal.faults import Faults
-from kgroup.journal.oracles import OutageUnnoticed, Recovers
 from kgroup.types import Cause, ChangeKind
 from tests.journal.oracles.logs import C0, C1, T0, T1, Log
 

@@ -1,8 +1,8 @@
 import pytest
 
+from kgroup.audit.oracles import Balanced, RoundRules
 from kgroup.codes import ApiKey
 from kgroup.journal import MemberStopped, RoundFailed
-from kgroup.journal.oracles import Balanced, RoundRules
 from kgroup.types import TopicPartition
 from tests.journal.oracles.logs import T0, T1, T2, Log, given
 

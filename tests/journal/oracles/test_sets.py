@@ -1,7 +1,7 @@
 import pytest
 
+from kgroup.audit.oracles import Watch, at_least_once, judge, simulation_oracles
 from kgroup.errors import ConfigError
-from kgroup.journal.oracles import Watch, at_least_once, judge, simulation_oracles
 from kgroup.types import TopicPartition
 from tests.journal.histories import good_history
 

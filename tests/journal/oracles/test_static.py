@@ -1,5 +1,6 @@
 import pytest
 
+from kgroup.audit.oracles import FencedSilent, StaticUnnoticed, judge
 from kgroup.codes import ApiKey, ErrorCode
 from kgroup.journal import (
     AnswerReceived,
@@ -11,7 +12,6 @@ from kgroup.journal import (
     RequestSent,
     StateChanged,
 )
-from kgroup.journal.oracles import FencedSilent, StaticUnnoticed, judge
 from kgroup.types import Cause, ChangeKind, Leave, MemberState
 from tests.journal.histories import History, Writer, one_member
 from tests.journal.oracles.logs import Log

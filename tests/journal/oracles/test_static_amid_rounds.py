@@ -2,9 +2,9 @@
 
 import pytest
 
+from kgroup.audit.oracles import StaticUnnoticed, judge
 from kgroup.codes import ApiKey, ErrorCode
 from kgroup.journal import Polled
-from kgroup.journal.oracles import StaticUnnoticed, judge
 from tests.journal.histories import History, Writer
 
 

@@ -1,5 +1,6 @@
 import pytest
 
+from kgroup.audit.oracles import CommitOrder, StoredCommits, StoredIsDone, TrueOutcomes
 from kgroup.journal import (
     CommitStage,
     Done,
@@ -10,7 +11,6 @@ from kgroup.journal import (
     PositionMove,
     PositionMoved,
 )
-from kgroup.journal.oracles import CommitOrder, StoredCommits, StoredIsDone, TrueOutcomes
 from tests.journal.oracles.logs import C0, C1, T0, T1, Log, given
 
 ASKED, OK = CommitStage.REQUESTED, CommitStage.OK

@@ -1,5 +1,11 @@
 import pytest
 
+from kgroup.audit.oracles import (
+    AutoCommitBehindPoll,
+    CommitsBeforeJoin,
+    NoSilentJump,
+    ServedInTurn,
+)
 from kgroup.journal import (
     CommitStage,
     Delivered,
@@ -16,12 +22,6 @@ from kgroup.journal import (
     PositionMove,
     PositionMoved,
     Resumed,
-)
-from kgroup.journal.oracles import (
-    AutoCommitBehindPoll,
-    CommitsBeforeJoin,
-    NoSilentJump,
-    ServedInTurn,
 )
 from kgroup.types import ChangeKind, TopicPartition
 from tests.journal.oracles.logs import C0, C1, C2, T0, T1, T2, Log

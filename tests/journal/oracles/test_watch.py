@@ -1,9 +1,9 @@
 from collections import Counter
 from typing import ClassVar
 
+from kgroup.audit.oracles import Violation, Watch, at_least_once, judge
 from kgroup.codes import ApiKey
 from kgroup.journal import AnswerReceived, Entry, Event, MemberStopped, Polled, RequestSent
-from kgroup.journal.oracles import Violation, Watch, at_least_once, judge
 from tests.journal.histories import good_history, one_member
 
 

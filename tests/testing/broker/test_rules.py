@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from kgroup.testing.broker.rules import RULES, SECTIONS, Rule
 from tests.house.broker_page import traces_of
+from tests.testing.broker.rules import RULES, SECTIONS, Rule
 from tests.testing.broker.traces.recorded import names
 
 HERE = Path(__file__).parent

@@ -6,8 +6,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from kgroup.testing.simulation.campaign_ledger import commit
 from kgroup.wire.messages import DescribeGroupsRequest
+from tests.search.simulation.campaign_ledger import commit
 from tests.testing.differential.campaign import Tally
 from tests.testing.differential.judging import Difference
 from tests.testing.differential.replay import Turn

@@ -1,0 +1,1 @@
+"""Groups, offsets and Marshal groups, seen and edited from outside."""

@@ -1,0 +1,287 @@
+"""Pausing a group, and having it go on: what is refused, what is renewed, who is waited for.
+
+Decides: that a pause is renewed long before it ends, that the end of one is followed up until none
+stands, and that none is written where a member of the original library may read it: it cannot, and
+would take what it read so far for the whole log.
+Never: waits for a member that does not let go beyond the patience of whoever asked.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import anyio
+
+from kgroup.admin.marshal.desk import Desk
+from kgroup.admin.marshal.group_pause import GroupPause, Say
+from kgroup.admin.marshal.settings import check_kept_pause
+from kgroup.errors import GroupError, KGroupError
+from kgroup.marshal.key_state import LONGEST_PAUSE
+from kgroup.marshal.survey import Holder, Mixed, holders, mixed_keys, pause_left
+from kgroup.types import TopicPartition
+
+__all__ = [
+    "PausePlan",
+    "held",
+    "mixed",
+    "pause_group",
+    "plan_pause",
+    "refuse_headerless",
+    "release_keys",
+    "resume",
+    "say_once",
+]
+
+_SHOWN: Final = 3
+_LOOK_AGAIN: Final = 1.0
+_RELEASE_PAUSE: Final = 60.0
+_MS: Final = 1000
+_TIMES: Final = 5
+"""How often the end of a pause is followed up; each time somebody has begun one meanwhile."""
+
+
+def refuse_headerless(desk: Desk, instead: str) -> None:
+    """Refuse to pause where members of the original library are, in whatever group.
+
+    Each of them reads all coordination partitions, so all that this desk reads are looked at.
+
+    Args:
+        desk: at the log.
+        instead: what to do, in words.
+
+    Raises:
+        GroupError: one of them wrote lately; the text names its key, and says until when.
+    """
+    found = mixed(desk)
+    if not found:
+        return
+    last = max(found, key=lambda each: each.until)
+    seconds = max(last.until - desk.time, 0) / _MS
+    raise GroupError(
+        f"a member of the original library wrote about {last.tp} of group {last.group!r} lately: "
+        f"it cannot read a pause, and would go wrong over one. {instead} It is taken into account "
+        f"for another {seconds:.0f} s after its last message"
+    )
+
+
+def mixed(desk: Desk) -> list[Mixed]:
+    """Return the keys, of all groups, that members of the original library spoke of lately."""
+    time = desk.time
+    return [each for number in desk.partitions for each in mixed_keys(desk.world(number), time)]
+
+
+def held(
+    desk: Desk, tps: Collection[TopicPartition] | None, numbers: Sequence[int]
+) -> list[Holder]:
+    """Return who has keys of the group now; all keys of these partitions when `tps` is None."""
+    group, time = desk.settings.group_id, desk.time
+    return [each for number in numbers for each in holders(desk.world(number), group, tps, time)]
+
+
+@dataclass(frozen=True, slots=True)
+class PausePlan:
+    """What a pause, or the end of one, would change.
+
+    Args:
+        numbers: the coordination partitions in which it would be written.
+        held: who has keys of the group now.
+        left: seconds that the group is paused for already, 0.0 when it is not.
+    """
+
+    numbers: tuple[int, ...]
+    held: tuple[Holder, ...]
+    left: float
+
+
+def plan_pause(
+    desk: Desk, numbers: Sequence[int], topics: frozenset[str] | None = None
+) -> PausePlan:
+    """Look what a pause would change, and write nothing.
+
+    Args:
+        desk: at the log.
+        numbers: the coordination partitions in question.
+        topics: whose keys are meant; None for all.
+
+    Raises:
+        GroupError: a member of the original library is about.
+    """
+    refuse_headerless(desk, "Stop all members of the group instead.")
+    meant = (each for each in held(desk, None, numbers) if not topics or each.tp.topic in topics)
+    left = max((pause_left(desk.pause(number), desk.time) for number in numbers), default=0.0)
+    return PausePlan(tuple(numbers), tuple(meant), left)
+
+
+async def pause_group(
+    desk: Desk, numbers: Sequence[int], seconds: float, say: Say = lambda _: None
+) -> None:
+    """Pause a group; a pause of before is replaced, whoever asked for it.
+
+    No reader of the log believes a pause for longer than `LONGEST_PAUSE`: who begins to read later
+    does not find it. One that is to last longer is renewed until what is left of it can be written
+    at once; that is when this returns. Who is cancelled before leaves a pause that ends by itself.
+    One that does not come to stand everywhere, or that somebody ends while it begins, is ended
+    where it does: no half of a group is paused.
+
+    Args:
+        desk: at the log.
+        numbers: the coordination partitions in which it is needed.
+        seconds: how long, from 1 to `LONGEST_KEPT`.
+        say: hears that it is being kept up, or that nobody knows whether it was ended.
+
+    Raises:
+        ArgumentError: nobody would keep it up for so long.
+        GroupError: a member of the original library is about; or it was ended, or replaced, by
+            somebody else while it began, or while it was kept up.
+        KGroupError, TimeoutError: it was not written, or not read back, everywhere.
+    """
+    check_kept_pause(seconds)
+    refuse_headerless(desk, "Stop all members of the group instead.")
+    now = desk.cluster.ports.clock
+    ends_at = now() + seconds
+    pause = GroupPause(desk, tuple(numbers), min(seconds, LONGEST_PAUSE))
+    former = pause.standing()
+    try:
+        await pause.begin()
+    except (KGroupError, TimeoutError):
+        await pause.end_or_say(former, say)
+        raise
+    if seconds > LONGEST_PAUSE:
+        text = f"a pause lasts {LONGEST_PAUSE} s at the most: it is renewed until this command ends"
+        say(f"group {desk.settings.group_id} is paused by {desk.settings.client_id}; {text}")
+    while ends_at - now() > pause.seconds:
+        await _renewed(pause, ends_at, say)
+
+
+async def _renewed(pause: GroupPause, ends_at: float, say: Say) -> None:
+    """Wait until half of a pause is over, and write what is still to come of it."""
+    desk, now = pause.desk, pause.desk.cluster.ports.clock
+    over_at = now() + pause.seconds
+    written = {each: desk.pause(each) for each in pause.numbers if each in desk.partitions}
+
+    def is_replaced() -> bool:
+        known = (number for number in written if number in desk.partitions)
+        return any(desk.pause(number) != written[number] for number in known)
+
+    if await desk.until(is_replaced, pause.seconds / 2):
+        group = desk.settings.group_id
+        raise GroupError(f"the pause of group {group!r} was ended, or replaced, by somebody else")
+    while True:
+        refuse_headerless(desk, "The pause ends by itself.")
+        pause.seconds = min(LONGEST_PAUSE, max(ends_at - now(), 1.0))
+        try:
+            await pause.begin()
+            return
+        except GroupError:
+            await pause.end_or_say({}, say)
+            raise
+        except (KGroupError, TimeoutError):
+            # There is time: it has half of its length to go.
+            if now() >= over_at - desk.settings.timeout:
+                raise
+        await anyio.sleep(_LOOK_AGAIN)
+
+
+async def resume(desk: Desk, numbers: Sequence[int]) -> tuple[int, ...]:
+    """End the pause of a group, whoever asked for it.
+
+    1. A pause is only beginning, and stands in one coordination partition; 2. it is ended there;
+    3. it comes to stand in another one. So all are read to their ends once it was ended; what is
+    found is ended, too. A pause that comes later still finds its first half ended, and a
+    renewal the end that it stands behind (`GroupPause`).
+
+    Returns:
+        The coordination partitions in which there was one; nothing is written in the others.
+
+    Raises:
+        GroupError: a member of the original library is about, or the group is paused again and
+            again.
+        KGroupError, TimeoutError: it was not written, or not read back, everywhere.
+    """
+    ended = set[int]()
+    for _ in range(_TIMES):
+        paused = tuple(each for each in numbers if desk.pause(each) is not None)
+        if not paused:
+            return tuple(each for each in numbers if each in ended)
+        if not ended:
+            refuse_headerless(desk, "The pause ends by itself.")
+        await GroupPause(desk, paused, 1.0).end_whosever()
+        ended.update(paused)
+        await desk.catch_up(numbers)
+    raise GroupError(
+        f"group {desk.settings.group_id!r} was paused anew each of the {_TIMES} times that its "
+        "pause was ended: find out who does, then try again"
+    )
+
+
+async def release_keys(
+    desk: Desk,
+    numbers: Sequence[int],
+    topics: frozenset[str] | None,
+    patience: float,
+    say: Say,
+) -> list[Holder]:
+    """Have all members let go of keys by a short pause, and let them claim again.
+
+    Args:
+        desk: at the log.
+        numbers: coordination partitions that are paused.
+        topics: whose keys are waited for; None for all.
+        patience: seconds to wait.
+        say: hears who is waited for.
+
+    Returns:
+        Who has not let go; empty when all have.
+
+    Raises:
+        GroupError: a member of the original library is about, or another administrator, who may
+            have ended the pause, too.
+        KGroupError, TimeoutError: the pause was not written, or not read back.
+    """
+    refuse_headerless(desk, "Stop the member that has the keys instead.")
+    pause = GroupPause(desk, tuple(numbers), _RELEASE_PAUSE)
+    pause.refuse_others()
+    former = pause.standing()
+    try:
+        await pause.begin()
+        return await _let_go(pause, topics, patience, say)
+    finally:
+        with anyio.move_on_after(desk.settings.timeout, shield=True) as scope:
+            await pause.end(former)
+        if scope.cancelled_caught:
+            say(
+                "whether the pause has ended is not known; it lasts "
+                f"{_RELEASE_PAUSE:g} s at the most"
+            )
+
+
+async def _let_go(
+    pause: GroupPause, topics: frozenset[str] | None, patience: float, say: Say
+) -> list[Holder]:
+    desk, told = pause.desk, set[str]()
+
+    def left() -> list[Holder]:
+        found = held(desk, None, pause.numbers)
+        return [each for each in found if topics is None or each.tp.topic in topics]
+
+    deadline = desk.cluster.ports.clock() + patience
+    while (there := left()) and desk.cluster.ports.clock() < deadline:
+        say_once(there, desk.time, told, say)
+        pause.refuse_change()
+        await pause.keep()
+        await desk.until(lambda: not left(), _LOOK_AGAIN)
+    return there
+
+
+def say_once(left: Sequence[Holder], time: int, told: set[str], say: Say) -> None:
+    """Say of each owner once that it is waited for, and until when at the latest."""
+    by_owner: dict[str, list[Holder]] = {}
+    for each in left:
+        by_owner.setdefault(f"{each.client_id}/{each.instance_id}", []).append(each)
+    for owner, keys in by_owner.items():
+        if owner not in told:
+            told.add(owner)
+            names = ", ".join(str(each.tp) for each in keys[:_SHOWN])
+            names += f" and {len(keys) - _SHOWN} more" if len(keys) > _SHOWN else ""
+            seconds = max(max(each.until for each in keys) - time, 0) / _MS
+            say(f"waiting for {owner} to let go of {names}; if it is dead, another {seconds:.0f} s")

@@ -1,0 +1,363 @@
+"""What a program may ask of a Marshal group from outside: the verbs of `kgroup marshal`.
+
+Decides: that each call stands for itself: it connects, reads the log of claims, does its work,
+reads that back, and is gone. Nothing of it lasts, but what it wrote.
+Never: is a member; holds logic of its own: the rooms beside this one do.
+"""
+
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from functools import partial
+from types import MappingProxyType
+from typing import TypeVar, Unpack
+
+import anyio
+
+from kgroup.admin.marshal.desk import Desk, desk
+from kgroup.admin.marshal.group_pause import Say
+from kgroup.admin.marshal.pauses import (
+    held,
+    pause_group,
+    release_keys,
+    resume,
+)
+from kgroup.admin.marshal.positions import (
+    Asked,
+    positions_now,
+    set_positions,
+)
+from kgroup.admin.marshal.settings import (
+    AdminSettings,
+    admin_name,
+    check_kept_pause,
+)
+from kgroup.admin.marshal.setup import set_up
+from kgroup.admin.marshal.watching import (
+    GroupChange,
+    GroupChanges,
+    Watching,
+)
+from kgroup.backends.refusing import refusing
+from kgroup.config import ConsumerConfig, ConsumerOptions
+from kgroup.errors import ArgumentError, IllegalStateError
+from kgroup.marshal.admin import KeyMove, Stage
+from kgroup.net.cluster import Cluster
+from kgroup.net.ports import system_ports
+from kgroup.types import TopicPartition
+
+__all__ = ["MarshalAdmin"]
+
+T = TypeVar("T")
+
+
+class MarshalAdmin:
+    """Looks at a Marshal group, pauses it and sets its positions, whether or not members run.
+
+        admin = MarshalAdmin(config)
+        await admin.pause(600)
+        left = await admin.set_positions({TopicPartition("orders", 0): 40})
+        await admin.resume()
+
+    What a call has done it has read back; whatever interrupts it, each position is set or not
+    changed, or told of. Calls take as long as the log takes to read, and a second or two. Those
+    that write for the group are made one at a time, for under one name nothing tells two of them
+    apart: another one is refused at once. Only `resume` may be called while `pause` keeps one up.
+
+    Args:
+        config: options, None for the defaults; what tells the brokers, the group and the
+            coordination topic counts.
+        name: who asks, as the log has it: a pause binds everybody else, and the next call under
+            this name goes on with what one before it left behind. Two administrators that are at
+            work at one time have two names; None for one that nobody else has.
+        timeout: seconds for each question, and for what was written to be read back.
+        say: hears of progress, a line at a time.
+        options: set single options on top of `config`; see `ConsumerConfig`.
+
+    Raises:
+        ConfigError: an option is not known, or its value cannot be used.
+        ArgumentError: `name` or `timeout` cannot be used.
+    """
+
+    def __init__(
+        self,
+        config: ConsumerConfig | None = None,
+        *,
+        name: str | None = None,
+        timeout: float = 10.0,
+        say: Say = lambda _: None,
+        **options: Unpack[ConsumerOptions],
+    ) -> None:
+        if not timeout > 0:
+            raise ArgumentError("timeout", timeout, "seconds above 0")
+        self._config = ConsumerConfig.of(options, config)
+        topic = self._config.coordination_topic
+        who = "kgroup-admin" if name is None else name
+        self._settings = AdminSettings(self._config.group(), who, topic, timeout)
+        self._has_name = name is not None
+        self._say = say
+        self._at_work: str | None = None
+        self._ending = 0  # calls of `resume` beside `pause`
+
+    # -- the log of claims -----------------------------------------------------------------
+
+    async def init(self, partitions: int = 16) -> tuple[str, ...]:
+        """Make the coordination topic unless it is there.
+
+        Args:
+            partitions: of a new one; to change it later all members must stop.
+
+        Returns:
+            What is not as it should be with the one that is there now, in words.
+
+        Raises:
+            ArgumentError: `partitions` is below 1.
+            CoordinationTopicError: the one that is there is compacted.
+            BrokerError: it may not be made, or not be seen.
+            NoBrokerError, TimeoutError: not made, or not seen, in time.
+        """
+        async with refusing():
+            if partitions < 1:
+                raise ArgumentError("partitions", partitions, "1 or more")
+        settings = self._settings
+        work = partial(set_up, name=settings.topic, partitions=partitions, timeout=settings.timeout)
+        check = (await self._connected(work)).check
+        return () if check is None else tuple(each.text for each in check.warnings)
+
+    async def owners(self, topics: Collection[str] | None = None) -> Mapping[TopicPartition, str]:
+        """Return who owns which partitions now, as the log says.
+
+        Args:
+            topics: only their partitions; None for all.
+
+        Returns:
+            Partition -> client id and instance id, a slash between.
+
+        Raises:
+            KGroupError, TimeoutError: the log cannot be read.
+        """
+
+        async def look(place: Desk) -> dict[TopicPartition, str]:
+            return {
+                each.tp: f"{each.client_id}/{each.instance_id}"
+                for each in held(place, None, _places(place, topics))
+                if topics is None or each.tp.topic in topics
+            }
+
+        return MappingProxyType(await self._at_the_log(look))
+
+    @asynccontextmanager
+    async def watch(self, topics: Collection[str] | None = None) -> AsyncIterator[GroupChanges]:
+        """Have claims, takeovers, releases and pauses told as they are read, for one block.
+
+            async with admin.watch() as changes:
+                async for change in changes:
+                    print(change.kind, change.tp, change.client)
+
+        What there was before is not told. Changes that nobody has taken yet are kept.
+
+        Args:
+            topics: only their partitions, and the pauses that reach them; None for all.
+
+        Returns:
+            An iterator without an end; it raises KGroupError or TimeoutError when the log cannot be
+            read any more.
+
+        Raises:
+            KGroupError, TimeoutError: the log cannot be read.
+        """
+        names = None if topics is None else frozenset(topics)
+        told: deque[GroupChange] = deque()
+        hear = Watching(names, told.append).hear
+        async with self._cluster() as cluster, desk(cluster, self._settings, names, hear) as place:
+            yield GroupChanges(place, told)
+
+    # -- pauses ----------------------------------------------------------------------------
+
+    async def pause(self, seconds: float, topics: Collection[str] | None = None) -> None:
+        """Pause the group: its members let go of all partitions, and nobody claims any.
+
+        A pause of before is replaced, whoever asked for it.
+        A pause of more than 3,000 s is renewed until less than that is left of it; that is when
+        this call returns. Cancelled before, it leaves a pause that ends by itself.
+
+        Args:
+            seconds: how long, 1 to 604,800.
+            topics: only the partitions of the log that they lie in, with all that lies there;
+                None for all.
+
+        Raises:
+            ArgumentError: nobody would keep it up for so long.
+            GroupError: a member of the original library is about; or somebody ended or replaced
+                the pause while it began, or was being kept up: it is over everywhere then.
+            KGroupError, TimeoutError: it was not written, or not read back, everywhere; where it
+                was, it is ended, or `say` hears that nobody knows.
+            IllegalStateError: another call of this object is at work for the group.
+        """
+        async with refusing():
+            check_kept_pause(seconds)
+        await self._alone(
+            "pause", lambda place: pause_group(place, _places(place, topics), seconds, self._say)
+        )
+
+    async def resume(self, topics: Collection[str] | None = None) -> bool:
+        """End the pause of the group, whoever asked for it; False when there was none.
+
+        One that is only beginning ends wholly, or, when nothing of it is seen yet, goes on wholly.
+
+        Raises:
+            GroupError: a member of the original library is about, or the group is paused again and
+                again.
+            KGroupError, TimeoutError: it was not written, or not read back, everywhere.
+            IllegalStateError: another call of this object than `pause` is at work for the group.
+        """
+
+        async def work(place: Desk) -> tuple[int, ...]:
+            return await resume(place, _places(place, topics))
+
+        if self._at_work != "pause":
+            return bool(await self._alone("resume", work))
+        # Which gives up then, as when anybody else ends its pause; this may outlast it.
+        self._ending += 1
+        try:
+            return bool(await self._at_the_log(work))
+        finally:
+            self._ending -= 1
+
+    async def release(
+        self, topics: Collection[str] | None = None, *, patience: float = 150.0
+    ) -> Mapping[TopicPartition, str]:
+        """Have all members let go of their partitions, by a short pause; then they claim again.
+
+        Args:
+            topics: whose partitions are waited for; None for all.
+            patience: seconds to wait for members.
+
+        Returns:
+            Partition -> who has not let go of it, as `owners` has it; empty when all have.
+
+        Raises:
+            GroupError: a member of the original library is about, or another administrator, who may
+                have ended the pause, too.
+            KGroupError, TimeoutError: the pause was not written, or not read back.
+            IllegalStateError: another call of this object is at work for the group.
+        """
+        names = None if topics is None else frozenset(topics)
+        left = await self._alone(
+            "release",
+            lambda place: release_keys(place, _places(place, topics), names, patience, self._say),
+        )
+        return MappingProxyType({each.tp: f"{each.client_id}/{each.instance_id}" for each in left})
+
+    # -- positions -------------------------------------------------------------------------
+
+    async def positions(
+        self, partitions: Collection[TopicPartition]
+    ) -> Mapping[TopicPartition, int | None]:
+        """Return where the group would go on with partitions: by the log, else as committed.
+
+        Args:
+            partitions: whose.
+
+        Returns:
+            Partition -> next offset to read, None where nobody ever said.
+
+        Raises:
+            KGroupError, TimeoutError: somebody could not tell in time.
+        """
+        found = await self._at_the_log(lambda place: positions_now(place, frozenset(partitions)))
+        return MappingProxyType(found)
+
+    async def set_positions(
+        self,
+        offsets: Mapping[TopicPartition, int],
+        *,
+        pause: float = 60.0,
+        patience: float = 300.0,
+    ) -> Mapping[TopicPartition, str]:
+        """Set positions: the group is paused, the partitions claimed, committed and released.
+
+        Args:
+            offsets: partition -> next offset to read; its log must have it.
+            pause: of the group, seconds; renewed while it is needed.
+            patience: seconds to wait for members to let go.
+
+        Returns:
+            Partition -> why it is not set; empty when all are. Doing it again is harmless.
+
+        Raises:
+            ArgumentError, BrokerError, GroupError, TimeoutError: something stands in the way;
+                nothing was changed.
+            IllegalStateError: another call of this object is at work for the group.
+        """
+        async with refusing():
+            asked = Asked(pause, patience)
+
+        async def work(place: Desk) -> tuple[KeyMove, ...]:
+            return await set_positions(place, dict(offsets), asked, self._say)
+
+        moves = await self._alone("set_positions", work)
+        left = (move for move in moves if move.stage is not Stage.SET)
+        return MappingProxyType({move.tp: move.reason or move.stage.value for move in left})
+
+    # -- each call by itself ---------------------------------------------------------------
+
+    async def _alone(self, verb: str, work: Callable[[Desk], Awaitable[T]]) -> T:
+        """Work at the log unless another call of this object writes for the group.
+
+        1. `set_positions` has paused the group, and works; 2. `resume` of the same name ends that
+        pause; 3. what was asked for first takes what members claim now for what it left behind.
+        Or 1. `resume` is about to end the pause of `pause`; 2. that one is cancelled; 3. the next
+        call pauses the group; 4. the end of the first pause is read behind the second one.
+        """
+        async with refusing():
+            other = self._at_work or ("resume" if self._ending else None)
+            if other is not None:
+                what = f"{verb}() while {other}() of this MarshalAdmin is at work"
+                raise IllegalStateError(f"{what}: wait until that has returned, or cancel it")
+        self._at_work = verb
+        try:
+            return await self._at_the_log(work)
+        finally:
+            self._at_work = None
+
+    async def _at_the_log(self, work: Callable[[Desk], Awaitable[T]]) -> T:
+        async def sit(cluster: Cluster) -> T:
+            if not self._has_name:
+                name = admin_name(cluster.ports.dice)
+                self._settings, self._has_name = replace(self._settings, client_id=name), True
+            # All of it is read: a member of the original library may be about in any group.
+            async with desk(cluster, self._settings) as place:
+                return await work(place)
+
+        return await self._connected(sit)
+
+    async def _connected(self, work: Callable[[Cluster], Awaitable[T]]) -> T:
+        async with self._cluster() as cluster:
+            return await work(cluster)
+
+    @asynccontextmanager
+    async def _cluster(self) -> AsyncIterator[Cluster]:
+        """Connect for one block; an error comes out as it is."""
+        config = self._config
+        cluster = Cluster(config.net(), config.ports or system_ports())
+        try:
+            async with anyio.create_task_group() as tasks:
+                await tasks.start(cluster.run)
+                await cluster.bootstrap(config.patience)
+                yield cluster
+                tasks.cancel_scope.cancel()
+        except BaseExceptionGroup as group:
+            raise _alone(group) from None
+
+
+def _places(place: Desk, topics: Collection[str] | None) -> tuple[int, ...]:
+    return place.places(None if topics is None else frozenset(topics))
+
+
+def _alone(error: BaseException) -> BaseException:
+    """Return the error inside groups of one."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error

@@ -1,0 +1,1 @@
+"""The classic protocol as a backend."""

@@ -1,0 +1,162 @@
+"""The commit queue of a member, driven: requests are sent one by one, callers wait for outcomes.
+
+Decides: when to ask for the next request, how long to pause, and whom to wake.
+Never: what is sent, sent again or refused; `kgroup.membership.commit_queue` does, and says why.
+
+A caller that is cancelled ends its own wait; what it submitted is committed all the same.
+"""
+
+from collections.abc import Awaitable, Callable, Collection, Mapping
+
+import anyio
+
+from kgroup.backends.classic.machine import ClassicConductor
+from kgroup.errors import KGroupError, LocalProtocolError, UnsupportedVersionError
+from kgroup.journal import Sink
+from kgroup.membership.commit_queue import CommitFlight, PendingCommits
+from kgroup.net.backoff import Backoff
+from kgroup.net.cluster import Cluster, Lane
+from kgroup.types import Claim, CommitOutcome, OffsetAndMetadata, TopicPartition
+from kgroup.wire.messages import OffsetCommitResponse
+
+__all__ = ["CommitQueue"]
+
+
+class CommitQueue:
+    """Commits for one member.
+
+    Args:
+        conductor: of the member.
+        cluster: connections; not owned.
+        sink: takes the journal's events.
+        timeout: seconds until a commit that could not be sent is given up.
+        backoff: pauses between two tries of what the coordinator does not apply.
+    """
+
+    def __init__(
+        self,
+        conductor: ClassicConductor,
+        cluster: Cluster,
+        sink: Sink,
+        *,
+        timeout: float,
+        backoff: Backoff,
+    ) -> None:
+        self._conductor = conductor
+        self._cluster = cluster
+        self._sink = sink
+        self._timeout = timeout
+        self._backoff = backoff
+        self._pending = PendingCommits(timeout)
+        self._heard: dict[int, anyio.Event] = {}
+        self._arrived: anyio.Event | None = None
+
+    async def commit(self, offsets: Mapping[Claim, OffsetAndMetadata]) -> CommitOutcome:
+        """Submit offsets and wait for the outcome of every partition.
+
+        Args:
+            offsets: claim -> position; a claim that is over is refused, nothing is sent for it.
+        """
+        return await self.submit(offsets)()
+
+    def submit(
+        self, offsets: Mapping[Claim, OffsetAndMetadata]
+    ) -> Callable[[], Awaitable[CommitOutcome]]:
+        """Queue offsets at once, in order; the returned function waits for the outcome."""
+        submission = self._pending.submit(offsets, self._conductor.member, self._conductor.now)
+        heard = self._heard[submission.serial] = anyio.Event()
+        self._pass_on()
+        self._wake()
+
+        async def outcome() -> CommitOutcome:
+            await heard.wait()
+            return submission.outcome
+
+        return outcome
+
+    async def run(self) -> None:
+        """Send what is submitted, one request at a time, until cancelled."""
+        dice = self._cluster.ports.dice_for("commits")
+        while True:
+            if not self._pending.waiting:
+                await self._next_arrival()
+            flight = self._pending.next_request(
+                self._conductor.member, self._conductor.now, self._is_gone
+            )
+            self._pass_on()
+            if flight is not None:
+                applied = await self._send(flight)
+                self._backoff = self._backoff.reset() if applied else self._backoff.failed()
+                await anyio.sleep(self._backoff.pause(dice))
+            elif self._pending.waiting:
+                with anyio.move_on_after(self._backoff.initial):
+                    await self._conductor.moved()
+
+    def end(self, claims: Collection[Claim]) -> None:
+        """Close what is open under claims that are given up now."""
+        self._pending.end(claims, self._conductor.member)
+        self._pass_on()
+
+    def give_up(self, reason: str) -> None:
+        """End every wait, also of what is submitted from now on: nothing more is sent."""
+        self._pending.give_up(reason, self._conductor.member)
+        self._pass_on()
+
+    # -- sending ---------------------------------------------------------------------------
+
+    async def _send(self, flight: CommitFlight) -> bool:
+        """Send a request; tell whether nothing has to be sent again."""
+        try:
+            answer = await self._cluster.send(
+                flight.node_id, flight.request, lane=Lane.HEARTBEAT, timeout=self._timeout
+            )
+        except (UnsupportedVersionError, LocalProtocolError) as error:
+            self._pending.not_sent(flight, str(error), self._conductor.member)
+        except (KGroupError, TimeoutError) as error:
+            if isinstance(error, TimeoutError):
+                self._cluster.drop(flight.node_id, Lane.HEARTBEAT)
+            reason = str(error) or type(error).__name__
+            self._pending.failed(flight, reason, self._conductor.member)
+        except anyio.get_cancelled_exc_class():
+            reason = "the member ended before the answer came"
+            self._pending.failed(flight, reason, self._conductor.member)
+            raise
+        else:
+            return self._apply(flight, answer)
+        finally:
+            self._pass_on()
+        return False
+
+    def _apply(self, flight: CommitFlight, answer: OffsetCommitResponse) -> bool:
+        verdict = self._pending.answered(flight, answer, self._conductor.member)
+        self._tell()  # before what the membership does about it
+        if verdict.not_there:
+            self._cluster.invalidate()
+        if verdict.rejected is not None:
+            self._conductor.apply(verdict.rejected)
+        self._pending.expire(self._conductor.member, self._conductor.now, self._is_gone)
+        return not verdict.again
+
+    def _is_gone(self, tp: TopicPartition) -> bool:
+        return self._cluster.view.is_gone(tp)
+
+    # -- waking and telling ----------------------------------------------------------------
+
+    def _pass_on(self) -> None:
+        """Tell the journal, and wake callers in order of submission."""
+        self._tell()
+        for submission in self._pending.take_done():
+            self._heard.pop(submission.serial).set()
+
+    def _tell(self) -> None:
+        for step in self._pending.take_steps():
+            self._sink.emit(step)
+
+    def _wake(self) -> None:
+        arrived, self._arrived = self._arrived, None
+        if arrived is not None:
+            arrived.set()
+
+    async def _next_arrival(self) -> None:
+        self._arrived = anyio.Event()
+        await self._arrived.wait()

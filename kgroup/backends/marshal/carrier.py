@@ -1,0 +1,183 @@
+"""What the machine of a Marshal member wants done, done.
+
+Decides: which room carries out which effect, and who waits for which answer.
+Never: decides when something is written, or what it means that it was.
+"""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, TypeVar, assert_never
+
+import anyio
+from anyio.abc import TaskGroup
+
+from kgroup.backends.marshal.appender import Appender
+from kgroup.backends.marshal.offset_commits import OffsetCommits
+from kgroup.backends.marshal.start_positions import StartPositions
+from kgroup.machine.wishes import CallListener, Done, Raise
+from kgroup.marshal.events import (
+    Admitted,
+    Append,
+    CommitOffsets,
+    Committed,
+    Effect,
+    Event,
+    FindPosition,
+    Note,
+    Tell,
+)
+from kgroup.types import (
+    Claim,
+    CommitStatus,
+    OffsetAndMetadata,
+    PartitionOutcome,
+    TopicPartition,
+)
+
+__all__ = ["MarshalCarrier", "Waiters", "outcomes_of"]
+
+log = logging.getLogger("kgroup.marshal")
+
+_SAY_AGAIN: Final = 600.0
+"""Seconds after which the same trouble is logged again."""
+
+A = TypeVar("A", Committed, Admitted)
+
+
+class Waiters:
+    """Calls that wait for an answer of the machine, by serial."""
+
+    def __init__(self) -> None:
+        self._answers: dict[int, Committed | Admitted | None] = {}
+        self._events: dict[int, anyio.Event] = {}
+        self._heard: dict[int, Callable[[Committed], None]] = {}
+        self._left: set[int] = set()
+        self._next = 1
+        self._over = False
+
+    def draw(self, heard: Callable[[Committed], None] | None = None) -> int:
+        """Return a serial to ask under; `heard` is told of a commit in the step that settles it."""
+        serial, self._next = self._next, self._next + 1
+        self._events[serial] = anyio.Event()
+        if heard is not None:
+            self._heard[serial] = heard
+        return serial
+
+    def event(self, serial: int) -> anyio.Event:
+        """Return what is set when a question has its answer, whoever asked may have gone."""
+        return self._events[serial]
+
+    def answer(self, answer: Committed | Admitted) -> None:
+        """Wake whoever waits for it; one that was cancelled does not take it."""
+        event = self._events.pop(answer.serial, None)
+        heard = self._heard.pop(answer.serial, None)
+        if event is None:
+            return
+        if heard is not None and isinstance(answer, Committed):
+            heard(answer)
+        if answer.serial in self._left:
+            self._left.discard(answer.serial)
+        else:
+            self._answers[answer.serial] = answer
+        event.set()
+
+    def end(self) -> None:
+        """Wake everybody: no answer comes any more."""
+        self._over = True
+        for event in self._events.values():
+            event.set()
+
+    async def wait(self, serial: int, kind: type[A]) -> A | None:
+        """Wait for the answer to a question; None when the membership has ended before it."""
+        event = self._events.get(serial)
+        try:
+            if event is not None and not self._over:
+                await event.wait()
+        except BaseException:
+            if serial in self._events:
+                self._left.add(serial)
+            self._answers.pop(serial, None)
+            raise
+        answer = self._answers.pop(serial, None)
+        assert answer is None or isinstance(answer, kind)
+        return answer
+
+
+def outcomes_of(
+    offsets: Mapping[Claim, OffsetAndMetadata], answer: Committed
+) -> dict[TopicPartition, PartitionOutcome]:
+    """Return what became of each claim of a commit."""
+    return {claim.tp: _outcome(each, answer, claim) for claim, each in offsets.items()}
+
+
+def _outcome(asked: OffsetAndMetadata, answer: Committed, claim: Claim) -> PartitionOutcome:
+    reason = answer.refused.get(claim)
+    if reason is None:
+        return PartitionOutcome(CommitStatus.COMMITTED, asked)
+    status = CommitStatus.UNKNOWN if answer.unknown else CommitStatus.REFUSED
+    return PartitionOutcome(status, asked, None, reason)
+
+
+class MarshalCarrier:
+    """Carries the effects of one member out; implements `conductor.Carrier`.
+
+    Args:
+        appender: writes messages.
+        positions: finds out where to begin.
+        commits: commits with the group coordinator.
+        waiters: who asked what.
+        apply: takes what an effect came to.
+        timeout: seconds for one question.
+    """
+
+    def __init__(
+        self,
+        appender: Appender,
+        positions: StartPositions,
+        commits: OffsetCommits,
+        waiters: Waiters,
+        apply: Callable[[Event], None],
+        *,
+        timeout: float,
+    ) -> None:
+        self._appender = appender
+        self._positions = positions
+        self._commits = commits
+        self._waiters = waiters
+        self._apply = apply
+        self._timeout = timeout
+        self._told: dict[tuple[Note, str], float] = {}
+
+    def carry_out(self, effects: tuple[Effect, ...], tasks: TaskGroup) -> None:
+        """Begin all of `effects`, in order."""
+        sought = [effect for effect in effects if isinstance(effect, FindPosition)]
+        if sought:
+            tasks.start_soon(self._find, sought)
+        for effect in effects:
+            match effect:
+                case Append():
+                    self._appender.append(effect)
+                case CommitOffsets():
+                    self._commits.commit(effect)
+                case Committed() | Admitted():
+                    self._waiters.answer(effect)
+                case Tell():
+                    self._tell(effect)
+                case FindPosition() | CallListener() | Raise() | Done():
+                    pass
+                case _:
+                    assert_never(effect)
+
+    def _tell(self, what: Tell[Note]) -> None:
+        """Log it: once in a while with where it was raised, else for who wants to know."""
+        now, key = anyio.current_time(), (what.note, what.detail)
+        self._told = {told: at for told, at in self._told.items() if now - at < _SAY_AGAIN}
+        if key in self._told:
+            log.debug("%s: %s", what.note.value, what.detail)
+            return
+        self._told[key] = now
+        log.warning("%s: %s", what.note.value, what.detail, exc_info=what.error)
+
+    async def _find(self, sought: Sequence[FindPosition]) -> None:
+        for found in await self._positions.find(sought, timeout=self._timeout):
+            self._apply(found)

@@ -1,4 +1,0 @@
-"""Arbitrary bytes against whatever reads bytes: `python -m tests.fuzz T2 --inputs 100000`.
-
-Decides: nothing here; `targets` says what is fed and what must hold, `loop` feeds it.
-"""

@@ -1,0 +1,154 @@
+"""Finding a mutant: a child process plays schedules with it, another plays the same one without.
+
+Decides: what counts as killed: a schedule breaks a promise with the mutant, and the same schedule
+breaks none without it.
+Never: plays anything in this process.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from tests.search.mutants.child import CRASH
+from tests.search.mutants.mutant import Mutant
+from tests.search.simulation.campaign_ledger import commit
+
+__all__ = ["FOREVER", "Finding", "hunt"]
+
+FOREVER: Final = 1e9
+"""Seconds."""
+
+_ROOT = Path(__file__).parents[3]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What became of one mutant.
+
+    Args:
+        mutant: which.
+        seed: of the schedule that found it, None when it has survived.
+        rules: ids of the promises that schedule broke, the first one first.
+        oracles: names of those that found them.
+        words: of the first.
+        played: schedules until then.
+        first: seed of the first of them.
+        seconds: that they took.
+        noisy: schedules that broke a promise with the mutant and without it; they prove nothing.
+        in_use: whether the changed module took part in them; False when none was played.
+        commit: of the code when the hunt began; a checkout may move on before it is written down.
+    """
+
+    mutant: Mutant
+    seed: int | None
+    rules: tuple[str, ...]
+    oracles: tuple[str, ...]
+    words: str
+    played: int
+    seconds: float
+    first: int = 0
+    noisy: int = 0
+    in_use: bool = False
+    commit: str | None = None
+
+    @property
+    def killed(self) -> bool:
+        """Whether simulation finds the mutant."""
+        return self.seed is not None
+
+    @property
+    def needed(self) -> int:
+        """Schedules from seed 0 on until it was found, or given up."""
+        return self.first + self.played
+
+
+def hunt(
+    mutant: Mutant,
+    schedules: int,
+    *,
+    without: Collection[str] = (),
+    only: str = "",
+    first: int | None = None,
+    seconds: float = FOREVER,
+) -> Finding:
+    """Play schedules until one finds a mutant.
+
+    Args:
+        mutant: which.
+        schedules: how many at most.
+        without: names of oracles that are switched off.
+        only: name of the one oracle that is asked, "" for all.
+        first: seed of the first; None for what the mutant says, and then those before it count.
+        seconds: after which no other schedule begins.
+    """
+    played, spent, noisy, in_use, begun = 0, 0.0, 0, False, commit()
+    begin = mutant.first if first is None else first
+    end = schedules if first is None else first + schedules
+    order = {**_order(mutant, without, only), "seconds": seconds}
+    while begin + played < end:
+        ran = _mutated(mutant, order, range(begin + played, end))
+        played, spent = played + ran["played"], spent + ran["seconds"]
+        in_use = ran["loaded"]
+        if not ran["found"]:
+            break
+        found = ran["found"][0]
+        if not _is_noisy(order, found["seed"]):
+            rules, oracles, words = tuple(found["rules"]), tuple(found["oracles"]), found["words"]
+            return Finding(
+                *(mutant, found["seed"], rules, oracles, words, played, spent),
+                *(begin, noisy, in_use, begun),
+            )
+        noisy += 1
+    return Finding(mutant, None, (), (), "", played, spent, begin, noisy, in_use, begun)
+
+
+def _mutated(mutant: Mutant, order: dict[str, Any], seeds: Sequence[int]) -> dict[str, Any]:
+    ran = _child({**order, "module": mutant.module, "seeds": list(seeds)})
+    if not ran["loaded"]:
+        level = mutant.level.value
+        raise RuntimeError(f"{mutant.module} takes no part at level {level}: {mutant.name}")
+    return ran
+
+
+def _is_noisy(order: dict[str, Any], seed: int) -> bool:
+    """Tell whether a schedule breaks a promise without the mutant, too.
+
+    Raises:
+        RuntimeError: the product itself cries out; it would do so in each schedule that follows.
+    """
+    found = _child({**order, "module": None, "seeds": [seed]})["found"]
+    if found and CRASH in found[0]["rules"]:
+        raise RuntimeError(f"seed {seed} without any mutant: {found[0]['words']}")
+    return bool(found)
+
+
+def _order(mutant: Mutant, without: Collection[str], only: str = "") -> dict[str, Any]:
+    return {
+        "changes": [(change.old, change.new) for change in mutant.changes],
+        "level": mutant.level.value,
+        "mode": mutant.mode.value,
+        "plan": mutant.plan,
+        "stage": mutant.stage.value,
+        "without": sorted(without),
+        "only": only,
+        "seconds": FOREVER,
+    }
+
+
+def _child(order: dict[str, Any]) -> dict[str, Any]:
+    ran = subprocess.run(
+        [sys.executable, "-m", "tests.search.mutants.child"],
+        input=json.dumps(order),
+        cwd=_ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if ran.returncode:
+        raise RuntimeError(f"a child process failed: {ran.stderr.strip()[-2000:]}")
+    answer: dict[str, Any] = json.loads(ran.stdout)
+    return answer

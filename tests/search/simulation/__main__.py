@@ -1,0 +1,8 @@
+"""`make simulate`: play groups of consumers in virtual time, disturb them, and judge them."""
+
+import sys
+
+from tests.search.simulation.command import run
+
+if __name__ == "__main__":
+    sys.exit(run(sys.argv[1:]))

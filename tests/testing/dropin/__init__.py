@@ -1,1 +1,0 @@
-"""The plug-ins that run peers' own tests."""
