@@ -16,6 +16,7 @@ from tests.search.mutants.hunting import FOREVER, Finding, hunt
 from tests.search.mutants.ledger import LEDGER, document_of, write_ledger
 from tests.search.mutants.listed import ALL
 from tests.search.mutants.mutant import Mutant
+from tests.search.mutants.saved import SAVED, replay_saved
 
 _SCHEDULES = 10_000
 _FIRST = "seed of the first schedule; 0 plays those, too, of which only the plans were looked at"
@@ -31,6 +32,7 @@ def options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--without", action="append", default=[], help="oracle to switch off")
     parser.add_argument("--list", action="store_true", help="only say which there are")
     parser.add_argument("--ledger", action="store_true", help=f"write {LEDGER.name}")
+    parser.add_argument("--saved", action="store_true", help=f"replay {SAVED.name}, hunt nothing")
     parser.add_argument("--json", action="store_true", help="figures to the standard output")
     return parser.parse_args(arguments)
 
@@ -79,6 +81,9 @@ def main(arguments: Sequence[str]) -> int:
     if wanted.list:
         sys.stdout.write("".join(f"{describe(each)}\n" for each in mutants))
         return 0
+
+    if wanted.saved:
+        return replay_saved(mutants, wanted.processes)
 
     def one(mutant: Mutant) -> Finding:
         return hunt(

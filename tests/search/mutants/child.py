@@ -34,7 +34,7 @@ def carry_out(order: dict[str, Any]) -> dict[str, Any]:
         order: `module` and `changes` (None for the product as it is), `stage`, `level`, `mode`,
             `plan`, `seeds`, `without` (names of oracles that are switched off), `only` (name of
             the one oracle that is asked, "" for all), `seconds` after which no other schedule
-            begins.
+            begins; `picks` if saved choices (site, index, value) are replayed, not a seed's.
 
     Returns:
         `found`: for each schedule that broke a promise `seed`, `rules`, `oracles`, `words`;
@@ -80,9 +80,12 @@ def _player(order: dict[str, Any]) -> Callable[[int], list[tuple[str, str, str]]
 
         return play_room
     from tests.search.mutants.playing import Player  # noqa: PLC0415
+    from tests.search.simulation.choices import Pick  # noqa: PLC0415
 
-    told = order["without"], order["only"]
-    return Player(order["level"], order["mode"], order["plan"], *told).play
+    saved = order.get("picks")
+    picks = None if saved is None else tuple(Pick(*each) for each in saved)
+    kind = order["level"], order["mode"], order["plan"]
+    return Player(*kind, order["without"], order["only"], picks).play
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from tests.search.mutants.child import CRASH
 from tests.search.mutants.mutant import Mutant
 from tests.search.simulation.campaign_ledger import commit
 
-__all__ = ["FOREVER", "Finding", "hunt"]
+__all__ = ["FOREVER", "Finding", "hunt", "replay"]
 
 FOREVER: Final = 1e9
 """Seconds."""
@@ -104,6 +104,18 @@ def hunt(
             )
         noisy += 1
     return Finding(mutant, None, (), (), "", played, spent, begin, noisy, in_use, begun)
+
+
+def replay(mutant: Mutant, seed: int, picks: Sequence[Sequence[str | int]] | None) -> list[str]:
+    """Play one saved schedule with a mutant; return the names of the oracles that find it.
+
+    Args:
+        mutant: which.
+        seed: of the schedule; it counts only where there are no picks.
+        picks: every choice (site, index, value) that is not 0; None for logs and rooms.
+    """
+    ran = _mutated(mutant, {**_order(mutant, ()), "picks": picks}, [seed])
+    return list(ran["found"][0]["oracles"]) if ran["found"] else []
 
 
 def _mutated(mutant: Mutant, order: dict[str, Any], seeds: Sequence[int]) -> dict[str, Any]:

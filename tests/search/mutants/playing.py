@@ -12,6 +12,7 @@ from functools import partial
 
 from kgroup.audit.oracles import Oracle, Violation, simulation_oracles
 from tests.search.mutants.plans import PLANS
+from tests.search.simulation.choices import Pick
 from tests.search.simulation.drawing import draw_plan
 from tests.search.simulation.outcome import Outcome
 from tests.search.simulation.schedule import Level, Mode, Schedule
@@ -31,12 +32,20 @@ class Player:
         plan: name of a written plan that is played instead of drawn ones, "" for those.
         without: names of oracles that are switched off.
         only: name of the one oracle that is asked, "" for all, and the looks at the living world.
+        picks: choices that are replayed instead of drawn from a seed, None for those of the seed.
     """
 
     def __init__(
-        self, level: str, mode: str, plan: str, without: Collection[str], only: str = ""
+        self,
+        level: str,
+        mode: str,
+        plan: str,
+        without: Collection[str],
+        only: str = "",
+        picks: tuple[Pick, ...] | None = None,
     ) -> None:
         self._level = Level(level)
+        self._picks = picks
         self._mode = Mode(mode)
         self._plan = PLANS[plan] if plan else None
         self._blind = frozenset(name for name in without if name.startswith(WORLD))
@@ -48,7 +57,7 @@ class Player:
 
     def play(self, seed: int) -> list[tuple[str, str, str]]:
         """Play one; return rule, oracle and words for each promise that was broken."""
-        outcome = self._outcome(Schedule(self._level, self._mode, seed))
+        outcome = self._outcome(Schedule(self._level, self._mode, seed, self._picks))
         found = [(each.rule, _name(each), each.text) for each in outcome.violations]
         if self._only:
             return [each for each in found if each[1] == self._only]

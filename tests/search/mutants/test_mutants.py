@@ -21,6 +21,7 @@ from tests.search.mutants.mutant import Mutant
 from tests.search.mutants.patching import StaleMutantError, changed, install
 from tests.search.mutants.plans import PLANS
 from tests.search.mutants.playing import WORLD
+from tests.search.mutants.saved import saved_schedules
 from tests.search.simulation.promises import Known, promises
 from tests.search.simulation.schedule import Level
 
@@ -172,6 +173,10 @@ def test_the_ledger_is_about_the_mutants_there_are() -> None:
     killed = {row["name"] for row in ledger["mutants"] if row["killed by"]}
     assert {mutant.name for mutant in MUTANTS} <= killed
     assert {row["name"] for row in ledger["mutants"]} == {mutant.name for mutant in ALL}
+
+
+def test_each_planted_bug_has_a_saved_schedule() -> None:
+    assert saved_schedules().keys() == {mutant.name for mutant in ALL}
 
 
 def test_the_ledger_names_the_code_that_was_hunted_not_the_one_there_is_when_it_is_written() -> (
