@@ -21,7 +21,7 @@ TESTING = PYTHONDONTWRITEBYTECODE= $(BIN)/python
 DEMO_READY := $(VENV)/.demo-ready
 DEV_READY := $(VENV)/.dev-ready
 
-.PHONY: help venv demo test test-fast dropin differential stateful simulate exhaustive fuzz mutants campaign lint format docs lock clean
+.PHONY: help venv demo test test-fast test-faults search dropin differential lint format docs lock clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,29 +31,25 @@ venv: $(DEV_READY) ## build .venv from the lock, once
 demo: $(DEMO_READY) ## run a group of consumers on a Kafka and audit it; ARGS="--seconds 30"
 	@$(BIN)/python -m kgroup.cli demo $(ARGS)
 
-test: $(DEV_READY) ## run all tests, the long searches beside those on real brokers; ARGS="-k name"
-	@$(TESTING) -m tests $(ARGS)
+# Each test belongs to one command: tests/combinations.py says how. All tests on real brokers share
+# one process and its clusters; the other process runs what needs no broker meanwhile.
+PYTEST := $(TESTING) -m pytest -q -n 2
 
-test-fast: $(DEV_READY) ## run what needs no broker and no patience, on asyncio (under a minute); house rules are in lint
-	@$(TESTING) -m tests.halves $(ARGS)
+test: $(DEV_READY) ## run what a contributor needs, on real brokers too (12 minutes); ARGS="-k name"
+	@$(PYTEST) --dist loadgroup -m "not faults and not search" --ignore=tests/house $(ARGS)
+
+test-fast: $(DEV_READY) ## run what needs no broker and no patience, on asyncio (under a minute)
+	@$(PYTEST) --dist loadfile -m "not real and not docker and not slow and not search" -k "not trio" \
+		--hypothesis-profile fast --ignore=tests/house --ignore=tests/real $(ARGS)
+
+test-faults: $(DEV_READY) ## run long deaths, migrations, and all further combinations (25 minutes)
+	@$(PYTEST) --dist loadgroup -m faults tests $(ARGS)
+
+search: $(DEV_READY) ## search for bugs: a fixed share (6 minutes); ARGS="simulate --schedules 10000"
+	@$(if $(ARGS),$(BIN)/python -m tests.search $(ARGS),$(PYTEST) --dist worksteal -m "search and not faults" tests)
 
 differential: $(DEV_READY) ## compare the in-process broker with real ones; ARGS="--scripts 1000 --version 4.3.1 --seed 1"
 	@$(BIN)/python -m tests.testing.differential $(ARGS)
-
-simulate: $(DEV_READY) ## search groups for broken promises; ARGS="--schedules 10000 --level A --seed 1"
-	@$(BIN)/python -m tests.search.simulation $(ARGS)
-
-exhaustive: $(DEV_READY) ## walk through every state of a small group; ARGS="--mode eager --faults 1"
-	@$(BIN)/python -m tests.search.exhaustive $(ARGS)
-
-fuzz: $(DEV_READY) ## feed a decoder or the machine with nonsense; ARGS="T2 --inputs 1000000"
-	@$(BIN)/python -m tests.search.fuzz $(ARGS)
-
-mutants: $(DEV_READY) ## plant bugs, and see that simulation finds each; ARGS="--schedules 300"
-	@$(BIN)/python -m tests.search.mutants $(ARGS)
-
-campaign: $(DEV_READY) ## search on where the last sitting ended; ARGS="A --count 50000", ARGS="T2 --minutes 20"
-	@$(BIN)/python -m tests.search.campaign $(ARGS)
 
 # The peers' source trees, each with its tests; `make dropin` says how they are had.
 AIOKAFKA_SRC ?=
@@ -62,9 +58,6 @@ KAFKA_PYTHON_SRC ?=
 dropin: $(DEV_READY) ## run the peers' own tests on the facades; AIOKAFKA_SRC=... KAFKA_PYTHON_SRC=... ARGS="--class original"
 	@$(TESTING) -m tests.dropin --aiokafka "$(AIOKAFKA_SRC)" \
 		--kafka-python "$(KAFKA_PYTHON_SRC)" $(ARGS)
-
-stateful: $(DEV_READY) ## run groups that Hypothesis chooses rule by rule; ARGS="--examples 20000 --seed 7"
-	@$(BIN)/python -m tests.search.simulation.stateful $(ARGS)
 
 lint: $(DEV_READY) ## check format, rules, types, imports, sizes and the documented API
 	@$(BIN)/ruff format --check .

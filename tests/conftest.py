@@ -1,10 +1,11 @@
-"""Rules of this repository's own test run: no unproved green, and skips that are counted.
+"""Rules of this repository's own test run.
 
-With KGROUP_REQUIRE_REAL set (continuous integration does), a test marked `real` that would be
-skipped fails. Without it an in-process broker may stand in for a real one; a test marked
-`no_stand_in` is skipped then. Tests marked `docker` are skipped, and counted, where no container
-engine runs. With `--half 1` or `--half 2` only half of the files are read, by their names: two
-processes that know nothing of each other run everything once.
+Decides: with KGROUP_REQUIRE_REAL set (continuous integration sets it), a test marked `real` that
+would be skipped fails. Without it an in-process broker may stand in for a real one; tests marked
+`no_stand_in` are skipped then. Tests marked `docker` are skipped, and counted, where no container
+engine runs. `tests.combinations` says which tests belong to which command.
+A test on a real broker that fails runs again, and is named as UNSTEADY at the end of the run; more
+than three such tests fail the run. No other test ever runs twice.
 A test that hangs says where it is, after three to four minutes.
 """
 
@@ -14,13 +15,12 @@ import os
 import threading
 import time
 from collections.abc import Generator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
-from tests.halves import HALVES, half_of
+from tests.combinations import distribute, mark_combinations, mark_searches
 
 # Two busy cores are no reason for a test to fail.
 settings.register_profile("kgroup", deadline=None)
@@ -32,6 +32,8 @@ REQUIRE_REAL = bool(os.environ.get("KGROUP_REQUIRE_REAL"))
 
 _HANGS = 240.0
 _LOOKS = 60.0
+_FEW = 3
+"""Most tests that may be the machine's fault; more are a fault of ours."""
 
 
 class _Watch:
@@ -61,11 +63,6 @@ class _Watch:
 _WATCH = pytest.StashKey[_Watch]()
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    told = "read only this half of the files; both make the whole"
-    parser.addoption("--half", type=int, choices=HALVES, help=told)
-
-
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[_WATCH] = _Watch()
 
@@ -75,22 +72,11 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         watch.end()
 
 
-def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    is_tests = collection_path.name.startswith("test_") and collection_path.suffix == ".py"
-    return True if is_tests and _is_in_the_other_half(collection_path, config) else None
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the other half out where its file was named on the command line."""
-    others = [item for item in items if _is_in_the_other_half(item.path, config)]
-    if others:
-        config.hook.pytest_deselected(items=others)
-        items[:] = [item for item in items if not _is_in_the_other_half(item.path, config)]
-
-
-def _is_in_the_other_half(path: Path, config: pytest.Config) -> bool:
-    half: int | None = config.getoption("--half")
-    return half is not None and half_of(path.relative_to(config.rootpath)) != half
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    mark_combinations(items)
+    mark_searches(items)
+    distribute(items)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -147,3 +133,18 @@ def pytest_make_collect_report() -> Generator[None, Any, pytest.CollectReport]:
         report.outcome = "failed"
         report.longrepr = f"{report.nodeid} skipped itself before its tests could be seen"
     return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    for name in _unsteady(terminalreporter):
+        terminalreporter.write_line(f"UNSTEADY: {name} failed and was run again")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    reporter = session.config.pluginmanager.getplugin("terminalreporter")
+    if reporter is not None and len(_unsteady(reporter)) > _FEW:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def _unsteady(reporter: pytest.TerminalReporter) -> list[str]:
+    return sorted({report.nodeid for report in reporter.stats.get("rerun", ())})

@@ -26,7 +26,7 @@ MOST = 8
 """Rooms; other rooms than those of the ledger, once a member does something else."""
 
 FIRST = [mutant for mutant in OF_MEMBERS.values() if (SEEDS[mutant.name] or 0) <= 1]
-"""Found by one of the first two rooms; `make mutants` hunts them all."""
+"""Found by one of the first two rooms; `make search ARGS=mutants` hunts them all."""
 
 
 @pytest.mark.slow

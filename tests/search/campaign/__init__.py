@@ -1,1 +1,1 @@
-"""`make campaign`: searches that take days, sitting by sitting."""
+"""`make search ARGS=campaign`: searches that take days, sitting by sitting."""

@@ -1,8 +1,8 @@
-"""`make campaign`: a million groups, ten million inputs, in as many sittings as it takes.
+"""`make search ARGS=campaign`: a million groups and ten million inputs, in several sittings.
 
-    make campaign                                          # what was done so far
-    make campaign ARGS="A --mode eager --count 50000"      # the next 50,000 groups of that kind
-    make campaign ARGS="T2 --count 1000000 --minutes 20"   # the next inputs, for so long at most
+    make search ARGS=campaign                                    # what was done so far
+    make search ARGS="campaign A --mode eager --count 50000"    # the next 50,000 groups
+    make search ARGS="campaign T2 --count 1000000 --minutes 20" # the next inputs
 
 Each sitting goes on behind the last one of its kind, and is added to
 `benchmarks/results/campaign.json`; Ctrl-C ends it with what was done. `make docs` puts the sums on

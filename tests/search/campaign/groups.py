@@ -1,8 +1,8 @@
 """A sitting with simulated groups: the next seeds of one level and mode.
 
 Decides: what of a campaign is written down, and how often; that each failing schedule is kept, so
-that `make simulate ARGS="--replay"` plays it.
-Never: plays in another way than `make simulate ARGS="--keep-going"` does.
+that `make search ARGS="simulate --replay"` plays it.
+Never: plays in another way than `make search ARGS="simulate --keep-going"` does.
 """
 
 import json

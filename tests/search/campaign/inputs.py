@@ -1,7 +1,7 @@
 """A sitting with a fuzz target: its next inputs.
 
 Decides: the number of an input: each hundred thousand are mutated with a seed of their own, the
-first as `make fuzz` does it; the corpus itself is judged among those only.
+first as `make search ARGS=fuzz` does it; the corpus itself is judged among those only.
 Never: counts inputs of which earlier ones are not judged: what was done is one range.
 """
 

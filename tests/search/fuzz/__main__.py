@@ -1,7 +1,7 @@
-"""`make fuzz`: arbitrary bytes against whatever reads bytes.
+"""`make search ARGS=fuzz`: arbitrary bytes against whatever reads bytes.
 
     make fuzz
-    make fuzz ARGS="T2 --inputs 1000000 --seed 7"
+    make search ARGS="fuzz T2 --inputs 1000000 --seed 7"
 
 Ends with status 1 when a promise was broken; the inputs that break it are saved as crashers.
 """

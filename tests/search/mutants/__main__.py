@@ -1,6 +1,6 @@
-"""`make mutants`: faults, each planted in memory, each to be found by simulation alone.
+"""`make search ARGS=mutants`: faults, each planted in memory, each to be found by simulation alone.
 
-    make mutants ARGS="lease --schedules 1000"
+    make search ARGS="mutants lease --schedules 1000"
 
 Names are parts of mutants' names; without any, all are tried. Ends with status 1 when a mutant
 survives that does not say why simulation has not found it so far.

@@ -108,7 +108,7 @@ def test_schedules_of_which_only_the_plans_were_looked_at_are_played_when_asked_
 # -- what simulation finds ---------------------------------------------------------------------
 
 SCHEDULES = 300
-"""Enough for what is found often; `make mutants` has ten thousand for each."""
+"""Enough for what is found often; `make search ARGS=mutants` has ten thousand for each."""
 
 
 def mutant_called(name: str) -> Mutant:

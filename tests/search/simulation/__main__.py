@@ -1,4 +1,4 @@
-"""`make simulate`: play groups of consumers in virtual time, disturb them, and judge them."""
+"""`make search ARGS=simulate`: play groups in virtual time, disturb them, and judge them."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""`make simulate`: groups by the thousand in virtual time, disturbed and judged.
+"""`make search ARGS=simulate`: groups by the thousand in virtual time, disturbed and judged.
 
 Decides: the options, what a person is shown, and the exit code: 1 when a promise is broken.
 Never: plays a schedule itself; its neighbours do. `kgroup assignors simulate`, which shows what an
@@ -63,7 +63,7 @@ class _Backend(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Simulation:
-    """What `make simulate` takes.
+    """What `make search ARGS=simulate` takes.
 
     Args:
         schedules: how many.
@@ -141,11 +141,11 @@ def simulate(asked: Simulation) -> None:
     Each schedule is one group: members join, die, stall and come back, answers are lost, the
     coordinator moves. What breaks a promise is made smaller and saved, with a diagram and a test.
 
-    make simulate ARGS="--schedules 2000"
+    make search ARGS="simulate --schedules 2000"
 
-    make simulate ARGS="--schedules 500 --level B --backend trio --mode static"
+    make search ARGS="simulate --schedules 500 --level B --backend trio --mode static"
 
-    make simulate ARGS="--replay simulation/s2-a-mixed-17.json"
+    make search ARGS="simulate --replay simulation/s2-a-mixed-17.json"
     """
     quieten()
     if asked.replay is not None:

@@ -32,7 +32,7 @@ def play(
         without: names of oracles to leave out of those.
         keep: whether the outcome holds the whole journal.
     """
-    # Each engine is imported when it is needed: `make simulate ARGS="--level A"` needs no sockets.
+    # Each engine is imported when it is needed: level A needs no sockets.
     match schedule.level:
         case Level.A | Level.A_BYTES:
             from tests.search.simulation.world.run import play_objects  # noqa: PLC0415

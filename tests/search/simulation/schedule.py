@@ -117,7 +117,7 @@ class Schedule:
                 _picks(values.get("parent")),
             )
         except (KeyError, TypeError, ValueError) as error:
-            expected = "a schedule as `make simulate` saves it"
+            expected = "a schedule as `make search ARGS=simulate` saves it"
             raise ArgumentError("schedule", values, expected) from error
 
     def save(self, path: Path) -> None:
@@ -136,7 +136,7 @@ class Schedule:
         try:
             values = json.loads(text)
         except json.JSONDecodeError as error:
-            expected = "a schedule as `make simulate` saves it"
+            expected = "a schedule as `make search ARGS=simulate` saves it"
             raise ArgumentError("path", str(path), expected) from error
         return Schedule.from_json(values)
 

@@ -1,4 +1,4 @@
-"""The share of the search that every whole test run does: its numbers, slices, and known failures.
+"""The share of the search that `make search` does: its numbers, slices, and known failures.
 
 Decides: which seeds of which level and mode are played, one contiguous range each, and how many are
 played in one test, so that it ends within three minutes on a slow machine, too.
@@ -52,13 +52,13 @@ class Share:
 
 
 SHARES: Final = (
-    Share(Level.A, Mode.MIXED, 8_000),
-    Share(Level.A, Mode.EAGER, 4_000),
-    Share(Level.A, Mode.COOPERATIVE, 4_000),
-    Share(Level.A, Mode.STATIC, 4_000),
-    Share(Level.A_BYTES, Mode.MIXED, 200),
-    Share(Level.B, Mode.MIXED, 500),
-    Share(Level.B, Mode.MIXED, 500, backend="trio"),
+    Share(Level.A, Mode.MIXED, 800),
+    Share(Level.A, Mode.EAGER, 400),
+    Share(Level.A, Mode.COOPERATIVE, 400),
+    Share(Level.A, Mode.STATIC, 400),
+    Share(Level.A_BYTES, Mode.MIXED, 20),
+    Share(Level.B, Mode.MIXED, 50),
+    Share(Level.B, Mode.MIXED, 50, backend="trio"),
 )
 """When measured last, a run took 50 ms of processor time at levels A and A', 350 ms at level B."""
 

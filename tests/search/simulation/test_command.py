@@ -1,4 +1,4 @@
-"""`make simulate`, mostly on a world of a few lines."""
+"""`make search ARGS=simulate`, mostly on a world of a few lines."""
 
 import json
 from pathlib import Path
@@ -183,4 +183,4 @@ def test_a_wrong_use_is_told_before_anything_is_played(words: list[str], capsys:
 def test_a_file_that_is_no_schedule_is_refused(capsys: Shown) -> None:
     Path("it.json").write_text("[1]")
     simulated(["--replay", "it.json"], code=2)
-    assert "a schedule as `make simulate` saves it" in capsys.readouterr().err
+    assert "a schedule as `make search ARGS=simulate` saves it" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""The share of the search that every whole test run does: whether what held goes on holding.
+"""The share of the search that `make search` does: whether what held goes on holding.
 
 What is played, and how much of it, stands in `share`.
 """
@@ -15,7 +15,6 @@ from tests.search.simulation.share import KNOWN, SHARES, Slice, known_failures, 
 
 
 @pytest.mark.slow
-@pytest.mark.spare
 @pytest.mark.parametrize("part", [*slices()], ids=str)
 def test_no_group_breaks_a_promise(part: Slice) -> None:
     quieten()

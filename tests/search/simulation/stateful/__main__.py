@@ -1,6 +1,6 @@
-"""`make stateful`: a group whose runs Hypothesis chooses rule by rule, until a promise is broken.
+"""`make search ARGS=stateful`: Hypothesis chooses runs of a group rule by rule.
 
-    make stateful ARGS="--examples 20000 --seed 7"
+    make search ARGS="stateful --examples 20000 --seed 7"
 
 Ends with status 1 when a promise was broken, and tells the shortest rules found that do, and the
 run they make as a sequence diagram. Without a seed the chance is new each time.

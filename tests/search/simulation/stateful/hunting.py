@@ -14,9 +14,9 @@ from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
 __all__ = ["EXAMPLES", "SLICE", "SLICES", "STEPS", "hunt"]
 
-EXAMPLES: Final = 2_000
-"""Of the run that is part of all tests."""
-SLICES: Final = 20
+EXAMPLES: Final = 200
+"""Of `make search`."""
+SLICES: Final = 2
 SLICE: Final = EXAMPLES // SLICES
 """Examples of one of its slices: five seconds of one core, a minute where many share it."""
 STEPS: Final = 40

@@ -1,7 +1,7 @@
-"""2,000 runs that Hypothesis chooses rule by rule, the same ones each time.
+"""200 runs that Hypothesis chooses rule by rule, the same ones each time.
 
 They are cut into slices, each of its own chance: one of them takes seconds, and a failure names
-the slice that `make stateful` repeats and shortens.
+the slice that `make search ARGS=stateful` repeats and shortens.
 """
 
 import pytest
@@ -15,11 +15,12 @@ def test_no_rule_breaks_a_promise_in_a_few_runs() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.spare
 @pytest.mark.parametrize("chance", range(SLICES))
 def test_no_rule_breaks_a_promise_in_many_runs(chance: int) -> None:
     try:
         hunt(GroupMachine, SLICE, chance=chance, shrinks=False)
     except AssertionError as error:
-        error.add_note(f'make stateful ARGS="--examples {SLICE} --seed {chance}" shortens it')
+        error.add_note(
+            f'make search ARGS="stateful --examples {SLICE} --seed {chance}" shortens it'
+        )
         raise

@@ -1,0 +1,77 @@
+"""Which tests on real brokers `make test` runs, and which are left to `make test-faults`.
+
+Decides: most of these tests run on two async backends and two versions of Kafka. In `make test`
+each runs in one combination, chosen by its name, so that the choice never moves; the other
+combinations are marked `faults`. Together both commands run every combination of every test.
+All tests on real brokers stay in one process: there is one cluster at a time. Tests of the searches
+are marked `search` by their folder.
+Never: leaves a combination out of both commands.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+from zlib import crc32
+
+import pytest
+
+__all__ = ["chosen", "distribute", "mark_combinations", "mark_searches"]
+
+_BACKENDS: Final = ("asyncio", "trio")
+_VERSIONS: Final = ("3.9.1", "4.3.1")
+_SEARCHES: Final = "tests/search/"
+_RERUNS: Final = 2
+
+
+def chosen(name: str, count: int) -> int:
+    """Return which of a test's combinations `make test` runs: a number below `count`.
+
+    Args:
+        name: of the test, with the parameters that are not backend or version.
+        count: how many combinations it has.
+    """
+    return crc32(name.encode()) % count
+
+
+def mark_combinations(items: Iterable[pytest.Item]) -> None:
+    """Mark with `faults` all combinations of tests on real brokers that were not chosen."""
+    found: dict[str, list[tuple[tuple[str, ...], pytest.Item]]] = {}
+    for item in items:
+        if item.get_closest_marker("real"):
+            item.add_marker(pytest.mark.flaky(reruns=_RERUNS))
+            name, combination = _split(item)
+            found.setdefault(name, []).append((combination, item))
+    for name, same in found.items():
+        ordered = [item for _, item in sorted(same, key=lambda pair: pair[0])]
+        kept = ordered[chosen(name, len(ordered))]
+        for item in ordered:
+            if item is not kept:
+                item.add_marker(pytest.mark.faults)
+
+
+def mark_searches(items: Iterable[pytest.Item]) -> None:
+    """Mark with `search` what lies in the folder of the searches and needs no real broker."""
+    for item in items:
+        if item.nodeid.startswith(_SEARCHES) and not item.get_closest_marker("real"):
+            item.add_marker(pytest.mark.search)
+
+
+def distribute(items: list[pytest.Item]) -> None:
+    """Give each file to one process, and all tests on real brokers to the same one, first."""
+    for item in items:
+        group = "real" if item.get_closest_marker("real") else item.nodeid.partition("::")[0]
+        item.add_marker(pytest.mark.xdist_group(group))
+    items.sort(key=lambda item: item.get_closest_marker("real") is None)
+
+
+def _split(item: pytest.Item) -> tuple[str, tuple[str, ...]]:
+    """Return a test's name without its backend and version, and these two."""
+    path, _, call = item.nodeid.partition("[")
+    if not call:
+        return path, ()
+    parts = call.removesuffix("]").split("-")
+    axes = tuple(part for part in parts if part in (*_BACKENDS, *_VERSIONS))
+    return "-".join((path, *_others(parts))), axes
+
+
+def _others(parts: Sequence[str]) -> list[str]:
+    return [part for part in parts if part not in (*_BACKENDS, *_VERSIONS)]
