@@ -122,7 +122,9 @@ def pytest_runtest_makereport(
 def _other_threads() -> str:
     """Name them: what an earlier test left running can make any later one fail."""
     mine = threading.current_thread()
-    return "\n".join(sorted(str(each) for each in threading.enumerate() if each is not mine))
+    others = (str(each) for each in threading.enumerate() if each is not mine)
+    # Threads of the plug-in that runs tests again are no trace of a test.
+    return "\n".join(sorted(each for each in others if "run_server" not in each))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -21,7 +21,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "event-log.md": event_log_page,
     "marshal-states.md": marshal_page,
     "rebalance.md": rebalance_page,
-    "simulation-symptoms.md": symptoms_page,
+    "maintainers/symptoms.md": symptoms_page,
 }
 
 

@@ -16,9 +16,7 @@ from tests.house import (
     marshal_page,
     porting,
     reference_pages,
-    simulation_page,
     surface,
-    tested_page,
 )
 from tests.pages import DOCS
 from tests.pages import PAGES as TABLES
@@ -33,8 +31,6 @@ PAGES: Final[Mapping[Path, Callable[[], str]]] = MappingProxyType(
         DOCS / "public-surface.md": surface.render,
         DOCS / broker_page.NAME: broker_page.render,
         DOCS / marshal_page.NAME: marshal_page.render,
-        DOCS / simulation_page.NAME: simulation_page.render,
-        DOCS / tested_page.NAME: tested_page.render,
         **{DOCS / name: page for name, page in TABLES.items()},
         **{DOCS / name: partial(replayed, name) for name in ("cli.md", "which-assignor.md")},
         **{DOCS / "reference" / name: page for name, page in reference_pages.PAGES.items()},

@@ -12,7 +12,7 @@ _HEAD: Final = """# Symptoms of other clients, as schedules
 
 This is what users of other clients reported, and the classes of bugs clients really had.
 Where the order of things is what matters, a named schedule provokes it at exact instants in a
-[simulated group](simulation.md), shows by the journal that it came about, and judges it by every
+[simulated group](search.md), shows by the journal that it came about, and judges it by every
 promise a run is judged by, and by what must hold in it besides. Each is tried in several kinds of
 groups (eager, cooperative, static; old and new coordinators; latencies; through bytes) and a few
 round trips beside its instants, and each is shown to fail with a planted fault.
@@ -43,7 +43,7 @@ def _row(symptom: Symptom) -> Iterator[str]:
 
 def _link(test: str) -> str:
     path, _, name = test.partition("::")
-    return f"[{path}](../tests/{path}) `{name}`"
+    return f"[{path}](../../tests/{path}) `{name}`"
 
 
 if __name__ == "__main__":
