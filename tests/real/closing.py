@@ -15,8 +15,8 @@ from typing import Any, Final
 from kgroup.testing.kafka.probe import Probe
 from kgroup.wire.frames import encode_request
 from kgroup.wire.messages import ApiVersionsRequest, CreateTopicsRequest, MetadataRequest
-from kgroup.wire.messages.create_topics import CreatableTopic
 from kgroup.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from kgroup.wire.messages.topics import CreatableTopic
 from kgroup.wire.schema import Request
 
 __all__ = ["Closing", "topics_made"]

@@ -10,42 +10,19 @@ import importlib
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from kgroup.wire.messages.add_offsets_to_txn import *
-    from kgroup.wire.messages.add_partitions_to_txn import *
-    from kgroup.wire.messages.api_versions import *
-    from kgroup.wire.messages.consumer_group_describe import *
-    from kgroup.wire.messages.consumer_group_heartbeat import *
-    from kgroup.wire.messages.create_acls import *
-    from kgroup.wire.messages.create_partitions import *
-    from kgroup.wire.messages.create_topics import *
-    from kgroup.wire.messages.delete_acls import *
-    from kgroup.wire.messages.delete_groups import *
-    from kgroup.wire.messages.delete_records import *
-    from kgroup.wire.messages.delete_topics import *
-    from kgroup.wire.messages.describe_acls import *
-    from kgroup.wire.messages.describe_cluster import *
-    from kgroup.wire.messages.describe_configs import *
-    from kgroup.wire.messages.describe_groups import *
-    from kgroup.wire.messages.end_txn import *
+    from kgroup.wire.messages.acls import *
+    from kgroup.wire.messages.cluster import *
+    from kgroup.wire.messages.configs import *
+    from kgroup.wire.messages.consumer_groups import *
     from kgroup.wire.messages.fetch import *
-    from kgroup.wire.messages.find_coordinator import *
-    from kgroup.wire.messages.heartbeat import *
-    from kgroup.wire.messages.incremental_alter_configs import *
-    from kgroup.wire.messages.init_producer_id import *
-    from kgroup.wire.messages.join_group import *
-    from kgroup.wire.messages.leave_group import *
-    from kgroup.wire.messages.list_groups import *
-    from kgroup.wire.messages.list_offsets import *
-    from kgroup.wire.messages.metadata import *
-    from kgroup.wire.messages.offset_commit import *
-    from kgroup.wire.messages.offset_delete import *
-    from kgroup.wire.messages.offset_fetch import *
-    from kgroup.wire.messages.offset_for_leader_epoch import *
+    from kgroup.wire.messages.group_admin import *
+    from kgroup.wire.messages.groups import *
+    from kgroup.wire.messages.log_offsets import *
+    from kgroup.wire.messages.offsets import *
     from kgroup.wire.messages.produce import *
-    from kgroup.wire.messages.sasl_authenticate import *
-    from kgroup.wire.messages.sasl_handshake import *
-    from kgroup.wire.messages.sync_group import *
-    from kgroup.wire.messages.txn_offset_commit import *
+    from kgroup.wire.messages.sasl import *
+    from kgroup.wire.messages.topics import *
+    from kgroup.wire.messages.transactions import *
 
 _CONTENTS: Final = {
     "add_offsets_to_txn": "AddOffsetsToTxnRequest AddOffsetsToTxnResponse",

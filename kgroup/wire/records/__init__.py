@@ -7,10 +7,14 @@ KIP-98 (magic 2, transactions), KIP-101 (leader epochs), KIP-31 and KIP-32 (magi
 """
 
 from kgroup.wire.compression import MAX_OUTPUT, Codec
-from kgroup.wire.records.aborted import AbortedTransactions
 from kgroup.wire.records.batches import BatchView, LogBatch, iter_batches
 from kgroup.wire.records.columns import Headers, RawRow, RecordColumns, Row
-from kgroup.wire.records.control import ControlRecord, ControlType, control_type
+from kgroup.wire.records.control import (
+    AbortedTransactions,
+    ControlRecord,
+    ControlType,
+    control_type,
+)
 from kgroup.wire.records.encode import NewRecord, encode_batch, pack_headers
 from kgroup.wire.records.header import BatchHeader, TimestampType
 from kgroup.wire.records.message_sets import MessageSetView

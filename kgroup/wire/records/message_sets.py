@@ -1,19 +1,8 @@
-"""Messages of magic 0 and 1, from before Kafka 0.11; a broker serves old segments as they are.
+"""Message sets of magic 0 and 1, as brokers before 0.11 wrote them.
 
-Decides: which messages stand together as one batch, and the offset and timestamp of a message
-inside a compressed one.
-Never: unpacks a compressed message nobody asked the records of; follows compression into itself.
-
-A message: offset i64, size i32 (bytes after this field), crc u32 (CRC-32 from magic on), magic i8,
-attributes i8 (bits 0-2 codec, 3 log append time), timestamp i64 (magic 1 only, KIP-32), key length
-i32 + key, value length i32 + value (negative: null); bytes after that are ignored, as in Java. The
-value of a compressed message is a set of messages of its own magic; its offset is that of the last
-of them. Offsets inside are absolute in magic 0; in magic 1 only their distance to the last of them
-counts, since a broker need not unpack a message to give it an offset (KIP-31).
-
-Each message is a batch of its own on the wire. Plain neighbours are read as one all the same, for a
-batch costs more than a message. A damaged one is never among them: it stands alone, so that what
-is in front of it and what is behind it can be read.
+Decides: how nested, compressed sets become columns with absolute offsets (KIP-31, KIP-32), and
+how the lz4 frames of magic 0 are mended: their header checksum is wrong by design (KIP-57).
+Never: writes one.
 """
 
 import struct
@@ -27,9 +16,54 @@ from kgroup.wire.compression import MAX_OUTPUT, Codec, decompress
 from kgroup.wire.records import header as layout
 from kgroup.wire.records.columns import RecordColumns
 from kgroup.wire.records.header import TimestampType
-from kgroup.wire.records.lz4_header import with_right_checksum
 
-__all__ = ["SHORTEST", "MessageSetView", "read_messages"]
+__all__ = ["SHORTEST", "MessageSetView", "read_messages", "with_right_checksum"]
+
+_DESCRIPTOR_AT: Final = 4
+_HAS_CONTENT_SIZE: Final = 1 << 3
+_HAS_DICTIONARY: Final = 1
+
+_PRIMES: Final = (0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x165667B1)
+_MASK: Final = (1 << 32) - 1
+
+
+def with_right_checksum(data: bytes | memoryview) -> bytes:
+    """Return a copy of `data`, which begins with a frame, with the checksum of its header mended.
+
+    Data too short to have a header is returned as it is: the decoder will say what is missing.
+    """
+    mended = bytearray(data)
+    flags = data[_DESCRIPTOR_AT] if len(data) > _DESCRIPTOR_AT else 0
+    size = 2 + (8 if flags & _HAS_CONTENT_SIZE else 0) + (4 if flags & _HAS_DICTIONARY else 0)
+    at = _DESCRIPTOR_AT + size
+    if at < len(mended):
+        mended[at] = _hash(mended[_DESCRIPTOR_AT:at]) >> 8 & 0xFF
+    return bytes(mended)
+
+
+def _hash(data: bytearray) -> int:
+    """xxHash32 with seed 0 of fewer than 16 bytes, for which it has a short form."""
+    one, two, three, four, five = _PRIMES
+    state = five + len(data)
+    whole = len(data) & ~3
+    for at in range(0, whole, 4):
+        lane = int.from_bytes(data[at : at + 4], "little")
+        state = _rotated(state + lane * three, 17) * four
+    for byte in data[whole:]:
+        state = _rotated(state + byte * five, 11) * one
+    state &= _MASK
+    state = (state ^ state >> 15) * two & _MASK
+    state = (state ^ state >> 13) * three & _MASK
+    return state ^ state >> 16
+
+
+def _rotated(number: int, bits: int) -> int:
+    number &= _MASK
+    return number << bits | number >> (32 - bits)
+
+
+# -- message sets ----------------------------------------------------------------------------------
+
 
 _FRONT: Final = struct.Struct(">qiIBb")
 _SIZE: Final = struct.Struct(">i")

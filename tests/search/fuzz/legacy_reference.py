@@ -8,7 +8,7 @@ import zlib
 
 from kgroup.wire.compression import Codec, decompress
 from kgroup.wire.records import Row
-from kgroup.wire.records.lz4_header import with_right_checksum
+from kgroup.wire.records.message_sets import with_right_checksum
 from tests.search.fuzz.reference import Refused
 
 _CODECS = (Codec.NONE, Codec.GZIP, Codec.SNAPPY, Codec.LZ4)

@@ -18,7 +18,7 @@ from kgroup.wire.messages import (
     JoinGroupRequest,
     JoinGroupRequestProtocol,
 )
-from kgroup.wire.messages.create_topics import CreatableTopic
+from kgroup.wire.messages.topics import CreatableTopic
 from kgroup.wire.schema import Message, Request
 from tests.testing.broker.driver import surroundings
 

@@ -7,7 +7,7 @@ import pytest
 
 from kgroup.errors import CorruptRecordError, UnsupportedCodecError
 from kgroup.wire.records import NewRecord, encode_batch
-from kgroup.wire.records.lz4_header import with_right_checksum
+from kgroup.wire.records.message_sets import with_right_checksum
 from tests.wire.records.golden import record_data
 from tests.wire.records.old_messages import (
     LOG_APPEND_TIME,

@@ -12,7 +12,7 @@ from typing import Final
 from kgroup.errors import CorruptRecordError
 from kgroup.wire.compression import Codec, compress, decompress
 from kgroup.wire.records import BatchView, iter_batches
-from kgroup.wire.records.lz4_header import with_right_checksum
+from kgroup.wire.records.message_sets import with_right_checksum
 from tests.search.fuzz.recorded import record_data
 from tests.search.fuzz.target import MIB, Target, sure
 

@@ -1,4 +1,7 @@
-"""ListOffsets: the offset for a timestamp, or the ends of a log (KIP-79, 98, 320, 734, 405)."""
+"""ListOffsets and OffsetForLeaderEpoch: places in a log.
+
+Decides: the fields and the versions of these messages.
+"""
 
 from typing import Final
 
@@ -13,6 +16,12 @@ __all__ = [
     "ListOffsetsResponse",
     "ListOffsetsTopic",
     "ListOffsetsTopicResponse",
+    "OffsetForLeaderEpochEndOffset",
+    "OffsetForLeaderEpochRequest",
+    "OffsetForLeaderEpochResponse",
+    "OffsetForLeaderPartition",
+    "OffsetForLeaderTopic",
+    "OffsetForLeaderTopicResult",
 ]
 
 _VERSIONS: Final = range(1, 12)
@@ -85,3 +94,69 @@ class ListOffsetsRequest(Request[ListOffsetsResponse]):
     isolation_level: int = wire(Int8, since=2, default=0)
     topics: tuple[ListOffsetsTopic, ...] = wire(rows(ListOffsetsTopic))
     timeout_ms: int = wire(Int32, since=10, default=0, ignorable=True)
+
+
+# -- offset for leader epoch -----------------------------------------------------------------------
+
+
+_OFFSET_FOR_LEADER_EPOCH_VERSIONS: Final = range(2, 5)
+
+
+@message()
+class OffsetForLeaderEpochEndOffset(Message):
+    """The largest epoch not above the one asked about and where it ends; -1, -1 = undefined."""
+
+    error_code: int = wire(Int16, default=0)
+    partition: int = wire(Int32)
+    leader_epoch: int = wire(Int32, since=1, default=-1, ignorable=True)
+    end_offset: int = wire(Int64, default=-1)
+
+
+@message()
+class OffsetForLeaderTopicResult(Message):
+    """Partitions of one topic."""
+
+    topic: str = wire(String)
+    partitions: tuple[OffsetForLeaderEpochEndOffset, ...] = wire(
+        rows(OffsetForLeaderEpochEndOffset)
+    )
+
+
+@message(versions=_OFFSET_FOR_LEADER_EPOCH_VERSIONS, flexible=4)
+class OffsetForLeaderEpochResponse(Message):
+    """The ends; 2 throttle_time_ms, 4 flexible."""
+
+    throttle_time_ms: int = wire(Int32, since=2, default=0, ignorable=True)
+    topics: tuple[OffsetForLeaderTopicResult, ...] = wire(rows(OffsetForLeaderTopicResult))
+
+
+@message()
+class OffsetForLeaderPartition(Message):
+    """leader_epoch is the one asked about.
+
+    current_leader_epoch (2+, KIP-320) lets the broker refuse a client with old metadata, -1 = do
+    not.
+    """
+
+    partition: int = wire(Int32)
+    current_leader_epoch: int = wire(Int32, since=2, default=-1, ignorable=True)
+    leader_epoch: int = wire(Int32)
+
+
+@message()
+class OffsetForLeaderTopic(Message):
+    """Partitions of one topic."""
+
+    topic: str = wire(String)
+    partitions: tuple[OffsetForLeaderPartition, ...] = wire(rows(OffsetForLeaderPartition))
+
+
+@message(versions=_OFFSET_FOR_LEADER_EPOCH_VERSIONS, flexible=4, api=ApiKey.OFFSET_FOR_LEADER_EPOCH)
+class OffsetForLeaderEpochRequest(Request[OffsetForLeaderEpochResponse]):
+    """Ask for the end of epochs.
+
+    3 replica_id, -1 from a consumer (older versions need a permission on the cluster); 4 flexible.
+    """
+
+    replica_id: int = wire(Int32, since=3, default=-2, ignorable=True)
+    topics: tuple[OffsetForLeaderTopic, ...] = wire(rows(OffsetForLeaderTopic))

@@ -1,4 +1,7 @@
-"""ConsumerGroupDescribe: state and members of groups of the new protocol (KIP-848, 1099)."""
+"""ConsumerGroupHeartbeat and ConsumerGroupDescribe: the group protocol of KIP-848.
+
+Decides: the fields and the versions of these messages.
+"""
 
 from typing import Final
 
@@ -25,9 +28,76 @@ __all__ = [
     "ConsumerGroupDescribeRequest",
     "ConsumerGroupDescribeResponse",
     "ConsumerGroupDescribeTopicPartitions",
+    "ConsumerGroupHeartbeatAssignment",
+    "ConsumerGroupHeartbeatRequest",
+    "ConsumerGroupHeartbeatResponse",
+    "ConsumerGroupHeartbeatTopicPartitions",
 ]
 
 _VERSIONS: Final = range(2)
+
+
+@message()
+class ConsumerGroupHeartbeatTopicPartitions(Message):
+    """Partitions of one topic, by id."""
+
+    topic_id: bytes = wire(Uuid)
+    partitions: tuple[int, ...] = wire(array(Int32))
+
+
+@message()
+class ConsumerGroupHeartbeatAssignment(Message):
+    """All partitions the member may own now."""
+
+    topic_partitions: tuple[ConsumerGroupHeartbeatTopicPartitions, ...] = wire(
+        rows(ConsumerGroupHeartbeatTopicPartitions)
+    )
+
+
+@message(versions=_VERSIONS, flexible=0)
+class ConsumerGroupHeartbeatResponse(Message):
+    """The member's epoch, and a new assignment, None = as before.
+
+    heartbeat_interval_ms is to be obeyed.
+    """
+
+    throttle_time_ms: int = wire(Int32, default=0)
+    error_code: int = wire(Int16, default=0)
+    error_message: str | None = wire(nullable(Text), default=None)
+    member_id: str | None = wire(nullable(String), default=None)
+    member_epoch: int = wire(Int32)
+    heartbeat_interval_ms: int = wire(Int32)
+    assignment: ConsumerGroupHeartbeatAssignment | None = wire(
+        nullable(row(ConsumerGroupHeartbeatAssignment)), default=None
+    )
+
+
+@message(versions=_VERSIONS, flexible=0, api=ApiKey.CONSUMER_GROUP_HEARTBEAT)
+class ConsumerGroupHeartbeatRequest(Request[ConsumerGroupHeartbeatResponse]):
+    """Join, live, confirm and leave.
+
+    member_epoch 0 joins, -1 leaves, -2 is a static member that will come back.
+
+    In 1 the client makes member_id up, a uuid (KIP-1082); in 0 the broker gives it, empty at
+    first. None and -1 = as before; everything is given when joining and after an error.
+    topic_partitions is what the member owns. subscribed_topic_regex 1+.
+    """
+
+    group_id: str = wire(String)
+    member_id: str = wire(String)
+    member_epoch: int = wire(Int32)
+    instance_id: str | None = wire(nullable(String), default=None)
+    rack_id: str | None = wire(nullable(String), default=None)
+    rebalance_timeout_ms: int = wire(Int32, default=-1)
+    subscribed_topic_names: tuple[str, ...] | None = wire(nullable(array(String)), default=None)
+    subscribed_topic_regex: str | None = wire(nullable(String), since=1, default=None)
+    server_assignor: str | None = wire(nullable(String), default=None)
+    topic_partitions: tuple[ConsumerGroupHeartbeatTopicPartitions, ...] | None = wire(
+        nullable(rows(ConsumerGroupHeartbeatTopicPartitions)), default=None
+    )
+
+
+# -- consumer group describe -----------------------------------------------------------------------
 
 
 @message()

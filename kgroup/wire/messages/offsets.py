@@ -1,4 +1,7 @@
-"""OffsetFetch: read committed offsets of groups (KIP-320, 447, 709, 848)."""
+"""OffsetCommit, OffsetFetch and OffsetDelete: the committed offsets of a group.
+
+Decides: the fields and the versions of these messages.
+"""
 
 from typing import Final
 
@@ -20,6 +23,18 @@ from kgroup.wire.vocabulary import (
 )
 
 __all__ = [
+    "OffsetCommitRequest",
+    "OffsetCommitRequestPartition",
+    "OffsetCommitRequestTopic",
+    "OffsetCommitResponse",
+    "OffsetCommitResponsePartition",
+    "OffsetCommitResponseTopic",
+    "OffsetDeleteRequest",
+    "OffsetDeleteRequestPartition",
+    "OffsetDeleteRequestTopic",
+    "OffsetDeleteResponse",
+    "OffsetDeleteResponsePartition",
+    "OffsetDeleteResponseTopic",
     "OffsetFetchRequest",
     "OffsetFetchRequestGroup",
     "OffsetFetchRequestTopic",
@@ -32,7 +47,84 @@ __all__ = [
     "OffsetFetchResponseTopics",
 ]
 
-_VERSIONS: Final = range(1, 11)
+_VERSIONS: Final = range(2, 11)
+
+
+@message()
+class OffsetCommitResponsePartition(Message):
+    """What became of one offset."""
+
+    partition_index: int = wire(Int32)
+    error_code: int = wire(Int16, default=0)
+
+
+@message()
+class OffsetCommitResponseTopic(Message):
+    """One topic: name up to version 9, topic_id from 10 on."""
+
+    name: str = wire(String, until=9, default="", ignorable=True)
+    topic_id: bytes = wire(Uuid, since=10, default=ZERO_UUID, ignorable=True)
+    partitions: tuple[OffsetCommitResponsePartition, ...] = wire(
+        rows(OffsetCommitResponsePartition)
+    )
+
+
+@message(versions=_VERSIONS, flexible=8)
+class OffsetCommitResponse(Message):
+    """The outcome, partition by partition; there is no error for the whole.
+
+    3 throttle_time_ms; 4 the client waits it out itself; 8 flexible; 9 errors of KIP-848; 10 topic
+    ids.
+    """
+
+    throttle_time_ms: int = wire(Int32, since=3, default=0, ignorable=True)
+    topics: tuple[OffsetCommitResponseTopic, ...] = wire(rows(OffsetCommitResponseTopic))
+
+
+@message()
+class OffsetCommitRequestPartition(Message):
+    """One offset: that of the next record to read.
+
+    committed_leader_epoch (6+, KIP-320) is the epoch of the last record read, -1 = unknown.
+    """
+
+    partition_index: int = wire(Int32)
+    committed_offset: int = wire(Int64)
+    committed_leader_epoch: int = wire(Int32, since=6, default=-1, ignorable=True)
+    committed_metadata: str | None = wire(nullable(Text))
+
+
+@message()
+class OffsetCommitRequestTopic(Message):
+    """One topic: name up to version 9, topic_id from 10 on."""
+
+    name: str = wire(String, until=9, default="", ignorable=True)
+    topic_id: bytes = wire(Uuid, since=10, default=ZERO_UUID, ignorable=True)
+    partitions: tuple[OffsetCommitRequestPartition, ...] = wire(rows(OffsetCommitRequestPartition))
+
+
+@message(versions=_VERSIONS, flexible=8, api=ApiKey.OFFSET_COMMIT)
+class OffsetCommitRequest(Request[OffsetCommitResponse]):
+    """Commit, in the name of a member of a generation.
+
+    generation_id_or_member_epoch -1 with an empty member_id commits without membership.
+    retention_time_ms only 2 to 4 (-1 = the broker's; dropped by KIP-211); 6 leader epochs
+    (KIP-320); 7 group_instance_id (KIP-345); 8 flexible; 9 member epochs of the new protocol
+    (KIP-848); 10 topics by id instead of name.
+    """
+
+    group_id: str = wire(String)
+    generation_id_or_member_epoch: int = wire(Int32, since=1, default=-1, ignorable=True)
+    member_id: str = wire(String, since=1, default="", ignorable=True)
+    group_instance_id: str | None = wire(nullable(String), since=7, default=None)
+    retention_time_ms: int = wire(Int64, since=2, until=4, default=-1, ignorable=True)
+    topics: tuple[OffsetCommitRequestTopic, ...] = wire(rows(OffsetCommitRequestTopic))
+
+
+# -- offset fetch ----------------------------------------------------------------------------------
+
+
+_OFFSET_FETCH_VERSIONS: Final = range(1, 11)
 
 
 @message()
@@ -87,7 +179,7 @@ class OffsetFetchResponseGroup(Message):
     error_code: int = wire(Int16, since=8, default=0)
 
 
-@message(versions=_VERSIONS, flexible=6)
+@message(versions=_OFFSET_FETCH_VERSIONS, flexible=6)
 class OffsetFetchResponse(Message):
     """The offsets: at the top up to version 7, per group from 8 on (KIP-709).
 
@@ -138,7 +230,7 @@ class OffsetFetchRequestGroup(Message):
     )
 
 
-@message(versions=_VERSIONS, flexible=6, api=ApiKey.OFFSET_FETCH)
+@message(versions=_OFFSET_FETCH_VERSIONS, flexible=6, api=ApiKey.OFFSET_FETCH)
 class OffsetFetchRequest(Request[OffsetFetchResponse]):
     """Ask for offsets: of one group up to version 7, of several from 8 on (KIP-709).
 
@@ -157,3 +249,59 @@ class OffsetFetchRequest(Request[OffsetFetchResponse]):
     # Kafka's definition does not call it ignorable, but Java's consumer drops it for an older
     # broker unless told not to (KIP-447); so does this one.
     require_stable: bool = wire(Boolean, since=7, default=False, ignorable=True)
+
+
+# -- offset delete ---------------------------------------------------------------------------------
+
+
+_OFFSET_DELETE_VERSIONS: Final = range(1)
+
+
+@message()
+class OffsetDeleteResponsePartition(Message):
+    """What became of one offset."""
+
+    partition_index: int = wire(Int32)
+    error_code: int = wire(Int16, default=0)
+
+
+@message()
+class OffsetDeleteResponseTopic(Message):
+    """Partitions of one topic."""
+
+    name: str = wire(String)
+    partitions: tuple[OffsetDeleteResponsePartition, ...] = wire(
+        rows(OffsetDeleteResponsePartition)
+    )
+
+
+@message(versions=_OFFSET_DELETE_VERSIONS)
+class OffsetDeleteResponse(Message):
+    """The outcome: of the group, and per partition."""
+
+    error_code: int = wire(Int16, default=0)
+    throttle_time_ms: int = wire(Int32, default=0, ignorable=True)
+    topics: tuple[OffsetDeleteResponseTopic, ...] = wire(rows(OffsetDeleteResponseTopic))
+
+
+@message()
+class OffsetDeleteRequestPartition(Message):
+    """One partition."""
+
+    partition_index: int = wire(Int32)
+
+
+@message()
+class OffsetDeleteRequestTopic(Message):
+    """Partitions of one topic."""
+
+    name: str = wire(String)
+    partitions: tuple[OffsetDeleteRequestPartition, ...] = wire(rows(OffsetDeleteRequestPartition))
+
+
+@message(versions=_OFFSET_DELETE_VERSIONS, api=ApiKey.OFFSET_DELETE)
+class OffsetDeleteRequest(Request[OffsetDeleteResponse]):
+    """Delete offsets; partitions still subscribed answer GROUP_SUBSCRIBED_TO_TOPIC."""
+
+    group_id: str = wire(String)
+    topics: tuple[OffsetDeleteRequestTopic, ...] = wire(rows(OffsetDeleteRequestTopic))

@@ -1,4 +1,7 @@
-"""DescribeConfigs: settings of topics, brokers and groups (KIP-133, 226, 569)."""
+"""DescribeConfigs and IncrementalAlterConfigs.
+
+Decides: the fields and the versions of these messages.
+"""
 
 from typing import Final
 
@@ -7,12 +10,17 @@ from kgroup.wire.schema import Message, Request, message, wire
 from kgroup.wire.vocabulary import Boolean, Int8, Int16, Int32, String, Text, array, nullable, rows
 
 __all__ = [
+    "AlterConfigsResource",
+    "AlterConfigsResourceResponse",
+    "AlterableConfig",
     "DescribeConfigsRequest",
     "DescribeConfigsResource",
     "DescribeConfigsResourceResult",
     "DescribeConfigsResponse",
     "DescribeConfigsResult",
     "DescribeConfigsSynonym",
+    "IncrementalAlterConfigsRequest",
+    "IncrementalAlterConfigsResponse",
 ]
 
 _VERSIONS: Final = range(1, 5)
@@ -92,3 +100,55 @@ class DescribeConfigsRequest(Request[DescribeConfigsResponse]):
     resources: tuple[DescribeConfigsResource, ...] = wire(rows(DescribeConfigsResource))
     include_synonyms: bool = wire(Boolean, since=1, default=False)
     include_documentation: bool = wire(Boolean, since=3, default=False)
+
+
+# -- incremental alter configs ---------------------------------------------------------------------
+
+
+_INCREMENTAL_ALTER_CONFIGS_VERSIONS: Final = range(2)
+
+
+@message()
+class AlterConfigsResourceResponse(Message):
+    """What became of one resource."""
+
+    error_code: int = wire(Int16, default=0)
+    error_message: str | None = wire(nullable(Text), default=None)
+    resource_type: int = wire(Int8)
+    resource_name: str = wire(String)
+
+
+@message(versions=_INCREMENTAL_ALTER_CONFIGS_VERSIONS, flexible=1)
+class IncrementalAlterConfigsResponse(Message):
+    """The outcome per resource; 1 flexible."""
+
+    throttle_time_ms: int = wire(Int32, default=0)
+    responses: tuple[AlterConfigsResourceResponse, ...] = wire(rows(AlterConfigsResourceResponse))
+
+
+@message()
+class AlterableConfig(Message):
+    """One change: config_operation 0 set, 1 delete, 2 append, 3 subtract."""
+
+    name: str = wire(String)
+    config_operation: int = wire(Int8)
+    value: str | None = wire(nullable(String))
+
+
+@message()
+class AlterConfigsResource(Message):
+    """One resource: resource_type 2 = topic, 4 = broker, 32 = group."""
+
+    resource_type: int = wire(Int8)
+    resource_name: str = wire(String)
+    configs: tuple[AlterableConfig, ...] = wire(rows(AlterableConfig))
+
+
+@message(
+    versions=_INCREMENTAL_ALTER_CONFIGS_VERSIONS, flexible=1, api=ApiKey.INCREMENTAL_ALTER_CONFIGS
+)
+class IncrementalAlterConfigsRequest(Request[IncrementalAlterConfigsResponse]):
+    """Change settings; 1 flexible."""
+
+    resources: tuple[AlterConfigsResource, ...] = wire(rows(AlterConfigsResource))
+    validate_only: bool = wire(Boolean)
