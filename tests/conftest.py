@@ -73,10 +73,11 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     mark_combinations(items)
     mark_searches(items)
-    distribute(items)
+    if config.pluginmanager.hasplugin("xdist"):
+        distribute(items)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

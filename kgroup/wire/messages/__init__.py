@@ -1,5 +1,5 @@
 # ruff: noqa: F403 - the modules' own lists say what they export
-"""Every message of the protocol that kgroup speaks, one module per API.
+"""Every message of the protocol that kgroup speaks; a module for each family of APIs.
 
 Decides: where a message class lives. A module is imported when a name of it is first asked for:
 importing all of them at once would take a good part of the time that `import kgroup` may take.
@@ -25,110 +25,86 @@ if TYPE_CHECKING:
     from kgroup.wire.messages.transactions import *
 
 _CONTENTS: Final = {
-    "add_offsets_to_txn": "AddOffsetsToTxnRequest AddOffsetsToTxnResponse",
-    "add_partitions_to_txn": (
-        "AddPartitionsToTxnPartitionResult AddPartitionsToTxnRequest AddPartitionsToTxnResponse "
-        "AddPartitionsToTxnResult AddPartitionsToTxnTopic AddPartitionsToTxnTopicResult "
-        "AddPartitionsToTxnTransaction"
+    "acls": (
+        "AclCreation AclCreationResult AclDescription CreateAclsRequest CreateAclsResponse "
+        "DeleteAclsFilter DeleteAclsFilterResult DeleteAclsMatchingAcl DeleteAclsRequest "
+        "DeleteAclsResponse DescribeAclsRequest DescribeAclsResource DescribeAclsResponse"
     ),
-    "api_versions": (
-        "ApiVersion ApiVersionsRequest ApiVersionsResponse FinalizedFeatureKey SupportedFeatureKey"
+    "cluster": (
+        "ApiVersion ApiVersionsRequest ApiVersionsResponse Coordinator DescribeClusterBroker "
+        "DescribeClusterRequest DescribeClusterResponse FinalizedFeatureKey "
+        "FindCoordinatorRequest FindCoordinatorResponse MetadataRequest MetadataRequestTopic "
+        "MetadataResponse MetadataResponseBroker MetadataResponsePartition "
+        "MetadataResponseTopic SupportedFeatureKey"
     ),
-    "consumer_group_describe": (
+    "configs": (
+        "AlterConfigsResource AlterConfigsResourceResponse AlterableConfig "
+        "DescribeConfigsRequest DescribeConfigsResource DescribeConfigsResourceResult "
+        "DescribeConfigsResponse DescribeConfigsResult DescribeConfigsSynonym "
+        "IncrementalAlterConfigsRequest IncrementalAlterConfigsResponse"
+    ),
+    "consumer_groups": (
         "ConsumerGroupDescribeAssignment ConsumerGroupDescribeDescribedGroup "
         "ConsumerGroupDescribeMember ConsumerGroupDescribeRequest ConsumerGroupDescribeResponse "
-        "ConsumerGroupDescribeTopicPartitions"
+        "ConsumerGroupDescribeTopicPartitions ConsumerGroupHeartbeatAssignment "
+        "ConsumerGroupHeartbeatRequest ConsumerGroupHeartbeatResponse "
+        "ConsumerGroupHeartbeatTopicPartitions"
     ),
-    "consumer_group_heartbeat": (
-        "ConsumerGroupHeartbeatAssignment ConsumerGroupHeartbeatRequest "
-        "ConsumerGroupHeartbeatResponse ConsumerGroupHeartbeatTopicPartitions"
-    ),
-    "create_acls": "AclCreation AclCreationResult CreateAclsRequest CreateAclsResponse",
-    "create_partitions": (
-        "CreatePartitionsAssignment CreatePartitionsRequest CreatePartitionsResponse "
-        "CreatePartitionsTopic CreatePartitionsTopicResult"
-    ),
-    "create_topics": (
-        "CreatableReplicaAssignment CreatableTopic CreatableTopicConfig CreatableTopicConfigs "
-        "CreatableTopicResult CreateTopicsRequest CreateTopicsResponse"
-    ),
-    "delete_acls": (
-        "DeleteAclsFilter DeleteAclsFilterResult DeleteAclsMatchingAcl DeleteAclsRequest "
-        "DeleteAclsResponse"
-    ),
-    "delete_groups": "DeletableGroupResult DeleteGroupsRequest DeleteGroupsResponse",
-    "delete_records": (
-        "DeleteRecordsPartition DeleteRecordsPartitionResult DeleteRecordsRequest "
-        "DeleteRecordsResponse DeleteRecordsTopic DeleteRecordsTopicResult"
-    ),
-    "delete_topics": (
-        "DeletableTopicResult DeleteTopicState DeleteTopicsRequest DeleteTopicsResponse"
-    ),
-    "describe_acls": (
-        "AclDescription DescribeAclsRequest DescribeAclsResource DescribeAclsResponse"
-    ),
-    "describe_cluster": "DescribeClusterBroker DescribeClusterRequest DescribeClusterResponse",
-    "describe_configs": (
-        "DescribeConfigsRequest DescribeConfigsResource DescribeConfigsResourceResult "
-        "DescribeConfigsResponse DescribeConfigsResult DescribeConfigsSynonym"
-    ),
-    "describe_groups": (
-        "DescribeGroupsDescribedGroup DescribeGroupsRequest DescribeGroupsResponse "
-        "DescribedGroupMember"
-    ),
-    "end_txn": "EndTxnRequest EndTxnResponse",
     "fetch": (
         "AbortedTransaction FetchEpochEndOffset FetchLeaderIdAndEpoch FetchNodeEndpoint "
         "FetchPartition FetchRequest FetchResponse FetchTopic FetchableTopicResponse "
         "ForgottenTopic PartitionData ReplicaState SnapshotId"
     ),
-    "find_coordinator": "Coordinator FindCoordinatorRequest FindCoordinatorResponse",
-    "heartbeat": "HeartbeatRequest HeartbeatResponse",
-    "incremental_alter_configs": (
-        "AlterConfigsResource AlterConfigsResourceResponse AlterableConfig "
-        "IncrementalAlterConfigsRequest IncrementalAlterConfigsResponse"
+    "group_admin": (
+        "DeletableGroupResult DeleteGroupsRequest DeleteGroupsResponse "
+        "DescribeGroupsDescribedGroup DescribeGroupsRequest DescribeGroupsResponse "
+        "DescribedGroupMember ListGroupsRequest ListGroupsResponse ListedGroup"
     ),
-    "init_producer_id": "InitProducerIdRequest InitProducerIdResponse",
-    "join_group": (
-        "JoinGroupRequest JoinGroupRequestProtocol JoinGroupResponse JoinGroupResponseMember"
+    "groups": (
+        "HeartbeatRequest HeartbeatResponse JoinGroupRequest JoinGroupRequestProtocol "
+        "JoinGroupResponse JoinGroupResponseMember LeaveGroupRequest LeaveGroupResponse "
+        "MemberIdentity MemberResponse SyncGroupRequest SyncGroupRequestAssignment "
+        "SyncGroupResponse"
     ),
-    "leave_group": "LeaveGroupRequest LeaveGroupResponse MemberIdentity MemberResponse",
-    "list_groups": "ListGroupsRequest ListGroupsResponse ListedGroup",
-    "list_offsets": (
-        "ListOffsetsPartition ListOffsetsPartitionResponse ListOffsetsRequest ListOffsetsResponse "
-        "ListOffsetsTopic ListOffsetsTopicResponse"
+    "log_offsets": (
+        "ListOffsetsPartition ListOffsetsPartitionResponse ListOffsetsRequest "
+        "ListOffsetsResponse ListOffsetsTopic ListOffsetsTopicResponse "
+        "OffsetForLeaderEpochEndOffset OffsetForLeaderEpochRequest OffsetForLeaderEpochResponse "
+        "OffsetForLeaderPartition OffsetForLeaderTopic OffsetForLeaderTopicResult"
     ),
-    "metadata": (
-        "MetadataRequest MetadataRequestTopic MetadataResponse MetadataResponseBroker "
-        "MetadataResponsePartition MetadataResponseTopic"
-    ),
-    "offset_commit": (
+    "offsets": (
         "OffsetCommitRequest OffsetCommitRequestPartition OffsetCommitRequestTopic "
-        "OffsetCommitResponse OffsetCommitResponsePartition OffsetCommitResponseTopic"
-    ),
-    "offset_delete": (
+        "OffsetCommitResponse OffsetCommitResponsePartition OffsetCommitResponseTopic "
         "OffsetDeleteRequest OffsetDeleteRequestPartition OffsetDeleteRequestTopic "
-        "OffsetDeleteResponse OffsetDeleteResponsePartition OffsetDeleteResponseTopic"
-    ),
-    "offset_fetch": (
+        "OffsetDeleteResponse OffsetDeleteResponsePartition OffsetDeleteResponseTopic "
         "OffsetFetchRequest OffsetFetchRequestGroup OffsetFetchRequestTopic "
         "OffsetFetchRequestTopics OffsetFetchResponse OffsetFetchResponseGroup "
         "OffsetFetchResponsePartition OffsetFetchResponsePartitions OffsetFetchResponseTopic "
         "OffsetFetchResponseTopics"
-    ),
-    "offset_for_leader_epoch": (
-        "OffsetForLeaderEpochEndOffset OffsetForLeaderEpochRequest OffsetForLeaderEpochResponse "
-        "OffsetForLeaderPartition OffsetForLeaderTopic OffsetForLeaderTopicResult"
     ),
     "produce": (
         "BatchIndexAndErrorMessage PartitionProduceData PartitionProduceResponse "
         "ProduceLeaderIdAndEpoch ProduceNodeEndpoint ProduceRequest ProduceResponse "
         "TopicProduceData TopicProduceResponse"
     ),
-    "sasl_authenticate": "SaslAuthenticateRequest SaslAuthenticateResponse",
-    "sasl_handshake": "SaslHandshakeRequest SaslHandshakeResponse",
-    "sync_group": "SyncGroupRequest SyncGroupRequestAssignment SyncGroupResponse",
-    "txn_offset_commit": (
+    "sasl": (
+        "SaslAuthenticateRequest SaslAuthenticateResponse SaslHandshakeRequest "
+        "SaslHandshakeResponse"
+    ),
+    "topics": (
+        "CreatableReplicaAssignment CreatableTopic CreatableTopicConfig CreatableTopicConfigs "
+        "CreatableTopicResult CreatePartitionsAssignment CreatePartitionsRequest "
+        "CreatePartitionsResponse CreatePartitionsTopic CreatePartitionsTopicResult "
+        "CreateTopicsRequest CreateTopicsResponse DeletableTopicResult DeleteRecordsPartition "
+        "DeleteRecordsPartitionResult DeleteRecordsRequest DeleteRecordsResponse "
+        "DeleteRecordsTopic DeleteRecordsTopicResult DeleteTopicState DeleteTopicsRequest "
+        "DeleteTopicsResponse"
+    ),
+    "transactions": (
+        "AddOffsetsToTxnRequest AddOffsetsToTxnResponse AddPartitionsToTxnPartitionResult "
+        "AddPartitionsToTxnRequest AddPartitionsToTxnResponse AddPartitionsToTxnResult "
+        "AddPartitionsToTxnTopic AddPartitionsToTxnTopicResult AddPartitionsToTxnTransaction "
+        "EndTxnRequest EndTxnResponse InitProducerIdRequest InitProducerIdResponse "
         "TxnOffsetCommitRequest TxnOffsetCommitRequestPartition TxnOffsetCommitRequestTopic "
         "TxnOffsetCommitResponse TxnOffsetCommitResponsePartition TxnOffsetCommitResponseTopic"
     ),
