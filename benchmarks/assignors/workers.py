@@ -14,9 +14,13 @@ from pathlib import Path
 from typing import Any, Final, TextIO
 
 from kgroup.errors import KGroupError
-from kgroup.testing.kafka.cache import cache_folder
-from kgroup.testing.kafka.jars import DEFAULT_VERSION, fetch_jars, find_resolvers
-from kgroup.testing.kafka.java import find_java
+from kgroup.testing.kafka.jars import (
+    DEFAULT_VERSION,
+    cache_folder,
+    fetch_jars,
+    find_java,
+    find_resolvers,
+)
 
 __all__ = [
     "JAVA_OPTIONS",

@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from kgroup.codes import ApiKey
 from kgroup.errors import BrokerError, DecodeError
 from kgroup.net.cluster import Cluster
-from kgroup.net.coordinator import ask_node, with_coordinator
-from kgroup.net.offset_answers import read_offset_fetch
+from kgroup.net.coordinator import ask_node, read_offset_fetch, with_coordinator
 from kgroup.net.verdict import Verdict, refusal, verdict
 from kgroup.types import IsolationLevel, OffsetAndMetadata, TopicPartition
 from kgroup.wire.messages import (

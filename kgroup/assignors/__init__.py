@@ -1,9 +1,14 @@
 """From the description of a group to its assignment: built-in assignors and the plug-in API."""
 
-from kgroup.assignors.api import USER_DATA_LIMIT, Assignor, LastAssignment, UserDataAssignor
-from kgroup.assignors.assignment import GroupAssignment
+from kgroup.assignors.api import (
+    USER_DATA_LIMIT,
+    Assignor,
+    LastAssignment,
+    UserDataAssignor,
+    common_protocol,
+)
+from kgroup.assignors.assignment import Draft, GroupAssignment
 from kgroup.assignors.cooperative_sticky import CooperativeStickyAssignor
-from kgroup.assignors.draft import Draft
 from kgroup.assignors.group import Audience, GroupSubscription
 from kgroup.assignors.leader import (
     JoinedMember,
@@ -17,7 +22,6 @@ from kgroup.assignors.leader import (
 from kgroup.assignors.member import Member, PartitionRacks, TopicsMetadata
 from kgroup.assignors.numbering import Numbered, PartitionNumbering
 from kgroup.assignors.range import RangeAssignor
-from kgroup.assignors.rebalance_protocol import common_protocol
 from kgroup.assignors.registry import BUILT_IN, AssignorChoice, FoundAssignor, resolve
 from kgroup.assignors.roundrobin import RoundRobinAssignor
 from kgroup.assignors.sticky import StickyAssignor

@@ -6,14 +6,15 @@ to the member and travels in its subscription.
 KIPs: 54, 429.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Protocol, Self, runtime_checkable
 
 from kgroup.assignors.assignment import GroupAssignment
 from kgroup.assignors.group import GroupSubscription
+from kgroup.errors import ConfigError
 from kgroup.types import RebalanceProtocol, TopicPartition
 
-__all__ = ["USER_DATA_LIMIT", "Assignor", "LastAssignment", "UserDataAssignor"]
+__all__ = ["USER_DATA_LIMIT", "Assignor", "LastAssignment", "UserDataAssignor", "common_protocol"]
 
 USER_DATA_LIMIT = 1_048_576
 """Bytes of user data that one member may send or be given. A coordinator keeps what all members
@@ -102,3 +103,26 @@ class UserDataAssignor(Assignor, Protocol):
                 and after a loss.
         """
         ...
+
+
+# -- rebalance protocol ----------------------------------------------------------------------------
+#
+# Which rebalance protocol a member follows, given all the assignors it offers.
+#
+# Decides: the highest protocol that every one of them supports.
+# Never: looks at what the group chose; a member has to know before it joins.
+# KIPs: 429 (a rolling change lists the cooperative and the eager assignor together, and is eager
+# until the eager one is dropped).
+
+
+def common_protocol(assignors: Sequence[Assignor]) -> RebalanceProtocol:
+    """Return COOPERATIVE when every assignor supports it, else EAGER when every one does.
+
+    Raises:
+        ConfigError: no assignor is given, or they have no protocol in common.
+    """
+    for protocol in (RebalanceProtocol.COOPERATIVE, RebalanceProtocol.EAGER):
+        if assignors and all(protocol in each.supported_protocols for each in assignors):
+            return protocol
+    offered = {each.name: [p.value for p in each.supported_protocols] for each in assignors}
+    raise ConfigError("assignors", offered, "at least one, with a rebalance protocol in common")

@@ -10,12 +10,131 @@ from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from kgroup.assignors.assignment import GroupAssignment, assigned
-from kgroup.assignors.group import GroupSubscription
+from kgroup.assignors.group import GroupSubscription, racks_matter
 from kgroup.assignors.member import Member
-from kgroup.assignors.range_racks import divide_near
 from kgroup.types import RebalanceProtocol
+from kgroup.wire.classic_bytes import utf16_order
 
-__all__ = ["RangeAssignor"]
+__all__ = ["RangeAssignor", "divide_near"]
+
+
+def divide_near(group: GroupSubscription) -> dict[str, list[int]] | None:
+    """Return member id -> indices of its partitions; None when racks matter in no topic."""
+    if all(member.rack is None for member in group.members):
+        return None
+    shares = [_TopicShares(group, topic) for topic in group.partitions.topics]
+    if not any(share.needs_racks for share in shares):
+        return None
+    for together in _co_partitioned(shares):
+        if len(together) > 1:
+            _give_together(together)
+        elif together[0].needs_racks:
+            together[0].give_near()
+    target: dict[str, list[int]] = {member.member_id: [] for member in group.members}
+    for share in shares:
+        share.give_rest()
+        for place, mine in share.given.items():
+            target[share.members[place].member_id].extend(sorted(mine))
+    return target
+
+
+class _TopicShares:
+    """One topic being divided: what is left, and how much each member may still take."""
+
+    def __init__(self, group: GroupSubscription, topic: str) -> None:
+        self.members: Sequence[Member] = group.subscribers(topic)
+        self.given: dict[int, list[int]] = {}
+        self.partitions = group.partitions.span(topic)
+        numbers = group.topics[topic]
+        self.near = [numbers[tp.partition].replicas for tp in group.partitions_of(topic)]
+        self.taken = [False] * len(self.partitions)
+        self.base, self.extra = divmod(len(self.partitions), len(self.members))
+        racks = {member.rack for member in self.members if member.rack is not None}
+        self.any_rack = bool(racks)
+        self.needs_racks = self.any_rack and racks_matter(racks, set(self.near))
+
+    def room(self, place: int) -> int:
+        """How many partitions the member at this place may still take."""
+        most = self.base + 1 if self.extra > 0 else self.base
+        return max(0, most - len(self.given.get(place, ())))
+
+    def give(self, place: int, offsets: Sequence[int]) -> None:
+        """Give partitions, counted from the topic's first one."""
+        if not offsets:
+            return
+        mine = self.given.setdefault(place, [])
+        for offset in offsets:
+            self.taken[offset] = True
+            mine.append(self.partitions[offset])
+        if len(mine) > self.base:
+            self.extra -= 1
+
+    def give_near(self) -> None:
+        """Give members, in order, the first partitions that have a replica in their rack."""
+        near: dict[str, list[int]] = {}
+        for offset in range(len(self.partitions) - 1, -1, -1):
+            for rack in self.near[offset]:
+                near.setdefault(rack, []).append(offset)
+        anywhere = list(range(len(self.partitions) - 1, -1, -1))
+        for place, member in enumerate(self.members):
+            queue = anywhere if member.rack is None else near.get(member.rack, [])
+            self.give(place, self._next_free(queue, self.room(place)))
+
+    def give_rest(self) -> None:
+        """Give members, in order, the first partitions that are left."""
+        free = [offset for offset, taken in enumerate(self.taken) if not taken]
+        at = 0
+        for place in range(len(self.members)):
+            if at == len(free):
+                break
+            room = self.room(place)
+            self.give(place, free[at : at + room])
+            at += room
+
+    def _next_free(self, queue: list[int], room: int) -> list[int]:
+        """Take up to `room` free offsets from the end of a queue; what is passed never returns."""
+        found: list[int] = []
+        while queue and len(found) < room:
+            offset = queue.pop()
+            if not self.taken[offset]:
+                found.append(offset)
+        return found
+
+
+def _co_partitioned(shares: Sequence[_TopicShares]) -> list[list[_TopicShares]]:
+    """Group topics with equal subscribers and equal counts (0 when no subscriber has a rack)."""
+    groups: dict[tuple[tuple[str, ...], int], list[_TopicShares]] = {}
+    for share in shares:
+        count = len(share.partitions) if share.any_rack else 0
+        groups.setdefault((tuple(m.member_id for m in share.members), count), []).append(share)
+    return list(groups.values())
+
+
+def _give_together(shares: Sequence[_TopicShares]) -> None:
+    """Give partition p of all topics to the first member that is near to each of them.
+
+    All topics are at the same point all the time, so the room in the first is the room in all.
+    """
+    first = shares[0]
+    if not first.any_rack:
+        return
+    queues: dict[str | None, list[int]] = {}
+    for place in range(len(first.members) - 1, -1, -1):
+        queues.setdefault(first.members[place].rack, []).append(place)
+    for offset in range(len(first.partitions)):
+        racks = frozenset.intersection(*(share.near[offset] for share in shares))
+        heads: list[int] = []
+        for rack in (None, *sorted(racks, key=utf16_order)):
+            queue = queues.get(rack, [])
+            while queue and not first.room(queue[-1]):
+                queue.pop()  # room only shrinks, so this member is through
+            heads.extend(queue[-1:])
+        if heads:
+            for share in shares:
+                share.give(min(heads), [offset])
+
+
+# -- range -----------------------------------------------------------------------------------------
 
 
 class RangeAssignor:

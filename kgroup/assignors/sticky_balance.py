@@ -26,7 +26,7 @@ from sys import maxsize
 
 from kgroup.assignors.sticky_census import Census
 from kgroup.assignors.sticky_flow import Flow
-from kgroup.assignors.sticky_water import pour
+from kgroup.assignors.sticky_shares import pour
 
 __all__ = ["Level", "find_levels"]
 

@@ -22,8 +22,7 @@ from kgroup.assignors.sticky_balance import Level
 from kgroup.assignors.sticky_census import Census
 from kgroup.assignors.sticky_flow import Flow
 from kgroup.assignors.sticky_opening import Opening
-from kgroup.assignors.sticky_shares import Shares, Trade, Weights
-from kgroup.assignors.sticky_water import pour
+from kgroup.assignors.sticky_shares import Shares, Trade, Weights, pour
 
 __all__ = ["SEARCH_LIMIT", "settle_level"]
 

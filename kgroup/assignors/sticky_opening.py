@@ -12,8 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from kgroup.assignors.sticky_balance import Level
 from kgroup.assignors.sticky_census import Census
-from kgroup.assignors.sticky_shares import Shares, Trade, Weights
-from kgroup.assignors.sticky_water import pour
+from kgroup.assignors.sticky_shares import Shares, Trade, Weights, pour
 
 __all__ = ["Opening"]
 

@@ -12,9 +12,8 @@ KIPs: 54, 881.
 from collections.abc import Sequence
 
 from kgroup.assignors.claims import Holdings
-from kgroup.assignors.group import GroupSubscription
+from kgroup.assignors.group import GroupSubscription, group_racks_matter
 from kgroup.assignors.member import Member
-from kgroup.assignors.racks import group_racks_matter
 from kgroup.assignors.sticky_balance import find_levels
 from kgroup.assignors.sticky_census import take_census
 from kgroup.assignors.sticky_deal import deal

@@ -18,8 +18,7 @@ from kgroup.journal import (
     PositionMove,
     PositionMoved,
 )
-from kgroup.journal.intervals import Interval, Intervals, total
-from kgroup.journal.periods import PeriodKey
+from kgroup.journal.periods import Interval, Intervals, PeriodKey, total
 from kgroup.journal.repeats import Repeat, Repeats
 from kgroup.types import TopicPartition
 

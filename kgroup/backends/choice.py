@@ -10,7 +10,7 @@ from typing import TypeAlias, cast
 from kgroup.backends.backend import GroupBackend
 from kgroup.backends.classic.backend import ClassicBackend
 from kgroup.backends.marshal.backend import MarshalBackend
-from kgroup.backends.marshal.place import MarshalPlace
+from kgroup.backends.marshal.positions import MarshalPlace
 from kgroup.config import ConsumerConfig
 from kgroup.journal import Sink
 from kgroup.marshal.rules import Compat

@@ -17,8 +17,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from kgroup.machine.wishes import Done, Moment, Raise, Tick
-from kgroup.net.ports import Ports
-from kgroup.net.pulse import Pulse
+from kgroup.net.ports import Ports, Pulse
 from kgroup.types import Membership
 
 __all__ = ["Carrier", "Conductor", "Machine", "Stepped"]

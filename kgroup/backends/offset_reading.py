@@ -14,10 +14,9 @@ import anyio
 from kgroup.codes import ApiKey, ErrorCode
 from kgroup.errors import DecodeError, TransportError, UnauthorizedError
 from kgroup.machine.reactions import Reaction, reaction
-from kgroup.net.backoff import Backoff
 from kgroup.net.cluster import Cluster, Lane
-from kgroup.net.offset_answers import read_offset_fetch
-from kgroup.net.verdict import refusal
+from kgroup.net.coordinator import read_offset_fetch
+from kgroup.net.verdict import Backoff, refusal
 from kgroup.types import OffsetAndMetadata, TopicPartition
 from kgroup.wire.messages import (
     OffsetFetchRequest,

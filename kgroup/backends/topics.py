@@ -9,11 +9,14 @@ Never: asks, or waits for anything; every backend that subscribes stands on this
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 
-from kgroup.net.metadata import ClusterView, TopicInfo
+from kgroup.errors import AuthenticationError
+from kgroup.net.cluster import Cluster, ClusterView
+from kgroup.net.metadata import TopicInfo
 from kgroup.types import Subscription
 
-__all__ = ["SubscribedTopics", "matching", "to_watch"]
+__all__ = ["SubscribedTopics", "matching", "to_watch", "watch_metadata"]
 
 
 def to_watch(subscription: Subscription | None) -> frozenset[str] | None:
@@ -74,3 +77,26 @@ class SubscribedTopics:
         if self._taken is None or not self._taken.match(name):
             return False
         return self._left_out is None or not self._left_out.match(name)
+
+
+# -- metadata watch --------------------------------------------------------------------------------
+#
+# Metadata as it changes, for a member whose topics hang on it.
+#
+# Decides: that a refusal of our credentials ends the watch and nothing else: the cluster tells its
+# owner, who ends the member.
+# Never: asks; the cluster does, at its own pace.
+
+
+async def watch_metadata(cluster: Cluster, resolve: Callable[[ClusterView], None]) -> None:
+    """Tell of the present view, and of each that differs from the one before; until cancelled.
+
+    Args:
+        cluster: running.
+        resolve: takes a view; must not wait.
+    """
+    view = cluster.view
+    with suppress(AuthenticationError):
+        while True:
+            resolve(view)
+            view = await cluster.changed(view)

@@ -35,8 +35,8 @@ from kgroup.assignors.simulator import (
     read_events,
     read_scenario,
 )
+from kgroup.cli.assignors_check import load_assignors
 from kgroup.cli.assignors_live import describe_live
-from kgroup.cli.assignors_loading import load_assignors
 from kgroup.cli.assignors_shown import (
     LEGEND,
     OPTIMUM,
@@ -46,7 +46,7 @@ from kgroup.cli.assignors_shown import (
     simulation_tables,
 )
 from kgroup.cli.connecting import Common, perform
-from kgroup.cli.formats import on_one_line
+from kgroup.cli.printing import on_one_line
 from kgroup.cli.tables import Cell, make_table, print_whole, screen
 from kgroup.cli.verbs import one_of
 from kgroup.config.plugins import found_assignors

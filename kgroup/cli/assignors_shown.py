@@ -19,8 +19,8 @@ from kgroup.assignors.simulator import (
     outcome_document,
     scenario_document,
 )
-from kgroup.cli.formats import on_one_line
 from kgroup.cli.groups import partitions_in_words
+from kgroup.cli.printing import on_one_line
 from kgroup.cli.tables import Cell, make_table
 
 __all__ = ["LEGEND", "OPTIMUM", "Run", "Shown", "simulation_json", "simulation_tables"]

@@ -24,10 +24,16 @@ from kgroup.cli.connecting import (
     options_of_file,
     unwrapped,
 )
-from kgroup.cli.consuming import Plan, Wanted, consume, make_plan
-from kgroup.cli.formats import Format
-from kgroup.cli.places import PLACE_FORMS, lies_before, read_place
-from kgroup.cli.printing import Gauge, Lines, StandardOutput
+from kgroup.cli.consuming import (
+    PLACE_FORMS,
+    Plan,
+    Wanted,
+    consume,
+    lies_before,
+    make_plan,
+    read_place,
+)
+from kgroup.cli.printing import Format, Gauge, Lines, StandardOutput
 from kgroup.cli.verbs import one_of
 from kgroup.config import ConsumerConfig
 from kgroup.errors import ArgumentError

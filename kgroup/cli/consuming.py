@@ -9,23 +9,25 @@ A partition is over when the next offset to be handed out is at its end: behind 
 there may be marks of transactions, which nobody sees.
 """
 
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Final
 
 from kgroup.cli.printing import Lines, Output, joined
 from kgroup.codes import ApiKey, ErrorCode
 from kgroup.config import ConsumerConfig
 from kgroup.consumer import Batch, Consumer
-from kgroup.errors import BrokerError, NotOwnedError
+from kgroup.errors import ArgumentError, BrokerError, NotOwnedError
 from kgroup.net.admin import describe_topics
 from kgroup.net.cluster import Cluster
 from kgroup.net.log_offsets import OffsetSpec
-from kgroup.net.log_places import Place, find_places
+from kgroup.net.log_places import FromEnd, Offset, Place, Time, find_places
 from kgroup.types import OwnershipChange, TopicPartition
 
-__all__ = ["Plan", "Wanted", "consume", "make_plan"]
+__all__ = ["PLACE_FORMS", "Plan", "Wanted", "consume", "lies_before", "make_plan", "read_place"]
 
 _NAP: Final = 0.25
 """Seconds between two looks at whether it is over."""
@@ -260,3 +262,79 @@ class _Run:
                     consumer.pause(tp)
                     self.over.add(tp)
         return self.over >= owned
+
+
+# -- places ----------------------------------------------------------------------------------------
+#
+# Places in logs as they are typed: `--from` and `--until`.
+#
+# Decides: the forms, that a time lies in the past, and which of two places lies before the other
+# in whatever log.
+# Never: asks a broker; `kgroup.net.log_places` does.
+
+
+PLACE_FORMS: Final = (
+    "earliest, latest, an offset, -N (offsets before the end), a time (2026-08-01T12:00Z) or an "
+    "age (15m)"
+)
+
+_EXPECTED: Final = (
+    "earliest, latest, an offset such as 42, -N for N offsets before the end, a time in the past "
+    "such as 2026-08-01T12:00 (local) or 2026-08-01T12:00Z, or an age such as 90s, 15m, 2h, 7d"
+)
+_SECONDS: Final = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_AGE: Final = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|s|m|h|d|w))+")
+_AGE_PART: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d|w)")
+_MOST: Final = 2**63 - 1
+
+
+def read_place(option: str, text: str, *, now: float) -> Place:
+    """Return what a text means.
+
+    Args:
+        option: its name, for the error.
+        text: as typed.
+        now: seconds since the epoch.
+
+    Raises:
+        ArgumentError: it has none of the forms, or means a time to come.
+    """
+    typed = text.strip()
+    place = _named(typed.lower()) or _counted(typed) or _timed(typed, now)
+    if place is None or (isinstance(place, Time) and not 0 <= place.timestamp <= now * 1000):
+        raise ArgumentError(option, text, _EXPECTED)
+    return place
+
+
+def lies_before(place: Place, other: Place) -> bool:
+    """Tell whether a place lies before another in every log, as far as the words alone say it."""
+    match place, other:
+        case Offset(offset), Offset(of_other):
+            return offset < of_other
+        case Time(timestamp), Time(of_other):
+            return timestamp < of_other
+        case FromEnd(count), FromEnd(of_other):
+            return count > of_other
+        case _:
+            return False
+
+
+def _named(typed: str) -> Place | None:
+    return {"earliest": OffsetSpec.EARLIEST, "latest": OffsetSpec.LATEST}.get(typed)
+
+
+def _counted(typed: str) -> Place | None:
+    digits = typed.removeprefix("-")
+    if not digits.isascii() or not digits.isdigit() or int(digits) > _MOST:
+        return None
+    return FromEnd(int(digits)) if typed.startswith("-") else Offset(int(digits))
+
+
+def _timed(typed: str, now: float) -> Place | None:
+    if _AGE.fullmatch(typed):
+        age = sum(float(count) * _SECONDS[unit] for count, unit in _AGE_PART.findall(typed))
+        return Time(round((now - age) * 1000))
+    try:
+        return Time(round(datetime.fromisoformat(typed).timestamp() * 1000))
+    except (ValueError, OverflowError, OSError):
+        return None

@@ -7,16 +7,16 @@ Never: changes what a group has; `kgroup.cli.marshal_admin` has the verbs that d
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
-from typing import Annotated, Final, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 import typer
 
 from kgroup.admin.marshal.desk import Desk, desk
-from kgroup.admin.marshal.settings import AdminSettings
-from kgroup.admin.marshal.setup import SetUp, set_up
+from kgroup.admin.marshal.settings import AdminSettings, SetUp, set_up
 from kgroup.admin.marshal.verbs import MarshalAdmin
-from kgroup.admin.marshal.watching import GroupChange
+from kgroup.admin.marshal.watching import GroupChange, GroupChangeKind
 from kgroup.cli.connecting import Common, consumer_config, perform, unwrapped
 from kgroup.cli.marshal_shown import (
     State,
@@ -26,11 +26,72 @@ from kgroup.cli.marshal_shown import (
     state_json,
     state_of,
 )
-from kgroup.cli.marshal_watching import change_json, change_line
+from kgroup.cli.printing import on_one_line
 from kgroup.cli.tables import screen
 from kgroup.net.cluster import Cluster
 
-__all__ = ["Init", "Log", "Scope", "Shown", "init", "look", "state", "watch", "with_desk"]
+__all__ = [
+    "Init",
+    "Log",
+    "Scope",
+    "Shown",
+    "change_json",
+    "change_line",
+    "init",
+    "look",
+    "state",
+    "watch",
+    "with_desk",
+]
+
+_MS: Final = 1000
+
+
+def change_line(change: GroupChange) -> str:
+    """Return the line for a person."""
+    where = "group" if change.tp is None else str(change.tp)
+    if change.kind is GroupChangeKind.LOST:
+        where = f"coordination partition {change.partition}"
+    words = [_at(change.time), where, change.kind.value]
+    words += [f"by {change.client}"] if change.client else []
+    words += [f"from {change.former}"] if change.former else []
+    words += [f"at offset {change.offset}"] if change.offset is not None else []
+    words += [f"epoch {change.epoch}"] if change.epoch is not None else []
+    words += [f"until {_at(change.until)}"] if change.until is not None else []
+    words += [change.reason] if change.reason else []
+    return on_one_line("  ".join((words[0], " ".join(words[1:]))))
+
+
+def change_json(change: GroupChange) -> dict[str, Any]:
+    """Return the line for a program; times are milliseconds since the epoch."""
+    tp = change.tp
+    return {
+        "what": change.kind.value.replace(" ", "_"),
+        "coordination_partition": change.partition,
+        "time": None if change.time < 0 else change.time,
+        "topic": None if tp is None else tp.topic,
+        "partition": None if tp is None else tp.partition,
+        "client": change.client,
+        "former": change.former,
+        "epoch": change.epoch,
+        "offset": change.offset,
+        "until": change.until,
+        "reason": change.reason,
+    }
+
+
+def _at(time: int) -> str:
+    if time < 0:
+        return "-"
+    try:
+        moment = datetime.fromtimestamp(time / _MS, UTC)
+    except (ValueError, OverflowError, OSError):
+        return f"{time}ms"
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{time % _MS:03}Z"
+
+
+# -- marshal ---------------------------------------------------------------------------------------
+
 
 T = TypeVar("T")
 

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from kgroup.admin.groups import ask_committed
 from kgroup.admin.marshal.desk import Desk
-from kgroup.admin.marshal.setup import SetUp
-from kgroup.cli.formats import on_one_line
+from kgroup.admin.marshal.settings import SetUp
+from kgroup.cli.printing import on_one_line
 from kgroup.cli.tables import Cell, make_table, screen
 from kgroup.errors import KGroupError
 from kgroup.marshal.key_state import Key, Pause

@@ -13,8 +13,8 @@ from typing import Annotated, Final
 import typer
 
 from kgroup.admin.groups import committed_offsets
+from kgroup.cli.consuming import read_place
 from kgroup.cli.marshal import Scope
-from kgroup.cli.places import read_place
 from kgroup.errors import ArgumentError
 from kgroup.net.admin import describe_topics
 from kgroup.net.cluster import Cluster

@@ -14,7 +14,7 @@ from rich.segment import Segment, Segments
 from rich.table import Table
 from rich.text import Text
 
-from kgroup.cli.formats import on_one_line
+from kgroup.cli.printing import on_one_line
 
 __all__ = ["Cell", "make_table", "print_whole", "screen"]
 

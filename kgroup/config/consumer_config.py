@@ -16,9 +16,8 @@ from typing import Final, cast
 
 from kgroup.assignors import Assignor, AssignorChoice, resolve
 from kgroup.config.fetch_settings import FetchSettings
-from kgroup.config.instance_ids import doubts_about_instance_id
 from kgroup.config.marshal_options import check_marshal, marshal_settings
-from kgroup.config.options import Duration
+from kgroup.config.options import Duration, doubts_about_instance_id
 from kgroup.config.plugins import plug_ins
 from kgroup.config.rules import check_names, normal
 from kgroup.config.security import check_security, doubts_about_security, security_of
@@ -28,8 +27,13 @@ from kgroup.marshal.rules import Compat
 from kgroup.marshal.settings import MARSHAL_TOPIC, ClaimPolicy, Guarantee, MarshalSettings
 from kgroup.membership.settings import MembershipSettings
 from kgroup.net.ports import Ports
-from kgroup.net.secret import Secret
-from kgroup.net.security import ExtensionSource, SaslMechanism, SecurityProtocol, TokenSource
+from kgroup.net.security import (
+    ExtensionSource,
+    SaslMechanism,
+    Secret,
+    SecurityProtocol,
+    TokenSource,
+)
 from kgroup.net.settings import NetSettings
 from kgroup.net.versions import MAX_THROTTLE
 from kgroup.offsets.reset import ResetPolicy, ResetRule

@@ -13,8 +13,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, TypeVar
 
-from kgroup.config.durations import seconds_of
-from kgroup.config.security_rules import SECURITY_RULES
+from kgroup.config.options import seconds_of
+from kgroup.config.security import SECURITY_RULES
 from kgroup.errors import ConfigError
 from kgroup.marshal.rules import Compat
 from kgroup.marshal.settings import ClaimPolicy, Guarantee

@@ -24,10 +24,8 @@ from kgroup.consumer.listener import ListenerCalls
 from kgroup.consumer.ownership import Ownership
 from kgroup.consumer.reads.reading import Pace, Reading
 from kgroup.consumer.stock.delivery import Delivery
-from kgroup.consumer.stock.gate import Gate
-from kgroup.consumer.stock.hold import Hold
-from kgroup.consumer.stock.owned import OwnedPartitions
-from kgroup.consumer.stock.passed_over import PassedOver
+from kgroup.consumer.stock.gate import Gate, PassedOver
+from kgroup.consumer.stock.owned import Hold, OwnedPartitions
 from kgroup.consumer.stock.pulses import Pulses
 from kgroup.consumer.stock.topic_watch import TopicWatch
 from kgroup.consumer.user_code import UserCode

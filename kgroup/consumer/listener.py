@@ -19,7 +19,7 @@ import anyio
 from kgroup.consumer.user_code import UserCode
 from kgroup.errors import ArgumentError
 from kgroup.journal import CallbackStage, CallbackStep, Sink
-from kgroup.net.pulse import Pulse
+from kgroup.net.ports import Pulse
 from kgroup.types import ChangeKind, OwnershipChange
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import assert_never
 import anyio
 
 from kgroup.backends.backend import GroupBackend
-from kgroup.consumer.commit.commit_failures import log_failures
+from kgroup.consumer.commit.commit_order import log_failures
 from kgroup.consumer.commit.committing import Committing
 from kgroup.consumer.listener import ListenerCalls
 from kgroup.consumer.stock.delivery import Delivery

@@ -18,7 +18,7 @@ from kgroup.backends.backend import GroupBackend
 from kgroup.backends.standalone import StandaloneBackend
 from kgroup.config import ConsumerConfig
 from kgroup.consumer.assembly import Parts
-from kgroup.consumer.commit.commit_failures import log_failures
+from kgroup.consumer.commit.commit_order import log_failures
 from kgroup.errors import ClosedError, IllegalStateError, KGroupError
 from kgroup.journal import CloseAsked, MemberStarted, MemberStopped
 from kgroup.types import Backend, Leave, MemberState

@@ -17,8 +17,7 @@ from anyio.abc import Process, TaskGroup
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from kgroup.demo.board import Board, Condition, parse_status
-from kgroup.demo.scenario import MemberPlan
-from kgroup.demo.stage import Stage
+from kgroup.demo.scenario import MemberPlan, Stage
 from kgroup.errors import KGroupError
 
 __all__ = ["Crew", "MemberFailedError"]

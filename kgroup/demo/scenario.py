@@ -4,11 +4,19 @@ Decides: which members there are, and the timed steps that disturb them.
 Never: starts or ends anything.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-__all__ = ["Action", "MemberPlan", "Scenario", "Step", "plan_scenario"]
+import anyio
+
+from kgroup.demo.board import Board
+from kgroup.net.producer import Producer
+from kgroup.types import TopicPartition
+from kgroup.wire.records import NewRecord
+
+__all__ = ["Action", "MemberPlan", "Scenario", "Stage", "Step", "Stream", "plan_scenario"]
 
 
 class Action(Enum):
@@ -88,3 +96,110 @@ def plan_scenario(seconds: float, members: int) -> Scenario:
         Step(seconds * _CLOSE, Action.CLOSE, added),
     )
     return Scenario((*dynamic, static), steps, seconds)
+
+
+# -- stage -----------------------------------------------------------------------------------------
+#
+# The board that changes, and those who wait for it.
+#
+# Decides: that there is one board, replaced whole, and that a wait for it has an end.
+# Never: knows what the news are about.
+
+
+class Stage:
+    """Holds the present board.
+
+    Args:
+        board: the first one.
+        clock: monotonic seconds.
+    """
+
+    def __init__(self, board: Board, clock: Callable[[], float]) -> None:
+        self._board = board
+        self._clock = clock
+        self._began_at = clock()
+        self._changed = anyio.Event()
+
+    @property
+    def board(self) -> Board:
+        """The present board, at the present time."""
+        return self._board.with_time(self._clock() - self._began_at)
+
+    def change(self, news: Callable[[Board], Board]) -> None:
+        """Replace the board by what the news make of it."""
+        self._board = news(self.board)
+        self._changed.set()
+        self._changed = anyio.Event()
+
+    async def until(self, is_so: Callable[[Board], bool], timeout: float, what: str) -> None:
+        """Wait for a board.
+
+        Raises:
+            TimeoutError: it did not come in time; says what was waited for.
+        """
+        with anyio.move_on_after(timeout):
+            while not is_so(self._board):
+                await self._changed.wait()
+            return
+        raise TimeoutError(f"the demo waited {timeout:g} s in vain until {what}")
+
+
+# -- stream ----------------------------------------------------------------------------------------
+#
+# The steady stream of records the demo's group reads.
+#
+# Decides: how much is produced, and how far each partition is.
+# Never: goes on after an error: a stream with a hole would make the verdict meaningless.
+
+
+_PAUSE: Final = 0.1
+
+
+class Stream:
+    """Produces to every partition of a topic, some records ten times a second.
+
+    Args:
+        producer: sends them.
+        stage: is told how far each partition is.
+        topic: name of the topic.
+        partitions: how many it has.
+        records: how many per partition and turn.
+    """
+
+    def __init__(
+        self, producer: Producer, stage: Stage, topic: str, *, partitions: int, records: int = 3
+    ) -> None:
+        self._producer = producer
+        self._stage = stage
+        self._topic = topic
+        self._partitions = partitions
+        self._records = records
+        self._ends: dict[int, int] = {}
+        self._stopping = False
+        self._stopped = anyio.Event()
+
+    async def run(self) -> None:
+        """Produce until `stop`."""
+        turn = 0
+        while not self._stopping:
+            turn += 1
+            async with anyio.create_task_group() as tasks:
+                for partition in range(self._partitions):
+                    tasks.start_soon(self._send, partition, turn)
+            self._stage.change(lambda board: board.with_ends(self._ends))
+            await anyio.sleep(_PAUSE)
+        self._stopped.set()
+
+    async def stop(self) -> None:
+        """Stop after the present turn; everything produced is acknowledged then."""
+        self._stopping = True
+        await self._stopped.wait()
+
+    async def _send(self, partition: int, turn: int) -> None:
+        records = [
+            NewRecord(key=b"%d" % partition, value=b"record %d of turn %d" % (number, turn))
+            for number in range(self._records)
+        ]
+        first = await self._producer.send(TopicPartition(self._topic, partition), records)
+        if first is not None:
+            self._ends[partition] = first + len(records)

@@ -17,8 +17,7 @@ from rich.console import Console
 
 from kgroup.audit import Verdict, render_verdict
 from kgroup.demo import WhichKafka
-from kgroup.demo.judging import exit_code, judge_run
-from kgroup.demo.runner import Bounds, Setting, perform
+from kgroup.demo.runner import Bounds, Setting, exit_code, judge_run, perform
 from kgroup.demo.scenario import Scenario, plan_scenario
 from kgroup.demo.view import LineScreen, LiveScreen, Screen
 from kgroup.errors import UnsupportedError

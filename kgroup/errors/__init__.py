@@ -20,32 +20,28 @@ from kgroup.errors.group import (
     AssignorError,
     CommitFailedError,
     CoordinationTopicError,
+    DeserializationError,
     FencedError,
     GroupError,
-    NotOwnedError,
-)
-from kgroup.errors.protocol import (
-    CorruptRecordError,
-    DecodeError,
-    LocalProtocolError,
-    ProtocolError,
-    UnsupportedCodecError,
-    UnsupportedVersionError,
-)
-from kgroup.errors.reading import (
-    DeserializationError,
     LogTruncatedError,
     NoOffsetError,
+    NotOwnedError,
     OffsetOutOfRangeError,
 )
 from kgroup.errors.usage import (
     ArgumentError,
     ClosedError,
     ConfigError,
+    CorruptRecordError,
+    DecodeError,
     IllegalStateError,
     KGroupError,
+    LocalProtocolError,
     MissingExtraError,
+    ProtocolError,
+    UnsupportedCodecError,
     UnsupportedError,
+    UnsupportedVersionError,
     WakeupError,
 )
 

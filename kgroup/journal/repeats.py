@@ -30,8 +30,7 @@ from kgroup.journal.events import (
     PositionMove,
     PositionMoved,
 )
-from kgroup.journal.intervals import Interval, Intervals, total
-from kgroup.journal.periods import Ending, Period, PeriodKey, Periods
+from kgroup.journal.periods import Ending, Interval, Intervals, Period, PeriodKey, Periods, total
 from kgroup.types import Claim, TopicPartition
 
 __all__ = ["Repeat", "Repeats"]

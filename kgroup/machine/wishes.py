@@ -11,6 +11,7 @@ from enum import Enum
 from typing import Generic, TypeVar
 
 from kgroup.types import Claim, Leave, OwnershipChange
+from kgroup.words import Word
 
 __all__ = [
     "CallListener",
@@ -18,6 +19,7 @@ __all__ = [
     "Done",
     "Drained",
     "EnforceRebalance",
+    "Errand",
     "ListenerDone",
     "Moment",
     "Polled",
@@ -25,6 +27,7 @@ __all__ = [
     "Subscribed",
     "Tell",
     "Tick",
+    "Ticket",
     "Unsubscribed",
 ]
 
@@ -136,3 +139,38 @@ class Raise:
 @dataclass(frozen=True, slots=True)
 class Done:
     """The membership has ended; nothing more will come."""
+
+
+# -- tickets ---------------------------------------------------------------------------------------
+#
+# Tickets: which reply belongs to which request.
+#
+# Decides: identity of every effect that has a reply. A reply whose ticket the present state does
+# not await is dropped before the table sees it, so a late answer changes nothing.
+# Never: judges the reply.
+
+
+class Errand(Word):
+    """What a ticket was drawn for."""
+
+    FIND_COORDINATOR = "FindCoordinator"
+    JOIN_GROUP = "JoinGroup"
+    SYNC_GROUP = "SyncGroup"
+    HEARTBEAT = "Heartbeat"
+    LEAVE_GROUP = "LeaveGroup"
+    RUN_ASSIGNOR = "assignor"
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """One awaited reply.
+
+    Args:
+        errand: what was sent.
+        serial: rising within one member; never reused.
+        sent_at: instant of sending, seconds; the lease counts from here.
+    """
+
+    errand: Errand
+    serial: int
+    sent_at: float

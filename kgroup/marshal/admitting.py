@@ -17,7 +17,7 @@ from kgroup.marshal.admission import (
     AdmissionTrigger,
 )
 from kgroup.marshal.events import AdmitRequested, Admitted
-from kgroup.marshal.key_life import KeyLife
+from kgroup.marshal.key_state import KeyLife
 from kgroup.marshal.messages import Kind
 from kgroup.marshal.turn import Turn
 from kgroup.types import TopicPartition

@@ -13,7 +13,7 @@ from typing import Final
 from kgroup.frozen import replace
 from kgroup.marshal.events import CommitRequested, Committed
 from kgroup.marshal.firing import fire
-from kgroup.marshal.key_life import KeyLife
+from kgroup.marshal.key_state import KeyLife
 from kgroup.marshal.member import PendingCommit
 from kgroup.marshal.phases import KeyPhase, KeyTrigger
 from kgroup.marshal.settings import Guarantee

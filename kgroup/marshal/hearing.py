@@ -28,7 +28,7 @@ from kgroup.marshal.events import (
     Tell,
 )
 from kgroup.marshal.firing import fire
-from kgroup.marshal.key_life import KeyLife
+from kgroup.marshal.key_state import KeyLife
 from kgroup.marshal.member import MarshalLog
 from kgroup.marshal.messages import Kind
 from kgroup.marshal.phases import KeyPhase, KeyTrigger

@@ -12,7 +12,7 @@ from typing import Final
 from kgroup.frozen import replace
 from kgroup.marshal.admitting import end_admission
 from kgroup.marshal.events import FindPosition, Note, Tell
-from kgroup.marshal.key_life import KeyLife
+from kgroup.marshal.key_state import KeyLife
 from kgroup.marshal.messages import Kind
 from kgroup.marshal.phases import KeyAction
 from kgroup.marshal.settings import ClaimPolicy, Guarantee

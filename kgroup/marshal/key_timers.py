@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator
 
 from kgroup.marshal.admission import AdmissionStage
-from kgroup.marshal.key_life import KeyLife
+from kgroup.marshal.key_state import KeyLife
 from kgroup.marshal.phases import KeyPhase, KeyTrigger
 
 __all__ = ["KEY_TIMERS", "due_of", "timers_of"]

@@ -12,8 +12,7 @@ from typing import Any, Final
 
 from kgroup.machine.claims import Holdings, HoldingState
 from kgroup.machine.wishes import CloseRequested
-from kgroup.marshal.key_life import KeyLife
-from kgroup.marshal.key_state import Pause
+from kgroup.marshal.key_state import KeyLife, Pause
 from kgroup.marshal.phases import KeyPhase
 from kgroup.marshal.presence import Limits, Presence, Waits
 from kgroup.marshal.settings import MarshalSettings

@@ -6,6 +6,7 @@ Never: claims by itself; a claim waits its moment, and looks again before it is 
 
 import math
 from collections.abc import Iterable, Iterator
+from hashlib import md5
 from typing import Final
 from zlib import crc32
 
@@ -29,7 +30,7 @@ from kgroup.marshal.turn import Turn
 from kgroup.marshal.wishing import FRESH, is_paused, pause_ends_at, wanted_partitions
 from kgroup.types import Cause, Claim, TopicPartition
 
-__all__ = ["plan"]
+__all__ = ["coordination_partition", "plan"]
 
 _LOOKS_AROUND: Final = 3.0
 """Seconds after which a member claims although its sign of presence was not read back."""
@@ -289,3 +290,32 @@ def _departures(member: MarshalMember) -> Iterator[float]:
     for log in member.logs.values():
         for there in log.presence.values():
             yield from (log.instant_of(until) for until in there.values())
+
+
+# -- placing ---------------------------------------------------------------------------------------
+#
+# Which partition of the coordination topic a topic's claims are written to.
+#
+# Decides: the hash of the original library, which is of the topic's name alone; group, partition
+#     and client play no part (its PROTOCOL.md says otherwise; its code is what peers run).
+# Never: how many partitions there are; metadata say so.
+
+
+_TAKEN: Final = 8
+"""Bytes of the digest that count, as a little-endian integer."""
+
+
+def coordination_partition(topic: str, partitions: int) -> int:
+    """Return the coordination partition of a topic.
+
+    Args:
+        topic: its name.
+        partitions: of the coordination topic, at least 1.
+
+    Raises:
+        ValueError: there are no partitions.
+    """
+    if partitions < 1:
+        raise ValueError(f"the coordination topic has {partitions} partitions; it needs 1 or more")
+    digest = md5(topic.encode(), usedforsecurity=False).digest()
+    return int.from_bytes(digest[:_TAKEN], "little") % partitions

@@ -54,7 +54,7 @@ from kgroup.marshal.hearing import (
     hear_log_read,
     hear_position,
 )
-from kgroup.marshal.key_life import KeyLife
+from kgroup.marshal.key_state import KeyLife
 from kgroup.marshal.key_timers import timers_of
 from kgroup.marshal.member import MarshalMember
 from kgroup.marshal.messages import Kind

@@ -15,7 +15,7 @@ from kgroup.machine.rows import Row
 from kgroup.machine.wishes import CallListener, Moment
 from kgroup.marshal.events import Append, CommitOffsets, Effect, KeyRead
 from kgroup.marshal.extension import Extension
-from kgroup.marshal.key_life import KeyLife, Write
+from kgroup.marshal.key_state import KeyLife, Write
 from kgroup.marshal.key_timers import due_of
 from kgroup.marshal.member import MarshalMember
 from kgroup.marshal.messages import Kind

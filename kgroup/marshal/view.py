@@ -14,11 +14,11 @@ from kgroup.marshal.catching_up import CatchUp
 from kgroup.marshal.events import KeyRead, LogOpened, LogRead
 from kgroup.marshal.key_state import Key, KeyState
 from kgroup.marshal.messages import Message, Reject
-from kgroup.marshal.owners import Owners
 from kgroup.marshal.presence import (
     NOBODY,
     UNKNOWN,
     Limits,
+    Owners,
     Presence,
     Wait,
     Waits,

@@ -22,8 +22,8 @@ from kgroup.marshal.key_state import LONGEST_PAUSE, Key, KeyState, Pause, Tenure
 from kgroup.marshal.messages import Kind, Message, Reject, decode
 from kgroup.marshal.presence import PATIENCE_MS, Presences, is_presence
 from kgroup.marshal.rules import Compat, Verdict, WorldRules
+from kgroup.marshal.shares import Workers
 from kgroup.marshal.transitions import Place, claim, heartbeat, probe, release, renew
-from kgroup.marshal.workers import Workers
 
 __all__ = ["World"]
 

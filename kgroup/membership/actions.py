@@ -11,10 +11,11 @@ from types import MappingProxyType
 from kgroup.errors import GroupError, KGroupError, UnauthorizedError
 from kgroup.frozen import replace
 from kgroup.machine.claims import HoldingState, HoldingTrigger
-from kgroup.machine.tickets import Errand
+from kgroup.machine.wishes import Errand
 from kgroup.membership import leadership, requests
 from kgroup.membership.coordinator import CoordinatorTrigger
 from kgroup.membership.events import Disconnect, Done, Note, Raise, Tell
+from kgroup.membership.requests import memory_of
 from kgroup.membership.returning import (
     asks_anew,
     claimed,
@@ -27,7 +28,6 @@ from kgroup.membership.returning import (
 )
 from kgroup.membership.triggers import Action, Trigger
 from kgroup.membership.turn import Turn
-from kgroup.membership.user_data import memory_of
 from kgroup.membership.value import GroupMember, Identity
 from kgroup.membership.waiting import await_listener, stop_waiting, take_back_calls, tell_group
 from kgroup.types import (

@@ -12,7 +12,7 @@ whose log of offsets lacks replicas answers heartbeats, and refuses each commit.
 from dataclasses import dataclass
 
 from kgroup.machine.rows import Table, fan
-from kgroup.machine.tickets import Ticket
+from kgroup.machine.wishes import Ticket
 from kgroup.words import Word
 
 __all__ = [

@@ -7,9 +7,9 @@ Never: adds a fact the rows and states do not hold; a test compares the page wit
 from collections.abc import Iterator
 
 from kgroup.machine.claims import HOLDING_ROWS
-from kgroup.machine.pictures import diagram, every_row, plain_rows
+from kgroup.machine.describe import diagram, every_row, plain_rows
 from kgroup.membership.coordinator import COORDINATOR_ROWS
-from kgroup.membership.rows import ROWS
+from kgroup.membership.ending_rows import ROWS
 from kgroup.membership.states import FACTS
 from kgroup.types import MemberState
 

@@ -7,12 +7,13 @@ KIPs: 62, 345.
 
 from typing import Final
 
-from kgroup.machine.rows import fan
-from kgroup.membership.rules import MEMBER, Rules
+from kgroup.machine.rows import Table, fan
+from kgroup.membership.joining_rows import JOINING_ROWS
+from kgroup.membership.settings import MEMBER, Rules
 from kgroup.membership.triggers import Action, Guard, Trigger
 from kgroup.types import MemberState
 
-__all__ = ["ENDING_ROWS"]
+__all__ = ["ENDING_ROWS", "ROWS"]
 
 _S = MemberState
 _T = Trigger
@@ -192,3 +193,20 @@ _HEARTBEATS: Final[Rules] = (
 )
 
 ENDING_ROWS: Final[Rules] = (*_LOST, *_REFUSED_FOR_NOW, *_FATAL, *_LEAVING, *_HEARTBEATS)
+
+
+# -- rows ------------------------------------------------------------------------------------------
+#
+# The table of the classic protocol: every transition of a member.
+#
+# Decides: what a member does about everything that can happen to it.
+# Never: how an action is carried out (`actions`), or which trigger an answer is (`translate`).
+# KIPs: 62, 345, 394, 429, 568, 800, 814. `docs/rebalance.md` is generated from these rows.
+#
+# How to read it: a round goes FINDING, JOINING, (ASSIGNING,) SYNCING, STABLE. Whatever asks for a
+# round leads to PREPARING when something must be handed back first, else to FINDING, which passes
+# on at once when the coordinator is known. Lost partitions end at once; revoked ones are drained.
+
+
+ROWS = Table((*JOINING_ROWS, *ENDING_ROWS))
+"""Every transition of a classic member."""

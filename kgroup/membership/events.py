@@ -11,7 +11,6 @@ from types import MappingProxyType
 
 from kgroup.assignors import SentAssignment
 from kgroup.machine.reactions import Reaction
-from kgroup.machine.tickets import Ticket
 from kgroup.machine.wishes import (
     CallListener,
     CloseRequested,
@@ -25,6 +24,7 @@ from kgroup.machine.wishes import (
     Subscribed,
     Tell,
     Tick,
+    Ticket,
     Unsubscribed,
 )
 from kgroup.membership.described import GroupInUse, Remembered

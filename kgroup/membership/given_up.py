@@ -20,7 +20,7 @@ the place back from a twin.
 from dataclasses import dataclass
 
 from kgroup.frozen import replace
-from kgroup.machine.tickets import Errand, Ticket
+from kgroup.machine.wishes import Errand, Ticket
 from kgroup.types import Generation
 
 __all__ = ["GivenUp"]

@@ -8,7 +8,7 @@ KIPs: 345, 394, 429, 568, 800, 814.
 from typing import Final
 
 from kgroup.machine.rows import fan
-from kgroup.membership.rules import MEMBER, Rules
+from kgroup.membership.settings import MEMBER, Rules
 from kgroup.membership.triggers import Action, Guard, Trigger
 from kgroup.types import MemberState
 

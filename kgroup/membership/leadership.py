@@ -15,7 +15,7 @@ from typing import Final
 
 from kgroup.errors import AssignorError, KGroupError, UnauthorizedError
 from kgroup.frozen import replace
-from kgroup.machine.tickets import Errand
+from kgroup.machine.wishes import Errand
 from kgroup.membership.events import AssignorDone, Note, RunAssignor, Tell
 from kgroup.membership.turn import Turn
 from kgroup.membership.value import GroupMember, Leadership, Led

@@ -5,10 +5,14 @@ Never: validates; `kgroup.config` does, before it fills this.
 """
 
 from dataclasses import dataclass
+from typing import Final
 
 from kgroup.assignors import Assignor
+from kgroup.machine.rows import Row
+from kgroup.membership.triggers import Action, Guard, Trigger
+from kgroup.types import MemberState
 
-__all__ = ["MembershipSettings"]
+__all__ = ["MEMBER", "MembershipSettings", "Rules"]
 
 _LONGEST_RECALL = 2.0
 
@@ -81,3 +85,24 @@ class MembershipSettings:
     def recall_timeout(self) -> float:
         """Deadline of the question that a static member's first JoinGroup waits for."""
         return min(self.heartbeat_timeout, _LONGEST_RECALL)
+
+
+# -- rules -----------------------------------------------------------------------------------------
+#
+# The shape of a list of rules, and the states in which a member is in, or on its way in.
+#
+# Decides: what `joining_rows` and `ending_rows` share.
+# Never: a transition.
+
+
+Rules = tuple[tuple[Row[MemberState, Trigger, Guard, Action], ...], ...]
+
+MEMBER: Final = (
+    MemberState.FINDING,
+    MemberState.PREPARING,
+    MemberState.JOINING,
+    MemberState.ASSIGNING,
+    MemberState.SYNCING,
+    MemberState.STABLE,
+    MemberState.BACKING_OFF,
+)

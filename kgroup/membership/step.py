@@ -13,7 +13,7 @@ from kgroup.errors import LocalProtocolError
 from kgroup.frozen import replace
 from kgroup.machine.claims import HoldingState, HoldingTrigger
 from kgroup.machine.rows import Row
-from kgroup.machine.tickets import Errand
+from kgroup.machine.wishes import Errand
 from kgroup.membership import requests, translate
 from kgroup.membership.actions import act, leave_state
 from kgroup.membership.coordinator import (
@@ -21,7 +21,7 @@ from kgroup.membership.coordinator import (
     CoordinatorAction,
     CoordinatorTrigger,
 )
-from kgroup.membership.disowning import disowns
+from kgroup.membership.ending_rows import ROWS
 from kgroup.membership.events import (
     Answered,
     AssignorDone,
@@ -44,11 +44,10 @@ from kgroup.membership.events import (
     Tick,
     Unsubscribed,
 )
-from kgroup.membership.guards import holds
+from kgroup.membership.refusals import disowns
 from kgroup.membership.returning import owe_unheard
-from kgroup.membership.rows import ROWS
 from kgroup.membership.states import possible
-from kgroup.membership.timers import next_deadline, timer_cause, timers
+from kgroup.membership.timers import holds, next_deadline, timer_cause, timers
 from kgroup.membership.triggers import Action, Guard, Trigger
 from kgroup.membership.turn import Turn
 from kgroup.membership.value import Closing, GroupMember

@@ -16,9 +16,8 @@ from kgroup.errors import (
 )
 from kgroup.frozen import replace
 from kgroup.machine.reactions import Reaction, reaction
-from kgroup.machine.tickets import Errand
+from kgroup.machine.wishes import Errand
 from kgroup.membership.coordinator import CoordinatorState, CoordinatorTrigger
-from kgroup.membership.disowning import fences
 from kgroup.membership.events import (
     Answered,
     AssignorDone,
@@ -30,7 +29,7 @@ from kgroup.membership.events import (
     Tell,
 )
 from kgroup.membership.leadership import watch_from
-from kgroup.membership.refusals import fenced, not_permitted, refused
+from kgroup.membership.refusals import fenced, fences, not_permitted, refused
 from kgroup.membership.requests import PROTOCOL_TYPE
 from kgroup.membership.returning import looked_again
 from kgroup.membership.triggers import Trigger

@@ -10,7 +10,7 @@ from kgroup.frozen import replace
 from kgroup.machine.claims import Holdings
 from kgroup.machine.lease import Lease
 from kgroup.machine.rows import Row
-from kgroup.machine.tickets import Errand, Ticket
+from kgroup.machine.wishes import Errand, Ticket
 from kgroup.membership.coordinator import Coordinator, CoordinatorTrigger
 from kgroup.membership.described import GroupInUse
 from kgroup.membership.events import (

@@ -13,7 +13,7 @@ from kgroup.assignors import SentAssignment, common_protocol
 from kgroup.errors import KGroupError
 from kgroup.machine.claims import Holdings, HoldingState
 from kgroup.machine.lease import Lease
-from kgroup.machine.tickets import Ticket
+from kgroup.machine.wishes import Ticket
 from kgroup.membership.coordinator import Coordinator
 from kgroup.membership.described import Remembered
 from kgroup.membership.given_up import GivenUp

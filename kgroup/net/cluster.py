@@ -23,7 +23,6 @@ from kgroup.errors import (
     NoBrokerError,
 )
 from kgroup.machine.reactions import Reaction, reaction
-from kgroup.net.endpoint import Endpoint, Lane
 from kgroup.net.metadata import (
     EMPTY_VIEW,
     ClusterView,
@@ -33,11 +32,10 @@ from kgroup.net.metadata import (
     merge_metadata,
 )
 from kgroup.net.pool import Pool
-from kgroup.net.ports import Ports
-from kgroup.net.pulse import Pulse
+from kgroup.net.ports import Ports, Pulse
 from kgroup.net.race import Patience, first_answer, reason_of
 from kgroup.net.refresh import RefreshPlan
-from kgroup.net.settings import NetSettings
+from kgroup.net.settings import Endpoint, Lane, NetSettings
 from kgroup.net.trace import NoTrace, Trace
 from kgroup.net.whom_to_ask import WhomToAsk
 from kgroup.wire.messages import MetadataRequest, MetadataRequestTopic, MetadataResponse

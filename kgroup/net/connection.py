@@ -21,8 +21,7 @@ from anyio.abc import ByteStream
 
 from kgroup.errors import BrokerError, ClosedError, ConnectionLostError, DecodeError, KGroupError
 from kgroup.net.layouts import ceiling, fit, unify
-from kgroup.net.line import Line
-from kgroup.net.pending import Pending
+from kgroup.net.line import Line, Pending
 from kgroup.net.ports import Ports, os_reason
 from kgroup.net.sasl import Login
 from kgroup.net.settings import NetSettings

@@ -8,26 +8,36 @@ KIP-699 (FindCoordinator in batches).
 """
 
 import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
-from kgroup.codes import ApiKey
+from kgroup.codes import ApiKey, ErrorCode
 from kgroup.errors import DecodeError
 from kgroup.net.cluster import Cluster, Lane
-from kgroup.net.endpoint import Endpoint
 from kgroup.net.insist import insist
 from kgroup.net.metadata import address_fault
+from kgroup.net.settings import Endpoint
 from kgroup.net.verdict import refusal
-from kgroup.wire.messages import FindCoordinatorRequest, FindCoordinatorResponse
+from kgroup.types import OffsetAndMetadata, TopicPartition
+from kgroup.wire.messages import (
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+    OffsetFetchResponse,
+    OffsetFetchResponsePartitions,
+)
 from kgroup.wire.schema import Message, Request
 
 __all__ = [
     "Coordinator",
+    "FetchedOffset",
+    "FetchedOffsets",
     "ask_node",
     "coordinator_of",
     "find_coordinator",
     "find_coordinator_request",
+    "read_offset_fetch",
     "with_coordinator",
 ]
 
@@ -118,3 +128,69 @@ async def ask_node(cluster: Cluster, node_id: int, request: Request[R]) -> R:
     """Ask one broker on behalf of nobody's membership; raises as `Cluster.send`."""
     timeout = cluster.settings.request_timeout
     return await cluster.send(node_id, request, lane=Lane.CONTROL, timeout=timeout)
+
+
+# -- offset answers --------------------------------------------------------------------------------
+#
+# What an OffsetFetch answer says about one group, partition by partition.
+#
+# Decides: what counts as an answer about a partition: exactly one row, in exactly one part about
+# the group (N13). A negative offset is "nothing committed": brokers accept such commits.
+# Never: decides what an error code means; takes silence for "nothing committed".
+# KIPs: 320 (leader epochs), 709 (several groups in one answer).
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedOffset:
+    """What a coordinator said about one partition.
+
+    Args:
+        code: error code, 0 without one.
+        committed: the offset; None when nothing is committed, or an error instead.
+    """
+
+    code: int
+    committed: OffsetAndMetadata | None
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedOffsets:
+    """What a coordinator said about a group.
+
+    Args:
+        code: error code of the group, 0 without one; then there are no partitions.
+        partitions: those it named exactly once.
+    """
+
+    code: int
+    partitions: dict[TopicPartition, FetchedOffset] = field(default_factory=dict)
+
+
+def read_offset_fetch(answer: OffsetFetchResponse, group_id: str) -> FetchedOffsets:
+    """Read an answer.
+
+    Raises:
+        DecodeError: it has not exactly one part about the group.
+    """
+    groups = [each for each in answer.groups if each.group_id == group_id]
+    if len(groups) != 1:
+        reason = f"{len(groups)} parts about group {group_id!r}"
+        raise DecodeError("OffsetFetch answer", reason)
+    if groups[0].error_code:
+        return FetchedOffsets(groups[0].error_code)
+    rows = [
+        (TopicPartition(topic.name, row.partition_index), row)
+        for topic in groups[0].topics
+        for row in topic.partitions
+    ]
+    times = Counter(tp for tp, _ in rows)
+    return FetchedOffsets(ErrorCode.NONE, {tp: _read(row) for tp, row in rows if times[tp] == 1})
+
+
+def _read(row: OffsetFetchResponsePartitions) -> FetchedOffset:
+    if row.error_code or row.committed_offset < 0:
+        return FetchedOffset(row.error_code, None)
+    epoch = None if row.committed_leader_epoch < 0 else row.committed_leader_epoch
+    return FetchedOffset(
+        ErrorCode.NONE, OffsetAndMetadata(row.committed_offset, row.metadata or "", epoch)
+    )

@@ -11,9 +11,8 @@ import anyio
 
 from kgroup.codes import ApiKey
 from kgroup.errors import BrokerError, DecodeError, TransportError
-from kgroup.net.backoff import Backoff
 from kgroup.net.cluster import Cluster
-from kgroup.net.verdict import Verdict, verdict
+from kgroup.net.verdict import Backoff, Verdict, verdict
 
 __all__ = ["insist"]
 

@@ -12,8 +12,8 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from kgroup.net.cluster import Cluster
-from kgroup.net.endpoint import Endpoint
 from kgroup.net.metadata import BrokerInfo, ClusterView, address_fault
+from kgroup.net.settings import Endpoint
 from kgroup.types import TopicPartition
 
 __all__ = ["Leadership", "learn_leader", "named_broker", "with_leader"]

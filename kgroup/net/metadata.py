@@ -16,7 +16,7 @@ from typing import Final
 from kgroup.codes import ApiKey
 from kgroup.errors import DecodeError
 from kgroup.machine.reactions import Reaction, reaction
-from kgroup.net.endpoint import Endpoint
+from kgroup.net.settings import Endpoint
 from kgroup.types import TopicPartition
 from kgroup.wire.messages import (
     MetadataResponse,

@@ -25,13 +25,12 @@ from kgroup.errors import (
     KGroupError,
     TlsError,
 )
-from kgroup.net.backoff import Backoff
 from kgroup.net.connection import Connection
-from kgroup.net.endpoint import Endpoint, Lane
 from kgroup.net.ports import Ports
 from kgroup.net.race import reason_of
-from kgroup.net.settings import NetSettings
+from kgroup.net.settings import Endpoint, Lane, NetSettings
 from kgroup.net.trace import ConnectionId, Trace
+from kgroup.net.verdict import Backoff
 
 __all__ = ["Pool", "Refusal"]
 

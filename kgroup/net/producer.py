@@ -22,11 +22,10 @@ from kgroup.errors import (
     LocalProtocolError,
     TransportError,
 )
-from kgroup.net.backoff import Backoff
 from kgroup.net.cluster import Cluster, ClusterView, Lane
 from kgroup.net.insist import insist
 from kgroup.net.produce_fate import Fate, fate_of
-from kgroup.net.verdict import Verdict, refusal, verdict
+from kgroup.net.verdict import Backoff, Verdict, refusal, verdict
 from kgroup.types import TopicPartition
 from kgroup.wire.messages import (
     InitProducerIdRequest,

@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 import anyio
 
 from kgroup.errors import AuthenticationError, ConnectionLostError, KGroupError
-from kgroup.net.endpoint import Endpoint
+from kgroup.net.settings import Endpoint
 
 __all__ = ["Patience", "first_answer", "reason_of"]
 

@@ -13,10 +13,10 @@ KIPs: 526 and 580 (growing pace).
 import math
 from typing import Final, assert_never
 
-from kgroup.net.backoff import Backoff
 from kgroup.net.metadata import Lack
 from kgroup.net.ports import Dice
 from kgroup.net.settings import NetSettings
+from kgroup.net.verdict import Backoff
 
 __all__ = ["RefreshPlan"]
 

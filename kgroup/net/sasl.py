@@ -25,12 +25,12 @@ from kgroup.net.sasl_scram import (
     client_first,
     read_server_first,
 )
-from kgroup.net.secret import Secret
 from kgroup.net.security import (
     EXTENSIONS_EXPECTED,
     ExtensionSource,
     Sasl,
     SaslMechanism,
+    Secret,
     TokenSource,
     are_extensions,
 )

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kgroup.errors import DecodeError
-from kgroup.net.secret import Secret
+from kgroup.net.security import Secret
 
 __all__ = [
     "MAX_ITERATIONS",

@@ -5,6 +5,8 @@ Never: reads a file, or shows a password or a token.
 KIPs: 12 (TLS and SASL), 84 (SCRAM), 255 (OAUTHBEARER).
 """
 
+import base64
+import hmac
 import re
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
@@ -12,18 +14,61 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, TypeAlias
 
-from kgroup.net.secret import Secret
-
 __all__ = [
     "EXTENSIONS_EXPECTED",
     "ExtensionSource",
     "Sasl",
     "SaslMechanism",
+    "Secret",
     "Security",
     "SecurityProtocol",
     "TokenSource",
     "are_extensions",
 ]
+
+_SHORTEST = 3
+"""Shorter ones are words of any sentence: taking those out would hide the sentence."""
+
+
+class Secret:
+    """Holds one secret text.
+
+    Args:
+        text: the secret, at least one character.
+    """
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def reveal(self) -> str:
+        """Return the text itself; only where it is written to a socket or to a proof."""
+        return self._text
+
+    def removed_from(self, text: str) -> str:
+        """Return somebody else's text without the secret, as it is and in base64."""
+        if len(self._text) < _SHORTEST:
+            return text
+        encoded = base64.b64encode(self._text.encode()).decode()
+        for form in (self._text, encoded):
+            text = text.replace(form, "***")
+        return text
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Secret):
+            return NotImplemented
+        return hmac.compare_digest(self._text.encode(), other._text.encode())
+
+    def __hash__(self) -> int:
+        return hash((Secret, self._text))
+
+    def __repr__(self) -> str:
+        return "<secret>"
+
+
+# -- security --------------------------------------------------------------------------------------
+
 
 TokenSource: TypeAlias = Callable[[], Awaitable[str] | str]
 """Returns a bearer token that is valid now; asked once for each authentication."""

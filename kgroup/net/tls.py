@@ -16,7 +16,7 @@ from anyio.streams.tls import TLSStream
 
 from kgroup.errors import ConfigError, ConnectionLostError, TlsError
 from kgroup.net.ports import Dial
-from kgroup.net.secret import Secret
+from kgroup.net.security import Secret
 
 __all__ = ["TlsFiles", "dial_tls", "tls_context", "tls_failure"]
 

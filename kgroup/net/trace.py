@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from kgroup.codes import ApiKey
-from kgroup.net.endpoint import Endpoint, Lane
+from kgroup.net.settings import Endpoint, Lane
 from kgroup.wire.messages import SaslAuthenticateRequest, SaslAuthenticateResponse
 from kgroup.wire.schema import Message, Request
 

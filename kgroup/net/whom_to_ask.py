@@ -10,8 +10,8 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
-from kgroup.net.endpoint import Endpoint, rotated
 from kgroup.net.ports import Clock, Dice
+from kgroup.net.settings import Endpoint, rotated
 
 __all__ = ["WhomToAsk", "in_order"]
 

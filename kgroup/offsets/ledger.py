@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
-from kgroup.offsets.exposed import Exposed
+from kgroup.offsets.reset import Exposed
 from kgroup.types import Claim, OffsetAndMetadata
 
 __all__ = ["Lease", "Ledger"]

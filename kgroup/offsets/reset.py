@@ -8,6 +8,8 @@ jump to an end of the log (records would be skipped, or all read again).
 KIPs: 320 (truncation), 1106 (reset by duration).
 """
 
+from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias, assert_never
@@ -16,6 +18,7 @@ from kgroup.errors import LogTruncatedError, NoOffsetError, OffsetOutOfRangeErro
 from kgroup.types import TopicPartition
 
 __all__ = [
+    "Exposed",
     "LogEnd",
     "LogPlace",
     "ResetPolicy",
@@ -141,3 +144,59 @@ def _place(rule: ResetRule) -> LogPlace | None:
             return None
         case _:
             assert_never(rule)
+
+
+# -- exposed ---------------------------------------------------------------------------------------
+#
+# Records of one claim that were handed out and that no commit covers: a crash has them come again.
+#
+# Decides: how many those are, counted in records, whatever offsets compaction and marks leave out.
+# Never: keeps more than the ends of each run of neighbouring offsets; knows what is done.
+
+
+class Exposed:
+    """Runs of neighbouring offsets, rising; each is what a crash would repeat."""
+
+    __slots__ = ("_runs", "count")
+
+    def __init__(self) -> None:
+        self.count: int = 0
+        """How many records there are."""
+        self._runs: deque[tuple[int, int]] = deque()
+
+    def add(self, offsets: Sequence[int]) -> None:
+        """Take in records that were just handed out.
+
+        Args:
+            offsets: one per record, rising, all behind those that are here.
+        """
+        if not offsets:
+            return
+        first, after = offsets[0], offsets[-1] + 1
+        if after - first == len(offsets):
+            self._put(first, after)
+        else:
+            for offset in offsets:
+                self._put(offset, offset + 1)
+        self.count += len(offsets)
+
+    def cover(self, offset: int) -> None:
+        """Let go of what stands in front of an offset: it is committed."""
+        while self._runs and self._runs[0][0] < offset:
+            first, after = self._runs.popleft()
+            self.count -= min(after, offset) - first
+            if after > offset:
+                self._runs.appendleft((offset, after))
+
+    def cut(self, offset: int) -> None:
+        """Let go of what stands from an offset on: it is to be handed out again."""
+        while self._runs and self._runs[-1][1] > offset:
+            first, after = self._runs.pop()
+            self.count -= after - max(first, offset)
+            if first < offset:
+                self._runs.append((first, offset))
+
+    def _put(self, first: int, after: int) -> None:
+        if self._runs and self._runs[-1][1] == first:
+            first = self._runs.pop()[0]
+        self._runs.append((first, after))

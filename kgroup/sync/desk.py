@@ -11,15 +11,17 @@ KIPs: 62 (poll), 429 (revoked and lost).
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from contextvars import copy_context
+from typing import TypeVar
 
 import anyio
 
+from kgroup.errors import WakeupError
 from kgroup.sync.handover import Job, Waiting
 
-__all__ = ["Desk"]
+__all__ = ["Desk", "Waking"]
 
 
 class Desk:
@@ -121,3 +123,50 @@ class Desk:
         if over is not None:
             over.set()
         self._offer()
+
+
+# -- waking ----------------------------------------------------------------------------------------
+#
+# Ending a blocked read from outside.
+#
+# Decides: what one `wakeup()` ends: every read that waits at that moment, or, when none does, the
+# next one; once.
+# Never: loses a wakeup: 1. a read has its records; 2. it is woken; 3. it returns them: the next
+# read is the one that ends.
+
+
+T = TypeVar("T")
+
+
+class Waking:
+    """Reads of one consumer; the loop's."""
+
+    def __init__(self) -> None:
+        self._reads: set[anyio.CancelScope] = set()
+        self._owed = False
+
+    def wake(self) -> None:
+        """End the reads that wait, or the next one."""
+        self._owed = not self._reads
+        for scope in self._reads:
+            scope.cancel()
+
+    async def read(self, read: Callable[[], Awaitable[T]]) -> T:
+        """Read, unless woken.
+
+        Raises:
+            WakeupError: somebody called `wakeup()`.
+        """
+        if self._owed:
+            self._owed = False
+            raise WakeupError
+        with anyio.CancelScope() as scope:
+            self._reads.add(scope)
+            try:
+                found = await read()
+            finally:
+                self._reads.discard(scope)
+            if scope.cancel_called:
+                self._owed = True
+            return found
+        raise WakeupError

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any, TypeVar
 
-from kgroup.sync.iterators import MembershipIterator
+from kgroup.sync.batch import MembershipIterator
 from kgroup.sync.life import Life
 from kgroup.sync.listener import Listener, on_loop
 from kgroup.types import Generation, Membership, Subscription, TopicPartition

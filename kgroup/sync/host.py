@@ -23,9 +23,8 @@ from anyio.abc import TaskGroup
 
 from kgroup.consumer.api import Consumer
 from kgroup.errors import ClosedError, IllegalStateError
-from kgroup.sync.desk import Desk
+from kgroup.sync.desk import Desk, Waking
 from kgroup.sync.handover import INSIDE, Answer, Waiting
-from kgroup.sync.waking import Waking
 
 __all__ = ["GiveBack", "Host"]
 

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import anyio
 
-from kgroup.consumer.commit.commit_failures import log_failures
+from kgroup.consumer.commit.commit_order import log_failures
 from kgroup.consumer.commit.committing import CommitCallback, Committable, Offsets
 from kgroup.consumer.reads.record import Record
 from kgroup.errors import ArgumentError, KGroupError

@@ -15,8 +15,7 @@ from kgroup.consumer.reads.batch import Batch as NativeBatch
 from kgroup.consumer.reads.record import Record
 from kgroup.errors import ClosedError
 from kgroup.sync.ahead import Told, settle
-from kgroup.sync.batch import Batch
-from kgroup.sync.iterators import BatchIterator, RecordIterator
+from kgroup.sync.batch import Batch, BatchIterator, RecordIterator
 from kgroup.sync.life import Life
 from kgroup.types import TopicPartition
 

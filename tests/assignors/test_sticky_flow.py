@@ -8,7 +8,7 @@ import networkx as nx
 import pytest
 
 from kgroup.assignors.sticky_flow import Flow
-from kgroup.assignors.sticky_water import pour
+from kgroup.assignors.sticky_shares import pour
 
 
 def drawn(seed):

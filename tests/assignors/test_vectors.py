@@ -13,8 +13,8 @@ import pytest
 from kgroup.assignors import BUILT_IN, RebalanceProtocol, read_members, verify
 from kgroup.assignors.assignment import assigned, withhold
 from kgroup.assignors.claims import cooperative_claim, settle, sticky_claim
+from kgroup.assignors.group import racks_matter
 from kgroup.assignors.member import member_order
-from kgroup.assignors.racks import racks_matter
 from kgroup.assignors.sticky_target import plan_sticky
 from tests.assignors import described
 from tests.vectors import load, stream

@@ -8,8 +8,7 @@ import anyio
 
 from kgroup.cli.connecting import connected
 from kgroup.cli.consuming import Wanted, consume, make_plan
-from kgroup.cli.formats import Format
-from kgroup.cli.printing import Lines
+from kgroup.cli.printing import Format, Lines
 from kgroup.config import ConsumerConfig
 from kgroup.net.cluster import Cluster
 from kgroup.net.log_offsets import OffsetSpec

@@ -8,7 +8,7 @@ import pytest
 from kgroup.cli.connecting import Common, consumer_config
 from kgroup.config import ConsumerConfig
 from kgroup.errors import ConfigError
-from kgroup.net.secret import Secret
+from kgroup.net.security import Secret
 from kgroup.types import IsolationLevel
 
 

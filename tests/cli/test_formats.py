@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgroup.cli.formats import Format, as_line, as_value
+from kgroup.cli.printing import Format, as_line, as_value
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from kgroup.admin.marshal.watching import (
     GroupChangeKind,
     Watching,
 )
-from kgroup.cli.marshal_watching import change_json, change_line
+from kgroup.cli.marshal import change_json, change_line
 from kgroup.marshal.events import LogRead
 from kgroup.marshal.key_state import Pause
 from kgroup.marshal.messages import Kind, Message, decode

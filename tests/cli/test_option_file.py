@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kgroup.cli.option_file import read_options
+from kgroup.cli.connecting import read_options
 from kgroup.config import ConsumerConfig
 from kgroup.errors import ConfigError
 

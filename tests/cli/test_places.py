@@ -2,7 +2,7 @@
 
 import pytest
 
-from kgroup.cli.places import read_place
+from kgroup.cli.consuming import read_place
 from kgroup.errors import ArgumentError
 from kgroup.net.log_offsets import OffsetSpec
 from kgroup.net.log_places import FromEnd, Offset, Place, Time

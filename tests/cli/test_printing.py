@@ -5,8 +5,7 @@ import json
 
 import pytest
 
-from kgroup.cli.formats import Format
-from kgroup.cli.printing import Gauge, Lines
+from kgroup.cli.printing import Format, Gauge, Lines
 from kgroup.consumer import Record
 from kgroup.wire.records import TimestampType
 

@@ -9,8 +9,7 @@ import trustme
 
 from kgroup.config import ConsumerConfig
 from kgroup.errors import ConfigError
-from kgroup.net.secret import Secret
-from kgroup.net.security import SaslMechanism, SecurityProtocol
+from kgroup.net.security import SaslMechanism, Secret, SecurityProtocol
 
 PASSWORD = "correct horse"
 SCRAM: dict[str, Any] = {

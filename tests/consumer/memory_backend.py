@@ -13,7 +13,7 @@ from anyio.abc import TaskStatus
 from kgroup.config import ConsumerConfig
 from kgroup.journal import Sink
 from kgroup.net.cluster import Cluster
-from kgroup.net.pulse import Pulse
+from kgroup.net.ports import Pulse
 from kgroup.types import (
     Cause,
     ChangeKind,

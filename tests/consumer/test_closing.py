@@ -6,7 +6,7 @@ from collections.abc import Callable
 import anyio
 import pytest
 
-from kgroup.consumer.closing import Closing
+from kgroup.consumer.user_code import Closing
 from kgroup.errors import ClosedError
 from kgroup.journal import CallbackStage, CallbackStep, MemberStopped, OwnershipStep, Phase
 from kgroup.types import ChangeKind, Leave, OwnershipChange

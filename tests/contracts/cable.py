@@ -12,8 +12,7 @@ from typing import Any
 import anyio
 from anyio.abc import ByteStream
 
-from kgroup.net.ports import Dial
-from kgroup.net.pulse import Pulse
+from kgroup.net.ports import Dial, Pulse
 
 __all__ = ["Cable"]
 

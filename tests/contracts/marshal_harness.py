@@ -10,7 +10,7 @@ import anyio
 
 from kgroup.backends.marshal.backend import MarshalBackend
 from kgroup.backends.marshal.log_reader import LogReader, ReaderSettings
-from kgroup.backends.marshal.place import MarshalPlace
+from kgroup.backends.marshal.positions import MarshalPlace
 from kgroup.journal import NullSink
 from kgroup.marshal.events import Event, LogOpened
 from kgroup.marshal.rules import Compat

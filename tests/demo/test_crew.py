@@ -8,8 +8,7 @@ import pytest
 
 from kgroup.demo.board import Board, Condition, Status
 from kgroup.demo.crew import Crew, MemberFailedError
-from kgroup.demo.scenario import MemberPlan
-from kgroup.demo.stage import Stage
+from kgroup.demo.scenario import MemberPlan, Stage
 
 pytestmark = pytest.mark.anyio
 

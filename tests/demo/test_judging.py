@@ -4,7 +4,7 @@ from random import Random
 import pytest
 
 from kgroup.audit import ProblemKind
-from kgroup.demo.judging import exit_code, judge_run
+from kgroup.demo.runner import exit_code, judge_run
 from tests.audit.runs import (
     Mutation,
     deliver_after_the_end,

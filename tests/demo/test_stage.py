@@ -2,7 +2,7 @@ import anyio
 import pytest
 
 from kgroup.demo.board import Board
-from kgroup.demo.stage import Stage
+from kgroup.demo.scenario import Stage
 
 pytestmark = pytest.mark.anyio
 

@@ -27,7 +27,7 @@ from kgroup.testing.kafka import (
     add_acls,
     remove_acls,
 )
-from kgroup.testing.kafka.acls import acls_stand
+from kgroup.testing.kafka.secured import acls_stand
 
 __all__ = [
     "AccessRules",

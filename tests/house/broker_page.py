@@ -7,7 +7,7 @@ Never: says what a rule is; `tests.testing.broker.rules` does.
 from collections.abc import Iterator
 from typing import Final
 
-from kgroup.testing.broker.release import CoordinatorKind
+from kgroup.testing.broker.releases import CoordinatorKind
 from tests.house.reference import cell, table
 from tests.testing.broker.rules import ABSENT, SECTIONS, Rule
 from tests.testing.broker.traces.compare import NOT_COMPARED

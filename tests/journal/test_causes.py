@@ -2,7 +2,7 @@
 
 import pytest
 
-from kgroup.journal.causes import StateCause
+from kgroup.journal.faults import StateCause
 from kgroup.membership.triggers import Trigger
 
 

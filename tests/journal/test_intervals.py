@@ -3,7 +3,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgroup.journal.intervals import Intervals, total
+from kgroup.journal.periods import Intervals, total
 
 RANGES = st.lists(
     st.tuples(st.integers(0, 30), st.integers(0, 8)).map(lambda pair: (pair[0], sum(pair)))

@@ -14,7 +14,7 @@ from kgroup.marshal.admin import (
 from kgroup.marshal.extension import Extension, write_extension
 from kgroup.marshal.key_state import Key
 from kgroup.marshal.messages import Kind, Message, Reject, encode
-from kgroup.marshal.placing import coordination_partition
+from kgroup.marshal.plan import coordination_partition
 from kgroup.marshal.rules import Verdict, WorldRules
 from kgroup.marshal.survey import (
     free_at,

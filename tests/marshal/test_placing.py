@@ -2,7 +2,7 @@
 
 import pytest
 
-from kgroup.marshal.placing import coordination_partition
+from kgroup.marshal.plan import coordination_partition
 
 COUNTS = 3, 4, 8, 10, 50
 

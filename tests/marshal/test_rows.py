@@ -12,7 +12,7 @@ from kgroup.marshal.admission import (
     AdmissionStage,
     AdmissionTrigger,
 )
-from kgroup.marshal.guards import FAMILIES
+from kgroup.marshal.firing import FAMILIES
 from kgroup.marshal.key_rows import KEY_ROWS
 from kgroup.marshal.key_timers import KEY_TIMERS
 from kgroup.marshal.phases import POSSIBLE, KeyAction, KeyGuard, KeyPhase, KeyTrigger

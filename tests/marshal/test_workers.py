@@ -11,7 +11,7 @@ from kgroup.marshal.key_state import Key
 from kgroup.marshal.messages import Kind, Message, encode
 from kgroup.marshal.presence import PATIENCE_MS
 from kgroup.marshal.rules import WorldRules
-from kgroup.marshal.workers import Workers
+from kgroup.marshal.shares import Workers
 from kgroup.marshal.world import World
 from kgroup.wire.records import Headers
 from tests.marshal.counting import calls_of

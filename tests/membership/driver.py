@@ -12,7 +12,7 @@ from kgroup.assignors import (
     SentAssignment,
 )
 from kgroup.machine.claims import HoldingState
-from kgroup.machine.tickets import Errand, Ticket
+from kgroup.machine.wishes import Errand, Ticket
 from kgroup.membership.described import Remembered
 from kgroup.membership.events import (
     Answered,

@@ -12,7 +12,7 @@ from kgroup.membership.coordinator import (
     CoordinatorState,
     CoordinatorTrigger,
 )
-from kgroup.membership.rows import ROWS
+from kgroup.membership.ending_rows import ROWS
 from kgroup.membership.states import FACTS, possible
 from kgroup.membership.triggers import Action, Guard, Trigger
 from kgroup.types import MemberState

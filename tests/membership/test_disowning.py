@@ -13,7 +13,7 @@ import pytest
 from kgroup.codes import ErrorCode
 from kgroup.errors import FencedError
 from kgroup.machine.reactions import Reaction
-from kgroup.machine.tickets import Errand
+from kgroup.machine.wishes import Errand
 from kgroup.membership.events import (
     Answered,
     CommitRejected,

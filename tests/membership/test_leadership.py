@@ -8,7 +8,7 @@ from kgroup.assignors import SentAssignment
 from kgroup.codes import ErrorCode
 from kgroup.errors import AssignorError, ConnectionLostError
 from kgroup.machine.reactions import Reaction
-from kgroup.machine.tickets import Errand
+from kgroup.machine.wishes import Errand
 from kgroup.membership.events import (
     CommitRejected,
     EnforceRebalance,

@@ -6,7 +6,7 @@ import pytest
 
 from kgroup.codes import ErrorCode
 from kgroup.errors import ConnectionLostError, FencedError
-from kgroup.machine.tickets import Errand
+from kgroup.machine.wishes import Errand
 from kgroup.membership.events import (
     Answered,
     AssignorFailed,

@@ -6,7 +6,7 @@ from kgroup.codes import ErrorCode
 from kgroup.errors import BrokerError, ConnectionLostError, FencedError
 from kgroup.machine.claims import HoldingState
 from kgroup.machine.reactions import Reaction
-from kgroup.machine.tickets import Errand
+from kgroup.machine.wishes import Errand
 from kgroup.membership.events import (
     Answered,
     CallListener,

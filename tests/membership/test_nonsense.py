@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kgroup.machine.tickets import Errand
+from kgroup.machine.wishes import Errand
 from kgroup.membership.commits import read_commit
 from kgroup.membership.events import Answered, Note, Tell, Tick
 from kgroup.types import ChangeKind, CommitStatus, MemberState, OffsetAndMetadata

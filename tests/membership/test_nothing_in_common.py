@@ -4,7 +4,7 @@ import pytest
 
 from kgroup.codes import ErrorCode
 from kgroup.errors import BrokerError
-from kgroup.machine.tickets import Errand
+from kgroup.machine.wishes import Errand
 from kgroup.membership.described import GroupInUse
 from kgroup.membership.events import Answered, Raise
 from tests.membership.driver import Driven, join_answer, settings

@@ -2,7 +2,7 @@
 
 from kgroup.codes import ErrorCode
 from kgroup.errors import ConnectionLostError
-from kgroup.machine.tickets import Errand
+from kgroup.machine.wishes import Errand
 from kgroup.membership.events import (
     Drained,
     EnforceRebalance,

@@ -9,7 +9,8 @@ from kgroup.codes import ErrorCode
 from kgroup.errors import ConnectionLostError
 from kgroup.machine.claims import HoldingState
 from kgroup.machine.reactions import Reaction
-from kgroup.machine.tickets import Errand
+from kgroup.machine.wishes import Errand
+from kgroup.membership.ending_rows import ROWS
 from kgroup.membership.events import (
     Answered,
     AssignorFailed,
@@ -25,7 +26,6 @@ from kgroup.membership.events import (
     Tick,
     Unsubscribed,
 )
-from kgroup.membership.rows import ROWS
 from kgroup.membership.step import MemberRow
 from kgroup.membership.triggers import Guard, Trigger
 from kgroup.types import Generation, Leave, MemberState

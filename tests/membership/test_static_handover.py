@@ -10,7 +10,7 @@ import pytest
 
 from kgroup.codes import ErrorCode
 from kgroup.machine.claims import HoldingState
-from kgroup.machine.tickets import Errand
+from kgroup.machine.wishes import Errand
 from kgroup.membership.described import IN_DOUBT, NEW, PASSED_OVER, Remembered
 from kgroup.membership.events import (
     Answered,

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from kgroup.errors import ConnectionLostError
-from kgroup.machine.tickets import Errand
+from kgroup.machine.wishes import Errand
 from kgroup.membership.events import (
     Answered,
     AssignorDone,

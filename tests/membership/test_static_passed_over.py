@@ -11,7 +11,7 @@ import pytest
 
 from kgroup.codes import ErrorCode
 from kgroup.errors import ConnectionLostError
-from kgroup.machine.tickets import Errand
+from kgroup.machine.wishes import Errand
 from kgroup.membership.described import NEW, PASSED_OVER, Remembered
 from kgroup.membership.events import (
     AssignorDone,

@@ -8,7 +8,7 @@ from kgroup.assignors import USER_DATA_LIMIT, LastAssignment
 from kgroup.codes import ErrorCode
 from kgroup.errors import AssignorError, LocalProtocolError
 from kgroup.machine.reactions import Reaction
-from kgroup.machine.tickets import Errand
+from kgroup.machine.wishes import Errand
 from kgroup.membership.events import (
     Answered,
     CommitRejected,

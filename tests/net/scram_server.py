@@ -7,8 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from kgroup.codes import ErrorCode
-from kgroup.net.secret import Secret
-from kgroup.net.security import Sasl, SaslMechanism, Security
+from kgroup.net.security import Sasl, SaslMechanism, Secret, Security
 from kgroup.wire.messages import (
     SaslAuthenticateRequest,
     SaslAuthenticateResponse,

@@ -8,9 +8,8 @@ import anyio
 
 from kgroup.net.cluster import Cluster
 from kgroup.net.connection import Connection
-from kgroup.net.endpoint import Endpoint, Lane
 from kgroup.net.ports import Dial
-from kgroup.net.settings import NetSettings
+from kgroup.net.settings import Endpoint, Lane, NetSettings
 from kgroup.net.trace import ConnectionId, Exchange, NoTrace, Trace
 from kgroup.testing.virtual_time import virtual_ports
 from kgroup.wire.messages import HeartbeatRequest, HeartbeatResponse, MetadataRequest

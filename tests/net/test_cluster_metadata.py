@@ -5,7 +5,7 @@ import pytest
 
 from kgroup.codes import ErrorCode
 from kgroup.errors import ConnectionLostError
-from kgroup.net.endpoint import Lane
+from kgroup.net.settings import Lane
 from kgroup.types import TopicPartition
 from kgroup.wire.messages import MetadataRequest, MetadataResponse
 from tests.net.stage import BEAT, Heard, beating, metadata_requests, running

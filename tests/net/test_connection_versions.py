@@ -9,7 +9,7 @@ from kgroup.errors import (
     LocalProtocolError,
     UnsupportedVersionError,
 )
-from kgroup.net.endpoint import Lane
+from kgroup.net.settings import Lane
 from kgroup.wire.messages import (
     ApiVersionsRequest,
     ApiVersionsResponse,

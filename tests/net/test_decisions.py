@@ -11,12 +11,11 @@ from hypothesis import strategies as st
 from kgroup.codes import ApiKey, ErrorCode
 from kgroup.errors import BrokerError, UnauthorizedError, UnsupportedVersionError
 from kgroup.machine.reactions import Reaction, reaction
-from kgroup.net.backoff import Backoff
 from kgroup.net.layouts import ceiling, fit, unify
 from kgroup.net.metadata import Lack
 from kgroup.net.refresh import RefreshPlan
 from kgroup.net.settings import NetSettings
-from kgroup.net.verdict import Verdict, refusal, verdict
+from kgroup.net.verdict import Backoff, Verdict, refusal, verdict
 from kgroup.net.versions import (
     MAX_THROTTLE,
     BrokerVersions,

@@ -9,9 +9,8 @@ import pytest
 
 from kgroup.errors import ClosedError, ConnectionLostError, DecodeError, NoBrokerError
 from kgroup.net.cluster import Cluster, Lane
-from kgroup.net.endpoint import Endpoint
 from kgroup.net.pool import Pool
-from kgroup.net.settings import NetSettings
+from kgroup.net.settings import Endpoint, NetSettings
 from kgroup.net.trace import NoTrace
 from kgroup.testing.virtual_time import virtual_ports
 from kgroup.wire.messages import HeartbeatRequest

@@ -10,8 +10,7 @@ import pytest
 
 from kgroup.codes import ErrorCode
 from kgroup.errors import AuthenticationError, ConnectionLostError
-from kgroup.net.secret import Secret
-from kgroup.net.security import Sasl, SaslMechanism, Security
+from kgroup.net.security import Sasl, SaslMechanism, Secret, Security
 from kgroup.net.settings import NetSettings
 from kgroup.wire.messages import (
     ApiVersionsRequest,

@@ -18,7 +18,7 @@ from kgroup.net.sasl_scram import (
     client_first,
     read_server_first,
 )
-from kgroup.net.secret import Secret
+from kgroup.net.security import Secret
 
 PENCIL = Secret("pencil")
 

@@ -10,9 +10,8 @@ from anyio.abc import ByteStream
 
 from kgroup.errors import AuthenticationError, NoBrokerError, TlsError
 from kgroup.net.cluster import Cluster
-from kgroup.net.endpoint import Lane
 from kgroup.net.security import SaslMechanism
-from kgroup.net.settings import NetSettings
+from kgroup.net.settings import Lane, NetSettings
 from kgroup.testing.virtual_time import virtual_ports
 from kgroup.wire.messages import (
     HeartbeatRequest,

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgroup.offsets.exposed import Exposed
 from kgroup.offsets.ledger import Ledger
+from kgroup.offsets.reset import Exposed
 from kgroup.types import Claim, TopicPartition
 
 CLAIM = Claim(TopicPartition("t", 0), 1)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Any, Final
 
-from kgroup.testing.kafka.probe import Probe
+from kgroup.testing.kafka.ready import Probe
 from kgroup.wire.frames import encode_request
 from kgroup.wire.messages import ApiVersionsRequest, CreateTopicsRequest, MetadataRequest
 from kgroup.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic

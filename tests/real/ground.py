@@ -18,8 +18,7 @@ from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 from kgroup.errors import ConnectionLostError
 from kgroup.testing.kafka import RealKafka, create_topic, read_bounds
-from kgroup.testing.kafka.probe import Probe
-from kgroup.testing.kafka.ready import parse_bootstrap
+from kgroup.testing.kafka.ready import Probe, parse_bootstrap
 from kgroup.types import TopicPartition
 from kgroup.wire.messages import (
     DescribeGroupsDescribedGroup,

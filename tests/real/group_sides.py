@@ -12,10 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from kgroup.codes import ErrorCode
-from kgroup.testing.broker.release import CoordinatorKind
+from kgroup.testing.broker.releases import CoordinatorKind
 from kgroup.testing.broker.settings import BrokerSettings
-from kgroup.testing.kafka.probe import Probe
-from kgroup.testing.kafka.ready import parse_bootstrap
+from kgroup.testing.kafka.ready import Probe, parse_bootstrap
 from kgroup.wire.messages import FindCoordinatorRequest
 from kgroup.wire.schema import Request
 from tests.testing.broker.driver import Raw, asking

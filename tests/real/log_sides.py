@@ -9,8 +9,7 @@ from typing import Final, TypeVar
 from kgroup.codes import ErrorCode
 from kgroup.errors import ConnectionLostError
 from kgroup.testing.kafka import create_topic
-from kgroup.testing.kafka.probe import Probe
-from kgroup.testing.kafka.ready import parse_bootstrap
+from kgroup.testing.kafka.ready import Probe, parse_bootstrap
 from kgroup.wire.messages import (
     FindCoordinatorRequest,
     InitProducerIdRequest,

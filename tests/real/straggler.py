@@ -14,8 +14,7 @@ import anyio
 
 from kgroup.codes import ErrorCode
 from kgroup.testing.kafka import RealKafka
-from kgroup.testing.kafka.probe import Probe
-from kgroup.testing.kafka.ready import parse_bootstrap
+from kgroup.testing.kafka.ready import Probe, parse_bootstrap
 from kgroup.wire.consumer_protocol import (
     MemberAssignment,
     MemberSubscription,

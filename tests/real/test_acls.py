@@ -3,7 +3,7 @@
 import pytest
 
 from kgroup.testing.kafka import Acl, AclOperation, AclResource, RealKafka, add_acls, remove_acls
-from kgroup.testing.kafka.acls import acls_stand
+from kgroup.testing.kafka.secured import acls_stand
 from tests.real.ground import eventually, fresh
 
 pytestmark = pytest.mark.real

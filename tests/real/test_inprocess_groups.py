@@ -10,8 +10,8 @@ from itertools import count
 import pytest
 
 from kgroup.codes import ErrorCode
-from kgroup.testing.broker.java_hash import bucket_order, trie_order
-from kgroup.testing.broker.release import CoordinatorKind
+from kgroup.testing.broker.mint import bucket_order, trie_order
+from kgroup.testing.broker.releases import CoordinatorKind
 from kgroup.testing.kafka import RealKafka
 from kgroup.wire.messages import (
     HeartbeatRequest,

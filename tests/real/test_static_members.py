@@ -16,8 +16,7 @@ from kgroup.codes import ApiKey
 from kgroup.errors import FencedError
 from kgroup.journal import MemorySink, RequestSent
 from kgroup.testing.kafka import RealKafka
-from kgroup.testing.kafka.probe import Probe
-from kgroup.testing.kafka.ready import parse_bootstrap, until
+from kgroup.testing.kafka.ready import Probe, parse_bootstrap, until
 from kgroup.types import MemberState, OffsetAndMetadata
 from kgroup.wire.messages import MetadataRequest, MetadataRequestTopic
 from tests.real.ground import describe, eventually, fresh, lay_ground

@@ -5,8 +5,7 @@ import pytest
 from kgroup.codes import ApiKey, ErrorCode
 from kgroup.errors import BrokerError
 from kgroup.testing.kafka import RealKafka, create_topic, read_bounds
-from kgroup.testing.kafka.probe import Probe
-from kgroup.testing.kafka.ready import group_on_partition, parse_bootstrap
+from kgroup.testing.kafka.ready import Probe, group_on_partition, parse_bootstrap
 from kgroup.types import TopicPartition
 from kgroup.wire.messages import (
     FindCoordinatorRequest,

@@ -30,7 +30,7 @@ OTHER_WORDS: Final = frozenset({("close", "timeout"), ("commit_soon", "callback"
 
 COUNTERPARTS: Final = (
     ("kgroup.sync.batch.", "kgroup.consumer.reads.batch."),
-    ("kgroup.sync.iterators.", "kgroup.consumer.reads.iterators."),
+    ("kgroup.sync.batch.", "kgroup.consumer.reads.iterators."),
     ("kgroup.sync.listener.", "kgroup.consumer.listener."),
 )
 

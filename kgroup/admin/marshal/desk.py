@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import anyio
 
 from kgroup.admin.marshal.settings import AdminSettings
-from kgroup.backends.marshal.broker_clock import BrokerClock
+from kgroup.backends.marshal.clock_check import BrokerClock
 from kgroup.backends.marshal.followed_log import LogEvent
 from kgroup.backends.marshal.log_fetch import WRITE_LANE
 from kgroup.backends.marshal.log_reader import LogReader, ReaderSettings
@@ -28,8 +28,8 @@ from kgroup.marshal.survey import free_at, names_everywhere
 from kgroup.marshal.world import World
 from kgroup.net.cluster import Cluster
 from kgroup.net.log_offsets import OffsetSpec, list_offsets
+from kgroup.net.ports import Pulse
 from kgroup.net.producer import Delivered, Producer, ProducerSettings
-from kgroup.net.pulse import Pulse
 from kgroup.types import TopicPartition
 from kgroup.wire.records import NewRecord
 

@@ -32,8 +32,8 @@ from kgroup.admin.marshal.settings import (
     AdminSettings,
     admin_name,
     check_kept_pause,
+    set_up,
 )
-from kgroup.admin.marshal.setup import set_up
 from kgroup.admin.marshal.watching import (
     GroupChange,
     GroupChanges,

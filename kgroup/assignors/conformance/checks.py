@@ -1,7 +1,7 @@
 """Which check judges which promise, and on what.
 
 Decides: what is drawn for each promise, and which odd groups it goes through besides.
-Never: judges itself; the functions of `checks_whole`, `checks_same`, `checks_balance`,
+Never: judges itself; the functions of `checks_whole`, `checks_same`,
 `checks_rounds` and `processes` do, each for one promise.
 """
 
@@ -11,19 +11,17 @@ from itertools import cycle, pairwise
 from types import MappingProxyType
 from typing import Final
 
-from kgroup.assignors.conformance import checks_balance, checks_rounds, checks_same, checks_whole
+from kgroup.assignors.conformance import checks_rounds, checks_same, checks_whole
 from kgroup.assignors.conformance.checks_same import Pair, remade
-from kgroup.assignors.conformance.claimed import Claims
 from kgroup.assignors.conformance.drawing import Saying, groups, pairs, stories
 from kgroup.assignors.conformance.gallery import gallery
 from kgroup.assignors.conformance.hunting import Budget, Haul, hunt
-from kgroup.assignors.conformance.offence import Elsewhere, Offence
 from kgroup.assignors.conformance.paste import answer_as_text, group_as_code, indented
 from kgroup.assignors.conformance.processes import anywhere
-from kgroup.assignors.conformance.promises import Promise
+from kgroup.assignors.conformance.promises import Claims, Promise
 from kgroup.assignors.conformance.report import Outcome, Status
-from kgroup.assignors.conformance.stories import Change, Kind, Story
-from kgroup.assignors.conformance.subject import Subject
+from kgroup.assignors.conformance.rounds import Change, Kind, Story
+from kgroup.assignors.conformance.subject import Elsewhere, Offence, Subject
 from kgroup.assignors.group import GroupSubscription
 
 __all__ = ["judge"]
@@ -78,7 +76,7 @@ def _on_groups(
 
 
 def _balance(subject: Subject, claims: Claims, budget: Budget) -> Haul:
-    bounded = partial(checks_balance.balance, claims)
+    bounded = partial(checks_rounds.balance, claims)
     return _on_groups(bounded, equal=True)(subject, claims, budget)
 
 
@@ -170,7 +168,7 @@ _CHECKS: Final[Mapping[str, _Check]] = MappingProxyType(
         "handover": _on_groups(checks_whole.handover, (Saying.TRUTH, Saying.ANYTHING)),
         "settles": _settles,
         "balance": _balance,
-        "optimal": _on_groups(checks_balance.optimal),
+        "optimal": _on_groups(checks_rounds.optimal),
         "keeps": _on_stories(checks_rounds.keeps, equal=False),
         "survivors": _on_stories(checks_rounds.survivors, (Kind.LEAVE,), equal=True),
         "newcomer": _on_stories(checks_rounds.newcomer, (Kind.JOIN,), equal=True),

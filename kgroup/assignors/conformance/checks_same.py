@@ -12,10 +12,15 @@ from typing import Protocol, TypeVar
 
 from kgroup.assignors.api import LastAssignment
 from kgroup.assignors.assignment import GroupAssignment
-from kgroup.assignors.conformance.essence import essence
-from kgroup.assignors.conformance.offence import Elsewhere, Offence
 from kgroup.assignors.conformance.paste import group_as_code, two_answers
-from kgroup.assignors.conformance.subject import Misshapen, Raised, Subject
+from kgroup.assignors.conformance.subject import (
+    Elsewhere,
+    Misshapen,
+    Offence,
+    Raised,
+    Subject,
+    essence,
+)
 from kgroup.assignors.group import GroupSubscription
 from kgroup.assignors.member import Member
 from kgroup.errors import AssignmentError

@@ -10,8 +10,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from kgroup.assignors.assignment import GroupAssignment
-from kgroup.assignors.conformance.offence import Elsewhere, Offence
-from kgroup.assignors.conformance.subject import Misshapen, Raised, Subject
+from kgroup.assignors.conformance.subject import Elsewhere, Misshapen, Offence, Raised, Subject
 from kgroup.assignors.group import GroupSubscription
 from kgroup.assignors.verify import verify
 from kgroup.errors import AssignorError

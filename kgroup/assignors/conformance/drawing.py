@@ -19,12 +19,9 @@ from hypothesis import strategies as st
 
 from kgroup.assignors.api import LastAssignment
 from kgroup.assignors.conformance.checks_same import Pair, remade
-from kgroup.assignors.conformance.hostile import FOREIGN, FORGED, GENERATIONS, NUMBERS, forge
-from kgroup.assignors.conformance.offence import Elsewhere
-from kgroup.assignors.conformance.rounds import BEGAN_AT
-from kgroup.assignors.conformance.sent import as_sent
-from kgroup.assignors.conformance.stories import Change, Kind, Story
-from kgroup.assignors.conformance.subject import Subject
+from kgroup.assignors.conformance.gallery import FOREIGN, FORGED, GENERATIONS, NUMBERS, forge
+from kgroup.assignors.conformance.rounds import BEGAN_AT, Change, Kind, Story
+from kgroup.assignors.conformance.subject import Elsewhere, Subject, as_sent
 from kgroup.assignors.group import GroupSubscription
 from kgroup.assignors.member import Member, PartitionRacks
 from kgroup.types import RebalanceProtocol, TopicPartition

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 from hypothesis.errors import Flaky
 
 from kgroup.assignors.conformance.drawing import Drawn
-from kgroup.assignors.conformance.offence import Elsewhere, Offence
+from kgroup.assignors.conformance.subject import Elsewhere, Offence
 
 __all__ = ["Budget", "Haul", "hunt"]
 

@@ -7,7 +7,7 @@ Never: prints code that makes another group than the one at hand; a test execute
 from collections.abc import Mapping, Sequence
 
 from kgroup.assignors.assignment import GroupAssignment
-from kgroup.assignors.conformance.essence import Essence
+from kgroup.assignors.conformance.subject import Essence
 from kgroup.assignors.group import GroupSubscription
 from kgroup.assignors.member import Member, PartitionRacks
 from kgroup.types import TopicPartition

@@ -14,11 +14,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from kgroup.assignors.conformance.essence import Essence
-from kgroup.assignors.conformance.offence import Elsewhere, Offence
 from kgroup.assignors.conformance.paste import group_as_code, two_answers
 from kgroup.assignors.conformance.stranger import Packed
-from kgroup.assignors.conformance.subject import Subject
+from kgroup.assignors.conformance.subject import Elsewhere, Essence, Offence, Subject
 from kgroup.assignors.group import GroupSubscription
 
 __all__ = ["anywhere"]

@@ -7,9 +7,8 @@ Never: judges.
 from dataclasses import dataclass
 from enum import Enum
 
-from kgroup.assignors.conformance.claimed import Claims
 from kgroup.assignors.conformance.paste import indented
-from kgroup.assignors.conformance.promises import Promise
+from kgroup.assignors.conformance.promises import Claims, Promise
 
 __all__ = ["Outcome", "Progress", "Report", "Status"]
 

@@ -9,9 +9,7 @@ import pickle
 import sys
 from dataclasses import dataclass
 
-from kgroup.assignors.conformance.essence import Essence, essence
-from kgroup.assignors.conformance.offence import Elsewhere
-from kgroup.assignors.conformance.subject import Subject, subject_of
+from kgroup.assignors.conformance.subject import Elsewhere, Essence, Subject, essence, subject_of
 from kgroup.assignors.group import GroupSubscription
 from kgroup.assignors.member import Member, PartitionRacks
 

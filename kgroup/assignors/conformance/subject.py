@@ -8,19 +8,59 @@ Never: lets what an author's code raises pass for an error of the kit.
 import copy
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, cast
 
 from kgroup.assignors.api import USER_DATA_LIMIT, Assignor, LastAssignment, UserDataAssignor
 from kgroup.assignors.assignment import GroupAssignment
-from kgroup.assignors.conformance.offence import Elsewhere
 from kgroup.assignors.group import GroupSubscription
+from kgroup.assignors.member import Member
 from kgroup.assignors.peers import PeerAssignor
 from kgroup.assignors.registry import as_assignor, resolve
 from kgroup.errors import ArgumentError
 from kgroup.types import RebalanceProtocol, TopicPartition
+from kgroup.wire.consumer_protocol import (
+    MemberSubscription,
+    decode_subscription,
+    encode_subscription,
+)
 
-__all__ = ["Misshapen", "Raised", "Subject", "Testable", "subject_of", "where"]
+__all__ = [
+    "Elsewhere",
+    "Essence",
+    "Misshapen",
+    "Offence",
+    "Raised",
+    "Subject",
+    "Testable",
+    "as_sent",
+    "essence",
+    "subject_of",
+    "where",
+]
+
+
+class Offence(Exception):
+    """A promise is broken.
+
+    Args:
+        says: how, in one sentence.
+        evidence: what shows it, ready to print: groups as code, answers; empty for nothing more
+            than the group that was asked about.
+    """
+
+    def __init__(self, says: str, evidence: str = "") -> None:
+        super().__init__(says)
+        self.says = says
+        self.evidence = evidence
+
+
+class Elsewhere(Exception):
+    """Nothing can be said here, because another promise is broken or does not apply."""
+
+
+# -- subject ---------------------------------------------------------------------------------------
+
 
 Testable = Assignor | Callable[[], Assignor] | PeerAssignor | type[PeerAssignor]
 """What can be tested: an instance, what makes one without arguments, or an assignor of aiokafka
@@ -203,3 +243,78 @@ def _check_partitions(member_id: object, given: object) -> None:
 def _check_partition(tp: object, what: str) -> None:
     if not isinstance(tp, TopicPartition) or not isinstance(tp.partition, int):
         raise Misshapen(f"{tp!r} is {what}, not a TopicPartition")
+
+
+# -- essence ---------------------------------------------------------------------------------------
+#
+# An answer as a value.
+#
+# Decides: when two answers are the same: a member that is left out of `partitions` has the same as
+# one with an empty entry.
+# Never: judges.
+
+
+@dataclass(frozen=True, slots=True)
+class Essence:
+    """An answer as a value: equal when it makes no difference which of the two is sent."""
+
+    partitions: Mapping[str, tuple[TopicPartition, ...]]
+    withheld: Mapping[TopicPartition, str | None]
+    user_data: Mapping[str, bytes]
+    rejoin_after: float | None
+
+    @property
+    def sets(self) -> "Essence":
+        """The same without the order within a member's partitions."""
+        given = {who: tuple(sorted(each)) for who, each in self.partitions.items()}
+        return replace(self, partitions=given)
+
+
+def essence(answer: GroupAssignment) -> Essence:
+    """Return an answer as a value."""
+    after = answer.rejoin_after
+    return Essence(
+        {who: tuple(given) for who, given in answer.partitions.items() if len(given)},
+        dict(answer.withheld),
+        dict(answer.user_data),
+        None if after != after else after,
+    )
+
+
+# -- sent ------------------------------------------------------------------------------------------
+#
+# A group as its leader reads it off the wire.
+#
+# Decides: nothing; the codec does.
+# Never: changes what a group says.
+
+
+def as_sent(group: GroupSubscription) -> GroupSubscription:
+    """Return the group with every member's subscription written and read once.
+
+    What comes off the wire is equal, but its claims are a sequence of another type, sorted.
+    """
+    return GroupSubscription(tuple(map(_member, group.members)), group.topics, group.now)
+
+
+def _member(member: Member) -> Member:
+    if member.unreadable is not None:
+        return member
+    written = encode_subscription(
+        MemberSubscription(
+            topics=tuple(member.topics),
+            owned=member.owned,
+            generation_id=member.generation_id,
+            rack=member.rack,
+            user_data=member.user_data,
+        ),
+        member.version,
+    )
+    read = decode_subscription(written)
+    return replace(
+        member,
+        topics=frozenset(read.topics),
+        owned=read.owned,
+        generation_id=read.generation_id,
+        user_data=read.user_data,
+    )

@@ -5,22 +5,28 @@ for outcome in play(scenario, BUILT_IN["range"]):
     print(in_words(outcome.event), outcome.moves, outcome.balance)
 """
 
-from kgroup.assignors.simulator.documents import read_events, read_scenario
-from kgroup.assignors.simulator.events import (
+from kgroup.assignors.simulator.documents import (
+    outcome_document,
+    read_events,
+    read_scenario,
+    scenario_document,
+)
+from kgroup.assignors.simulator.examples import EXAMPLES
+from kgroup.assignors.simulator.measures import Balance, RackMatches
+from kgroup.assignors.simulator.playing import Optimum, Outcome, play
+from kgroup.assignors.simulator.scenario import (
     Event,
     Grow,
     Join,
     Leave,
     Restart,
+    Scenario,
+    SimulatedMember,
+    SimulatedTopic,
     Subscribe,
     Wait,
     in_words,
 )
-from kgroup.assignors.simulator.examples import EXAMPLES
-from kgroup.assignors.simulator.measures import Balance, RackMatches
-from kgroup.assignors.simulator.playing import Optimum, Outcome, play
-from kgroup.assignors.simulator.scenario import Scenario, SimulatedMember, SimulatedTopic
-from kgroup.assignors.simulator.writing import outcome_document, scenario_document
 
 __all__ = [
     "EXAMPLES",

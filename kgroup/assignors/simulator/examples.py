@@ -9,15 +9,17 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from kgroup.assignors.simulator.events import (
+from kgroup.assignors.simulator.scenario import (
     Event,
     Grow,
     Join,
     Leave,
     Restart,
+    Scenario,
+    SimulatedMember,
+    SimulatedTopic,
     Subscribe,
 )
-from kgroup.assignors.simulator.scenario import Scenario, SimulatedMember, SimulatedTopic
 
 __all__ = ["EXAMPLES"]
 

@@ -10,11 +10,9 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import ClassVar, Final
 
-from kgroup.assignors.api import Assignor, LastAssignment
+from kgroup.assignors.api import Assignor, LastAssignment, common_protocol
 from kgroup.assignors.assignment import GroupAssignment
 from kgroup.assignors.group import GroupSubscription
-from kgroup.assignors.rebalance_protocol import common_protocol
-from kgroup.assignors.simulator.events import Event
 from kgroup.assignors.simulator.measures import (
     Balance,
     Owned,
@@ -27,7 +25,7 @@ from kgroup.assignors.simulator.measures import (
 )
 from kgroup.assignors.simulator.population import Change, Step, changes
 from kgroup.assignors.simulator.rounds import Held, Play, Situation, Tally, settle
-from kgroup.assignors.simulator.scenario import Scenario
+from kgroup.assignors.simulator.scenario import Event, Scenario
 from kgroup.assignors.sticky import StickyAssignor
 from kgroup.errors import ArgumentError, AssignorError
 from kgroup.types import RebalanceProtocol

@@ -12,19 +12,17 @@ from math import isfinite
 from types import MappingProxyType
 from typing import Final, assert_never
 
-from kgroup.assignors.simulator.events import (
+from kgroup.assignors.simulator.scenario import (
     Event,
     Grow,
     Join,
     Leave,
     Restart,
-    Subscribe,
-    Wait,
-)
-from kgroup.assignors.simulator.scenario import (
     Scenario,
     SimulatedMember,
     SimulatedTopic,
+    Subscribe,
+    Wait,
     check_topics,
 )
 from kgroup.errors import ArgumentError

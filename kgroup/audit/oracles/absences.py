@@ -19,7 +19,6 @@ from typing import ClassVar
 
 from kgroup.audit.oracles.lapsed import Lapsed
 from kgroup.codes import ApiKey
-from kgroup.journal.causes import StateCause
 from kgroup.journal.events import (
     Entry,
     Event,
@@ -33,6 +32,7 @@ from kgroup.journal.events import (
     StateChanged,
 )
 from kgroup.journal.events.records import POLL_TOLD_EVERY
+from kgroup.journal.faults import StateCause
 from kgroup.types import ChangeKind, Claim, MemberState
 
 __all__ = ["Absences"]

@@ -17,7 +17,6 @@ from typing import ClassVar, Final
 from kgroup.audit.oracles.awaited import OUT, Awaited
 from kgroup.audit.oracles.violation import Violation
 from kgroup.codes import ApiKey, ErrorCode
-from kgroup.journal.causes import StateCause
 from kgroup.journal.events import (
     AnswerReceived,
     CommitStep,
@@ -32,6 +31,7 @@ from kgroup.journal.events import (
     Source,
     StateChanged,
 )
+from kgroup.journal.faults import StateCause
 from kgroup.types import Cause, ChangeKind, MemberState
 
 __all__ = ["AnswersInTime", "MemberIds"]

@@ -15,7 +15,6 @@ from collections.abc import Collection
 from types import MappingProxyType
 
 from kgroup.codes import ApiKey, ErrorCode
-from kgroup.journal.causes import StateCause
 from kgroup.journal.events import (
     AnswerReceived,
     CommitStep,
@@ -24,6 +23,7 @@ from kgroup.journal.events import (
     RequestSent,
     StateChanged,
 )
+from kgroup.journal.faults import StateCause
 from kgroup.types import ChangeKind, MemberState
 
 __all__ = ["OUT", "Awaited"]

@@ -21,8 +21,7 @@ from kgroup.journal.events import (
     OffsetRead,
     PositionMoved,
 )
-from kgroup.journal.intervals import Interval, Intervals, total
-from kgroup.journal.periods import PeriodKey
+from kgroup.journal.periods import Interval, Intervals, PeriodKey, total
 from kgroup.types import TopicPartition
 
 __all__ = ["NothingLost"]

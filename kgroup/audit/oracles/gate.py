@@ -24,8 +24,7 @@ from kgroup.journal.events import (
     Resumed,
     Source,
 )
-from kgroup.journal.intervals import Intervals, total
-from kgroup.journal.periods import Period, PeriodKey, Periods
+from kgroup.journal.periods import Intervals, Period, PeriodKey, Periods, total
 from kgroup.types import Claim
 
 __all__ = ["DeliveryGate", "FetchedUnderClaim"]

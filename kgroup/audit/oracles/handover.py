@@ -28,7 +28,6 @@ from typing import ClassVar
 from kgroup.audit.oracles.unsubscribing import Unsubscribing
 from kgroup.audit.oracles.violation import Violation
 from kgroup.codes import ApiKey
-from kgroup.journal.causes import StateCause
 from kgroup.journal.events import (
     AnswerReceived,
     Delivered,
@@ -44,7 +43,7 @@ from kgroup.journal.events import (
     Source,
     StateChanged,
 )
-from kgroup.journal.faults import Faults
+from kgroup.journal.faults import Faults, StateCause
 from kgroup.journal.periods import Period, PeriodKey, Periods
 from kgroup.types import Cause, ChangeKind, Claim, RebalanceProtocol
 

@@ -22,7 +22,6 @@ from typing import ClassVar, Final
 
 from kgroup.audit.oracles.violation import Violation
 from kgroup.codes import ApiKey, ErrorCode
-from kgroup.journal.causes import StateCause
 from kgroup.journal.events import (
     AnswerReceived,
     CallbackStage,
@@ -42,7 +41,7 @@ from kgroup.journal.events import (
     Source,
     StateChanged,
 )
-from kgroup.journal.faults import Faults
+from kgroup.journal.faults import Faults, StateCause
 from kgroup.types import ChangeKind, MemberState
 
 __all__ = ["Heartbeats"]

@@ -14,7 +14,6 @@ from math import inf
 from typing import ClassVar, Final
 
 from kgroup.codes import ApiKey, ErrorCode
-from kgroup.journal.causes import StateCause
 from kgroup.journal.events import (
     AnswerReceived,
     CommitStep,
@@ -26,6 +25,7 @@ from kgroup.journal.events import (
     Source,
     StateChanged,
 )
+from kgroup.journal.faults import StateCause
 from kgroup.types import MemberState
 
 __all__ = ["Lapsed"]

@@ -35,7 +35,6 @@ from kgroup.audit.oracles.renounced import Renounced
 from kgroup.audit.oracles.unsubscribing import Unsubscribing
 from kgroup.audit.oracles.violation import Violation
 from kgroup.codes import ApiKey, ErrorCode
-from kgroup.journal.causes import StateCause
 from kgroup.journal.events import (
     AnswerReceived,
     ClaimStep,
@@ -59,6 +58,7 @@ from kgroup.journal.events import (
     Source,
     StateChanged,
 )
+from kgroup.journal.faults import StateCause
 from kgroup.journal.periods import Ending, Period, PeriodKey, Periods
 
 __all__ = ["OneOwnerInTime"]

@@ -12,8 +12,7 @@ from typing import ClassVar
 
 from kgroup.audit.oracles.violation import Violation
 from kgroup.journal.events import CommitStored, Done, Entry, Event, OffsetRead, PositionMoved
-from kgroup.journal.intervals import Intervals, total
-from kgroup.journal.periods import PeriodKey
+from kgroup.journal.periods import Intervals, PeriodKey, total
 from kgroup.types import TopicPartition
 
 __all__ = ["StoredIsDone"]

@@ -11,7 +11,6 @@ whatever runs then: the batch and the listener share that time (KIP-62). It bega
 from math import inf
 from typing import ClassVar
 
-from kgroup.journal.causes import StateCause
 from kgroup.journal.events import (
     Entry,
     Event,
@@ -22,6 +21,7 @@ from kgroup.journal.events import (
     Source,
     StateChanged,
 )
+from kgroup.journal.faults import StateCause
 from kgroup.types import ChangeKind, Claim, MemberState
 
 __all__ = ["Unsubscribing"]

@@ -12,16 +12,14 @@ from dataclasses import replace
 import anyio
 from anyio.abc import TaskStatus
 
-from kgroup.backends.classic.carrier import ClassicCarrier
+from kgroup.backends.classic.carrier import ClassicCarrier, ClassicConductor, ClassicMachine
 from kgroup.backends.classic.commits import CommitQueue
 from kgroup.backends.classic.interest import TopicInterest
 from kgroup.backends.classic.leading import Leading, partition_counts
-from kgroup.backends.classic.machine import ClassicConductor, ClassicMachine
+from kgroup.backends.commit_journal import InHand
 from kgroup.backends.coordinator_search import CoordinatorSearch
-from kgroup.backends.in_hand import InHand
-from kgroup.backends.metadata_watch import watch_metadata
 from kgroup.backends.offset_reading import read_committed_offsets
-from kgroup.backends.topics import SubscribedTopics, to_watch
+from kgroup.backends.topics import SubscribedTopics, to_watch, watch_metadata
 from kgroup.errors import KGroupError
 from kgroup.journal import Sink
 from kgroup.machine.reactions import Reaction
@@ -39,8 +37,8 @@ from kgroup.membership.events import (
 from kgroup.membership.settings import MembershipSettings
 from kgroup.membership.states import FACTS
 from kgroup.membership.value import GroupMember
-from kgroup.net.backoff import Backoff
 from kgroup.net.cluster import Cluster, ClusterView
+from kgroup.net.verdict import Backoff
 from kgroup.types import (
     ChangeKind,
     Claim,

@@ -8,16 +8,20 @@ KIPs: 62 (heartbeats beside parked requests), 345, 814 (what a static member ask
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import assert_never
+from operator import attrgetter, is_
+from typing import Final, TypeAlias, assert_never
 
 import anyio
 from anyio.abc import TaskGroup
 
 from kgroup.backends.classic.leading import Leading
 from kgroup.backends.classic.looking_back import in_use, remembered
+from kgroup.backends.classic.trace import MemberTrace
+from kgroup.backends.conductor import Conductor
 from kgroup.codes import ErrorCode
 from kgroup.errors import BrokerError, KGroupError
-from kgroup.machine.tickets import Errand
+from kgroup.journal import Sink
+from kgroup.machine.wishes import Errand, Moment
 from kgroup.membership.events import (
     Answered,
     CallListener,
@@ -34,12 +38,15 @@ from kgroup.membership.events import (
     Tell,
 )
 from kgroup.membership.settings import MembershipSettings
+from kgroup.membership.step import Step, next_deadline, step
+from kgroup.membership.value import GroupMember
 from kgroup.net.cluster import Cluster, Lane
 from kgroup.net.coordinator import coordinator_of
+from kgroup.types import Membership
 from kgroup.wire.messages import FindCoordinatorRequest, FindCoordinatorResponse, JoinGroupResponse
 from kgroup.wire.schema import Request
 
-__all__ = ["ClassicCarrier"]
+__all__ = ["ClassicCarrier", "ClassicConductor", "ClassicMachine"]
 
 log = logging.getLogger(__name__)
 
@@ -187,3 +194,58 @@ def _lane(effect: Send) -> Lane:
     """Parked requests have a connection of their own: the broker answers one at a time."""
     parked = effect.ticket.errand in (Errand.JOIN_GROUP, Errand.SYNC_GROUP)
     return Lane.JOIN if parked else Lane.HEARTBEAT
+
+
+# -- machine ---------------------------------------------------------------------------------------
+#
+# The membership machine of classic groups, as a conductor steps it.
+#
+# Decides: which changes of the value somebody may wait for.
+# Never: waits; steps other than by `kgroup.membership.step`.
+
+
+_SHOWN: Final = attrgetter(
+    "state", "identity", "coordinator", "round", "lead", "holdings", "trouble", "changes"
+)
+"""What somebody may wait for. Polls, heartbeats and a lease that goes on change none of it, and are
+most of the steps."""
+
+
+class ClassicMachine:
+    """One classic member; implements `conductor.Machine`.
+
+    Args:
+        settings: of the member.
+        sink: takes the journal's events.
+    """
+
+    def __init__(self, settings: MembershipSettings, sink: Sink) -> None:
+        self._settings = settings
+        self._trace = MemberTrace(sink)
+
+    def new(self, now: float) -> GroupMember:
+        """Return the first value."""
+        return GroupMember.new(self._settings, now)
+
+    def step(self, member: GroupMember, event: Event, moment: Moment) -> Step:
+        """Return what `event` makes of `member`, and tell the journal."""
+        result = step(member, event, moment)
+        self._trace.stepped(member, result, moment.now)
+        return result
+
+    def next_deadline(self, member: GroupMember) -> float:
+        """Return the instant of the next `Tick`, infinity while no timer runs."""
+        return next_deadline(member)
+
+    def shows_more(self, before: GroupMember, after: GroupMember) -> bool:
+        """Tell whether somebody who waits could see a difference."""
+        same = all(map(is_, _SHOWN(before), _SHOWN(after)))
+        return not same or before.lease.proved is not after.lease.proved
+
+    def snapshot(self, member: GroupMember) -> Membership:
+        """Return what the outside may know."""
+        return member.snapshot()
+
+
+ClassicConductor: TypeAlias = Conductor[GroupMember, Event, Effect]
+"""The only writer of a classic member's value."""

@@ -10,12 +10,12 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 
 import anyio
 
-from kgroup.backends.classic.machine import ClassicConductor
+from kgroup.backends.classic.carrier import ClassicConductor
 from kgroup.errors import KGroupError, LocalProtocolError, UnsupportedVersionError
 from kgroup.journal import Sink
 from kgroup.membership.commit_queue import CommitFlight, PendingCommits
-from kgroup.net.backoff import Backoff
 from kgroup.net.cluster import Cluster, Lane
+from kgroup.net.verdict import Backoff
 from kgroup.types import Claim, CommitOutcome, OffsetAndMetadata, TopicPartition
 from kgroup.wire.messages import OffsetCommitResponse
 

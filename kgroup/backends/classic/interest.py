@@ -4,12 +4,54 @@ Decides: what the cluster is told to watch.
 Never: asks for metadata itself.
 """
 
+from collections.abc import Iterable
 from typing import Final
 
-from kgroup.backends.classic.rack_watch import RackWatch
-from kgroup.net.cluster import Cluster
+from kgroup.assignors import Member
+from kgroup.net.cluster import Cluster, ClusterView
 
-__all__ = ["TopicInterest"]
+__all__ = ["RackWatch", "TopicInterest"]
+
+
+class RackWatch:
+    """What one member, while it leads, has to know of racks."""
+
+    def __init__(self) -> None:
+        self._topics: frozenset[str] = frozenset()
+        self._racks: frozenset[str] = frozenset()
+        self._rack_of: dict[int, str | None] = {}
+
+    def lead(self, members: Iterable[Member], topics: frozenset[str]) -> None:
+        """Watch these topics, and the racks that these members are in."""
+        self._racks = frozenset(each.rack for each in members if each.rack is not None)
+        self._topics = topics
+
+    def places(self, view: ClusterView) -> dict[str, int]:
+        """Return topic -> a number that differs as soon as the place of a replica does.
+
+        Nothing while no member is in a rack. Two numbers can be compared as long as `lead` was
+        not called in between.
+        """
+        self._rack_of |= {node: broker.rack for node, broker in view.brokers.items()}
+        if not self._racks:
+            return {}
+        near: dict[tuple[int, ...], frozenset[str]] = {}
+        found: dict[str, int] = {}
+        for topic in self._topics & view.topics.keys():
+            partitions = view.topics[topic].partitions
+            rows = [partitions[number].replicas for number in sorted(partitions)]
+            near |= {row: self._near(row) for row in set(rows) - near.keys()}
+            found[topic] = hash(tuple(near[row] for row in rows))
+        return found
+
+    def _near(self, replicas: Iterable[int]) -> frozenset[str]:
+        """Return the members' racks that have one of these replicas."""
+        racks = (self._rack_of.get(node) for node in replicas)
+        return frozenset(rack for rack in racks if rack in self._racks)
+
+
+# -- interest --------------------------------------------------------------------------------------
+
 
 _MOST_NAMES: Final = 20_000
 """Above this a question about all topics there are is the shorter one. One member of a group may

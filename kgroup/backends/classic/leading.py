@@ -9,9 +9,11 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from threading import Event, Thread
 from typing import Final, TypeVar
 
 import anyio
+import anyio.to_thread
 
 from kgroup.assignors import (
     Assignor,
@@ -29,7 +31,6 @@ from kgroup.assignors import (
 )
 from kgroup.backends.classic.interest import TopicInterest
 from kgroup.backends.classic.looking_back import assigned_counts
-from kgroup.backends.classic.off_loop import OffLoop
 from kgroup.errors import AssignorError, GroupError, KGroupError
 from kgroup.membership.events import AssignorDone, AssignorFailed, RunAssignor
 from kgroup.membership.settings import MembershipSettings
@@ -38,11 +39,60 @@ from kgroup.net.metadata import PartitionInfo
 from kgroup.types import RebalanceProtocol
 from kgroup.wire.partition_runs import runs_of
 
-__all__ = ["Leading", "partition_counts"]
+__all__ = ["Leading", "OffLoop", "partition_counts"]
+
+T = TypeVar("T")
+
+_LOOK_AGAIN: Final = 0.05
+
+
+class OffLoop:
+    """A place for one computation at a time, in a thread of its own."""
+
+    def __init__(self) -> None:
+        self._thread: Thread | None = None
+        self._limiter: anyio.CapacityLimiter | None = None
+
+    async def run(self, work: Callable[[], T]) -> T:
+        """Return what `work` returns, or raise what it raises, without holding up the loop.
+
+        Cancellation ends the wait at once; `work` goes on and nobody hears what becomes of it.
+        """
+        # The thread cannot ring: it may end after the loop that started it.
+        while self._thread is not None and self._thread.is_alive():  # noqa: ASYNC110
+            await anyio.sleep(_LOOK_AGAIN)
+        if self._limiter is None:  # of its own: the application may have all other threads at work
+            self._limiter = anyio.CapacityLimiter(1)
+        results: list[T] = []
+        errors: list[BaseException] = []
+        ended = Event()
+
+        def working() -> None:
+            try:
+                results.append(work())
+            except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
+                errors.append(error)
+            self._thread = None
+            ended.set()
+
+        self._thread = Thread(target=working, name="kgroup assignor", daemon=True)
+        self._thread.start()
+        try:
+            await anyio.to_thread.run_sync(
+                ended.wait, abandon_on_cancel=True, limiter=self._limiter
+            )
+        finally:
+            ended.set()  # who was cancelled gives back what was lent
+        if errors:
+            raise errors[0]
+        return results[0]
+
+
+# -- leading ---------------------------------------------------------------------------------------
+
 
 log = logging.getLogger(__name__)
 
-T = TypeVar("T")
 
 _MANY_BYTES: Final = 16_384
 _MANY_PARTITIONS: Final = 2_000

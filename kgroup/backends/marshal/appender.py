@@ -14,7 +14,7 @@ from typing import Final
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
 
-from kgroup.backends.marshal.broker_clock import BrokerClock
+from kgroup.backends.marshal.clock_check import BrokerClock
 from kgroup.backends.marshal.log_fetch import WRITE_LANE
 from kgroup.errors import IllegalStateError
 from kgroup.marshal.events import Append, AppendFailed
@@ -23,8 +23,8 @@ from kgroup.marshal.messages import Message, encode
 from kgroup.marshal.presence import PRESENCE_SUFFIX
 from kgroup.marshal.settings import MARSHAL_TOPIC
 from kgroup.net.cluster import Cluster
+from kgroup.net.ports import Pulse
 from kgroup.net.producer import Producer, ProducerSettings
-from kgroup.net.pulse import Pulse
 from kgroup.types import TopicPartition
 from kgroup.wire.records import NewRecord
 

@@ -12,28 +12,26 @@ import anyio
 from anyio.abc import TaskStatus
 
 from kgroup.backends.classic.leading import partition_counts
-from kgroup.backends.commit_journal import CommitJournal, CommitTelling
+from kgroup.backends.commit_journal import CommitJournal, CommitTelling, InHand
 from kgroup.backends.conductor import Conductor
 from kgroup.backends.coordinator_search import CoordinatorSearch
-from kgroup.backends.in_hand import InHand
 from kgroup.backends.marshal.appender import Appender, AppenderSettings
-from kgroup.backends.marshal.carrier import MarshalCarrier, Waiters, outcomes_of
-from kgroup.backends.marshal.entrance import enter
-from kgroup.backends.marshal.followed_log import LogEvent
-from kgroup.backends.marshal.log_reader import LogReader, ReaderSettings
-from kgroup.backends.marshal.machine import (
+from kgroup.backends.marshal.carrier import (
+    MarshalCarrier,
     MarshalConductor,
     MarshalMachine,
+    Waiters,
     held_topics,
+    outcomes_of,
 )
-from kgroup.backends.marshal.native_watch import watch_native
+from kgroup.backends.marshal.entrance import enter, watch_native
+from kgroup.backends.marshal.followed_log import LogEvent
+from kgroup.backends.marshal.log_reader import LogReader, ReaderSettings
 from kgroup.backends.marshal.offset_commits import OffsetCommits
-from kgroup.backends.marshal.place import MarshalPlace
-from kgroup.backends.marshal.positions import Positions
-from kgroup.backends.marshal.rejects import Rejects
+from kgroup.backends.marshal.positions import MarshalPlace, Positions
 from kgroup.backends.marshal.start_positions import StartPositions
-from kgroup.backends.metadata_watch import watch_metadata
-from kgroup.backends.topics import SubscribedTopics, to_watch
+from kgroup.backends.marshal.trace import Rejects
+from kgroup.backends.topics import SubscribedTopics, to_watch, watch_metadata
 from kgroup.errors import KGroupError, UnsupportedError
 from kgroup.journal import Sink
 from kgroup.machine.wishes import (

@@ -18,11 +18,10 @@ from kgroup.errors import (
     DecodeError,
     TransportError,
 )
-from kgroup.net.backoff import Backoff
 from kgroup.net.cluster import Cluster, ClusterView
 from kgroup.net.metadata import EMPTY_VIEW, TopicInfo
-from kgroup.net.pulse import Pulse
-from kgroup.net.verdict import refusal
+from kgroup.net.ports import Pulse
+from kgroup.net.verdict import Backoff, refusal
 from kgroup.types import TopicPartition
 
 __all__ = ["CoordinationTopic"]

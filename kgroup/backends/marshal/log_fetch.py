@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from kgroup.errors import DecodeError
+from kgroup.marshal.rules import Compat
+from kgroup.marshal.settings import MARSHAL_TOPIC
 from kgroup.net.cluster import Cluster, ClusterView, Lane
 from kgroup.types import IsolationLevel
 from kgroup.wire.messages import (
@@ -22,7 +24,15 @@ from kgroup.wire.messages import (
 )
 from kgroup.wire.vocabulary import ZERO_UUID
 
-__all__ = ["READ_LANE", "WRITE_LANE", "LogFetch", "LogQuestion", "fetch_log", "says_something"]
+__all__ = [
+    "READ_LANE",
+    "WRITE_LANE",
+    "LogFetch",
+    "LogQuestion",
+    "ReaderSettings",
+    "fetch_log",
+    "says_something",
+]
 
 READ_LANE: Final = Lane.JOIN
 """The connection for what a group waits for at a broker; nobody joins in a Marshal group."""
@@ -126,3 +136,40 @@ def _by_partition(
     if any(len(rows) > 1 for rows in found.values()):
         raise DecodeError("Fetch answer", f"a partition of {fetch.topic} stands in it twice")
     return {number: rows[0] for number, rows in found.items() if rows}
+
+
+# -- reader settings -------------------------------------------------------------------------------
+#
+# What a reader of the log of claims is told once.
+#
+# Decides: names, units and defaults.
+# Never: reads a configuration.
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderSettings:
+    """What a reader is told once; times in seconds.
+
+    Args:
+        group_id: whose keys are told of.
+        topic: name of the coordination topic.
+        interval: between heartbeats of this member.
+        compat: what records without headers can do.
+        append_time: whether the topic's timestamps are the broker's; records correct it.
+        whole: whether logs are read from their first record instead of the window.
+        writes: whether its owner writes by this machine's clock, which then is compared.
+        max_wait: longest wait of a broker for records.
+        max_bytes: of one partition in one answer.
+        sign_interval: so often a reader that finds nothing new says so.
+    """
+
+    group_id: str
+    topic: str = MARSHAL_TOPIC
+    interval: float = 60.0
+    compat: Compat = Compat.AUTO
+    append_time: bool = True
+    whole: bool = False
+    writes: bool = False
+    max_wait: float = 0.5
+    max_bytes: int = 1024 * 1024
+    sign_interval: float = 5.0

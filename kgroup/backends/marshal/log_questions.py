@@ -12,7 +12,7 @@ from kgroup.backends.marshal.window import LeaderOf, find_start, window_seconds
 from kgroup.codes import error_name
 from kgroup.errors import TransportError, UnsupportedVersionError
 from kgroup.net.cluster import Cluster
-from kgroup.net.epoch_ends import ask_epoch_ends
+from kgroup.net.log_offsets import ask_epoch_ends
 from kgroup.net.log_places import log_bounds
 from kgroup.types import TopicPartition
 

@@ -26,11 +26,11 @@ from kgroup.backends.marshal.followed_log import FollowedLog, LogEvent, Stage
 from kgroup.backends.marshal.log_fetch import (
     LogFetch,
     LogQuestion,
+    ReaderSettings,
     fetch_log,
     says_something,
 )
 from kgroup.backends.marshal.log_questions import LogQuestions, cut_off
-from kgroup.backends.marshal.reader_settings import ReaderSettings
 from kgroup.backends.marshal.recalling import Recalling
 from kgroup.codes import ApiKey, error_name
 from kgroup.errors import (
@@ -40,13 +40,12 @@ from kgroup.errors import (
     TransportError,
 )
 from kgroup.machine.reactions import Reaction, reaction
-from kgroup.marshal.placing import coordination_partition
+from kgroup.marshal.plan import coordination_partition
 from kgroup.marshal.view import DAMAGED, LogView
-from kgroup.net.backoff import Backoff
 from kgroup.net.cluster import Cluster
 from kgroup.net.leadership import Leadership, learn_leader
-from kgroup.net.pulse import Pulse
-from kgroup.net.verdict import refusal
+from kgroup.net.ports import Pulse
+from kgroup.net.verdict import Backoff, refusal
 from kgroup.types import TopicPartition
 from kgroup.wire.messages import PartitionData
 

@@ -26,9 +26,9 @@ from kgroup.codes import ErrorCode
 from kgroup.errors import BrokerError, CommitFailedError, GroupError, KGroupError
 from kgroup.marshal.events import CommitOffsets, OffsetsCommitted
 from kgroup.membership.commits import read_commit, standalone_commit_request
-from kgroup.net.backoff import Backoff
 from kgroup.net.cluster import Cluster, Lane
-from kgroup.net.pulse import Pulse
+from kgroup.net.ports import Pulse
+from kgroup.net.verdict import Backoff
 from kgroup.types import (
     CommitOutcome,
     CommitStatus,

@@ -5,17 +5,20 @@ Never: commits; reads a log of its own.
 """
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
 import anyio
 
 from kgroup.backends.coordinator_search import CoordinatorSearch
-from kgroup.backends.marshal.machine import MarshalConductor
+from kgroup.backends.marshal.carrier import MarshalConductor
 from kgroup.backends.offset_reading import read_committed_offsets
 from kgroup.marshal.member import MarshalMember
+from kgroup.marshal.rules import Compat
 from kgroup.net.cluster import Cluster
-from kgroup.types import OffsetAndMetadata, TopicPartition
+from kgroup.offsets.reset import ResetRule
+from kgroup.types import IsolationLevel, OffsetAndMetadata, TopicPartition
 
-__all__ = ["Positions"]
+__all__ = ["MarshalPlace", "Positions"]
 
 
 class Positions:
@@ -92,3 +95,34 @@ def _logged(member: MarshalMember, tp: TopicPartition) -> int | None:
     if life is not None and life.logged is not None:
         return life.logged
     return member.standing(tp).offset
+
+
+# -- place -----------------------------------------------------------------------------------------
+#
+# Where a Marshal group coordinates, and what surrounds it.
+#
+# Decides: names and units; the values are the consumer's options.
+# Never: stands with the settings of the member: that one knows of no brokers.
+
+
+@dataclass(frozen=True, slots=True)
+class MarshalPlace:
+    """Where a group coordinates, and what surrounds it; times in seconds.
+
+    Args:
+        topic: name of the coordination topic.
+        compat: how members of the original library are met.
+        reset_policy: where to begin when nobody knows a position.
+        isolation: whether a log ends at its last stable offset.
+        exclude_internal_topics: whether a pattern leaves out topics of the brokers.
+        timeout: for requests.
+        retry_backoff: pause between two tries.
+    """
+
+    topic: str
+    compat: Compat
+    reset_policy: ResetRule
+    isolation: IsolationLevel
+    exclude_internal_topics: bool
+    timeout: float
+    retry_backoff: float

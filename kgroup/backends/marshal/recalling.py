@@ -34,10 +34,10 @@ from kgroup.errors import (
 )
 from kgroup.marshal.rules import Compat, WorldRules
 from kgroup.marshal.view import LogView
-from kgroup.net.backoff import Backoff
 from kgroup.net.cluster import Cluster
 from kgroup.net.log_places import log_bounds
-from kgroup.net.pulse import Pulse
+from kgroup.net.ports import Pulse
+from kgroup.net.verdict import Backoff
 from kgroup.types import TopicPartition
 from kgroup.wire.records import iter_batches
 

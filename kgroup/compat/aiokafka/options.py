@@ -25,7 +25,7 @@ from aiokafka.errors import (
 )
 
 from kgroup import ConfigError, ConsumerConfig
-from kgroup.compat.aiokafka import assignors, security
+from kgroup.compat.aiokafka import assignors, keywords
 from kgroup.compat.aiokafka.keywords import DEFAULTS, check_names
 from kgroup.compat.aiokafka.records import Deserializers, sizing
 
@@ -145,7 +145,7 @@ def _config(given: Mapping[str, Any]) -> ConsumerConfig:
     options: dict[str, Any] = {
         **_timing(given),
         **_reading(given),
-        **security.options_of(given),
+        **keywords.options_of(given),
         "bootstrap_servers": _servers(given["bootstrap_servers"]) or ("localhost",),
         "client_id": given["client_id"] or DEFAULTS["client_id"],
         "client_rack": given["client_rack"] or None,
@@ -227,7 +227,7 @@ def _refusal(given: Mapping[str, Any]) -> Exception | None:
         return InvalidGroupIdError("the group_id is empty")
     if given["group_id"] and not assignors.adapted(given["partition_assignment_strategy"]):
         return InconsistentGroupProtocolError("partition_assignment_strategy is empty")
-    return security.refusal(given)
+    return keywords.refusal(given)
 
 
 def _max_poll_records(given: object) -> int | None:

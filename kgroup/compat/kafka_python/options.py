@@ -9,19 +9,21 @@ KIPs: 62 (the poll interval is the rebalance time-out), 345, 735.
 
 import logging
 import re
+import ssl
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
 from kafka.errors import KafkaConfigurationError
+from kafka.net.sasl.oauth import AbstractTokenProvider
 
-from kgroup.compat.kafka_python import assignors, security, values
+from kgroup.compat.kafka_python import assignors, keywords
 from kgroup.compat.kafka_python.keywords import DEFAULTS, check_honoured, check_names
 from kgroup.config import ConsumerConfig
 from kgroup.errors import ConfigError
 
-__all__ = ["Options", "read"]
+__all__ = ["Options", "options_of", "read"]
 
 log = logging.getLogger(__name__)
 
@@ -78,12 +80,12 @@ def read(configs: Mapping[str, object]) -> Options:
     options: dict[str, Any] = {
         **_timing(given),
         **_reading(given),
-        **security.options_of(given),
-        "bootstrap_servers": values.servers(given["bootstrap_servers"]),
-        "client_id": values.word(given["client_id"] or DEFAULTS["client_id"]),
-        "client_rack": values.word(given["client_rack"] or None),
-        "group_id": values.word(given["group_id"]),
-        "group_instance_id": values.word(given["group_instance_id"]),
+        **options_of(given),
+        "bootstrap_servers": keywords.servers(given["bootstrap_servers"]),
+        "client_id": keywords.word(given["client_id"] or DEFAULTS["client_id"]),
+        "client_rack": keywords.word(given["client_rack"] or None),
+        "group_id": keywords.word(given["group_id"]),
+        "group_instance_id": keywords.word(given["group_instance_id"]),
         "assignors": assignors.adapted(given["partition_assignment_strategy"]),
         "allow_auto_create_topics": bool(given["allow_auto_create_topics"]),
         "exclude_internal_topics": bool(given["exclude_internal_topics"]),
@@ -100,7 +102,7 @@ def read(configs: Mapping[str, object]) -> Options:
 
 def _timing(given: Mapping[str, Any]) -> dict[str, object]:
     def seconds(name: str, **least: float) -> float:
-        return values.seconds(name, given[name], **least)
+        return keywords.seconds(name, given[name], **least)
 
     session, beat = seconds("session_timeout_ms"), seconds("heartbeat_interval_ms")
     pause = seconds("retry_backoff_ms", least=0.0)
@@ -126,20 +128,20 @@ def _timing(given: Mapping[str, Any]) -> dict[str, object]:
 
 def _reading(given: Mapping[str, Any]) -> dict[str, object]:
     def size(name: str, least: int) -> int:
-        return values.size(name, given[name], least=least)
+        return keywords.size(name, given[name], least=least)
 
     return {
         "fetch_min_bytes": size("fetch_min_bytes", 0),
         # A first batch comes whatever the bound, so one byte is as little as none.
         "fetch_max_bytes": size("fetch_max_bytes", 1),
         "max_partition_fetch_bytes": size("max_partition_fetch_bytes", 1),
-        "max_poll_records": values.records(given["max_poll_records"]),
+        "max_poll_records": keywords.records(given["max_poll_records"]),
         "stay_with_partition": True,
         "max_decompressed_bytes": _NO_BOUND,
         "check_crcs": bool(given["check_crcs"]),
         "enable_auto_commit": bool(given["enable_auto_commit"]) and given["group_id"] is not None,
         "auto_offset_reset": given["auto_offset_reset"],
-        "isolation_level": values.level(given["isolation_level"]),
+        "isolation_level": keywords.level(given["isolation_level"]),
     }
 
 
@@ -155,7 +157,7 @@ def _strategy(given: Mapping[str, Any]) -> object:
 
 def _check_times(given: Mapping[str, Any]) -> None:
     names = ("connections_max_idle_ms", "request_timeout_ms", "fetch_max_wait_ms")
-    idle, patience, wait = (values.milliseconds(name, given[name]) for name in names)
+    idle, patience, wait = (keywords.milliseconds(name, given[name]) for name in names)
     if not wait < patience < idle:
         raise KafkaConfigurationError(
             f"connections_max_idle_ms ({idle}) must be larger than request_timeout_ms ({patience}) "
@@ -170,7 +172,7 @@ def _check_group(given: Mapping[str, Any]) -> None:
             raise KafkaConfigurationError("group_instance_id requires group_id")
         return
     names = ("heartbeat_interval_ms", "session_timeout_ms")
-    beat, session = (values.milliseconds(name, given[name]) for name in names)
+    beat, session = (keywords.milliseconds(name, given[name]) for name in names)
     if beat >= session:
         raise KafkaConfigurationError(
             f"Heartbeat interval must be lower than the session timeout ({beat} v {session})"
@@ -194,3 +196,88 @@ def _reset(given: object) -> str:
         log.warning("auto_offset_reset: %r is none of earliest, latest, none; so none it is", given)
         return "none"
     return word
+
+
+# -- security --------------------------------------------------------------------------------------
+#
+# Security keys of kafka-python, as native options.
+#
+# Decides: which of them count: those that the security protocol uses, as in kafka-python.
+# Never: puts a password or a token into an error. Speaks Kerberos.
+# KIPs: 12, 43, 84, 255, 342.
+
+
+_PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+_BY_PASSWORD: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+
+
+def options_of(given: Mapping[str, Any]) -> dict[str, object]:
+    """Return the native options; reads the files of TLS.
+
+    Args:
+        given: every key.
+
+    Raises:
+        KafkaConfigurationError: a word is not known, something is missing, or it is Kerberos.
+        OSError, ssl.SSLError: a file cannot be used.
+    """
+    protocol = given["security_protocol"]
+    if protocol not in _PROTOCOLS:
+        raise KafkaConfigurationError(
+            f"security_protocol must be in {', '.join(_PROTOCOLS)}, not {protocol!r}"
+        )
+    options: dict[str, object] = {"security_protocol": protocol}
+    if protocol.endswith("SSL"):
+        options["ssl_context"] = given["ssl_context"] or _context(given)
+    if protocol.startswith("SASL"):
+        options |= _sasl(given)
+    return options
+
+
+def _context(given: Mapping[str, Any]) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.check_hostname = bool(given["ssl_check_hostname"])
+    if given["ssl_cafile"]:
+        context.load_verify_locations(given["ssl_cafile"])
+    else:
+        context.load_default_certs()
+    if given["ssl_certfile"]:
+        password = given["ssl_password"]
+        context.load_cert_chain(given["ssl_certfile"], given["ssl_keyfile"], password)
+    if given["ssl_crlfile"]:
+        context.load_verify_locations(given["ssl_crlfile"])
+        context.verify_flags |= ssl.VERIFY_CRL_CHECK_LEAF
+    if given["ssl_ciphers"]:
+        context.set_ciphers(given["ssl_ciphers"])
+    return context
+
+
+def _sasl(given: Mapping[str, Any]) -> dict[str, object]:
+    mechanism = given["sasl_mechanism"]
+    if mechanism in _BY_PASSWORD:
+        name, password = given["sasl_plain_username"], given["sasl_plain_password"]
+        if name is None or password is None:
+            raise KafkaConfigurationError(
+                f"sasl_plain_username and sasl_plain_password required for {mechanism}"
+            )
+        return {"sasl_mechanism": mechanism, "sasl_username": name, "sasl_password": password}
+    if mechanism == "OAUTHBEARER":
+        provider = given["sasl_oauth_token_provider"]
+        if not isinstance(provider, AbstractTokenProvider):
+            raise KafkaConfigurationError(
+                "sasl_oauth_token_provider must implement "
+                "kafka.net.sasl.oauth.AbstractTokenProvider"
+            )
+        return {
+            "sasl_mechanism": mechanism,
+            "sasl_oauth_token": provider.token,
+            "sasl_oauth_extensions": provider.extensions(),
+        }
+    if mechanism == "GSSAPI":
+        raise KafkaConfigurationError(
+            "sasl_mechanism='GSSAPI' cannot be honoured: Kerberos is not spoken here; take "
+            "SCRAM-SHA-512 or OAUTHBEARER, or stay with kafka-python for this consumer"
+        )
+    known = ", ".join((*_BY_PASSWORD, "OAUTHBEARER"))
+    raise KafkaConfigurationError(f"sasl_mechanism must be one of {known}, not {mechanism!r}")

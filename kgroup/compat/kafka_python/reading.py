@@ -12,8 +12,8 @@ from kafka.errors import IllegalStateError
 from kafka.structs import TopicPartition
 
 from kgroup.compat.kafka_python.errors import translating
+from kgroup.compat.kafka_python.keywords import MOST_RECORDS
 from kgroup.compat.kafka_python.life import Life
-from kgroup.compat.kafka_python.values import MOST_RECORDS
 from kgroup.consumer import Record
 from kgroup.errors import NotOwnedError
 from kgroup.sync import Batch

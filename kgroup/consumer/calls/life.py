@@ -19,9 +19,9 @@ from kgroup.backends.choice import Coordination, configured
 from kgroup.config import ConsumerConfig
 from kgroup.consumer.assembly import Parts, assemble
 from kgroup.consumer.calls.subscribing import Subscribing
-from kgroup.consumer.closing import Closing
 from kgroup.consumer.listener import Listener, sound
 from kgroup.consumer.root import Root
+from kgroup.consumer.user_code import Closing
 from kgroup.errors import IllegalStateError
 from kgroup.types import Leave, Subscription
 

@@ -8,7 +8,7 @@ says anything, once the consumer cannot go on: the reason was told.
 
 import anyio
 
-from kgroup.consumer.commit.commit_failures import log_failures
+from kgroup.consumer.commit.commit_order import log_failures
 from kgroup.consumer.commit.committing import Committing
 from kgroup.consumer.stock.gate import Gate
 

@@ -10,6 +10,7 @@ costs one request per round trip. 3. Answers close jobs. 4. The teller calls bac
 the front of the line: one that is answered early waits for those before it.
 """
 
+import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -19,11 +20,10 @@ import anyio
 from anyio.abc import TaskGroup
 
 from kgroup.backends.backend import GroupBackend
-from kgroup.consumer.commit.commit_failures import log_failures
 from kgroup.consumer.stock.gate import Gate
 from kgroup.consumer.user_code import UserCode
 from kgroup.errors import ClosedError, KGroupError
-from kgroup.net.pulse import Pulse
+from kgroup.net.ports import Pulse
 from kgroup.offsets.ledger import Ledger
 from kgroup.types import (
     Claim,
@@ -34,7 +34,41 @@ from kgroup.types import (
     TopicPartition,
 )
 
-__all__ = ["CommitCallback", "CommitOrder", "Job"]
+__all__ = ["CommitCallback", "CommitOrder", "Job", "log_failures"]
+
+log = logging.getLogger(__name__)
+
+_NAMED: Final = 5
+"""Partitions a warning names."""
+
+
+def log_failures(
+    what: str, outcome: CommitOutcome, *, told: frozenset[str] = frozenset()
+) -> frozenset[str]:
+    """Warn of partitions that were not committed; they will be, or are somebody else's now.
+
+    Args:
+        what: which commit it was.
+        outcome: what became of it.
+        told: causes that were warned of before.
+
+    Returns:
+        The causes of this commit's failures.
+    """
+    causes: dict[str, list[str]] = {}
+    for tp, each in sorted(outcome.failed().items()):
+        causes.setdefault(f"{each.status.value}: {each.reason}", []).append(str(tp))
+    for cause, partitions in causes.items():
+        if cause in told:
+            continue
+        named = ", ".join(partitions[:_NAMED])
+        more = f" and {len(partitions) - _NAMED} more" if len(partitions) > _NAMED else ""
+        log.warning("%s partitions=%s%s %s", what, named, more, cause)
+    return frozenset(causes)
+
+
+# -- commit order ----------------------------------------------------------------------------------
+
 
 CommitCallback: TypeAlias = Callable[[CommitOutcome], Awaitable[None] | None]
 """Told the outcome of one `commit_soon`, plain or awaitable."""

@@ -16,15 +16,14 @@ from anyio.abc import TaskGroup
 
 from kgroup.codes import ApiKey
 from kgroup.config import FetchSettings
-from kgroup.consumer.fetch.fetch_answers import FetchAnswers
-from kgroup.consumer.fetch.fetch_requests import Asked, fetch_request
+from kgroup.consumer.fetch.fetch_answers import Asked, FetchAnswers, fetch_request
 from kgroup.consumer.fetch.positioning import Positioning
 from kgroup.consumer.stock.owned import Owned, OwnedPartitions
 from kgroup.consumer.stock.pulses import Pulses
 from kgroup.errors import BrokerError, KGroupError, ProtocolError, TransportError
 from kgroup.journal import FetchIssued, Sink
-from kgroup.net.backoff import Backoff
 from kgroup.net.cluster import Cluster, Lane
+from kgroup.net.verdict import Backoff
 from kgroup.offsets.positions import PositionState
 from kgroup.wire.messages import FetchResponse
 

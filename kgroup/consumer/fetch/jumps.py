@@ -25,8 +25,7 @@ from kgroup.consumer.stock.pulses import Pulses
 from kgroup.errors import LogTruncatedError, OffsetOutOfRangeError
 from kgroup.journal import PositionMove, PositionMoved, Sink
 from kgroup.net.cluster import Cluster
-from kgroup.net.epoch_ends import EpochEnd
-from kgroup.net.log_offsets import ListedOffset
+from kgroup.net.log_offsets import EpochEnd, ListedOffset
 from kgroup.offsets.positions import ResetFound, ResetOwed, Sought
 from kgroup.offsets.reset import (
     LogEnd,

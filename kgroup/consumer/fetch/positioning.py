@@ -17,7 +17,7 @@ from anyio.abc import TaskGroup
 from kgroup.codes import ApiKey, ErrorCode, error_name
 from kgroup.config import FetchSettings
 from kgroup.consumer.fetch.jumps import Jumps
-from kgroup.consumer.fetch.topic_history import TopicHistory
+from kgroup.consumer.fetch.logs import TopicHistory
 from kgroup.consumer.fetch.validating import Validating
 from kgroup.consumer.stock.delivery import Delivery
 from kgroup.consumer.stock.owned import Owned

@@ -25,13 +25,13 @@ from anyio.abc import TaskGroup
 from kgroup.codes import ApiKey, error_name
 from kgroup.config import FetchSettings
 from kgroup.consumer.fetch.jumps import Jumps
-from kgroup.consumer.fetch.topic_history import TopicHistory
+from kgroup.consumer.fetch.logs import TopicHistory
 from kgroup.consumer.stock.owned import Owned, OwnedPartitions
 from kgroup.consumer.stock.pulses import Pulses
 from kgroup.errors import KGroupError, UnsupportedVersionError
 from kgroup.machine.reactions import Reaction, reaction
 from kgroup.net.cluster import Cluster
-from kgroup.net.epoch_ends import EpochEnd, ask_epoch_ends
+from kgroup.net.log_offsets import EpochEnd, ask_epoch_ends
 from kgroup.net.metadata import EMPTY_VIEW
 from kgroup.net.verdict import refusal
 from kgroup.offsets.positions import PositionState, Validated

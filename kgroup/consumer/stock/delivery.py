@@ -16,9 +16,8 @@ from dataclasses import dataclass
 
 from kgroup.consumer.stock.chunk import Segment
 from kgroup.consumer.stock.damage import stop
-from kgroup.consumer.stock.gate import Gate
+from kgroup.consumer.stock.gate import Gate, PassedOver
 from kgroup.consumer.stock.owned import Owned, OwnedPartitions
-from kgroup.consumer.stock.passed_over import PassedOver
 from kgroup.consumer.stock.pulses import Pulses
 from kgroup.journal import Delivered, Done, NullSink, PositionMove, PositionMoved, Sink
 from kgroup.offsets.ledger import Lease, Ledger

@@ -8,18 +8,20 @@ listener that raised is reported once, by the next read. What the group does not
 by every read for as long as that lasts.
 """
 
+import logging
 from collections import deque
+from typing import Final
 
 from kgroup.backends.backend import GroupBackend
 from kgroup.backends.standalone import StandaloneBackend
-from kgroup.consumer.stock.hold import Hold
-from kgroup.consumer.stock.owned import Owned
+from kgroup.consumer.stock.owned import Hold, Owned
 from kgroup.consumer.stock.pulses import Pulses
 from kgroup.consumer.stock.topic_watch import TopicWatch
-from kgroup.errors import ClosedError
+from kgroup.errors import ClosedError, DeserializationError
+from kgroup.net.ports import Clock
 from kgroup.types import Claim
 
-__all__ = ["Gate"]
+__all__ = ["Gate", "PassedOver"]
 
 
 class Gate:
@@ -130,3 +132,57 @@ class Gate:
         if not owned.held_back or not owned.open or owned.paused:
             return False
         return self.keeper(owned.claim).may_deliver(owned.claim)
+
+
+# -- passed over -----------------------------------------------------------------------------------
+#
+# Records passed over because a deserialiser refused them (`on_deserialize_error="skip"`).
+#
+# Decides: how many there were, and when a person hears of them: the first of a burst is logged, the
+# rest of it counted.
+# Never: logs a key, a value, or a deserialiser's own words, which may quote them.
+
+
+log = logging.getLogger(__name__)
+
+_BURST: Final = 60.0
+"""Seconds in which refusals of one kind count as one burst."""
+
+_Cause = tuple[str, str, str]
+"""Topic, field, and name of the exception's class."""
+
+
+class PassedOver:
+    """Counts for one consumer.
+
+    Args:
+        clock: monotonic seconds.
+    """
+
+    __slots__ = ("_clock", "_told", "count")
+
+    def __init__(self, clock: Clock) -> None:
+        self.count: int = 0
+        """Records passed over since the consumer was entered."""
+        self._clock = clock
+        self._told: dict[_Cause, tuple[float, int]] = {}
+
+    def note(self, error: DeserializationError) -> None:
+        """Count one record; log it when it begins a burst."""
+        self.count += 1
+        cause = (error.tp.topic, error.field, type(error.__cause__).__name__)
+        told_at, unsaid = self._told.get(cause, (None, 0))
+        now = self._clock()
+        if told_at is not None and now - told_at < _BURST:
+            self._told[cause] = told_at, unsaid + 1
+            return
+        self._told[cause] = now, 0
+        log.warning(
+            "partition=%s offset=%d passed over: its %s cannot be deserialised (%s); "
+            "%d more of this kind since the last such line",
+            error.tp,
+            error.offset,
+            error.field,
+            cause[-1],
+            unsaid,
+        )

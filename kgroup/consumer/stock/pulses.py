@@ -6,7 +6,7 @@ Never: carries data: whoever wakes looks at the state itself.
 
 from dataclasses import dataclass, field
 
-from kgroup.net.pulse import Pulse
+from kgroup.net.ports import Pulse
 
 __all__ = ["Pulses"]
 

@@ -13,26 +13,34 @@ message is on its way: a lease is reckoned from it.
 KIPs: 62, 345 (instance ids), 429 (owned partitions), 814.
 """
 
-from kgroup.journal.events.claims import (
+from kgroup.journal.events.entry import Entry, Source
+from kgroup.journal.events.life import (
+    BROKER,
+    CloseAsked,
+    CommitStored,
+    FaultStep,
+    GenerationEntered,
+    JoinIssued,
+    MemberStarted,
+    MemberStopped,
+    RoundFailed,
+    RoundMember,
+    RoundStored,
+    StateChanged,
+    UnknownEvent,
+)
+from kgroup.journal.events.ownership import (
+    CallbackStage,
+    CallbackStep,
     ClaimMessage,
     ClaimStage,
     ClaimStep,
     ClaimVerdict,
     KeyChanged,
     MessageRejected,
+    OwnershipStep,
+    Phase,
 )
-from kgroup.journal.events.coordinator import BROKER, CommitStored, RoundMember, RoundStored
-from kgroup.journal.events.entry import Entry, Source
-from kgroup.journal.events.life import (
-    CloseAsked,
-    GenerationEntered,
-    JoinIssued,
-    MemberStarted,
-    MemberStopped,
-    RoundFailed,
-    StateChanged,
-)
-from kgroup.journal.events.ownership import CallbackStage, CallbackStep, OwnershipStep, Phase
 from kgroup.journal.events.records import (
     CommitStage,
     CommitStep,
@@ -54,7 +62,6 @@ from kgroup.journal.events.requests import (
     ConnectionOpened,
     RequestSent,
 )
-from kgroup.journal.events.trouble import FaultStep, UnknownEvent
 from kgroup.journal.events.vocabulary import EVENT_CLASSES, Event
 
 __all__ = [

@@ -4,18 +4,26 @@ Decides: what counts as an event, in the order of the documentation.
 Never: says what one means; its own module does.
 """
 
-from kgroup.journal.events.claims import ClaimStep, KeyChanged, MessageRejected
-from kgroup.journal.events.coordinator import CommitStored, RoundStored
 from kgroup.journal.events.life import (
     CloseAsked,
+    CommitStored,
+    FaultStep,
     GenerationEntered,
     JoinIssued,
     MemberStarted,
     MemberStopped,
     RoundFailed,
+    RoundStored,
     StateChanged,
+    UnknownEvent,
 )
-from kgroup.journal.events.ownership import CallbackStep, OwnershipStep
+from kgroup.journal.events.ownership import (
+    CallbackStep,
+    ClaimStep,
+    KeyChanged,
+    MessageRejected,
+    OwnershipStep,
+)
 from kgroup.journal.events.records import (
     CommitStep,
     Delivered,
@@ -34,7 +42,6 @@ from kgroup.journal.events.requests import (
     ConnectionOpened,
     RequestSent,
 )
-from kgroup.journal.events.trouble import FaultStep, UnknownEvent
 
 __all__ = ["EVENT_CLASSES", "Event"]
 

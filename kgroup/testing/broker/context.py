@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kgroup.testing.broker.agenda import Agenda
 from kgroup.testing.broker.asked import Outbox
 from kgroup.testing.broker.mint import Mint
-from kgroup.testing.broker.release import CoordinatorKind, Release
+from kgroup.testing.broker.releases import CoordinatorKind, Release
 from kgroup.testing.broker.settings import BrokerSettings
 
 __all__ = ["Context"]

@@ -10,7 +10,7 @@ from typing import Any
 
 from kgroup.testing.broker.asked import HUNG_UP, Asked, Handler, Parked
 from kgroup.testing.broker.cluster.cluster import Cluster
-from kgroup.testing.broker.cluster.requests import ClusterRequests
+from kgroup.testing.broker.cluster.finding import ClusterRequests
 from kgroup.testing.broker.context import Context
 from kgroup.testing.broker.fetching.fetches import Fetches
 from kgroup.testing.broker.groups.coordinators import Coordinators

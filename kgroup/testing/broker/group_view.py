@@ -11,8 +11,7 @@ from types import MappingProxyType
 from kgroup.errors import DecodeError
 from kgroup.testing.broker.core import Core
 from kgroup.testing.broker.groups.group import Group, Phase
-from kgroup.testing.broker.groups.member import Member
-from kgroup.testing.broker.groups.metadata import UnreadableMetadataError, topics_of
+from kgroup.testing.broker.groups.member import Member, UnreadableMetadataError, topics_of
 from kgroup.types import OffsetAndMetadata, TopicPartition
 from kgroup.wire.consumer_protocol import decode_assignment
 

@@ -19,8 +19,7 @@ from kgroup.testing.broker.group_view import (
     settled,
 )
 from kgroup.testing.broker.groups.group import Group
-from kgroup.testing.broker.groups.member import Member
-from kgroup.testing.broker.groups.metadata import UnreadableMetadataError
+from kgroup.testing.broker.groups.member import Member, UnreadableMetadataError
 from kgroup.testing.broker.groups.shard import Shard
 from kgroup.testing.broker.offsets.store import Committed
 from kgroup.testing.broker.server.switchboard import Switchboard

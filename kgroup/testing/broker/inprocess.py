@@ -27,8 +27,7 @@ from kgroup.testing.broker.core import Core
 from kgroup.testing.broker.handles import NodeHandle, PartitionHandle
 from kgroup.testing.broker.handles_group import GroupHandle
 from kgroup.testing.broker.mint import Mint
-from kgroup.testing.broker.release import CoordinatorKind
-from kgroup.testing.broker.releases import release_named
+from kgroup.testing.broker.releases import CoordinatorKind, release_named
 from kgroup.testing.broker.server.faults import Answers
 from kgroup.testing.broker.server.memory import MemoryNetwork
 from kgroup.testing.broker.server.sockets import LOOPBACK, SocketServer

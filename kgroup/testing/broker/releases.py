@@ -8,14 +8,53 @@ KIPs: 35, 896 (what 4.0 dropped).
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
 from types import MappingProxyType
 from typing import Final
 
 from kgroup.codes import ApiKey
-from kgroup.testing.broker.release import CoordinatorKind, Release
 from kgroup.wire.frames import request_class
 
-__all__ = ["NEWEST", "RELEASES", "release_named"]
+__all__ = ["NEWEST", "RELEASES", "CoordinatorKind", "Release", "release_named"]
+
+
+class CoordinatorKind(Enum):
+    """Which implementation of the group coordinator the rules are those of.
+
+    OLD is the default up to 3.9, NEW (KIP-848's) from 4.0 on; 3.9 can be configured to run NEW.
+    """
+
+    OLD = "old"
+    NEW = "new"
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """One release of Kafka.
+
+    Args:
+        name: such as `4.3.1`.
+        ranges: API -> lowest and highest version advertised, of the APIs that are served here.
+        coordinator: the group coordinator it runs by default.
+    """
+
+    name: str
+    ranges: Mapping[ApiKey, tuple[int, int]]
+    coordinator: CoordinatorKind
+
+    def __deepcopy__(self, _memo: object) -> "Release":
+        """Return itself: a copy of a cluster passes for the same Kafka."""
+        return self
+
+    def speaks(self, api: ApiKey, version: int) -> bool:
+        """Whether requests of this version are served."""
+        lowest, highest = self.ranges.get(api, (0, -1))
+        return lowest <= version <= highest
+
+
+# -- releases --------------------------------------------------------------------------------------
+
 
 NEWEST: Final = "4.3.1"
 

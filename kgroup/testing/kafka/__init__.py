@@ -4,10 +4,17 @@
 KGROUP_BOOTSTRAP, a KRaft process of this machine (jars fetched once by Maven or Ivy), a container.
 """
 
-from kgroup.testing.kafka.acls import Acl, AclOperation, AclResource, add_acls, remove_acls
 from kgroup.testing.kafka.jars import DEFAULT_VERSION, VERSIONS
 from kgroup.testing.kafka.node import KafkaStartError
-from kgroup.testing.kafka.secured import SecureAccess, unsecured_token
+from kgroup.testing.kafka.secured import (
+    Acl,
+    AclOperation,
+    AclResource,
+    SecureAccess,
+    add_acls,
+    remove_acls,
+    unsecured_token,
+)
 from kgroup.testing.kafka.supply import RealKafka
 from kgroup.testing.kafka.topics import create_topic, read_bounds
 

@@ -14,9 +14,15 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from kgroup.errors import IllegalStateError
-from kgroup.testing.kafka.cache import cache_folder, locked
 from kgroup.testing.kafka.guardian import end_process, is_running
-from kgroup.testing.kafka.jars import DEFAULT_VERSION, Progress, check_version, silent
+from kgroup.testing.kafka.jars import (
+    DEFAULT_VERSION,
+    Progress,
+    cache_folder,
+    check_version,
+    locked,
+    silent,
+)
 from kgroup.testing.kafka.local import FOLDER_PREFIX, LocalKafka, start_local
 from kgroup.testing.kafka.secured import Certificates, SecureAccess
 from kgroup.testing.kafka.supply import find_program

@@ -8,8 +8,7 @@ import time
 from typing import NoReturn
 
 from kgroup.errors import ConnectionLostError, NoBrokerError, UnsupportedError
-from kgroup.testing.kafka.probe import Probe
-from kgroup.testing.kafka.ready import parse_bootstrap
+from kgroup.testing.kafka.ready import Probe, parse_bootstrap
 from kgroup.testing.kafka.secured import SecureAccess
 from kgroup.wire.messages import MetadataRequest
 

@@ -12,13 +12,20 @@ from functools import partial
 from pathlib import Path
 
 from kgroup.errors import ConfigError
-from kgroup.testing.kafka.acls import Acl, AclResource, add_acls
 from kgroup.testing.kafka.config import LOOPBACK, ClusterPlan, plan_cluster
 from kgroup.testing.kafka.guardian import Guardian
 from kgroup.testing.kafka.jars import Progress, silent
 from kgroup.testing.kafka.node import KafkaStartError, Node, Program
 from kgroup.testing.kafka.ready import Address, wait_ready
-from kgroup.testing.kafka.secured import USERS, Certificates, SecureAccess, make_certificates
+from kgroup.testing.kafka.secured import (
+    USERS,
+    Acl,
+    AclResource,
+    Certificates,
+    SecureAccess,
+    add_acls,
+    make_certificates,
+)
 
 __all__ = ["FOLDER_PREFIX", "LocalKafka", "start_local"]
 

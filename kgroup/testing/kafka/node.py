@@ -12,7 +12,7 @@ from pathlib import Path
 
 from kgroup.errors import KGroupError
 from kgroup.testing.kafka.config import ClusterPlan, NodePlan, server_properties
-from kgroup.testing.kafka.java import Java
+from kgroup.testing.kafka.jars import Java
 from kgroup.testing.kafka.secured import scram_users
 
 __all__ = ["QUICK_JVM", "KafkaStartError", "Node", "Program"]

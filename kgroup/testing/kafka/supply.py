@@ -11,18 +11,19 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from kgroup.errors import UnsupportedError
-from kgroup.testing.kafka.cache import cache_folder
 from kgroup.testing.kafka.container import engine_runs, start_container
 from kgroup.testing.kafka.given import find_given
 from kgroup.testing.kafka.jars import (
     DEFAULT_VERSION,
+    MINIMUM_RELEASE,
     Progress,
+    cache_folder,
     check_version,
     fetch_jars,
+    find_java,
     find_resolvers,
     silent,
 )
-from kgroup.testing.kafka.java import MINIMUM_RELEASE, find_java
 from kgroup.testing.kafka.local import start_local
 from kgroup.testing.kafka.node import Program
 from kgroup.testing.kafka.secured import SecureAccess

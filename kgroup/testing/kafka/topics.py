@@ -13,8 +13,7 @@ from typing import Final, TypeVar
 
 from kgroup.codes import ErrorCode
 from kgroup.errors import BrokerError, ConnectionLostError, NoBrokerError
-from kgroup.testing.kafka.probe import Probe
-from kgroup.testing.kafka.ready import Address, parse_bootstrap, until
+from kgroup.testing.kafka.ready import Address, Probe, parse_bootstrap, until
 from kgroup.types import TopicPartition
 from kgroup.wire.messages import (
     CreatableTopic,

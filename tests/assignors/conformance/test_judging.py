@@ -10,8 +10,7 @@ from kgroup.assignors import GroupAssignment, RebalanceProtocol, verify
 from kgroup.assignors.conformance import checks_whole
 from kgroup.assignors.conformance.drawing import Saying, groups
 from kgroup.assignors.conformance.gallery import gallery
-from kgroup.assignors.conformance.offence import Elsewhere, Offence
-from kgroup.assignors.conformance.subject import subject_of
+from kgroup.assignors.conformance.subject import Elsewhere, Offence, subject_of
 from kgroup.errors import AssignorError
 from kgroup.types import TopicPartition
 from tests.assignors.conformance.wrong import Decent, divided

@@ -15,8 +15,7 @@ import aiokafka
 import pytest
 
 from kgroup.compat.aiokafka import AIOKafkaConsumer
-from kgroup.compat.aiokafka.keywords import DEFAULTS
-from kgroup.compat.aiokafka.security import KEYWORDS
+from kgroup.compat.aiokafka.keywords import DEFAULTS, KEYWORDS
 from tests.compat.aiokafka.ground import A, B, broker_with, started
 from tests.compat.aiokafka.odd_values import CONTEXTS, DIFFERENCES, ODD, Difference
 

@@ -12,8 +12,7 @@ from aiokafka.helpers import create_ssl_context
 from kgroup import ConfigError
 from kgroup.compat.aiokafka.options import read
 from kgroup.errors import UnsupportedError
-from kgroup.net.secret import Secret
-from kgroup.net.security import SaslMechanism, SecurityProtocol
+from kgroup.net.security import SaslMechanism, Secret, SecurityProtocol
 
 CONTEXT = create_ssl_context()
 ALICE = {"sasl_plain_username": "alice", "sasl_plain_password": "wonderland"}

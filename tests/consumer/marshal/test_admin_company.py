@@ -10,7 +10,7 @@ import pytest
 from kgroup import GroupError, KGroupError, MarshalAdmin
 from kgroup.codes import ErrorCode
 from kgroup.marshal.messages import Kind, Message, decode
-from kgroup.marshal.placing import coordination_partition
+from kgroup.marshal.plan import coordination_partition
 from kgroup.testing import InProcessBroker
 from kgroup.testing.virtual_time import virtual_ports, virtual_wall
 from kgroup.types import TopicPartition

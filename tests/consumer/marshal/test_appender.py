@@ -13,7 +13,7 @@ from kgroup.errors import BrokerError, IllegalStateError
 from kgroup.marshal.events import Append, AppendFailed
 from kgroup.marshal.extension import Extension, read_extension
 from kgroup.marshal.messages import Kind, Message, decode
-from kgroup.marshal.placing import coordination_partition
+from kgroup.marshal.plan import coordination_partition
 from kgroup.marshal.presence import PRESENCE_SUFFIX
 from kgroup.net.cluster import Cluster
 from kgroup.testing import InProcessBroker

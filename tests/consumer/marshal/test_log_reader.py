@@ -4,7 +4,7 @@ import anyio
 import pytest
 
 from kgroup.marshal.events import LogLost, LogOpened, LogRead
-from kgroup.marshal.placing import coordination_partition
+from kgroup.marshal.plan import coordination_partition
 from kgroup.marshal.rules import Verdict
 from kgroup.wire.messages import FetchRequest, ListOffsetsRequest
 from tests.consumer.marshal.stage import KEY, LOG, Writer, coordinated, reading

@@ -5,7 +5,7 @@ from typing import Any
 import anyio
 import pytest
 
-from kgroup.backends.marshal.native_watch import watch_native
+from kgroup.backends.marshal.entrance import watch_native
 from kgroup.codes import ErrorCode
 from kgroup.consumer import Consumer
 from kgroup.errors import GroupError

@@ -5,7 +5,7 @@ import logging
 import anyio
 import pytest
 
-from kgroup.backends.marshal.rejects import Rejects
+from kgroup.backends.marshal.trace import Rejects
 from kgroup.journal import MemorySink, MessageRejected
 from kgroup.marshal.rules import WorldRules
 from kgroup.marshal.view import LogView

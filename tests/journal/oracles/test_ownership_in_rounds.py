@@ -13,7 +13,7 @@ from kgroup.journal import (
     Polled,
     StateChanged,
 )
-from kgroup.journal.causes import StateCause
+from kgroup.journal.faults import StateCause
 from kgroup.types import ChangeKind, Claim, MemberState, TopicPartition
 from tests.journal.histories import History, one_member, tp
 

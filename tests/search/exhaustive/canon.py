@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from kgroup.frozen import replace
 from kgroup.machine.claims import Holdings
-from kgroup.machine.tickets import Errand, Ticket
+from kgroup.machine.wishes import Errand, Ticket
 from kgroup.membership.coordinator import Coordinator, CoordinatorState
 from kgroup.membership.events import GroupRequest, RunAssignor
 from kgroup.membership.value import GroupMember, Leadership, Round

@@ -20,8 +20,7 @@ from kgroup.testing.broker.context import Context
 from kgroup.testing.broker.core import Core
 from kgroup.testing.broker.groups.group import Phase
 from kgroup.testing.broker.mint import Mint
-from kgroup.testing.broker.release import CoordinatorKind
-from kgroup.testing.broker.releases import release_named
+from kgroup.testing.broker.releases import CoordinatorKind, release_named
 from kgroup.wire.consumer_protocol import decode_assignment, decode_subscription
 from kgroup.wire.messages import (
     HeartbeatRequest,

@@ -14,7 +14,7 @@ from kgroup.testing.broker.core import Core
 from kgroup.testing.broker.groups.group import Group, Phase
 from kgroup.testing.broker.groups.member import Member, Waiting
 from kgroup.testing.broker.groups.shard import Shard, StoredGroup
-from kgroup.testing.broker.release import CoordinatorKind
+from kgroup.testing.broker.releases import CoordinatorKind
 from tests.search.exhaustive.process import Orphan
 from tests.search.exhaustive.scope import GROUP, NOW
 

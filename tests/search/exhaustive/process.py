@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 from typing import Final
 
-from kgroup.machine.tickets import Errand, Ticket
+from kgroup.machine.wishes import Errand, Ticket
 from kgroup.membership.described import Remembered
 from kgroup.membership.events import GroupRequest, RunAssignor
 from kgroup.membership.given_up import GivenUp

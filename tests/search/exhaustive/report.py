@@ -5,7 +5,7 @@ Decides: names. Figures are those of this run on this machine.
 
 from typing import Any
 
-from kgroup.membership.rows import ROWS
+from kgroup.membership.ending_rows import ROWS
 from tests.search.exhaustive.search import Found
 
 __all__ = ["as_json"]

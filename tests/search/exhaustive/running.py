@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 from kgroup.codes import ErrorCode
 from kgroup.errors import ConnectionLostError, KGroupError
 from kgroup.frozen import replace
-from kgroup.machine.tickets import Errand
+from kgroup.machine.wishes import Errand
 from kgroup.membership.events import (
     Answered,
     CallListener,

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from kgroup.codes import ErrorCode
 from kgroup.errors import UnsupportedVersionError
-from kgroup.machine.tickets import Errand
+from kgroup.machine.wishes import Errand
 from kgroup.membership.described import Remembered
 from kgroup.membership.events import GroupResponse
 from kgroup.membership.value import GroupMember

@@ -20,7 +20,7 @@ from kgroup.errors import (
 )
 from kgroup.machine.claims import HoldingState
 from kgroup.machine.reactions import reaction
-from kgroup.machine.tickets import Errand, Ticket
+from kgroup.machine.wishes import Errand, Ticket
 from kgroup.membership.described import GroupInUse
 from kgroup.membership.events import (
     Answered,

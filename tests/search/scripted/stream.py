@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol
 import anyio
 from anyio.abc import ByteStream
 
-from kgroup.net.pulse import Pulse
+from kgroup.net.ports import Pulse
 from kgroup.wire.frames import FrameSplitter
 
 __all__ = ["ScriptedStream", "Slot", "StreamManners"]

@@ -18,7 +18,7 @@ import typer
 from rich.text import Text
 
 from kgroup.cli.app import run_app
-from kgroup.cli.formats import on_one_line
+from kgroup.cli.printing import on_one_line
 from kgroup.cli.tables import Cell, make_table, print_whole, screen
 from kgroup.cli.verbs import one_of, verb
 from kgroup.errors import ArgumentError

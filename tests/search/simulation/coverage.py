@@ -16,7 +16,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, Final
 
-from kgroup.membership.rows import ROWS
+from kgroup.membership.ending_rows import ROWS
 from kgroup.membership.states import FACTS, possible
 from kgroup.membership.triggers import SIGNALS, Trigger
 from kgroup.types import MemberState

@@ -14,7 +14,7 @@ from enum import Enum
 from typing import Final, TypeVar
 
 from kgroup.codes import ApiKey
-from kgroup.testing.broker.release import CoordinatorKind
+from kgroup.testing.broker.releases import CoordinatorKind
 from kgroup.types import Leave, RebalanceProtocol
 from tests.search.simulation.ambush import Ambush
 from tests.search.simulation.choices import Choices

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from kgroup.codes import ApiKey
 from kgroup.journal import AnswerReceived, Entry, Event, RequestSent, RoundStored
-from kgroup.testing.broker.release import CoordinatorKind
+from kgroup.testing.broker.releases import CoordinatorKind
 from kgroup.types import RebalanceProtocol
 from tests.search.simulation.live.run import play_live
 from tests.search.simulation.outcome import Outcome

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from kgroup.testing.broker.release import CoordinatorKind
+from kgroup.testing.broker.releases import CoordinatorKind
 from kgroup.types import Leave, RebalanceProtocol
 from tests.search.simulation.ambush import Ambush
 from tests.search.simulation.ordering import Order

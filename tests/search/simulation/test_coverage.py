@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from kgroup.membership.rows import ROWS
+from kgroup.membership.ending_rows import ROWS
 from kgroup.membership.states import possible
 from kgroup.membership.triggers import Trigger
 from kgroup.types import MemberState

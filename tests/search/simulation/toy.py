@@ -33,7 +33,7 @@ from kgroup.journal import (
     Source,
     StateChanged,
 )
-from kgroup.membership.rows import ROWS
+from kgroup.membership.ending_rows import ROWS
 from kgroup.types import ChangeKind, Claim, MemberState, TopicPartition
 from tests.search.simulation.choices import Choices, Pick
 from tests.search.simulation.drawing import draw_plan

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import TypeVar
 
-from kgroup.testing.broker.release import CoordinatorKind
+from kgroup.testing.broker.releases import CoordinatorKind
 from kgroup.types import RebalanceProtocol
 from tests.search.simulation.outcome import Outcome
 from tests.search.simulation.perturbation import Perturbation

@@ -10,7 +10,7 @@ from typing import Any
 from kgroup.codes import ErrorCode
 from kgroup.testing.broker.groups.group import Group
 from kgroup.testing.broker.groups.shard import Shard
-from kgroup.testing.broker.release import CoordinatorKind
+from kgroup.testing.broker.releases import CoordinatorKind
 from kgroup.testing.broker.settings import BrokerSettings
 from kgroup.wire.consumer_protocol import MemberSubscription, encode_subscription
 from kgroup.wire.messages import (

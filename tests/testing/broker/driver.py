@@ -17,7 +17,7 @@ from kgroup.testing.broker.asked import Asked, HungUp, NoAnswer, Outbox
 from kgroup.testing.broker.context import Context
 from kgroup.testing.broker.core import Core
 from kgroup.testing.broker.mint import Mint
-from kgroup.testing.broker.release import CoordinatorKind, Release
+from kgroup.testing.broker.releases import CoordinatorKind, Release
 from kgroup.testing.broker.settings import BrokerSettings
 from kgroup.wire.frames import request_class
 from kgroup.wire.schema import Message, Request

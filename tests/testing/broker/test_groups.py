@@ -6,7 +6,7 @@ import pytest
 
 from kgroup.codes import ErrorCode
 from kgroup.testing.broker.groups.group import Phase
-from kgroup.testing.broker.release import CoordinatorKind
+from kgroup.testing.broker.releases import CoordinatorKind
 from tests.testing.broker.members import NEW, OLD, Club, Person
 
 BOTH = pytest.mark.parametrize("kind", [OLD, NEW], ids=["old", "new"])

@@ -6,8 +6,7 @@ import pytest
 
 from kgroup.codes import ErrorCode
 from kgroup.testing.broker.groups.group import Group, Phase
-from kgroup.testing.broker.groups.member import Member
-from kgroup.testing.broker.groups.metadata import UnreadableMetadataError
+from kgroup.testing.broker.groups.member import Member, UnreadableMetadataError
 from kgroup.testing.broker.groups.rounds import subscribed_topics
 from tests.testing.broker.members import NEW, OLD, Club, Person
 

@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from kgroup.testing.broker.groups.metadata import UnreadableMetadataError, topics_of
+from kgroup.testing.broker.groups.member import UnreadableMetadataError, topics_of
 from kgroup.wire.consumer_protocol import MemberSubscription, encode_subscription
 
 BYTES = encode_subscription(MemberSubscription(topics=("t", "u"), user_data=b"data"))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kgroup.testing import InProcessBroker
-from kgroup.testing.broker.release import CoordinatorKind
+from kgroup.testing.broker.releases import CoordinatorKind
 from kgroup.wire.messages import HeartbeatRequest
 
 

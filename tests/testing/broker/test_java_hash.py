@@ -2,7 +2,7 @@
 
 import pytest
 
-from kgroup.testing.broker.java_hash import (
+from kgroup.testing.broker.mint import (
     bucket_order,
     group_partition,
     java_hash,

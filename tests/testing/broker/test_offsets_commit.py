@@ -3,7 +3,7 @@
 import pytest
 
 from kgroup.codes import ErrorCode
-from kgroup.testing.broker.release import CoordinatorKind
+from kgroup.testing.broker.releases import CoordinatorKind
 from kgroup.testing.broker.settings import BrokerSettings
 from kgroup.types import TopicPartition
 from kgroup.wire.messages import HeartbeatRequest, OffsetCommitRequest

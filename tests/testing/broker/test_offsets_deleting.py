@@ -3,7 +3,7 @@
 import pytest
 
 from kgroup.codes import ErrorCode
-from kgroup.testing.broker.release import CoordinatorKind
+from kgroup.testing.broker.releases import CoordinatorKind
 from kgroup.testing.broker.settings import BrokerSettings
 from tests.testing.broker.committing import NEW, OLD, Cluster, Membership
 from tests.testing.broker.offset_rows import offsets_of

@@ -3,8 +3,8 @@
 import pytest
 
 from kgroup.codes import ErrorCode
-from kgroup.testing.broker.java_hash import bucket_order
-from kgroup.testing.broker.release import CoordinatorKind
+from kgroup.testing.broker.mint import bucket_order
+from kgroup.testing.broker.releases import CoordinatorKind
 from kgroup.testing.broker.settings import BrokerSettings
 from kgroup.wire.messages import ListGroupsRequest, ListGroupsResponse
 from tests.testing.broker.committing import NEW, OLD, Cluster, subscription

@@ -5,7 +5,7 @@ from copy import deepcopy
 
 import pytest
 
-from kgroup.testing.broker.release import CoordinatorKind
+from kgroup.testing.broker.releases import CoordinatorKind
 from kgroup.testing.broker.settings import BrokerSettings
 from kgroup.wire.messages import HeartbeatRequest
 from tests.testing.broker.committing import NEW, OLD, Cluster, Membership

@@ -4,7 +4,7 @@ import pytest
 
 from kgroup.codes import ErrorCode
 from kgroup.testing.broker.cluster.cluster import TRANSACTIONS_TOPIC
-from kgroup.testing.broker.release import CoordinatorKind
+from kgroup.testing.broker.releases import CoordinatorKind
 from kgroup.testing.broker.settings import BrokerSettings
 from kgroup.wire.messages import TxnOffsetCommitRequest
 from tests.testing.broker.committing import NEW, OLD, Cluster, Membership, Producer

@@ -3,11 +3,10 @@
 import pytest
 
 from kgroup.codes import ApiKey, ErrorCode
-from kgroup.testing.broker.cluster.versions import unsupported_version
+from kgroup.testing.broker.cluster.finding import unsupported_version
 from kgroup.testing.broker.context import Context
 from kgroup.testing.broker.core import Core
-from kgroup.testing.broker.release import CoordinatorKind
-from kgroup.testing.broker.releases import NEWEST, RELEASES, release_named
+from kgroup.testing.broker.releases import NEWEST, RELEASES, CoordinatorKind, release_named
 from kgroup.wire.frames import decode_response, encode_response, request_class
 from kgroup.wire.messages import ApiVersionsRequest, ApiVersionsResponse
 from tests import vectors

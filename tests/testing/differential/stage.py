@@ -14,7 +14,7 @@ from kgroup.testing.broker.context import Context
 from kgroup.testing.broker.core import Core
 from kgroup.testing.broker.groups.group import Group
 from kgroup.testing.broker.mint import Mint
-from kgroup.testing.broker.release import CoordinatorKind
+from kgroup.testing.broker.releases import CoordinatorKind
 from kgroup.testing.broker.settings import BrokerSettings
 from kgroup.wire.schema import Request, replace
 from tests.testing.broker.driver import Call, Raw, surroundings

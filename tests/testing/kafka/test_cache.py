@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kgroup.testing.kafka.cache import cache_folder
+from kgroup.testing.kafka.jars import cache_folder
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,7 @@ import pytest
 
 from kgroup.testing.kafka.config import plan_cluster
 from kgroup.testing.kafka.container import container_script, engine_runs, start_container
-from kgroup.testing.kafka.probe import Probe
-from kgroup.testing.kafka.ready import parse_bootstrap
+from kgroup.testing.kafka.ready import Probe, parse_bootstrap
 from kgroup.wire.messages import MetadataRequest
 
 

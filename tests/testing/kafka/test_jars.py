@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from kgroup.errors import ConfigError, UnsupportedError
-from kgroup.testing.kafka.jars import Resolver, Run, fetch_jars, find_resolvers, run_streaming
-from kgroup.testing.kafka.java import Java
+from kgroup.testing.kafka.jars import Java, Resolver, Run, fetch_jars, find_resolvers, run_streaming
 
 SERVER = "kafka_2.13-4.3.1.jar"
 ALPHA = Resolver("Alpha", "alpha.xml", "<alpha {}>".format, ("alpha", "go"))

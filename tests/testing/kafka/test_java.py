@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kgroup.testing.kafka.java import Java, find_java, parse_release
+from kgroup.testing.kafka.jars import Java, find_java, parse_release
 
 
 @pytest.mark.parametrize(

@@ -23,9 +23,7 @@ from kgroup.testing.broker.cluster.cluster import (
     Topic,
 )
 from kgroup.testing.broker.cluster.configuring import settings_made
-from kgroup.testing.broker.cluster.refusal import Refusal
-from kgroup.testing.broker.cluster.topic_configs import fault_of_value
-from kgroup.testing.broker.cluster.topic_names import collision, fault_of_name
+from kgroup.testing.broker.cluster.topics import Refusal, collision, fault_of_name, fault_of_value
 from kgroup.wire.messages import (
     CreatableTopic,
     CreatableTopicResult,

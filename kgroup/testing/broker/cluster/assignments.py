@@ -10,7 +10,7 @@ from typing import Final
 
 from kgroup.codes import ErrorCode
 from kgroup.testing.broker.cluster.cluster import Cluster
-from kgroup.testing.broker.cluster.refusal import Refusal
+from kgroup.testing.broker.cluster.topics import Refusal
 from kgroup.wire.messages import CreatableTopic, CreatePartitionsTopic
 
 __all__ = ["Placement", "placement_of_new", "placement_of_wider"]

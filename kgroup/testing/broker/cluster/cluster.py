@@ -13,19 +13,19 @@ from functools import partial
 
 from kgroup.codes import ErrorCode
 from kgroup.testing.broker.cluster.elections import Elections
-from kgroup.testing.broker.cluster.node import Node
-from kgroup.testing.broker.cluster.placement import place
-from kgroup.testing.broker.cluster.topic import (
+from kgroup.testing.broker.cluster.topics import (
     OFFSETS_TOPIC,
     TRANSACTIONS_TOPIC,
+    Node,
     Partition,
     Topic,
+    fault_of_name,
+    place,
 )
-from kgroup.testing.broker.cluster.topic_names import fault_of_name
 from kgroup.testing.broker.context import Context
 from kgroup.testing.broker.groups.coordinators import Coordinators
-from kgroup.testing.broker.java_hash import group_partition
 from kgroup.testing.broker.logs.log import Log
+from kgroup.testing.broker.mint import group_partition
 from kgroup.types import TopicPartition
 
 __all__ = ["OFFSETS_TOPIC", "TRANSACTIONS_TOPIC", "Cluster", "Node", "Partition", "Topic"]

@@ -20,7 +20,7 @@ from kgroup.testing.broker.cluster.cluster import (
     Partition,
     Topic,
 )
-from kgroup.testing.broker.cluster.topic_names import fault_of_name
+from kgroup.testing.broker.cluster.topics import fault_of_name
 from kgroup.wire.messages import (
     DescribeClusterBroker,
     DescribeClusterRequest,

@@ -10,9 +10,14 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from kgroup.testing.broker.agenda import Timer
-from kgroup.testing.broker.cluster.node import Node
-from kgroup.testing.broker.cluster.placement import choose_leader, without
-from kgroup.testing.broker.cluster.topic import OFFSETS_TOPIC, Partition, Topic
+from kgroup.testing.broker.cluster.topics import (
+    OFFSETS_TOPIC,
+    Node,
+    Partition,
+    Topic,
+    choose_leader,
+    without,
+)
 from kgroup.testing.broker.context import Context
 from kgroup.testing.broker.groups.coordinators import Coordinators
 

@@ -7,16 +7,30 @@ Never: looks into groups or transactions.
 KIPs: 98 (transactions), 699 (several keys).
 """
 
+import re
+from collections.abc import Set as AbstractSet
 from typing import Any, Final
 
-from kgroup.codes import ErrorCode
+from kgroup.codes import ApiKey, ErrorCode
 from kgroup.testing.broker.asked import Asked, Handler
+from kgroup.testing.broker.cluster.administration import Administration
 from kgroup.testing.broker.cluster.cluster import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, Cluster
-from kgroup.testing.broker.cluster.node import Node
-from kgroup.wire.messages import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
+from kgroup.testing.broker.cluster.configuring import Configuring
+from kgroup.testing.broker.cluster.describing import Describing
+from kgroup.testing.broker.cluster.topics import Node
+from kgroup.testing.broker.context import Context
+from kgroup.testing.broker.releases import Release
+from kgroup.wire.messages import (
+    ApiVersion,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    Coordinator,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
 from kgroup.wire.schema import Request
 
-__all__ = ["Finding"]
+__all__ = ["ClusterRequests", "Finding", "Versions", "unsupported_version"]
 
 _BATCH_SINCE: Final = 4
 _NOWHERE: Final = Node(-1, "", -1)
@@ -79,3 +93,94 @@ class Finding:
         if partition is None or partition.leader is None:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE, _NOWHERE
         return ErrorCode.NONE, self._cluster.nodes[partition.leader]
+
+
+# -- versions --------------------------------------------------------------------------------------
+#
+# ApiVersions: what the cluster speaks.
+#
+# Decides: that exactly the APIs are listed that have a handler here, in the versions of the
+# release.
+# Never: lists features; a client that knows them works without.
+# KIPs: 35, 511 (names of client software), 584 (features: none).
+
+
+_SOFTWARE_SINCE: Final = 3
+_SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+
+
+class Versions:
+    """Answers ApiVersions.
+
+    Args:
+        context: its release has the ranges.
+
+    `served` says which APIs have a handler; whoever puts the parts together sets it.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self.served: AbstractSet[ApiKey] = frozenset()
+
+    @property
+    def handlers(self) -> dict[type[Request[Any]], Handler]:
+        """What is answered here."""
+        return {ApiVersionsRequest: self.api_versions}
+
+    def api_versions(self, asked: Asked, request: ApiVersionsRequest) -> ApiVersionsResponse:
+        """Answer ApiVersions."""
+        names = (request.client_software_name, request.client_software_version)
+        if asked.version >= _SOFTWARE_SINCE and not all(map(_SOFTWARE.fullmatch, names)):
+            return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST, api_keys=())
+        ranges = self._context.release.ranges
+        rows = (
+            ApiVersion(api_key=api, min_version=ranges[api][0], max_version=ranges[api][1])
+            for api in sorted(ranges)
+            if api in self.served
+        )
+        return ApiVersionsResponse(api_keys=tuple(rows))
+
+
+def unsupported_version(release: Release) -> ApiVersionsResponse:
+    """Make the answer to an ApiVersions request of a version that is not spoken (G2).
+
+    It is sent in the layout of version 0, and its one row tells the client what to ask instead.
+    """
+    lowest, highest = release.ranges[ApiKey.API_VERSIONS]
+    row = ApiVersion(api_key=ApiKey.API_VERSIONS, min_version=lowest, max_version=highest)
+    return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=(row,))
+
+
+# -- requests --------------------------------------------------------------------------------------
+#
+# All requests about the cluster itself, put together.
+#
+# Decides: nothing.
+
+
+class ClusterRequests:
+    """Answers requests about versions, brokers, coordinators, topics and settings.
+
+    Args:
+        cluster: what they are about.
+
+    Attributes:
+        versions: its `served` is to be set to what the whole broker has handlers for.
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.versions: Versions = Versions(cluster.context)
+        self._parts = (
+            Describing(cluster),
+            Finding(cluster),
+            Administration(cluster),
+            Configuring(cluster),
+        )
+
+    @property
+    def handlers(self) -> dict[type[Request[Any]], Handler]:
+        """What is answered here."""
+        merged = dict(self.versions.handlers)
+        for part in self._parts:
+            merged.update(part.handlers)
+        return merged

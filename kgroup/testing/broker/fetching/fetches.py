@@ -13,17 +13,14 @@ from functools import partial
 from typing import Any
 
 from kgroup.codes import ErrorCode
-from kgroup.testing.broker.agenda import Timer
+from kgroup.testing.broker.agenda import Bell, Timer
 from kgroup.testing.broker.asked import PARKED, Answer, Asked, Handler
-from kgroup.testing.broker.bell import Bell
 from kgroup.testing.broker.cluster.cluster import Cluster
 from kgroup.testing.broker.context import Context
 from kgroup.testing.broker.fetching.plans import Plan, plan
-from kgroup.testing.broker.fetching.reading import Reader
-from kgroup.testing.broker.fetching.rows import unknown
+from kgroup.testing.broker.fetching.reading import Reader, unknown
 from kgroup.testing.broker.fetching.sessions import SessionCache
-from kgroup.testing.broker.fetching.terms import Terms
-from kgroup.testing.broker.fetching.wanted import Place, Wanted
+from kgroup.testing.broker.fetching.wanted import Place, Terms, Wanted
 from kgroup.wire.messages import (
     FetchableTopicResponse,
     FetchNodeEndpoint,

@@ -13,7 +13,7 @@ from kgroup.testing.broker.context import Context
 from kgroup.testing.broker.groups.answers import join_refused, sync_refused
 from kgroup.testing.broker.groups.shard import Shard
 from kgroup.testing.broker.groups.syncing import left
-from kgroup.testing.broker.java_hash import group_partition
+from kgroup.testing.broker.mint import group_partition
 from kgroup.wire.messages import (
     HeartbeatRequest,
     HeartbeatResponse,

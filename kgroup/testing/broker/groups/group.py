@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from kgroup.codes import ErrorCode
 from kgroup.testing.broker.agenda import Timer
 from kgroup.testing.broker.groups.member import Member
-from kgroup.testing.broker.java_hash import bucket_order, trie_order
-from kgroup.testing.broker.release import CoordinatorKind
+from kgroup.testing.broker.mint import bucket_order, trie_order
+from kgroup.testing.broker.releases import CoordinatorKind
 from kgroup.words import Word
 
 __all__ = ["Group", "Phase"]

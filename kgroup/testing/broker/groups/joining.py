@@ -10,8 +10,7 @@ from kgroup.testing.broker.asked import PARKED, Answer, Asked
 from kgroup.testing.broker.context import Context
 from kgroup.testing.broker.groups.answers import join_refused, joined, sync_refused
 from kgroup.testing.broker.groups.group import Group, Phase
-from kgroup.testing.broker.groups.member import Member, Waiting
-from kgroup.testing.broker.groups.metadata import UnreadableMetadataError
+from kgroup.testing.broker.groups.member import Member, UnreadableMetadataError, Waiting
 from kgroup.testing.broker.groups.rounds import Rounds
 from kgroup.wire.messages import JoinGroupRequest
 from kgroup.wire.schema import replace

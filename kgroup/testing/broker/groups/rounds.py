@@ -17,8 +17,7 @@ from kgroup.codes import ErrorCode
 from kgroup.testing.broker.context import Context
 from kgroup.testing.broker.groups.answers import join_refused, joined, sync_refused, synced
 from kgroup.testing.broker.groups.group import Group, Phase
-from kgroup.testing.broker.groups.member import Member
-from kgroup.testing.broker.groups.metadata import UnreadableMetadataError, topics_of
+from kgroup.testing.broker.groups.member import Member, UnreadableMetadataError, topics_of
 from kgroup.wire.messages import JoinGroupResponse, SyncGroupResponse
 
 __all__ = ["Rounds", "subscribed_topics"]

@@ -16,12 +16,10 @@ from kgroup.testing.broker.context import Context
 from kgroup.testing.broker.groups.answers import join_refused, sync_refused
 from kgroup.testing.broker.groups.group import Group, Phase
 from kgroup.testing.broker.groups.joining import Joining
-from kgroup.testing.broker.groups.member import Member
-from kgroup.testing.broker.groups.metadata import UnreadableMetadataError
+from kgroup.testing.broker.groups.member import Member, UnreadableMetadataError
 from kgroup.testing.broker.groups.rounds import Rounds, subscribed_topics
 from kgroup.testing.broker.groups.syncing import Syncing
-from kgroup.testing.broker.offsets.retention import Retention
-from kgroup.testing.broker.offsets.store import OffsetStore
+from kgroup.testing.broker.offsets.store import OffsetStore, Retention
 
 __all__ = ["Shard", "StoredGroup"]
 

@@ -12,8 +12,7 @@ from kgroup.testing.broker.asked import PARKED, Answer, Asked
 from kgroup.testing.broker.context import Context
 from kgroup.testing.broker.groups.answers import sync_refused, synced
 from kgroup.testing.broker.groups.group import Group, Phase
-from kgroup.testing.broker.groups.member import Waiting
-from kgroup.testing.broker.groups.metadata import UnreadableMetadataError
+from kgroup.testing.broker.groups.member import UnreadableMetadataError, Waiting
 from kgroup.testing.broker.groups.rounds import Rounds
 from kgroup.wire.messages import (
     HeartbeatRequest,

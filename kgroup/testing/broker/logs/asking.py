@@ -14,7 +14,7 @@ from typing import Any, Final
 from kgroup.codes import ApiKey, ErrorCode
 from kgroup.testing.broker.asked import Asked, Handler
 from kgroup.testing.broker.cluster.cluster import Cluster
-from kgroup.testing.broker.cluster.topic import Partition
+from kgroup.testing.broker.cluster.topics import Partition
 from kgroup.testing.broker.context import Context
 from kgroup.testing.broker.logs.leading import led
 from kgroup.testing.broker.logs.log import Found

@@ -6,7 +6,7 @@ Never: answers.
 
 from kgroup.codes import ErrorCode
 from kgroup.testing.broker.cluster.cluster import Cluster
-from kgroup.testing.broker.cluster.topic import Partition
+from kgroup.testing.broker.cluster.topics import Partition
 from kgroup.types import TopicPartition
 
 __all__ = ["led"]

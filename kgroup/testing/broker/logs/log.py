@@ -14,12 +14,19 @@ from dataclasses import dataclass
 
 from kgroup.codes import ErrorCode
 from kgroup.errors import CorruptRecordError, UnsupportedCodecError
-from kgroup.testing.broker.bell import Bell
+from kgroup.testing.broker.agenda import Bell
 from kgroup.testing.broker.context import Context
 from kgroup.testing.broker.logs.checks import Refusal, Rules, check
-from kgroup.testing.broker.logs.epochs import Epochs, EpochStart
 from kgroup.testing.broker.logs.producers import AbortedTransaction, Producers, Remembered
-from kgroup.testing.broker.logs.stored import StoredBatch, mark, read_batch, stamped, without
+from kgroup.testing.broker.logs.stored import (
+    Epochs,
+    EpochStart,
+    StoredBatch,
+    mark,
+    read_batch,
+    stamped,
+    without,
+)
 from kgroup.wire.records import BatchView
 
 __all__ = ["AppendResult", "Found", "Log"]

@@ -10,7 +10,7 @@ from typing import Final
 from kgroup.codes import ErrorCode
 from kgroup.testing.broker.asked import Asked
 from kgroup.testing.broker.cluster.cluster import Cluster
-from kgroup.testing.broker.cluster.topic import Partition
+from kgroup.testing.broker.cluster.topics import Partition
 from kgroup.testing.broker.logs.log import AppendResult
 from kgroup.wire.messages import (
     BatchIndexAndErrorMessage,

@@ -17,7 +17,7 @@ from kgroup.errors import CorruptRecordError, UnsupportedCodecError
 from kgroup.testing.broker.agenda import Timer
 from kgroup.testing.broker.asked import HUNG_UP, NO_ANSWER, PARKED, Answer, Asked, Handler
 from kgroup.testing.broker.cluster.cluster import Cluster
-from kgroup.testing.broker.cluster.topic import Partition
+from kgroup.testing.broker.cluster.topics import Partition
 from kgroup.testing.broker.context import Context
 from kgroup.testing.broker.logs.leading import led
 from kgroup.testing.broker.logs.log import AppendResult

@@ -20,7 +20,7 @@ from kgroup.testing.broker.groups.coordinators import Coordinators
 from kgroup.testing.broker.groups.group import Group, Phase
 from kgroup.testing.broker.groups.shard import Shard
 from kgroup.testing.broker.offsets.producers import refusal_of_producer
-from kgroup.testing.broker.offsets.rows import Outcome, Row, by_topic, sort_out
+from kgroup.testing.broker.offsets.reading import Outcome, Row, by_topic, sort_out
 from kgroup.testing.broker.offsets.store import Committed
 from kgroup.testing.broker.transactions.coordinator import TransactionCoordinators
 from kgroup.types import TopicPartition

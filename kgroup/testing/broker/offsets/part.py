@@ -10,9 +10,8 @@ from kgroup.testing.broker.asked import Handler
 from kgroup.testing.broker.cluster.cluster import Cluster
 from kgroup.testing.broker.context import Context
 from kgroup.testing.broker.groups.coordinators import Coordinators
+from kgroup.testing.broker.offsets.administration import Deleting, Describing
 from kgroup.testing.broker.offsets.commits import Commits
-from kgroup.testing.broker.offsets.deleting import Deleting
-from kgroup.testing.broker.offsets.describing import Describing
 from kgroup.testing.broker.offsets.reading import Reading
 from kgroup.testing.broker.transactions.coordinator import TransactionCoordinators
 from kgroup.wire.messages import (

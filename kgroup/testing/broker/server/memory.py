@@ -17,7 +17,7 @@ import anyio
 from anyio.abc import ByteStream
 from anyio.lowlevel import RunVar
 
-from kgroup.net.pulse import Pulse
+from kgroup.net.ports import Pulse
 from kgroup.testing.broker.server.line import Line
 from kgroup.testing.broker.server.switchboard import Switchboard
 from kgroup.testing.virtual_time import clock_is_virtual

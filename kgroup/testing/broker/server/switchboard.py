@@ -23,7 +23,7 @@ from typing import Any, Final
 from kgroup.codes import ApiKey
 from kgroup.testing.broker.agenda import Agenda
 from kgroup.testing.broker.asked import Asked, HungUp, NoAnswer, Reply
-from kgroup.testing.broker.cluster.versions import unsupported_version
+from kgroup.testing.broker.cluster.finding import unsupported_version
 from kgroup.testing.broker.core import Core
 from kgroup.testing.broker.server.faults import Answers, Error, HeldRequests, delay_of
 from kgroup.testing.broker.server.line import Line, Question, Slot

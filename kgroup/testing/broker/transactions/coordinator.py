@@ -17,11 +17,11 @@ from kgroup.codes import ErrorCode
 from kgroup.testing.broker.cluster.cluster import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, Cluster
 from kgroup.testing.broker.context import Context
 from kgroup.testing.broker.groups.coordinators import Coordinators
-from kgroup.testing.broker.java_hash import group_partition
-from kgroup.testing.broker.transactions.markers import Markers
+from kgroup.testing.broker.mint import group_partition
 from kgroup.testing.broker.transactions.transaction import (
     COMMITTING,
     Identity,
+    Markers,
     Phase,
     Transaction,
     judge_end,

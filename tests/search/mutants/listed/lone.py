@@ -77,7 +77,7 @@ LONE = (
     ),
     Mutant(
         name="a new owner begins one record before what was committed",
-        module="kgroup.net.offset_answers",
+        module="kgroup.net.coordinator",
         changes=(
             Change(
                 "OffsetAndMetadata(row.committed_offset, row",

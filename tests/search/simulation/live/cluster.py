@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 from kgroup.journal import Source
-from kgroup.journal.events.coordinator import BROKER, CommitStored
+from kgroup.journal.events.life import BROKER, CommitStored
 from kgroup.testing import InProcessBroker
 from kgroup.testing.broker.server.switchboard import Reaction
 from kgroup.types import TopicPartition

@@ -17,8 +17,7 @@ import anyio
 from anyio.abc import ByteStream
 from anyio.lowlevel import checkpoint
 
-from kgroup.net.ports import Dial
-from kgroup.net.pulse import Pulse
+from kgroup.net.ports import Dial, Pulse
 from kgroup.testing.broker.agenda import Agenda
 from kgroup.testing.broker.server.line import Line
 from kgroup.testing.broker.server.switchboard import Switchboard

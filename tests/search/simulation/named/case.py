@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from kgroup.testing.broker.release import CoordinatorKind
+from kgroup.testing.broker.releases import CoordinatorKind
 from kgroup.types import RebalanceProtocol
 from tests.search.simulation.named.tale import Tale
 from tests.search.simulation.perturbation import Perturbation

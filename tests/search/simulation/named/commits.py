@@ -163,7 +163,7 @@ NAMED = (
         settings=EVERY[:-1],
         faults=(
             Fault(
-                "kgroup.net.offset_answers",
+                "kgroup.net.coordinator",
                 "OffsetAndMetadata(row.committed_offset, row",
                 "OffsetAndMetadata(row.committed_offset - 1, row",
             ),

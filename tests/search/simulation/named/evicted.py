@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from kgroup.codes import ApiKey
 from kgroup.journal import GenerationEntered, RoundStored
-from kgroup.testing.broker.release import CoordinatorKind
+from kgroup.testing.broker.releases import CoordinatorKind
 from kgroup.types import ChangeKind
 from tests.search.simulation.named.case import (
     COOPERATIVE,

@@ -21,7 +21,7 @@ from hypothesis.stateful import (
 
 from kgroup.audit.oracles import Violation
 from kgroup.codes import ApiKey
-from kgroup.testing.broker.release import CoordinatorKind
+from kgroup.testing.broker.releases import CoordinatorKind
 from kgroup.types import RebalanceProtocol
 from tests.search.simulation.perturbation import Kind
 from tests.search.simulation.plan import CommitHabit, MemberPlan, Plan

@@ -19,8 +19,7 @@ from kgroup.testing.broker.context import Context
 from kgroup.testing.broker.core import Core
 from kgroup.testing.broker.groups.shard import Shard
 from kgroup.testing.broker.mint import Mint
-from kgroup.testing.broker.release import CoordinatorKind
-from kgroup.testing.broker.releases import release_named
+from kgroup.testing.broker.releases import CoordinatorKind, release_named
 from kgroup.testing.broker.settings import BrokerSettings
 from kgroup.types import TopicPartition
 from kgroup.wire.frames import request_class

@@ -12,7 +12,7 @@ from typing import Final
 from kgroup.codes import ApiKey
 from kgroup.machine.reactions import Reaction, reaction
 from kgroup.membership.events import CommitRejected
-from kgroup.net.offset_answers import read_offset_fetch
+from kgroup.net.coordinator import read_offset_fetch
 from kgroup.types import Claim
 from kgroup.wire.messages import (
     OffsetFetchRequest,

@@ -18,8 +18,7 @@ from typing import Any, Final
 
 from kgroup.codes import ErrorCode
 from kgroup.testing.broker.groups.group import Group, Phase
-from kgroup.testing.broker.groups.member import Member
-from kgroup.testing.broker.groups.metadata import UnreadableMetadataError, topics_of
+from kgroup.testing.broker.groups.member import Member, UnreadableMetadataError, topics_of
 from kgroup.wire.consumer_protocol import MemberSubscription, encode_subscription
 from kgroup.wire.messages import (
     HeartbeatRequest,

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from kgroup.testing.broker.release import CoordinatorKind
+from kgroup.testing.broker.releases import CoordinatorKind
 from tests.testing.broker.rules.rule import Rule
 
 __all__ = ["ADMINISTRATION", "COMMITS", "READS", "TRANSACTIONS"]

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from kgroup.testing.broker.release import CoordinatorKind
+from kgroup.testing.broker.releases import CoordinatorKind
 
 __all__ = ["Rule"]
 

@@ -5,7 +5,7 @@ nothing is written; 3. DescribeGroups reads memory as of the last record of the 
 group, and says Dead; 4. the next record of any group in that partition brings it to light as Empty.
 """
 
-from kgroup.testing.broker.release import CoordinatorKind
+from kgroup.testing.broker.releases import CoordinatorKind
 from kgroup.wire.messages import (
     DescribeGroupsRequest,
     DescribeGroupsResponse,
