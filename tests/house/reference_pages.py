@@ -43,9 +43,9 @@ _CALLS: Final = (
 
 _BLOCKING: Final = (
     "sync.batch.Batch",
-    "sync.iterators.RecordIterator",
-    "sync.iterators.BatchIterator",
-    "sync.iterators.MembershipIterator",
+    "sync.batch.RecordIterator",
+    "sync.batch.BatchIterator",
+    "sync.batch.MembershipIterator",
 )
 _HEARING: Final = (
     "sync.listener.AssignedListener",
@@ -88,7 +88,7 @@ _ASSIGNORS: Final = (
     "assignors.api.LastAssignment",
     "assignors.group.GroupSubscription",
     "assignors.group.Audience",
-    "assignors.draft.Draft",
+    "assignors.assignment.Draft",
     "assignors.member.Member",
     "assignors.member.PartitionRacks",
     "assignors.assignment.GroupAssignment",
@@ -99,9 +99,9 @@ _ASSIGNORS: Final = (
     "assignors.registry.FoundAssignor",
 )
 _CONFORMANCE: Final = (
-    "assignors.conformance.suite.suite",
+    "assignors.conformance.kit.suite",
     "assignors.conformance.kit.run",
-    "assignors.conformance.claimed.Claims",
+    "assignors.conformance.promises.Claims",
     "assignors.conformance.report.Report",
     "assignors.conformance.report.Outcome",
     "assignors.conformance.report.Status",
