@@ -22,7 +22,11 @@ with warnings.catch_warnings():
     from kafka import KafkaAdminClient
     from kafka import TopicPartition as Place
 
-pytestmark = [pytest.mark.real, pytest.mark.no_stand_in("replicas do not move there by request")]
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.faults,
+    pytest.mark.no_stand_in("replicas do not move there by request"),
+]
 
 RACKS = ("rack-1", "rack-2", "rack-3")
 

@@ -19,7 +19,7 @@ from kgroup.types import TopicPartition
 from tests.real.ground import Ground, committed, coordinator_of, eventually, fresh, lay_ground
 from tests.real.members import LASTING, Group, Member, group_on
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.faults]
 
 INTERVAL = 0.05
 GAP_BOUND = 1.5

@@ -11,7 +11,11 @@ from tests.testing.differential.campaign import compare, draw_scripts, lay_topic
 from tests.testing.differential.planning import SETTINGS
 from tests.testing.differential.report import describe
 
-pytestmark = [pytest.mark.real, pytest.mark.no_stand_in("it is compared with a real one")]
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.faults,
+    pytest.mark.no_stand_in("it is compared with a real one"),
+]
 
 SEED = 5000
 SCRIPTS = 60

@@ -72,6 +72,7 @@ def in_sync(kafka: RealKafka, topic: str) -> set[int]:
     return set(admin.list_topics(topic, timeout=PATIENCE).topics[topic].partitions[0].isrs)
 
 
+@pytest.mark.faults
 @pytest.mark.no_stand_in("its elections are never unclean")
 async def test_reading_goes_on_where_logs_part_after_an_unclean_election(
     kafka_cluster: RealKafka,

@@ -15,7 +15,11 @@ from kgroup.journal import AnswerReceived, MemorySink, RequestSent
 from kgroup.testing.kafka import RealKafka
 from tests.real.ground import Ground, eventually, lay_ground
 
-pytestmark = [pytest.mark.real, pytest.mark.no_stand_in("it elects no leader by request")]
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.faults,
+    pytest.mark.no_stand_in("it elects no leader by request"),
+]
 
 
 async def test_a_leader_that_is_named_is_asked_without_waiting_for_metadata(

@@ -79,6 +79,7 @@ async def test_fifty_clients_race_for_one_partition_and_one_has_it(
     assert (total.records, total.duplicated) == (40, 0)
 
 
+@pytest.mark.faults
 @pytest.mark.parametrize(
     ("kafka", "anyio_backend", "append_time"),
     [

@@ -21,7 +21,7 @@ from tests.real.crashing import Script, Spot, crash
 from tests.real.ground import eventually, lay_ground
 from tests.real.members import CROSSED, group_on
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.faults]
 
 RECORDS = 30
 BATCH = 10

@@ -23,7 +23,7 @@ from tests.real.claiming import LEASE, claiming, lay_log, read_by
 from tests.real.ground import eventually, lay_ground
 from tests.real.members import CROSSED, Member, group_on
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.faults]
 
 RECORDS, BATCH, SECOND = 30, 10, 20
 

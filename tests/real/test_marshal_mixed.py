@@ -68,6 +68,7 @@ async def test_what_the_original_releases_is_taken_over_at_its_position(
     assert (first.time is None) is not append_time
 
 
+@pytest.mark.faults
 @pytest.mark.parametrize("anyio_backend", ["trio"])  # it takes half a minute
 async def test_what_the_original_left_long_ago_is_taken_over_by_the_senders_time(
     kafka_391: RealKafka, tmp_path: Path

@@ -19,7 +19,7 @@ from kgroup.types import ChangeKind, OffsetAndMetadata, OwnershipChange
 from tests.real.ground import Ground, describe, eventually, lay_ground
 from tests.real.members import CROSSED, Group, Member, group_on
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.faults]
 
 COOPERATIVE = "cooperative-sticky"
 STANDSTILL = 3.0

@@ -19,7 +19,7 @@ from kgroup.types import TopicPartition
 from tests.real.ground import Ground, eventually, fresh, lay_ground
 from tests.real.members import FAST, Group, group_on
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.faults]
 
 BY_HAND_FOR = 8.0
 IN_GROUP_FOR = 10.0

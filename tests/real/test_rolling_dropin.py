@@ -23,7 +23,7 @@ from tests.real.members import group_on
 from tests.real.peers import AiokafkaPeer, KafkaPythonPeer, Peer
 from tests.real.rolling import PARTITIONS, among_themselves, rolling
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.faults]
 
 COOPERATIVE = "cooperative-sticky"
 

@@ -19,7 +19,7 @@ from tests.real.members import Member, group_on
 from tests.real.peers import ConfluentPeer, Peer
 from tests.real.rolling import PARTITIONS, rolling
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.faults]
 
 COOPERATIVE = "cooperative-sticky"
 ROUNDS = 4

@@ -12,7 +12,7 @@ from tests.real.ground import committed, eventually, lay_ground
 from tests.real.members import BOTH, ENDING, group_on
 from tests.real.straggler import Straggler
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.faults]
 
 
 @BOTH

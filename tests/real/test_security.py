@@ -221,6 +221,7 @@ async def test_the_wrong_port_is_suspected_by_what_it_answers(
 # -- sessions ---------------------------------------------------------------------------------
 
 
+@pytest.mark.faults
 @pytest.mark.usefixtures("kafka_secure")  # skipped where there can be no secured one
 async def test_a_session_is_renewed_until_the_credential_is_taken_away() -> None:
     settings = {"connections.max.reauth.ms": "2500"}

@@ -289,6 +289,7 @@ def all_at_once(kafka: RealKafka, coordinator: int) -> None:
     kafka.heal()
 
 
+@pytest.mark.faults
 @pytest.mark.parametrize("bounce", [coordinator_politely, all_at_once])
 async def test_a_pattern_goes_on_after_its_brokers_were_away(
     kafka_cluster: RealKafka, bounce: Bounce

@@ -59,6 +59,7 @@ def test_the_first_join_of_the_old_coordinator_is_served(kafka_391: RealKafka) -
     all_groups_are_served(kafka_391)
 
 
+@pytest.mark.faults
 def test_every_broker_of_a_cluster_serves_its_groups(kafka_cluster: RealKafka) -> None:
     assert kafka_cluster.nodes == (1, 2, 3)
     all_groups_are_served(kafka_cluster)

@@ -114,6 +114,7 @@ async def test_two_sticky_groups_in_one_process_do_not_disturb_each_other(
         assert [member.consumer.rebalances for member in members] == rounds
 
 
+@pytest.mark.faults
 async def test_records_written_while_no_coordinator_answers_are_not_skipped(
     kafka_cluster: RealKafka,
 ) -> None:
@@ -143,6 +144,7 @@ async def test_records_written_while_no_coordinator_answers_are_not_skipped(
     assert record.offset == 4
 
 
+@pytest.mark.faults
 async def test_a_slow_consumer_holds_up_nobody_and_reads_everything(
     kafka: RealKafka, tmp_path: Path
 ) -> None:

@@ -163,6 +163,7 @@ async def test_11_a_listener_that_takes_the_lock_of_the_reader_does_not_deadlock
     assert (await group.verdict()).total.lost == 0
 
 
+@pytest.mark.faults
 async def test_14_a_partition_whose_position_cannot_be_checked_stalls_no_other(
     kafka_cluster: RealKafka,
 ) -> None:
@@ -185,6 +186,7 @@ async def test_14_a_partition_whose_position_cannot_be_checked_stalls_no_other(
         await read_to(consumer, {gone: 10})
 
 
+@pytest.mark.faults
 async def test_16_reading_goes_on_after_errors_and_other_assignments(
     kafka_cluster: RealKafka,
 ) -> None:

@@ -16,7 +16,7 @@ from kgroup.types import ChangeKind
 from tests.real.ground import describe, eventually, lay_ground
 from tests.real.members import CROSSED, Group, Member, group_on
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.faults]
 
 COOPERATIVE = "cooperative-sticky"
 
