@@ -18,7 +18,9 @@ from kgroup.membership.events import (
     Answered,
     AssignorDone,
     AssignorFailed,
+    CallListener,
     CoordinatorFound,
+    Disconnect,
     Drained,
     Effect,
     EnforceRebalance,
@@ -32,7 +34,7 @@ from kgroup.membership.events import (
     Tick,
 )
 from kgroup.membership.settings import MembershipSettings
-from kgroup.membership.step import MemberRow, next_deadline, step
+from kgroup.membership.step import MemberRow, Step, next_deadline
 from kgroup.membership.value import GroupMember
 from kgroup.types import ChangeKind, Claim, MemberState, RebalanceProtocol, TopicPartition
 from kgroup.wire.consumer_protocol import (
@@ -48,6 +50,7 @@ from kgroup.wire.messages import (
     LeaveGroupResponse,
     SyncGroupResponse,
 )
+from tests.membership.machine import drive
 
 E = TypeVar("E")
 
@@ -118,16 +121,30 @@ class Driven:
         self.member = GroupMember.new(chosen or settings(), self.now)
         self.effects: list[Effect] = []
         self.fired: list[MemberRow] = []
+        self.asked: list[Ticket] = []
 
     # -- stepping --------------------------------------------------------------------------
 
     def on(self, event: Event, *, after: float = 0.0) -> tuple[Effect, ...]:
         self.now += after
-        result = step(self.member, event, Moment(self.now))
+        return drive(self, self.member, event, Moment(self.now)).effects
+
+    def stepped(self, _before: GroupMember, _event: Event, result: Step) -> None:
         self.member = result.member
         self.effects.extend(result.effects)
         self.fired.extend(result.rows)
-        return result.effects
+
+    def send(self, effect: Send) -> None:
+        self.asked.append(effect.ticket)
+
+    def run_assignor(self, effect: RunAssignor) -> None:
+        self.asked.append(effect.ticket)
+
+    def disconnect(self, effect: Disconnect) -> None: ...
+
+    def call_listener(self, effect: CallListener) -> None: ...
+
+    def end(self, error: Exception | None) -> None: ...
 
     @property
     def state(self) -> MemberState:
@@ -157,9 +174,9 @@ class Driven:
 
     def ticket(self, errand: Errand) -> Ticket:
         """The latest ticket drawn for an errand."""
-        for effect in reversed(self.effects):
-            if isinstance(effect, (Send, RunAssignor)) and effect.ticket.errand is errand:
-                return effect.ticket
+        for ticket in reversed(self.asked):
+            if ticket.errand is errand:
+                return ticket
         raise AssertionError(f"no {errand} was sent")
 
     # -- answers ---------------------------------------------------------------------------

@@ -9,8 +9,9 @@ import json
 import sys
 from collections.abc import Sequence
 
+from kgroup.membership.step import step
+from tests.membership.machine import Machine
 from tests.search.exhaustive.report import as_json
-from tests.search.exhaustive.running import StepFunction, machine
 from tests.search.exhaustive.scope import Fault, Mode, Scope
 from tests.search.exhaustive.search import Found, Progress, Search
 from tests.search.exhaustive.story import told
@@ -19,7 +20,7 @@ from tests.search.exhaustive.world import World
 __all__ = ["main"]
 
 
-def main(arguments: Sequence[str] | None = None, steps: StepFunction = machine) -> int:
+def main(arguments: Sequence[str] | None = None, steps: Machine = step) -> int:
     """Search one world and say what was found.
 
     Args:

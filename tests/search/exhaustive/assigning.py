@@ -3,18 +3,10 @@
 Decides: nothing.
 """
 
-from kgroup.assignors import (
-    GroupSubscription,
-    PartitionRacks,
-    SentAssignment,
-    divide,
-    encode_group_assignment,
-    read_members,
-)
 from kgroup.membership.events import AssignorDone, AssignorFailed, RunAssignor
 from kgroup.membership.value import GroupMember
-from kgroup.types import RebalanceProtocol
-from tests.search.exhaustive.scope import TOPIC
+from tests.search.exhaustive.scope import NOW, TOPIC
+from tests.search.simulation.world.leading import lead
 
 __all__ = ["assigned"]
 
@@ -35,25 +27,7 @@ def assigned(
         return AssignorDone(run.ticket, (), {} if standing is None else {TOPIC: standing})
     if run.unasked:
         return AssignorDone(run.ticket, (), counts if standing is None else {TOPIC: standing})
-    assignor = member.settings.assignors[0]
-    cooperates = RebalanceProtocol.COOPERATIVE in assignor.supported_protocols
-    protocol = RebalanceProtocol.COOPERATIVE if cooperates else RebalanceProtocol.EAGER
-    joined = [
-        (each.member_id, each.group_instance_id, bytes(each.metadata)) for each in run.members
-    ]
     try:
-        members = read_members(joined, protocol, run.sent)
-        topics = {
-            topic: dict.fromkeys(range(count), PartitionRacks()) for topic, count in counts.items()
-        }
-        group = GroupSubscription(members, topics)
-        assignment = divide(assignor, group, protocol)
-        encoded = encode_group_assignment(group, assignment)
+        return lead(run, member.settings.assignors, counts, NOW)
     except Exception as error:  # noqa: BLE001 - as the real errand: the round fails
         return AssignorFailed(run.ticket, error)
-    sent = None
-    if protocol is RebalanceProtocol.COOPERATIVE:
-        sent = SentAssignment.of(
-            run.generation_id, group.members, encoded, run.sent, assignment.withheld
-        )
-    return AssignorDone(run.ticket, tuple(encoded.items()), counts, sent=sent)

@@ -26,12 +26,13 @@ from kgroup.membership.events import (
 from kgroup.membership.step import MemberRow
 from kgroup.membership.value import GroupMember
 from kgroup.types import Leave
+from tests.membership.machine import Machine
 from tests.search.exhaustive.assigning import assigned
 from tests.search.exhaustive.canon import canonical, key_of, later, newer
 from tests.search.exhaustive.facts import Facts, facts_of
 from tests.search.exhaustive.interning import Interned
 from tests.search.exhaustive.process import Given, Known, Lane, Orphan, Process, Stage
-from tests.search.exhaustive.running import Broken, Running, StepFunction
+from tests.search.exhaustive.running import Broken, Running
 from tests.search.exhaustive.scope import NOW, TICK, TOPIC, Scope
 
 __all__ = ["GONE", "KILLED", "UNBORN", "Local", "Result", "moved"]
@@ -69,7 +70,7 @@ class Local:
         steps: the machine; another one than kgroup's to see that a fault in it is found.
     """
 
-    def __init__(self, scope: Scope, steps: StepFunction) -> None:
+    def __init__(self, scope: Scope, steps: Machine) -> None:
         self.scope = scope
         self.rows: dict[str, MemberRow] = {}
         """Rows that fired, by name."""

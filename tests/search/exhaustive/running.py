@@ -5,9 +5,8 @@ the search's own account of the lease is kept.
 Never: knows the coordinator, or another process.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Final
 
 from kgroup.codes import ErrorCode
 from kgroup.errors import ConnectionLostError, KGroupError
@@ -17,16 +16,12 @@ from kgroup.membership.events import (
     Answered,
     CallListener,
     Disconnect,
-    Done,
-    Effect,
     Event,
     ListenerDone,
     Moment,
-    Raise,
     RequestFailed,
     RunAssignor,
     Send,
-    Tell,
     Tick,
 )
 from kgroup.membership.step import MemberRow, Step, next_deadline, step
@@ -39,6 +34,7 @@ from kgroup.wire.messages import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
+from tests.membership.machine import Machine, drive
 from tests.search.exhaustive.process import (
     Account,
     Call,
@@ -50,12 +46,7 @@ from tests.search.exhaustive.process import (
 )
 from tests.search.exhaustive.scope import NOW
 
-__all__ = ["Broken", "Running", "StepFunction", "machine"]
-
-StepFunction: TypeAlias = Callable[[GroupMember, Event, Moment], Step]
-
-machine: StepFunction = step
-"""kgroup's own machine."""
+__all__ = ["Broken", "Running"]
 
 _MOST_TICKS: Final = 16
 
@@ -81,7 +72,7 @@ class Running:
 
     slot: int
     process: Process
-    steps: StepFunction = machine
+    steps: Machine = step
     orphans: list[Orphan] = field(default_factory=list)
     let_go: bool = False
     over: bool = False
@@ -101,17 +92,17 @@ class Running:
         raise Broken(f"L2: timers of a member in {state} fire without end")
 
     def _step(self, event: Event) -> None:
-        before = self.process.member
         try:
-            result = self.steps(before, event, Moment(NOW))
+            drive(self, self.process.member, event, Moment(NOW), self.steps)
         except (KGroupError, AssertionError) as error:
             raise Broken(f"{type(error).__name__}: {error}") from error
+
+    def stepped(self, before: GroupMember, event: Event, result: Step) -> None:
+        """Keep the new value, and what the application has heard."""
         self.rows.extend(result.rows)
         self.process = replace(self.process, member=result.member)
         if isinstance(event, ListenerDone):
             self._note_announced(before, event.serial)
-        for effect in result.effects:
-            self._carry_out(effect)
 
     def _note_announced(self, before: GroupMember, serial: int) -> None:
         added = {
@@ -137,35 +128,32 @@ class Running:
 
     # -- effects -------------------------------------------------------------------------------
 
-    def _carry_out(self, effect: Effect) -> None:
-        match effect:
-            case Send():
-                lane, node_id = lane_of(effect.ticket.errand), effect.node_id or 0
-                deadline = NOW + effect.timeout
-                self._call(
-                    Call(
-                        effect.ticket,
-                        lane,
-                        node_id,
-                        effect.request,
-                        deadline,
-                        recall=effect.recall,
-                    )
-                )
-            case RunAssignor():
-                self._call(Call(effect.ticket, Lane.LOCAL, 0, effect, float("inf")))
-            case Disconnect():
-                self.drop(Lane.JOIN, effect.node_id)
-                if not effect.parked_only:
-                    self.drop(Lane.BEAT, effect.node_id)
-            case CallListener():
-                self._announce(self.process.announced - set(effect.change.removed))
-            case Raise():
-                self.failure = effect.error
-            case Done():
-                self.over = True
-            case Tell():
-                pass
+    def send(self, effect: Send) -> None:
+        """Put a request on its way."""
+        lane, node_id = lane_of(effect.ticket.errand), effect.node_id or 0
+        deadline, recall = NOW + effect.timeout, effect.recall
+        self._call(Call(effect.ticket, lane, node_id, effect.request, deadline, recall=recall))
+
+    def run_assignor(self, effect: RunAssignor) -> None:
+        """Let the assignor run until the search has it return."""
+        self._call(Call(effect.ticket, Lane.LOCAL, 0, effect, float("inf")))
+
+    def disconnect(self, effect: Disconnect) -> None:
+        """Close the connections of a broker."""
+        self.drop(Lane.JOIN, effect.node_id)
+        if not effect.parked_only:
+            self.drop(Lane.BEAT, effect.node_id)
+
+    def call_listener(self, effect: CallListener) -> None:
+        """Note what the application may not use any more."""
+        self._announce(self.process.announced - set(effect.change.removed))
+
+    def end(self, error: Exception | None) -> None:
+        """Note that the membership has ended, or failed for good."""
+        if error is None:
+            self.over = True
+        else:
+            self.failure = error
 
     def _call(self, call: Call) -> None:
         self.process = replace(self.process, calls=(*self.process.calls, call))

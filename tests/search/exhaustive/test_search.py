@@ -1,6 +1,5 @@
 """Small worlds are searched whole, and a fault planted in the machine is found in them."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -14,13 +13,12 @@ from kgroup.types import ChangeKind, MemberState
 from kgroup.wire.consumer_protocol import MemberAssignment, encode_assignment
 from kgroup.wire.messages import FindCoordinatorRequest, HeartbeatResponse, SyncGroupResponse
 from kgroup.wire.schema import replace as with_fields
+from tests.membership.machine import Machine
 from tests.search.exhaustive.report import as_json
 from tests.search.exhaustive.scope import Fault, Mode, Scope
 from tests.search.exhaustive.search import Found, Search
 from tests.search.exhaustive.story import told
 from tests.search.exhaustive.world import World
-
-StepFunction = Callable[[GroupMember, Event, Moment], Step]
 
 
 def search(world: World, limit: int = 100_000) -> Found:
@@ -238,7 +236,7 @@ PLANTED = [
     ("planted", "scope", "rule"), PLANTED, ids=lambda each: getattr(each, "__name__", "")
 )
 def test_a_planted_fault_breaks_its_promise_and_is_told_step_by_step(
-    planted: StepFunction, scope: Scope, rule: str
+    planted: Machine, scope: Scope, rule: str
 ) -> None:
     world = World(scope, planted)
     found = search(world)

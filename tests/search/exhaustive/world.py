@@ -14,13 +14,14 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from kgroup.membership.events import RunAssignor
+from kgroup.membership.step import step
 from kgroup.wire.messages import JoinGroupRequest
+from tests.membership.machine import Machine
 from tests.search.exhaustive.coming import Came, Coming
 from tests.search.exhaustive.counter import UPSETS
 from tests.search.exhaustive.desk import Desk
 from tests.search.exhaustive.local import GONE, KILLED, UNBORN, Local, Result
 from tests.search.exhaustive.process import Lane, Stage
-from tests.search.exhaustive.running import StepFunction, machine
 from tests.search.exhaustive.scope import Fault, Mode, Scope
 
 __all__ = ["Move", "State", "World"]
@@ -74,7 +75,7 @@ class World:
     """
 
     scope: Scope
-    steps: StepFunction = machine
+    steps: Machine = step
     reduced: bool = True
     local: Local = field(init=False)
     coming: Coming = field(init=False)

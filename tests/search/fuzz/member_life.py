@@ -30,6 +30,7 @@ from kgroup.membership.events import (
     CloseRequested,
     CommitRejected,
     CoordinatorFound,
+    Disconnect,
     Drained,
     Effect,
     EnforceRebalance,
@@ -46,10 +47,11 @@ from kgroup.membership.events import (
     Unsubscribed,
 )
 from kgroup.membership.settings import MembershipSettings
-from kgroup.membership.step import next_deadline, step
+from kgroup.membership.step import Step, next_deadline
 from kgroup.membership.value import GroupMember
 from kgroup.types import Claim, Generation, Leave, MemberState
 from kgroup.wire.messages import JoinGroupRequest
+from tests.membership.machine import drive
 from tests.search.fuzz import member_answers
 from tests.search.fuzz.member_answers import TOPICS
 from tests.search.fuzz.tape import Tape
@@ -57,7 +59,6 @@ from tests.search.fuzz.tape import Tape
 Errands = dict[Ticket, Send | RunAssignor]
 
 NODE: Final = 1
-_ASKING: Final = (Send, RunAssignor)
 _QUIET: Final = 110
 _UNSENDABLE: Final = "t" * 40_000
 _BETWEEN_POLLS: Final = 1.0
@@ -118,16 +119,29 @@ class Life:
     def on(self, event: Event, *, after: float = 0.0) -> None:
         """Let one thing happen."""
         self.now += after
-        result = step(self.member, event, Moment(self.now, self.tape.below(256) / 256))
+        drive(self, self.member, event, Moment(self.now, self.tape.below(256) / 256))
+
+    def stepped(self, _before: GroupMember, _event: Event, result: Step) -> None:
+        """Keep the new value, and its effects for the judge."""
         self.member = result.member
         self.effects += result.effects
-        for effect in result.effects:
-            if isinstance(effect, _ASKING):
-                self.outstanding[effect.ticket] = effect
-            elif isinstance(effect, CallListener):
-                self._announce(effect)
 
-    def _announce(self, effect: CallListener) -> None:
+    def send(self, effect: Send) -> None:
+        """Leave a request for the tape to answer."""
+        self.outstanding[effect.ticket] = effect
+
+    def run_assignor(self, effect: RunAssignor) -> None:
+        """Leave a run of the assignor for the tape to answer."""
+        self.outstanding[effect.ticket] = effect
+
+    def disconnect(self, effect: Disconnect) -> None:
+        """Do nothing: there are no connections."""
+
+    def end(self, error: Exception | None) -> None:
+        """Do nothing: what comes afterwards must not disturb a member that has ended."""
+
+    def call_listener(self, effect: CallListener) -> None:
+        """Note what the application hears."""
         for claim in effect.change.added:
             self.announced[claim] = effect.change.serial
         for claim in effect.change.removed:

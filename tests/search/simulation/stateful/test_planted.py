@@ -8,9 +8,9 @@ from kgroup.membership.events import Event, Moment
 from kgroup.membership.step import Step, step
 from kgroup.membership.value import GroupMember
 from kgroup.types import ChangeKind
+from tests.membership import machine
 from tests.search.simulation.stateful.hunting import hunt
 from tests.search.simulation.stateful.machine import GroupMachine
-from tests.search.simulation.world import member as driven
 
 _ENOUGH = 200
 """Examples within which it is found."""
@@ -30,7 +30,7 @@ def _tells_no_loss(member: GroupMember, event: Event, moment: Moment) -> Step:
 def test_partitions_that_are_kept_after_a_loss_are_found_and_the_rules_told(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(driven, "step", _tells_no_loss)
+    monkeypatch.setattr(machine, "step", _tells_no_loss)
     with pytest.raises(AssertionError) as found:
         hunt(GroupMachine, _ENOUGH, steps=_STEPS, shrinks=False)
     told = "\n".join(found.value.__notes__)

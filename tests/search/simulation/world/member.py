@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final, Protocol, assert_never
+from typing import Any, Final, Protocol
 
 from kgroup.backends.classic.trace import MemberTrace
 from kgroup.errors import BrokerError, ConnectionLostError, DecodeError, KGroupError
@@ -23,27 +23,24 @@ from kgroup.membership.events import (
     CloseRequested,
     CoordinatorFound,
     Disconnect,
-    Done,
     Drained,
-    Effect,
     Event,
     MetadataChanged,
     Moment,
-    Raise,
     RequestFailed,
     RunAssignor,
     Send,
     Subscribed,
-    Tell,
     Tick,
 )
 from kgroup.membership.settings import MembershipSettings
-from kgroup.membership.step import MemberRow, next_deadline, step
+from kgroup.membership.step import MemberRow, Step, next_deadline
 from kgroup.membership.triggers import Trigger
 from kgroup.membership.value import GroupMember
 from kgroup.net.coordinator import coordinator_of
 from kgroup.types import Claim, Leave, MemberState, OffsetAndMetadata, TopicPartition
 from kgroup.wire.messages import DescribeGroupsRequest
+from tests.membership.machine import drive
 from tests.search.simulation.plan import MemberPlan
 from tests.search.simulation.world.leading import lead, looked, recalled
 from tests.search.simulation.world.network import Lane
@@ -161,8 +158,16 @@ class Member:
         """Step the machine and carry out what it wants."""
         if self.over:
             return
-        before, now = self.value, self._clock.now
-        result = step(before, event, Moment(now, self.plan.luck))
+        before = self.value
+        result = drive(self, before, event, Moment(self._clock.now, self.plan.luck))
+        self._arm()
+        if self.due == _NEVER:
+            self.on_idle()
+        if result.member is not before:
+            self._follow()
+
+    def stepped(self, before: GroupMember, _event: Event, result: Step) -> None:
+        """Keep the new value, and tell the journal how it came about."""
         self.value = result.member
         if self.on_enter is not None and result.member.state is not before.state:
             self.on_enter(result.member.state)
@@ -170,14 +175,7 @@ class Member:
             self.ignored.extend(result.ignored)
         if result.rows or result.effects:
             self.fired.extend(result.rows)
-            self._trace.stepped(before, result, now)
-            for effect in result.effects:
-                self._carry_out(effect)
-        self._arm()
-        if self.due == _NEVER:
-            self.on_idle()
-        if result.member is not before:
-            self._follow()
+            self._trace.stepped(before, result, self._clock.now)
 
     def _arm(self) -> None:
         due = self.due
@@ -193,28 +191,30 @@ class Member:
         else:
             self._arm()
 
-    def _carry_out(self, effect: Effect) -> None:
-        match effect:
-            case Send():
-                self._send(effect)
-            case RunAssignor() if effect.unasked:
-                self._look(effect)
-            case RunAssignor():
-                done = lead(effect, self.settings.assignors, self.value.counts, self.now)
-                led, seconds = (done, 0.0) if self.spoil is None else self.spoil(done)
-                self.process.at(self.now + seconds, self.apply, led)
-            case Disconnect():
-                self.process.drop(effect.node_id, Lane.JOIN)
-                if not effect.parked_only:
-                    self.process.drop(effect.node_id, Lane.HEARTBEAT)
-            case CallListener() | Tell():
-                pass
-            case Raise():
-                self._end(str(effect.error) or type(effect.error).__name__, left=False)
-            case Done():
-                self._end("closed", left=self._said_goodbye)
-            case _:
-                assert_never(effect)
+    def run_assignor(self, effect: RunAssignor) -> None:
+        """Divide the group at once, or look at what stands."""
+        if effect.unasked:
+            self._look(effect)
+            return
+        done = lead(effect, self.settings.assignors, self.value.counts, self.now)
+        led, seconds = (done, 0.0) if self.spoil is None else self.spoil(done)
+        self.process.at(self.now + seconds, self.apply, led)
+
+    def disconnect(self, effect: Disconnect) -> None:
+        """Give up connections to a coordinator."""
+        self.process.drop(effect.node_id, Lane.JOIN)
+        if not effect.parked_only:
+            self.process.drop(effect.node_id, Lane.HEARTBEAT)
+
+    def call_listener(self, effect: CallListener) -> None:
+        """Do nothing: the application reads the changes from the value."""
+
+    def end(self, error: Exception | None) -> None:
+        """End the membership."""
+        if error is None:
+            self._end("closed", left=self._said_goodbye)
+        else:
+            self._end(str(error) or type(error).__name__, left=False)
 
     def _end(self, reason: str, *, left: bool) -> None:
         self.over = True
@@ -227,7 +227,8 @@ class Member:
 
     # -- requests --------------------------------------------------------------------------------
 
-    def _send(self, effect: Send) -> None:
+    def send(self, effect: Send) -> None:
+        """Send a request on its lane."""
         errand = effect.ticket.errand
         if errand in (Errand.JOIN_GROUP, Errand.LEAVE_GROUP):  # who joins anew has not left
             self._said_goodbye = errand is Errand.LEAVE_GROUP
