@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from kgroup.admin.marshal.verbs import MarshalAdmin
     from kgroup.admin.marshal.watching import GroupChange, GroupChangeKind
     from kgroup.config import ConsumerConfig, ConsumerOptions
-    from kgroup.consumer.api import Consumer
-    from kgroup.consumer.listener import Listener
+    from kgroup.consumer.api import Consumer, Listener
     from kgroup.consumer.reads.batch import Batch
     from kgroup.consumer.reads.record import Record, raw
     from kgroup.errors import (
@@ -108,7 +107,7 @@ _ELSEWHERE = {
     "ConsumerOptions": "kgroup.config",
     "GroupChange": "kgroup.admin.marshal.watching",
     "GroupChangeKind": "kgroup.admin.marshal.watching",
-    "Listener": "kgroup.consumer.listener",
+    "Listener": "kgroup.consumer.api",
     "MarshalAdmin": "kgroup.admin.marshal.verbs",
     "Record": "kgroup.consumer.reads.record",
     "raw": "kgroup.consumer.reads.record",

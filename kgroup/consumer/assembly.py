@@ -4,10 +4,10 @@ Decides: which part knows which other.
 Never: starts anything; `root` does.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
-from weakref import ReferenceType
+from typing import TYPE_CHECKING, cast
 
 from kgroup.backends.backend import GroupBackend
 from kgroup.backends.choice import Coordination
@@ -38,7 +38,6 @@ from kgroup.offsets.ledger import Ledger
 from kgroup.types import DoneAt
 
 if TYPE_CHECKING:
-    from kgroup.consumer.api import Consumer
     from kgroup.observe.journal_file import JournalFile
 
 __all__ = ["Parts", "assemble"]
@@ -94,7 +93,7 @@ class Parts:
 def assemble(
     config: ConsumerConfig,
     coordination: Coordination,
-    consumer: "ReferenceType[Consumer[Any, Any]]",
+    consumer: Callable[[], object | None],
 ) -> Parts:
     """Put a consumer together.
 

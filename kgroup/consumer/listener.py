@@ -9,86 +9,28 @@ KIPs: 429 (revoked and lost are two things).
 """
 
 import logging
-from collections.abc import Awaitable
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
-from weakref import ReferenceType
+from typing import Final
 
 import anyio
 
 from kgroup.consumer.user_code import UserCode
-from kgroup.errors import ArgumentError
 from kgroup.journal import CallbackStage, CallbackStep, Sink
 from kgroup.net.ports import Pulse
 from kgroup.types import ChangeKind, OwnershipChange
 
-if TYPE_CHECKING:
-    from kgroup.consumer.api import Consumer
-
-__all__ = [
-    "AssignedListener",
-    "Listener",
-    "ListenerCalls",
-    "LostListener",
-    "RevokedListener",
-    "sound",
-]
+__all__ = ["CALLBACKS", "ListenerCalls"]
 
 log = logging.getLogger(__name__)
 
 
-class AssignedListener(Protocol):
-    """Hears what was gained."""
-
-    def on_assigned(
-        self, consumer: "Consumer[Any, Any]", change: OwnershipChange, /
-    ) -> Awaitable[None] | None:
-        """Called before any record of `change.added` is handed out; each round, also empty."""
-        ...
-
-
-class RevokedListener(Protocol):
-    """Hears what must be given up."""
-
-    def on_revoked(
-        self, consumer: "Consumer[Any, Any]", change: OwnershipChange, /
-    ) -> Awaitable[None] | None:
-        """Called while `change.removed` is still owned: commit here."""
-        ...
-
-
-class LostListener(Protocol):
-    """Hears what is gone."""
-
-    def on_lost(
-        self, consumer: "Consumer[Any, Any]", change: OwnershipChange, /
-    ) -> Awaitable[None] | None:
-        """Called when `change.removed` may have another owner already: too late to commit."""
-        ...
-
-
-Listener: TypeAlias = AssignedListener | RevokedListener | LostListener
-"""Any object with one or more of the three callbacks."""
-
-_METHOD: Final = {
+CALLBACKS: Final = {
     ChangeKind.ASSIGNED: "on_assigned",
     ChangeKind.REVOKED: "on_revoked",
     ChangeKind.LOST: "on_lost",
 }
-
-
-def sound(listener: Listener | None) -> Listener | None:
-    """Return a listener that can be called back.
-
-    Raises:
-        ArgumentError: it has none of the callbacks, so it would never hear of anything; or it is
-            a class.
-    """
-    callbacks = [getattr(listener, name, None) for name in _METHOD.values()]
-    if listener is None or (any(map(callable, callbacks)) and not isinstance(listener, type)):
-        return listener
-    expected = f"an object with {', '.join(_METHOD.values())}, or some of them"
-    raise ArgumentError("listener", listener, expected)
+"""Kind of change -> the listener's callback for it."""
 
 
 _GRACE: Final = 1.0
@@ -111,20 +53,18 @@ class ListenerCalls:
     """Calls one listener on behalf of one consumer.
 
     Args:
-        consumer: passed to callbacks; not kept alive.
+        consumer: returns what is passed to callbacks, None when it is gone: a weak reference.
         sink: takes the journal's events.
         code: calls it, for at most the rebalance timeout.
     """
 
-    def __init__(
-        self, consumer: "ReferenceType[Consumer[Any, Any]]", sink: Sink, code: UserCode
-    ) -> None:
+    def __init__(self, consumer: Callable[[], object | None], sink: Sink, code: UserCode) -> None:
         self._consumer = consumer
         self._sink = sink
         self._code = code
         self._running: _Running | None = None
         self._begun = Pulse()
-        self.listener: Listener | None = None
+        self.listener: object | None = None
         """Who is called; may be replaced at any time."""
 
     @property
@@ -134,12 +74,12 @@ class ListenerCalls:
 
     async def call(self, change: OwnershipChange) -> Exception | None:
         """Tell the listener; return what it raised instead of raising it."""
-        callback = getattr(self.listener, _METHOD[change.kind], None)
+        callback = getattr(self.listener, CALLBACKS[change.kind], None)
         consumer = self._consumer()
         if callback is None or consumer is None:
             return None
         self._emit(change, CallbackStage.ENTER)
-        name = f"{_METHOD[change.kind]} of the listener"
+        name = f"{CALLBACKS[change.kind]} of the listener"
         self._running = running = _Running(change, name)
         self._begun.fire()
         try:

@@ -5,18 +5,9 @@ Never: imports its own parts at once: each member's process goes through here on
 `kgroup.demo.member`, and needs none of them.
 """
 
-from enum import Enum
+from kgroup.demo.which_kafka import WhichKafka
 
 __all__ = ["WhichKafka", "run"]
-
-
-class WhichKafka(Enum):
-    """What a run takes place on."""
-
-    AUTO = "auto"
-    """A real Kafka if this machine can have one, else the in-process broker; it is said which."""
-    REAL = "real"
-    IN_PROCESS = "in-process"
 
 
 def run(

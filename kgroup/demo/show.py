@@ -16,10 +16,10 @@ import anyio
 from rich.console import Console
 
 from kgroup.audit import Verdict, render_verdict
-from kgroup.demo import WhichKafka
 from kgroup.demo.runner import Bounds, Setting, exit_code, judge_run, perform
 from kgroup.demo.scenario import Scenario, plan_scenario
 from kgroup.demo.view import LineScreen, LiveScreen, Screen
+from kgroup.demo.which_kafka import WhichKafka
 from kgroup.errors import UnsupportedError
 from kgroup.testing.kafka import RealKafka
 from kgroup.testing.kafka.in_process import stand_in

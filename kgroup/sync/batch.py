@@ -9,7 +9,7 @@ from os import getpid
 from types import TracebackType
 from typing import Generic, Self, TypeVar
 
-from kgroup.consumer.calls.membership_stream import MembershipStream
+from kgroup.consumer.api import MembershipStream
 from kgroup.consumer.reads.batch import Batch as NativeBatch
 from kgroup.consumer.reads.iterators import BatchIterator as NativeIterator
 from kgroup.consumer.reads.record import Record

@@ -7,7 +7,7 @@ import anyio
 import pytest
 
 from kgroup.consumer import Consumer
-from kgroup.consumer.calls.membership_stream import MembershipStream
+from kgroup.consumer.api import MembershipStream
 from kgroup.errors import ClosedError, FencedError
 from kgroup.journal import CallbackStage, CallbackStep, Delivered, OwnershipStep, Phase
 from kgroup.types import ChangeKind, Leave, OwnershipChange

@@ -34,11 +34,11 @@ This page is written by `make docs` out of the docstrings; a test compares the t
 """
 
 _CALLS: Final = (
-    ("Reading", "reading_calls.ReadingCalls"),
-    ("Its own offsets", "offset_calls.OffsetCalls"),
-    ("Logs and topics", "log_calls.LogCalls"),
-    ("The group", "group_calls.GroupCalls"),
-    ("Entering and closing", "life.Life"),
+    ("Reading", "ReadingCalls"),
+    ("Its own offsets", "OffsetCalls"),
+    ("Logs and topics", "LogCalls"),
+    ("The group", "GroupCalls"),
+    ("Entering and closing", "Life"),
 )
 
 _BLOCKING: Final = (
@@ -64,7 +64,7 @@ _HANDED_OUT: Final = (
     "consumer.reads.batch.Batch",
     "consumer.reads.iterators.BatchIterator",
     "consumer.reads.iterators.RecordIterator",
-    "consumer.calls.membership_stream.MembershipStream",
+    "consumer.api.MembershipStream",
 )
 _COLUMNS: Final = (
     "consumer.stock.chunk.Segment",
@@ -72,10 +72,10 @@ _COLUMNS: Final = (
     "wire.records.header.TimestampType",
 )
 _LISTENER: Final = (
-    "consumer.listener.Listener",
-    "consumer.listener.AssignedListener",
-    "consumer.listener.RevokedListener",
-    "consumer.listener.LostListener",
+    "consumer.api.Listener",
+    "consumer.api.AssignedListener",
+    "consumer.api.RevokedListener",
+    "consumer.api.LostListener",
     "types.OwnershipChange",
     "types.ChangeKind",
     "types.Cause",
@@ -217,14 +217,14 @@ def _named(path: str) -> Documented:
 def _consumer() -> str:
     blocks = [describe(_named("consumer.api.Consumer"), inherited=False)]
     for title, path in _CALLS:
-        blocks += [f"## {title}", calls(_named(f"consumer.calls.{path}"))]
+        blocks += [f"## {title}", calls(_named(f"consumer.api.{path}"))]
     return "\n\n".join(blocks)
 
 
 def _sync() -> str:
     blocks = [describe(_named("sync.api.Consumer"), inherited=False)]
     for title, path in _CALLS:
-        blocks += [f"## {title}", calls(_named(f"sync.{path}"))]
+        blocks += [f"## {title}", calls(_named(f"sync.api.{path}"))]
     return "\n\n".join((*blocks, _each(*_BLOCKING, made=False), _each(*_HEARING)))
 
 

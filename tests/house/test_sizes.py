@@ -13,7 +13,11 @@ PARAMETERS = 6
 NESTING = 3
 
 # The only places that may be larger: "path" or "path::function" -> the reason.
-LARGER_FILES: dict[str, str] = {}
+LARGER_FILES: dict[str, str] = {
+    "kgroup/consumer/api.py": "every call of the consumer, in the order of the reference",
+    "kgroup/sync/api.py": "the blocking twin of each call, in the same order",
+    "kgroup/config/consumer_config.py": "every option and its default, Marshal's too",
+}
 LONGER_FUNCTIONS: dict[str, str] = {}
 WIDER_SIGNATURES: dict[str, str] = {}
 DEEPER_FUNCTIONS: dict[str, str] = {}

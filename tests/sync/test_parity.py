@@ -29,9 +29,10 @@ OTHER_WORDS: Final = frozenset({("close", "timeout"), ("commit_soon", "callback"
 """There is a thread that ends; and threads that callbacks run in."""
 
 COUNTERPARTS: Final = (
+    ("kgroup.sync.batch.BatchIterator", "kgroup.consumer.reads.iterators.BatchIterator"),
+    ("kgroup.sync.batch.RecordIterator", "kgroup.consumer.reads.iterators.RecordIterator"),
     ("kgroup.sync.batch.", "kgroup.consumer.reads.batch."),
-    ("kgroup.sync.batch.", "kgroup.consumer.reads.iterators."),
-    ("kgroup.sync.listener.", "kgroup.consumer.listener."),
+    ("kgroup.sync.api.", "kgroup.consumer.api."),
 )
 
 

@@ -1,1 +1,0 @@
-"""The public calls of a consumer, by subject."""
