@@ -48,9 +48,9 @@ _BLOCKING: Final = (
     "sync.batch.MembershipIterator",
 )
 _HEARING: Final = (
-    "sync.listener.AssignedListener",
-    "sync.listener.RevokedListener",
-    "sync.listener.LostListener",
+    "sync.api.AssignedListener",
+    "sync.api.RevokedListener",
+    "sync.api.LostListener",
 )
 
 _MARSHAL: Final = (
