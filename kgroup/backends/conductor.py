@@ -1,7 +1,7 @@
 """The conductor: the only writer of a member's value, whichever machine makes it.
 
 Decides: nothing about the group; it steps the machine, wakes it at its next deadline, and hands
-what its steps want done to a carrier.
+what its steps want done to a effects.
 Never: changes the value other than through `step`; never awaits inside `apply`; never knows what
 an effect is, but for the two that end the membership.
 
@@ -17,10 +17,10 @@ import anyio
 from anyio.abc import TaskGroup
 
 from kgroup.machine.wishes import Done, Moment, Raise, Tick
-from kgroup.net.ports import Ports, Pulse
+from kgroup.net.ports import Notifier, Ports
 from kgroup.types import Membership
 
-__all__ = ["Carrier", "Conductor", "Machine", "Stepped"]
+__all__ = ["Conductor", "EffectRunner", "Machine", "Stepped"]
 
 _LONGEST_NAP = 1.0
 """The machine's clock may count suspend where the loop's does not; look at least this often."""
@@ -78,7 +78,7 @@ class Machine(Protocol[M, E_contra, F_co]):
         ...
 
 
-class Carrier(Protocol[F_contra]):
+class EffectRunner(Protocol[F_contra]):
     """Carries effects out; what they come to is applied as events."""
 
     def carry_out(self, effects: tuple[F_contra, ...], tasks: TaskGroup) -> None:
@@ -108,8 +108,8 @@ class Conductor(Generic[M, E, F]):
         self._member: M | None = None
         self._shown: Membership | None = None
         self._outbox: list[F] = []
-        self._moved = Pulse()
-        self._wake = Pulse()
+        self._moved = Notifier()
+        self._wake = Notifier()
         self._sleeps_until = -math.inf
         self._finished = False
         self.failure: Exception | None = None
@@ -166,7 +166,7 @@ class Conductor(Generic[M, E, F]):
             elif isinstance(effect, Done):
                 self._finished = True
         if self._outbox or self._machine.next_deadline(result.member) < self._sleeps_until:
-            self._wake.fire()
+            self._wake.notify()
         if self._machine.shows_more(before, result.member):
             self._shown = None
             self._announce()
@@ -175,29 +175,29 @@ class Conductor(Generic[M, E, F]):
         """Wait until the value shows something else; when it was polled last is no part of that."""
         await self._moved.wait()
 
-    async def run(self, carrier: Carrier[F]) -> None:
+    async def run(self, effects: EffectRunner[F]) -> None:
         """Have effects carried out and wake the machine until the membership has ended or failed.
 
         Args:
-            carrier: of every effect, those of steps before this call included.
+            effects: of every effect, those of steps before this call included.
         """
         async with anyio.create_task_group() as tasks:
             while not self._finished and self.failure is None:
-                self._hand_over(carrier, tasks)
+                self._hand_over(effects, tasks)
                 if not self._outbox:
                     await self._nap()
-            self._hand_over(carrier, tasks)
+            self._hand_over(effects, tasks)
             # A farewell may be on its way; nothing else is worth waiting for.
             patience = 0.0 if self._finished else _FAREWELL
             tasks.cancel_scope.deadline = anyio.current_time() + patience
 
-    def _hand_over(self, carrier: Carrier[F], tasks: TaskGroup) -> None:
+    def _hand_over(self, runner: EffectRunner[F], tasks: TaskGroup) -> None:
         effects = tuple(self._outbox)
         self._outbox.clear()
-        carrier.carry_out(effects, tasks)
+        runner.carry_out(effects, tasks)
 
     def _announce(self) -> None:
-        self._moved.fire()
+        self._moved.notify()
         if self.on_move is not None:
             self.on_move(self.member)
 

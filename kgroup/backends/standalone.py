@@ -22,7 +22,7 @@ from kgroup.errors import BrokerError, IllegalStateError, KGroupError
 from kgroup.journal import Sink
 from kgroup.membership.commits import CommitAnswer, read_commit, standalone_commit_request
 from kgroup.net.cluster import Cluster, Lane
-from kgroup.net.ports import Pulse
+from kgroup.net.ports import Notifier
 from kgroup.types import (
     Cause,
     ChangeKind,
@@ -195,7 +195,7 @@ class StandaloneBackend:
         self._serials = count(_FIRST_SERIAL)
         self._changes = count(1)
         self._left = False
-        self._news = Pulse()
+        self._news = Notifier()
         self._search: CoordinatorSearch | None = None
         self._commits: StandaloneCommits | None = None
         if group_id is not None:
@@ -234,7 +234,7 @@ class StandaloneBackend:
             changes.append(self._change(ChangeKind.REVOKED, kept=kept, removed=gone))
         if added:
             changes.append(self._change(ChangeKind.ASSIGNED, added=added, kept=kept))
-        self._news.fire()
+        self._news.notify()
         return tuple(changes)
 
     def _change(
@@ -301,7 +301,7 @@ class StandaloneBackend:
         """End; there is nobody to tell."""
         del mode, reason, timeout
         self._left = True
-        self._news.fire()
+        self._news.notify()
         return False
 
     def enforce_rebalance(self, reason: str) -> None:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, TypeVar
 
 import typer
 
-from kgroup.admin.marshal.desk import Desk, desk
+from kgroup.admin.marshal.claim_log import ClaimLog, claim_log
 from kgroup.admin.marshal.settings import AdminSettings, SetUp, set_up
 from kgroup.admin.marshal.verbs import MarshalAdmin
 from kgroup.admin.marshal.watching import GroupChange, GroupChangeKind
@@ -201,10 +201,10 @@ async def with_desk(
     cluster: Cluster,
     settings: AdminSettings,
     topics: frozenset[str] | None,
-    work: Callable[[Desk], Awaitable[T]],
+    work: Callable[[ClaimLog], Awaitable[T]],
 ) -> T:
     """Do some work at the log of claims."""
-    async with desk(cluster, settings, topics) as place:
+    async with claim_log(cluster, settings, topics) as place:
         return await work(place)
 
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from kgroup.admin.marshal.desk import Desk
+from kgroup.admin.marshal.claim_log import ClaimLog
 from kgroup.admin.marshal.pauses import (
     PausePlan,
     pause_group,
@@ -148,9 +148,9 @@ def pause(asked: Pausing, scope: Scope, log: Log, common: Common) -> None:
         work.show_plan(f"would be paused for {asked.seconds:g} s")
         return
 
-    async def write(desk: Desk) -> tuple[int, ...]:
-        numbers = desk.places(scope.names)
-        await pause_group(desk, numbers, asked.seconds, _say)
+    async def write(claim_log: ClaimLog) -> tuple[int, ...]:
+        numbers = claim_log.places(scope.names)
+        await pause_group(claim_log, numbers, asked.seconds, _say)
         return numbers
 
     numbers = work.do(write)
@@ -165,7 +165,7 @@ def resume_group(asked: Resuming, scope: Scope, log: Log, common: Common) -> Non
     if asked.dry_run:
         work.show_plan("would go on")
         return
-    numbers = work.do(lambda desk: resume(desk, desk.places(scope.names)))
+    numbers = work.do(lambda claim_log: resume(claim_log, claim_log.places(scope.names)))
     text = f"group {scope.group} goes on" if numbers else f"group {scope.group} was not paused"
     work.tell(text, {"resumed": bool(numbers), "coordination_partitions": list(numbers)})
 
@@ -177,8 +177,10 @@ def release(asked: Releasing, scope: Scope, log: Log, common: Common) -> None:
         work.show_plan("would let go of its keys, and claim again")
         return
 
-    async def write(desk: Desk) -> list[Holder]:
-        return await release_keys(desk, desk.places(scope.names), scope.names, asked.patience, _say)
+    async def write(claim_log: ClaimLog) -> list[Holder]:
+        return await release_keys(
+            claim_log, claim_log.places(scope.names), scope.names, asked.patience, _say
+        )
 
     left = work.do(write)
     text = f"group {scope.group} has let go of its keys, and claims again"
@@ -214,15 +216,15 @@ def positions(targets: Targets, asked: Setting, scope: Scope, log: Log, common: 
 
 
 async def _planned(
-    targets: Mapping[TopicPartition, int], _: Asked, desk: Desk
+    targets: Mapping[TopicPartition, int], _: Asked, claim_log: ClaimLog
 ) -> tuple[KeyMove, ...]:
-    return tuple((await plan_positions(desk, targets)).values())
+    return tuple((await plan_positions(claim_log, targets)).values())
 
 
 async def _set(
-    targets: Mapping[TopicPartition, int], limits: Asked, desk: Desk
+    targets: Mapping[TopicPartition, int], limits: Asked, claim_log: ClaimLog
 ) -> tuple[KeyMove, ...]:
-    return await set_positions(desk, targets, limits, _say)
+    return await set_positions(claim_log, targets, limits, _say)
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +236,7 @@ class _At:
     common: Common
     client_id: str = "kgroup-admin"
 
-    def do(self, work: Callable[[Desk], Awaitable[T]]) -> T:
+    def do(self, work: Callable[[ClaimLog], Awaitable[T]]) -> T:
         settings = AdminSettings(
             self.scope.group, self.client_id, self.log.topic(self.common), self.common.timeout
         )
@@ -244,8 +246,8 @@ class _At:
         """Say what a verb would change, and who has what now."""
         names = self.scope.names
 
-        async def look(desk: Desk) -> PausePlan:
-            return plan_pause(desk, desk.places(names), names)
+        async def look(claim_log: ClaimLog) -> PausePlan:
+            return plan_pause(claim_log, claim_log.places(names), names)
 
         plan = self.do(look)
         now = f"it is paused for another {plan.left:.0f} s" if plan.left else "it is not paused"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from kgroup.admin.groups import ask_committed
-from kgroup.admin.marshal.desk import Desk
+from kgroup.admin.marshal.claim_log import ClaimLog
 from kgroup.admin.marshal.settings import SetUp
 from kgroup.cli.printing import on_one_line
 from kgroup.cli.tables import Cell, make_table, screen
@@ -112,16 +112,18 @@ class State:
         return max(standing.beat + standing.lease - self.now, 0) / _MS
 
 
-async def state_of(desk: Desk, *, group: str | None, topics: frozenset[str] | None) -> State:
+async def state_of(
+    claim_log: ClaimLog, *, group: str | None, topics: frozenset[str] | None
+) -> State:
     """Return what the log says, and what the groups in it have committed.
 
     Args:
-        desk: at the log.
+        claim_log: at the log.
         group: only this one; None for all.
         topics: only their keys; None for all.
     """
-    worlds = {number: desk.world(number) for number in desk.partitions}
-    now = max([desk.time, *(world.time for world in worlds.values())])
+    worlds = {number: claim_log.world(number) for number in claim_log.partitions}
+    now = max([claim_log.time, *(world.time for world in worlds.values())])
     found: dict[str, dict[TopicPartition, Standing]] = {}
     for world in worlds.values():
         for key, standing in standings(world, group):
@@ -130,39 +132,43 @@ async def state_of(desk: Desk, *, group: str | None, topics: frozenset[str] | No
                 found.setdefault(_text(key.group), {})[tp] = standing
     if group is not None:
         found.setdefault(group, {})
-    groups = [await _group(desk, name, keys, topics) for name, keys in sorted(found.items())]
+    groups = [await _group(claim_log, name, keys, topics) for name, keys in sorted(found.items())]
     parts = {
         number: Part(world.next_offset, world.time, world.digest())
         for number, world in worlds.items()
     }
-    return State(desk.settings.topic, now, tuple(groups), parts, dict(desk.reader.rejects))
+    return State(
+        claim_log.settings.topic, now, tuple(groups), parts, dict(claim_log.reader.rejects)
+    )
 
 
 async def _group(
-    desk: Desk,
+    claim_log: ClaimLog,
     name: str,
     keys: Mapping[TopicPartition, Standing],
     topics: frozenset[str] | None,
 ) -> GroupRow:
     members: dict[str, tuple[str, ...]] = {}
     pauses: dict[int, Pause] = {}
-    for number in desk.partitions:
-        world = desk.world(number)
+    for number in claim_log.partitions:
+        world = claim_log.world(number)
         for topic, clients in world.presences.of(name.encode(), world.time).items():
             if topics is None or _text(topic) in topics:
                 members[_text(topic)] = tuple(sorted(map(_text, clients)))
         pause = world.pause_of(name.encode())
-        if pause is not None and pause_left(pause, desk.time):
+        if pause is not None and pause_left(pause, claim_log.time):
             pauses[number] = pause
-    committed, error = await _committed(desk, name) if keys else ({}, None)
+    committed, error = await _committed(claim_log, name) if keys else ({}, None)
     rows = tuple(KeyRow(tp, keys[tp], committed.get(tp)) for tp in sorted(keys))
     return GroupRow(name, rows, members, pauses, error)
 
 
-async def _committed(desk: Desk, group: str) -> tuple[dict[TopicPartition, int], Exception | None]:
+async def _committed(
+    claim_log: ClaimLog, group: str
+) -> tuple[dict[TopicPartition, int], Exception | None]:
     """Return what a group has committed; what cannot be told hides nothing else."""
     try:
-        found = await ask_committed(desk.cluster, group, timeout=desk.settings.timeout)
+        found = await ask_committed(claim_log.cluster, group, timeout=claim_log.settings.timeout)
     except (KGroupError, TimeoutError) as error:
         return {}, error
     known = {tp: each.offset for tp, each in found.offsets.items() if each is not None}

@@ -35,6 +35,7 @@ from kgroup.backends.refusing import refusing
 from kgroup.backends.topics import SubscribedTopics, to_watch
 from kgroup.config import ConsumerConfig, ConsumerOptions
 from kgroup.consumer.assembly import Parts, assemble
+from kgroup.consumer.buffer.gate import Gate
 from kgroup.consumer.commit.committing import CommitCallback, Committable
 from kgroup.consumer.fetch.logs import Times, check_partition
 from kgroup.consumer.listener import CALLBACKS
@@ -43,7 +44,6 @@ from kgroup.consumer.reads.iterators import BatchIterator, RecordIterator
 from kgroup.consumer.reads.polling import Polling
 from kgroup.consumer.reads.record import Deserializer, Formats, Record, raw
 from kgroup.consumer.root import Root
-from kgroup.consumer.stock.gate import Gate
 from kgroup.consumer.user_code import Closing
 from kgroup.errors import (
     ArgumentError,
@@ -1011,9 +1011,14 @@ class ReadingCalls(Life, Generic[K, V]):
         self._entered().reading.note_poll()
 
     @property
-    def passed_over(self) -> int:
+    def skipped(self) -> int:
         """How many records were left out because a deserialiser refused them (policy "skip")."""
-        return 0 if self._parts is None else self._parts.delivery.passed_over.count
+        return 0 if self._parts is None else self._parts.delivery.skipped.count
+
+    @property
+    def passed_over(self) -> int:
+        """The former name of `skipped`."""
+        return self.skipped
 
     async def _polling(self) -> Polling[K, V]:
         limit = self._config.max_poll_records

@@ -13,6 +13,11 @@ from kgroup.backends.backend import GroupBackend
 from kgroup.backends.choice import Coordination
 from kgroup.backends.standalone import StandaloneBackend
 from kgroup.config import ConsumerConfig
+from kgroup.consumer.buffer.delivery import Delivery
+from kgroup.consumer.buffer.gate import Gate, Skipped
+from kgroup.consumer.buffer.notifiers import Notifiers
+from kgroup.consumer.buffer.owned import Hold, OwnedPartitions
+from kgroup.consumer.buffer.topic_watch import TopicWatch
 from kgroup.consumer.commit.autocommit import AutoCommit
 from kgroup.consumer.commit.committing import Committing
 from kgroup.consumer.fetch.fetching import Fetching
@@ -23,11 +28,6 @@ from kgroup.consumer.following import Following
 from kgroup.consumer.listener import ListenerCalls
 from kgroup.consumer.ownership import Ownership
 from kgroup.consumer.reads.reading import Pace, Reading
-from kgroup.consumer.stock.delivery import Delivery
-from kgroup.consumer.stock.gate import Gate, PassedOver
-from kgroup.consumer.stock.owned import Hold, OwnedPartitions
-from kgroup.consumer.stock.pulses import Pulses
-from kgroup.consumer.stock.topic_watch import TopicWatch
 from kgroup.consumer.user_code import UserCode
 from kgroup.consumer.wire_journal import WireJournal
 from kgroup.journal import NullSink, Sink
@@ -54,7 +54,7 @@ class Parts:
         cluster: connections and metadata.
         group: the backend for subscriptions, None without a group id.
         standalone: the backend for assignments by hand.
-        pulses: how parts wake each other.
+        notifiers: how parts wake each other.
         gate: what is asked at each hand-out.
         delivery: what is owned and in hand.
         reading: waits for records.
@@ -75,7 +75,7 @@ class Parts:
     cluster: Cluster
     group: GroupBackend | None
     standalone: StandaloneBackend
-    pulses: Pulses
+    notifiers: Notifiers
     gate: Gate
     delivery: Delivery
     reading: Reading
@@ -111,15 +111,15 @@ def assemble(
     sink, file = _journal(config, ports)
     cluster = Cluster(config.net(), ports, _trace(sink))
     group, standalone = _backends(config, coordination, cluster, sink)
-    pulses = Pulses()
-    delivery = _delivery(config, (group, standalone), cluster, pulses, sink)
+    notifiers = Notifiers()
+    delivery = _delivery(config, (group, standalone), cluster, notifiers, sink)
     gate = delivery.gate
     code = UserCode(config.poll_interval)
     committing = _committing(config, delivery, gate, code)
-    positioning = Positioning(settings, cluster, delivery, pulses, sink)
+    positioning = Positioning(settings, cluster, delivery, notifiers, sink)
     logs = Logs(cluster, settings)
     calls = ListenerCalls(consumer, sink, code)
-    ownership = Ownership(delivery, gate, pulses, committing, calls, sink)
+    ownership = Ownership(delivery, gate, notifiers, committing, calls, sink)
     return Parts(
         ports=ports,
         sink=sink,
@@ -127,18 +127,18 @@ def assemble(
         cluster=cluster,
         group=group,
         standalone=standalone,
-        pulses=pulses,
+        notifiers=notifiers,
         gate=gate,
         delivery=delivery,
-        reading=Reading(delivery, pulses, sink, code, ports.clock, _pace(config)),
-        fetching=Fetching(settings, cluster, delivery.owned, positioning, pulses, sink),
+        reading=Reading(delivery, notifiers, sink, code, ports.clock, _pace(config)),
+        fetching=Fetching(settings, cluster, delivery.owned, positioning, notifiers, sink),
         positioning=positioning,
         committing=committing,
         auto_commit=_auto_commit(config, committing, gate, ownership),
         calls=calls,
         ownership=ownership,
         following=_following(config, cluster, standalone, ownership),
-        flow=Flow(delivery, positioning, pulses, logs, sink),
+        flow=Flow(delivery, positioning, notifiers, logs, sink),
         logs=logs,
     )
 
@@ -147,14 +147,14 @@ def _delivery(
     config: ConsumerConfig,
     backends: tuple[GroupBackend | None, StandaloneBackend],
     cluster: Cluster,
-    pulses: Pulses,
+    notifiers: Notifiers,
     sink: Sink,
 ) -> Delivery:
     ledger = Ledger(config.max_uncommitted)
-    hold = None if ledger.bound is None else Hold(ledger, pulses, sink)
-    gate = Gate(*backends, pulses, TopicWatch(cluster, pulses), hold)
-    passed_over = PassedOver(cluster.ports.clock)
-    return Delivery(OwnedPartitions(), ledger, gate, pulses, sink, passed_over)
+    hold = None if ledger.bound is None else Hold(ledger, notifiers, sink)
+    gate = Gate(*backends, notifiers, TopicWatch(cluster, notifiers), hold)
+    skipped = Skipped(cluster.ports.clock)
+    return Delivery(OwnedPartitions(), ledger, gate, notifiers, sink, skipped)
 
 
 def _committing(

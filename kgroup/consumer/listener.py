@@ -17,7 +17,7 @@ import anyio
 
 from kgroup.consumer.user_code import UserCode
 from kgroup.journal import CallbackStage, CallbackStep, Sink
-from kgroup.net.ports import Pulse
+from kgroup.net.ports import Notifier
 from kgroup.types import ChangeKind, OwnershipChange
 
 __all__ = ["CALLBACKS", "ListenerCalls"]
@@ -63,7 +63,7 @@ class ListenerCalls:
         self._sink = sink
         self._code = code
         self._running: _Running | None = None
-        self._begun = Pulse()
+        self._begun = Notifier()
         self.listener: object | None = None
         """Who is called; may be replaced at any time."""
 
@@ -81,7 +81,7 @@ class ListenerCalls:
         self._emit(change, CallbackStage.ENTER)
         name = f"{CALLBACKS[change.kind]} of the listener"
         self._running = running = _Running(change, name)
-        self._begun.fire()
+        self._begun.notify()
         try:
             error = await self._code.call(name, callback, consumer, change)
         except BaseException:

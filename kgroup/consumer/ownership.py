@@ -12,12 +12,12 @@ from typing import assert_never
 import anyio
 
 from kgroup.backends.backend import GroupBackend
+from kgroup.consumer.buffer.delivery import Delivery
+from kgroup.consumer.buffer.gate import Gate
+from kgroup.consumer.buffer.notifiers import Notifiers
 from kgroup.consumer.commit.commit_order import log_failures
 from kgroup.consumer.commit.committing import Committing
 from kgroup.consumer.listener import ListenerCalls
-from kgroup.consumer.stock.delivery import Delivery
-from kgroup.consumer.stock.gate import Gate
-from kgroup.consumer.stock.pulses import Pulses
 from kgroup.journal import OwnershipStep, Phase, Sink
 from kgroup.types import ChangeKind, Claim, OwnershipChange
 
@@ -30,7 +30,7 @@ class Ownership:
     Args:
         delivery: what is owned and in hand.
         gate: knows the backend, and takes reports of failed callbacks.
-        pulses: fired when positions are needed, and when readers should look again.
+        notifiers: fired when positions are needed, and when readers should look again.
         committing: commits before something is given up.
         calls: the listener.
         sink: takes the journal's events.
@@ -40,7 +40,7 @@ class Ownership:
         self,
         delivery: Delivery,
         gate: Gate,
-        pulses: Pulses,
+        notifiers: Notifiers,
         committing: Committing,
         calls: ListenerCalls,
         sink: Sink,
@@ -48,7 +48,7 @@ class Ownership:
         self._delivery = delivery
         self._owned = delivery.owned
         self._gate = gate
-        self._pulses = pulses
+        self._pulses = notifiers
         self._committing = committing
         self._calls = calls
         self._sink = sink
@@ -100,7 +100,7 @@ class Ownership:
 
     def _take_in(self, claims: tuple[Claim, ...]) -> None:
         self._owned.begin(claims)
-        self._pulses.work.fire()
+        self._pulses.work.notify()
 
     async def _give_up(self, change: OwnershipChange) -> Exception | None:
         self._owned.shut(change.removed)
@@ -130,8 +130,8 @@ class Ownership:
     def _complete(self, change: OwnershipChange) -> None:
         """Let records flow: after the backend has heard that the listener returned."""
         self._owned.open(change.added)
-        self._pulses.work.fire()
-        self._pulses.news.fire()
+        self._pulses.work.notify()
+        self._pulses.news.notify()
 
     def _tell(self, change: OwnershipChange, phase: Phase) -> None:
         claims = change.added if change.kind is ChangeKind.ASSIGNED else change.removed

@@ -205,7 +205,7 @@ class Root:
         while True:
             self._parts.gate.topics.look()
             self._parts.following.look()
-            self._parts.pulses.work.fire()
+            self._parts.notifiers.work.notify()
             view = await self._parts.cluster.changed(view)
 
     async def _watch_membership(self) -> None:
@@ -221,7 +221,7 @@ class Root:
             # Also when the time was up: 1. it ends the wait; 2. in the same pass of the loop the
             # first heartbeat is answered; 3. the next wait has nothing new to see. Between this
             # and that wait nothing awaits.
-            self._parts.pulses.news.fire()
+            self._parts.notifiers.news.notify()
 
     # -- the end ---------------------------------------------------------------------------
 
@@ -250,7 +250,7 @@ class Root:
 
     async def _work_in_hand(self, asker: int | None) -> None:
         while self._parts.delivery.at_work(asker):
-            await self._parts.pulses.news.wait()
+            await self._parts.notifiers.news.wait()
 
     def _take_back(self) -> None:
         """Take every lease out of hand: what is not done is not committed."""

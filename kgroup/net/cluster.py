@@ -32,7 +32,7 @@ from kgroup.net.metadata import (
     merge_metadata,
 )
 from kgroup.net.pool import Pool
-from kgroup.net.ports import Ports, Pulse
+from kgroup.net.ports import Notifier, Ports
 from kgroup.net.race import Patience, first_answer, reason_of
 from kgroup.net.refresh import RefreshPlan
 from kgroup.net.settings import Endpoint, Lane, NetSettings
@@ -74,8 +74,8 @@ class Cluster:
         self._trouble: dict[str, str] = {}
         self._patience = Patience()
         self._closed = False
-        self._wake = Pulse()
-        self._news = Pulse()
+        self._wake = Notifier()
+        self._news = Notifier()
 
     # -- life ------------------------------------------------------------------------------
 
@@ -88,7 +88,7 @@ class Cluster:
                 await self._keep_fresh()
         finally:
             self._closed = True
-            self._news.fire()
+            self._news.notify()
 
     async def bootstrap(self, timeout: float) -> ClusterView:
         """Wait until the cluster is found; returns at once when it already is.
@@ -133,12 +133,12 @@ class Cluster:
         self._watched = topics
         if wants_more:
             self._plan.look(self.ports.clock())
-            self._wake.fire()
+            self._wake.notify()
 
     def invalidate(self) -> None:
         """Ask for fresh metadata as soon as the pace allows (`RefreshPlan`)."""
         self._plan.ask()
-        self._wake.fire()
+        self._wake.notify()
 
     async def refresh(self, timeout: float) -> ClusterView:
         """Return a view that was asked for after this call.
@@ -300,7 +300,7 @@ class Cluster:
                     await self._wake.wait()
                 continue
             await self._refresh_once()
-            self._news.fire()
+            self._news.notify()
 
     async def _refresh_once(self) -> None:
         self._plan.began()
@@ -373,7 +373,7 @@ class Cluster:
         if view is self._view:
             return False
         self._view = view
-        self._news.fire()
+        self._news.notify()
         return True
 
     async def _next_news(self) -> None:
@@ -391,7 +391,7 @@ class Cluster:
         """Give up, once there is a cluster to be refused by; before, `bootstrap` tells it."""
         if self._view.brokers:
             self._pool.bar(error)
-            self._news.fire()
+            self._news.notify()
 
     def _told_trouble(self) -> str:
         each = "; ".join(f"{address} ({why})" for address, why in self._trouble.items())

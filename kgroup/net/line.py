@@ -18,7 +18,7 @@ from typing import Any, Final, Generic, TypeVar
 import anyio
 
 from kgroup.errors import KGroupError
-from kgroup.net.ports import Clock, Pulse
+from kgroup.net.ports import Clock, Notifier
 from kgroup.net.trace import Exchange
 from kgroup.wire.schema import Message
 
@@ -100,7 +100,7 @@ class Line:
         self._first: deque[Pending[Any]] = deque()
         self._queue: deque[Pending[Any]] = deque()
         self._in_flight: deque[Pending[Any]] = deque()
-        self._moved = Pulse()
+        self._moved = Notifier()
         self._throttled_until = 0.0
         self._used_at = 0.0
         self._held = False
@@ -130,12 +130,12 @@ class Line:
     def add(self, pending: Pending[Any]) -> None:
         """Queue a request."""
         self._queue.append(pending)
-        self._moved.fire()
+        self._moved.notify()
 
     def add_first(self, pending: Pending[Any]) -> None:
         """Queue a request of the connection's own, before all others and throttles."""
         self._first.append(pending)
-        self._moved.fire()
+        self._moved.notify()
 
     def take_back(self, pending: Pending[Any]) -> None:
         """Forget a request of which no byte has been written."""
@@ -151,7 +151,7 @@ class Line:
         self._in_flight.popleft()
         self.use()
         if self._held:  # else nobody waits for it: that it was used only puts the end of idling off
-            self._moved.fire()
+            self._moved.notify()
 
     def clear(self) -> None:
         """Forget everything."""
@@ -224,4 +224,4 @@ class Line:
     def release(self) -> None:
         """Let everybody go on."""
         self._held = False
-        self._moved.fire()
+        self._moved.notify()

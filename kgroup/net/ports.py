@@ -17,8 +17,8 @@ __all__ = [
     "Clock",
     "Dial",
     "Dice",
+    "Notifier",
     "Ports",
-    "Pulse",
     "dial_tcp",
     "os_reason",
     "system_clock",
@@ -104,16 +104,16 @@ def os_reason(error: BaseException) -> str:
     return str(error) or type(error).__name__
 
 
-# -- pulse -----------------------------------------------------------------------------------------
+# -- notifier --------------------------------------------------------------------------------------
 #
 # Wakes everybody who waits, once.
 #
-# Decides: that a waiter looks at the state itself after it wakes; a pulse carries no data.
+# Decides: that a waiter looks at the state itself after it wakes; a notifier carries no data.
 # Never: remembers: what happened before `wait()` was called does not end it, so the state is
 #     looked at first, and between looking and waiting there is no await.
 
 
-class Pulse:
+class Notifier:
     """A condition without a lock, for tasks of one loop."""
 
     __slots__ = ("_event",)
@@ -121,14 +121,14 @@ class Pulse:
     def __init__(self) -> None:
         self._event: anyio.Event | None = None
 
-    def fire(self) -> None:
+    def notify(self) -> None:
         """Wake all present waiters."""
         event, self._event = self._event, None
         if event is not None:
             event.set()
 
     async def wait(self) -> None:
-        """Wait for the next `fire()`; the caller bounds the time."""
+        """Wait for the next `notify()`; the caller bounds the time."""
         if self._event is None:
             self._event = anyio.Event()
         await self._event.wait()

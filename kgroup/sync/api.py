@@ -46,8 +46,8 @@ from kgroup.consumer.reads.record import Deserializer, Record, raw
 from kgroup.errors import ArgumentError, ClosedError, ConfigError, IllegalStateError, KGroupError
 from kgroup.sync.ahead import Ahead, Told, settle
 from kgroup.sync.batch import Batch, BatchIterator, MembershipIterator, RecordIterator
-from kgroup.sync.desk import Desk
 from kgroup.sync.host import Host
+from kgroup.sync.waiting_threads import WaitingThreads
 from kgroup.types import (
     CommitOutcome,
     DoneAt,
@@ -90,14 +90,14 @@ class Life(Generic[K, V]):
 
     Args:
         native: the consumer it drives; not entered.
-        desk: where callbacks wait for a thread.
+        threads: where callbacks wait for a thread.
         name: of the thread.
     """
 
-    def __init__(self, native: NativeConsumer[K, V], desk: Desk, name: str) -> None:
+    def __init__(self, native: NativeConsumer[K, V], threads: WaitingThreads, name: str) -> None:
         self._native = native
-        self._desk = desk
-        self._host = Host(native, desk, name)
+        self._threads = threads
+        self._host = Host(native, threads, name)
         self._stock: Ahead[K, V] = Ahead()
 
     def __repr__(self) -> str:
@@ -156,7 +156,7 @@ class Life(Generic[K, V]):
 
         async def end() -> None:
             settle(told)
-            self._desk.close()
+            self._threads.close()
             await self._native.close(timeout=patience, leave=leave, commit=commit)
 
         try:
@@ -263,14 +263,16 @@ _NAMES: Final = ("on_assigned", "on_revoked", "on_lost")
 
 
 def on_loop(
-    listener: Listener | None, consumer: "ReferenceType[Consumer[Any, Any]]", desk: Desk
+    listener: Listener | None,
+    consumer: "ReferenceType[Consumer[Any, Any]]",
+    threads: WaitingThreads,
 ) -> NativeListener | None:
     """Return the listener as the event loop calls it.
 
     Args:
         listener: the application's.
         consumer: what callbacks are given; not kept alive.
-        desk: has threads run them.
+        threads: has threads run them.
 
     Raises:
         ArgumentError: it has none of the callbacks, or one of them is `async`.
@@ -284,7 +286,7 @@ def on_loop(
             expected = f"a plain {name}: it runs in the thread that reads"
             raise ArgumentError("listener", listener, expected)
     calls = {
-        name: _carried(callback, consumer, desk)
+        name: _carried(callback, consumer, threads)
         for name, callback in found.items()
         if callable(callback)
     }
@@ -292,12 +294,14 @@ def on_loop(
 
 
 def _carried(
-    callback: Callable[..., object], consumer: "ReferenceType[Consumer[Any, Any]]", desk: Desk
+    callback: Callable[..., object],
+    consumer: "ReferenceType[Consumer[Any, Any]]",
+    threads: WaitingThreads,
 ) -> Callable[[object, OwnershipChange], Awaitable[None]]:
     async def tell(_: object, change: OwnershipChange) -> None:
         held = consumer()
         if held is not None:
-            await desk.carry_out(partial(callback, held, change), is_change=True)
+            await threads.carry_out(partial(callback, held, change), is_change=True)
 
     return tell
 
@@ -332,7 +336,7 @@ class GroupCalls(Life[K, V]):
         """
         # Only `Consumer` stands on this: a listener gets the whole of it.
         whole: weakref.ReferenceType[Any] = weakref.ref(self)
-        carried = on_loop(listener, whole, self._desk)
+        carried = on_loop(listener, whole, self._threads)
         ask = partial(
             self._native.subscribe, *topics, pattern=pattern, exclude=exclude, listener=carried
         )
@@ -767,12 +771,12 @@ class OffsetCalls(Life[K, V]):
     def _carried(
         self, answered: Future[CommitOutcome], callback: SyncCallback | None
     ) -> CommitCallback:
-        desk = self._desk
+        threads = self._threads
 
         async def tell(outcome: CommitOutcome) -> None:
             answered.set_result(outcome)
             if callback is not None:
-                await desk.carry_out(partial(callback, outcome), is_change=False)
+                await threads.carry_out(partial(callback, outcome), is_change=False)
             else:
                 log_failures("commit_soon", outcome)
 
@@ -860,9 +864,14 @@ class ReadingCalls(Life[K, V]):
         self._view(self._native.note_poll)
 
     @property
-    def passed_over(self) -> int:
+    def skipped(self) -> int:
         """How many records were left out because a deserialiser refused them (policy "skip")."""
-        return self._native.passed_over
+        return self._native.skipped
+
+    @property
+    def passed_over(self) -> int:
+        """The former name of `skipped`."""
+        return self.skipped
 
     def _read(
         self, tps: tuple[TopicPartition, ...], max_records: int | None, timeout: float
@@ -990,10 +999,10 @@ class Consumer(ReadingCalls[K, V], OffsetCalls[K, V], LogCalls[K, V], GroupCalls
         listener: Listener | None = None,
         **options: Unpack[ConsumerOptions],
     ) -> None:
-        settings, desk = ConsumerConfig.of(options, config), Desk()
+        settings, threads = ConsumerConfig.of(options, config), WaitingThreads()
         if settings.done_at is not DoneAt.NEXT_READ:
             expected = "'next_read': a loop over records fetches ahead; say batch.done() instead"
             raise ConfigError("done_at", "delivery", expected)
-        carried = on_loop(listener, weakref.ref(self), desk)
+        carried = on_loop(listener, weakref.ref(self), threads)
         native = NativeConsumer(*topics, config=settings, key=key, value=value, listener=carried)
-        super().__init__(native, desk, f"kgroup {settings.client_id}")
+        super().__init__(native, threads, f"kgroup {settings.client_id}")

@@ -10,10 +10,10 @@ from types import TracebackType
 from typing import Generic, Self, TypeVar
 
 from kgroup.consumer.api import MembershipStream
+from kgroup.consumer.buffer.chunk import Segment
 from kgroup.consumer.reads.batch import Batch as NativeBatch
 from kgroup.consumer.reads.iterators import BatchIterator as NativeIterator
 from kgroup.consumer.reads.record import Record
-from kgroup.consumer.stock.chunk import Segment
 from kgroup.sync.ahead import Ahead, Told
 from kgroup.sync.host import Host
 from kgroup.types import Claim, Generation, Membership, TopicPartition

@@ -44,7 +44,7 @@ class Job:
         function: without arguments.
         context: of the task that asked: calls that the function makes are carried out in it, the
             function itself in that of its thread.
-        owner: whose function it is: the desk of a consumer.
+        owner: whose function it is: the threads of a consumer.
         is_change: whether it is about a change of ownership: those are for threads that read.
         ended: told on the thread that has run it; must not wait.
         begun: whether a thread has begun to run it.

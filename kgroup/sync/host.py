@@ -23,8 +23,8 @@ from anyio.abc import TaskGroup
 
 from kgroup.consumer.api import Consumer
 from kgroup.errors import ClosedError, IllegalStateError
-from kgroup.sync.desk import Desk, Waking
 from kgroup.sync.handover import INSIDE, Answer, Waiting
+from kgroup.sync.waiting_threads import WaitingThreads, Waking
 
 __all__ = ["GiveBack", "Host"]
 
@@ -48,16 +48,16 @@ class Host:
 
     Args:
         consumer: not entered yet.
-        desk: where the consumer's callbacks wait for a thread.
+        threads: where the consumer's callbacks wait for a thread.
         name: of the thread.
     """
 
-    def __init__(self, consumer: Consumer[Any, Any], desk: Desk, name: str) -> None:
+    def __init__(self, consumer: Consumer[Any, Any], threads: WaitingThreads, name: str) -> None:
         self._consumer: Final = consumer
         self._thread: Final = threading.Thread(target=self._run, name=name, daemon=True)
         self._begun: Final = Waiting(reads=False)
         self._waking: Final = Waking()
-        self._desk: Final = desk
+        self._threads: Final = threads
         self._asked: Final[deque[tuple[Work, Context | None, Waiting | None]]] = deque()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._news: asyncio.Event | None = None
@@ -119,7 +119,7 @@ class Host:
     def inside(self) -> bool:
         """Whether the present thread runs one of this consumer's own callbacks."""
         job = INSIDE.get()
-        return job is not None and job.owner is self._desk
+        return job is not None and job.owner is self._threads
 
     def wake(self) -> None:
         """End blocked reads, or the next one; from any thread or signal handler, takes no lock."""
@@ -210,7 +210,7 @@ class Host:
         if self._thread.ident == threading.get_ident():
             raise IllegalStateError("a blocking call on the consumer's own event loop")
         job = INSIDE.get()
-        context = None if job is None or job.owner is not self._desk else job.context.copy()
+        context = None if job is None or job.owner is not self._threads else job.context.copy()
         self._asked.append((work, context, waiting))
         if not self._post(self._note):
             self._refuse()
@@ -235,7 +235,7 @@ class Host:
         def undo() -> None:
             if waiting.scope is not None:
                 waiting.scope.cancel()
-            self._desk.leave(waiting, jobs)
+            self._threads.leave(waiting, jobs)
 
         self._post(undo)
         if answer is not None and answer.error is None and give_back is not None:
@@ -263,12 +263,12 @@ class Host:
         if waiting.gone:
             return
         answer = _closed()
-        self._desk.enter(waiting)
+        self._threads.enter(waiting)
         try:
             with anyio.CancelScope() as waiting.scope:
                 answer = await self._answer(work)
         finally:
-            self._desk.leave(waiting)
+            self._threads.leave(waiting)
             taken = waiting.give(answer)
         if not taken and answer.error is None and give_back is not None:
             give_back(answer.value)

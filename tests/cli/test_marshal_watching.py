@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager, contextmanager
 import anyio
 import pytest
 
-from kgroup.admin.marshal.desk import Desk, desk
+from kgroup.admin.marshal.claim_log import ClaimLog, claim_log
 from kgroup.admin.marshal.pauses import pause_group, resume
 from kgroup.admin.marshal.settings import AdminSettings
 from kgroup.admin.marshal.watching import (
@@ -33,10 +33,13 @@ T0 = TopicPartition("t", 0)
 
 
 @asynccontextmanager
-async def following(broker: InProcessBroker, watching: Watching) -> AsyncIterator[Desk]:
+async def following(broker: InProcessBroker, watching: Watching) -> AsyncIterator[ClaimLog]:
     """Have the group `g` watched for one block."""
     topics, settings = frozenset({"t"}), AdminSettings("g")
-    async with running(broker) as cluster, desk(cluster, settings, topics, watching.hear) as place:
+    async with (
+        running(broker) as cluster,
+        claim_log(cluster, settings, topics, watching.hear) as place,
+    ):
         yield place
 
 
@@ -91,7 +94,10 @@ async def test_a_pause_of_many_partitions_that_is_renewed_is_told_once() -> None
     seen: list[GroupChange] = []
     topics, settings = None, AdminSettings("g")
     watching = Watching(topics, seen.append)
-    async with running(broker) as cluster, desk(cluster, settings, topics, watching.hear) as place:
+    async with (
+        running(broker) as cluster,
+        claim_log(cluster, settings, topics, watching.hear) as place,
+    ):
         for _ in range(2):
             await pause_group(place, place.partitions, 60)
         assert [each.kind for each in seen] == [GroupChangeKind.PAUSED]

@@ -13,7 +13,7 @@ from anyio.abc import TaskStatus
 from kgroup.config import ConsumerConfig
 from kgroup.journal import Sink
 from kgroup.net.cluster import Cluster
-from kgroup.net.ports import Pulse
+from kgroup.net.ports import Notifier
 from kgroup.types import (
     Cause,
     ChangeKind,
@@ -53,7 +53,7 @@ class MemoryBackend:
         self._in_hand: set[Claim] = set()
         self._changes: list[OwnershipChange] = []
         self._serials, self._numbers = count(1), count(1)
-        self._news = Pulse()
+        self._news = Notifier()
         self._error: Exception | None = None
 
     # -- what the test does ----------------------------------------------------------------
@@ -81,7 +81,7 @@ class MemoryBackend:
     def fail(self, error: Exception) -> None:
         """End the membership for good."""
         self._error = error
-        self._news.fire()
+        self._news.notify()
 
     def claim(self, tp: TopicPartition) -> Claim:
         """Return the claim held now."""
@@ -110,7 +110,7 @@ class MemoryBackend:
         for claim in change.removed:
             if self._claims.get(claim.tp) == claim:
                 del self._claims[claim.tp]
-        self._news.fire()
+        self._news.notify()
 
     def drained(self, claim: Claim) -> None:
         self._in_hand.discard(claim)
@@ -178,7 +178,7 @@ class MemoryBackend:
             while self._changes:
                 await self._news.wait()
         self.left = mode
-        self._news.fire()
+        self._news.notify()
         return True
 
     @property
@@ -232,7 +232,7 @@ class MemoryBackend:
                 next(self._numbers),
             )
         )
-        self._news.fire()
+        self._news.notify()
 
 
 class Makes:

@@ -13,7 +13,7 @@ import pytest
 
 from kgroup.consumer import Consumer
 from kgroup.consumer.assembly import Parts, assemble
-from kgroup.consumer.stock.owned import Owned
+from kgroup.consumer.buffer.owned import Owned
 from kgroup.offsets.positions import EpochChanged, Position, PositionState, ResetOwed, Sought
 from kgroup.offsets.reset import LogEnd
 from kgroup.testing.virtual_time import virtual_ports
@@ -80,7 +80,7 @@ async def test_what_falls_due_during_a_look_is_asked_within_a_second(state: Posi
             await anyio.sleep(1.0)
             assert not has_asked(shelf, owned, state)
             owned.retry_at = clock.next + (reading + 0.5) / 1000
-            parts.pulses.work.fire()
+            parts.notifiers.work.notify()
             await anyio.sleep(1.0)
             assert has_asked(shelf, owned, state), f"due after reading {reading}"
             tasks.cancel_scope.cancel()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from kgroup.consumer.stock.chunk import Chunk, read_chunk
+from kgroup.consumer.buffer.chunk import Chunk, read_chunk
 from kgroup.errors import CorruptRecordError, UnsupportedCodecError
 from kgroup.wire.messages import AbortedTransaction, PartitionData
 from kgroup.wire.records import MAX_OUTPUT, BatchHeader, Codec, NewRecord, encode_batch

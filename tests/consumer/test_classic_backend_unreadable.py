@@ -259,7 +259,7 @@ def topics_of(request: object) -> tuple[object, ...]:
 
 
 @pytest.mark.parametrize("generation_id", [None, 0, 1, 2**31 - 1])
-async def test_partitions_claimed_that_are_not_there_are_passed_over(
+async def test_partitions_claimed_that_are_not_there_are_skipped(
     generation_id: int | None,
 ) -> None:
     strange = (TopicPartition("t", 99), TopicPartition("t", -1), TopicPartition("missing", 0))

@@ -1,4 +1,4 @@
-"""The conductor with a machine that is no group: what it promises to any machine and carrier."""
+"""The conductor with a machine that is no group: what it promises to any machine and effects."""
 
 import math
 from collections.abc import Callable
@@ -109,7 +109,7 @@ async def no_network(host: str, port: int) -> ByteStream:
 
 
 class Room:
-    """A conductor with its machine and its carrier."""
+    """A conductor with its machine and its effects."""
 
     def __init__(self) -> None:
         ports = Ports(no_network, anyio.current_time, anyio.current_time, Random(0))

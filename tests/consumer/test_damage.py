@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
-from kgroup.consumer.stock.damage import REFETCHES
+from kgroup.consumer.buffer.damage import REFETCHES
 from kgroup.errors import CorruptRecordError, UnsupportedCodecError
 from kgroup.journal import Delivered
 from kgroup.wire.messages import (

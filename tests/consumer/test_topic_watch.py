@@ -124,7 +124,7 @@ async def test_a_topic_that_is_not_asked_for_any_more_is_not_heard_of() -> None:
 
 
 def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
-    mine = "kgroup.consumer.stock.topic_watch"
+    mine = "kgroup.consumer.buffer.topic_watch"
     return [each.getMessage() for each in caplog.records if each.name == mine]
 
 

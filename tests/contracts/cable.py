@@ -12,7 +12,7 @@ from typing import Any
 import anyio
 from anyio.abc import ByteStream
 
-from kgroup.net.ports import Dial, Pulse
+from kgroup.net.ports import Dial, Notifier
 
 __all__ = ["Cable"]
 
@@ -28,7 +28,7 @@ class Cable:
         self._dial = dial
         self.stops_questions = False
         self.stops_answers = False
-        self.changed = Pulse()
+        self.changed = Notifier()
         self._plugged: list[_Plugged] = []
 
     async def __call__(self, host: str, port: int) -> ByteStream:
@@ -49,7 +49,7 @@ class Cable:
         self.stops_answers = self.stops_questions = False
         for plugged in tuple(self._plugged):
             await plugged.flush()
-        self.changed.fire()
+        self.changed.notify()
 
     async def pull(self) -> None:
         """Close everything for good, as the end of a process does."""

@@ -67,7 +67,7 @@ _HANDED_OUT: Final = (
     "consumer.api.MembershipStream",
 )
 _COLUMNS: Final = (
-    "consumer.stock.chunk.Segment",
+    "consumer.buffer.chunk.Segment",
     "wire.records.columns.RecordColumns",
     "wire.records.header.TimestampType",
 )

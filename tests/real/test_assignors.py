@@ -91,7 +91,7 @@ async def outlived(
     old = list(group.members)
     ids = {member.member_id for member in old}
     leader = next(member for member in old if member.consumer.membership.leader)
-    with caplog.at_level(logging.WARNING, "kgroup.backends.classic.carrier"):
+    with caplog.at_level(logging.WARNING, "kgroup.backends.classic.effects"):
         own.mode = mode
         new = await group.join("newcomer")
         await eventually(lambda: offence in caplog.text, "the leader says what is wrong")

@@ -65,16 +65,16 @@ async def test_a_commit_after_a_batch_succeeds_although_a_round_began_meanwhile(
         "enable_auto_commit": False,
     }
     async with group_on(ground, tmp_path, **options) as group:
-        desk = OneBatch()
-        first = await group.join("m1", desk.work)
-        await eventually(lambda: desk.batch is not None, "a batch is in hand")
+        claim_log = OneBatch()
+        first = await group.join("m1", claim_log.work)
+        await eventually(lambda: claim_log.batch is not None, "a batch is in hand")
         before = first.consumer.rebalances
         second = await group.join("m2")
         await eventually(lambda: _in_a_round(second), "m2 asks to join")
         await anyio.sleep(1.0)
-        desk.go.set()
+        claim_log.go.set()
         with anyio.fail_after(10):
-            await desk.committed.wait()
+            await claim_log.committed.wait()
         await group.settled(0, 1)
         assert first.consumer.rebalances > before
         assert (await anyio.to_thread.run_sync(committed, kafka, group.name))[0] >= 10

@@ -176,17 +176,17 @@ async def test_23_an_application_that_stops_reading_in_a_round_loses_its_partiti
     Required: on_lost is called exactly if ownership ended without the broker's consent.
     """
     ground = await lay_ground(kafka, 4)
-    desk = Idle()
+    claim_log = Idle()
     async with (
         group_on(ground, tmp_path, max_poll_interval=3.0) as group,
         Straggler(kafka, group.name) as straggler,
     ):
-        member = await group.join("m1", desk.work)
+        member = await group.join("m1", claim_log.work)
         await group.settled(4)
         await straggler.take_part()
         await eventually(lambda: member.is_in(MemberState.STABLE), "the round is over")
         assert member.took(*ENDING) == []
-        desk.stop.set()
+        claim_log.stop.set()
         await anyio.sleep(1.5)
         member.consumer.enforce_rebalance("a round that the straggler holds up")
         await eventually(lambda: member.is_in(MemberState.JOINING), "it waits in the round")
@@ -194,7 +194,7 @@ async def test_23_an_application_that_stops_reading_in_a_round_loses_its_partiti
         assert member.took(*ENDING) == [ChangeKind.LOST]
         assert member.changes[-1].cause is Cause.POLL_TIMEOUT
         assert len(member.changes[-1].removed) == 4
-        desk.over.set()
+        claim_log.over.set()
 
 
 async def test_23_what_moves_in_a_round_is_revoked_and_never_lost(

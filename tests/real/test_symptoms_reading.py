@@ -233,21 +233,21 @@ async def test_25_a_listener_that_never_returns_is_cut_off_and_told_once(
     ground = await lay_ground(kafka, 4)
     await ground.fill(20)
     async with group_on(ground, tmp_path, max_poll_interval=3.0) as group:
-        desk = Reported()
-        first = await group.join("m1", desk.work)
+        claim_log = Reported()
+        first = await group.join("m1", claim_log.work)
         await group.settled(4)
         first.on_revoking = never_returns
         began = time.monotonic()
         second = await group.join("m2", read_on)
         await eventually(lambda: len(second.owned) == 2, "the other one owns its share")
         assert 2.0 < time.monotonic() - began < 12.0
-        await eventually(lambda: desk.errors, "it is told")
+        await eventually(lambda: claim_log.errors, "it is told")
         await ground.fill(20)
         await group.all_read()
         first.on_revoking = None
         await group.end()
-    assert [type(error) for error in desk.errors] == [TimeoutError]
-    assert "on_revoked" in str(desk.errors[0])
+    assert [type(error) for error in claim_log.errors] == [TimeoutError]
+    assert "on_revoked" in str(claim_log.errors[0])
 
 
 async def never_returns(change: OwnershipChange) -> None:

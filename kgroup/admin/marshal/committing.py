@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import anyio
 
-from kgroup.admin.marshal.desk import Desk
+from kgroup.admin.marshal.claim_log import ClaimLog
 from kgroup.backends.coordinator_search import CoordinatorSearch
 from kgroup.backends.marshal.offset_commits import OffsetCommits
 from kgroup.backends.offset_reading import read_committed_offsets
@@ -20,7 +20,7 @@ __all__ = ["commit_all", "committed_now"]
 
 
 async def committed_now(
-    desk: Desk, tps: tuple[TopicPartition, ...]
+    claim_log: ClaimLog, tps: tuple[TopicPartition, ...]
 ) -> dict[TopicPartition, int | None]:
     """Return what is committed, None for nothing.
 
@@ -28,12 +28,12 @@ async def committed_now(
         BrokerError: the coordinator refused.
         TimeoutError: nobody could tell in time.
     """
-    timeout = desk.settings.timeout
+    timeout = claim_log.settings.timeout
     found = await read_committed_offsets(
-        desk.cluster,
-        desk.settings.group_id,
+        claim_log.cluster,
+        claim_log.settings.group_id,
         tps,
-        _search(desk).asker(),
+        _search(claim_log).asker(),
         whole=True,
         timeout=timeout,
     )
@@ -41,18 +41,18 @@ async def committed_now(
 
 
 async def commit_all(
-    desk: Desk, wanted: Mapping[TopicPartition, int], at_most: float
+    claim_log: ClaimLog, wanted: Mapping[TopicPartition, int], at_most: float
 ) -> dict[TopicPartition, Exception]:
     """Commit positions; return why which partitions were not committed, as far as anybody said.
 
     Args:
-        desk: at the log.
+        claim_log: at the log.
         wanted: partition -> next offset to read.
         at_most: seconds that it may take; the time for one question may be shorter.
     """
     if not wanted:
         return {}
-    timeout = min(desk.settings.timeout, at_most)
+    timeout = min(claim_log.settings.timeout, at_most)
     answers: dict[int, OffsetsCommitted] = {}
     done = anyio.Event()
 
@@ -61,7 +61,9 @@ async def commit_all(
         if len(answers) == len(wanted):
             done.set()
 
-    commits = OffsetCommits(desk.cluster, desk.settings.group_id, _search(desk), tell)
+    commits = OffsetCommits(
+        claim_log.cluster, claim_log.settings.group_id, _search(claim_log), tell
+    )
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(commits.run)
         for ticket, (tp, offset) in enumerate(wanted.items()):
@@ -74,8 +76,11 @@ async def commit_all(
     return {tp: error for tp, error in errors.items() if error is not None}
 
 
-def _search(desk: Desk) -> CoordinatorSearch:
-    net = desk.cluster.settings
+def _search(claim_log: ClaimLog) -> CoordinatorSearch:
+    net = claim_log.cluster.settings
     return CoordinatorSearch(
-        desk.cluster, desk.settings.group_id, timeout=net.request_timeout, pause=net.retry_backoff
+        claim_log.cluster,
+        claim_log.settings.group_id,
+        timeout=net.request_timeout,
+        pause=net.retry_backoff,
     )

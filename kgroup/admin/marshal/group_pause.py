@@ -17,7 +17,7 @@ from typing import Final
 
 import anyio
 
-from kgroup.admin.marshal.desk import Desk, WrittenPause
+from kgroup.admin.marshal.claim_log import ClaimLog, WrittenPause
 from kgroup.errors import GroupError, KGroupError
 from kgroup.marshal.key_state import Pause
 from kgroup.marshal.survey import pause_left
@@ -35,12 +35,12 @@ class GroupPause:
     """A pause of one group that is kept up.
 
     Args:
-        desk: at the log.
+        claim_log: at the log.
         numbers: the coordination partitions in which it is needed.
         seconds: how long it lasts from each time it is renewed.
     """
 
-    desk: Desk
+    claim_log: ClaimLog
     numbers: tuple[int, ...]
     seconds: float
     _stood: dict[int, WrittenPause] = field(default_factory=dict)
@@ -54,12 +54,12 @@ class GroupPause:
             TimeoutError: a coordination partition is being read anew.
         """
         for number in self.numbers:
-            pause = self.desk.pause(number)
-            left = pause_left(pause, self.desk.time)
-            if pause is not None and left and pause.client_id != self.desk.who:
+            pause = self.claim_log.pause(number)
+            left = pause_left(pause, self.claim_log.time)
+            if pause is not None and left and pause.client_id != self.claim_log.who:
                 who = pause.client_id.decode(errors="backslashreplace")
                 raise GroupError(
-                    f"group {self.desk.settings.group_id!r} is paused by {who!r} for another "
+                    f"group {self.claim_log.settings.group_id!r} is paused by {who!r} for another "
                     f"{left:.0f} s: let it end, end it with `kgroup marshal resume`, or, if it is "
                     "yours and nothing else is at work under that name, go on under it"
                 )
@@ -74,8 +74,8 @@ class GroupPause:
         self.refuse_others()
         if self._was_ended():
             raise GroupError(
-                f"the pause of group {self.desk.settings.group_id!r} was ended by somebody else "
-                "before its time: the group goes on"
+                f"the pause of group {self.claim_log.settings.group_id!r} was ended by somebody "
+                "else before its time: the group goes on"
             )
 
     def _was_ended(self) -> bool:
@@ -88,8 +88,8 @@ class GroupPause:
 
     def _was_ended_in(self, number: int) -> bool:
         until, first = self._stood[number]
-        is_gone = self.desk.pause(number) is None and self.desk.world(number).time < until
-        return is_gone or self.desk.pause_ended_at(number) > first
+        is_gone = self.claim_log.pause(number) is None and self.claim_log.world(number).time < until
+        return is_gone or self.claim_log.pause_ended_at(number) > first
 
     async def begin(self) -> None:
         """Write it, read it back everywhere, and look whether it stands everywhere then.
@@ -103,7 +103,7 @@ class GroupPause:
         """
         try:
             await self._write(dict.fromkeys(self.numbers, self.seconds))
-            await self.desk.catch_up(self.numbers)
+            await self.claim_log.catch_up(self.numbers)
         except TimeoutError:
             self.refuse_others()
             raise
@@ -111,18 +111,18 @@ class GroupPause:
 
     async def keep(self) -> None:
         """Write it again where less than half of it is left; `refuse_change` is asked behind it."""
-        time = self.desk.time
+        time = self.claim_log.time
         low = [
             number
             for number in self.numbers
-            if pause_left(self.desk.pause(number), time) < self.seconds / 2
+            if pause_left(self.claim_log.pause(number), time) < self.seconds / 2
         ]
         await self._write(dict.fromkeys(low, self.seconds))
 
     def standing(self) -> dict[int, int]:
         """Return where a pause of ours stands, and until when: milliseconds of log time."""
-        there = {number: self.desk.pause(number) for number in self.numbers}
-        who = self.desk.who
+        there = {number: self.claim_log.pause(number) for number in self.numbers}
+        who = self.claim_log.who
         return {each: pause.until for each, pause in there.items() if pause and _of(pause) == who}
 
     async def end(self, former: Mapping[int, int]) -> None:
@@ -136,23 +136,23 @@ class GroupPause:
         """
         await self._leave({} if self._was_ended() else former)
         if self._stood:
-            await self.desk.catch_up(self.numbers)
+            await self.claim_log.catch_up(self.numbers)
             if self._was_ended():
                 await self._leave({})
 
     async def _leave(self, former: Mapping[int, int]) -> None:
-        there = {number: self.desk.pause(number) for number in self.numbers}
+        there = {number: self.claim_log.pause(number) for number in self.numbers}
         mine = [
             each
             for each, pause in there.items()
-            if (each not in self._stood if pause is None else _of(pause) == self.desk.who)
+            if (each not in self._stood if pause is None else _of(pause) == self.claim_log.who)
         ]
-        left = {each: (former.get(each, 0) - self.desk.time) / _MS for each in mine}
+        left = {each: (former.get(each, 0) - self.claim_log.time) / _MS for each in mine}
         await self._write({each: more if more > 1 else 0.0 for each, more in left.items()})
 
     async def end_or_say(self, former: Mapping[int, int], say: Say) -> None:
         """Have it end as `end` does, and say so when nobody knows whether it has."""
-        timeout = self.desk.settings.timeout
+        timeout = self.claim_log.settings.timeout
         try:
             with anyio.fail_after(timeout):
                 await self.end(former)
@@ -173,7 +173,7 @@ class GroupPause:
 
         async def one(number: int, seconds: float) -> None:
             try:
-                written = await self.desk.write_pause(number, seconds)
+                written = await self.claim_log.write_pause(number, seconds)
             except Exception as error:  # noqa: BLE001 - raised below, without the group around it
                 failed.append(error)
                 return

@@ -12,7 +12,7 @@ from typing import Final
 
 import anyio
 
-from kgroup.admin.marshal.desk import Desk
+from kgroup.admin.marshal.claim_log import ClaimLog
 from kgroup.admin.marshal.group_pause import GroupPause, Say
 from kgroup.admin.marshal.settings import check_kept_pause
 from kgroup.errors import GroupError, KGroupError
@@ -40,23 +40,23 @@ _TIMES: Final = 5
 """How often the end of a pause is followed up; each time somebody has begun one meanwhile."""
 
 
-def refuse_headerless(desk: Desk, instead: str) -> None:
+def refuse_headerless(claim_log: ClaimLog, instead: str) -> None:
     """Refuse to pause where members of the original library are, in whatever group.
 
-    Each of them reads all coordination partitions, so all that this desk reads are looked at.
+    Each of them reads all coordination partitions, so all that this claim_log reads are looked at.
 
     Args:
-        desk: at the log.
+        claim_log: at the log.
         instead: what to do, in words.
 
     Raises:
         GroupError: one of them wrote lately; the text names its key, and says until when.
     """
-    found = mixed(desk)
+    found = mixed(claim_log)
     if not found:
         return
     last = max(found, key=lambda each: each.until)
-    seconds = max(last.until - desk.time, 0) / _MS
+    seconds = max(last.until - claim_log.time, 0) / _MS
     raise GroupError(
         f"a member of the original library wrote about {last.tp} of group {last.group!r} lately: "
         f"it cannot read a pause, and would go wrong over one. {instead} It is taken into account "
@@ -64,18 +64,24 @@ def refuse_headerless(desk: Desk, instead: str) -> None:
     )
 
 
-def mixed(desk: Desk) -> list[Mixed]:
+def mixed(claim_log: ClaimLog) -> list[Mixed]:
     """Return the keys, of all groups, that members of the original library spoke of lately."""
-    time = desk.time
-    return [each for number in desk.partitions for each in mixed_keys(desk.world(number), time)]
+    time = claim_log.time
+    return [
+        each
+        for number in claim_log.partitions
+        for each in mixed_keys(claim_log.world(number), time)
+    ]
 
 
 def held(
-    desk: Desk, tps: Collection[TopicPartition] | None, numbers: Sequence[int]
+    claim_log: ClaimLog, tps: Collection[TopicPartition] | None, numbers: Sequence[int]
 ) -> list[Holder]:
     """Return who has keys of the group now; all keys of these partitions when `tps` is None."""
-    group, time = desk.settings.group_id, desk.time
-    return [each for number in numbers for each in holders(desk.world(number), group, tps, time)]
+    group, time = claim_log.settings.group_id, claim_log.time
+    return [
+        each for number in numbers for each in holders(claim_log.world(number), group, tps, time)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,26 +100,30 @@ class PausePlan:
 
 
 def plan_pause(
-    desk: Desk, numbers: Sequence[int], topics: frozenset[str] | None = None
+    claim_log: ClaimLog, numbers: Sequence[int], topics: frozenset[str] | None = None
 ) -> PausePlan:
     """Look what a pause would change, and write nothing.
 
     Args:
-        desk: at the log.
+        claim_log: at the log.
         numbers: the coordination partitions in question.
         topics: whose keys are meant; None for all.
 
     Raises:
         GroupError: a member of the original library is about.
     """
-    refuse_headerless(desk, "Stop all members of the group instead.")
-    meant = (each for each in held(desk, None, numbers) if not topics or each.tp.topic in topics)
-    left = max((pause_left(desk.pause(number), desk.time) for number in numbers), default=0.0)
+    refuse_headerless(claim_log, "Stop all members of the group instead.")
+    meant = (
+        each for each in held(claim_log, None, numbers) if not topics or each.tp.topic in topics
+    )
+    left = max(
+        (pause_left(claim_log.pause(number), claim_log.time) for number in numbers), default=0.0
+    )
     return PausePlan(tuple(numbers), tuple(meant), left)
 
 
 async def pause_group(
-    desk: Desk, numbers: Sequence[int], seconds: float, say: Say = lambda _: None
+    claim_log: ClaimLog, numbers: Sequence[int], seconds: float, say: Say = lambda _: None
 ) -> None:
     """Pause a group; a pause of before is replaced, whoever asked for it.
 
@@ -124,7 +134,7 @@ async def pause_group(
     where it does: no half of a group is paused.
 
     Args:
-        desk: at the log.
+        claim_log: at the log.
         numbers: the coordination partitions in which it is needed.
         seconds: how long, from 1 to `LONGEST_KEPT`.
         say: hears that it is being kept up, or that nobody knows whether it was ended.
@@ -136,10 +146,10 @@ async def pause_group(
         KGroupError, TimeoutError: it was not written, or not read back, everywhere.
     """
     check_kept_pause(seconds)
-    refuse_headerless(desk, "Stop all members of the group instead.")
-    now = desk.cluster.ports.clock
+    refuse_headerless(claim_log, "Stop all members of the group instead.")
+    now = claim_log.cluster.ports.clock
     ends_at = now() + seconds
-    pause = GroupPause(desk, tuple(numbers), min(seconds, LONGEST_PAUSE))
+    pause = GroupPause(claim_log, tuple(numbers), min(seconds, LONGEST_PAUSE))
     former = pause.standing()
     try:
         await pause.begin()
@@ -148,26 +158,31 @@ async def pause_group(
         raise
     if seconds > LONGEST_PAUSE:
         text = f"a pause lasts {LONGEST_PAUSE} s at the most: it is renewed until this command ends"
-        say(f"group {desk.settings.group_id} is paused by {desk.settings.client_id}; {text}")
+        say(
+            f"group {claim_log.settings.group_id} is paused by "
+            f"{claim_log.settings.client_id}; {text}"
+        )
     while ends_at - now() > pause.seconds:
         await _renewed(pause, ends_at, say)
 
 
 async def _renewed(pause: GroupPause, ends_at: float, say: Say) -> None:
     """Wait until half of a pause is over, and write what is still to come of it."""
-    desk, now = pause.desk, pause.desk.cluster.ports.clock
+    claim_log, now = pause.claim_log, pause.claim_log.cluster.ports.clock
     over_at = now() + pause.seconds
-    written = {each: desk.pause(each) for each in pause.numbers if each in desk.partitions}
+    written = {
+        each: claim_log.pause(each) for each in pause.numbers if each in claim_log.partitions
+    }
 
     def is_replaced() -> bool:
-        known = (number for number in written if number in desk.partitions)
-        return any(desk.pause(number) != written[number] for number in known)
+        known = (number for number in written if number in claim_log.partitions)
+        return any(claim_log.pause(number) != written[number] for number in known)
 
-    if await desk.until(is_replaced, pause.seconds / 2):
-        group = desk.settings.group_id
+    if await claim_log.until(is_replaced, pause.seconds / 2):
+        group = claim_log.settings.group_id
         raise GroupError(f"the pause of group {group!r} was ended, or replaced, by somebody else")
     while True:
-        refuse_headerless(desk, "The pause ends by itself.")
+        refuse_headerless(claim_log, "The pause ends by itself.")
         pause.seconds = min(LONGEST_PAUSE, max(ends_at - now(), 1.0))
         try:
             await pause.begin()
@@ -177,12 +192,12 @@ async def _renewed(pause: GroupPause, ends_at: float, say: Say) -> None:
             raise
         except (KGroupError, TimeoutError):
             # There is time: it has half of its length to go.
-            if now() >= over_at - desk.settings.timeout:
+            if now() >= over_at - claim_log.settings.timeout:
                 raise
         await anyio.sleep(_LOOK_AGAIN)
 
 
-async def resume(desk: Desk, numbers: Sequence[int]) -> tuple[int, ...]:
+async def resume(claim_log: ClaimLog, numbers: Sequence[int]) -> tuple[int, ...]:
     """End the pause of a group, whoever asked for it.
 
     1. A pause is only beginning, and stands in one coordination partition; 2. it is ended there;
@@ -200,22 +215,22 @@ async def resume(desk: Desk, numbers: Sequence[int]) -> tuple[int, ...]:
     """
     ended = set[int]()
     for _ in range(_TIMES):
-        paused = tuple(each for each in numbers if desk.pause(each) is not None)
+        paused = tuple(each for each in numbers if claim_log.pause(each) is not None)
         if not paused:
             return tuple(each for each in numbers if each in ended)
         if not ended:
-            refuse_headerless(desk, "The pause ends by itself.")
-        await GroupPause(desk, paused, 1.0).end_whosever()
+            refuse_headerless(claim_log, "The pause ends by itself.")
+        await GroupPause(claim_log, paused, 1.0).end_whosever()
         ended.update(paused)
-        await desk.catch_up(numbers)
+        await claim_log.catch_up(numbers)
     raise GroupError(
-        f"group {desk.settings.group_id!r} was paused anew each of the {_TIMES} times that its "
-        "pause was ended: find out who does, then try again"
+        f"group {claim_log.settings.group_id!r} was paused anew each of the {_TIMES} times that "
+        "its pause was ended: find out who does, then try again"
     )
 
 
 async def release_keys(
-    desk: Desk,
+    claim_log: ClaimLog,
     numbers: Sequence[int],
     topics: frozenset[str] | None,
     patience: float,
@@ -224,7 +239,7 @@ async def release_keys(
     """Have all members let go of keys by a short pause, and let them claim again.
 
     Args:
-        desk: at the log.
+        claim_log: at the log.
         numbers: coordination partitions that are paused.
         topics: whose keys are waited for; None for all.
         patience: seconds to wait.
@@ -238,15 +253,15 @@ async def release_keys(
             have ended the pause, too.
         KGroupError, TimeoutError: the pause was not written, or not read back.
     """
-    refuse_headerless(desk, "Stop the member that has the keys instead.")
-    pause = GroupPause(desk, tuple(numbers), _RELEASE_PAUSE)
+    refuse_headerless(claim_log, "Stop the member that has the keys instead.")
+    pause = GroupPause(claim_log, tuple(numbers), _RELEASE_PAUSE)
     pause.refuse_others()
     former = pause.standing()
     try:
         await pause.begin()
         return await _let_go(pause, topics, patience, say)
     finally:
-        with anyio.move_on_after(desk.settings.timeout, shield=True) as scope:
+        with anyio.move_on_after(claim_log.settings.timeout, shield=True) as scope:
             await pause.end(former)
         if scope.cancelled_caught:
             say(
@@ -258,18 +273,18 @@ async def release_keys(
 async def _let_go(
     pause: GroupPause, topics: frozenset[str] | None, patience: float, say: Say
 ) -> list[Holder]:
-    desk, told = pause.desk, set[str]()
+    claim_log, told = pause.claim_log, set[str]()
 
     def left() -> list[Holder]:
-        found = held(desk, None, pause.numbers)
+        found = held(claim_log, None, pause.numbers)
         return [each for each in found if topics is None or each.tp.topic in topics]
 
-    deadline = desk.cluster.ports.clock() + patience
-    while (there := left()) and desk.cluster.ports.clock() < deadline:
-        say_once(there, desk.time, told, say)
+    deadline = claim_log.cluster.ports.clock() + patience
+    while (there := left()) and claim_log.cluster.ports.clock() < deadline:
+        say_once(there, claim_log.time, told, say)
         pause.refuse_change()
         await pause.keep()
-        await desk.until(lambda: not left(), _LOOK_AGAIN)
+        await claim_log.until(lambda: not left(), _LOOK_AGAIN)
     return there
 
 

@@ -17,8 +17,8 @@ from typing import Final
 
 import anyio
 
+from kgroup.admin.marshal.claim_log import ClaimLog, Line
 from kgroup.admin.marshal.committing import commit_all, committed_now
-from kgroup.admin.marshal.desk import Desk, Line
 from kgroup.admin.marshal.group_pause import GroupPause, Say
 from kgroup.admin.marshal.pauses import held, mixed, say_once
 from kgroup.admin.marshal.settings import check_pause
@@ -93,7 +93,7 @@ async def check_targets(
 
 
 async def plan_positions(
-    desk: Desk, targets: Mapping[TopicPartition, int]
+    claim_log: ClaimLog, targets: Mapping[TopicPartition, int]
 ) -> dict[TopicPartition, KeyMove]:
     """Return what is to be changed, and where each key is now; writes nothing.
 
@@ -101,37 +101,37 @@ async def plan_positions(
         ArgumentError, BrokerError, TimeoutError: see `check_targets`.
         GroupError: the group has members with the group coordinator.
     """
-    timeout, group = desk.settings.timeout, desk.settings.group_id
-    await refuse_native(desk.cluster, group, timeout=timeout)
-    await check_targets(desk.cluster, targets, timeout=timeout)
-    former = await positions_now(desk, targets)
+    timeout, group = claim_log.settings.timeout, claim_log.settings.group_id
+    await refuse_native(claim_log.cluster, group, timeout=timeout)
+    await check_targets(claim_log.cluster, targets, timeout=timeout)
+    former = await positions_now(claim_log, targets)
     return {tp: KeyMove(tp, targets[tp], former[tp]) for tp in sorted(targets)}
 
 
 async def positions_now(
-    desk: Desk, tps: Collection[TopicPartition]
+    claim_log: ClaimLog, tps: Collection[TopicPartition]
 ) -> dict[TopicPartition, int | None]:
     """Return where a group would go on: by the log of claims, else as it committed, else None.
 
     Raises:
         BrokerError, TimeoutError: somebody could not tell in time.
     """
-    found = await committed_now(desk, tuple(sorted(tps)))
+    found = await committed_now(claim_log, tuple(sorted(tps)))
     for tp in found:
-        known = desk.logged(tp)
+        known = claim_log.logged(tp)
         if known is None:
-            known = await desk.reader.recall(tp, desk.settings.timeout)
+            known = await claim_log.reader.recall(tp, claim_log.settings.timeout)
         found[tp] = found[tp] if known is None else known
     return found
 
 
 async def set_positions(
-    desk: Desk, targets: Mapping[TopicPartition, int], asked: Asked, say: Say
+    claim_log: ClaimLog, targets: Mapping[TopicPartition, int], asked: Asked, say: Say
 ) -> tuple[KeyMove, ...]:
     """Set positions of a group; doing it again goes on with what is left.
 
     Args:
-        desk: at the log; it reads as far back as a claim or a pause can reach.
+        claim_log: at the log; it reads as far back as a claim or a pause can reach.
         targets: partition -> next offset to read.
         asked: how long what may take.
         say: hears what is going on.
@@ -143,7 +143,7 @@ async def set_positions(
         ArgumentError, BrokerError, GroupError, TimeoutError: something stands in the way; nothing
             was changed.
     """
-    work = _Work(desk, await plan_positions(desk, targets), asked, say)
+    work = _Work(claim_log, await plan_positions(claim_log, targets), asked, say)
     work.refuse()
     await work.run()
     return tuple(work.moves[tp] for tp in sorted(work.moves))
@@ -153,16 +153,16 @@ class _Work:
     """The keys of one call on their way."""
 
     def __init__(
-        self, desk: Desk, moves: dict[TopicPartition, KeyMove], asked: Asked, say: Say
+        self, claim_log: ClaimLog, moves: dict[TopicPartition, KeyMove], asked: Asked, say: Say
     ) -> None:
         self.moves = moves
-        self._desk = desk
+        self._claim_log = claim_log
         self._asked = asked
         self._say = say
-        self._numbers = tuple(sorted({desk.place(tp.topic) for tp in moves}))
-        self._mixed = bool(mixed(desk))
+        self._numbers = tuple(sorted({claim_log.place(tp.topic) for tp in moves}))
+        self._mixed = bool(mixed(claim_log))
         self._interval = _GO_INTERVAL if self._mixed else _INTERVAL
-        self._pause = GroupPause(desk, self._numbers, asked.pause)
+        self._pause = GroupPause(claim_log, self._numbers, asked.pause)
         self._former: Mapping[int, int] = {}
         self._beat_at = 0.0
         self._before: dict[TopicPartition, int | None] = {}
@@ -178,16 +178,16 @@ class _Work:
         """
         self._pause.refuse_others()
         self._former = self._pause.standing()
-        there = held(self._desk, None, self._desk.partitions) if self._mixed else []
+        there = held(self._claim_log, None, self._claim_log.partitions) if self._mixed else []
         there = [each for each in there if not self._is_ours(each)]
         if there:
             first = there[0]
-            seconds = max(max(each.until for each in there) - self._desk.time, 0) / _MS
+            seconds = max(max(each.until for each in there) - self._claim_log.time, 0) / _MS
             raise GroupError(
                 f"members of the original library are about, which no pause reaches, and "
                 f"{first.client_id}/{first.instance_id} has {first.tp} ({len(there)} keys in all): "
-                f"stop all members of group {self._desk.settings.group_id!r}, then try again; the "
-                f"last claim ends in {seconds:.0f} s at the latest"
+                f"stop all members of group {self._claim_log.settings.group_id!r}, then try again; "
+                f"the last claim ends in {seconds:.0f} s at the latest"
             )
 
     # -- the work --------------------------------------------------------------------------
@@ -205,8 +205,8 @@ class _Work:
     async def _do(self) -> None:
         if not self._mixed:
             await self._pause.begin()
-            self._say(f"group {self._desk.settings.group_id} is paused")
-        deadline = self._desk.cluster.ports.clock() + self._asked.patience
+            self._say(f"group {self._claim_log.settings.group_id} is paused")
+        deadline = self._claim_log.cluster.ports.clock() + self._asked.patience
         await self._all_free(deadline)
         await self._write(Stage.WAITING)
         while self._at(Stage.WAITING):
@@ -228,10 +228,10 @@ class _Work:
         Raises:
             TimeoutError: not in time; it names who has one.
         """
-        desk = self._desk
+        claim_log = self._claim_log
         while True:
-            wait, there = self._free_in(), held(desk, self._at(Stage.WAITING), self._numbers)
-            if desk.cluster.ports.clock() >= deadline:
+            wait, there = self._free_in(), held(claim_log, self._at(Stage.WAITING), self._numbers)
+            if claim_log.cluster.ports.clock() >= deadline:
                 who = f"{there[0].client_id} has {there[0].tp}" if there else "a claim was refused"
                 raise TimeoutError(
                     f"not all keys were free within {self._asked.patience:g} s: {who}"
@@ -240,27 +240,27 @@ class _Work:
                 self._pause.refuse_change()
             if not wait:
                 return
-            say_once(there, desk.time, self._told, self._say)
+            say_once(there, claim_log.time, self._told, self._say)
             await self._renew()
-            await desk.until(lambda: not self._free_in(), min(wait, _LOOK_AGAIN))
+            await claim_log.until(lambda: not self._free_in(), min(wait, _LOOK_AGAIN))
 
     def _free_in(self) -> float:
         """Return after how many seconds all keys that are not claimed can be, at the latest."""
-        desk = self._desk
-        own = {each.tp for each in held(desk, None, self._numbers) if self._is_ours(each)}
+        claim_log = self._claim_log
+        own = {each.tp for each in held(claim_log, None, self._numbers) if self._is_ours(each)}
         rest = (tp for tp in self._at(Stage.WAITING) if tp not in own)
-        latest = max((desk.free_at(tp) for tp in rest), default=0)
-        return max(latest - desk.time, 0) / _MS
+        latest = max((claim_log.free_at(tp) for tp in rest), default=0)
+        return max(latest - claim_log.time, 0) / _MS
 
     def _is_ours(self, holder: Holder) -> bool:
         """Tell whether a call of before has left a key claimed: who is started later takes it."""
-        return holder.client_id.encode() == self._desk.who
+        return holder.client_id.encode() == self._claim_log.who
 
     async def _renew(self) -> None:
         """Keep the pause, and what was claimed already."""
         if not self._mixed:
             await self._pause.keep()
-        if self._desk.cluster.ports.clock() - self._beat_at > self._interval / 3:
+        if self._claim_log.cluster.ports.clock() - self._beat_at > self._interval / 3:
             await self._write(Stage.CLAIMED)
             await self._write(Stage.HELD)
 
@@ -273,12 +273,12 @@ class _Work:
         for tp in self._at(stage):
             draft: Draft | None = draft_of(self.moves[tp])
             if draft is not None:
-                by_number.setdefault(self._desk.place(tp.topic), []).append(Line(tp, draft))
-        self._beat_at = self._desk.cluster.ports.clock()
+                by_number.setdefault(self._claim_log.place(tp.topic), []).append(Line(tp, draft))
+        self._beat_at = self._claim_log.cluster.ports.clock()
         for number, lines in by_number.items():
             interval = None if self._mixed else self._interval
-            logged = {line.tp: self._desk.logged(line.tp) for line in lines}
-            for tp, read in (await self._desk.write(number, lines, interval=interval)).items():
+            logged = {line.tp: self._claim_log.logged(line.tp) for line in lines}
+            for tp, read in (await self._claim_log.write(number, lines, interval=interval)).items():
                 self._heard(tp, read, logged[tp])
 
     def _heard(self, tp: TopicPartition, read: KeyRead | None, logged: int | None) -> None:
@@ -296,11 +296,11 @@ class _Work:
         What was read back counts: an answer that was lost says nothing.
         """
         held_now = {tp: self.moves[tp].target for tp in self._at(Stage.HELD)}
-        before = await committed_now(self._desk, tuple(sorted(held_now)))
+        before = await committed_now(self._claim_log, tuple(sorted(held_now)))
         wanted = {tp: offset for tp, offset in held_now.items() if before[tp] != offset}
         self._before = {tp: before[tp] for tp in wanted}
-        failed = await commit_all(self._desk, wanted, self._interval / 2)
-        after = await committed_now(self._desk, tuple(sorted(held_now)))
+        failed = await commit_all(self._claim_log, wanted, self._interval / 2)
+        after = await committed_now(self._claim_log, tuple(sorted(held_now)))
         for tp, offset in held_now.items():
             error = None
             if after[tp] != offset:
@@ -324,8 +324,8 @@ class _Work:
         after: Mapping[TopicPartition, int | None] = {}
         if tried:
             try:
-                await commit_all(self._desk, wanted, self._interval / 2)
-                after = await committed_now(self._desk, tuple(sorted(tried)))
+                await commit_all(self._claim_log, wanted, self._interval / 2)
+                after = await committed_now(self._claim_log, tuple(sorted(tried)))
             except (KGroupError, TimeoutError) as error:
                 self._say(f"what is committed could not be read back: {error}")
         return {
@@ -342,7 +342,7 @@ class _Work:
     async def _leave(self) -> None:
         """Release what is still ours, and let the group go on; each within its time."""
         self._give_up("it was interrupted")
-        timeout = self._desk.settings.timeout
+        timeout = self._claim_log.settings.timeout
         doubts = await self._take_back()
         try:
             with anyio.fail_after(timeout):

@@ -15,7 +15,7 @@ from typing import TypeVar, Unpack
 
 import anyio
 
-from kgroup.admin.marshal.desk import Desk, desk
+from kgroup.admin.marshal.claim_log import ClaimLog, claim_log
 from kgroup.admin.marshal.group_pause import Say
 from kgroup.admin.marshal.pauses import (
     held,
@@ -138,7 +138,7 @@ class MarshalAdmin:
             KGroupError, TimeoutError: the log cannot be read.
         """
 
-        async def look(place: Desk) -> dict[TopicPartition, str]:
+        async def look(place: ClaimLog) -> dict[TopicPartition, str]:
             return {
                 each.tp: f"{each.client_id}/{each.instance_id}"
                 for each in held(place, None, _places(place, topics))
@@ -170,7 +170,10 @@ class MarshalAdmin:
         names = None if topics is None else frozenset(topics)
         told: deque[GroupChange] = deque()
         hear = Watching(names, told.append).hear
-        async with self._cluster() as cluster, desk(cluster, self._settings, names, hear) as place:
+        async with (
+            self._cluster() as cluster,
+            claim_log(cluster, self._settings, names, hear) as place,
+        ):
             yield GroupChanges(place, told)
 
     # -- pauses ----------------------------------------------------------------------------
@@ -213,7 +216,7 @@ class MarshalAdmin:
             IllegalStateError: another call of this object than `pause` is at work for the group.
         """
 
-        async def work(place: Desk) -> tuple[int, ...]:
+        async def work(place: ClaimLog) -> tuple[int, ...]:
             return await resume(place, _places(place, topics))
 
         if self._at_work != "pause":
@@ -294,7 +297,7 @@ class MarshalAdmin:
         async with refusing():
             asked = Asked(pause, patience)
 
-        async def work(place: Desk) -> tuple[KeyMove, ...]:
+        async def work(place: ClaimLog) -> tuple[KeyMove, ...]:
             return await set_positions(place, dict(offsets), asked, self._say)
 
         moves = await self._alone("set_positions", work)
@@ -303,7 +306,7 @@ class MarshalAdmin:
 
     # -- each call by itself ---------------------------------------------------------------
 
-    async def _alone(self, verb: str, work: Callable[[Desk], Awaitable[T]]) -> T:
+    async def _alone(self, verb: str, work: Callable[[ClaimLog], Awaitable[T]]) -> T:
         """Work at the log unless another call of this object writes for the group.
 
         1. `set_positions` has paused the group, and works; 2. `resume` of the same name ends that
@@ -322,13 +325,13 @@ class MarshalAdmin:
         finally:
             self._at_work = None
 
-    async def _at_the_log(self, work: Callable[[Desk], Awaitable[T]]) -> T:
+    async def _at_the_log(self, work: Callable[[ClaimLog], Awaitable[T]]) -> T:
         async def sit(cluster: Cluster) -> T:
             if not self._has_name:
                 name = admin_name(cluster.ports.dice)
                 self._settings, self._has_name = replace(self._settings, client_id=name), True
             # All of it is read: a member of the original library may be about in any group.
-            async with desk(cluster, self._settings) as place:
+            async with claim_log(cluster, self._settings) as place:
                 return await work(place)
 
         return await self._connected(sit)
@@ -352,7 +355,7 @@ class MarshalAdmin:
             raise _alone(group) from None
 
 
-def _places(place: Desk, topics: Collection[str] | None) -> tuple[int, ...]:
+def _places(place: ClaimLog, topics: Collection[str] | None) -> tuple[int, ...]:
     return place.places(None if topics is None else frozenset(topics))
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from kgroup.admin.marshal.desk import Desk
+from kgroup.admin.marshal.claim_log import ClaimLog
 from kgroup.backends.marshal.followed_log import LogEvent
 from kgroup.marshal.events import KeyRead, LogLost, LogOpened, LogRead
 from kgroup.marshal.key_state import Pause
@@ -154,12 +154,12 @@ class GroupChanges:
     """What changes in a group while it is watched, an iterator; see `MarshalAdmin.watch`.
 
     Args:
-        desk: at the log.
+        claim_log: at the log.
         told: filled by a `Watching`, emptied here.
     """
 
-    def __init__(self, desk: Desk, told: deque[GroupChange]) -> None:
-        self._desk = desk
+    def __init__(self, claim_log: ClaimLog, told: deque[GroupChange]) -> None:
+        self._claim_log = claim_log
         self._told = told
 
     def __aiter__(self) -> "GroupChanges":
@@ -172,5 +172,5 @@ class GroupChanges:
             KGroupError, TimeoutError: the log cannot be read any more.
         """
         while not self._told:
-            await self._desk.until(lambda: self._told, _FOR_EVER)
+            await self._claim_log.until(lambda: self._told, _FOR_EVER)
         return self._told.popleft()

@@ -12,8 +12,8 @@ from dataclasses import replace
 import anyio
 from anyio.abc import TaskStatus
 
-from kgroup.backends.classic.carrier import ClassicCarrier, ClassicConductor, ClassicMachine
 from kgroup.backends.classic.commits import CommitQueue
+from kgroup.backends.classic.effects import ClassicConductor, ClassicEffects, ClassicMachine
 from kgroup.backends.classic.interest import TopicInterest
 from kgroup.backends.classic.leading import Leading, partition_counts
 from kgroup.backends.commit_journal import InHand
@@ -87,7 +87,7 @@ class ClassicBackend:
         self._conductor = ClassicConductor(ClassicMachine(settings, sink), cluster.ports)
         self._conductor.on_move = self._on_move
         leading = Leading(cluster, self._interest, settings)
-        self._carrier = ClassicCarrier(
+        self._effects = ClassicEffects(
             settings, cluster, leading, self._conductor.apply, self._look_for_topics
         )
         self._commits = CommitQueue(
@@ -120,7 +120,7 @@ class ClassicBackend:
                 tasks.start_soon(watch_metadata, self._cluster, self._resolve)
                 tasks.start_soon(self._commits.run)
                 task_status.started()
-                await self._conductor.run(self._carrier)
+                await self._conductor.run(self._effects)
                 tasks.cancel_scope.cancel()
         finally:
             self._commits.give_up("the member is not in the group any more")
@@ -133,7 +133,7 @@ class ClassicBackend:
         Idempotent, bounded by `timeout`, shielded.
         """
         if self._conductor.finished:
-            return self._carrier.said_goodbye
+            return self._effects.said_goodbye
         now = self._conductor.now
         release_by = now + timeout * _SHARE_FOR_RELEASE
         if self._conductor.member.wishes.closing is None:
@@ -141,7 +141,7 @@ class ClassicBackend:
         with anyio.move_on_after(timeout, shield=True):
             while not self._conductor.finished:
                 await self._conductor.moved()
-        return self._carrier.said_goodbye
+        return self._effects.said_goodbye
 
     @property
     def failure(self) -> Exception | None:

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 
 import anyio
 
-from kgroup.backends.classic.carrier import ClassicConductor
+from kgroup.backends.classic.effects import ClassicConductor
 from kgroup.errors import KGroupError, LocalProtocolError, UnsupportedVersionError
 from kgroup.journal import Sink
 from kgroup.membership.commit_queue import CommitFlight, PendingCommits

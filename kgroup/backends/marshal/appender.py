@@ -23,7 +23,7 @@ from kgroup.marshal.messages import Message, encode
 from kgroup.marshal.presence import PRESENCE_SUFFIX
 from kgroup.marshal.settings import MARSHAL_TOPIC
 from kgroup.net.cluster import Cluster
-from kgroup.net.ports import Pulse
+from kgroup.net.ports import Notifier
 from kgroup.net.producer import Producer, ProducerSettings
 from kgroup.types import TopicPartition
 from kgroup.wire.records import NewRecord
@@ -96,7 +96,7 @@ class Appender:
         self._producer = Producer(cluster, ProducerSettings(lane=WRITE_LANE))
         self._clock = BrokerClock(cluster)
         self._lines: dict[int, _Line] = {}
-        self._work = Pulse()
+        self._work = Notifier()
 
     @property
     def waiting(self) -> int:
@@ -117,14 +117,14 @@ class Appender:
             self._failed(append, IllegalStateError(f"{reason}; nothing was sent"))
             return
         line.waiting.append(_Waiting(append, self._cluster.ports.clock() + append.timeout))
-        self._work.fire()
+        self._work.notify()
 
     def expect(self, topic: str) -> None:
         """Say that messages about a topic will come soon: what the first needs is learned now."""
         number = self._partition_of(topic)
         if number is not None:
             self._line(number)
-            self._work.fire()
+            self._work.notify()
 
     def _line(self, number: int) -> _Line:
         line = self._lines.get(number)
@@ -161,7 +161,7 @@ class Appender:
                 await self._send(line.tp, batch)
         finally:
             line.busy = False
-            self._work.fire()
+            self._work.notify()
 
     def _next_batch(self, line: _Line) -> list[_Waiting]:
         """Take what goes together; what nobody waits for any more fails here."""

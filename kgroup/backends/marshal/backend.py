@@ -16,9 +16,9 @@ from kgroup.backends.commit_journal import CommitJournal, CommitTelling, InHand
 from kgroup.backends.conductor import Conductor
 from kgroup.backends.coordinator_search import CoordinatorSearch
 from kgroup.backends.marshal.appender import Appender, AppenderSettings
-from kgroup.backends.marshal.carrier import (
-    MarshalCarrier,
+from kgroup.backends.marshal.effects import (
     MarshalConductor,
+    MarshalEffects,
     MarshalMachine,
     Waiters,
     held_topics,
@@ -134,7 +134,7 @@ class MarshalBackend:
             CoordinationTopicError: the coordination topic is missing, or is not what it was.
             BrokerError: a broker refused for good.
         """
-        carrier = self._carrier()
+        effects = self._effects()
         try:
             task_status.started()
             await self._enter()  # in no group of tasks: what it raises comes out as it is
@@ -145,7 +145,7 @@ class MarshalBackend:
                 tasks.start_soon(self._commits.run)
                 await tasks.start(self._appender.run)
                 tasks.start_soon(self._read)
-                await self._conductor.run(carrier)
+                await self._conductor.run(effects)
                 with anyio.move_on_after(_FAREWELL):
                     await self._appender.sent()
                 tasks.cancel_scope.cancel()
@@ -181,7 +181,7 @@ class MarshalBackend:
                 # Nobody knows any more who has what: it is lost, and a listener is told so.
                 self._conductor.apply(LogLost(0, str(error), error))
 
-    def _carrier(self) -> MarshalCarrier:
+    def _effects(self) -> MarshalEffects:
         positions = StartPositions(
             self._cluster,
             self._settings.group_id,
@@ -190,7 +190,7 @@ class MarshalBackend:
             isolation=self._place.isolation,
             recall=self._reader.recall,
         )
-        return MarshalCarrier(
+        return MarshalEffects(
             self._appender,
             positions,
             self._commits,

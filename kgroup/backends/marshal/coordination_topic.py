@@ -20,7 +20,7 @@ from kgroup.errors import (
 )
 from kgroup.net.cluster import Cluster, ClusterView
 from kgroup.net.metadata import EMPTY_VIEW, TopicInfo
-from kgroup.net.ports import Pulse
+from kgroup.net.ports import Notifier
 from kgroup.net.verdict import Backoff, refusal
 from kgroup.types import TopicPartition
 
@@ -43,12 +43,12 @@ class CoordinationTopic:
         self.name = name
         self.view = EMPTY_VIEW
         """What is known of it and of the brokers; nothing before `begin`."""
-        self.news = Pulse()
+        self.news = Notifier()
         """Fired when `view` was replaced."""
         self._cluster = cluster
         self._look_every = look_every
         self._first: TopicInfo | None = None
-        self._wake = Pulse()
+        self._wake = Notifier()
         self._asked = False
         self._against = 0
         self._last: Exception | None = None
@@ -65,7 +65,7 @@ class CoordinationTopic:
     def moved(self) -> None:
         """Look again soon: a broker was not the right one."""
         self._asked = True
-        self._wake.fire()
+        self._wake.notify()
 
     async def begin(self, timeout: float) -> None:
         """Find it.
@@ -145,7 +145,7 @@ class CoordinationTopic:
             self._against = 0
             self._first = self._first or found
             self.view = self._newest(view)
-            self.news.fire()
+            self.news.notify()
             return
         self._against += 1
         if self._against >= _TIMES:

@@ -44,7 +44,7 @@ from kgroup.marshal.plan import coordination_partition
 from kgroup.marshal.view import DAMAGED, LogView
 from kgroup.net.cluster import Cluster
 from kgroup.net.leadership import Leadership, learn_leader
-from kgroup.net.ports import Pulse
+from kgroup.net.ports import Notifier
 from kgroup.net.verdict import Backoff, refusal
 from kgroup.types import TopicPartition
 from kgroup.wire.messages import PartitionData
@@ -81,7 +81,7 @@ class LogReader:
         self._failures: dict[int, Backoff] = {}
         self._questions = LogQuestions(cluster, self.topic)
         self._recalling = Recalling(cluster, self._questions, settings.compat)
-        self._work = Pulse()
+        self._work = Notifier()
         self._fatal: KGroupError | None = None
 
     # -- what is wanted, and what there is -------------------------------------------------
@@ -91,7 +91,7 @@ class LogReader:
         self._topics = topics
         if self.topic.partitions:
             self._place()
-        self._work.fire()
+        self._work.notify()
 
     def partition_of(self, topic: str) -> int | None:
         """Return the coordination partition of a topic; None before their number is known."""
@@ -179,13 +179,13 @@ class LogReader:
 
     def _fail_all(self, error: KGroupError) -> None:
         self._fatal = error
-        self._work.fire()
+        self._work.notify()
 
     async def _hear_news(self) -> None:
         while True:
             with anyio.move_on_after(_LOOK_AGAIN):
                 await self.topic.news.wait()
-            self._work.fire()
+            self._work.notify()
 
     def _place(self) -> None:
         """Begin with partitions that are wanted now, and leave those that are not any more."""
@@ -269,7 +269,7 @@ class LogReader:
 
     def _free(self, each: FollowedLog) -> None:
         each.busy = False
-        self._work.fire()
+        self._work.notify()
 
     async def _seek(self, each: FollowedLog) -> None:
         """Find out where to begin."""

@@ -27,7 +27,7 @@ from kgroup.errors import BrokerError, CommitFailedError, GroupError, KGroupErro
 from kgroup.marshal.events import CommitOffsets, OffsetsCommitted
 from kgroup.membership.commits import read_commit, standalone_commit_request
 from kgroup.net.cluster import Cluster, Lane
-from kgroup.net.ports import Pulse
+from kgroup.net.ports import Notifier
 from kgroup.net.verdict import Backoff
 from kgroup.types import (
     CommitOutcome,
@@ -88,7 +88,7 @@ class OffsetCommits:
         self._may = may
         self._waiting: dict[TopicPartition, _Wanted] = {}
         self._sent: dict[TopicPartition, _Wanted] = {}
-        self._work = Pulse()
+        self._work = Notifier()
 
     @property
     def topics(self) -> frozenset[str]:
@@ -107,7 +107,7 @@ class OffsetCommits:
             latest = deadline if before is None else max(deadline, before.deadline)
             wanted = _Wanted(OffsetAndMetadata(offset), latest, [*questions, question])
             self._waiting[tp] = wanted
-        self._work.fire()
+        self._work.notify()
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         """Commit until cancelled; what has no answer by then stays without one."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import anyio
 
 from kgroup.backends.coordinator_search import CoordinatorSearch
-from kgroup.backends.marshal.carrier import MarshalConductor
+from kgroup.backends.marshal.effects import MarshalConductor
 from kgroup.backends.offset_reading import read_committed_offsets
 from kgroup.marshal.member import MarshalMember
 from kgroup.marshal.rules import Compat

@@ -36,7 +36,7 @@ from kgroup.marshal.rules import Compat, WorldRules
 from kgroup.marshal.view import LogView
 from kgroup.net.cluster import Cluster
 from kgroup.net.log_places import log_bounds
-from kgroup.net.ports import Pulse
+from kgroup.net.ports import Notifier
 from kgroup.net.verdict import Backoff
 from kgroup.types import TopicPartition
 from kgroup.wire.records import iter_batches
@@ -115,7 +115,7 @@ class Recalling:
         self._questions = questions
         self._compat = compat
         self._readings: dict[int, _Reading] = {}
-        self._work = Pulse()
+        self._work = Notifier()
 
     async def position(self, log: FollowedLog, tp: TopicPartition, timeout: float) -> int | None:
         """Return the last position of a key in front of what was read, None without one.
@@ -133,7 +133,7 @@ class Recalling:
         if reading.offsets is None:
             if reading.refusal is not None:
                 reading.refusal, reading.over = None, anyio.Event()
-            self._work.fire()
+            self._work.notify()
             with anyio.move_on_after(timeout):
                 await reading.over.wait()
         if reading.refusal is not None:

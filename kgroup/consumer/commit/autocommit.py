@@ -8,9 +8,9 @@ says anything, once the consumer cannot go on: the reason was told.
 
 import anyio
 
+from kgroup.consumer.buffer.gate import Gate
 from kgroup.consumer.commit.commit_order import log_failures
 from kgroup.consumer.commit.committing import Committing
-from kgroup.consumer.stock.gate import Gate
 
 __all__ = ["AutoCommit"]
 

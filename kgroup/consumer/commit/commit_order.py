@@ -20,10 +20,10 @@ import anyio
 from anyio.abc import TaskGroup
 
 from kgroup.backends.backend import GroupBackend
-from kgroup.consumer.stock.gate import Gate
+from kgroup.consumer.buffer.gate import Gate
 from kgroup.consumer.user_code import UserCode
 from kgroup.errors import ClosedError, KGroupError
-from kgroup.net.ports import Pulse
+from kgroup.net.ports import Notifier
 from kgroup.offsets.ledger import Ledger
 from kgroup.types import (
     Claim,
@@ -144,7 +144,7 @@ class CommitOrder:
         self._calling = False
         self._warned: frozenset[str] = frozenset()
         self._ended = False
-        self._news = Pulse()
+        self._news = Notifier()
 
     def submit(self, job: Job) -> Job:
         """Put a job at the end of the line; return it, or the one it became a part of.
@@ -163,7 +163,7 @@ class CommitOrder:
         self._line.append(job)
         self._untold.append(job)
         self._urgent += job.urgent
-        self._news.fire()
+        self._news.notify()
         return job
 
     async def landed(self, claims: Collection[Claim] | None = None) -> None:
@@ -238,7 +238,7 @@ class CommitOrder:
             outcome = _all(bound, CommitStatus.UNKNOWN, str(error) or type(error).__name__)
         finally:
             self._under_way -= 1
-            self._news.fire()
+            self._news.notify()
         newest = {claim.tp: claim for claim in sorted(bound, key=_serial)}
         for claim, offset in bound.items():
             found = outcome.partitions[claim.tp]
@@ -286,7 +286,7 @@ class CommitOrder:
             if not job.urgent:
                 told = self._warned
                 self._warned = log_failures("commit_soon", job.outcome, told=told)
-            self._news.fire()
+            self._news.notify()
             return
         self._calling = True
         try:
@@ -295,7 +295,7 @@ class CommitOrder:
                 self._gate.report(error)
         finally:
             self._calling = False
-            self._news.fire()
+            self._news.notify()
 
     async def _cut_off(self) -> None:
         """Tell the rest without waiting for anything: what waits is cut off where it waits."""

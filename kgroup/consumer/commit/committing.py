@@ -10,11 +10,11 @@ from collections.abc import Collection, Mapping
 from typing import Any, Final, TypeAlias
 
 from kgroup.backends.refusing import refusing
+from kgroup.consumer.buffer.delivery import Delivery
+from kgroup.consumer.buffer.gate import Gate
 from kgroup.consumer.commit.commit_order import CommitCallback, CommitOrder, Job
 from kgroup.consumer.reads.batch import Batch
 from kgroup.consumer.reads.record import Record
-from kgroup.consumer.stock.delivery import Delivery
-from kgroup.consumer.stock.gate import Gate
 from kgroup.consumer.user_code import UserCode
 from kgroup.errors import (
     ArgumentError,

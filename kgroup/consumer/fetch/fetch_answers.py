@@ -15,10 +15,10 @@ from typing import Final
 
 from kgroup.codes import ApiKey, error_name
 from kgroup.config import FetchSettings
+from kgroup.consumer.buffer.chunk import Chunk, read_chunk
+from kgroup.consumer.buffer.damage import asks_again
+from kgroup.consumer.buffer.owned import Owned, OwnedPartitions, Replica
 from kgroup.consumer.fetch.jumps import Jumps
-from kgroup.consumer.stock.chunk import Chunk, read_chunk
-from kgroup.consumer.stock.damage import asks_again
-from kgroup.consumer.stock.owned import Owned, OwnedPartitions, Replica
 from kgroup.errors import BrokerError, CorruptRecordError, UnauthorizedError
 from kgroup.journal import FetchAnswered, Sink
 from kgroup.machine.reactions import Reaction, reaction

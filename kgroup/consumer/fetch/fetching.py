@@ -3,7 +3,7 @@
 Decides: which partitions the next Fetch to a broker asks for: of a partition's leader, or of the
 replica the leader named, until that word is too old, the replica is gone, or it fails.
 Never: fetches for a partition that is paused, full, not positioned, not validated or in error;
-lets one partition's stock hold up another's: each has its own equal share of the bytes held ready.
+lets one partition's buffer hold up another's: each has its own equal share of the bytes held ready.
 KIPs: 98, 227, 320, 392 (replicas close by).
 """
 
@@ -16,10 +16,10 @@ from anyio.abc import TaskGroup
 
 from kgroup.codes import ApiKey
 from kgroup.config import FetchSettings
+from kgroup.consumer.buffer.notifiers import Notifiers
+from kgroup.consumer.buffer.owned import Owned, OwnedPartitions
 from kgroup.consumer.fetch.fetch_answers import Asked, FetchAnswers, fetch_request
 from kgroup.consumer.fetch.positioning import Positioning
-from kgroup.consumer.stock.owned import Owned, OwnedPartitions
-from kgroup.consumer.stock.pulses import Pulses
 from kgroup.errors import BrokerError, KGroupError, ProtocolError, TransportError
 from kgroup.journal import FetchIssued, Sink
 from kgroup.net.cluster import Cluster, Lane
@@ -48,7 +48,7 @@ class Fetching:
         cluster: connections, metadata, clock; not owned.
         owned: what is fetched for, and where it is kept.
         positioning: knows topics and moves positions.
-        pulses: waited for, and fired when something came.
+        notifiers: waited for, and fired when something came.
         sink: takes the journal's events.
     """
 
@@ -58,7 +58,7 @@ class Fetching:
         cluster: Cluster,
         owned: OwnedPartitions,
         positioning: Positioning,
-        pulses: Pulses,
+        notifiers: Notifiers,
         sink: Sink,
     ) -> None:
         self._settings = settings
@@ -67,7 +67,7 @@ class Fetching:
         self._history = positioning.history
         self._answers = FetchAnswers(settings, cluster, owned, positioning.jumps, sink)
         self._sink = sink
-        self._pulses = pulses
+        self._pulses = notifiers
         self._busy: set[int] = set()
         self._failures: dict[int, int] = {}
         self._fatal: KGroupError | None = None
@@ -118,7 +118,7 @@ class Fetching:
         owned.led_under(self._cluster.view.leader_epoch(owned.tp))
         if owned.position.state is PositionState.FETCHING:
             return True
-        self._pulses.work.fire()
+        self._pulses.work.notify()
         return False
 
     def _source(self, owned: Owned, now: float) -> int | None:
@@ -144,7 +144,7 @@ class Fetching:
             self._cluster.invalidate()
 
     def _share(self) -> int:
-        """Return how many bytes each claim may have in stock."""
+        """Return how many bytes each claim may have in buffer."""
         return max(self._settings.prefetch_max_bytes // max(len(self._owned), 1), _MIN_SHARE)
 
     def _until_next(self, now: float) -> float:
@@ -165,7 +165,7 @@ class Fetching:
             self._fatal = error
         finally:
             self._busy.discard(node_id)
-            self._pulses.work.fire()
+            self._pulses.work.notify()
 
     def _leave_replica(self, node_id: int, partitions: list[Owned]) -> None:
         """Ask the leaders again: the replica they named does not answer."""
@@ -194,7 +194,7 @@ class Fetching:
             node_id, request, lane=Lane.FETCH, timeout=max_wait + settings.request_timeout
         )
         if self._answers.take(asked, request, answer):
-            self._pulses.news.fire()
+            self._pulses.news.notify()
         if answer.error_code:
             # Without a session nothing at the top concerns us: the broker cannot serve now.
             raise TransportError(str(BrokerError(ApiKey.FETCH.name, answer.error_code)))

@@ -13,11 +13,11 @@ from typing import Final
 import anyio
 import anyio.lowlevel
 
+from kgroup.consumer.buffer.delivery import Delivery
+from kgroup.consumer.buffer.notifiers import Notifiers
+from kgroup.consumer.buffer.owned import Owned
 from kgroup.consumer.fetch.logs import Logs
 from kgroup.consumer.fetch.positioning import Positioning
-from kgroup.consumer.stock.delivery import Delivery
-from kgroup.consumer.stock.owned import Owned
-from kgroup.consumer.stock.pulses import Pulses
 from kgroup.errors import ArgumentError
 from kgroup.journal import Paused, Resumed, Sink
 from kgroup.net.log_offsets import OffsetSpec
@@ -35,7 +35,7 @@ class Flow:
     Args:
         delivery: what is owned and handed out.
         positioning: sets positions.
-        pulses: waited for and fired.
+        notifiers: waited for and fired.
         logs: knows where they begin and end.
         sink: takes the journal's events.
     """
@@ -44,14 +44,14 @@ class Flow:
         self,
         delivery: Delivery,
         positioning: Positioning,
-        pulses: Pulses,
+        notifiers: Notifiers,
         logs: Logs,
         sink: Sink,
     ) -> None:
         self._delivery = delivery
         self._positioning = positioning
         self._logs = logs
-        self._pulses = pulses
+        self._pulses = notifiers
         self._sink = sink
 
     async def position(self, tp: TopicPartition, timeout: float) -> int:
@@ -169,8 +169,8 @@ class Flow:
             owned.paused = False
         if changed:
             self._sink.emit(Resumed(tuple(owned.claim for owned in changed)))
-            self._pulses.work.fire()
-            self._pulses.news.fire()
+            self._pulses.work.notify()
+            self._pulses.news.notify()
 
 
 def _sound(offset: object) -> int:

@@ -19,9 +19,9 @@ import logging
 from dataclasses import replace
 
 from kgroup.config import FetchSettings
-from kgroup.consumer.stock.delivery import Delivery
-from kgroup.consumer.stock.owned import Owned
-from kgroup.consumer.stock.pulses import Pulses
+from kgroup.consumer.buffer.delivery import Delivery
+from kgroup.consumer.buffer.notifiers import Notifiers
+from kgroup.consumer.buffer.owned import Owned
 from kgroup.errors import LogTruncatedError, OffsetOutOfRangeError
 from kgroup.journal import PositionMove, PositionMoved, Sink
 from kgroup.net.cluster import Cluster
@@ -48,7 +48,7 @@ class Jumps:
         settings: reset policy.
         cluster: its view says which leader a position is good under; not owned.
         delivery: its claims and its ledger.
-        pulses: fired when something is to be asked, or a position is known.
+        notifiers: fired when something is to be asked, or a position is known.
         sink: takes the journal's events.
     """
 
@@ -57,13 +57,13 @@ class Jumps:
         settings: FetchSettings,
         cluster: Cluster,
         delivery: Delivery,
-        pulses: Pulses,
+        notifiers: Notifiers,
         sink: Sink,
     ) -> None:
         self._settings = settings
         self._cluster = cluster
         self._ledger = delivery.ledger
-        self._pulses = pulses
+        self._pulses = notifiers
         self._sink = sink
 
     # -- asked for -------------------------------------------------------------------------
@@ -234,8 +234,8 @@ class Jumps:
         self._tell()
 
     def _tell(self) -> None:
-        self._pulses.work.fire()
-        self._pulses.news.fire()
+        self._pulses.work.notify()
+        self._pulses.news.notify()
 
 
 def _words(place: LogPlace) -> str:

@@ -15,8 +15,8 @@ import anyio.lowlevel
 from kgroup.backends.refusing import refusing
 from kgroup.codes import ApiKey
 from kgroup.config import FetchSettings
+from kgroup.consumer.buffer.owned import OwnedPartitions
 from kgroup.consumer.fetch.jumps import Jumps
-from kgroup.consumer.stock.owned import OwnedPartitions
 from kgroup.errors import ArgumentError, BrokerError, DecodeError, TransportError
 from kgroup.net.cluster import Cluster, ClusterView
 from kgroup.net.log_offsets import ListedOffset, OffsetSpec, list_offsets

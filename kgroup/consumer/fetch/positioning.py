@@ -16,12 +16,12 @@ from anyio.abc import TaskGroup
 
 from kgroup.codes import ApiKey, ErrorCode, error_name
 from kgroup.config import FetchSettings
+from kgroup.consumer.buffer.delivery import Delivery
+from kgroup.consumer.buffer.notifiers import Notifiers
+from kgroup.consumer.buffer.owned import Owned
 from kgroup.consumer.fetch.jumps import Jumps
 from kgroup.consumer.fetch.logs import TopicHistory
 from kgroup.consumer.fetch.validating import Validating
-from kgroup.consumer.stock.delivery import Delivery
-from kgroup.consumer.stock.owned import Owned
-from kgroup.consumer.stock.pulses import Pulses
 from kgroup.errors import (
     BrokerError,
     KGroupError,
@@ -63,7 +63,7 @@ class Positioning:
         settings: reset policy and patience.
         cluster: connections, metadata, clock; not owned.
         delivery: its claims, its ledger and its backend, which knows what is committed.
-        pulses: waited for, and fired when a position, or why there is none, is known.
+        notifiers: waited for, and fired when a position, or why there is none, is known.
         sink: takes the journal's events.
 
     `jumps` moves its positions, `history` knows its topics.
@@ -74,20 +74,20 @@ class Positioning:
         settings: FetchSettings,
         cluster: Cluster,
         delivery: Delivery,
-        pulses: Pulses,
+        notifiers: Notifiers,
         sink: Sink,
     ) -> None:
-        self.jumps = Jumps(settings, cluster, delivery, pulses, sink)
+        self.jumps = Jumps(settings, cluster, delivery, notifiers, sink)
         self.history = TopicHistory(cluster, delivery.owned, self.jumps)
         self._settings = settings
         self._cluster = cluster
         self._owned = delivery.owned
         self._ledger = delivery.ledger
         self._gate = delivery.gate
-        self._pulses = pulses
+        self._pulses = notifiers
         self._sink = sink
         self._validating = Validating(
-            settings, cluster, delivery.owned, self.history, self.jumps, pulses
+            settings, cluster, delivery.owned, self.history, self.jumps, notifiers
         )
         self._busy: set[int] = set()
         self._fatal: KGroupError | None = None
@@ -128,8 +128,8 @@ class Positioning:
         owned.put_off(now, settings.retry_backoff, settings.retry_backoff_max, why)
 
     def _tell(self) -> None:
-        self._pulses.work.fire()
-        self._pulses.news.fire()
+        self._pulses.work.notify()
+        self._pulses.news.notify()
 
     # -- committed offsets -----------------------------------------------------------------
 

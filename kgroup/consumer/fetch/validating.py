@@ -24,10 +24,10 @@ from anyio.abc import TaskGroup
 
 from kgroup.codes import ApiKey, error_name
 from kgroup.config import FetchSettings
+from kgroup.consumer.buffer.notifiers import Notifiers
+from kgroup.consumer.buffer.owned import Owned, OwnedPartitions
 from kgroup.consumer.fetch.jumps import Jumps
 from kgroup.consumer.fetch.logs import TopicHistory
-from kgroup.consumer.stock.owned import Owned, OwnedPartitions
-from kgroup.consumer.stock.pulses import Pulses
 from kgroup.errors import KGroupError, UnsupportedVersionError
 from kgroup.machine.reactions import Reaction, reaction
 from kgroup.net.cluster import Cluster
@@ -66,7 +66,7 @@ class Validating:
         owned: whose positions.
         history: looked at before a position is asked about.
         jumps: moves positions that turn out to be gone.
-        pulses: waited for, and fired when a position is good.
+        notifiers: waited for, and fired when a position is good.
     """
 
     def __init__(
@@ -76,14 +76,14 @@ class Validating:
         owned: OwnedPartitions,
         history: TopicHistory,
         jumps: Jumps,
-        pulses: Pulses,
+        notifiers: Notifiers,
     ) -> None:
         self._settings = settings
         self._cluster = cluster
         self._owned = owned
         self._history = history
         self._jumps = jumps
-        self._pulses = pulses
+        self._pulses = notifiers
         self._busy: set[int] = set()
         self._seen = EMPTY_VIEW
 
@@ -153,8 +153,8 @@ class Validating:
                     self._settle(each, found.get(each.owned.tp))
         finally:
             self._busy.discard(node_id)
-            self._pulses.work.fire()
-            self._pulses.news.fire()
+            self._pulses.work.notify()
+            self._pulses.news.notify()
 
     def _still_asked(self, question: _Question) -> bool:
         owned = question.owned

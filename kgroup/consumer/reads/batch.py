@@ -12,9 +12,9 @@ from typing import Generic, Self, TypeVar
 
 import anyio
 
+from kgroup.consumer.buffer.chunk import Segment
+from kgroup.consumer.buffer.delivery import Delivery, Handful
 from kgroup.consumer.reads.record import Formats, Record, raw
-from kgroup.consumer.stock.chunk import Segment
-from kgroup.consumer.stock.delivery import Delivery, Handful
 from kgroup.errors import DeserializationError
 from kgroup.offsets.ledger import Lease
 from kgroup.types import Claim, Generation, TopicPartition
@@ -152,7 +152,7 @@ class Batch(Generic[K, V]):
     def _refused(self, error: DeserializationError, stopped_at: int) -> None:
         """Pass over a record, or stop the batch and raise."""
         if self._formats.skips:
-            self._delivery.passed_over.note(error)
+            self._delivery.skipped.note(error)
             return
         self._read_to = max(self._read_to, stopped_at)
         self._delivery.stop_at(self._handful.lease, self._read_to)

@@ -9,12 +9,12 @@ One checkpoint per batch, none per record: a checkpoint costs more than a record
 import math
 from typing import Generic, Self, TypeVar
 
+from kgroup.consumer.buffer.chunk import Chunk
+from kgroup.consumer.buffer.delivery import Delivery
+from kgroup.consumer.buffer.owned import Owned
 from kgroup.consumer.reads.batch import Batch
 from kgroup.consumer.reads.reading import Reading
 from kgroup.consumer.reads.record import Formats, Record
-from kgroup.consumer.stock.chunk import Chunk
-from kgroup.consumer.stock.delivery import Delivery
-from kgroup.consumer.stock.owned import Owned
 from kgroup.errors import ClosedError, DeserializationError
 from kgroup.offsets.ledger import Lease
 
@@ -181,7 +181,7 @@ class RecordIterator(Generic[K, V]):
             if not self._formats.skips:
                 self._finish()  # the next was asked for
                 raise
-            self._delivery.passed_over.note(error)
+            self._delivery.skipped.note(error)
             return None
 
     def _finish(self) -> None:

@@ -9,10 +9,10 @@ from typing import Generic, TypeVar
 
 import anyio.lowlevel
 
+from kgroup.consumer.buffer.owned import Owned
 from kgroup.consumer.reads.batch import Batch
 from kgroup.consumer.reads.reading import Reading, Wanted
 from kgroup.consumer.reads.record import Formats, Record
-from kgroup.consumer.stock.owned import Owned
 from kgroup.errors import ArgumentError, ClosedError, DeserializationError
 from kgroup.types import TopicPartition
 
@@ -63,7 +63,7 @@ class Polling(Generic[K, V]):
         except DeserializationError as error:
             if not self._formats.skips:
                 raise
-            delivery.passed_over.note(error)
+            delivery.skipped.note(error)
             delivery.done(delivery.take_one(owned, None))
             self._reading.keep_turn(owned, chunk)
             return None

@@ -14,10 +14,10 @@ from typing import Final
 import anyio
 import anyio.lowlevel
 
-from kgroup.consumer.stock.chunk import Chunk
-from kgroup.consumer.stock.delivery import Delivery
-from kgroup.consumer.stock.owned import Owned
-from kgroup.consumer.stock.pulses import Pulses
+from kgroup.consumer.buffer.chunk import Chunk
+from kgroup.consumer.buffer.delivery import Delivery
+from kgroup.consumer.buffer.notifiers import Notifiers
+from kgroup.consumer.buffer.owned import Owned
 from kgroup.consumer.user_code import UserCode
 from kgroup.errors import IllegalStateError
 from kgroup.journal import Polled, Sink
@@ -57,7 +57,7 @@ class Reading:
 
     Args:
         delivery: the counter.
-        pulses: waited for.
+        notifiers: waited for.
         sink: takes the journal's events.
         code: knows who is inside a listener.
         clock: monotonic seconds.
@@ -67,7 +67,7 @@ class Reading:
     def __init__(
         self,
         delivery: Delivery,
-        pulses: Pulses,
+        notifiers: Notifiers,
         sink: Sink,
         code: UserCode,
         clock: Clock,
@@ -75,7 +75,7 @@ class Reading:
     ) -> None:
         self.delivery = delivery
         self._gate = delivery.gate
-        self._pulses = pulses
+        self._pulses = notifiers
         self._sink = sink
         self._code = code
         self._clock = clock

@@ -12,7 +12,7 @@ import pytest
 
 from kgroup import Consumer
 from kgroup.admin.groups import committed_offsets
-from kgroup.admin.marshal.desk import desk
+from kgroup.admin.marshal.claim_log import claim_log
 from kgroup.admin.marshal.positions import Asked, set_positions
 from kgroup.admin.marshal.settings import AdminSettings
 from kgroup.marshal.admin import Stage
@@ -66,7 +66,7 @@ async def moved_over(broker: InProcessBroker) -> None:
     async with running(broker) as cluster:
         found = await committed_offsets(cluster, "g", timeout=10)
         targets = {tp: each.offset for tp, each in found.items() if each is not None}
-        async with desk(cluster, AdminSettings("g"), frozenset({"t"})) as place:
+        async with claim_log(cluster, AdminSettings("g"), frozenset({"t"})) as place:
             moves = await set_positions(place, targets, Asked(), lambda _: None)
     assert {move.stage for move in moves} == {Stage.SET}
 

@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 import pytest
 
-from kgroup.admin.marshal.desk import Desk, desk
+from kgroup.admin.marshal.claim_log import ClaimLog, claim_log
 from kgroup.admin.marshal.pauses import pause_group, resume
 from kgroup.admin.marshal.settings import AdminSettings
 from kgroup.codes import ErrorCode
@@ -31,9 +31,9 @@ def anyio_backend() -> tuple[str, Mapping[str, Any]]:
 
 
 @asynccontextmanager
-async def at_the_log(broker: InProcessBroker) -> AsyncIterator[Desk]:
+async def at_the_log(broker: InProcessBroker) -> AsyncIterator[ClaimLog]:
     topics = frozenset({"t"})
-    async with running(broker) as cluster, desk(cluster, AdminSettings("g"), topics) as place:
+    async with running(broker) as cluster, claim_log(cluster, AdminSettings("g"), topics) as place:
         yield place
 
 

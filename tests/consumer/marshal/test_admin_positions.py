@@ -8,7 +8,7 @@ import pytest
 
 from kgroup import Consumer
 from kgroup.admin.groups import committed_offsets
-from kgroup.admin.marshal.desk import desk
+from kgroup.admin.marshal.claim_log import claim_log
 from kgroup.admin.marshal.positions import (
     Asked,
     plan_positions,
@@ -50,14 +50,14 @@ async def moved(
 ) -> dict[TopicPartition, KeyMove]:
     settings = AdminSettings("g")
     say = (told if told is not None else []).append
-    async with desk(cluster, settings, frozenset(tp.topic for tp in targets)) as place:
+    async with claim_log(cluster, settings, frozenset(tp.topic for tp in targets)) as place:
         moves = await set_positions(place, targets, Asked(**asked), say)
     return {move.tp: move for move in moves}
 
 
 async def logged(cluster: Cluster) -> dict[TopicPartition, int | None]:
     """Return what the log of claims says now."""
-    async with desk(cluster, AdminSettings("g"), frozenset({"t"})) as place:
+    async with claim_log(cluster, AdminSettings("g"), frozenset({"t"})) as place:
         return {tp: place.logged(tp) for tp in (T0, T1)}
 
 
@@ -106,7 +106,7 @@ async def test_a_plan_writes_nothing_and_says_where_keys_are() -> None:
     Writer(broker.partition(LOG)).claim()
     Writer(broker.partition(LOG)).beat(7, 0)
     topics = frozenset({"t"})
-    async with running(broker) as cluster, desk(cluster, AdminSettings("g"), topics) as place:
+    async with running(broker) as cluster, claim_log(cluster, AdminSettings("g"), topics) as place:
         moves = await plan_positions(place, {T0: 3, T1: 4})
     assert [(move.former, move.target) for move in moves.values()] == [(7, 3), (None, 4)]
     assert len(broker.partition(LOG).records()) == 2
@@ -263,7 +263,7 @@ async def test_who_is_cut_off_amid_it_leaves_keys_set_or_as_they_were_and_nothin
     async with running(broker) as cluster:
         with anyio.move_on_after(seconds):
             await moved(cluster, {T0: 42}, told=told)
-        async with desk(cluster, AdminSettings("g"), frozenset({"t"})) as place:
+        async with claim_log(cluster, AdminSettings("g"), frozenset({"t"})) as place:
             assert place.logged(T0) in (7, 42)
             assert place.pause(place.place("t")) is None
             assert place.free_at(T0) == 0

@@ -4,7 +4,7 @@ import anyio
 import pytest
 
 from kgroup.admin.groups import committed_offsets
-from kgroup.admin.marshal.desk import desk
+from kgroup.admin.marshal.claim_log import claim_log
 from kgroup.admin.marshal.pauses import release_keys
 from kgroup.admin.marshal.settings import AdminSettings
 from kgroup.marshal.admin import Stage
@@ -31,7 +31,7 @@ def begun() -> InProcessBroker:
 
 
 async def is_paused(broker: InProcessBroker) -> bool:
-    async with running(broker) as cluster, desk(cluster, AdminSettings("g"), TOPICS) as place:
+    async with running(broker) as cluster, claim_log(cluster, AdminSettings("g"), TOPICS) as place:
         return place.pause(0) is not None
 
 
@@ -153,7 +153,7 @@ async def test_a_log_that_takes_nothing_any_more_is_told_with_what_is_not_known(
 async def test_the_claims_of_the_dead_are_waited_for_when_keys_are_released() -> None:
     broker = begun()
     told: list[str] = []
-    async with running(broker) as cluster, desk(cluster, AdminSettings("g"), TOPICS) as place:
+    async with running(broker) as cluster, claim_log(cluster, AdminSettings("g"), TOPICS) as place:
         assert await release_keys(place, [0], TOPICS, 150.0, told.append) == []
         assert 110 < anyio.current_time() < 140
         assert place.pause(0) is None

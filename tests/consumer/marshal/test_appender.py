@@ -26,7 +26,7 @@ pytestmark = pytest.mark.anyio
 
 
 @dataclass(slots=True)
-class Desk:
+class ClaimLog:
     """An appender at work, what it failed to do, and tickets."""
 
     appender: Appender
@@ -45,7 +45,7 @@ class Desk:
 @asynccontextmanager
 async def writing(
     broker: InProcessBroker, partitions: int | None = 1, *, most_waiting: int = 10_000
-) -> AsyncIterator[Desk]:
+) -> AsyncIterator[ClaimLog]:
     async with running(broker) as cluster, anyio.create_task_group() as tasks:
         failed: list[AppendFailed] = []
         settings = AppenderSettings("g", "A", "i1", most_waiting=most_waiting)
@@ -55,7 +55,7 @@ async def writing(
 
         appender = Appender(settings, cluster, partition_of, failed.append)
         await tasks.start(appender.run)
-        yield Desk(appender, cluster, failed)
+        yield ClaimLog(appender, cluster, failed)
         tasks.cancel_scope.cancel()
 
 
@@ -70,8 +70,8 @@ def tails(broker: InProcessBroker) -> list[int]:
 
 async def test_a_message_says_who_writes_and_carries_its_headers_and_no_key() -> None:
     broker = coordinated()
-    async with writing(broker) as desk:
-        desk.say(7)
+    async with writing(broker) as claim_log:
+        claim_log.say(7)
         await anyio.sleep(1.0)
     (record,) = broker.partition(LOG).records()
     (message,) = messages(broker)
@@ -83,12 +83,12 @@ async def test_a_message_says_who_writes_and_carries_its_headers_and_no_key() ->
 
 async def test_what_the_first_message_needs_is_known_before_it_comes() -> None:
     broker = coordinated()
-    async with writing(broker) as desk:
-        desk.appender.expect("t")
+    async with writing(broker) as claim_log:
+        claim_log.appender.expect("t")
         await anyio.sleep(1.0)
         assert len(broker.requests_of(InitProducerIdRequest)) == 1
         before = len(broker.requests)
-        desk.say(7)
+        claim_log.say(7)
         await anyio.sleep(1.0)
     assert [type(each.request) for each in broker.requests[before:]] == [ProduceRequest]
     assert tails(broker) == [7]
@@ -97,20 +97,20 @@ async def test_what_the_first_message_needs_is_known_before_it_comes() -> None:
 async def test_what_cannot_be_learned_ahead_is_asked_for_with_the_message() -> None:
     broker = coordinated()
     broker.answers.error(InitProducerIdRequest, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, times=1)
-    async with writing(broker) as desk:
-        desk.appender.expect("t")
+    async with writing(broker) as claim_log:
+        claim_log.appender.expect("t")
         await anyio.sleep(1.0)
-        assert not desk.failed
-        desk.say(7)
+        assert not claim_log.failed
+        claim_log.say(7)
         await anyio.sleep(1.0)
     assert tails(broker) == [7]
 
 
 async def test_what_waits_goes_in_one_batch_that_is_idempotent_and_not_compressed() -> None:
     broker = coordinated()
-    async with writing(broker) as desk:
+    async with writing(broker) as claim_log:
         for tail in range(50):
-            desk.say(tail)
+            claim_log.say(tail)
         await anyio.sleep(1.0)
     (request,) = broker.requests_of(ProduceRequest)
     data = request.topic_data[0].partition_data[0].records
@@ -124,9 +124,9 @@ async def test_what_waits_goes_in_one_batch_that_is_idempotent_and_not_compresse
 async def test_order_is_kept_while_batches_are_slow() -> None:
     broker = coordinated()
     broker.node(1).slow(0.5)
-    async with writing(broker) as desk:
+    async with writing(broker) as claim_log:
         for tail in range(40):
-            desk.say(tail)
+            claim_log.say(tail)
             await anyio.sleep(0.1)
         await anyio.sleep(10.0)
     assert tails(broker) == [*range(40)]
@@ -136,10 +136,10 @@ async def test_order_is_kept_while_batches_are_slow() -> None:
 async def test_a_batch_whose_answer_was_lost_is_stored_once() -> None:
     broker = coordinated()
     broker.answers.lose(ProduceRequest, times=1)
-    async with writing(broker) as desk:
-        desk.say(1)
+    async with writing(broker) as claim_log:
+        claim_log.say(1)
         await anyio.sleep(60.0)
-        desk.say(2)
+        claim_log.say(2)
         await anyio.sleep(5.0)
     assert tails(broker)[-1:] == [2]
     assert tails(broker).count(2) == 1
@@ -147,8 +147,8 @@ async def test_a_batch_whose_answer_was_lost_is_stored_once() -> None:
 
 async def test_messages_about_members_go_where_the_claims_of_their_topic_are() -> None:
     broker = coordinated(50)
-    async with writing(broker, 50) as desk:
-        desk.say(0, topic="orders" + PRESENCE_SUFFIX)
+    async with writing(broker, 50) as claim_log:
+        claim_log.say(0, topic="orders" + PRESENCE_SUFFIX)
         await anyio.sleep(1.0)
     (message,) = messages(broker, coordination_partition("orders", 50))
     assert message.topic == b"orders~members"
@@ -159,9 +159,9 @@ async def test_messages_about_members_go_where_the_claims_of_their_topic_are() -
 
 async def test_a_message_is_a_second_behind_in_whole_seconds() -> None:
     broker = coordinated(configs={})
-    async with writing(broker) as desk:
+    async with writing(broker) as claim_log:
         await anyio.sleep(10.7)
-        desk.say(1)
+        claim_log.say(1)
         await anyio.sleep(1.0)
     (message,) = messages(broker)
     assert message.time == int(WALL_AT_START + 9)
@@ -171,10 +171,10 @@ async def test_a_message_is_a_second_behind_in_whole_seconds() -> None:
 async def test_a_broker_that_is_behind_is_believed() -> None:
     broker = coordinated()
     broker.node(1).skew(-90.0)
-    async with writing(broker) as desk:
-        desk.say(1)
+    async with writing(broker) as claim_log:
+        claim_log.say(1)
         await anyio.sleep(10.0)
-        desk.say(2)
+        claim_log.say(2)
         await anyio.sleep(1.0)
     first, second = messages(broker)
     assert first.time == int(WALL_AT_START - 1)
@@ -184,10 +184,10 @@ async def test_a_broker_that_is_behind_is_believed() -> None:
 async def test_a_broker_that_is_ahead_is_not() -> None:
     broker = coordinated()
     broker.node(1).skew(90.0)
-    async with writing(broker) as desk:
-        desk.say(1)
+    async with writing(broker) as claim_log:
+        claim_log.say(1)
         await anyio.sleep(10.0)
-        desk.say(2)
+        claim_log.say(2)
         await anyio.sleep(1.0)
     assert messages(broker)[1].time <= WALL_AT_START + 9
 
@@ -199,30 +199,30 @@ async def test_nothing_is_sent_after_its_deadline() -> None:
     broker = coordinated()
     log = broker.partition(LOG)
     log.move_to(None)
-    async with writing(broker) as desk:
-        desk.say(1, timeout=5.0)
-        desk.say(2, timeout=60.0)
+    async with writing(broker) as claim_log:
+        claim_log.say(1, timeout=5.0)
+        claim_log.say(2, timeout=60.0)
         await anyio.sleep(10.0)
-        assert [each.ticket for each in desk.failed] == [1, 2]
+        assert [each.ticket for each in claim_log.failed] == [1, 2]
         log.move_to(1)
-        desk.say(3)
+        claim_log.say(3)
         await anyio.sleep(10.0)
     assert tails(broker) == [3]
-    assert not any(each.maybe for each in desk.failed)
-    assert isinstance(desk.failed[0].error, TimeoutError)
+    assert not any(each.maybe for each in claim_log.failed)
+    assert isinstance(claim_log.failed[0].error, TimeoutError)
 
 
 async def test_who_waits_behind_a_lost_batch_fails_unsent_at_its_own_deadline() -> None:
     broker = coordinated()
     rule = broker.answers.ignore(ProduceRequest, times=None)
-    async with writing(broker) as desk:
-        desk.say(1, timeout=20.0)
+    async with writing(broker) as claim_log:
+        claim_log.say(1, timeout=20.0)
         await anyio.sleep(1.0)
-        desk.say(2, timeout=5.0)
+        claim_log.say(2, timeout=5.0)
         await anyio.sleep(30.0)
         rule.cancel()
         await anyio.sleep(30.0)
-    first, second = desk.failed
+    first, second = claim_log.failed
     assert (first.ticket, first.maybe) == (1, True)
     assert (second.ticket, second.maybe) == (2, False)
     assert "was not sent" in str(second.error)
@@ -232,12 +232,12 @@ async def test_who_waits_behind_a_lost_batch_fails_unsent_at_its_own_deadline() 
 async def test_a_refusal_is_told_and_the_next_message_is_written() -> None:
     broker = coordinated()
     broker.answers.error(ProduceRequest, ErrorCode.INVALID_RECORD, times=1)
-    async with writing(broker) as desk:
-        desk.say(1)
+    async with writing(broker) as claim_log:
+        claim_log.say(1)
         await anyio.sleep(1.0)
-        desk.say(2)
+        claim_log.say(2)
         await anyio.sleep(1.0)
-    (failed,) = desk.failed
+    (failed,) = claim_log.failed
     assert (failed.ticket, failed.maybe) == (1, False)
     assert isinstance(failed.error, BrokerError)
     assert tails(broker) == [2]
@@ -245,26 +245,26 @@ async def test_a_refusal_is_told_and_the_next_message_is_written() -> None:
 
 async def test_success_is_not_told() -> None:
     broker = coordinated()
-    async with writing(broker) as desk:
-        desk.say(1)
+    async with writing(broker) as claim_log:
+        claim_log.say(1)
         await anyio.sleep(100.0)
-    assert desk.failed == []
+    assert claim_log.failed == []
 
 
 async def test_too_many_messages_fail_at_once() -> None:
     broker = coordinated()
-    async with writing(broker, most_waiting=3) as desk:
+    async with writing(broker, most_waiting=3) as claim_log:
         for tail in range(5):
-            desk.say(tail)
-        assert [(each.ticket, each.maybe) for each in desk.failed] == [(4, False), (5, False)]
-        assert isinstance(desk.failed[0].error, IllegalStateError)
-        assert desk.appender.waiting == 3
+            claim_log.say(tail)
+        assert [(each.ticket, each.maybe) for each in claim_log.failed] == [(4, False), (5, False)]
+        assert isinstance(claim_log.failed[0].error, IllegalStateError)
+        assert claim_log.appender.waiting == 3
 
 
 async def test_a_message_before_the_partitions_are_known_fails_unsent() -> None:
     broker = coordinated()
-    async with writing(broker, None) as desk:
-        desk.say(1)
+    async with writing(broker, None) as claim_log:
+        claim_log.say(1)
         await anyio.sleep(1.0)
-    assert [(each.ticket, each.maybe) for each in desk.failed] == [(1, False)]
+    assert [(each.ticket, each.maybe) for each in claim_log.failed] == [(1, False)]
     assert broker.requests_of(ProduceRequest) == []

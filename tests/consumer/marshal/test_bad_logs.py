@@ -125,7 +125,7 @@ def damaged(at: int, *, flip: int) -> Callable[[], bytes]:
 
 
 @pytest.mark.parametrize("flip", [10, 11, 16, 17, 21, 23, 60, 70], ids=lambda at: f"byte_{at}")
-async def test_a_damaged_batch_is_counted_and_passed_over(flip: int) -> None:
+async def test_a_damaged_batch_is_counted_and_skipped(flip: int) -> None:
     broker = coordinated(configs={})
     log = broker.partition(LOG)
     writer = Writer(log)

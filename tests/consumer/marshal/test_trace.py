@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from kgroup.backends.marshal.carrier import MarshalMachine
+from kgroup.backends.marshal.effects import MarshalMachine
 from kgroup.journal import (
     ClaimMessage,
     ClaimStage,

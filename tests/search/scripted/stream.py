@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol
 import anyio
 from anyio.abc import ByteStream
 
-from kgroup.net.ports import Pulse
+from kgroup.net.ports import Notifier
 from kgroup.wire.frames import FrameSplitter
 
 __all__ = ["ScriptedStream", "Slot", "StreamManners"]
@@ -82,7 +82,7 @@ class ScriptedStream(ByteStream):
         self._manners = manners
         self._splitter = FrameSplitter()
         self._arrived = bytearray()
-        self._pulse = Pulse()
+        self._notifier = Notifier()
         self._closed = False
         self._ended = False
         self._reset = False
@@ -108,7 +108,7 @@ class ScriptedStream(ByteStream):
 
     def wake(self) -> None:
         """Let a waiting `receive` look again."""
-        self._pulse.fire()
+        self._notifier.notify()
 
     # -- the client's end --------------------------------------------------------------------
 
@@ -153,7 +153,7 @@ class ScriptedStream(ByteStream):
             return False
         pause = self.slots[0].ready_at - anyio.current_time() if self.slots else math.inf
         with anyio.move_on_after(pause):
-            await self._pulse.wait()
+            await self._notifier.wait()
         return True
 
     async def send_eof(self) -> None:

@@ -17,7 +17,7 @@ import anyio
 from anyio.abc import ByteStream
 from anyio.lowlevel import RunVar
 
-from kgroup.net.ports import Pulse
+from kgroup.net.ports import Notifier
 from kgroup.testing.broker.server.line import Line
 from kgroup.testing.broker.server.switchboard import Switchboard
 from kgroup.testing.virtual_time import clock_is_virtual
@@ -39,7 +39,7 @@ class MemoryNetwork:
     def __init__(self, board: Switchboard) -> None:
         self._board = board
         self._ahead: RunVar[float] = RunVar(f"broker clock {id(self)}")
-        self._waiting: dict[int, Pulse] = {}
+        self._waiting: dict[int, Notifier] = {}
         self._watchman: int | None = None
         self._wakes_at = math.inf
         board.clock = self.clock
@@ -63,9 +63,9 @@ class MemoryNetwork:
         node_id = self._board.node_at(host, port)
         if node_id is None:
             raise OSError(f"{host}: no broker of this cluster has the address {host}:{port}")
-        pulse = Pulse()
-        line = self._board.connect(node_id, pulse.fire)
-        return MemoryStream(self, line, pulse)
+        notifier = Notifier()
+        line = self._board.connect(node_id, notifier.notify)
+        return MemoryStream(self, line, notifier)
 
     # -- time ------------------------------------------------------------------------------------
 
@@ -96,22 +96,22 @@ class MemoryNetwork:
 
     # -- the watch -------------------------------------------------------------------------------
 
-    async def wait(self, number: int, pulse: Pulse) -> None:
+    async def wait(self, number: int, notifier: Notifier) -> None:
         """Wait until a connection may have bytes; its client keeps watch if nobody else does.
 
         Args:
             number: of the connection.
-            pulse: fired when it may have bytes.
+            notifier: fired when it may have bytes.
         """
-        self._waiting[number] = pulse
+        self._waiting[number] = notifier
         if self._watchman is None:
             self._watchman = number
         if self._watchman != number:
-            await pulse.wait()
+            await notifier.wait()
             return
         self._wakes_at = self._board.next_at
         with anyio.CancelScope(deadline=self.deadline(self._wakes_at)):
-            await pulse.wait()
+            await notifier.wait()
 
     def stop_waiting(self, number: int) -> None:
         """Note that a client does not wait any more; another one keeps watch instead."""
@@ -127,7 +127,7 @@ class MemoryNetwork:
 
     def _wake_watchman(self) -> None:
         if self._watchman is not None:
-            self._waiting[self._watchman].fire()
+            self._waiting[self._watchman].notify()
 
     def look(self) -> float:
         """Let time pass up to the present, and return it."""
@@ -149,13 +149,13 @@ class MemoryStream(ByteStream):
     Args:
         network: keeps watch.
         line: the broker's end.
-        pulse: fired when the line may have bytes.
+        notifier: fired when the line may have bytes.
     """
 
-    def __init__(self, network: MemoryNetwork, line: Line, pulse: Pulse) -> None:
+    def __init__(self, network: MemoryNetwork, line: Line, notifier: Notifier) -> None:
         self._network = network
         self._line = line
-        self._pulse = pulse
+        self._notifier = notifier
         self._arrived = memoryview(b"")
         self._closed = False
 
@@ -189,7 +189,7 @@ class MemoryStream(ByteStream):
                 raise anyio.BrokenResourceError
             if self._line.ended:
                 raise anyio.EndOfStream
-            await self._network.wait(self._line.number, self._pulse)
+            await self._network.wait(self._line.number, self._notifier)
 
     async def send_eof(self) -> None:
         """Close the client's sending side; the broker does not mind."""
@@ -201,7 +201,7 @@ class MemoryStream(ByteStream):
             self._closed = True
             unread = self._arrived or self._line.take(self._network.look())
             self._network.disconnect(self._line, reset=bool(unread))
-        self._pulse.fire()
+        self._notifier.notify()
         await anyio.lowlevel.checkpoint()
 
     @property

@@ -160,7 +160,7 @@ LONE = (
     ),
     Mutant(
         name="a poll hands out the first partition that has records, and no other",
-        module="kgroup.consumer.stock.owned",
+        module="kgroup.consumer.buffer.owned",
         changes=(
             Change(
                 "        for _ in range(len(self._rotation)):\n"
@@ -212,7 +212,7 @@ LONE = (
     ),
     Mutant(
         name="records are done as soon as they are handed out",
-        module="kgroup.consumer.stock.delivery",
+        module="kgroup.consumer.buffer.delivery",
         changes=(
             Change(
                 "        lease = self.ledger.hand_out(owned.claim, chunk.at, epoch)\n",

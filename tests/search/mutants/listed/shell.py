@@ -11,7 +11,7 @@ __all__ = ["SHELL"]
 SHELL = (
     Mutant(
         name="what was buffered is kept over a loss and handed out under the next claim",
-        module="kgroup.consumer.stock.owned",
+        module="kgroup.consumer.buffer.owned",
         changes=(
             Change(
                 "            owned = Owned(claim, Position(claim))\n",
@@ -38,7 +38,7 @@ SHELL = (
     ),
     Mutant(
         name="what is paused is handed out",
-        module="kgroup.consumer.stock.gate",
+        module="kgroup.consumer.buffer.gate",
         changes=(
             Change(
                 "        if not owned.open or owned.paused or self._closed "

@@ -17,7 +17,7 @@ import anyio
 from anyio.abc import ByteStream
 from anyio.lowlevel import checkpoint
 
-from kgroup.net.ports import Dial, Pulse
+from kgroup.net.ports import Dial, Notifier
 from kgroup.testing.broker.agenda import Agenda
 from kgroup.testing.broker.server.line import Line
 from kgroup.testing.broker.server.switchboard import Switchboard
@@ -65,7 +65,7 @@ class MemoryNetwork:
         self._goes_off_at = math.inf
         self._carrying = False
         self._failure: BaseException | None = None
-        self._failed = Pulse()
+        self._failed = Notifier()
         board.listeners.append(self._rearm)
 
     def dial_of(self, reach: Reach) -> Dial:
@@ -91,7 +91,7 @@ class MemoryNetwork:
                 self.board.look()
         except BaseException as error:  # noqa: BLE001 - an event loop would only log it
             self._failure = error
-            self._failed.fire()
+            self._failed.notify()
         finally:
             self._carrying = False
         self._rearm()
@@ -168,7 +168,7 @@ class _Link(ByteStream):
         self.reach = reach
         self.number = number
         self._network = network
-        self._pulse = Pulse()
+        self._notifier = Notifier()
         self._arrived: deque[bytes] = deque()
         self._closed = False
         self._broken = False
@@ -200,7 +200,7 @@ class _Link(ByteStream):
                 raise anyio.BrokenResourceError
             if self._over:
                 raise anyio.EndOfStream
-            await self._pulse.wait()
+            await self._notifier.wait()
         data = self._arrived.popleft()
         if len(data) > max_bytes:
             self._arrived.appendleft(data[max_bytes:])
@@ -228,7 +228,7 @@ class _Link(ByteStream):
         if self in self.reach.connections:
             self.reach.connections.remove(self)
         unread = bool(self._arrived)
-        self._pulse.fire()
+        self._notifier.notify()
         if not self._broken:
             self._depart(partial(self._network.board.disconnect, self.line, reset=unread))
 
@@ -239,7 +239,7 @@ class _Link(ByteStream):
         self._broken = True
         self._arrived.clear()
         self._network.board.disconnect(self.line, reset=True)
-        self._pulse.fire()
+        self._notifier.notify()
 
     # -- on the way ------------------------------------------------------------------------------
 
@@ -284,7 +284,7 @@ class _Link(ByteStream):
             self._network.at(self.reach.in_until, partial(self._reach_client, act))
             return
         act()
-        self._pulse.fire()
+        self._notifier.notify()
 
     def _end(self) -> None:
         if self.line.reset:

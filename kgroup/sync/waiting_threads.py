@@ -21,10 +21,10 @@ import anyio
 from kgroup.errors import WakeupError
 from kgroup.sync.handover import Job, Waiting
 
-__all__ = ["Desk", "Waking"]
+__all__ = ["WaitingThreads", "Waking"]
 
 
-class Desk:
+class WaitingThreads:
     """Functions that wait for a thread, and threads that wait for an answer; the loop's."""
 
     def __init__(self) -> None:

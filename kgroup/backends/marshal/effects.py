@@ -43,8 +43,8 @@ from kgroup.types import (
 )
 
 __all__ = [
-    "MarshalCarrier",
     "MarshalConductor",
+    "MarshalEffects",
     "MarshalMachine",
     "Waiters",
     "held_topics",
@@ -133,8 +133,8 @@ def _outcome(asked: OffsetAndMetadata, answer: Committed, claim: Claim) -> Parti
     return PartitionOutcome(status, asked, None, reason)
 
 
-class MarshalCarrier:
-    """Carries the effects of one member out; implements `conductor.Carrier`.
+class MarshalEffects:
+    """Carries the effects of one member out; implements `conductor.EffectRunner`.
 
     Args:
         appender: writes messages.

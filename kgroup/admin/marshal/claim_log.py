@@ -28,12 +28,12 @@ from kgroup.marshal.survey import free_at, names_everywhere
 from kgroup.marshal.world import World
 from kgroup.net.cluster import Cluster
 from kgroup.net.log_offsets import OffsetSpec, list_offsets
-from kgroup.net.ports import Pulse
+from kgroup.net.ports import Notifier
 from kgroup.net.producer import Delivered, Producer, ProducerSettings
 from kgroup.types import TopicPartition
 from kgroup.wire.records import NewRecord
 
-__all__ = ["Desk", "Line", "WrittenPause", "desk"]
+__all__ = ["ClaimLog", "Line", "WrittenPause", "claim_log"]
 
 _MS: Final = 1000
 _LOOK_AGAIN: Final = 1.0
@@ -58,8 +58,8 @@ class WrittenPause(NamedTuple):
     offset: int
 
 
-class Desk:
-    """One administrator at the log of claims; made by `desk`.
+class ClaimLog:
+    """One administrator at the log of claims; made by `claim_log`.
 
     Args:
         cluster: running; not owned.
@@ -94,7 +94,7 @@ class Desk:
         self._upto: dict[int, int] = {}  # next offset to read, by partition
         self._heard: dict[bytes, KeyRead] = {}
         self._tickets = 0
-        self._news = Pulse()
+        self._news = Notifier()
         self._error: Exception | None = None
 
     # -- reading ---------------------------------------------------------------------------
@@ -105,7 +105,7 @@ class Desk:
             await self.reader.run()
         except (KGroupError, TimeoutError) as error:
             self._error = error
-            self._news.fire()
+            self._news.notify()
 
     def _tell(self, event: LogEvent) -> None:
         match event:
@@ -121,7 +121,7 @@ class Desk:
                         self._heard[read.nonce] = read
         if self._hear is not None:
             self._hear(event)
-        self._news.fire()
+        self._news.notify()
 
     def _is_mine(self, read: KeyRead) -> bool:
         return (read.client_id, read.instance_id) == (self.who, self._instance.encode())
@@ -337,19 +337,19 @@ class Desk:
 
 
 @asynccontextmanager
-async def desk(
+async def claim_log(
     cluster: Cluster,
     settings: AdminSettings,
     topics: frozenset[str] | None = None,
     hear: Callable[[LogEvent], None] | None = None,
-) -> AsyncIterator[Desk]:
+) -> AsyncIterator[ClaimLog]:
     """Have a place at the log for one block, once what is needed was read to its end.
 
     Args:
         cluster: running.
         settings: who and where.
         topics: whose claims are needed; None for the whole coordination topic.
-        hear: as in `Desk`.
+        hear: as in `ClaimLog`.
 
     Raises:
         CoordinationTopicError: the coordination topic is missing, or is not what it was.
@@ -358,7 +358,7 @@ async def desk(
     """
     check = await check_topic(cluster, settings.topic, timeout=settings.timeout)
     names = names_everywhere(check.partitions) if topics is None else topics
-    place = Desk(cluster, settings, check, hear)
+    place = ClaimLog(cluster, settings, check, hear)
     place.reader.follow(names)
     # Who is cancelled ends what it began, and reads that back: reading outlasts the block.
     reading = anyio.CancelScope(shield=True)
@@ -371,12 +371,12 @@ async def desk(
             reading.cancel()
 
 
-async def _read(place: Desk, scope: anyio.CancelScope) -> None:
+async def _read(place: ClaimLog, scope: anyio.CancelScope) -> None:
     with scope:
         await place.run()
 
 
-async def _opened(place: Desk, names: frozenset[str]) -> None:
+async def _opened(place: ClaimLog, names: frozenset[str]) -> None:
     """Wait until all that is needed was read to its end."""
 
     def is_open() -> bool:

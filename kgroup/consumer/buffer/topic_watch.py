@@ -15,7 +15,7 @@ from typing import Final
 
 from kgroup.backends.topics import to_watch
 from kgroup.codes import ApiKey, error_name
-from kgroup.consumer.stock.pulses import Pulses
+from kgroup.consumer.buffer.notifiers import Notifiers
 from kgroup.errors import BrokerError
 from kgroup.net.cluster import Cluster
 from kgroup.net.metadata import EMPTY_VIEW, ClusterView, TopicInfo
@@ -50,12 +50,12 @@ class TopicWatch:
 
     Args:
         cluster: its view and its clock; not owned.
-        pulses: fired when a read should raise something else.
+        notifiers: fired when a read should raise something else.
     """
 
-    def __init__(self, cluster: Cluster, pulses: Pulses) -> None:
+    def __init__(self, cluster: Cluster, notifiers: Notifiers) -> None:
         self._cluster = cluster
-        self._pulses = pulses
+        self._pulses = notifiers
         self._wanted: Subscription | None = None
         self._seen = EMPTY_VIEW
         self._refused: deque[str] = deque()
@@ -85,7 +85,7 @@ class TopicWatch:
         refused = {name for name in names if name in view.topics and view.topics[name].is_refused}
         if refused != set(self._refused):
             self._refused = deque(sorted(refused))
-            self._pulses.news.fire()
+            self._pulses.news.notify()
         now = self._cluster.ports.clock()
         before, self._missing = self._missing, {}
         for what, reason in self._faults(view, names):

@@ -46,7 +46,7 @@ from kgroup.types import Membership
 from kgroup.wire.messages import FindCoordinatorRequest, FindCoordinatorResponse, JoinGroupResponse
 from kgroup.wire.schema import Request
 
-__all__ = ["ClassicCarrier", "ClassicConductor", "ClassicMachine"]
+__all__ = ["ClassicConductor", "ClassicEffects", "ClassicMachine"]
 
 log = logging.getLogger(__name__)
 
@@ -66,8 +66,8 @@ class _Beat:
     deadline: float
 
 
-class ClassicCarrier:
-    """Carries the effects of one classic member out; implements `conductor.Carrier`.
+class ClassicEffects:
+    """Carries the effects of one classic member out; implements `conductor.EffectRunner`.
 
     Args:
         settings: of the member.
@@ -95,7 +95,7 @@ class ClassicCarrier:
         """Whether a LeaveGroup was sent, and no JoinGroup since."""
 
     def carry_out(self, effects: tuple[Effect, ...], tasks: TaskGroup) -> None:
-        """Begin all of `effects`, in order; see `conductor.Carrier`."""
+        """Begin all of `effects`, in order; see `conductor.EffectRunner`."""
         for effect in effects:
             match effect:
                 case Send() if effect.ticket.errand is Errand.HEARTBEAT:

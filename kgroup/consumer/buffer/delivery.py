@@ -14,11 +14,11 @@ from collections import deque
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from kgroup.consumer.stock.chunk import Segment
-from kgroup.consumer.stock.damage import stop
-from kgroup.consumer.stock.gate import Gate, PassedOver
-from kgroup.consumer.stock.owned import Owned, OwnedPartitions
-from kgroup.consumer.stock.pulses import Pulses
+from kgroup.consumer.buffer.chunk import Segment
+from kgroup.consumer.buffer.damage import stop
+from kgroup.consumer.buffer.gate import Gate, Skipped
+from kgroup.consumer.buffer.notifiers import Notifiers
+from kgroup.consumer.buffer.owned import Owned, OwnedPartitions
 from kgroup.journal import Delivered, Done, NullSink, PositionMove, PositionMoved, Sink
 from kgroup.offsets.ledger import Lease, Ledger
 from kgroup.offsets.positions import Sought
@@ -51,9 +51,9 @@ class Delivery:
         owned: what there is.
         ledger: keeps the leases.
         gate: asked at each hand-out.
-        pulses: fired when a buffer has room again, and when a batch was let go.
+        notifiers: fired when a buffer has room again, and when a batch was let go.
         sink: takes the journal's events.
-        passed_over: counts records that were left out.
+        skipped: counts records that were left out.
     """
 
     def __init__(
@@ -61,18 +61,18 @@ class Delivery:
         owned: OwnedPartitions,
         ledger: Ledger,
         gate: Gate,
-        pulses: Pulses,
+        notifiers: Notifiers,
         sink: Sink,
-        passed_over: PassedOver,
+        skipped: Skipped,
     ) -> None:
         self.owned = owned
         self.ledger = ledger
         self.gate = gate
-        self.passed_over = passed_over
+        self.skipped = skipped
         self._hold = gate.hold
         self._sink = sink
         self._journals = not isinstance(sink, NullSink)
-        self._pulses = pulses
+        self._pulses = notifiers
         self._told: dict[Claim, int] = {}
         self._abandoned: deque[Lease] = deque()
         self._stopped: deque[Lease] = deque()
@@ -209,7 +209,7 @@ class Delivery:
         handed = self.ledger.handed(owned.claim)
         if handed is not None and chunk.at > handed:
             self.ledger.skip(owned.claim, chunk.at)
-        self._pulses.work.fire()
+        self._pulses.work.notify()
 
     def _tell_delivered(self, claim: Claim, first: int, last: int, count: int) -> None:
         if first < self._told.get(claim, 0):
@@ -246,7 +246,7 @@ class Delivery:
     def let_go(self, lease: Lease) -> None:
         """Note that it has left."""
         self._holders.pop(lease, None)
-        self._pulses.news.fire()
+        self._pulses.news.notify()
 
     def at_work(self, besides: int | None) -> bool:
         """Tell whether a task other than `besides` is inside `async with batch`."""
@@ -308,7 +308,7 @@ class Delivery:
         owned.position = owned.position.after(Sought(lease.next_offset))
         owned.forget_data()
         self._sink.emit(PositionMoved(lease.claim, lease.next_offset, PositionMove.SEEK))
-        self._pulses.work.fire()
+        self._pulses.work.notify()
         self._drained(lease.claim)
 
     def _drained(self, claim: Claim) -> None:

@@ -6,14 +6,14 @@ Never: carries data: whoever wakes looks at the state itself.
 
 from dataclasses import dataclass, field
 
-from kgroup.net.ports import Pulse
+from kgroup.net.ports import Notifier
 
-__all__ = ["Pulses"]
+__all__ = ["Notifiers"]
 
 
 @dataclass(frozen=True, slots=True)
-class Pulses:
-    """Two pulses.
+class Notifiers:
+    """Two notifiers.
 
     Args:
         work: something may be asked of brokers that could not before; wakes fetching and
@@ -21,5 +21,5 @@ class Pulses:
         news: something came, or may be handed out now; wakes readers.
     """
 
-    work: Pulse = field(default_factory=Pulse)
-    news: Pulse = field(default_factory=Pulse)
+    work: Notifier = field(default_factory=Notifier)
+    news: Notifier = field(default_factory=Notifier)

@@ -11,8 +11,8 @@ answer: from the same broker, or from the one that leads next.
 import logging
 from typing import Final
 
-from kgroup.consumer.stock.chunk import Chunk
-from kgroup.consumer.stock.owned import Owned
+from kgroup.consumer.buffer.chunk import Chunk
+from kgroup.consumer.buffer.owned import Owned
 from kgroup.errors import CorruptRecordError, DecodeError, UnsupportedCodecError
 from kgroup.offsets.positions import Sought
 from kgroup.types import TopicPartition

@@ -9,11 +9,11 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from kgroup.consumer.stock.chunk import Chunk
-from kgroup.consumer.stock.pulses import Pulses
+from kgroup.consumer.buffer.chunk import Chunk
+from kgroup.consumer.buffer.notifiers import Notifiers
 from kgroup.errors import NotOwnedError
 from kgroup.journal import PauseCause, Paused, PositionMove, Resumed, Sink
-from kgroup.net.ports import Pulse
+from kgroup.net.ports import Notifier
 from kgroup.offsets.ledger import Ledger
 from kgroup.offsets.positions import EpochChanged, Position
 from kgroup.types import Claim, TopicPartition
@@ -267,15 +267,15 @@ class Hold:
 
     Args:
         ledger: counts.
-        pulses: fired when readers should look again.
+        notifiers: fired when readers should look again.
         sink: takes the journal's events.
     """
 
-    def __init__(self, ledger: Ledger, pulses: Pulses, sink: Sink) -> None:
+    def __init__(self, ledger: Ledger, notifiers: Notifiers, sink: Sink) -> None:
         self._ledger = ledger
-        self._pulses = pulses
+        self._pulses = notifiers
         self._sink = sink
-        self._due = Pulse()
+        self._due = Notifier()
         self.calls: int = 0
         """How often something of a partition at its bound was done: each time a commit is due."""
 
@@ -299,7 +299,7 @@ class Hold:
         """Note that records of a claim are done: at its bound they are to be committed soon."""
         if self._ledger.is_at_bound(claim):
             self.calls += 1
-            self._due.fire()
+            self._due.notify()
 
     async def due(self, calls: int) -> None:
         """Wait until there were more calls than these."""
@@ -308,4 +308,4 @@ class Hold:
 
     def committed(self) -> None:
         """Have readers look again: a commit was answered."""
-        self._pulses.news.fire()
+        self._pulses.news.notify()

@@ -14,14 +14,14 @@ from typing import Final
 
 from kgroup.backends.backend import GroupBackend
 from kgroup.backends.standalone import StandaloneBackend
-from kgroup.consumer.stock.owned import Hold, Owned
-from kgroup.consumer.stock.pulses import Pulses
-from kgroup.consumer.stock.topic_watch import TopicWatch
+from kgroup.consumer.buffer.notifiers import Notifiers
+from kgroup.consumer.buffer.owned import Hold, Owned
+from kgroup.consumer.buffer.topic_watch import TopicWatch
 from kgroup.errors import ClosedError, DeserializationError
 from kgroup.net.ports import Clock
 from kgroup.types import Claim
 
-__all__ = ["Gate", "PassedOver"]
+__all__ = ["Gate", "Skipped"]
 
 
 class Gate:
@@ -30,7 +30,7 @@ class Gate:
     Args:
         group: the backend for subscriptions, None without a group id.
         standalone: the backend for assignments by hand.
-        pulses: fired when an answer may have changed.
+        notifiers: fired when an answer may have changed.
         topics: knows which of the topics asked for are refused.
         hold: holds partitions back that are too far ahead of what is committed, None when any
             may be.
@@ -40,7 +40,7 @@ class Gate:
         self,
         group: GroupBackend | None,
         standalone: StandaloneBackend,
-        pulses: Pulses,
+        notifiers: Notifiers,
         topics: TopicWatch,
         hold: Hold | None = None,
     ) -> None:
@@ -50,7 +50,7 @@ class Gate:
         self.hold = hold
         self._group = group
         self._standalone = standalone
-        self._pulses = pulses
+        self._pulses = notifiers
         self._failure: Exception | None = None
         self._closed = False
         self._reports: deque[Exception] = deque()
@@ -79,19 +79,19 @@ class Gate:
         """Shut the gate for good; the first error counts."""
         if self._failure is None:
             self._failure = error
-        self._pulses.news.fire()
+        self._pulses.news.notify()
 
     def close(self) -> None:
         """Shut the gate because the consumer closes."""
         self._closed = True
-        self._pulses.news.fire()
+        self._pulses.news.notify()
 
     def report(self, error: Exception) -> None:
         """Have the next reader raise an error that shuts nothing; the same words only once."""
         told = (type(error), str(error))
         if all((type(each), str(each)) != told for each in self._reports):
             self._reports.append(error)
-        self._pulses.news.fire()
+        self._pulses.news.notify()
 
     def check_failure(self) -> None:
         """Raise the fatal error of background work, always the same one; nothing without."""
@@ -152,7 +152,7 @@ _Cause = tuple[str, str, str]
 """Topic, field, and name of the exception's class."""
 
 
-class PassedOver:
+class Skipped:
     """Counts for one consumer.
 
     Args:
