@@ -22,7 +22,7 @@ from benchmarks.marshal.logs import KEYS, MEMBERS, SEED, made
 from benchmarks.marshal.report import GOALS, goals
 from benchmarks.marshal.start_up import LOG, SETTINGS, fill, in_process, start_ups
 from kgroup.testing.kafka import RealKafka, create_topic
-from tests.search.simulation.campaign_ledger import commit
+from tests.search.simulation.campaign import commit
 
 RESULT: Final = Path(__file__).parents[1] / "results" / "marshal.json"
 PARTS: Final = ("fold", "start-up", "claims", "standing", "once")

@@ -1,20 +1,14 @@
 """Faults planted in the member are found by drawn rooms."""
 
-import json
-
 import pytest
 
 from tests.search.mutants.hunting import hunt
-from tests.search.mutants.ledger import LEDGER
 from tests.search.mutants.listed import MUTANTS
 from tests.search.mutants.mutant import Mutant, Stage
+from tests.search.mutants.saved import saved_schedules
 
 OF_MEMBERS = {mutant.name: mutant for mutant in MUTANTS if mutant.stage is Stage.ROOMS}
-SEEDS = {
-    row["name"]: row["seed"]
-    for row in json.loads(LEDGER.read_text(encoding="utf-8"))["mutants"]
-    if row["name"] in OF_MEMBERS
-}
+SEEDS = {name: saved["seed"] for name, saved in saved_schedules().items() if name in OF_MEMBERS}
 
 
 def test_five_faults_of_a_members_keys_and_more_are_found_by_rooms_alone() -> None:
@@ -23,7 +17,7 @@ def test_five_faults_of_a_members_keys_and_more_are_found_by_rooms_alone() -> No
 
 
 MOST = 8
-"""Rooms; other rooms than those of the ledger, once a member does something else."""
+"""Rooms; other rooms than the saved ones, once a member does something else."""
 
 FIRST = [mutant for mutant in OF_MEMBERS.values() if (SEEDS[mutant.name] or 0) <= 1]
 """Found by one of the first two rooms; `make search ARGS=mutants` hunts them all."""

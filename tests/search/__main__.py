@@ -17,7 +17,6 @@ SEARCHES: Final = MappingProxyType(
         "exhaustive": "tests.search.exhaustive",
         "fuzz": "tests.search.fuzz",
         "mutants": "tests.search.mutants",
-        "campaign": "tests.search.campaign",
     }
 )
 

@@ -7,13 +7,11 @@ survives that does not say why simulation has not found it so far.
 """
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from tests.search.mutants.hunting import FOREVER, Finding, hunt
-from tests.search.mutants.ledger import LEDGER, document_of, write_ledger
 from tests.search.mutants.listed import ALL
 from tests.search.mutants.mutant import Mutant
 from tests.search.mutants.saved import SAVED, replay_saved
@@ -31,9 +29,7 @@ def options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--processes", type=int, default=2, help="at once")
     parser.add_argument("--without", action="append", default=[], help="oracle to switch off")
     parser.add_argument("--list", action="store_true", help="only say which there are")
-    parser.add_argument("--ledger", action="store_true", help=f"write {LEDGER.name}")
     parser.add_argument("--saved", action="store_true", help=f"replay {SAVED.name}, hunt nothing")
-    parser.add_argument("--json", action="store_true", help="figures to the standard output")
     return parser.parse_args(arguments)
 
 
@@ -98,14 +94,10 @@ def main(arguments: Sequence[str]) -> int:
     with ThreadPoolExecutor(wanted.processes) as pool:
         for done in as_completed([pool.submit(one, each) for each in mutants]):
             findings.append(done.result())
-            if wanted.ledger:
-                write_ledger(findings, wanted.schedules)
             sys.stderr.write(f"{len(findings):>3}/{len(mutants)} {verdict(findings[-1])}\n")
     survivors = [each for each in findings if not each.killed and not each.mutant.eludes]
     killed = sum(each.killed for each in findings)
     sys.stderr.write(f"{killed} of {len(findings)} mutants killed\n")
-    if wanted.json:
-        sys.stdout.write(f"{json.dumps(document_of(findings, wanted.schedules), indent=1)}\n")
     return 1 if survivors else 0
 
 

@@ -15,7 +15,6 @@ from typing import Any, Final
 
 from tests.search.mutants.child import CRASH
 from tests.search.mutants.mutant import Mutant
-from tests.search.simulation.campaign_ledger import commit
 
 __all__ = ["FOREVER", "Finding", "hunt", "replay"]
 
@@ -40,7 +39,6 @@ class Finding:
         seconds: that they took.
         noisy: schedules that broke a promise with the mutant and without it; they prove nothing.
         in_use: whether the changed module took part in them; False when none was played.
-        commit: of the code when the hunt began; a checkout may move on before it is written down.
     """
 
     mutant: Mutant
@@ -53,7 +51,6 @@ class Finding:
     first: int = 0
     noisy: int = 0
     in_use: bool = False
-    commit: str | None = None
 
     @property
     def killed(self) -> bool:
@@ -85,7 +82,7 @@ def hunt(
         first: seed of the first; None for what the mutant says, and then those before it count.
         seconds: after which no other schedule begins.
     """
-    played, spent, noisy, in_use, begun = 0, 0.0, 0, False, commit()
+    played, spent, noisy, in_use = 0, 0.0, 0, False
     begin = mutant.first if first is None else first
     end = schedules if first is None else first + schedules
     order = {**_order(mutant, without, only), "seconds": seconds}
@@ -100,10 +97,10 @@ def hunt(
             rules, oracles, words = tuple(found["rules"]), tuple(found["oracles"]), found["words"]
             return Finding(
                 *(mutant, found["seed"], rules, oracles, words, played, spent),
-                *(begin, noisy, in_use, begun),
+                *(begin, noisy, in_use),
             )
         noisy += 1
-    return Finding(mutant, None, (), (), "", played, spent, begin, noisy, in_use, begun)
+    return Finding(mutant, None, (), (), "", played, spent, begin, noisy, in_use)
 
 
 def replay(mutant: Mutant, seed: int, picks: Sequence[Sequence[str | int]] | None) -> list[str]:

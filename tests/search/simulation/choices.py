@@ -10,12 +10,8 @@ Never: draws anything else; knows what a site is about.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from random import Random
-from typing import Final
 
 __all__ = ["Choices", "Pick"]
-
-_KEPT: Final = 0.9
-"""Share of a parent's picks that a mutation keeps."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -63,13 +59,6 @@ class Choices:
     def replayed(picks: Iterable[Pick]) -> "Choices":
         """Return exactly these picks; everything else is 0."""
         return Choices(None, {(pick.site, pick.index): pick.value for pick in picks})
-
-    @staticmethod
-    def mutated(picks: Iterable[Pick], seed: int) -> "Choices":
-        """Return most of a parent's picks, and for the rest the chance of a seed."""
-        dice = Random(seed)
-        kept = {(p.site, p.index): p.value for p in picks if dice.random() < _KEPT}
-        return Choices(dice, kept, _beside(seed))
 
     def choose(self, site: str, n: int) -> int:
         """Pick a number from 0 to n - 1.

@@ -4,7 +4,7 @@ Decides: the class of every cell (state, trigger): legal, ignored, or impossible
 counts as met; which cells and rows are lacking.
 Never: plays a schedule; it counts what outcomes say.
 
-Rows, cells and pairs are numbered by their place in the table, so that counts can cross from one
+Rows and cells are numbered by their place in the table, so that counts can cross from one
 process to another and be written down; `row_named` and `cell_named` give them their names back.
 """
 
@@ -31,7 +31,6 @@ __all__ = [
     "Verdict",
     "cell_named",
     "classify",
-    "features",
     "row_named",
 ]
 
@@ -138,19 +137,6 @@ def cell_named(number: int) -> str:
     return f"{state.name}+{trigger.name}"
 
 
-def features(outcome: Outcome) -> frozenset[int]:
-    """Return what is new to a search, as numbers: cells of rows, and pairs of rows in sequence.
-
-    A cell without a row is counted, but changes nothing in a member: no search looks for it.
-    """
-    cells = {_CELL_NUMBERS[row.at, row.on] for row in outcome.rows}
-    pairs = {
-        len(CELLS) + _ROW_NUMBERS[first] * len(ROWS.rows) + _ROW_NUMBERS[second]
-        for first, second in outcome.pairs
-    }
-    return frozenset(cells | pairs)
-
-
 def _cells(outcome: Outcome) -> Mapping[int, int]:
     """Return how often which cell was met, by number; a row that fired has met its cell."""
     cells = Counter({_CELL_NUMBERS[cell]: count for cell, count in outcome.cells.items()})
@@ -167,26 +153,20 @@ class Coverage:
     Args:
         rows: number of a row -> how often it fired.
         cells: number of a cell -> how often it was met.
-        features: see `features`; of all runs.
     """
 
     rows: Counter[int] = field(default_factory=Counter)
     cells: Counter[int] = field(default_factory=Counter)
-    features: set[int] = field(default_factory=set)
 
-    def add(self, outcome: Outcome) -> frozenset[int]:
-        """Count one run, and return what nobody had met before."""
+    def add(self, outcome: Outcome) -> None:
+        """Count one run."""
         self.rows.update({_ROW_NUMBERS[row]: count for row, count in outcome.rows.items()})
         self.cells.update(_cells(outcome))
-        new = features(outcome) - self.features
-        self.features |= new
-        return new
 
     def merge(self, other: "Coverage") -> None:
         """Count what others have counted."""
         self.rows.update(other.rows)
         self.cells.update(other.cells)
-        self.features |= other.features
 
     # -- what is lacking -----------------------------------------------------------------------
 
@@ -235,6 +215,5 @@ class Coverage:
             "legal_cells_rare": dict(self.legal_cells_rare()),
             "ignored_cells_met": dict(self.ignored_cells_met()),
             "impossible_cells_met": list(self.impossible_cells_met()),
-            "pairs_of_rows": sum(1 for each in self.features if each >= len(CELLS)),
             "fired": {row_named(number): self.rows[number] for number in sorted(self.rows)},
         }

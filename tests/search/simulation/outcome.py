@@ -35,7 +35,6 @@ class Outcome:
         rows: of the membership table that fired -> how often.
         cells: (state, trigger) that were met though no row is there -> how often; those of rows
             may be left to `rows`.
-        pairs: rows that fired one after the other in one member -> how often.
         entries: the journal, when it was to be kept.
         skipped: perturbations that had nobody to strike -> how often (levels B, C).
     """
@@ -49,7 +48,6 @@ class Outcome:
     seconds: float
     rows: Mapping[MemberRow, int] = field(default_factory=dict)
     cells: Mapping[tuple[MemberState, Trigger], int] = field(default_factory=dict)
-    pairs: Mapping[tuple[MemberRow, MemberRow], int] = field(default_factory=dict)
     entries: tuple[Entry, ...] = ()
     skipped: Mapping[Kind, int] = field(default_factory=dict)
 

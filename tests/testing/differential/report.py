@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kgroup.wire.messages import DescribeGroupsRequest
-from tests.search.simulation.campaign_ledger import commit
+from tests.search.simulation.campaign import commit
 from tests.testing.differential.campaign import Tally
 from tests.testing.differential.judging import Difference
 from tests.testing.differential.replay import Turn

@@ -82,8 +82,8 @@ OWNERSHIP = (
         module="kgroup.membership.requests",
         changes=(
             Change(
-                "from kgroup.errors import LocalProtocolError\n",
-                "from kgroup.errors import LocalProtocolError\n"
+                "from kgroup.frozen import replace\n",
+                "from kgroup.frozen import replace\n"
                 "from kgroup.machine.claims import HoldingState as _H\n",
             ),
             Change(

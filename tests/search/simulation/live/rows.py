@@ -1,6 +1,6 @@
 """Which rows of the table of states fired in whole consumers, as the log of each member tells.
 
-Decides: whose row it is, by the process that the task belongs to.
+Decides: what counts as a row.
 Never: looks into a consumer: a row is the second value of what `kgroup.membership` logs about it; a
 trigger that had no row is the third, its state the second.
 """
@@ -15,7 +15,6 @@ from kgroup.machine.rows import Row
 from kgroup.membership.step import MemberRow
 from kgroup.membership.triggers import Trigger
 from kgroup.types import MemberState
-from tests.search.simulation.live.standstill import PROCESS
 
 __all__ = ["Rows"]
 
@@ -25,34 +24,24 @@ _LOG: Final = logging.getLogger("kgroup.membership")
 class Rows(logging.Handler):
     """Counts rows while it is `listening`.
 
-    `fired` has how often each did, `pairs` those that fired one after the other in one process,
-    `ignored` the cells without a row that a trigger came to in vain.
+    `fired` has how often each fired; `ignored` has the cells in which a trigger found no row.
     """
 
     def __init__(self) -> None:
         super().__init__(logging.DEBUG)
         self.fired: Counter[MemberRow] = Counter()
-        self.pairs: Counter[tuple[MemberRow, MemberRow]] = Counter()
         self.ignored: Counter[tuple[MemberState, Trigger]] = Counter()
-        self._last: dict[str | None, MemberRow] = {}
 
     def handle(self, record: logging.LogRecord) -> bool:
         """Count one row, or one cell; one thread runs all members, so nothing is locked."""
         match record.args:
             case (_, Row() as row, *_):
-                self._count(row)
+                self.fired[row] += 1
             case (_, MemberState() as state, Trigger() as trigger):
                 self.ignored[state, trigger] += 1
             case _:
                 pass
         return True
-
-    def _count(self, row: MemberRow) -> None:
-        process = PROCESS.get()
-        self.fired[row] += 1
-        if process in self._last:
-            self.pairs[self._last[process], row] += 1
-        self._last[process] = row
 
     @contextmanager
     def listening(self) -> Iterator[None]:

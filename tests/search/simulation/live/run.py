@@ -89,7 +89,6 @@ def play_live(
         seconds=seconds,
         rows=rows.fired,
         cells=rows.ignored,
-        pairs=rows.pairs,
         entries=tuple(recorder.entries),
         skipped=run.skipped,
     )

@@ -17,7 +17,6 @@ from kgroup.membership.events import Unsubscribed
 from kgroup.membership.step import next_deadline
 from kgroup.types import MemberState
 from tests.search.simulation.choices import Choices
-from tests.search.simulation.diagram import diagram
 from tests.search.simulation.outcome import Outcome
 from tests.search.simulation.perturbation import Kind, Perturbation
 from tests.search.simulation.plan import MemberPlan, Plan, end_of_tail
@@ -26,6 +25,7 @@ from tests.search.simulation.recorder import Recorder
 from tests.search.simulation.schedule import Level, Schedule
 from tests.search.simulation.stateful.dice import Dice
 from tests.search.simulation.stateful.post import HeldBrokers, Post
+from tests.search.simulation.story import story
 from tests.search.simulation.world.crew import Crew, Life
 from tests.search.simulation.world.nemesis import Nemesis
 from tests.search.simulation.world.verdicts import at_rest, reading_on, stuck
@@ -316,7 +316,7 @@ class Stage:
                 self._lasts(self._listening)
 
     def drawing(self) -> str:
-        """Return the run as a sequence diagram."""
+        """Return the run as text."""
         quiet_at = min(self._quiet_at, self.now)
         plan = replace(
             self._plan, members=tuple(self._members), quiet_at=quiet_at, ends_at=self.now
@@ -331,7 +331,7 @@ class Stage:
             seconds=self.now,
             entries=tuple(self.recorder.entries),
         )
-        return diagram(outcome)
+        return story(outcome)
 
 
 def _oracles(known: Known) -> Mapping[str, Oracle]:

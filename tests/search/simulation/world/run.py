@@ -10,7 +10,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import chain, pairwise
+from itertools import chain
 from typing import Final
 
 from kgroup.audit.oracles import Oracle, Violation
@@ -69,7 +69,6 @@ def play_objects(
             found.append(Violation("crash", str(error), ()))
     recorder.finish()
     members = [life.member for lives in crew.lives.values() for life in lives]
-    fired = [member.fired for member in members]
     return Outcome(
         schedule=schedule,
         plan=drawn,
@@ -78,9 +77,8 @@ def play_objects(
         digest=recorder.digest,
         events=brokers.heap.events,
         seconds=brokers.now,
-        rows=Counter(chain.from_iterable(fired)),
+        rows=Counter(chain.from_iterable(member.fired for member in members)),
         cells=Counter(chain.from_iterable(member.ignored for member in members)),
-        pairs=Counter(chain.from_iterable(map(pairwise, fired))),
         entries=tuple(recorder.entries),
     )
 

@@ -1,9 +1,7 @@
-"""What a campaign has found stays found: each schedule is played again, by its picks.
+"""Schedules that long searches found stay mended: each is played again, by its picks.
 
-Seeds will not do: a changed generator makes another run of one. Mutations of an earlier run whose
-picks were not written down yet cannot be played again; they are named with what mended them, as far
-as that is known. What is understood and not mended yet stands apart, so that nobody takes it for
-mended, and whoever mends it moves it.
+A seed would not do: when the generator changes, a seed is another run. Findings that stay open are
+known limits; they stand apart, and a fix moves them to the others.
 """
 
 import json
@@ -12,14 +10,13 @@ from typing import Any
 
 import pytest
 
-from tests.search.campaign.ledger import Ledger
 from tests.search.simulation.play import play
 from tests.search.simulation.schedule import Schedule
 
 FOUND: dict[str, list[dict[str, Any]]] = json.loads(
     (Path(__file__).parent / "kept.json").read_text(encoding="utf-8")
 )
-KEPT, OPEN, GONE = FOUND["kept"], FOUND["open"], FOUND["mutations without picks"]
+KEPT, OPEN = FOUND["kept"], FOUND["open"]
 
 
 def name_of(row: dict[str, Any]) -> str:
@@ -64,16 +61,3 @@ def test_each_has_its_story_and_what_mended_it() -> None:
         assert len(row["story"]) > 80
         assert row["rules"]
         assert ("mended by" in row) == (row in KEPT)
-
-
-def test_whatever_a_sitting_found_in_ordinary_groups_is_kept() -> None:
-    """Hostile groups are drawn to be unbearable: what they break is worked on as it is found."""
-    known = {(f"{row['level']} {row['mode']}", row["seed"]) for row in KEPT + OPEN}
-    known |= {(row["kind"], row["seed"]) for row in GONE}
-    found = {
-        (sitting["kind"], seed)
-        for sitting in Ledger().sittings()
-        for seed, *_ in sitting.get("failures", ())
-        if not sitting["kind"].endswith(" hostile")
-    }
-    assert found == {each for each in known if not each[0].endswith(" hostile")}

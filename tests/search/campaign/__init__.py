@@ -1,1 +1,0 @@
-"""`make search ARGS=campaign`: searches that take days, sitting by sitting."""
