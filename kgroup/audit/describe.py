@@ -9,11 +9,9 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import MISSING, fields
 from enum import Enum
-from importlib import import_module
-from types import ModuleType
 from typing import Final, get_args
 
-from kgroup.audit.oracles.catalogue import CATALOGUE, Promise, kinds_of
+from kgroup.audit.oracles.promises import PROMISES, Promise, kinds_of
 from kgroup.audit.verdict import PartitionVerdict, ProblemKind
 from kgroup.journal.events import EVENT_CLASSES, Entry, Event, Source
 
@@ -44,12 +42,11 @@ ahead of its log, and repeated records are counted against the last commit that 
 """
 
 _JUDGES: Final = """\
-## Who judges which promise
-Every promise there is, with the oracles that judge it and the events they look at.
-Where events cannot show it, the last column says where it is judged instead, and why there.
-A simulation uses all of these oracles (`simulation_oracles`), an audit those that logs of real
-members prove (`at_least_once`): what the coordinator stored, and faults that excuse, are only known
-to a simulation.
+## Promises
+An audit judges these promises by the entries; each has its oracle (`kgroup.audit.oracles`).
+`at_least_once` returns the oracles that logs of members suffice for; `audit` takes them.
+The docstring of an oracle's module says exactly what it asks.
+[More promises](../tests/search/oracles/catalogue.py) are judged in the searches for bugs.
 
 | id | promise | oracles | events | elsewhere |
 |---|---|---|---|---|"""
@@ -81,14 +78,8 @@ def event_log_page() -> str:
             _table("The stamp", (*_told(Source, Source._fields), *_stamp())),
             "## Events",
             *(_event(event) for event in EVENT_CLASSES),
-            "## Promises",
-            "Each is judged by an oracle over the entries (`kgroup.audit.oracles`), in a",
-            "simulation while it runs and in an audit afterwards.",
-            "",
-            *(f"- **{rule}** {text}" for module in _modules() for rule, text in _rules(module)),
-            "",
             _JUDGES,
-            *(_promise(promise) for promise in CATALOGUE),
+            *(_promise(promise) for promise in PROMISES),
             "",
             _VERDICT,
             _table("Numbers of a partition", _arguments(PartitionVerdict)),
@@ -108,12 +99,6 @@ def _promise(promise: Promise) -> str:
     events = "all" if None in every else ", ".join(f"`{kind}`" for kind in sorted(seen))
     cells = (promise.rule, promise.text, judges, events, promise.elsewhere)
     return f"| {' | '.join(cells)} |"
-
-
-def _modules() -> Iterator[ModuleType]:
-    """Return the modules of the oracles, each once, in the order of the promises."""
-    names = dict.fromkeys(oracle.__module__ for promise in CATALOGUE for oracle in promise.oracles)
-    return (import_module(name) for name in names)
 
 
 def _event(event: type[Event]) -> str:
@@ -160,12 +145,6 @@ def _told(cls: type[object], names: Iterable[str]) -> Iterator[tuple[str, str]]:
     told = dict(re.findall(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", section, re.MULTILINE))
     for name in names:
         yield name, " ".join(told.get(name, "as its name says").split())
-
-
-def _rules(module: ModuleType) -> Iterator[tuple[str, str]]:
-    """Return the promises a module's thesis names, each a paragraph that begins with its id."""
-    for rule, text in re.findall(r"^([A-Z]\d+): (.+(?:\n {4}.+)*)", _doc(module), re.MULTILINE):
-        yield rule, " ".join(text.split())
 
 
 def _doc(thing: object) -> str:

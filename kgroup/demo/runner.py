@@ -187,9 +187,6 @@ async def _cluster(bootstrap: str) -> AsyncIterator[Cluster]:
 # SyncGroup answered, the other releases only in the next round, and an addition costs one round
 # more for each member that gives something up. The rounds of each rebalance are in the table.
 
-_SLACK: Final = 0.25
-"""Seconds forgiven to the lease: stamps of a busy machine are later than the decisions."""
-
 
 def judge_run(folder: Path, bounds: Mapping[TopicPartition, tuple[int, int]]) -> Verdict:
     """Judge the event logs in a folder.
@@ -204,7 +201,7 @@ def judge_run(folder: Path, bounds: Mapping[TopicPartition, tuple[int, int]]) ->
     return audit(
         [folder / "*.jsonl"],
         Truth(bounds=bounds),
-        oracles=at_least_once(few_rounds=False, slack=_SLACK),
+        oracles=at_least_once(),
     )
 
 

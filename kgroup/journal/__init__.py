@@ -1,6 +1,6 @@
-"""What happened in a run: typed events, the sink they go to, and the oracles over them.
+"""What happened in a run: typed events, and the sink they go to.
 
-Decides: the vocabulary of the event log, its JSON form, and which histories break a promise.
+Decides: the vocabulary of the event log, and its JSON form.
 Never: reads a clock, opens a file, or changes what the client does.
 """
 

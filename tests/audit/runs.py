@@ -20,7 +20,7 @@ from kgroup.journal import (
     encode_entry,
 )
 from kgroup.types import ChangeKind, TopicPartition
-from tests.journal.histories import History, Writer, tp
+from tests.audit.histories import History, Writer, tp
 
 PARTITIONS = 3
 

@@ -5,6 +5,7 @@ from random import Random
 import pytest
 
 from kgroup.audit import Truth, audit, audit_entries, render_verdict, verdict_json
+from tests.audit.histories import good_history, one_member, tp
 from tests.audit.runs import (
     deliver_after_the_end,
     double_one_delivery,
@@ -14,7 +15,6 @@ from tests.audit.runs import (
     truth,
     write_logs,
 )
-from tests.journal.histories import good_history, one_member, tp
 
 BOUNDS = {tp(0): (0, 32), tp(1): (0, 15), tp(2): (0, 20)}
 

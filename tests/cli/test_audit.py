@@ -7,8 +7,8 @@ from random import Random
 import pytest
 
 from kgroup.cli import main
+from tests.audit.histories import good_history
 from tests.audit.runs import remove_one_record, write_logs
-from tests.journal.histories import good_history
 
 
 def test_a_clean_run_ends_with_zero(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,6 +5,7 @@ import pytest
 
 from kgroup.audit import ProblemKind
 from kgroup.demo.runner import exit_code, judge_run
+from tests.audit.histories import good_history
 from tests.audit.runs import (
     Mutation,
     deliver_after_the_end,
@@ -14,7 +15,6 @@ from tests.audit.runs import (
     truth,
     write_logs,
 )
-from tests.journal.histories import good_history
 
 
 def test_a_good_run_is_green_and_exits_with_0(tmp_path: Path):

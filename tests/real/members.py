@@ -19,7 +19,6 @@ from anyio.abc import TaskGroup, TaskStatus
 
 from kgroup import Batch, Consumer
 from kgroup.audit import Truth, Verdict, audit, render_verdict
-from kgroup.audit.oracles import at_least_once
 from kgroup.types import (
     ChangeKind,
     MemberState,
@@ -28,6 +27,7 @@ from kgroup.types import (
     TopicPartition,
 )
 from tests.real.ground import Ground, eventually, fresh, value_at
+from tests.search.oracles import members_oracles
 
 __all__ = [
     "BOTH",
@@ -293,7 +293,8 @@ class Group:
     async def judged(self) -> Verdict:
         """Judge all logs against what the broker holds."""
         truth = Truth(bounds=await self.ground.bounds())
-        return audit([self._folder / "*.jsonl"], truth, oracles=at_least_once(slack=SLACK))
+        oracles = tuple(members_oracles(slack=SLACK).values())
+        return audit([self._folder / "*.jsonl"], truth, oracles=oracles)
 
     async def verdict(self) -> Verdict:
         """Judge all logs; fails unless the verdict is clean."""

@@ -12,7 +12,7 @@ K3: at the end of a run the last round is balanced. range: the subscribers of a 
 from collections.abc import Iterator
 from typing import ClassVar
 
-from kgroup.audit.oracles.violation import Violation
+from kgroup.audit.oracles.watch import Violation
 from kgroup.journal.events import (
     Entry,
     Event,

@@ -16,7 +16,7 @@ from bisect import bisect_left
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from kgroup.audit.oracles.violation import Violation
+from kgroup.audit.oracles.watch import Violation
 from kgroup.codes import ApiKey
 from kgroup.journal.events import (
     AnswerReceived,

@@ -11,7 +11,7 @@ Topics with offsets that consumers cannot see are left out.
 from collections.abc import Mapping
 from typing import ClassVar
 
-from kgroup.audit.oracles.violation import Violation
+from kgroup.audit.oracles.watch import Violation
 from kgroup.journal.events import (
     CommitStage,
     CommitStep,

@@ -11,7 +11,7 @@ D3: the first delivery of a claim starts at the committed offset that was read, 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from kgroup.audit.oracles.violation import Violation
+from kgroup.audit.oracles.watch import Violation
 from kgroup.journal.events import Delivered, Entry, Event, OffsetRead, PositionMoved
 from kgroup.journal.periods import PeriodKey
 

@@ -12,7 +12,7 @@ D6: after a crash only what follows the last acknowledged commit is repeated.
 
 from typing import ClassVar
 
-from kgroup.audit.oracles.violation import Violation
+from kgroup.audit.oracles.watch import Violation
 from kgroup.journal.events import Entry, Event
 from kgroup.journal.periods import Periods
 from kgroup.journal.repeats import Repeat, Repeats

@@ -11,7 +11,7 @@ B3: nothing is delivered while the listener runs for the partition; for revoked 
 
 from typing import ClassVar
 
-from kgroup.audit.oracles.violation import Violation
+from kgroup.audit.oracles.watch import Violation
 from kgroup.journal.events import (
     Delivered,
     Entry,

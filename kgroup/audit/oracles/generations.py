@@ -9,7 +9,7 @@ S1: in one generation at most one member life has a partition in its assignment.
 from dataclasses import dataclass
 from typing import Final
 
-from kgroup.audit.oracles.violation import Violation
+from kgroup.audit.oracles.watch import Violation
 from kgroup.journal.events import (
     Entry,
     GenerationEntered,

@@ -20,7 +20,7 @@ import math
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
-from kgroup.audit.oracles.violation import Violation
+from kgroup.audit.oracles.watch import Violation
 from kgroup.codes import ApiKey, ErrorCode
 from kgroup.journal.events import (
     AnswerReceived,

@@ -11,7 +11,7 @@ member's claim is accepted; 3. the heartbeat arrives behind that: it is void.
 from dataclasses import dataclass, field
 from typing import Final
 
-from kgroup.audit.oracles.violation import Violation
+from kgroup.audit.oracles.watch import Violation
 from kgroup.journal.events import (
     ClaimMessage,
     ClaimStage,

@@ -33,7 +33,7 @@ from kgroup.audit.oracles.absences import Absences
 from kgroup.audit.oracles.key_lease import KeyProofs
 from kgroup.audit.oracles.renounced import Renounced
 from kgroup.audit.oracles.unsubscribing import Unsubscribing
-from kgroup.audit.oracles.violation import Violation
+from kgroup.audit.oracles.watch import Violation
 from kgroup.codes import ApiKey, ErrorCode
 from kgroup.journal.events import (
     AnswerReceived,

@@ -14,7 +14,7 @@ T1: a static member that is closed sends no LeaveGroup, unless it was asked to. 
 from dataclasses import dataclass, field
 from typing import Final
 
-from kgroup.audit.oracles.violation import Violation
+from kgroup.audit.oracles.watch import Violation
 from kgroup.codes import ApiKey, ErrorCode
 from kgroup.journal.events import (
     AnswerReceived,

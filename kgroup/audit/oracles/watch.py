@@ -1,25 +1,59 @@
-"""Many oracles over one history: each entry is shown only to those that look at its kind.
+"""What an oracle is, and how one history is shown to many of them.
 
-Decides: who sees what; whom an entry does not concern costs nothing.
-Never: changes what an oracle finds, or the order in which it is told.
+Decides: the shape of an oracle and of a violation, and which oracles see which entry.
+Never: says which promises there are, or changes what an oracle finds.
 
-A simulation shows some hundred thousand entries a second to all oracles, and most of them look at
-two or three kinds of events. An oracle names these in a class attribute,
-`KINDS: ClassVar[frozenset[type[Event]]]`; one without it is shown everything. One that looks at
-requests and answers of few APIs names them in another, `APIS: ClassVar[frozenset[ApiKey]]`.
+Entries come in order of time, merged over all members. An oracle keeps state in memory that is
+bounded by members, partitions and periods of ownership, never by records.
+A simulation shows some hundred thousand entries a second, and most oracles look at two or three
+kinds of events. An oracle names these in `KINDS: ClassVar[frozenset[type[Event]]]` and sees no
+others. One that looks at requests and answers of a few APIs names these in
+`APIS: ClassVar[frozenset[ApiKey]]`. An oracle without these attributes sees everything.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol
 
-from kgroup.audit.oracles.violation import Oracle, Violation
 from kgroup.codes import ApiKey
 from kgroup.journal.events import AnswerReceived, Entry, Event, RequestSent
+from kgroup.types import TopicPartition
 
-__all__ = ["Watch", "judge"]
+__all__ = ["Oracle", "Violation", "Watch", "judge"]
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One broken promise, with what proves it.
+
+    Args:
+        rule: its id, as in the catalogue of properties (`docs/event-log.md`).
+        text: what happened, with its numbers.
+        entries: the entries that prove it, in order of time.
+        tp: the partition it is about, None when it is about a member.
+        oracle: name of the oracle that found it, empty when it was given none; see `Watch`.
+    """
+
+    rule: str
+    text: str
+    entries: tuple[Entry, ...]
+    tp: TopicPartition | None = None
+    oracle: str = ""
+
+
+class Oracle(Protocol):
+    """Watches one history; each entry is shown once, in order of time."""
+
+    def observe(self, entry: Entry) -> tuple[Violation, ...]:
+        """Take one entry and return what it breaks."""
+        ...
+
+    def finish(self) -> tuple[Violation, ...]:
+        """Return what only the end of the history shows; called once."""
+        ...
+
 
 _Observe = Callable[[Entry], tuple[Violation, ...]]
 _Kind = type[Event] | tuple[type[Event], ApiKey]

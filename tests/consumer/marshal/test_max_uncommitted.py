@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 import pytest
 
-from kgroup.audit.oracles import DeliveryGate, ServedInTurn, judge
+from kgroup.audit.oracles import DeliveryGate, judge
 from kgroup.codes import ErrorCode
 from kgroup.consumer import Consumer
 from kgroup.errors import CorruptRecordError, NotOwnedError, OffsetOutOfRangeError
@@ -23,6 +23,7 @@ from kgroup.wire.messages import ProduceRequest
 from kgroup.wire.records import NewRecord, encode_batch
 from tests.consumer.marshal.claiming import A, B, claiming, kafka, owns, said, says
 from tests.consumer.marshal.crew import crew, until
+from tests.search.oracles.fairness import ServedInTurn
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 

@@ -10,8 +10,9 @@ rest. Each of these looks counts as an oracle, called after its rule: `world L1`
 from collections.abc import Collection, Mapping
 from functools import partial
 
-from kgroup.audit.oracles import Oracle, Violation, simulation_oracles
+from kgroup.audit.oracles import Oracle, Violation
 from tests.search.mutants.plans import PLANS
+from tests.search.oracles import simulation_oracles
 from tests.search.simulation.choices import Pick
 from tests.search.simulation.drawing import draw_plan
 from tests.search.simulation.outcome import Outcome

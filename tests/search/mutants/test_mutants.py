@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from kgroup.audit.oracles import simulation_oracles
 from tests.search.mutants.__main__ import options, verdict
 from tests.search.mutants.alone import ALONE, INSTEAD, WORLD_LOOKS, Alone
 from tests.search.mutants.hunting import Finding, hunt
@@ -21,6 +20,7 @@ from tests.search.mutants.patching import StaleMutantError, changed, install
 from tests.search.mutants.plans import PLANS
 from tests.search.mutants.playing import WORLD
 from tests.search.mutants.saved import saved_schedules
+from tests.search.oracles import simulation_oracles
 from tests.search.simulation.promises import Known, promises
 from tests.search.simulation.schedule import Level
 

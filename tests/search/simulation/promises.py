@@ -9,8 +9,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from kgroup.audit.oracles import AutoCommitBehindPoll, Oracle, simulation_oracles
+from kgroup.audit.oracles import Oracle
 from kgroup.types import TopicPartition
+from tests.search.oracles import simulation_oracles
+from tests.search.oracles.commit_timing import AutoCommitBehindPoll
 from tests.search.simulation.plan import CommitHabit, Plan
 
 __all__ = ["Known", "promises"]

@@ -9,8 +9,7 @@ from collections.abc import Callable
 from typing import Final
 from zlib import crc32
 
-from kgroup.audit.oracles.violation import Violation
-from kgroup.audit.oracles.watch import Watch
+from kgroup.audit.oracles.watch import Violation, Watch
 from kgroup.journal import CommitStep, Delivered, Entry, Event, Source
 from kgroup.types import TopicPartition
 

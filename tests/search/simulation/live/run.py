@@ -16,12 +16,13 @@ from typing import Final
 
 import anyio
 
-from kgroup.audit.oracles import Oracle, Watch, at_least_once, simulation_oracles
+from kgroup.audit.oracles import Oracle, Watch
 from kgroup.journal import Source
 from kgroup.net.ports import Clock, system_clock
 from kgroup.testing import InProcessBroker
 from kgroup.testing.broker.settings import BrokerSettings
 from kgroup.testing.virtual_time import virtual_wall
+from tests.search.oracles import members_oracles, simulation_oracles
 from tests.search.simulation.choices import Choices
 from tests.search.simulation.drawing import draw_plan
 from tests.search.simulation.live.backends import run_real, run_virtual
@@ -99,11 +100,9 @@ def _oracles(
 ) -> Mapping[str, Oracle]:
     if schedule.level is Level.B:
         return promises(plan, known, without)
-    chosen = at_least_once(clean_handover=False, few_rounds=False, slack=_SLACK)
-    names = {type(oracle): name for name, oracle in simulation_oracles().items()}
-    named = {names[type(oracle)]: oracle for oracle in chosen}
+    chosen = members_oracles(clean_handover=False, few_rounds=False, slack=_SLACK)
     judged = simulation_oracles(without=without)  # refuses names that it does not know
-    return {name: oracle for name, oracle in named.items() if name in judged}
+    return {name: oracle for name, oracle in chosen.items() if name in judged}
 
 
 @dataclass(slots=True, eq=False)

@@ -9,13 +9,14 @@ from dataclasses import replace
 from math import inf
 from typing import Final
 
-from kgroup.audit.oracles import Oracle, Violation, simulation_oracles
+from kgroup.audit.oracles import Oracle, Violation
 from kgroup.audit.oracles.watch import Watch
 from kgroup.codes import ApiKey
 from kgroup.membership.commit_queue import Submission
 from kgroup.membership.events import Unsubscribed
 from kgroup.membership.step import next_deadline
 from kgroup.types import MemberState
+from tests.search.oracles import simulation_oracles
 from tests.search.simulation.choices import Choices
 from tests.search.simulation.outcome import Outcome
 from tests.search.simulation.perturbation import Kind, Perturbation

@@ -1,0 +1,252 @@
+"""L7: closing is bounded, and leaves nothing half told.
+
+Decides: whether a member went as it should.
+Never: asks a member to tell a coordinator that it could not reach: while a fault lasts, or after a
+connection was lost while it closed, it may go without a word, as it may after a failure; nor a
+member to end while it stands still.
+
+L7: close() returns within its timeout; a dynamic member that may be in the group, and one whose
+    id is still pending, has sent LeaveGroup, as has a static one that was asked to leave. Who was
+    fenced, and a static member that has unsubscribed, has no id any more to leave under: an
+    instance id alone would remove whichever process has it (KIP-345).
+"""
+
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import ClassVar, Final
+
+from kgroup.audit.oracles.watch import Violation
+from kgroup.codes import ApiKey, ErrorCode
+from kgroup.journal.events import (
+    AnswerReceived,
+    CloseAsked,
+    CommitStep,
+    ConnectionClosed,
+    Entry,
+    Event,
+    FaultStep,
+    GenerationEntered,
+    MemberStarted,
+    MemberStopped,
+    Phase,
+    RequestSent,
+    Source,
+    StateChanged,
+)
+from kgroup.journal.faults import STANDING, Faults
+from kgroup.types import Leave, MemberState
+
+__all__ = ["ClosesWell"]
+
+_REMOVED: Final = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID})
+_EXPELLING: Final = _REMOVED | {ErrorCode.ILLEGAL_GENERATION}
+
+_REFUSING: Final = MappingProxyType(
+    {
+        ApiKey.JOIN_GROUP: _EXPELLING,
+        ApiKey.HEARTBEAT: _EXPELLING,
+        # 1. JoinGroup is answered; 2. SyncGroup hears that the member is unknown: it joins anew,
+        # without an id; 3. it closes before that is answered. Of another generation it keeps it.
+        ApiKey.SYNC_GROUP: _REMOVED,
+    }
+)
+"""Request -> what a member is told that need not leave any more."""
+
+_ASKING: Final = frozenset({ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP, ApiKey.LEAVE_GROUP})
+
+
+@dataclass(slots=True)
+class _Life:
+    """What one life of a member has said so far.
+
+    Args:
+        started: its first entry.
+        static: whether it has an instance id.
+        known: the entry by which the coordinator may count it as a member, None without one.
+        asked: the entry that closes it, None before.
+        cut: whether a connection was lost while it closed.
+        joins: (connection, correlation) of JoinGroups since the last LeaveGroup that await an
+            answer.
+        syncs: the same of SyncGroups since the last answer that gave an id.
+        frozen: how many faults have it stand still.
+        frozen_at: instant since when it stands still, or of the last time it did.
+        thawed_at: instant at which it moved again.
+    """
+
+    started: Entry
+    static: bool
+    known: Entry | None = None
+    asked: Entry | None = None
+    cut: bool = False
+    joins: set[tuple[int, int]] = field(default_factory=set)
+    syncs: set[tuple[int, int]] = field(default_factory=set)
+    frozen: int = 0
+    frozen_at: float = 0.0
+    thawed_at: float = 0.0
+
+
+class ClosesWell:
+    """L7: the end of a member.
+
+    Args:
+        slack: seconds forgiven beyond the timeout.
+    """
+
+    KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
+        {
+            AnswerReceived,
+            CloseAsked,
+            CommitStep,
+            ConnectionClosed,
+            FaultStep,
+            GenerationEntered,
+            MemberStarted,
+            MemberStopped,
+            RequestSent,
+            StateChanged,
+        }
+    )
+
+    __slots__ = ("_faults", "_latest", "_lives", "_slack")
+
+    def __init__(self, slack: float = 0.05) -> None:
+        self._slack = slack
+        self._faults = Faults()
+        self._lives: dict[Source, _Life] = {}
+        self._latest: Entry | None = None
+
+    def observe(self, entry: Entry) -> tuple[Violation, ...]:
+        """Take one entry."""
+        event = entry.event
+        self._latest = entry
+        if isinstance(event, RequestSent):
+            if event.api in _ASKING:
+                self._sent(entry, event)
+            return ()
+        if isinstance(event, AnswerReceived):
+            if event.api in _REFUSING:
+                self._answered(entry, event)
+            return ()
+        if isinstance(event, (MemberStarted, FaultStep)):
+            self._faults.observe(entry)
+            if isinstance(event, MemberStarted):
+                static = event.group_instance_id is not None
+                self._lives[entry.source] = _Life(entry, static)
+            elif event.fault in STANDING:
+                self._froze(entry, event)
+            return ()
+        life = self._lives.get(entry.source)
+        return () if life is None else self._lived(life, entry)
+
+    def finish(self) -> tuple[Violation, ...]:
+        """Report those that are closing still."""
+        return tuple(
+            violation
+            for life in self._lives.values()
+            if life.asked is not None and self._latest is not None
+            if self._faults.calm_since(life.started.source.member) <= life.asked.at
+            for violation in self._over(life, self._latest)
+        )
+
+    def _sent(self, entry: Entry, event: RequestSent) -> None:
+        life = self._lives.get(entry.source)
+        if life is None:
+            return
+        if event.api is ApiKey.LEAVE_GROUP:
+            # 1. JoinGroup is on its way; 2. the member gives it up, and leaves under the id it
+            # asked with; 3. the answer is read all the same: that id has been told to leave.
+            life.known = None
+            life.joins.clear()
+        elif event.api is ApiKey.SYNC_GROUP:
+            life.syncs.add((event.connection, event.correlation_id))
+        else:
+            life.joins.add((event.connection, event.correlation_id))
+
+    def _answered(self, entry: Entry, event: AnswerReceived) -> None:
+        life = self._lives.get(entry.source)
+        if life is None:
+            return
+        number = (event.connection, event.correlation_id)
+        awaited = number in life.joins
+        life.joins.discard(number)
+        # 1. SyncGroup is out; 2. the member joins anew, and is given an id; 3. it hears of step 1.
+        late = event.api is ApiKey.SYNC_GROUP and number not in life.syncs
+        if event.error in _REFUSING[event.api] and not late:
+            life.known = None
+        elif awaited and event.member_id:
+            life.known = entry
+            life.syncs.clear()
+
+    def _froze(self, entry: Entry, event: FaultStep) -> None:
+        for life in self._lives.values():
+            if life.started.source.member != event.target:
+                continue
+            began = event.phase is Phase.BEGIN
+            if began and not life.frozen:
+                life.frozen_at = entry.at
+            life.frozen = max(0, life.frozen + (1 if began else -1))
+            life.thawed_at = entry.at
+
+    def _lived(self, life: _Life, entry: Entry) -> tuple[Violation, ...]:
+        match entry.event:
+            case GenerationEntered():
+                life.known = entry
+            case CloseAsked():
+                life.asked = entry
+            case CommitStep(
+                code=ErrorCode.UNKNOWN_MEMBER_ID | ErrorCode.FENCED_INSTANCE_ID,
+                member_id=member_id,
+            ):
+                # 1. it closes, and commits; 2. the coordinator has removed it, and says so.
+                if member_id == _id_of(life.known):
+                    life.known = None
+            case ConnectionClosed():
+                life.cut = life.asked is not None
+            case StateChanged(before=MemberState.FINDING, after=MemberState.DORMANT):
+                # 1. the coordinator is lost; 2. the application does not poll for too long; 3. the
+                # member gives its id up, and has nobody to tell: its session ends by itself.
+                life.known = None
+            case StateChanged(after=MemberState.UNSUBSCRIBED) if life.static:
+                life.known = None
+            case MemberStopped() as stopped:
+                del self._lives[entry.source]
+                return (
+                    *self._over(life, entry),
+                    *self._untold(life, entry, stopped),
+                )
+            case _:
+                pass
+        return ()
+
+    def _over(self, life: _Life, entry: Entry) -> tuple[Violation, ...]:
+        asked = life.asked
+        if asked is None:
+            return ()
+        assert isinstance(asked.event, CloseAsked)
+        due = asked.at + asked.event.timeout
+        if life.frozen_at <= due:
+            # 1. it closes; 2. it stands still beyond its time; 3. it ends as soon as it moves.
+            due = max(due, entry.at if life.frozen else life.thawed_at)
+        late = entry.at - due
+        if late <= self._slack:
+            return ()
+        text = f"{asked.source} was closed {late:.3f} s after its timeout"
+        return (Violation("L7", text, (asked, entry)),)
+
+    def _untold(self, life: _Life, entry: Entry, stopped: MemberStopped) -> tuple[Violation, ...]:
+        stays = stopped.mode is Leave.REMAIN or (life.static and stopped.mode is Leave.DEFAULT)
+        if life.known is None or stays or life.cut or stopped.reason != "closed":
+            return ()
+        if self._faults.calm_since(entry.source.member) > (life.asked or life.known).at:
+            return ()
+        text = f"{entry.source} was closed and the coordinator was not told (no LeaveGroup)"
+        return (Violation("L7", text, (life.known, entry)),)
+
+
+def _id_of(known: Entry | None) -> str | None:
+    """Return the id that an entry tells of."""
+    match known:
+        case Entry(event=GenerationEntered(member_id=told) | AnswerReceived(member_id=told)):
+            return told
+        case _:
+            return None

@@ -1,0 +1,207 @@
+"""L10: no partition starves.
+
+Decides: whether partitions that have records waiting are served in turn.
+Never: judges an application that names the partitions it reads; whoever uses that leaves this out.
+
+L10: with k claims held, one that has records waiting is served within 2k turns. A turn is a run
+    of deliveries of one claim, of as many records as a poll may hand out. Not k: a poll that hands
+    out of every claim begins one further than the one before: 1. a poll serves b, c, d, a; 2. the
+    next one c, d, a, b; 3. the others had six turns between those of b, which missed no poll.
+"""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from kgroup.audit.oracles.watch import Violation
+from kgroup.journal.events import (
+    Delivered,
+    Entry,
+    Event,
+    FetchAnswered,
+    GenerationEntered,
+    OwnershipStep,
+    PauseCause,
+    Paused,
+    Phase,
+    PositionMoved,
+    Resumed,
+    Source,
+)
+from kgroup.types import ChangeKind, Claim, TopicPartition
+
+__all__ = ["ServedInTurn"]
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """A claim with records to deliver.
+
+    Args:
+        entry: what brought them.
+        end: offset after the last of them.
+        turn: number of the turn in which they came.
+        most: claims that were held at once since then, at most.
+    """
+
+    entry: Entry
+    end: int
+    turn: int
+    most: int
+
+
+@dataclass(slots=True)
+class _Turns:
+    """One member's deliveries.
+
+    Args:
+        number: of the present turn.
+        claim: whose turn it is.
+        records: delivered in it.
+        held: the claims it owns.
+        waiting: those with records to deliver that are not paused.
+        paused: those that are, each with why.
+        given: partitions of the newest generation, None before one was entered.
+    """
+
+    number: int = 0
+    claim: Claim | None = None
+    records: int = 0
+    held: dict[Claim, None] = field(default_factory=dict)
+    waiting: dict[Claim, _Waiting] = field(default_factory=dict)
+    paused: dict[tuple[Claim, PauseCause], None] = field(default_factory=dict)
+    given: frozenset[TopicPartition] | None = None
+
+
+class ServedInTurn:
+    """L10: turns.
+
+    Args:
+        max_records: records that one poll may hand out; more of one claim count as two turns.
+        spare: turns forgiven, e.g. those of a poll that was under way.
+    """
+
+    KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
+        {
+            Delivered,
+            FetchAnswered,
+            GenerationEntered,
+            OwnershipStep,
+            Paused,
+            PositionMoved,
+            Resumed,
+        }
+    )
+
+    __slots__ = ("_max_records", "_spare", "_turns")
+
+    def __init__(self, max_records: int = 500, *, spare: int = 1) -> None:
+        self._max_records = max_records
+        self._spare = spare
+        self._turns: dict[Source, _Turns] = {}
+
+    def observe(self, entry: Entry) -> tuple[Violation, ...]:
+        """Take one entry."""
+        event = entry.event
+        turns = self._turns.get(entry.source)
+        if turns is None:
+            turns = self._turns[entry.source] = _Turns()
+        if isinstance(event, Delivered):
+            return self._delivered(turns, entry, event)
+        if isinstance(event, FetchAnswered):
+            _brought(turns, entry, event)
+        elif isinstance(event, OwnershipStep):
+            _owned(turns, event)
+        elif isinstance(event, GenerationEntered):
+            _taken(turns, event)
+        elif isinstance(event, PositionMoved):
+            turns.waiting.pop(event.claim, None)
+        elif isinstance(event, (Paused, Resumed)):
+            _paused(turns, event)
+        return ()
+
+    def finish(self) -> tuple[Violation, ...]:
+        """Say nothing more."""
+        return ()
+
+    def _delivered(self, turns: _Turns, entry: Entry, event: Delivered) -> tuple[Violation, ...]:
+        claim = event.claim
+        if turns.claim != claim or turns.records + event.count > self._max_records:
+            turns.number, turns.claim, turns.records = turns.number + 1, claim, 0
+        turns.records += event.count
+        waited = turns.waiting.get(claim)
+        if waited is not None and event.last + 1 >= waited.end:
+            del turns.waiting[claim]
+        elif waited is not None:
+            waited.turn, waited.most = turns.number, len(turns.held)
+        if len(turns.waiting) < 1 + (waited is not None):
+            return ()
+        return self._starved(turns, entry)
+
+    def _starved(self, turns: _Turns, entry: Entry) -> tuple[Violation, ...]:
+        found = []
+        for claim, waited in tuple(turns.waiting.items()):
+            if turns.number - waited.turn <= 2 * waited.most + self._spare:
+                continue
+            del turns.waiting[claim]
+            text = (
+                f"{claim}: {entry.source} has records to deliver, but had "
+                f"{turns.number - waited.turn} turns of others; it holds {waited.most} claims"
+            )
+            found.append(Violation("L10", text, (waited.entry, entry), claim.tp))
+        return tuple(found)
+
+
+def _brought(turns: _Turns, entry: Entry, event: FetchAnswered) -> None:
+    # 1. a fetch is on its way; 2. the application pauses the partition; 3. the records arrive.
+    rests = any((event.claim, cause) in turns.paused for cause in PauseCause)
+    served = event.claim in turns.held and not rests
+    if event.next_offset <= event.offset or not served:
+        return
+    waited = turns.waiting.get(event.claim)
+    if waited is None:
+        turns.waiting[event.claim] = _Waiting(
+            entry, event.next_offset, turns.number, len(turns.held)
+        )
+    else:
+        waited.end = event.next_offset
+
+
+def _paused(turns: _Turns, event: Paused | Resumed) -> None:
+    """Expect nothing of what is paused: it may be thrown away; what comes after counts anew."""
+    for claim in event.claims:
+        turns.waiting.pop(claim, None)
+        if isinstance(event, Paused):
+            turns.paused[claim, event.cause] = None
+        else:
+            turns.paused.pop((claim, event.cause), None)
+
+
+def _taken(turns: _Turns, event: GenerationEntered) -> None:
+    """Expect nothing of what the round took away: its revocation may wait for the listener.
+
+    Nor of what on_assigned is told of only then: 1. the listener is slow to hear of a generation;
+    2. a later one takes a partition away; 3. on_assigned returns.
+    """
+    turns.given = kept = frozenset(event.assignment)
+    for claim in [claim for claim in turns.held if claim.tp not in kept]:
+        del turns.held[claim]
+        turns.waiting.pop(claim, None)
+
+
+def _owned(turns: _Turns, event: OwnershipStep) -> None:
+    for claim in event.claims:
+        if event.kind is not ChangeKind.ASSIGNED:
+            turns.held.pop(claim, None)
+            turns.waiting.pop(claim, None)
+            for cause in PauseCause:
+                turns.paused.pop((claim, cause), None)
+        elif event.phase is Phase.END and not _is_taken(turns, event, claim):
+            turns.held[claim] = None
+    for waited in turns.waiting.values():
+        waited.most = max(waited.most, len(turns.held))
+
+
+def _is_taken(turns: _Turns, event: OwnershipStep, claim: Claim) -> bool:
+    """Tell whether a later generation has taken away what on_assigned was called for."""
+    by_hand = event.generation_id is None
+    return not by_hand and turns.given is not None and claim.tp not in turns.given
