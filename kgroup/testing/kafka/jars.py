@@ -5,7 +5,6 @@ folder of jars is either whole or absent: it is filled under another name and re
 Never: keeps a list of jars or an address of a repository; the tools know their own.
 """
 
-import fcntl
 import importlib
 import importlib.util
 import os
@@ -14,12 +13,12 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from kgroup.errors import ConfigError, UnsupportedError
+from kgroup.errors import ConfigError, MissingExtraError, UnsupportedError
 
 __all__ = [
     "DEFAULT_VERSION",
@@ -56,21 +55,22 @@ def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
     return (Path(above).expanduser().absolute() if above else Path.home() / ".cache") / "kgroup"
 
 
-@contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Hold an exclusive lock between processes for the length of a `with` block.
+def locked(path: Path) -> AbstractContextManager[object]:
+    """Return an exclusive lock between processes, held for the length of a `with` block.
 
     Args:
-        path: file that stands for the lock; made when absent and never removed, because a
-            removed file could be locked by two processes at once.
+        path: file that stands for the lock; made when absent.
+
+    Raises:
+        MissingExtraError: filelock is not installed.
     """
+    try:
+        # Only here: a broker at an address needs no lock.
+        from filelock import FileLock  # noqa: PLC0415
+    except ImportError as error:
+        raise MissingExtraError("a Kafka process of this machine", "testing") from error
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a", encoding="utf-8") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        try:
-            yield
-        finally:
-            fcntl.flock(file, fcntl.LOCK_UN)
+    return FileLock(path)
 
 
 # -- java ------------------------------------------------------------------------------------------
