@@ -31,8 +31,8 @@ class Reaction(Word):
     FIND_COORDINATOR = "the coordinator moved: find it, then retry"
     REJOIN = "rejoin, keep member id and generation"
     REJOIN_LATER = "rejoin after backoff, keep member id and generation"
-    DROP_GENERATION = "partitions lost: rejoin without generation, keep the member id"
-    DROP_MEMBER = "partitions lost: rejoin without generation and member id"
+    LOSE_GENERATION = "partitions lost: rejoin without generation, keep the member id"
+    LOSE_MEMBER = "partitions lost: rejoin without generation and member id"
     TAKE_MEMBER_ID = "store the member id the coordinator gives, rejoin at once"
     RETRY_BOUNDED = "retry with backoff for a bounded time, then tell the user which cause to seek"
     FENCE = "fatal: another member uses the instance id"
@@ -88,8 +88,8 @@ _CELLS: dict[ApiKey, dict[ErrorCode, Reaction]] = {
         **_GROUP_CLOSED,
         _E.COORDINATOR_LOAD_IN_PROGRESS: _R.RETRY,
         _E.REBALANCE_IN_PROGRESS: _R.RETRY,
-        _E.ILLEGAL_GENERATION: _R.DROP_GENERATION,
-        _E.UNKNOWN_MEMBER_ID: _R.DROP_MEMBER,
+        _E.ILLEGAL_GENERATION: _R.LOSE_GENERATION,
+        _E.UNKNOWN_MEMBER_ID: _R.LOSE_MEMBER,
         _E.MEMBER_ID_REQUIRED: _R.TAKE_MEMBER_ID,
         _E.FENCED_INSTANCE_ID: _R.FENCE,
         # One member whose subscription bytes the broker cannot read fails everybody's round.
@@ -101,8 +101,8 @@ _CELLS: dict[ApiKey, dict[ErrorCode, Reaction]] = {
         # The coordinator of 4.x says 14 where the older one said 27 while it loads.
         _E.COORDINATOR_LOAD_IN_PROGRESS: _R.REJOIN_LATER,
         _E.REBALANCE_IN_PROGRESS: _R.REJOIN,
-        _E.ILLEGAL_GENERATION: _R.DROP_GENERATION,
-        _E.UNKNOWN_MEMBER_ID: _R.DROP_MEMBER,
+        _E.ILLEGAL_GENERATION: _R.LOSE_GENERATION,
+        _E.UNKNOWN_MEMBER_ID: _R.LOSE_MEMBER,
         _E.FENCED_INSTANCE_ID: _R.FENCE,
         _E.UNKNOWN_SERVER_ERROR: _R.REJOIN_LATER,
     },
@@ -111,8 +111,8 @@ _CELLS: dict[ApiKey, dict[ErrorCode, Reaction]] = {
         **_GROUP_CLOSED,
         _E.COORDINATOR_LOAD_IN_PROGRESS: _R.RETRY,
         _E.REBALANCE_IN_PROGRESS: _R.REJOIN,
-        _E.ILLEGAL_GENERATION: _R.DROP_GENERATION,
-        _E.UNKNOWN_MEMBER_ID: _R.DROP_MEMBER,
+        _E.ILLEGAL_GENERATION: _R.LOSE_GENERATION,
+        _E.UNKNOWN_MEMBER_ID: _R.LOSE_MEMBER,
         _E.FENCED_INSTANCE_ID: _R.FENCE,
         _E.UNKNOWN_SERVER_ERROR: _R.RETRY,
     },
@@ -122,10 +122,10 @@ _CELLS: dict[ApiKey, dict[ErrorCode, Reaction]] = {
         _E.TOPIC_AUTHORIZATION_FAILED: _R.UNAUTHORIZED,
         _E.COORDINATOR_LOAD_IN_PROGRESS: _R.RETRY,
         _E.REBALANCE_IN_PROGRESS: _R.REJOIN,
-        _E.ILLEGAL_GENERATION: _R.DROP_GENERATION,
-        _E.UNKNOWN_MEMBER_ID: _R.DROP_MEMBER,
+        _E.ILLEGAL_GENERATION: _R.LOSE_GENERATION,
+        _E.UNKNOWN_MEMBER_ID: _R.LOSE_MEMBER,
         # 4.x: a commit with a generation to a group that does not exist (any more).
-        _E.GROUP_ID_NOT_FOUND: _R.DROP_MEMBER,
+        _E.GROUP_ID_NOT_FOUND: _R.LOSE_MEMBER,
         _E.FENCED_INSTANCE_ID: _R.FENCE,
         _E.UNKNOWN_TOPIC_OR_PARTITION: _R.RETRY,
         _E.UNSTABLE_OFFSET_COMMIT: _R.REFUSE,

@@ -31,8 +31,8 @@ __all__ = ["CommitAnswer", "commit_request", "read_commit", "standalone_commit_r
 
 _TELLING = (
     Reaction.FENCE,
-    Reaction.DROP_MEMBER,
-    Reaction.DROP_GENERATION,
+    Reaction.LOSE_MEMBER,
+    Reaction.LOSE_GENERATION,
     Reaction.FIND_COORDINATOR,
     Reaction.REJOIN,
     Reaction.UNAUTHORIZED,

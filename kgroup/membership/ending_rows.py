@@ -26,21 +26,21 @@ _LOSE_MEMBER: Final = (_A.LOSE_ALL, _A.FORGET_MEMBER)
 _LOST: Final[Rules] = (
     fan(
         (_S.PREPARING, _S.ASSIGNING, _S.SYNCING, _S.STABLE),
-        (_T.GENERATION_STALE, _T.LEASE_EXPIRED),
+        (_T.GENERATION_LOST, _T.LEASE_EXPIRED),
         to=_S.FINDING,
         do=(*_LOSE_GENERATION, _A.SEEK_COORDINATOR),
         why="lost: nothing may be committed; the member id is kept",
     ),
     fan(
         (_S.PREPARING, _S.ASSIGNING, _S.SYNCING, _S.STABLE),
-        _T.EXPELLED,
+        _T.MEMBER_LOST,
         to=_S.FINDING,
         do=(*_LOSE_MEMBER, _A.SEEK_COORDINATOR),
         why="lost: the coordinator does not know the member id",
     ),
     fan(
         _S.JOINING,
-        _T.GENERATION_STALE,
+        _T.GENERATION_LOST,
         why="1. JoinGroup parked; 2. the round completes; 3. a heartbeat of the old generation "
         "is refused; 4. the JoinGroup answer arrives",
     ),
@@ -52,22 +52,22 @@ _LOST: Final[Rules] = (
     ),
     fan(
         _S.JOINING,
-        _T.EXPELLED,
+        _T.MEMBER_LOST,
         do=_LOSE_MEMBER,
         why="likewise; if that answer is lost, the next JoinGroup must not name a dead id",
     ),
     fan(
         (_S.FINDING, _S.BACKING_OFF),
-        (_T.GENERATION_STALE, _T.LEASE_EXPIRED),
+        (_T.GENERATION_LOST, _T.LEASE_EXPIRED),
         do=_LOSE_GENERATION,
     ),
-    fan((_S.FINDING, _S.BACKING_OFF), _T.EXPELLED, do=_LOSE_MEMBER),
+    fan((_S.FINDING, _S.BACKING_OFF), _T.MEMBER_LOST, do=_LOSE_MEMBER),
     fan(
         _S.RELEASING,
-        (_T.GENERATION_STALE, _T.LEASE_EXPIRED),
+        (_T.GENERATION_LOST, _T.LEASE_EXPIRED),
         do=_LOSE_GENERATION,
     ),
-    fan(_S.RELEASING, _T.EXPELLED, do=_LOSE_MEMBER),
+    fan(_S.RELEASING, _T.MEMBER_LOST, do=_LOSE_MEMBER),
     fan(
         MEMBER,
         _T.POLL_EXPIRED,

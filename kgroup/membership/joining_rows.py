@@ -231,13 +231,13 @@ _ROUND: Final[Rules] = (
     fan(_ROUNDS, _T.RETRY_LATER, to=_S.BACKING_OFF, do=(_A.BACK_OFF,)),
     fan(
         (_S.JOINING, _S.SYNCING),
-        _T.GENERATION_REFUSED,
+        _T.GENERATION_LOST_IN_ROUND,
         to=_S.FINDING,
         do=(*_LOSE_GENERATION, _A.SEEK_COORDINATOR),
     ),
     fan(
         (_S.JOINING, _S.SYNCING),
-        _T.MEMBER_REFUSED,
+        _T.MEMBER_LOST_IN_ROUND,
         to=_S.FINDING,
         do=(*_LOSE_MEMBER, _A.SEEK_COORDINATOR),
     ),

@@ -128,7 +128,7 @@ def fenced(settings: MembershipSettings, generation: Generation | None) -> Fence
 # See KIP 345.
 
 
-_DISOWNING = frozenset({Reaction.DROP_MEMBER, Reaction.FENCE})
+_DISOWNING = frozenset({Reaction.LOSE_MEMBER, Reaction.FENCE})
 
 
 def disowns(member: GroupMember, event: Event) -> bool:

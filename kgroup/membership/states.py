@@ -157,8 +157,8 @@ _REPLIES: Mapping[Errand, frozenset[Trigger]] = MappingProxyType(
                 _T.ELECTED_UNASKED,
                 _T.JOINED,
                 _T.RETRY_LATER,
-                _T.GENERATION_REFUSED,
-                _T.MEMBER_REFUSED,
+                _T.GENERATION_LOST_IN_ROUND,
+                _T.MEMBER_LOST_IN_ROUND,
                 _T.ROUND_NOT_PERMITTED,
             }
         ),
@@ -169,8 +169,8 @@ _REPLIES: Mapping[Errand, frozenset[Trigger]] = MappingProxyType(
                 _T.ASSIGNMENT_UNREADABLE,
                 _T.REJOIN_ASKED,
                 _T.RETRY_LATER,
-                _T.GENERATION_REFUSED,
-                _T.MEMBER_REFUSED,
+                _T.GENERATION_LOST_IN_ROUND,
+                _T.MEMBER_LOST_IN_ROUND,
                 _T.ROUND_NOT_PERMITTED,
             }
         ),

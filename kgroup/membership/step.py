@@ -292,8 +292,8 @@ _BY_REPLY = frozenset(
         Trigger.ASSIGNMENT_UNREADABLE,
         Trigger.REJOIN_ASKED,
         Trigger.RETRY_LATER,
-        Trigger.GENERATION_REFUSED,
-        Trigger.MEMBER_REFUSED,
+        Trigger.GENERATION_LOST_IN_ROUND,
+        Trigger.MEMBER_LOST_IN_ROUND,
         Trigger.ROUND_NOT_PERMITTED,
     }
 )

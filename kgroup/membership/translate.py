@@ -165,12 +165,12 @@ def _signal(turn: Turn, verdict: Reaction, api: ApiKey, code: int) -> Trigger | 
         case Reaction.REJOIN | Reaction.REJOIN_LATER:
             turn.cause = Cause.GROUP_REBALANCED
             return Trigger.REBALANCE_SIGNALLED
-        case Reaction.DROP_GENERATION:
+        case Reaction.LOSE_GENERATION:
             turn.cause = Cause.GENERATION_STALE
-            return Trigger.GENERATION_STALE
-        case Reaction.DROP_MEMBER:
+            return Trigger.GENERATION_LOST
+        case Reaction.LOSE_MEMBER:
             turn.cause = Cause.UNKNOWN_MEMBER
-            return Trigger.EXPELLED
+            return Trigger.MEMBER_LOST
         case Reaction.FENCE:
             return _fenced(turn)
         case Reaction.FIND_COORDINATOR:
@@ -291,12 +291,12 @@ def _refusal(turn: Turn, verdict: Reaction, api: ApiKey, code: int) -> Trigger |
         case Reaction.REJOIN:
             turn.cause = Cause.GROUP_REBALANCED
             return Trigger.REJOIN_ASKED
-        case Reaction.DROP_GENERATION:
+        case Reaction.LOSE_GENERATION:
             turn.cause = Cause.GENERATION_STALE
-            return Trigger.GENERATION_REFUSED
-        case Reaction.DROP_MEMBER:
+            return Trigger.GENERATION_LOST_IN_ROUND
+        case Reaction.LOSE_MEMBER:
             turn.cause = Cause.UNKNOWN_MEMBER
-            return Trigger.MEMBER_REFUSED
+            return Trigger.MEMBER_LOST_IN_ROUND
         case Reaction.FENCE:
             return _fenced(turn)
         case Reaction.UNAUTHORIZED:

@@ -36,16 +36,16 @@ class Trigger(Word):
     ASSIGNMENT_UNREADABLE = "assignment unreadable"
     REJOIN_ASKED = "rejoin asked"
     RETRY_LATER = "retry later"
-    GENERATION_REFUSED = "generation refused"
-    MEMBER_REFUSED = "member refused"
+    GENERATION_LOST_IN_ROUND = "generation refused"
+    MEMBER_LOST_IN_ROUND = "member refused"
     LEAVE_ENDED = "leave ended"
     ROUND_NOT_PERMITTED = "the round is not permitted"
     REFUSED = "refused for good"
     FENCED = "fenced"
     # what heartbeats and commits tell beside the round
     REBALANCE_SIGNALLED = "rebalance signalled"
-    GENERATION_STALE = "generation stale"
-    EXPELLED = "expelled"
+    GENERATION_LOST = "generation stale"
+    MEMBER_LOST = "expelled"
     NOT_PERMITTED = "not permitted"
     # timers
     HEARTBEAT_DUE = "heartbeat due"
@@ -71,8 +71,8 @@ LOCAL = frozenset(
 SIGNALS = frozenset(
     {
         Trigger.REBALANCE_SIGNALLED,
-        Trigger.GENERATION_STALE,
-        Trigger.EXPELLED,
+        Trigger.GENERATION_LOST,
+        Trigger.MEMBER_LOST,
         Trigger.NOT_PERMITTED,
         Trigger.FENCED,
         Trigger.REFUSED,

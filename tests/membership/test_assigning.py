@@ -212,7 +212,7 @@ def test_a_loss_does_not_end_it() -> None:
     member = lasting()
     generation = member.member.identity.generation
     assert generation is not None
-    member.on(CommitRejected(Reaction.DROP_GENERATION, generation, 22))
+    member.on(CommitRejected(Reaction.LOSE_GENERATION, generation, 22))
     assert [kind for kind, _ in member.calls()] == [ChangeKind.LOST]
     assert member.member.trouble is FAILURE
 
@@ -222,7 +222,7 @@ def test_a_loss_begins_no_new_count() -> None:
     began = member.member.lead.failing_since
     generation = member.member.identity.generation
     assert generation is not None
-    member.on(CommitRejected(Reaction.DROP_GENERATION, generation, 22))
+    member.on(CommitRejected(Reaction.LOSE_GENERATION, generation, 22))
     assert member.member.snapshot().trouble is FAILURE
     assert member.member.lead.failing_since == began
 

@@ -48,7 +48,7 @@ def of(member: Driven) -> Generation:
 
 
 def commit(member: Driven, code: ErrorCode) -> Event:
-    reaction = Reaction.DROP_MEMBER if code is UNKNOWN else Reaction.FENCE
+    reaction = Reaction.LOSE_MEMBER if code is UNKNOWN else Reaction.FENCE
     return CommitRejected(reaction, of(member), code)
 
 
@@ -136,14 +136,14 @@ def test_a_refusal_of_an_older_generation_does_not_come_before_the_lease() -> No
     old = of(member)
     member.on(EnforceRebalance("x"))
     member.round("t-0", generation=2)
-    member.on(CommitRejected(Reaction.DROP_MEMBER, old, UNKNOWN), after=SESSION + 1)
+    member.on(CommitRejected(Reaction.LOSE_MEMBER, old, UNKNOWN), after=SESSION + 1)
     assert member.member.changes[0].cause is Cause.SESSION_EXPIRED
     assert member.member.identity.member_id == "m-1"
 
 
 def test_who_hands_back_what_it_dropped_is_told_once_that_it_is_unknown() -> None:
     member = Driven(settings(instance="i-1")).join("t-0")
-    refused = CommitRejected(Reaction.DROP_MEMBER, of(member), UNKNOWN)
+    refused = CommitRejected(Reaction.LOSE_MEMBER, of(member), UNKNOWN)
     member.on(Subscribed(frozenset("u")))
     member.expect(MemberState.PREPARING)
     member.on(refused, after=SESSION + 1)

@@ -211,7 +211,7 @@ def test_another_late_answer_proves_nothing_and_moves_nothing(way: Way, code: Er
 def test_a_commit_that_is_refused_late_for_another_reason_moves_nothing() -> None:
     member, fence = given_up(out_of_its_lease, commit)
     assert isinstance(fence, CommitRejected)
-    member.on(CommitRejected(Reaction.DROP_MEMBER, fence.generation, ErrorCode.UNKNOWN_MEMBER_ID))
+    member.on(CommitRejected(Reaction.LOSE_MEMBER, fence.generation, ErrorCode.UNKNOWN_MEMBER_ID))
     member.expect(S.RELEASING)
     assert (member.effects, member.member.identity.member_id) == ([], "m-1")
 
@@ -262,7 +262,7 @@ def test_a_fence_for_an_id_that_was_dropped_is_its_own_joins_doing(
     answer = question(member)
     generation = member.member.identity.generation
     assert generation is not None
-    member.on(CommitRejected(Reaction.DROP_MEMBER, generation, ErrorCode.UNKNOWN_MEMBER_ID))
+    member.on(CommitRejected(Reaction.LOSE_MEMBER, generation, ErrorCode.UNKNOWN_MEMBER_ID))
     member.settle()
     member.expect(S.JOINING)
     assert member.sent(JoinGroupRequest)[-1].member_id == ""

@@ -87,7 +87,7 @@ def test_a_lost_generation_takes_the_round_with_it() -> None:
     member = asking(20.0)
     generation = member.member.identity.generation
     assert generation is not None
-    member.on(CommitRejected(Reaction.DROP_GENERATION, generation, 22))
+    member.on(CommitRejected(Reaction.LOSE_GENERATION, generation, 22))
     assert member.member.lead.rejoin_at is None
 
 
@@ -171,7 +171,7 @@ def test_a_lost_generation_makes_it_forget() -> None:
     member = led()
     generation = member.member.identity.generation
     assert generation is not None
-    member.on(CommitRejected(Reaction.DROP_GENERATION, generation, 22))
+    member.on(CommitRejected(Reaction.LOSE_GENERATION, generation, 22))
     member.settle()
     member.joined(3, leader="m-1")
     assert asked_with(member) is None

@@ -53,7 +53,7 @@ def refused(member: Driven, code: ErrorCode) -> None:
     generation = member.member.identity.generation
     assert generation is not None
     fenced = code == ErrorCode.FENCED_INSTANCE_ID
-    reaction = Reaction.FENCE if fenced else Reaction.DROP_MEMBER
+    reaction = Reaction.FENCE if fenced else Reaction.LOSE_MEMBER
     member.on(CommitRejected(reaction, generation, code))
 
 

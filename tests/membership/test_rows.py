@@ -93,7 +93,7 @@ def lose_what_is_revoked(member: Driven) -> None:
     """Lose the generation while on_revoked runs, and go on looking for the coordinator."""
     member.on(Subscribed(frozenset({"t"})))
     member.on(Drained(member.member.holdings.having(HoldingState.DRAINING)))
-    member.on(rejected(member, Reaction.DROP_GENERATION))
+    member.on(rejected(member, Reaction.LOSE_GENERATION))
     member.expect(S.FINDING)
 
 
@@ -255,7 +255,7 @@ def release_limit(member: Driven, row: MemberRow) -> None:
     """Let the listener hang, and heartbeats be answered."""
     if row.at is S.PREPARING:
         member.on(Drained(member.member.holdings.having(HoldingState.DRAINING)))
-        member.on(rejected(member, Reaction.DROP_GENERATION))
+        member.on(rejected(member, Reaction.LOSE_GENERATION))
         member.on(Tick(), after=0.5)
         member.found()
     pass_until(member, member.now + 1)
@@ -328,15 +328,15 @@ REFUSALS = {
     T.MEMBER_ID_GIVEN: ErrorCode.MEMBER_ID_REQUIRED,
     T.RETRY_LATER: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     T.REJOIN_ASKED: ErrorCode.REBALANCE_IN_PROGRESS,
-    T.GENERATION_REFUSED: ErrorCode.ILLEGAL_GENERATION,
-    T.MEMBER_REFUSED: ErrorCode.UNKNOWN_MEMBER_ID,
+    T.GENERATION_LOST_IN_ROUND: ErrorCode.ILLEGAL_GENERATION,
+    T.MEMBER_LOST_IN_ROUND: ErrorCode.UNKNOWN_MEMBER_ID,
     T.ROUND_NOT_PERMITTED: ErrorCode.GROUP_AUTHORIZATION_FAILED,
 }
 
 SIGNALS = {
     T.REBALANCE_SIGNALLED: Reaction.REJOIN,
-    T.GENERATION_STALE: Reaction.DROP_GENERATION,
-    T.EXPELLED: Reaction.DROP_MEMBER,
+    T.GENERATION_LOST: Reaction.LOSE_GENERATION,
+    T.MEMBER_LOST: Reaction.LOSE_MEMBER,
     T.FENCED: Reaction.FENCE,
 }
 

@@ -156,7 +156,7 @@ def test_more_than_a_member_may_send_is_not_sent_back() -> None:
 # -- how long it is kept ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("reaction", [Reaction.DROP_GENERATION, Reaction.DROP_MEMBER])
+@pytest.mark.parametrize("reaction", [Reaction.LOSE_GENERATION, Reaction.LOSE_MEMBER])
 def test_a_member_that_is_lost_keeps_the_memory_and_claims_nothing(reaction: Reaction) -> None:
     member = joined(using(Plain()))
     lose(member, reaction)
@@ -251,7 +251,7 @@ def test_the_generation_is_the_one_it_was_given_that_in_not_one_that_came_to_not
 def test_after_a_loss_it_is_shown_the_memory_only() -> None:
     writing = Writing()
     member = joined(using(writing))
-    lose(member, Reaction.DROP_MEMBER)
+    lose(member, Reaction.LOSE_MEMBER)
     owned, generation_id = writing.asked[-1]
     assert (owned, generation_id) == ((), None)
     assert owned.user_data == b"memory"

@@ -131,8 +131,8 @@ def _of_round(trial: Trial) -> Reaction:
         case FindCoordinatorRequest():
             return _R.FIND_COORDINATOR
         case JoinGroupRequest(member_id=member_id) if _lost(trial):
-            given = {"": _R.DROP_MEMBER, GIVEN: _R.TAKE_MEMBER_ID}
-            return given.get(member_id, _R.DROP_GENERATION)
+            given = {"": _R.LOSE_MEMBER, GIVEN: _R.TAKE_MEMBER_ID}
+            return given.get(member_id, _R.LOSE_GENERATION)
         case JoinGroupRequest() if trial.place.api is ApiKey.JOIN_GROUP:
             return _R.RETRY
         case JoinGroupRequest():
@@ -161,7 +161,7 @@ def _of_commit(trial: Trial) -> Reaction:
         case FindCoordinatorRequest():
             return _R.FIND_COORDINATOR
         case JoinGroupRequest(member_id=member_id) if _lost(trial):
-            return _R.DROP_GENERATION if member_id else _R.DROP_MEMBER
+            return _R.LOSE_GENERATION if member_id else _R.LOSE_MEMBER
         case JoinGroupRequest():
             return _R.REJOIN
     outcome = trial.commits[0]

@@ -42,7 +42,7 @@ def test_every_cell_has_a_class_and_every_other_than_legal_a_reason() -> None:
     ("state", "trigger", "kind"),
     [
         (S.STABLE, T.SYNCED, CellClass.IGNORED),
-        (S.DORMANT, T.EXPELLED, CellClass.IGNORED),
+        (S.DORMANT, T.MEMBER_LOST, CellClass.IGNORED),
         (S.STABLE, T.COORDINATOR_READY, CellClass.IGNORED),
         (S.ASSIGNING, T.TOPICS_CHANGED, CellClass.IGNORED),
         (S.DORMANT, T.HEARTBEAT_DUE, CellClass.IMPOSSIBLE),

@@ -13,16 +13,16 @@ IDENTITY = (
             Change(
                 "        _E.COORDINATOR_LOAD_IN_PROGRESS: _R.RETRY,\n"
                 "        _E.REBALANCE_IN_PROGRESS: _R.REJOIN,\n"
-                "        _E.ILLEGAL_GENERATION: _R.DROP_GENERATION,\n"
-                "        _E.UNKNOWN_MEMBER_ID: _R.DROP_MEMBER,\n"
+                "        _E.ILLEGAL_GENERATION: _R.LOSE_GENERATION,\n"
+                "        _E.UNKNOWN_MEMBER_ID: _R.LOSE_MEMBER,\n"
                 "        _E.FENCED_INSTANCE_ID: _R.FENCE,\n"
                 "        _E.UNKNOWN_SERVER_ERROR: _R.RETRY,\n"
                 "    },\n"
                 "    ApiKey.OFFSET_COMMIT: {\n",
                 "        _E.COORDINATOR_LOAD_IN_PROGRESS: _R.RETRY,\n"
-                "        _E.REBALANCE_IN_PROGRESS: _R.DROP_MEMBER,\n"
-                "        _E.ILLEGAL_GENERATION: _R.DROP_GENERATION,\n"
-                "        _E.UNKNOWN_MEMBER_ID: _R.DROP_MEMBER,\n"
+                "        _E.REBALANCE_IN_PROGRESS: _R.LOSE_MEMBER,\n"
+                "        _E.ILLEGAL_GENERATION: _R.LOSE_GENERATION,\n"
+                "        _E.UNKNOWN_MEMBER_ID: _R.LOSE_MEMBER,\n"
                 "        _E.FENCED_INSTANCE_ID: _R.FENCE,\n"
                 "        _E.UNKNOWN_SERVER_ERROR: _R.RETRY,\n"
                 "    },\n"
@@ -97,21 +97,21 @@ IDENTITY = (
         changes=(
             Change(
                 "        (_S.PREPARING, _S.ASSIGNING, _S.SYNCING, _S.STABLE),\n"
-                "        (_T.GENERATION_STALE, _T.LEASE_EXPIRED),\n"
+                "        (_T.GENERATION_LOST, _T.LEASE_EXPIRED),\n"
                 "        to=_S.FINDING,\n",
                 "        (_S.PREPARING, _S.ASSIGNING, _S.STABLE),\n"
-                "        (_T.GENERATION_STALE, _T.LEASE_EXPIRED),\n"
+                "        (_T.GENERATION_LOST, _T.LEASE_EXPIRED),\n"
                 "        to=_S.FINDING,\n",
             ),
             Change(
                 "        (_S.PREPARING, _S.ASSIGNING, _S.SYNCING, _S.STABLE),\n"
-                "        _T.EXPELLED,\n",
-                "        (_S.PREPARING, _S.ASSIGNING, _S.STABLE),\n        _T.EXPELLED,\n",
+                "        _T.MEMBER_LOST,\n",
+                "        (_S.PREPARING, _S.ASSIGNING, _S.STABLE),\n        _T.MEMBER_LOST,\n",
             ),
             Change(
-                "    fan((_S.FINDING, _S.BACKING_OFF), _T.EXPELLED, do=_LOSE_MEMBER),\n",
-                "    fan((_S.FINDING, _S.BACKING_OFF), _T.EXPELLED, do=_LOSE_MEMBER),\n"
-                "    fan(_S.SYNCING, (_T.GENERATION_STALE, _T.EXPELLED)),\n"
+                "    fan((_S.FINDING, _S.BACKING_OFF), _T.MEMBER_LOST, do=_LOSE_MEMBER),\n",
+                "    fan((_S.FINDING, _S.BACKING_OFF), _T.MEMBER_LOST, do=_LOSE_MEMBER),\n"
+                "    fan(_S.SYNCING, (_T.GENERATION_LOST, _T.MEMBER_LOST)),\n"
                 "    fan(_S.SYNCING, _T.LEASE_EXPIRED, to=_S.FINDING, do=_LOSE_GENERATION),\n",
             ),
         ),

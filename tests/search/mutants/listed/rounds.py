@@ -159,7 +159,7 @@ ROUNDS = (
                 "        turn.cause = Cause.FAILED\n"
                 "        return Trigger.REFUSED\n"
                 "    _coordinator_lost(turn)\n"
-                "    return Trigger.GENERATION_STALE if beat else None\n",
+                "    return Trigger.GENERATION_LOST if beat else None\n",
             ),
         ),
         rule="L6",

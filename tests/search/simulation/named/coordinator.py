@@ -175,7 +175,7 @@ NAMED = (
             Fault(
                 "kgroup.membership.translate",
                 "    return _coordinator_lost(turn)\n\n\ndef hear_coordinator",
-                "    return Trigger.GENERATION_STALE\n\n\ndef hear_coordinator",
+                "    return Trigger.GENERATION_LOST\n\n\ndef hear_coordinator",
             ),
         ),
     ),

@@ -264,11 +264,11 @@ NAMED = (
                 "kgroup.machine.reactions",
                 "        _E.COORDINATOR_LOAD_IN_PROGRESS: _R.REJOIN_LATER,\n"
                 "        _E.REBALANCE_IN_PROGRESS: _R.REJOIN,\n"
-                "        _E.ILLEGAL_GENERATION: _R.DROP_GENERATION,\n"
-                "        _E.UNKNOWN_MEMBER_ID: _R.DROP_MEMBER,\n",
+                "        _E.ILLEGAL_GENERATION: _R.LOSE_GENERATION,\n"
+                "        _E.UNKNOWN_MEMBER_ID: _R.LOSE_MEMBER,\n",
                 "        _E.COORDINATOR_LOAD_IN_PROGRESS: _R.REJOIN_LATER,\n"
                 "        _E.REBALANCE_IN_PROGRESS: _R.REJOIN,\n"
-                "        _E.ILLEGAL_GENERATION: _R.DROP_GENERATION,\n"
+                "        _E.ILLEGAL_GENERATION: _R.LOSE_GENERATION,\n"
                 "        _E.UNKNOWN_MEMBER_ID: _R.REJOIN_LATER,\n",
             ),
         ),

@@ -112,15 +112,15 @@ NAMED = (
         faults=(
             Fault(
                 "kgroup.machine.reactions",
-                "        _E.ILLEGAL_GENERATION: _R.DROP_GENERATION,\n"
-                "        _E.UNKNOWN_MEMBER_ID: _R.DROP_MEMBER,\n"
+                "        _E.ILLEGAL_GENERATION: _R.LOSE_GENERATION,\n"
+                "        _E.UNKNOWN_MEMBER_ID: _R.LOSE_MEMBER,\n"
                 "        _E.FENCED_INSTANCE_ID: _R.FENCE,\n"
                 "        _E.UNKNOWN_SERVER_ERROR: _R.RETRY,\n"
                 "    },\n"
                 "    ApiKey.OFFSET_COMMIT: {\n",
-                "        _E.ILLEGAL_GENERATION: _R.DROP_GENERATION,\n"
-                "        _E.UNKNOWN_MEMBER_ID: _R.DROP_MEMBER,\n"
-                "        _E.FENCED_INSTANCE_ID: _R.DROP_MEMBER,\n"
+                "        _E.ILLEGAL_GENERATION: _R.LOSE_GENERATION,\n"
+                "        _E.UNKNOWN_MEMBER_ID: _R.LOSE_MEMBER,\n"
+                "        _E.FENCED_INSTANCE_ID: _R.LOSE_MEMBER,\n"
                 "        _E.UNKNOWN_SERVER_ERROR: _R.RETRY,\n"
                 "    },\n"
                 "    ApiKey.OFFSET_COMMIT: {\n",
