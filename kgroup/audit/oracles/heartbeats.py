@@ -62,7 +62,7 @@ _JUDGED: Final = frozenset({MemberState.STABLE, MemberState.SYNCING})
 """States in which L3 asks for the next one; while a listener runs, B5 does."""
 
 _LOSING: Final = frozenset(
-    {StateCause.LEASE_EXPIRED, StateCause.GENERATION_STALE, StateCause.EXPELLED}
+    {StateCause.LEASE_EXPIRED, StateCause.GENERATION_LOST, StateCause.MEMBER_LOST}
 )
 """Causes of a change of state by which a generation is lost."""
 

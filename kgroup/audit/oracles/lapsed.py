@@ -32,11 +32,11 @@ __all__ = ["Lapsed"]
 
 _CAUSES: Final = frozenset(
     {
-        StateCause.EXPELLED,
-        StateCause.GENERATION_REFUSED,
-        StateCause.GENERATION_STALE,
+        StateCause.MEMBER_LOST,
+        StateCause.GENERATION_LOST_IN_ROUND,
+        StateCause.GENERATION_LOST,
         StateCause.LEASE_EXPIRED,
-        StateCause.MEMBER_REFUSED,
+        StateCause.MEMBER_LOST_IN_ROUND,
     }
 )
 """Why a member loses its generation."""

@@ -46,15 +46,15 @@ _ANSWER_CAUSES: Final = frozenset(
         StateCause.ASSIGNMENT_UNREADABLE,
         StateCause.REJOIN_ASKED,
         StateCause.RETRY_LATER,
-        StateCause.GENERATION_REFUSED,
-        StateCause.MEMBER_REFUSED,
+        StateCause.GENERATION_LOST_IN_ROUND,
+        StateCause.MEMBER_LOST_IN_ROUND,
         StateCause.LEAVE_ENDED,
         StateCause.ROUND_NOT_PERMITTED,
         StateCause.REFUSED,
         StateCause.FENCED,
         StateCause.REBALANCE_SIGNALLED,
-        StateCause.GENERATION_STALE,
-        StateCause.EXPELLED,
+        StateCause.GENERATION_LOST,
+        StateCause.MEMBER_LOST,
         StateCause.NOT_PERMITTED,
     }
 )
@@ -64,8 +64,8 @@ _COMMIT_CAUSES: Final = frozenset(
     {
         StateCause.FENCED,
         StateCause.REBALANCE_SIGNALLED,
-        StateCause.GENERATION_STALE,
-        StateCause.EXPELLED,
+        StateCause.GENERATION_LOST,
+        StateCause.MEMBER_LOST,
         StateCause.NOT_PERMITTED,
     }
 )
@@ -77,7 +77,7 @@ _DISOWNING: Final = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.GROUP_ID_N
 _KEEPING: Final = frozenset({ErrorCode.ILLEGAL_GENERATION, ErrorCode.FENCED_INSTANCE_ID})
 """Codes that a member which hears them late has no reason to drop its id for."""
 
-_DISOWNED: Final = frozenset({StateCause.EXPELLED, StateCause.MEMBER_REFUSED})
+_DISOWNED: Final = frozenset({StateCause.MEMBER_LOST, StateCause.MEMBER_LOST_IN_ROUND})
 """Causes of a change of state by which a member drops its id."""
 
 _LOST_BY_ANSWER: Final = frozenset(

@@ -33,7 +33,7 @@ OUT = frozenset(
 )
 """States in which a member takes no part: it may come back as anybody."""
 
-_LOSING = frozenset({StateCause.LEASE_EXPIRED, StateCause.GENERATION_STALE})
+_LOSING = frozenset({StateCause.LEASE_EXPIRED, StateCause.GENERATION_LOST})
 """Causes of a change of state by which a generation is lost."""
 
 _MOVED = frozenset(
