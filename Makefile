@@ -65,6 +65,7 @@ lint: $(DEV_READY) ## check format, rules, types, imports, sizes and the documen
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m pytest -q tests/house
+	@$(BIN)/python -m tests.house.figures
 
 format: $(DEV_READY) ## rewrite the code in the house format, apply safe fixes
 	@$(BIN)/ruff format .

@@ -1,0 +1,22 @@
+"""The package stays one that a reader can find the way in, and no import goes in a circle."""
+
+from tests.house.figures import circles, rooms
+
+MOST_LINES = 88_000
+MOST_FILES = 520
+
+
+def test_the_package_has_few_enough_lines() -> None:
+    assert sum(lines for lines, _ in rooms().values()) <= MOST_LINES
+
+
+def test_the_package_has_few_enough_files() -> None:
+    assert sum(files for _, files in rooms().values()) <= MOST_FILES
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    assert not circles()
+
+
+def test_no_rooms_import_each_other_in_a_circle() -> None:
+    assert not circles(True)
