@@ -2,10 +2,9 @@
 
 import pytest
 
-from tests.search.mutants.hunting import hunt
+from tests.search.mutants.hunting import hunt, saved_schedules
 from tests.search.mutants.listed import MUTANTS
 from tests.search.mutants.mutant import Mutant, Stage
-from tests.search.mutants.saved import saved_schedules
 
 OF_MEMBERS = {mutant.name: mutant for mutant in MUTANTS if mutant.stage is Stage.ROOMS}
 SEEDS = {name: saved["seed"] for name, saved in saved_schedules().items() if name in OF_MEMBERS}

@@ -13,8 +13,7 @@ from kgroup.membership.events import GroupRequest
 from tests.search.exhaustive.canon import key_of
 from tests.search.exhaustive.counter import Counter, Served, assigned_count, remembered
 from tests.search.exhaustive.desk import Desk
-from tests.search.exhaustive.interning import Interned
-from tests.search.exhaustive.local import Result
+from tests.search.exhaustive.local import Interned, Result
 from tests.search.exhaustive.process import Answer, Given, Known
 from tests.search.exhaustive.scope import Fault, Scope
 

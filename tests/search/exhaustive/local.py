@@ -6,13 +6,15 @@ Never: decides what may happen when; `world` does.
 """
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 from kgroup.frozen import replace
 from kgroup.machine.claims import HoldingState
 from kgroup.membership.events import (
+    AssignorDone,
+    AssignorFailed,
     CloseRequested,
     CoordinatorFound,
     Drained,
@@ -27,15 +29,72 @@ from kgroup.membership.step import MemberRow
 from kgroup.membership.value import GroupMember
 from kgroup.types import Leave
 from tests.membership.machine import Machine
-from tests.search.exhaustive.assigning import assigned
 from tests.search.exhaustive.canon import canonical, key_of, later, newer
 from tests.search.exhaustive.facts import Facts, facts_of
-from tests.search.exhaustive.interning import Interned
 from tests.search.exhaustive.process import Given, Known, Lane, Orphan, Process, Stage
 from tests.search.exhaustive.running import Broken, Running
 from tests.search.exhaustive.scope import NOW, TICK, TOPIC, Scope
+from tests.search.simulation.world.leading import lead
 
-__all__ = ["GONE", "KILLED", "UNBORN", "Local", "Result", "moved"]
+__all__ = ["GONE", "KILLED", "UNBORN", "Interned", "Local", "Result", "assigned", "moved"]
+
+
+def assigned(
+    run: RunAssignor, member: GroupMember, standing: int | None
+) -> AssignorDone | AssignorFailed:
+    """Return what the assignor of a leader returns.
+
+    Args:
+        run: what it was asked.
+        member: the leader.
+        standing: how many partitions the coordinator has assigned, None while a round is on; told
+            to a static leader that came back and only looks (KIP-814), or a follower that may have.
+    """
+    counts = dict(member.counts)
+    if run.follows:
+        return AssignorDone(run.ticket, (), {} if standing is None else {TOPIC: standing})
+    if run.unasked:
+        return AssignorDone(run.ticket, (), counts if standing is None else {TOPIC: standing})
+    try:
+        return lead(run, member.settings.assignors, counts, NOW)
+    except Exception as error:  # noqa: BLE001 - as the real errand: the round fails
+        return AssignorFailed(run.ticket, error)
+
+
+# -- interning -------------------------------------------------------------------------------------
+
+
+V = TypeVar("V")
+
+
+@dataclass(slots=True)
+class Interned(Generic[V]):
+    """Values by number.
+
+    Args:
+        key: equal for values that count as one.
+        values: by number.
+    """
+
+    key: Callable[[V], Hashable]
+    values: list[V] = field(default_factory=list)
+    _numbers: dict[Hashable, int] = field(default_factory=dict)
+
+    def number(self, value: V) -> int:
+        """Return the number of a value, a new one if it was never met."""
+        key = self.key(value)
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self.values)
+            self.values.append(value)
+        return number
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+# -- local -----------------------------------------------------------------------------------------
+
 
 UNBORN: Final = 0
 GONE: Final = 1

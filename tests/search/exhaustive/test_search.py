@@ -14,10 +14,9 @@ from kgroup.wire.consumer_protocol import MemberAssignment, encode_assignment
 from kgroup.wire.messages import FindCoordinatorRequest, HeartbeatResponse, SyncGroupResponse
 from kgroup.wire.schema import replace as with_fields
 from tests.membership.machine import Machine
-from tests.search.exhaustive.report import as_json
+from tests.search.exhaustive.__main__ import as_json, told
 from tests.search.exhaustive.scope import Fault, Mode, Scope
 from tests.search.exhaustive.search import Found, Search
-from tests.search.exhaustive.story import told
 from tests.search.exhaustive.world import World
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.search.fuzz import guided
-from tests.search.fuzz.crashers import CRASHERS, save
+from tests.search.fuzz.target import CRASHERS, save
 
 if TYPE_CHECKING:
     from tests.search.fuzz.loop import Finding, Score

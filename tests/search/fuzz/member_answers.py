@@ -29,7 +29,7 @@ from kgroup.wire.messages import (
     SyncGroupResponse,
 )
 from kgroup.wire.schema import decode, encode
-from tests.search.fuzz.tape import Tape
+from tests.search.fuzz.target import Tape
 
 TOPICS: Final = ("t", "u", "v")
 PARTITIONS: Final = tuple(TopicPartition(topic, number) for topic in TOPICS for number in (0, 1))

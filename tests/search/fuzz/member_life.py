@@ -54,7 +54,7 @@ from kgroup.wire.messages import JoinGroupRequest
 from tests.membership.machine import drive
 from tests.search.fuzz import member_answers
 from tests.search.fuzz.member_answers import TOPICS
-from tests.search.fuzz.tape import Tape
+from tests.search.fuzz.target import Tape
 
 Errands = dict[Ticket, Send | RunAssignor]
 

@@ -1,15 +1,17 @@
-"""What Kafka's Java classes wrote and what real brokers sent, as inputs to begin with.
-
-Never: made up; `kgroup.testing.strategies` and the tapes of the targets do that.
-"""
+"""Inputs to begin with: what brokers sent and Java classes wrote, and what strategies draw."""
 
 from collections.abc import Iterator
 from functools import cache
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
+
+from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from kgroup.codes import ApiKey
+from kgroup.testing.strategies import messages
 from kgroup.wire.frames import request_class
+from kgroup.wire.schema import Message
 from tests import vectors
+from tests.search.fuzz.making import keys
 
 _REQUEST, _RESPONSE = ">", "<"
 _HEADER_V0 = 0
@@ -68,3 +70,46 @@ def lines(name: str, *fields: str) -> Iterator[bytes]:
         for field in fields:
             if line.get(field):
                 yield bytes.fromhex(line[field])
+
+
+# -- drawn -----------------------------------------------------------------------------------------
+
+
+_EACH: Final = 3
+
+
+@cache
+def drawn(kind: str) -> tuple[tuple[ApiKey, int, Message], ...]:
+    """Return (API, version, message) for the newest version of each API.
+
+    Args:
+        kind: "request" or "response".
+    """
+    return tuple(_drawn(kind))
+
+
+def _drawn(kind: str) -> Iterator[tuple[ApiKey, int, Message]]:
+    for key in keys():
+        request = request_class(key)
+        cls = request if kind == "request" else request.RESPONSE
+        for message in _examples(cls, cls.VERSIONS[-1]):
+            yield key, cls.VERSIONS[-1], message
+
+
+def _examples(cls: type[Message], version: int) -> list[Message]:
+    found: list[Message] = []
+
+    @seed(len(cls.__name__) + version)
+    @settings(
+        max_examples=_EACH,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(messages(cls, version))
+    def collect(message: Any) -> None:
+        found.append(message)
+
+    collect()
+    return found

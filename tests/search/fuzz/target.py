@@ -1,11 +1,10 @@
-"""What a fuzz target is, and how a broken promise is said.
+"""What a target is, the tape that one reads its decisions from, and the inputs that broke one."""
 
-Decides: the bounds that hold wherever a target names none: 50 ms for each 64 KiB begun, 16 times
-the input and 1 MiB of memory.
-"""
-
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Final, TypeVar
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -66,3 +65,75 @@ class Target:
     costs: int = 1
     patience: Callable[[bytes], float] = plain_patience
     room: Callable[[bytes], int] | None = plain_room
+
+
+# -- crashers --------------------------------------------------------------------------------------
+
+
+CRASHERS: Final = Path(__file__).parent / "crashers"
+
+_NAME: Final = 16
+
+
+def save(target: str, data: bytes, folder: Path = CRASHERS) -> Path:
+    """Write an input under the hash of its bytes; return where."""
+    path = folder / target / f"{sha256(data).hexdigest()[:_NAME]}.bin"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return path
+
+
+def saved(folder: Path = CRASHERS) -> Iterator[tuple[str, Path]]:
+    """Yield (target, file) of every saved input, in order."""
+    for path in sorted(folder.glob("*/*.bin")):
+        yield path.parent.name, path
+
+
+# -- tape ------------------------------------------------------------------------------------------
+
+
+T = TypeVar("T")
+
+_BYTE = 256
+
+
+class Tape:
+    """Reads picks from bytes, one byte for up to 256 choices, two or four beyond."""
+
+    __slots__ = ("_at", "_data")
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._at = 0
+
+    @property
+    def left(self) -> int:
+        """Bytes not read yet."""
+        return max(len(self._data) - self._at, 0)
+
+    def below(self, count: int) -> int:
+        """Return a number in [0, count)."""
+        size = 1 if count <= _BYTE else 2 if count <= 1 << 16 else 4
+        at = self._at
+        self._at = at + size
+        if size == 1:
+            return self._data[at] % count if at < len(self._data) else 0
+        return int.from_bytes(self._data[at : at + size], "big") % count
+
+    def pick(self, options: Sequence[T]) -> T:
+        """Return one of some options."""
+        return options[self.below(len(options))]
+
+    def chance(self, one_in: int) -> bool:
+        """Tell whether something that is true once in `one_in` times is true now."""
+        return self.below(one_in) == one_in - 1
+
+    def take(self, size: int) -> bytes:
+        """Return the next bytes, fewer at the end."""
+        at = self._at
+        self._at = at + size
+        return self._data[at : at + size]
+
+    def rest(self) -> bytes:
+        """Return all bytes not read yet."""
+        return self.take(self.left)

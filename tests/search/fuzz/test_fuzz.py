@@ -1,11 +1,13 @@
-"""Every target, with 10,000 inputs in each `make search`; `make search ARGS=fuzz` takes more."""
+"""Every target holds for ten thousand inputs, and for each input that once broke it."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
 import pytest
 
-from tests.search.fuzz.loop import run
+from tests.search.fuzz.loop import replay, run
+from tests.search.fuzz.target import save, saved
 from tests.search.fuzz.targets import TARGETS
 
 INPUTS: Final = 10_000
@@ -29,3 +31,22 @@ def test_a_target_keeps_its_promises(name: str, start: int, count: int) -> None:
     assert not score.kinds, f"{dict(score.kinds)}\n{said}"
     assert score.inputs == count
     assert score.accepted > 0
+
+
+# -- test crashers ---------------------------------------------------------------------------------
+
+
+def test_no_saved_input_breaks_a_promise() -> None:
+    for name, path in saved():
+        try:
+            replay(TARGETS[name], path.read_bytes())
+        except BaseException as error:
+            error.add_note(f"{name}: {path.name}")
+            raise
+
+
+def test_what_is_saved_is_found_again(tmp_path: Path) -> None:
+    path = save("T1", b"abc", tmp_path)
+    assert save("T1", b"abc", tmp_path) == path
+    assert list(saved(tmp_path)) == [("T1", path)]
+    assert path.read_bytes() == b"abc"

@@ -11,10 +11,9 @@ import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
-from tests.search.mutants.hunting import FOREVER, Finding, hunt
+from tests.search.mutants.hunting import FOREVER, SAVED, Finding, hunt, replay_saved
 from tests.search.mutants.listed import ALL
 from tests.search.mutants.mutant import Mutant
-from tests.search.mutants.saved import SAVED, replay_saved
 
 _SCHEDULES = 10_000
 _FIRST = "seed of the first schedule; 0 plays those, too, of which only the plans were looked at"

@@ -76,7 +76,7 @@ def _player(order: dict[str, Any]) -> Callable[[int], list[tuple[str, str, str]]
 
         return play_log
     if order["stage"] == ROOMS:
-        from tests.search.mutants.rooms import play_room  # noqa: PLC0415
+        from tests.search.mutants.logs import play_room  # noqa: PLC0415
 
         return play_room
     from tests.search.mutants.playing import Player  # noqa: PLC0415

@@ -1,14 +1,16 @@
-"""Finding a mutant: a child process plays schedules with it, another plays the same one without.
+"""Finding a planted bug: by schedules that are played until one finds it, or by its saved one.
 
-Decides: what counts as killed: a schedule breaks a promise with the mutant, and the same schedule
-breaks none without it.
-Never: plays anything in this process.
+Decides: what counts as killed: a schedule breaks a promise with the bug, and the same schedule
+breaks none without it; the form of `saved.json`: for each bug the seed, the oracles that found it,
+and the picks as site -> {index: value}. Bugs of the log model and of rooms have no picks.
+Never: plays anything in this process. A bug that its saved schedule misses is printed as MISSED.
 """
 
 import json
 import subprocess
 import sys
 from collections.abc import Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -16,7 +18,16 @@ from typing import Any, Final
 from tests.search.mutants.child import CRASH
 from tests.search.mutants.mutant import Mutant
 
-__all__ = ["FOREVER", "Finding", "hunt", "replay"]
+__all__ = [
+    "FOREVER",
+    "SAVED",
+    "Finding",
+    "hunt",
+    "picks_of",
+    "replay",
+    "replay_saved",
+    "saved_schedules",
+]
 
 FOREVER: Final = 1e9
 """Seconds."""
@@ -161,3 +172,48 @@ def _child(order: dict[str, Any]) -> dict[str, Any]:
         raise RuntimeError(f"a child process failed: {ran.stderr.strip()[-2000:]}")
     answer: dict[str, Any] = json.loads(ran.stdout)
     return answer
+
+
+# -- saved -----------------------------------------------------------------------------------------
+
+
+SAVED = Path(__file__).parent / "saved.json"
+
+
+def saved_schedules() -> dict[str, dict[str, Any]]:
+    """Return name of a mutant -> `seed`, `oracles`, `picks` (None without any)."""
+    schedules: dict[str, dict[str, Any]] = json.loads(SAVED.read_text(encoding="utf-8"))
+    return schedules
+
+
+def picks_of(saved: dict[str, Any]) -> list[tuple[str, int, int]] | None:
+    """Return the picks of a saved schedule as (site, index, value)."""
+    if saved["picks"] is None:
+        return None
+    sites = saved["picks"].items()
+    return [(site, int(index), value) for site, asked in sites for index, value in asked.items()]
+
+
+def replay_saved(mutants: Sequence[Mutant], processes: int) -> int:
+    """Replay the saved schedule of each mutant and say what found it.
+
+    Returns:
+        The exit status: 1 when a mutant is not found any more.
+    """
+    schedules = saved_schedules()
+
+    def one(mutant: Mutant) -> bool:
+        saved = schedules[mutant.name]
+        found = replay(mutant, saved["seed"], picks_of(saved))
+        before = saved["oracles"]
+        other = "" if found == before else f" (when it was saved: {', '.join(before)})"
+        verdict = (
+            f"found   {mutant.name}: {', '.join(found)}" if found else f"MISSED  {mutant.name}"
+        )
+        sys.stderr.write(f"{verdict}{other}\n")
+        return bool(found)
+
+    with ThreadPoolExecutor(processes) as pool:
+        found = list(pool.map(one, mutants))
+    sys.stderr.write(f"{sum(found)} of {len(found)} mutants found by their saved schedules\n")
+    return 0 if all(found) else 1

@@ -10,8 +10,7 @@ from typing import Final
 
 from kgroup.codes import ApiKey
 from tests.search.simulation.named.case import COOPERATIVE, EAGER, STATIC, group, member
-from tests.search.simulation.perturbation import Kind, Perturbation
-from tests.search.simulation.plan import CommitHabit, Plan
+from tests.search.simulation.plan import CommitHabit, Kind, Perturbation, Plan
 
 __all__ = ["PLANS"]
 

@@ -15,8 +15,7 @@ from tests.search.mutants.plans import PLANS
 from tests.search.oracles import simulation_oracles
 from tests.search.simulation.choices import Pick
 from tests.search.simulation.drawing import draw_plan
-from tests.search.simulation.outcome import Outcome
-from tests.search.simulation.schedule import Level, Mode, Schedule
+from tests.search.simulation.schedule import Level, Mode, Outcome, Schedule
 
 __all__ = ["WORLD", "Player"]
 

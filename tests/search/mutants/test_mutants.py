@@ -13,15 +13,14 @@ import pytest
 
 from tests.search.mutants.__main__ import options, verdict
 from tests.search.mutants.alone import ALONE, INSTEAD, WORLD_LOOKS, Alone
-from tests.search.mutants.hunting import Finding, hunt
+from tests.search.mutants.hunting import Finding, hunt, saved_schedules
 from tests.search.mutants.listed import ALL, ELUSIVE, MUTANTS
 from tests.search.mutants.mutant import Mutant
 from tests.search.mutants.patching import StaleMutantError, changed, install
 from tests.search.mutants.plans import PLANS
 from tests.search.mutants.playing import WORLD
-from tests.search.mutants.saved import saved_schedules
 from tests.search.oracles import simulation_oracles
-from tests.search.simulation.promises import Known, promises
+from tests.search.simulation.recorder import Known, promises
 from tests.search.simulation.schedule import Level
 
 ROOT = Path(__file__).parents[3]

@@ -135,7 +135,7 @@ _SEARCHED: Final = (
         "L2",
         "nobody waits for nothing",
         elsewhere="on the living machine after each step of a simulation, whose timers and "
-        "requests are no events: `tests/search/simulation/world/verdicts.py`",
+        "requests are no events: `tests/search/simulation/world/run.py`",
     ),
     Promise(
         "L4",

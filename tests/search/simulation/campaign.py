@@ -24,9 +24,8 @@ from typing import Any, Final
 import kgroup
 from kgroup.errors import ArgumentError
 from tests.search.simulation.coverage import Coverage
-from tests.search.simulation.outcome import Outcome
 from tests.search.simulation.play import play
-from tests.search.simulation.schedule import Level, Mode, Schedule
+from tests.search.simulation.schedule import Level, Mode, Outcome, Schedule
 
 __all__ = ["RAISED", "Campaign", "Failure", "Found", "Play", "commit", "play_all", "quieten"]
 __all__ += ["run_campaign"]

@@ -20,7 +20,7 @@ from kgroup.membership.ending_rows import ROWS
 from kgroup.membership.states import FACTS, possible
 from kgroup.membership.triggers import SIGNALS, Trigger
 from kgroup.types import MemberState
-from tests.search.simulation.outcome import Outcome
+from tests.search.simulation.schedule import Outcome
 
 __all__ = [
     "CELLS",

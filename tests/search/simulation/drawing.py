@@ -16,12 +16,18 @@ from typing import Final, TypeVar
 from kgroup.codes import ApiKey
 from kgroup.testing.broker.releases import CoordinatorKind
 from kgroup.types import Leave, RebalanceProtocol
-from tests.search.simulation.ambush import Ambush
 from tests.search.simulation.choices import Choices
 from tests.search.simulation.drawing_ambushes import LONGEST, draw_ambushes
-from tests.search.simulation.ordering import Order
-from tests.search.simulation.perturbation import Kind, Perturbation
-from tests.search.simulation.plan import CommitHabit, MemberPlan, Plan, end_of_tail
+from tests.search.simulation.plan import (
+    Ambush,
+    CommitHabit,
+    Kind,
+    MemberPlan,
+    Order,
+    Perturbation,
+    Plan,
+    end_of_tail,
+)
 from tests.search.simulation.schedule import Mode
 
 __all__ = ["draw_plan"]

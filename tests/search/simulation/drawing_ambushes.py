@@ -12,8 +12,8 @@ from typing import Final, TypeVar
 
 from kgroup.codes import ApiKey, ErrorCode
 from kgroup.types import MemberState
-from tests.search.simulation.ambush import Ambush, Ploy
 from tests.search.simulation.choices import Choices
+from tests.search.simulation.plan import Ambush, Ploy
 
 __all__ = ["LONGEST", "draw_ambushes"]
 

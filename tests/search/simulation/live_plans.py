@@ -9,10 +9,8 @@ from kgroup.journal import AnswerReceived, Entry, Event, RequestSent, RoundStore
 from kgroup.testing.broker.releases import CoordinatorKind
 from kgroup.types import RebalanceProtocol
 from tests.search.simulation.live.run import play_live
-from tests.search.simulation.outcome import Outcome
-from tests.search.simulation.perturbation import Kind, Perturbation
-from tests.search.simulation.plan import MemberPlan, Plan
-from tests.search.simulation.schedule import Level, Schedule
+from tests.search.simulation.plan import Kind, MemberPlan, Perturbation, Plan
+from tests.search.simulation.schedule import Level, Outcome, Schedule
 
 __all__ = ["AT", "HEARTBEAT", "REBALANCE", "SESSION", "Played", "member", "plan", "played"]
 

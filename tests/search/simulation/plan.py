@@ -1,21 +1,210 @@
-"""What is drawn for one run, before it begins: the group, its application, what will happen to it.
+"""What is drawn for one run before it begins: the group, its application, and its faults.
 
-Decides: the values a run is made from.
+Decides: the values that a run is made from. An `Order` makes members faster or slower for the whole
+run, so that a bug which needs two or three things in a certain order is met with a likelihood that
+does not shrink with the length of the run (Burckhardt et al. 2010).
 Never: draws them (`drawing` does); says how a level carries them out.
 """
 
+import re
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
+from kgroup.codes import ApiKey, ErrorCode
 from kgroup.testing.broker.releases import CoordinatorKind
-from kgroup.types import Leave, RebalanceProtocol
-from tests.search.simulation.ambush import Ambush
-from tests.search.simulation.ordering import Order
-from tests.search.simulation.perturbation import Perturbation
+from kgroup.types import Leave, MemberState, RebalanceProtocol
 
-__all__ = ["CommitHabit", "MemberPlan", "Plan", "end_of_tail"]
+__all__ = [
+    "Ambush",
+    "CommitHabit",
+    "Kind",
+    "MemberPlan",
+    "Order",
+    "Perturbation",
+    "Plan",
+    "Ploy",
+    "end_of_tail",
+]
+
+
+class Ploy(Enum):
+    """What is done to a member; the value tells it as a sentence's predicate."""
+
+    # -- the application
+    SUBSCRIBE = "subscribes to other topics"
+    UNSUBSCRIBE = "unsubscribes, and subscribes again after `seconds`"
+    CLOSE = "closes"
+    ENFORCE = "asks for a rebalance"
+    STALL = "does not poll for `seconds`"
+    # -- the coordinator
+    REFUSE = "is answered `code` to `apis`, `times` times within `seconds`"
+    CROSS = (
+        "asks a coordinator that has moved, stands still while it is told so, and hears first that "
+        "JoinGroup, then that its commit is refused, with `code`"
+    )
+    # -- the assignor
+    FAIL = "has an assignor that raises, once within `seconds`"
+    LATE = "has no metadata to assign from, once within `seconds`"
+    GARBLE = "gives the members bytes that none of them can read, once within `seconds`"
+    AGAIN = "has an assignor that wants another round, once within `seconds`"
+    MUTE = "has an assignor that cannot write user data, for `seconds`"
+
+
+@dataclass(frozen=True, slots=True)
+class Ambush:
+    """One thing that is done to the first member that enters a state.
+
+    Args:
+        at: instant from which it lies in wait, seconds from the start of the run.
+        state: that a member has to enter.
+        ploy: what is done.
+        after: seconds from the entrance, for what the application does.
+        seconds: how long, as the ploy says.
+        linger: whether the state is made to last for `seconds`, by what it waits for.
+        apis: whose answers, for `Ploy.REFUSE`.
+        code: of the answers.
+        times: how many of them.
+        member: index of the one that is brought into the state then, as far as that can be.
+    """
+
+    at: float
+    state: MemberState
+    ploy: Ploy
+    after: float
+    seconds: float
+    linger: bool
+    apis: tuple[ApiKey, ...] = ()
+    code: ErrorCode = ErrorCode.NONE
+    times: int = 1
+    member: int = 0
+
+    def __str__(self) -> str:
+        words = self.ploy.value.replace("`seconds`", f"{self.seconds:g} s")
+        words = words.replace("`code`", self.code.name).replace("`times`", str(self.times))
+        words = words.replace("`apis`", ", ".join(api.name for api in self.apis))
+        lasts = ", which lasts" if self.linger else ""
+        who = f"m{self.member} is lured, and who becomes {self.state.value}{lasts}"
+        return f"{self.at:.3f} {who}: {words}"
+
+
+# -- ordering --------------------------------------------------------------------------------------
+
+
+_SLOWEST: Final = 2.0
+"""Times the plain latency, for the last: it is so slow all the time, unlike by jitter."""
+_MEMBER: Final = re.compile(r"m(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Priorities of members.
+
+    Args:
+        members: their numbers, each once, the one that comes first at the front.
+        changes: instants, rising, at which whoever comes first becomes the last.
+    """
+
+    members: tuple[int, ...]
+    changes: tuple[float, ...] = ()
+
+    def rank(self, number: int, now: float) -> int:
+        """Return how many members come before one at an instant."""
+        passed = bisect_right(self.changes, now)
+        return (self.members.index(number) - passed) % len(self.members)
+
+    def times(self, process: str, now: float) -> float:
+        """Return how many times the plain latency a message takes.
+
+        Args:
+            process: name of who sends it, or is sent it: `m0.1`, `m0-twin`, `m0`.
+            now: instant at which it leaves.
+        """
+        found = _MEMBER.match(process)
+        last = max(len(self.members) - 1, 1)
+        rank = last if found is None else self.rank(int(found[1]), now)
+        return 1.0 + (_SLOWEST - 1.0) * rank / last
+
+    def __str__(self) -> str:
+        first = " before ".join(f"m{number}" for number in self.members)
+        at = ", ".join(f"{change:.3f}" for change in self.changes)
+        return f"{first}; who is first becomes last at {at or 'no time'}"
+
+
+# -- perturbation ----------------------------------------------------------------------------------
+
+
+class Kind(Enum):
+    """What happens; the value tells it as a sentence's predicate."""
+
+    # -- members
+    JOIN = "starts"
+    LEAVE = "closes"
+    KILL = "dies without a word"
+    RESTART = "dies, and starts again after `seconds`, as the same instance"
+    TWIN = "is started a second time: another process with its instance id"
+    SUBSCRIBE = "subscribes to other topics (`number` chooses them)"
+    RESUBSCRIBE = "unsubscribes, and subscribes again after `seconds`"
+    ENFORCE = "asks for a rebalance"
+    # -- the application
+    FREEZE = "stands still for `seconds`, as by SIGSTOP"
+    STALL = "does not poll for `seconds`"
+    SLOW_LISTENER = "has a listener that takes `seconds`, once"
+    RAISING_LISTENER = "has a listener that raises, once"
+    COMMIT = "commits what is done"
+    SEEK = "seeks back by `number` records on one of its partitions"
+    PAUSE = "pauses its partitions for `seconds`"
+    # -- the network
+    CUT = "has its connections reset"
+    LOSE = "does not get the next `number` answers to `api`: they are lost after their effect"
+    DELAY = "gets the next answers to `api` `seconds` late"
+    HOLD = "has its next request of `api` arrive `seconds` late"
+    BLACKHOLE = "exchanges nothing with any broker for `seconds`"
+    DEAF = "is heard, but hears nothing for `seconds`"
+    # -- the coordinator
+    COORDINATOR_KILLED = "the coordinator dies, and comes back after `seconds`"
+    COORDINATOR_MOVED = "the coordinator hands over to another broker"
+    COORDINATOR_LOADS = "the coordinator reads its log anew for `seconds`"
+    EVICT = "is removed from the group by an administrator"
+    # -- topics
+    ADD_PARTITIONS = "a topic gets `number` more partitions"
+    DELETE_TOPIC = "a topic is deleted"
+    DELETE_OFFSETS = "the group's committed offsets are deleted"
+    PRODUCE = "`number` * 3 records are written to every partition at once"
+
+
+@dataclass(frozen=True, slots=True)
+class Perturbation:
+    """One thing that happens.
+
+    Args:
+        at: instant, seconds from the start of the run.
+        kind: what.
+        member: index of the member it is about; of no meaning for coordinator and topics.
+        seconds: how long, as the kind says.
+        api: whose answers or requests, for those kinds that say so.
+        number: how many or which, as the kind says.
+    """
+
+    at: float
+    kind: Kind
+    member: int = 0
+    seconds: float = 0.0
+    api: ApiKey | None = None
+    number: int = 0
+
+    def __str__(self) -> str:
+        api = "" if self.api is None else self.api.name
+        words = self.kind.value.replace("`seconds`", f"{self.seconds:g} s")
+        words = words.replace("`number`", str(self.number)).replace("`api`", api)
+        about = "" if words.startswith(("the ", "a ", str(self.number))) else f"m{self.member} "
+        return f"{self.at:.3f} {about}{words}"
+
+
+# -- plan ------------------------------------------------------------------------------------------
+
 
 _SETTLING: Final = 5.0
 

@@ -8,8 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import assert_never
 
 from kgroup.audit.oracles import Oracle
-from tests.search.simulation.outcome import Outcome
-from tests.search.simulation.schedule import Level, Schedule
+from tests.search.simulation.schedule import Level, Outcome, Schedule
 
 __all__ = ["MakeOracles", "play"]
 

@@ -1,19 +1,43 @@
-"""The journal of one run: entries of everybody in order of time, judged at once, and counted.
+"""What a run writes down, and the oracles that read it.
 
-Decides: the stamps, and the digest: of every entry's instant, source, kind and the offsets of what
-is delivered and committed.
-Never: writes a file, or drops what an oracle has found.
+Decides: which oracles fit a plan, and what the journal of a run holds.
+Never: changes the run.
 """
 
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
 from zlib import crc32
 
+from kgroup.audit.oracles import Oracle
 from kgroup.audit.oracles.watch import Violation, Watch
-from kgroup.journal import CommitStep, Delivered, Entry, Event, Source
+from kgroup.errors import DecodeError
+from kgroup.journal import (
+    CommitStep,
+    CommitStored,
+    Delivered,
+    Entry,
+    Event,
+    RoundMember,
+    RoundStored,
+    Source,
+)
+from kgroup.testing.broker.groups.group import Group
+from kgroup.testing.broker.groups.member import Member
 from kgroup.types import TopicPartition
+from kgroup.wire.consumer_protocol import decode_assignment, decode_subscription
+from kgroup.wire.messages import (
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+from kgroup.wire.schema import Request
+from tests.search.oracles import simulation_oracles
+from tests.search.oracles.commit_timing import AutoCommitBehindPoll
+from tests.search.simulation.plan import CommitHabit, Plan
 
-__all__ = ["MemberSink", "Recorder"]
+__all__ = ["Known", "MemberSink", "Recorder", "promises", "stored"]
 
 _MOST_VIOLATIONS: Final = 50
 _MASK: Final = (1 << 64) - 1
@@ -107,3 +131,111 @@ class MemberSink:
         now = self._recorder.clock()
         entry = Entry(source=self._source, seq=self._seq, at=now, wall=now, event=event)
         self._recorder.take(entry)
+
+
+# -- promises --------------------------------------------------------------------------------------
+
+
+_BEHIND: Final = "auto_commit_behind_poll"
+
+
+@dataclass(slots=True)
+class Known:
+    """What oracles are told while a run goes on.
+
+    Args:
+        partitions: topic -> partitions, of topics that are there.
+        ends: partition -> offset after its last record, of those that must have been read.
+    """
+
+    partitions: dict[str, int] = field(default_factory=dict)
+    ends: dict[TopicPartition, int] = field(default_factory=dict)
+
+
+def promises(plan: Plan, known: Known, without: Collection[str] = ()) -> Mapping[str, Oracle]:
+    """Return fresh oracles for a plan.
+
+    Args:
+        plan: of the run.
+        known: filled while the run goes on.
+        without: names of oracles to leave out.
+    """
+    by_itself = all(member.habit is CommitHabit.AUTO for member in plan.members)
+    judges = simulation_oracles(
+        partitions=known.partitions,
+        ends=known.ends,
+        clean_handover=by_itself,
+        # Judged on the living members, who may have subscribed to other topics.
+        without=("recovers", *without),
+    )
+    if by_itself and _BEHIND in judges:
+        # Nobody says that it is done with records but by the next poll.
+        return {**judges, _BEHIND: AutoCommitBehindPoll()}
+    return judges
+
+
+# -- truth -----------------------------------------------------------------------------------------
+
+
+def stored(request: Request[Any], answer: object, group: Group | None) -> Iterator[Event]:
+    """Yield what an answer of the coordinator shows to be stored.
+
+    Args:
+        request: what was asked.
+        answer: what was answered.
+        group: as it is at that moment.
+    """
+    if isinstance(request, OffsetCommitRequest) and isinstance(answer, OffsetCommitResponse):
+        yield from _commits(request, answer)
+    elif isinstance(request, SyncGroupRequest) and group is not None:
+        accepted = isinstance(answer, SyncGroupResponse) and not answer.error_code
+        if accepted and request.assignments:
+            yield _round(group)
+
+
+def _commits(request: OffsetCommitRequest, answer: OffsetCommitResponse) -> Iterator[Event]:
+    good = {
+        (topic.name, row.partition_index)
+        for topic in answer.topics
+        for row in topic.partitions
+        if not row.error_code
+    }
+    outside = request.generation_id_or_member_epoch < 0
+    for topic in request.topics:
+        for row in topic.partitions:
+            if (topic.name, row.partition_index) in good:
+                yield CommitStored(
+                    tp=TopicPartition(topic.name, row.partition_index),
+                    offset=row.committed_offset,
+                    member_id=None if outside else request.member_id,
+                    generation_id=None if outside else request.generation_id_or_member_epoch,
+                    leader_epoch=_epoch(row.committed_leader_epoch),
+                )
+
+
+def _epoch(number: int) -> int | None:
+    return None if number < 0 else number
+
+
+def _round(group: Group) -> RoundStored:
+    protocol = group.protocol_name or ""
+    members = tuple(_member(each, protocol) for each in group.members.values())
+    return RoundStored(
+        generation_id=group.generation_id, protocol_name=group.protocol_name, members=members
+    )
+
+
+def _member(member: Member, protocol: str) -> RoundMember:
+    try:
+        given = decode_assignment(member.assignment).partitions if member.assignment else ()
+        asked = decode_subscription(member.metadata(protocol))
+    except DecodeError:
+        return RoundMember(member.member_id, member.instance_id, ())
+    return RoundMember(
+        member.member_id,
+        member.instance_id,
+        tuple(given),
+        tuple(asked.topics),
+        tuple(asked.owned),
+        asked.generation_id,
+    )

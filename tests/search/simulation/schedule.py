@@ -1,20 +1,26 @@
-"""What names one run: level, mode, and either a seed or the picks themselves.
+"""What names one run (level, mode, and a seed or the picks themselves), and what came of it.
 
 Decides: the JSON form in which a failure is kept.
-Never: runs anything.
+Never: runs or judges anything.
 """
 
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from kgroup.audit.oracles import Violation
 from kgroup.errors import ArgumentError
+from kgroup.journal import Entry
+from kgroup.membership.step import MemberRow
+from kgroup.membership.triggers import Trigger
+from kgroup.types import MemberState
 from tests.search.simulation.choices import Choices, Pick
+from tests.search.simulation.plan import Kind, Plan
 
-__all__ = ["Level", "Mode", "Schedule"]
+__all__ = ["Level", "Mode", "Outcome", "Schedule"]
 
 
 class Level(Enum):
@@ -141,3 +147,43 @@ def _picks(plain: list[tuple[str, int, int]] | None) -> tuple[Pick, ...] | None:
     if plain is None:
         return None
     return tuple(Pick(str(site), int(index), int(value)) for site, index, value in plain)
+
+
+# -- outcome ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of one run.
+
+    Args:
+        schedule: the run.
+        plan: what was drawn for it.
+        picks: every choice that was not 0; `schedule.with_picks(picks)` is the same run.
+        violations: broken promises, in order; empty is good.
+        digest: of everything that happened; equal for equal runs.
+        events: that the world went through (levels A, A') or the journal holds (B, C).
+        seconds: virtual ones (real ones at level C).
+        rows: of the membership table that fired -> how often.
+        cells: (state, trigger) that were met though no row is there -> how often; those of rows
+            may be left to `rows`.
+        entries: the journal, when it was to be kept.
+        skipped: perturbations that had nobody to strike -> how often (levels B, C).
+    """
+
+    schedule: Schedule
+    plan: Plan
+    picks: tuple[Pick, ...]
+    violations: tuple[Violation, ...]
+    digest: str
+    events: int
+    seconds: float
+    rows: Mapping[MemberRow, int] = field(default_factory=dict)
+    cells: Mapping[tuple[MemberState, Trigger], int] = field(default_factory=dict)
+    entries: tuple[Entry, ...] = ()
+    skipped: Mapping[Kind, int] = field(default_factory=dict)
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """Names of the rules that were broken, each once, in order."""
+        return tuple(dict.fromkeys(each.rule for each in self.violations))

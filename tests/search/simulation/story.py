@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from kgroup.audit.oracles import Violation
 from kgroup.journal import Entry
-from tests.search.simulation.outcome import Outcome
+from tests.search.simulation.schedule import Outcome
 
 __all__ = ["story"]
 

@@ -12,9 +12,8 @@ from tests.search.simulation import __main__ as command
 from tests.search.simulation.campaign import RAISED, Campaign, Found, play_all, run_campaign
 from tests.search.simulation.choices import Pick
 from tests.search.simulation.drawing import draw_plan
-from tests.search.simulation.outcome import Outcome
-from tests.search.simulation.perturbation import Kind
-from tests.search.simulation.schedule import Level, Mode, Schedule
+from tests.search.simulation.plan import Kind
+from tests.search.simulation.schedule import Level, Mode, Outcome, Schedule
 from tests.search.simulation.shrinking import smaller
 from tests.search.simulation.story import story
 from tests.search.simulation.worlds import played, struck

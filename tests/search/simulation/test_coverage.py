@@ -18,7 +18,7 @@ from tests.search.simulation.coverage import (
     classify,
     row_named,
 )
-from tests.search.simulation.perturbation import Kind, Perturbation
+from tests.search.simulation.plan import Kind, Perturbation
 from tests.search.simulation.worlds import played, struck
 
 S = MemberState

@@ -20,12 +20,11 @@ from kgroup.membership.triggers import Trigger
 from kgroup.testing.broker.agenda import Agenda
 from kgroup.types import MemberState
 from kgroup.wire.messages import HeartbeatRequest
-from tests.search.simulation.ambush import Ambush, Ploy
 from tests.search.simulation.choices import Choices
 from tests.search.simulation.drawing import draw_plan
-from tests.search.simulation.outcome import Outcome
+from tests.search.simulation.plan import Ambush, Ploy
 from tests.search.simulation.play import play
-from tests.search.simulation.schedule import Level, Mode, Schedule
+from tests.search.simulation.schedule import Level, Mode, Outcome, Schedule
 from tests.search.simulation.world.refusing import Refusals
 from tests.search.simulation.worlds import calm, events, played
 

@@ -34,8 +34,7 @@ from tests.search.simulation.live_plans import (
     plan,
     played,
 )
-from tests.search.simulation.perturbation import Kind, Perturbation
-from tests.search.simulation.plan import CommitHabit
+from tests.search.simulation.plan import CommitHabit, Kind, Perturbation
 from tests.search.simulation.schedule import Level, Schedule
 
 pytestmark = pytest.mark.slow

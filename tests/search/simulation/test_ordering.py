@@ -10,8 +10,7 @@ from tests.search.simulation.choices import Choices
 from tests.search.simulation.drawing import draw_plan
 from tests.search.simulation.live.run import play_live
 from tests.search.simulation.live_plans import plan as live_plan
-from tests.search.simulation.ordering import Order
-from tests.search.simulation.plan import Plan
+from tests.search.simulation.plan import Order, Plan
 from tests.search.simulation.play import play
 from tests.search.simulation.schedule import Level, Mode, Schedule
 from tests.search.simulation.worlds import calm, played

@@ -35,10 +35,9 @@ from kgroup.journal import (
 from kgroup.types import ChangeKind, MemberState
 from tests.search.simulation.choices import Choices
 from tests.search.simulation.drawing import draw_plan
-from tests.search.simulation.outcome import Outcome
-from tests.search.simulation.perturbation import Kind, Perturbation
+from tests.search.simulation.plan import Kind, Perturbation
 from tests.search.simulation.play import play
-from tests.search.simulation.schedule import Level, Mode, Schedule
+from tests.search.simulation.schedule import Level, Mode, Outcome, Schedule
 from tests.search.simulation.worlds import calm, events, played, struck, wide
 
 FEW = range(3)

@@ -5,10 +5,8 @@ from typing import TypeVar
 
 from kgroup.testing.broker.releases import CoordinatorKind
 from kgroup.types import RebalanceProtocol
-from tests.search.simulation.outcome import Outcome
-from tests.search.simulation.perturbation import Perturbation
-from tests.search.simulation.plan import MemberPlan, Plan
-from tests.search.simulation.schedule import Level, Schedule
+from tests.search.simulation.plan import MemberPlan, Perturbation, Plan
+from tests.search.simulation.schedule import Level, Outcome, Schedule
 from tests.search.simulation.world.run import play_objects
 
 __all__ = ["calm", "events", "played", "struck", "wide"]

@@ -15,9 +15,8 @@ from kgroup.assignors.leader import divide, encode_group_assignment
 from kgroup.types import RebalanceProtocol
 from kgroup.wire.consumer_protocol import decode_assignment
 from kgroup.wire.user_data import encode_sticky_user_data
-from tests.search.fuzz.group_making import make_group
-from tests.search.fuzz.tape import Tape
-from tests.search.fuzz.target import Target, sure
+from tests.search.fuzz.making import make_group
+from tests.search.fuzz.target import Tape, Target, sure
 
 _ASSIGNORS: Final = tuple(BUILT_IN.values())
 _COMPARED: Final = 4

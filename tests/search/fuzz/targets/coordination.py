@@ -13,8 +13,7 @@ from kgroup.marshal.messages import Message, decode, encode
 from kgroup.marshal.rules import Compat, Verdict, WorldRules
 from kgroup.marshal.world import World
 from tests.marshal.logs import columns_of
-from tests.search.fuzz.tape import Tape
-from tests.search.fuzz.target import Target, sure
+from tests.search.fuzz.target import Tape, Target, sure
 from tests.vectors import load, names
 
 _RECORDS: Final = 8

@@ -17,13 +17,13 @@ from kgroup.wire.consumer_protocol import (
     encode_assignment,
     encode_subscription,
 )
-from tests.search.fuzz.embedded_reference import (
+from tests.search.fuzz.recorded import lines
+from tests.search.fuzz.records_reference import (
     Liberty,
     Subscription,
     read_assignment,
     read_subscription,
 )
-from tests.search.fuzz.recorded import lines
 from tests.search.fuzz.reference import Refused
 from tests.search.fuzz.target import Target, sure
 

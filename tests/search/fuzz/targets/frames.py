@@ -12,8 +12,7 @@ from typing import Final
 from kgroup.errors import DecodeError
 from kgroup.wire.frames import FrameSplitter
 from tests.search.fuzz.recorded import of_brokers
-from tests.search.fuzz.tape import Tape
-from tests.search.fuzz.target import Target, sure
+from tests.search.fuzz.target import Tape, Target, sure
 
 LIMIT: Final = 4096
 _HEAD: Final = 4

@@ -26,8 +26,7 @@ from kgroup.types import ChangeKind, MemberState, OffsetAndMetadata, TopicPartit
 from kgroup.wire.consumer_protocol import decode_subscription
 from kgroup.wire.messages import HeartbeatRequest, JoinGroupRequest, SyncGroupRequest
 from tests.search.fuzz.member_life import Life
-from tests.search.fuzz.tape import Tape
-from tests.search.fuzz.target import Target, sure
+from tests.search.fuzz.target import Tape, Target, sure
 
 _STEPS: Final = 60
 _SEED: Final = 9

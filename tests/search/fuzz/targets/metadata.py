@@ -29,8 +29,7 @@ from kgroup.wire.messages import (
 from kgroup.wire.schema import decode
 from tests.search.fuzz.making import make, number
 from tests.search.fuzz.recorded import of_brokers, of_java
-from tests.search.fuzz.tape import Tape
-from tests.search.fuzz.target import Target, sure
+from tests.search.fuzz.target import Tape, Target, sure
 
 _ANSWERS: Final = 4
 _METADATA: Final = 3

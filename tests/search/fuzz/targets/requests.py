@@ -12,12 +12,19 @@ from kgroup.wire.frames import decode_request, encode_request
 from kgroup.wire.layout import layout_of
 from kgroup.wire.schema import Message
 from kgroup.wire.vocabulary import ArrayForm, RowForm
-from tests.search.fuzz.making import make, text
-from tests.search.fuzz.messages import HEAD, chosen, is_flexible, judge, judge_refusal, keys
+from tests.search.fuzz.making import (
+    HEAD,
+    chosen,
+    is_flexible,
+    judge,
+    judge_refusal,
+    keys,
+    make,
+    text,
+)
 from tests.search.fuzz.recorded import of_brokers, of_java
 from tests.search.fuzz.reference import Reading, Refused
-from tests.search.fuzz.tape import Tape
-from tests.search.fuzz.target import Target, sure
+from tests.search.fuzz.target import Tape, Target, sure
 
 _CARRIED, _ANYTHING, _FRAME = range(3)
 _SIZE: Final = 4

@@ -9,9 +9,8 @@ from kgroup.codes import ApiKey
 from kgroup.errors import DecodeError
 from kgroup.wire.frames import decode_response, encode_response
 from kgroup.wire.schema import Request
-from tests.search.fuzz.drawn import drawn
-from tests.search.fuzz.messages import HEAD, chosen, falls_back, is_flexible, judge, judge_refusal
-from tests.search.fuzz.recorded import of_brokers, of_java
+from tests.search.fuzz.making import HEAD, chosen, falls_back, is_flexible, judge, judge_refusal
+from tests.search.fuzz.recorded import drawn, of_brokers, of_java
 from tests.search.fuzz.reference import Reading, Refused
 from tests.search.fuzz.target import Target, sure
 

@@ -19,11 +19,10 @@ from kgroup.wire.user_data import (
     encode_cooperative_user_data,
     encode_sticky_user_data,
 )
-from tests.search.fuzz.embedded_reference import Liberty, read_sticky
 from tests.search.fuzz.recorded import lines
+from tests.search.fuzz.records_reference import Liberty, read_sticky
 from tests.search.fuzz.reference import Refused
-from tests.search.fuzz.tape import Tape
-from tests.search.fuzz.target import Target, sure
+from tests.search.fuzz.target import Tape, Target, sure
 
 _STICKY, _COOPERATIVE = 0, 1
 _KINDS: Final = 4

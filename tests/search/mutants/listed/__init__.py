@@ -1,14 +1,9 @@
 """All planted mutants, by what they are about."""
 
-from tests.search.mutants.listed.commits import COMMITS
-from tests.search.mutants.listed.identity import IDENTITY
-from tests.search.mutants.listed.lone import LONE
-from tests.search.mutants.listed.looks import LOOKS
-from tests.search.mutants.listed.marshal import MARSHAL
-from tests.search.mutants.listed.ownership import OWNERSHIP
-from tests.search.mutants.listed.proof import PROOF
-from tests.search.mutants.listed.rounds import ROUNDS
-from tests.search.mutants.listed.shell import SHELL
+from tests.search.mutants.listed.commits import COMMITS, ROUNDS
+from tests.search.mutants.listed.identity import IDENTITY, OWNERSHIP, PROOF
+from tests.search.mutants.listed.lone import LONE, LOOKS
+from tests.search.mutants.listed.shell import MARSHAL, SHELL
 
 __all__ = ["ALL", "ELUSIVE", "MUTANTS"]
 

@@ -1,9 +1,9 @@
-"""Mutants of identity: member ids, generations, and what an error says about them."""
+"""Planted bugs of identity, ownership, and what a member must prove before it acts."""
 
 from tests.search.mutants.mutant import Change, Mutant
 from tests.search.simulation.schedule import Mode
 
-__all__ = ["IDENTITY"]
+__all__ = ["IDENTITY", "OWNERSHIP", "PROOF"]
 
 IDENTITY = (
     Mutant(
@@ -170,3 +170,208 @@ IDENTITY = (
     ),
 )
 """What the coordinator and the member know each other by."""
+
+
+# -- ownership -------------------------------------------------------------------------------------
+
+
+OWNERSHIP = (
+    Mutant(
+        name="a cooperative JoinGroup leaves out one of the partitions that its sender has",
+        module="kgroup.membership.requests",
+        changes=(
+            Change(
+                "        owned=() if member.eager "
+                "else tuple(sorted(member.holdings.partitions)),\n",
+                "        owned=() if member.eager "
+                "else tuple(sorted(member.holdings.partitions))[1:],\n",
+            ),
+        ),
+        rule="S4",
+    ),
+    Mutant(
+        name="a member keeps what its assignment lacks",
+        module="kgroup.membership.actions",
+        changes=(
+            Change(
+                "    gone = tuple(claim for claim in member.holdings.claims "
+                "if claim.tp not in usable)\n",
+                "    gone = ()\n",
+            ),
+        ),
+        rule="K3",
+        mode=Mode.COOPERATIVE,
+    ),
+    Mutant(
+        name="a loss is not told",
+        module="kgroup.membership.actions",
+        changes=(
+            Change(
+                "    if lost:\n        turn.call_listener(ChangeKind.LOST, removed=lost)\n",
+                "    if not lost:\n        turn.call_listener(ChangeKind.LOST, removed=lost)\n",
+            ),
+        ),
+        rule="B2",
+    ),
+    Mutant(
+        name="a leader does not read what members hold",
+        module="kgroup.assignors.leader",
+        changes=(Change("        owned=read.owned,\n", "        owned=(),\n"),),
+        rule="S2",
+        mode=Mode.COOPERATIVE,
+    ),
+    Mutant(
+        name="a round takes away and gives again what a member keeps",
+        module="kgroup.membership.actions",
+        changes=(
+            Change(
+                "    kept = tuple(claim for claim in member.holdings.claims "
+                "if claim.tp in usable)\n"
+                "    gone = tuple(claim for claim in member.holdings.claims "
+                "if claim.tp not in usable)\n",
+                "    kept = ()\n    gone = member.holdings.claims\n",
+            ),
+        ),
+        rule="K1",
+        mode=Mode.COOPERATIVE,
+    ),
+    Mutant(
+        name="an assignment counts together with the one before",
+        module="kgroup.membership.actions",
+        changes=(
+            Change(
+                "            assigned=usable,\n",
+                "            assigned=usable | member.round.assigned,\n",
+            ),
+        ),
+        rule="S1",
+        mode=Mode.EAGER,
+    ),
+    Mutant(
+        name="a JoinGroup does not list what is still being given up",
+        module="kgroup.membership.requests",
+        changes=(
+            Change(
+                "from kgroup.frozen import replace\n",
+                "from kgroup.frozen import replace\n"
+                "from kgroup.machine.claims import HoldingState as _H\n",
+            ),
+            Change(
+                "tuple(sorted(member.holdings.partitions)),\n",
+                "tuple(\n"
+                "            c.tp for c in member.holdings.having(_H.HELD, _H.DRAINING)\n"
+                "        ),\n",
+            ),
+        ),
+        rule="S2",
+        mode=Mode.COOPERATIVE,
+    ),
+)
+"""Who has what, and who knows."""
+
+
+# -- proof -----------------------------------------------------------------------------------------
+
+
+PROOF = (
+    Mutant(
+        name="the lease counts from when a heartbeat is answered",
+        module="kgroup.membership.translate",
+        changes=(
+            Change(
+                "        turn.put_lease(lease.confirmed(sent_at, "
+                "synced=turn.member.identity.synced))\n",
+                "        turn.put_lease(lease.confirmed(turn.now, "
+                "synced=turn.member.identity.synced))\n",
+            ),
+        ),
+        rule="S3",
+        first=5282,
+    ),
+    Mutant(
+        name="the lease knows the session only",
+        module="kgroup.machine.lease",
+        changes=(
+            Change(
+                "        return min(session_end, round_end) - self.margin\n",
+                "        return max(session_end, min(session_end, round_end)) - self.margin\n",
+            ),
+        ),
+        rule="S3",
+        first=771,
+    ),
+    Mutant(
+        name="a heartbeat that says that a round is on renews the time for the round",
+        module="kgroup.machine.lease",
+        changes=(
+            Change(
+                "        return replace(self, confirmed_at=_later(self.confirmed_at, sent_at))\n",
+                "        return self.confirmed(sent_at, synced=True)\n",
+            ),
+        ),
+        rule="S3",
+        first=771,
+    ),
+    Mutant(
+        name="a lease outlives the membership it proved",
+        module="kgroup.machine.lease",
+        changes=(
+            Change(
+                "        return replace(self, confirmed_at=None, synced_at=None)\n",
+                "        return self\n",
+            ),
+        ),
+        rule="S3",
+    ),
+    Mutant(
+        name="heartbeats follow each other without a pause",
+        module="kgroup.membership.actions",
+        changes=(
+            Change(
+                "    due = turn.now + member.settings.heartbeat_interval\n"
+                "    turn.member = replace(member, heartbeat_at=due)\n",
+                "    due = turn.now\n    turn.member = replace(member, heartbeat_at=due)\n",
+            ),
+        ),
+        rule="L4",
+    ),
+    Mutant(
+        name="no heartbeat is due while a listener runs",
+        module="kgroup.membership.timers",
+        changes=(
+            Change(
+                "    sends = member.identity.generation is not None\n",
+                "    sends = member.identity.generation is not None and not member.changes\n",
+            ),
+        ),
+        rule="B5",
+    ),
+    Mutant(
+        name="heartbeats are further apart than they may be",
+        module="kgroup.membership.actions",
+        changes=(
+            Change(
+                "    due = turn.now + member.settings.heartbeat_interval\n"
+                "    turn.member = replace(member, heartbeat_at=due)\n",
+                "    due = turn.now + 1.5 * member.settings.heartbeat_interval\n"
+                "    turn.member = replace(member, heartbeat_at=due)\n",
+            ),
+        ),
+        rule="L3",
+    ),
+    Mutant(
+        name="no timer runs while the answer to SyncGroup is awaited",
+        module="kgroup.membership.timers",
+        changes=(
+            Change(
+                "for each in sorted(facts.timers, key=lambda one: one.value)),\n",
+                "for each in sorted(facts.timers, key=lambda one: one.value)\n"
+                "                  if state is not MemberState.SYNCING),\n",
+            ),
+        ),
+        rule="L3",
+        mode=Mode.EAGER,
+        plan="the SyncGroup of the leader is late",
+    ),
+)
+"""Until when a member may say that a partition is its own."""

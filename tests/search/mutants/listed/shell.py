@@ -1,12 +1,11 @@
-"""Mutants of the shell: what stands between the machine, the brokers and the application.
+"""Planted bugs of the consumer around the machine, and of Marshal mode."""
 
-They show at level B only: level A has a thinner shell of its own.
-"""
+from dataclasses import replace
 
-from tests.search.mutants.mutant import Change, Mutant
+from tests.search.mutants.mutant import Change, Mutant, Stage
 from tests.search.simulation.schedule import Level, Mode
 
-__all__ = ["SHELL"]
+__all__ = ["MARSHAL", "SHELL"]
 
 SHELL = (
     Mutant(
@@ -168,3 +167,175 @@ SHELL = (
     ),
 )
 """At level B."""
+
+
+# -- marshal ---------------------------------------------------------------------------------------
+
+
+_DOUBLES = "at-most-once never doubles"
+_LOSES = "at-least-once never loses"
+_APART = "leases keep owners apart"
+_REST = "all come to rest"
+_COMMITTED = "what is committed is in the log"
+_CONFIRMED = "what is owned was confirmed"
+_ASKED = "positions go back when that is asked for"
+_KNOWN = "nobody claims what it knows to be another's"
+
+
+def _mutant(name: str, module: str, old: str, new: str, rule: str) -> Mutant:
+    changes = (Change(old, new),)
+    module = f"kgroup.marshal.{module}"
+    return Mutant(name=name, module=module, changes=changes, rule=rule, stage=Stage.LOGS)
+
+
+def _of_member(name: str, module: str, old: str, new: str, rule: str) -> Mutant:
+    return replace(_mutant(name, module, old, new, rule), stage=Stage.ROOMS)
+
+
+_OF_LOGS = (
+    _mutant(
+        "a heartbeat under a higher epoch is not believed",
+        "transitions",
+        "    if epoch > state.epoch:\n",
+        "    if peer is None and epoch > state.epoch:\n",
+        _DOUBLES,
+    ),
+    _mutant(
+        "a claim begins no epoch",
+        "transitions",
+        "    state.epoch = at.offset\n",
+        "    state.epoch = max(state.epoch, 0)\n",
+        _REST,
+    ),
+    _mutant(
+        "a claim is accepted whoever has the key",
+        "transitions",
+        "        return not state.owned_at(at.time)\n",
+        "        return True\n",
+        _APART,
+    ),
+    _mutant(
+        "a heartbeat does not renew the lease",
+        "transitions",
+        "    if time > state.beat:\n        state.beat = time\n",
+        "",
+        _APART,
+    ),
+    _mutant(
+        "a lease lasts one interval, not two",
+        "transitions",
+        "else 2 * interval * _MS",
+        "else interval * _MS",
+        _APART,
+    ),
+    _mutant(
+        "an offset is read as that of the last record, not of the next",
+        "messages",
+        "else _integer(fields[8])\n",
+        "else (_integer(fields[8]) or 0) + 1\n",
+        _LOSES,
+    ),
+    _mutant(
+        "the end of a pause is taken for its length",
+        "world",
+        "        seconds = min(max(message.tail - message.time, 0), LONGEST_PAUSE)\n",
+        "        seconds = min(max(message.tail, 0), LONGEST_PAUSE)\n",
+        _REST,
+    ),
+)
+"""Of the reducer; each is found by drawn logs (`tests.marshal.model`)."""
+
+_OF_MEMBERS = (
+    _of_member(
+        "records are handed out after the lease",
+        "member",
+        "in_time = life.lease_end is not None and now < life.lease_end",
+        "in_time = life.lease_end is not None",
+        _APART,
+    ),
+    _of_member(
+        "what is lost when a lease ends is told to nobody",
+        "key_rows",
+        """            (_T.TAKEN, _T.LOG_LOST, _T.LEASE_OVER),
+            to=_P.IDLE,
+            do=(_A.LOSE, _A.FORGET, _A.BACK_OFF),
+""",
+        """            (_T.TAKEN, _T.LOG_LOST, _T.LEASE_OVER),
+            to=_P.IDLE,
+            do=(_A.FORGET, _A.BACK_OFF),
+""",
+        _DOUBLES,
+    ),
+    _of_member(
+        "whatever is read of a member settles what it wrote last",
+        "hearing",
+        'awaited = write is not None and read.nonce == b"%d" % write.ticket',
+        "awaited = write is not None",
+        _REST,
+    ),
+    _of_member(
+        "a commit is answered before its heartbeat is read back",
+        "committing",
+        "turn.proved.get(claim, -1) < ticket",
+        "turn.proved.get(claim, ticket) < ticket",
+        _COMMITTED,
+    ),
+    _of_member(
+        "a key has one heartbeat within its lease, not several",
+        "key_actions",
+        "life = replace(life, beat_at=turn.now + interval,",
+        "life = replace(life, beat_at=turn.now + 3 * interval,",
+        _REST,
+    ),
+    _of_member(
+        "a release says a position behind what was committed",
+        "key_actions",
+        "    return turn.write(life, Kind.RELEASING_PARTITION, life.position)\n",
+        "    return turn.write(life, Kind.RELEASING_PARTITION, life.position + 5)\n",
+        _REST,
+    ),
+    _of_member(
+        "who was refused once never tries again",
+        "key_actions",
+        "retry_at=turn.now + pause)",
+        "retry_at=turn.now + 86_400.0)",
+        _REST,
+    ),
+    _of_member(
+        "a successor begins at offset 0",
+        "key_actions",
+        "    known = turn.member.standing(life.tp).offset\n",
+        "    known = 0\n",
+        _ASKED,
+    ),
+    _of_member(
+        "a key is owned before its first heartbeat is read back",
+        "key_rows",
+        """            to=_P.CONFIRMING,
+            when=_G.WANTED,
+            do=(_A.BEGIN_AT, _A.SEND_BEAT),
+""",
+        """            to=_P.OWNED,
+            when=_G.WANTED,
+            do=(_A.BEGIN_AT, _A.OWN, _A.SEND_BEAT),
+""",
+        _CONFIRMED,
+    ),
+    _of_member(
+        "a claim is made without a look at the log",
+        "member",
+        "        return log.instant_of(free_at) if free_at else 0.0\n",
+        "        return 0.0\n",
+        _KNOWN,
+    ),
+    _of_member(
+        "a claim is written without a last look at the log",
+        "firing",
+        "    return _wanted(member, life, now) and now >= member.claimable_at(life.tp)\n",
+        "    return _wanted(member, life, now)\n",
+        _KNOWN,
+    ),
+)
+"""Of the life of a key; each is found by drawn rooms (`tests.marshal.room`)."""
+
+MARSHAL = _OF_LOGS + _OF_MEMBERS

@@ -14,10 +14,8 @@ from kgroup.testing import InProcessBroker
 from kgroup.testing.broker.server.switchboard import Reaction
 from kgroup.types import TopicPartition
 from tests.search.simulation.live.crew import GROUP
-from tests.search.simulation.perturbation import Kind, Perturbation
-from tests.search.simulation.promises import Known
-from tests.search.simulation.recorder import MemberSink, Recorder
-from tests.search.simulation.truth import stored
+from tests.search.simulation.plan import Kind, Perturbation
+from tests.search.simulation.recorder import Known, MemberSink, Recorder, stored
 
 __all__ = ["ClusterTrouble", "Truth"]
 

@@ -24,7 +24,7 @@ from kgroup.testing.broker.server.switchboard import Switchboard
 from tests.search.simulation.choices import Choices
 from tests.search.simulation.live.backends import alarm, loop_clock
 from tests.search.simulation.live.reach import Reach
-from tests.search.simulation.ordering import Order
+from tests.search.simulation.plan import Order
 
 __all__ = ["MemoryNetwork"]
 

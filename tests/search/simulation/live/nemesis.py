@@ -18,10 +18,8 @@ from kgroup.journal import FaultStep, Phase
 from kgroup.journal.faults import LETHAL
 from tests.search.simulation.live.cluster import ClusterTrouble
 from tests.search.simulation.live.crew import Crew
-from tests.search.simulation.live.life import Life
-from tests.search.simulation.live.member_trouble import MemberTrouble, Undo, nothing
-from tests.search.simulation.perturbation import Kind, Perturbation
-from tests.search.simulation.plan import Plan
+from tests.search.simulation.live.life import Life, MemberTrouble, Undo, nothing
+from tests.search.simulation.plan import Kind, Perturbation, Plan
 from tests.search.simulation.recorder import MemberSink
 
 __all__ = ["UNABLE", "Nemesis"]

@@ -1,15 +1,14 @@
-"""`play_live`: one schedule of level B or C, played and judged.
+"""Plays one schedule at level B or C: whole consumers on the whole in-process broker.
 
-Decides: how a cluster and its members are set up for a plan, and what counts as a broken promise
-besides what oracles see: what hangs, crashes or warns.
-Never: draws other than by the schedule's choices.
+Decides: the order of a run, and which rows of the membership table fired, as members log them.
+Never: looks into a consumer.
 """
 
 import logging
 import time
 import warnings
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
@@ -18,33 +17,75 @@ import anyio
 
 from kgroup.audit.oracles import Oracle, Watch
 from kgroup.journal import Source
+from kgroup.machine.rows import Row
+from kgroup.membership.step import MemberRow
+from kgroup.membership.triggers import Trigger
 from kgroup.net.ports import Clock, system_clock
 from kgroup.testing import InProcessBroker
 from kgroup.testing.broker.settings import BrokerSettings
 from kgroup.testing.virtual_time import virtual_wall
+from kgroup.types import MemberState
 from tests.search.oracles import members_oracles, simulation_oracles
 from tests.search.simulation.choices import Choices
 from tests.search.simulation.drawing import draw_plan
 from tests.search.simulation.live.backends import run_real, run_virtual
 from tests.search.simulation.live.cluster import ClusterTrouble, Truth
 from tests.search.simulation.live.crew import GROUP, Crew
-from tests.search.simulation.live.member_trouble import MemberTrouble
+from tests.search.simulation.live.life import MemberTrouble
 from tests.search.simulation.live.memory import MemoryNetwork
 from tests.search.simulation.live.nemesis import Nemesis
 from tests.search.simulation.live.reach import Network
-from tests.search.simulation.live.rows import Rows
 from tests.search.simulation.live.sockets import SocketNetwork
 from tests.search.simulation.live.stage import Stage
 from tests.search.simulation.live.standstill import standstill
-from tests.search.simulation.outcome import Outcome
-from tests.search.simulation.perturbation import Kind
-from tests.search.simulation.plan import Plan
-from tests.search.simulation.play import MakeOracles
-from tests.search.simulation.promises import Known, promises
-from tests.search.simulation.recorder import MemberSink, Recorder
-from tests.search.simulation.schedule import Level, Schedule
+from tests.search.simulation.plan import Kind, Plan
+from tests.search.simulation.recorder import Known, MemberSink, Recorder, promises
+from tests.search.simulation.schedule import Level, Outcome, Schedule
 
-__all__ = ["play_live"]
+__all__ = ["Rows", "play_live"]
+
+_LOG: Final = logging.getLogger("kgroup.membership")
+
+
+class Rows(logging.Handler):
+    """Counts rows while it is `listening`.
+
+    `fired` has how often each fired; `ignored` has the cells in which a trigger found no row.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(logging.DEBUG)
+        self.fired: Counter[MemberRow] = Counter()
+        self.ignored: Counter[tuple[MemberState, Trigger]] = Counter()
+
+    def handle(self, record: logging.LogRecord) -> bool:
+        """Count one row, or one cell; one thread runs all members, so nothing is locked."""
+        match record.args:
+            case (_, Row() as row, *_):
+                self.fired[row] += 1
+            case (_, MemberState() as state, Trigger() as trigger):
+                self.ignored[state, trigger] += 1
+            case _:
+                pass
+        return True
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Listen to all members of this Python process; nobody else hears of their rows."""
+        before = _LOG.level, _LOG.propagate
+        _LOG.setLevel(logging.DEBUG)
+        _LOG.propagate = False
+        _LOG.addHandler(self)
+        try:
+            yield
+        finally:
+            _LOG.removeHandler(self)
+            _LOG.setLevel(before[0])
+            _LOG.propagate = before[1]
+
+
+# -- run -------------------------------------------------------------------------------------------
+
 
 _NEMESIS: Final = Source(host="simulated", process="nemesis", member="nemesis", group=GROUP)
 
@@ -57,7 +98,7 @@ _SLACK: Final = 0.25
 def play_live(
     schedule: Schedule,
     *,
-    oracles: MakeOracles | None = None,
+    oracles: Callable[[], Mapping[str, Oracle]] | None = None,
     without: Collection[str] = (),
     keep: bool = False,
     plan: Plan | None = None,

@@ -24,8 +24,7 @@ from tests.search.simulation.live.rest import (
     must_be_read,
 )
 from tests.search.simulation.plan import Plan
-from tests.search.simulation.promises import Known
-from tests.search.simulation.recorder import Recorder
+from tests.search.simulation.recorder import Known, Recorder
 
 __all__ = ["Stage"]
 

@@ -13,8 +13,7 @@ from typing import Final
 from kgroup.testing.broker.releases import CoordinatorKind
 from kgroup.types import RebalanceProtocol
 from tests.search.simulation.named.tale import Tale
-from tests.search.simulation.perturbation import Perturbation
-from tests.search.simulation.plan import MemberPlan, Plan, end_of_tail
+from tests.search.simulation.plan import MemberPlan, Perturbation, Plan, end_of_tail
 from tests.search.simulation.schedule import Level
 
 __all__ = [

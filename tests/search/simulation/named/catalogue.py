@@ -329,7 +329,7 @@ _CLASSES: Final = (
         "a few bytes take all memory, or end the process",
         ("KAFKA-14063", "segmentio/kafka-go#1439", "librdkafka#5577"),
         (
-            "search/fuzz/test_memory.py::test_no_frame_costs_more_than_so_many_times_its_size",
+            "search/fuzz/test_targets.py::test_no_frame_costs_more_than_so_many_times_its_size",
             "net/test_cluster.py::test_a_web_server_at_the_bootstrap_address_is_recognised",
             "bad_input/test_values.py::test_n06_null_in_a_place_where_none_may_be_is_outlived",
         ),

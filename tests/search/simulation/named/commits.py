@@ -5,8 +5,7 @@ from kgroup.journal import CommitStored, OffsetRead
 from kgroup.types import ChangeKind
 from tests.search.simulation.named.case import EVERY, Fault, Named, Setting, group, member
 from tests.search.simulation.named.tale import Period, Tale
-from tests.search.simulation.perturbation import Kind, Perturbation
-from tests.search.simulation.plan import CommitHabit, Plan
+from tests.search.simulation.plan import CommitHabit, Kind, Perturbation, Plan
 
 __all__ = ["NAMED"]
 

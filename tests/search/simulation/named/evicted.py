@@ -18,8 +18,7 @@ from tests.search.simulation.named.case import (
     member,
 )
 from tests.search.simulation.named.tale import Tale
-from tests.search.simulation.perturbation import Kind, Perturbation
-from tests.search.simulation.plan import CommitHabit, Plan
+from tests.search.simulation.plan import CommitHabit, Kind, Perturbation, Plan
 
 __all__ = ["NAMED"]
 

@@ -4,8 +4,7 @@ from kgroup.codes import ApiKey, ErrorCode
 from kgroup.journal import GenerationEntered, MemberStopped
 from tests.search.simulation.named.case import EVERY, Fault, Named, Setting, group, member
 from tests.search.simulation.named.tale import Tale
-from tests.search.simulation.perturbation import Kind, Perturbation
-from tests.search.simulation.plan import Plan
+from tests.search.simulation.plan import Kind, Perturbation, Plan
 
 __all__ = ["NAMED"]
 

@@ -21,8 +21,8 @@ from kgroup.journal import (
     RequestSent,
 )
 from kgroup.types import ChangeKind, TopicPartition
-from tests.search.simulation.outcome import Outcome
-from tests.search.simulation.perturbation import Kind
+from tests.search.simulation.plan import Kind
+from tests.search.simulation.schedule import Outcome
 
 __all__ = ["Exchange", "Moment", "Period", "Tale"]
 

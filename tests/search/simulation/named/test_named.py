@@ -9,8 +9,7 @@ from tests.search.simulation.named.catalogue import CATALOGUE
 from tests.search.simulation.named.planting import planted
 from tests.search.simulation.named.schedules import SCHEDULES
 from tests.search.simulation.named.tale import Tale
-from tests.search.simulation.outcome import Outcome
-from tests.search.simulation.schedule import Schedule
+from tests.search.simulation.schedule import Outcome, Schedule
 from tests.search.simulation.world.run import play_objects
 
 _TESTS = Path(__file__).parents[3]

@@ -23,8 +23,7 @@ from kgroup.audit.oracles import Violation
 from kgroup.codes import ApiKey
 from kgroup.testing.broker.releases import CoordinatorKind
 from kgroup.types import RebalanceProtocol
-from tests.search.simulation.perturbation import Kind
-from tests.search.simulation.plan import CommitHabit, MemberPlan, Plan
+from tests.search.simulation.plan import CommitHabit, Kind, MemberPlan, Plan
 from tests.search.simulation.stateful.stage import Stage
 
 __all__ = ["GroupMachine"]

@@ -1,12 +1,14 @@
-"""The brokers of level A, with every connection's messages in a hand that may hold them.
+"""Requests and answers on their way, and the chance between two rules.
 
-Decides: in which order messages of different connections arrive, as it is told.
-Never: lets one message overtake another on the same connection (TCP).
+Decides: which messages wait until a rule delivers them. Hypothesis draws a number for each rule
+that lets time pass; all chance comes from it, and 0 means no chance at all.
+Never: draws from anything else.
 """
 
 import heapq
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from random import Random
 from typing import Any, Final
 
 from tests.search.simulation.choices import Choices
@@ -14,7 +16,7 @@ from tests.search.simulation.plan import Plan
 from tests.search.simulation.world.cluster import Brokers
 from tests.search.simulation.world.network import Link
 
-__all__ = ["HeldBrokers", "Post"]
+__all__ = ["Dice", "HeldBrokers", "Post"]
 
 _MOMENT: Final = 1e-6
 """Seconds between the message that passes and those that are held for it."""
@@ -104,3 +106,22 @@ class HeldBrokers(Brokers):
 
 def _due(post: Post) -> tuple[float, int]:
     return post.due
+
+
+# -- dice ------------------------------------------------------------------------------------------
+
+
+class Dice(Random):
+    """Dice that are cast anew by each rule that lets time pass."""
+
+    tame = True
+
+    def deal(self, number: int) -> None:
+        """Go on with the chance of a number; 0 gives the tamest pick everywhere."""
+        self.tame = number == 0
+        if number:
+            self.seed(number)
+
+    def random(self) -> float:
+        """Return the next chance, in [0, 1)."""
+        return 0.0 if self.tame else super().random()

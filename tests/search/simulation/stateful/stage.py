@@ -18,18 +18,14 @@ from kgroup.membership.step import next_deadline
 from kgroup.types import MemberState
 from tests.search.oracles import simulation_oracles
 from tests.search.simulation.choices import Choices
-from tests.search.simulation.outcome import Outcome
-from tests.search.simulation.perturbation import Kind, Perturbation
-from tests.search.simulation.plan import MemberPlan, Plan, end_of_tail
-from tests.search.simulation.promises import Known
-from tests.search.simulation.recorder import Recorder
-from tests.search.simulation.schedule import Level, Schedule
-from tests.search.simulation.stateful.dice import Dice
-from tests.search.simulation.stateful.post import HeldBrokers, Post
+from tests.search.simulation.plan import Kind, MemberPlan, Perturbation, Plan, end_of_tail
+from tests.search.simulation.recorder import Known, Recorder
+from tests.search.simulation.schedule import Level, Outcome, Schedule
+from tests.search.simulation.stateful.post import Dice, HeldBrokers, Post
 from tests.search.simulation.story import story
 from tests.search.simulation.world.crew import Crew, Life
 from tests.search.simulation.world.nemesis import Nemesis
-from tests.search.simulation.world.verdicts import at_rest, reading_on, stuck
+from tests.search.simulation.world.run import at_rest, reading_on, stuck
 
 __all__ = ["Stage"]
 

@@ -25,13 +25,13 @@ from kgroup.membership.events import (
 from kgroup.membership.states import TERMINAL
 from kgroup.membership.step import step
 from kgroup.types import Leave, MemberState
-from tests.search.simulation.ambush import Ambush, Ploy
 from tests.search.simulation.drawing_ambushes import LONGEST
+from tests.search.simulation.plan import Ambush, Ploy
 from tests.search.simulation.world.crew import Crew, Life
+from tests.search.simulation.world.leading import Faltering, Led, spoilt
 from tests.search.simulation.world.process import Process
 from tests.search.simulation.world.reasons import Reasons
 from tests.search.simulation.world.refusing import Refusals
-from tests.search.simulation.world.spoiling import Faltering, Led, spoilt
 
 __all__ = ["Ambushes"]
 

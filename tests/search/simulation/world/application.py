@@ -28,8 +28,7 @@ from kgroup.types import ChangeKind, Claim, CommitStatus, MemberState, Ownership
 from tests.search.simulation.plan import CommitHabit
 from tests.search.simulation.world.fetching import Fetching
 from tests.search.simulation.world.member import Member
-from tests.search.simulation.world.reading import Reading
-from tests.search.simulation.world.records import Logs
+from tests.search.simulation.world.reading import Logs, Reading
 
 __all__ = ["Application"]
 

@@ -27,9 +27,8 @@ from kgroup.wire.messages import OffsetCommitRequest, SyncGroupRequest
 from kgroup.wire.schema import Message, Request, decode, encode
 from tests.search.simulation.choices import Choices
 from tests.search.simulation.plan import Plan
-from tests.search.simulation.truth import stored
-from tests.search.simulation.world.heap import Heap
-from tests.search.simulation.world.network import Link, Reach
+from tests.search.simulation.recorder import stored
+from tests.search.simulation.world.network import Heap, Link, Reach
 from tests.search.simulation.world.process import Process
 
 __all__ = ["GROUP", "Brokers"]

@@ -16,16 +16,14 @@ from kgroup.testing.broker.groups.group import Group
 from kgroup.testing.broker.groups.member import Member as Joined
 from kgroup.types import TopicPartition
 from tests.search.simulation.choices import Choices
-from tests.search.simulation.perturbation import Perturbation
-from tests.search.simulation.plan import MemberPlan, Plan
-from tests.search.simulation.promises import Known
-from tests.search.simulation.recorder import MemberSink, Recorder
+from tests.search.simulation.plan import MemberPlan, Perturbation, Plan
+from tests.search.simulation.recorder import Known, MemberSink, Recorder
 from tests.search.simulation.world.application import Application
 from tests.search.simulation.world.cluster import GROUP, Brokers
+from tests.search.simulation.world.leading import Faltering
 from tests.search.simulation.world.member import Member
 from tests.search.simulation.world.process import Process
-from tests.search.simulation.world.records import Logs
-from tests.search.simulation.world.spoiling import Faltering
+from tests.search.simulation.world.reading import Logs
 
 __all__ = ["Crew", "Life"]
 

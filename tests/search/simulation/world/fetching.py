@@ -22,8 +22,7 @@ from kgroup.wire.messages import (
 )
 from tests.search.simulation.world.member import Member
 from tests.search.simulation.world.network import Lane
-from tests.search.simulation.world.reading import Reading, Wanted
-from tests.search.simulation.world.records import Logs
+from tests.search.simulation.world.reading import Logs, Reading, Wanted
 
 __all__ = ["Fetching"]
 

@@ -1,17 +1,21 @@
 """The leader's errand at this level: from the members' subscriptions to the bytes of SyncGroup.
 
-Decides: nothing that `kgroup.assignors` does not; the metadata is the cluster's, at once.
+Decides: nothing that `kgroup.assignors` does not, unless a fault spoils it; the metadata is the
+cluster's, at once.
 Never: keeps anything.
 KIPs: 345, 429, 814 (a static leader that came back asks what was assigned).
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Final
 
 from kgroup.assignors import (
     Assignor,
+    GroupAssignment,
     GroupSubscription,
+    LastAssignment,
     PartitionRacks,
     SentAssignment,
     divide,
@@ -19,14 +23,17 @@ from kgroup.assignors import (
     read_members,
     subscribed_topics,
 )
-from kgroup.errors import DecodeError, GroupError, KGroupError
+from kgroup.assignors.api import UserDataAssignor
+from kgroup.errors import AssignorError, DecodeError, GroupError, KGroupError
 from kgroup.membership.described import IN_DOUBT, Remembered
 from kgroup.membership.events import AssignorDone, AssignorFailed, RunAssignor
 from kgroup.membership.standing import divided_topics, remembered_of, standing_members
 from kgroup.membership.value import GroupMember
+from kgroup.testing.broker.agenda import Agenda
 from kgroup.types import RebalanceProtocol
+from tests.search.simulation.plan import Ploy
 
-__all__ = ["lead", "looked", "recalled"]
+__all__ = ["Faltering", "Led", "lead", "looked", "recalled", "spoilt"]
 
 _NO_RACKS: Final = PartitionRacks()
 
@@ -131,3 +138,69 @@ def recalled(answer: Any | None, instance_id: str | None) -> Remembered | None:
         return remembered_of(answer.groups[0], instance_id)
     except DecodeError:
         return IN_DOUBT
+
+
+# -- spoiling --------------------------------------------------------------------------------------
+
+
+Led = AssignorDone | AssignorFailed
+
+_UNREADABLE = b"\x00"
+_SOON = 0.3
+
+
+def spoilt(led: Led, ploy: Ploy) -> Led:
+    """Return what an errand comes to instead.
+
+    Args:
+        led: what it would have come to.
+        ploy: what is done to the assignor.
+    """
+    match ploy:
+        case Ploy.FAIL:
+            return AssignorFailed(led.ticket, AssignorError("ambush", ["raised on purpose"]))
+        case Ploy.LATE:
+            return AssignorFailed(led.ticket, TimeoutError("no metadata"))
+        case Ploy.GARBLE if isinstance(led, AssignorDone):
+            garbled = tuple((member_id, _UNREADABLE) for member_id, _ in led.assignments)
+            return replace(led, assignments=garbled, sent=None)
+        case Ploy.AGAIN if isinstance(led, AssignorDone):
+            return replace(led, rejoin_after=_SOON)
+        case _:
+            return led
+
+
+@dataclass(slots=True)
+class Faltering:
+    """An assignor as another, whose user data cannot be written for a time.
+
+    Args:
+        inner: that other.
+        clock: of the run.
+    """
+
+    inner: Assignor
+    clock: Agenda
+    mute_until: float = field(default=-1.0)
+
+    @property
+    def name(self) -> str:
+        """Of the other."""
+        return self.inner.name
+
+    @property
+    def supported_protocols(self) -> tuple[RebalanceProtocol, ...]:
+        """Of the other."""
+        return self.inner.supported_protocols
+
+    def assign(self, group: GroupSubscription) -> GroupAssignment:
+        """Divide as the other does."""
+        return self.inner.assign(group)
+
+    def encode_user_data(self, owned: LastAssignment, generation_id: int | None) -> bytes | None:
+        """Return what the other sends, or raise."""
+        if self.clock.now <= self.mute_until:
+            raise AssignorError(self.name, ["cannot write user data, on purpose"])
+        if isinstance(self.inner, UserDataAssignor):
+            return self.inner.encode_user_data(owned, generation_id)
+        return owned.user_data

@@ -42,10 +42,9 @@ from kgroup.types import Claim, Leave, MemberState, OffsetAndMetadata, TopicPart
 from kgroup.wire.messages import DescribeGroupsRequest
 from tests.membership.machine import drive
 from tests.search.simulation.plan import MemberPlan
-from tests.search.simulation.world.leading import lead, looked, recalled
+from tests.search.simulation.world.leading import Led, lead, looked, recalled
 from tests.search.simulation.world.network import Lane
 from tests.search.simulation.world.process import Process, Surroundings
-from tests.search.simulation.world.spoiling import Led
 
 __all__ = ["Member", "World"]
 

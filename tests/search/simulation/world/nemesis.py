@@ -10,7 +10,7 @@ from typing import Any
 
 from kgroup.codes import ErrorCode
 from kgroup.membership.events import EnforceRebalance, Unsubscribed
-from tests.search.simulation.perturbation import Kind, Perturbation
+from tests.search.simulation.plan import Kind, Perturbation
 from tests.search.simulation.world.crew import Crew, Life
 
 __all__ = ["Nemesis"]

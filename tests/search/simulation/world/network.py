@@ -1,12 +1,10 @@
-"""Connections between members and brokers: first in, first out, one request at a time.
+"""Connections and time of level A: a heap of things to come, and messages between processes.
 
-Decides: when a message arrives, and what becomes of what is on its way when a connection ends.
-Nothing overtakes within a connection (TCP); while nothing passes (`hold_until`), it arrives when
-something does again. A broker looks at the next request when the one before has its answer (R18),
-and learns that a client has closed by reading: one request behind a parked one is still served.
-Never: knows what a message means.
+Decides: the order of events, and what a broken connection loses.
+Never: draws chance; a run's choices do.
 """
 
+import heapq
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,10 +12,11 @@ from typing import Any, Protocol
 
 from kgroup.codes import ApiKey
 from kgroup.testing.broker.agenda import Agenda
+from kgroup.testing.broker.asked import Outbox
 from kgroup.wire.schema import Message, Request
 from kgroup.words import Word
 
-__all__ = ["Dispatch", "Flight", "Lane", "Link", "Reach"]
+__all__ = ["Dispatch", "Flight", "Heap", "Lane", "Link", "Reach"]
 
 
 class Lane(Word):
@@ -219,3 +218,58 @@ class Link:
         flight.over = True
         self._flights.remove(flight)
         flight.answered(answer)
+
+
+# -- heap ------------------------------------------------------------------------------------------
+
+
+Act = Callable[..., None]
+
+
+class Heap:
+    """What will happen.
+
+    Args:
+        agenda: of the cluster; its clock is the world's.
+        outbox: of the cluster.
+        send: called when something has happened, and answers wait in the outbox.
+    """
+
+    def __init__(self, agenda: Agenda, outbox: Outbox, send: Act) -> None:
+        self._agenda = agenda
+        self._outbox = outbox
+        self._send = send
+        self._items: list[tuple[float, int, Act, tuple[Any, ...]]] = []
+        self._number = 0
+        self.events: int = 0
+        """How many things have happened."""
+
+    @property
+    def now(self) -> float:
+        """The present instant, seconds."""
+        return self._agenda.now
+
+    def at(self, instant: float, act: Act, *args: Any) -> None:  # for `act`
+        """Do something at an instant; one that has passed counts as now."""
+        self._number += 1
+        now = self._agenda.now
+        heapq.heappush(self._items, (max(now, instant), self._number, act, args))
+
+    def run(self, until: float) -> None:
+        """Let everything happen up to an instant."""
+        items, agenda, outbox = self._items, self._agenda, self._outbox
+        while True:
+            due = items[0][0] if items else until + 1.0
+            timer = agenda.next_at
+            if timer <= due and timer <= until:
+                agenda.run(timer)
+            elif due <= until:
+                _, _, act, args = heapq.heappop(items)
+                if due > agenda.now:
+                    agenda.now = due
+                act(*args)
+            else:
+                return
+            self.events += 1
+            if outbox.waiting:
+                self._send()

@@ -1,8 +1,7 @@
-"""What one member reads: positions, fetches, what is in the application's hands and what is done.
+"""How an application of level A reads records, and the records that are produced.
 
-Decides: nothing that the real positions and the real ledger do not; it keeps a buffer per claim.
-Never: hands out past the gate (`may_deliver`), or what was fetched under another claim.
-KIPs: 320 (positions).
+Decides: which records a read hands out.
+Never: fetches them; `fetching` does.
 """
 
 from collections import deque
@@ -32,7 +31,7 @@ from kgroup.offsets.positions import (
 from kgroup.offsets.reset import LogEnd
 from kgroup.types import Claim, OffsetAndMetadata, TopicPartition
 
-__all__ = ["Held", "Reading", "Wanted"]
+__all__ = ["Held", "Logs", "Reading", "Wanted"]
 
 _AT_ONCE: Final = 8
 """Records that one fetch brings of a partition."""
@@ -228,3 +227,26 @@ class Reading:
         """Return the claims on some partitions."""
         wanted = frozenset(tps)
         return [claim for claim in self.held if claim.tp in wanted]
+
+
+# -- records ---------------------------------------------------------------------------------------
+
+
+class Logs:
+    """Where each partition ends."""
+
+    def __init__(self) -> None:
+        self.ends: dict[TopicPartition, int] = {}
+        self._waiting: list[Callable[[], None]] = []
+
+    def append(self, tps: Iterable[TopicPartition], count: int) -> None:
+        """Write records; who waits for more hears of it."""
+        for tp in tps:
+            self.ends[tp] = self.ends.get(tp, 0) + count
+        waiting, self._waiting = self._waiting, []
+        for wake in waiting:
+            wake()
+
+    def wait(self, wake: Callable[[], None]) -> None:
+        """Call something once, when more is written."""
+        self._waiting.append(wake)
