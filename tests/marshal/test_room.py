@@ -1,12 +1,12 @@
-"""Members over one log, drawn from seeds: whatever goes wrong, the promises of each hold."""
+"""The promises of members over one log hold in drawn storms, whatever goes wrong."""
 
 import pytest
 
 from tests.marshal.room.play import play
 
 BRIEF = range(8)
-LONG = range(40)
-LIMITED = range(20)
+LONG = range(12)
+LIMITED = range(6)
 FIRST = 4
 
 LATE = 161

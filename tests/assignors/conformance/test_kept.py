@@ -4,7 +4,10 @@ import pytest
 from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
 
 from kgroup.assignors import BUILT_IN
-from kgroup.assignors.conformance import EXAMPLES, Claims, Status, run
+from kgroup.assignors.conformance import Claims, Status, run
+
+GROUPS = 2_000
+"""A fifth of what users draw; more find nothing else in built-in assignors."""
 
 CLAIMED = [
     (BUILT_IN["range"], Claims()),
@@ -25,14 +28,8 @@ def judged(assignor, claims, examples):
 
 @pytest.mark.slow
 @each_built_in
-def test_the_built_in_assignors_keep_what_they_promise_in_a_few_groups(assignor, claims):
-    assert Status.NOT_JUDGED not in judged(assignor, claims, examples=3).values()
-
-
-@pytest.mark.slow
-@each_built_in
 def test_the_built_in_assignors_keep_what_they_promise(assignor, claims):
-    assert Status.NOT_JUDGED not in judged(assignor, claims, EXAMPLES).values()
+    assert Status.NOT_JUDGED not in judged(assignor, claims, GROUPS).values()
 
 
 @pytest.mark.slow

@@ -47,9 +47,17 @@ _OF_MEMBERS: Final = (_A.FIND_COORDINATOR, _A.JOIN_GROUP, _A.SYNC_GROUP, _A.HEAR
 _EVERY: Final = 10
 
 
-def codes_at(place: Place) -> tuple[int, ...]:
-    """Return what is tried at a place: every code; at a second level those with cells, and some."""
-    if not place.is_second:
+def codes_at(place: Place, times: int | None = 1) -> tuple[int, ...]:
+    """Return the codes that are tried at a place.
+
+    Every code strikes once. At a second level, and for long, the codes with a cell of their own
+    are tried, and every tenth of the others: these share one reaction.
+
+    Args:
+        place: where the error is put.
+        times: how often each strikes, None = for ten seconds.
+    """
+    if times is not None and not place.is_second:
         return CODES
     cells = REACTIONS.get(place.api, OTHER_APIS)
     return tuple(code for at, code in enumerate(CODES) if code in cells or at % _EVERY == 0)
