@@ -122,6 +122,7 @@ class StateCause(StrEnum):
     # the application, and this member's own bookkeeping
     UNSUBSCRIBED = "unsubscribed"
     COORDINATOR_LOST = "coordinator lost"
+    HANDED_BACK = "everything handed back"
     # replies
     MEMBER_ID_GIVEN = "member id given"
     ELECTED = "joined as leader"

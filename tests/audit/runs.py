@@ -193,7 +193,7 @@ def deliver_after_the_end(entries: list[Entry], random: Random) -> list[Entry]:
 
 
 def own_at_once(entries: list[Entry], random: Random) -> list[Entry]:
-    """Let a revocation end only after the next owner's assignment has."""
+    """Let a revocation begin and end only after the next owner's assignment has."""
     handovers: list[tuple[int, int]] = []
     for number, entry in enumerate(entries):
         event = entry.event
@@ -206,9 +206,13 @@ def own_at_once(entries: list[Entry], random: Random) -> list[Entry]:
             if later > number and not _stops(entries[number:later], entry):
                 handovers.append((number, later))
     number, later = random.choice(handovers)
-    moved = entries[number]
-    rest = [*entries[:number], *entries[number + 1 : later + 1], moved, *entries[later + 1 :]]
-    return stamped(rest)
+    ended = entries[number]
+    assert isinstance(ended.event, OwnershipStep)
+    begin = replace(ended.event, phase=Phase.BEGIN)
+    moved = [each for each in entries[:number] if each.source == ended.source][::-1]
+    began = next(each for each in moved if each.event == begin)
+    kept = [each for each in entries[: later + 1] if each is not began and each is not ended]
+    return stamped([*kept, began, ended, *entries[later + 1 :]])
 
 
 def _stops(entries: list[Entry], of: Entry) -> bool:

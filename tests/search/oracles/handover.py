@@ -25,7 +25,6 @@ from dataclasses import dataclass
 from math import inf
 from typing import ClassVar
 
-from kgroup.audit.oracles.unsubscribing import Unsubscribing
 from kgroup.audit.oracles.watch import Violation
 from kgroup.codes import ApiKey
 from kgroup.journal.events import (
@@ -46,6 +45,7 @@ from kgroup.journal.events import (
 from kgroup.journal.faults import Faults, StateCause
 from kgroup.journal.periods import Period, PeriodKey, Periods
 from kgroup.types import Cause, ChangeKind, Claim, RebalanceProtocol
+from tests.search.oracles.unsubscribing import Unsubscribing
 
 __all__ = ["JoinClaims"]
 

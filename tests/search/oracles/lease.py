@@ -22,7 +22,6 @@ KIPs: 62.
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
-from kgroup.audit.oracles.key_lease import KeyLeases
 from kgroup.audit.oracles.watch import Violation
 from kgroup.codes import ApiKey, ErrorCode
 from kgroup.journal.events import (
@@ -41,6 +40,7 @@ from kgroup.journal.events import (
     Source,
 )
 from kgroup.types import Cause, ChangeKind
+from tests.search.oracles.key_lease import KeyLeases
 
 __all__ = ["LeaseHeld"]
 

@@ -3,8 +3,7 @@
 import pytest
 
 from kgroup.audit.oracles import judge
-from kgroup.journal import ClaimMessage, ClaimVerdict, Phase
-from kgroup.types import ChangeKind
+from kgroup.journal import ClaimMessage, ClaimVerdict
 from tests.audit.claimants import LEASE, MARGIN, Claimant, claimants
 from tests.audit.histories import History, tp
 from tests.search.oracles import members_oracles, simulation_oracles
@@ -68,46 +67,6 @@ def test_s2_a_partition_taken_from_a_member_that_goes_on_delivering_has_two_owne
     a.deliver(0, 1)
     found = judge(members_oracles().values(), a.history.entries)
     assert [violation.rule for violation in found] == ["S2"]
-
-
-def cut_off_while_its_listener_runs(waited: float) -> list[str]:
-    """A member is cut off, its on_revoked takes long, and another claims the key meanwhile."""
-    a, b = claimants(History(), "a", "b")
-    for member in (a, b):
-        member.start()
-    a.own(0, 0)
-    a.history.wait(30.0)
-    claims = (a.claims[tp(0)],)
-    a.step(ChangeKind.REVOKED, Phase.BEGIN, claims)
-    a.history.wait(LEASE - 30.0 + waited)
-    b.own(0, 0)
-    a.history.wait(10.0)
-    a.step(ChangeKind.REVOKED, Phase.END, claims)
-    return [violation.rule for violation in judge(members_oracles().values(), a.history.entries)]
-
-
-def test_s2_a_listener_that_outlasts_the_lease_of_a_key_owns_nothing_any_more():
-    """The lease is counted from the last heartbeat, not from when the listener was called."""
-    assert cut_off_while_its_listener_runs(1.0) == []
-
-
-def test_s2_a_key_that_is_taken_within_its_lease_has_two_owners():
-    assert cut_off_while_its_listener_runs(-1.0) == ["S2"]
-
-
-def test_s2_a_heartbeat_that_is_void_prolongs_no_lease():
-    a, b = claimants(History(), "a", "b")
-    for member in (a, b):
-        member.start()
-    a.own(0, 0)
-    a.history.wait(60.0)
-    claims = (a.claims[tp(0)],)
-    a.step(ChangeKind.REVOKED, Phase.BEGIN, claims)
-    a.beat(0, ClaimVerdict.VOID)
-    a.history.wait(LEASE - 59.0)
-    b.own(0, 0)
-    a.step(ChangeKind.REVOKED, Phase.END, claims)
-    assert judge(members_oracles().values(), a.history.entries) == ()
 
 
 @pytest.mark.parametrize(("waited", "expected"), [(-0.5, []), (0.0, ["S3"])])

@@ -19,11 +19,10 @@ from kgroup.journal.events import (
     ClaimVerdict,
     Delivered,
     Entry,
-    Source,
 )
 from kgroup.types import TopicPartition
 
-__all__ = ["KeyLeases", "KeyProofs"]
+__all__ = ["KeyLeases"]
 
 _PROVING: Final = frozenset({ClaimVerdict.RENEWED, ClaimVerdict.ADOPTED})
 _TAKING: Final = frozenset({ClaimVerdict.ACCEPTED, ClaimVerdict.ADOPTED})
@@ -95,30 +94,3 @@ class KeyLeases:
             self.proved[step.tp] = written
         elif step.verdict in (ClaimVerdict.VOID, ClaimVerdict.RELEASED):
             self.proved.pop(step.tp, None)
-
-
-@dataclass(slots=True)
-class KeyProofs:
-    """When that was written by which members last proved that they own a key.
-
-    It stands when the key is lost: until a lease behind it nobody else could have it.
-
-    Args:
-        written: messages that were not read back, by member and ticket.
-        proved: seconds, by member and key.
-    """
-
-    written: dict[tuple[Source, int], float] = field(default_factory=dict)
-    proved: dict[tuple[Source, TopicPartition], float] = field(default_factory=dict)
-
-    def follow(self, entry: Entry, step: ClaimStep) -> None:
-        """Take what became of a message."""
-        if step.ticket is None:
-            return
-        message = entry.source, step.ticket
-        if step.stage is ClaimStage.WRITTEN:
-            self.written[message] = entry.at
-        elif step.stage is ClaimStage.READ:
-            at = self.written.pop(message, None)
-            if at is not None and step.verdict in _PROVING | _TAKING:
-                self.proved[entry.source, step.tp] = at
