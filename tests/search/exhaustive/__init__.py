@@ -20,4 +20,9 @@ assignors, and the broker core of `kgroup.testing.broker`. What is abstracted:
   exchanged is another world.
 - With no fault left, moves of one process that nobody else can see are not tried in every order
   with the others' (`World.reduced`).
+
+Files: `__main__` is the command, `scope` what is searched, `search` the walk, `world` the moves of
+a state, `local` and `running` the moves of one process, `process` and `facts` what it is and shows,
+`counter`, `coming` and `coordinator` the broker's side, `canon` the form in which equal states are
+equal.
 """

@@ -110,11 +110,12 @@ def _processes(world: World, state: State) -> Iterator[str]:
 
 
 def _group(world: World, state: State) -> str:
-    desk = world.coming.desks.values[state[world.scope.members]]
-    if desk.room is None:
-        return "no group" if not desk.loading else "loading"
-    seats = _joined(f"{seat.member_id[:1]}" for seat in desk.room.seats)
-    return f"group {desk.room.phase.value} g{desk.room.generation_id} of {seats or 'nobody'}"
+    coordinator = world.coming.coordinators.values[state[world.scope.members]]
+    if coordinator.room is None:
+        return "no group" if not coordinator.loading else "loading"
+    seats = _joined(f"{seat.member_id[:1]}" for seat in coordinator.room.seats)
+    room = coordinator.room
+    return f"group {room.phase.value} g{room.generation_id} of {seats or 'nobody'}"
 
 
 def _joined(parts: Iterable[str]) -> str:

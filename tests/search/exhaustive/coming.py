@@ -1,7 +1,7 @@
 """What comes of things at the coordinator, by number, each computed once.
 
-Decides: nothing; `counter` drives the broker. Every desk, answer and memory has a number, so that a
-search compares numbers only.
+Decides: nothing; `counter` drives the broker. Every coordinator, answer and memory has a number, so
+that a search compares numbers only.
 Never: looks at processes.
 """
 
@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from kgroup.membership.described import Remembered
 from kgroup.membership.events import GroupRequest
 from tests.search.exhaustive.canon import key_of
+from tests.search.exhaustive.coordinator import Coordinator
 from tests.search.exhaustive.counter import Counter, Served, assigned_count, remembered
-from tests.search.exhaustive.desk import Desk
 from tests.search.exhaustive.local import Interned, Result
 from tests.search.exhaustive.process import Answer, Given, Known
 from tests.search.exhaustive.scope import Fault, Scope
@@ -25,13 +25,13 @@ class Came:
     """What came of something at the coordinator, by number; see `Served`.
 
     Args:
-        desk: the coordinator now.
+        coordinator: the coordinator now.
         given: the answer to the request.
         replies: (slot, answer) to parked requests.
         shift: what has to be added to every generation elsewhere.
     """
 
-    desk: int
+    coordinator: int
     given: Given
     replies: tuple[tuple[int, Given], ...]
     shift: int
@@ -46,7 +46,9 @@ class Coming:
     """
 
     scope: Scope
-    desks: Interned[Desk] = field(default_factory=lambda: Interned(lambda desk: desk))
+    coordinators: Interned[Coordinator] = field(
+        default_factory=lambda: Interned(lambda coordinator: coordinator)
+    )
     _counter: Counter = field(init=False)
     _came: dict[Hashable, tuple[Came, ...]] = field(default_factory=dict)
     _left: dict[Hashable, int] = field(default_factory=dict)
@@ -69,49 +71,51 @@ class Coming:
         """Let a request arrive.
 
         Args:
-            number: of the desk.
+            number: of the coordinator.
             slot: of the process.
             call: number of the process and place of the call, which name the request.
             asked: node id and request.
             used: member ids that are in use.
         """
-        desk = self.desks.values[number]
+        coordinator = self.coordinators.values[number]
         key = ("arrives", number, slot, *call, used)
-        (came,) = self._come(key, lambda: [self._counter.serve(desk, slot, *asked, used)])
+        (came,) = self._come(key, lambda: [self._counter.serve(coordinator, slot, *asked, used)])
         return came
 
     def orphan_arrives(self, number: int, place: int, used: frozenset[str]) -> Came:
         """Let a request of a closed connection arrive."""
-        desk = self.desks.values[number]
-        orphan = desk.orphans[place]
+        coordinator = self.coordinators.values[number]
+        orphan = coordinator.orphans[place]
         key = ("orphan", number, place, used)
-        (came,) = self._come(key, lambda: [self._counter.orphan_arrives(desk, orphan, used)])
+        (came,) = self._come(key, lambda: [self._counter.orphan_arrives(coordinator, orphan, used)])
         return came
 
     # -- time and mishaps ----------------------------------------------------------------------
 
     def later(self, number: int) -> tuple[Came, ...]:
         """Let a tick pass; one result for each order of timers that makes a difference."""
-        desk = self.desks.values[number]
-        return self._come(("later", number), lambda: self._counter.later(desk))
+        coordinator = self.coordinators.values[number]
+        return self._come(("later", number), lambda: self._counter.later(coordinator))
 
     def upset(self, number: int, kind: Fault) -> Came:
         """Let the coordinator give the group up."""
-        desk = self.desks.values[number]
-        (came,) = self._come((kind.value, number), lambda: [self._counter.upset(desk, kind)])
+        coordinator = self.coordinators.values[number]
+        (came,) = self._come((kind.value, number), lambda: [self._counter.upset(coordinator, kind)])
         return came
 
     def left(self, number: int, slot: int, result: Result) -> int:
-        """Note what a process left behind; returns the number of the desk then."""
+        """Note what a process left behind; returns the number of the coordinator then."""
         if not result.orphans and not result.let_go:
             return number
         orphans = result.orphans if self.scope.late_requests else ()
         key = (number, slot, result.let_go, orphans)
         after = self._left.get(key)
         if after is None:
-            desk = self.desks.values[number]
+            coordinator = self.coordinators.values[number]
             gone = result.let_go
-            after = self.desks.number(self._counter.abandon(desk, slot, orphans, gone=gone))
+            after = self.coordinators.number(
+                self._counter.abandon(coordinator, slot, orphans, gone=gone)
+            )
             self._left[key] = after
         return after
 
@@ -119,22 +123,22 @@ class Coming:
 
     def remembered(self, number: int, slot: int, *, recall: bool) -> Known:
         """Return what a group that stands knows of a static member, if it is asked."""
-        desk = self.desks.values[number]
-        known = remembered(desk, self.scope.client_id(slot)) if recall else None
+        coordinator = self.coordinators.values[number]
+        known = remembered(coordinator, self.scope.client_id(slot)) if recall else None
         return Known(self._memories.number(known), known)
 
     def assigned_count(self, number: int) -> int | None:
         """Return how many partitions a group that stands has assigned."""
-        return assigned_count(self.desks.values[number])
+        return assigned_count(self.coordinators.values[number])
 
     def ids(self, number: int) -> frozenset[str]:
         """Return the member ids it knows."""
-        desk = self.desks.values[number]
+        coordinator = self.coordinators.values[number]
         ids: set[str] = set()
-        for room in (desk.room, desk.stored):
+        for room in (coordinator.room, coordinator.stored):
             if room is not None:
                 ids |= {seat.member_id for seat in room.seats} | room.pending
-        ids |= {getattr(orphan.request, "member_id", "") for orphan in desk.orphans}
+        ids |= {getattr(orphan.request, "member_id", "") for orphan in coordinator.orphans}
         return frozenset(ids)
 
     # -- numbers -------------------------------------------------------------------------------
@@ -144,7 +148,7 @@ class Coming:
         if known is None:
             known = self._came[key] = tuple(
                 Came(
-                    self.desks.number(served.desk),
+                    self.coordinators.number(served.coordinator),
                     self._given(served.answer),
                     tuple((slot, self._given(answer)) for slot, answer in served.replies),
                     served.shift,

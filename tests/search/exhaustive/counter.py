@@ -1,7 +1,7 @@
 """What happens to the coordinator: requests arrive, time passes, it resigns, dies, comes back.
 
-Decides: how kgroup's broker core is driven from one frozen desk to the next, which ids it gives out
-(few, so that they return), and where generations are counted from.
+Decides: how kgroup's broker core is driven from one frozen coordinator to the next, which ids it
+gives out (few, so that they return), and where generations are counted from.
 Never: answers anything itself.
 """
 
@@ -33,10 +33,10 @@ from kgroup.wire.messages import (
     SyncGroupResponse,
 )
 from tests.search.exhaustive.canon import FIRST, newer_answer, newer_metadata, newer_request
-from tests.search.exhaustive.desk import (
+from tests.search.exhaustive.coordinator import (
     JOIN_VERSION,
     SYNC_VERSION,
-    Desk,
+    Coordinator,
     Room,
     Seat,
     freeze,
@@ -74,13 +74,13 @@ class Served:
     """What came of something.
 
     Args:
-        desk: the coordinator now.
+        coordinator: the coordinator now.
         answer: to the request, None when it is parked, or nothing was asked.
         replies: (slot, answer) to parked requests.
         shift: what has to be added to every generation elsewhere.
     """
 
-    desk: Desk
+    coordinator: Coordinator
     answer: Answer | None
     replies: tuple[tuple[int, Answer], ...]
     shift: int
@@ -123,21 +123,26 @@ class Counter:
     # -- requests ------------------------------------------------------------------------------
 
     def serve(
-        self, desk: Desk, slot: int, node_id: int, request: GroupRequest, used: frozenset[str]
+        self,
+        coordinator: Coordinator,
+        slot: int,
+        node_id: int,
+        request: GroupRequest,
+        used: frozenset[str],
     ) -> Served:
         """Let a request arrive.
 
         Args:
-            desk: the coordinator.
+            coordinator: the coordinator.
             slot: of the process that sent it.
             node_id: 1 for the coordinator, else the broker that was it.
             request: the message.
             used: member ids that are in use anywhere.
         """
         asked = self._asked(100 + slot, slot, node_id, request, used)
-        thaw(desk, self._core)
+        thaw(coordinator, self._core)
         self._core.ask(asked, request)
-        return self._taken(desk, asked.ticket)
+        return self._taken(coordinator, asked.ticket)
 
     def _asked(
         self, ticket: int, slot: int, node_id: int, request: GroupRequest, used: frozenset[str]
@@ -146,53 +151,59 @@ class Counter:
         self._names.next = next(end for end in _IDS if f"{client}-{end}" not in used)
         return Asked(ticket, node_id, slot, client, "/127.0.0.1", _VERSIONS[type(request)])
 
-    def orphan_arrives(self, desk: Desk, orphan: Orphan, used: frozenset[str]) -> Served:
+    def orphan_arrives(
+        self, coordinator: Coordinator, orphan: Orphan, used: frozenset[str]
+    ) -> Served:
         """Let a request of a closed connection arrive; its answer is read by nobody."""
-        rest = list(desk.orphans)
+        rest = list(coordinator.orphans)
         rest.remove(orphan)
-        desk = replace(desk, orphans=tuple(rest))
+        coordinator = replace(coordinator, orphans=tuple(rest))
         asked = self._asked(_GONE, orphan.slot, orphan.node_id, orphan.request, used)
-        thaw(desk, self._core)
+        thaw(coordinator, self._core)
         self._core.ask(asked, orphan.request)
-        return replace(self._taken(desk, _GONE), answer=None)
+        return replace(self._taken(coordinator, _GONE), answer=None)
 
     # -- time and mishaps ----------------------------------------------------------------------
 
-    def later(self, desk: Desk) -> Iterator[Served]:
+    def later(self, coordinator: Coordinator) -> Iterator[Served]:
         """Let a tick pass, with the timers of its end in every order."""
-        desk = replace(
-            desk,
+        coordinator = replace(
+            coordinator,
             orphans=(),
-            alarms=tuple(replace(alarm, at=alarm.at - TICK) for alarm in desk.alarms),
+            alarms=tuple(replace(alarm, at=alarm.at - TICK) for alarm in coordinator.alarms),
         )
-        due = [alarm.owner for alarm in desk.alarms if alarm.at <= NOW]
+        due = [alarm.owner for alarm in coordinator.alarms if alarm.at <= NOW]
         orders = list(permutations(due)) if len(due) <= _MOST_AT_ONCE else [tuple(due)]
         seen = set()
         for order in orders:
-            thaw(desk, self._core, order)
-            served = self._taken(desk, None)
+            thaw(coordinator, self._core, order)
+            served = self._taken(coordinator, None)
             if served not in seen:
                 seen.add(served)
                 yield served
 
-    def upset(self, desk: Desk, kind: Fault) -> Served:
+    def upset(self, coordinator: Coordinator, kind: Fault) -> Served:
         """Let the coordinator give the group up; whoever has it next reads it from the log."""
-        thaw(desk, self._core)
+        thaw(coordinator, self._core)
         shard = self._core.coordinators.shard_of(GROUP)
         self._core.coordinators.take_over(0, _NODE, resigned=kind in UPSETS[:2])
         if kind is Fault.LOAD:
             shard.load(TICK)
-        served = self._taken(desk, None)
+        served = self._taken(coordinator, None)
         if kind is Fault.RESIGN:
             return served
-        moved = (replace(each, node_id=3 - each.node_id) for each in served.desk.orphans)
+        moved = (replace(each, node_id=3 - each.node_id) for each in served.coordinator.orphans)
         if kind is not Fault.MOVE:  # what was on its way to a dead broker never arrives
             moved = (each for each in moved if each.node_id == _NODE)
-        return replace(served, desk=replace(served.desk, orphans=tuple(sorted(moved, key=repr))))
+        return replace(
+            served, coordinator=replace(served.coordinator, orphans=tuple(sorted(moved, key=repr)))
+        )
 
-    def abandon(self, desk: Desk, slot: int, orphans: tuple[Orphan, ...], *, gone: bool) -> Desk:
+    def abandon(
+        self, coordinator: Coordinator, slot: int, orphans: tuple[Orphan, ...], *, gone: bool
+    ) -> Coordinator:
         """Note that a process reads a parked answer no more, and what it left on its way."""
-        room = desk.room
+        room = coordinator.room
         if gone and room is not None:
             seats = tuple(
                 replace(
@@ -203,12 +214,12 @@ class Counter:
                 for seat in room.seats
             )
             room = replace(room, seats=seats)
-        on_their_way = (*desk.orphans, *orphans) if self._scope.late_requests else ()
-        return replace(desk, room=room, orphans=tuple(sorted(on_their_way, key=repr)))
+        on_their_way = (*coordinator.orphans, *orphans) if self._scope.late_requests else ()
+        return replace(coordinator, room=room, orphans=tuple(sorted(on_their_way, key=repr)))
 
     # -- results -------------------------------------------------------------------------------
 
-    def _taken(self, before: Desk, ticket: int | None) -> Served:
+    def _taken(self, before: Coordinator, ticket: int | None) -> Served:
         context = self._core.context
         context.agenda.run(NOW)
         answer: Answer | None = None
@@ -233,23 +244,26 @@ class Counter:
 _ANSWERS: Final = (JoinGroupResponse, SyncGroupResponse, HeartbeatResponse, LeaveGroupResponse)
 
 
-def _lowest(desk: Desk) -> int:
-    known = [room.generation_id for room in (desk.room, desk.stored) if room is not None]
+def _lowest(coordinator: Coordinator) -> int:
+    known = [
+        room.generation_id for room in (coordinator.room, coordinator.stored) if room is not None
+    ]
     return min(known, default=FIRST)
 
 
-def _newer(desk: Desk, shift: int) -> Desk:
+def _newer(coordinator: Coordinator, shift: int) -> Coordinator:
     alarms = tuple(
         replace(alarm, more=(alarm.more[0] + shift,)) if alarm.owner[0] == "sync" else alarm
-        for alarm in desk.alarms
+        for alarm in coordinator.alarms
     )
     orphans = tuple(
-        replace(orphan, request=newer_request(orphan.request, shift)) for orphan in desk.orphans
+        replace(orphan, request=newer_request(orphan.request, shift))
+        for orphan in coordinator.orphans
     )
     return replace(
-        desk,
-        room=_newer_room(desk.room, shift),
-        stored=_newer_room(desk.stored, shift),
+        coordinator,
+        room=_newer_room(coordinator.room, shift),
+        stored=_newer_room(coordinator.stored, shift),
         alarms=alarms,
         orphans=tuple(sorted(orphans, key=repr)),
     )
@@ -268,38 +282,38 @@ def _newer_room(room: Room | None, shift: int) -> Room | None:
     return replace(room, generation_id=room.generation_id + shift, seats=seats)
 
 
-def _unnamed_tickets(desk: Desk) -> Desk:
+def _unnamed_tickets(coordinator: Coordinator) -> Coordinator:
     """Keep the slot of a parked request, which is all that its ticket says."""
-    if desk.room is None:
-        return desk
+    if coordinator.room is None:
+        return coordinator
     seats = tuple(
         replace(
             seat,
             join=seat.join if seat.join is None or seat.join < 0 else seat.join % 100,
             sync=seat.sync if seat.sync is None or seat.sync < 0 else seat.sync % 100,
         )
-        for seat in desk.room.seats
+        for seat in coordinator.room.seats
     )
-    return replace(desk, room=replace(desk.room, seats=seats))
+    return replace(coordinator, room=replace(coordinator.room, seats=seats))
 
 
 # -- what a group that stands says of itself -------------------------------------------------------
 
 
-def remembered(desk: Desk, instance_id: str) -> Remembered:
+def remembered(coordinator: Coordinator, instance_id: str) -> Remembered:
     """Return what the group knows of a static member (KIP-345).
 
     A coordinator that loads does not say, and one in a round does not say what.
     """
-    if desk.loading:
+    if coordinator.loading:
         return IN_DOUBT
-    if desk.room is None:
+    if coordinator.room is None:
         return NEW
-    seats = _standing(desk)
+    seats = _standing(coordinator)
     if not seats:
-        known = any(seat.instance_id == instance_id for seat in desk.room.seats)
+        known = any(seat.instance_id == instance_id for seat in coordinator.room.seats)
         return IN_DOUBT if known else PASSED_OVER
-    count = assigned_count(desk)
+    count = assigned_count(coordinator)
     divided = {TOPIC: count} if count else {}
     for seat in seats:
         if seat.instance_id == instance_id:
@@ -308,15 +322,15 @@ def remembered(desk: Desk, instance_id: str) -> Remembered:
     return NEW
 
 
-def assigned_count(desk: Desk) -> int | None:
+def assigned_count(coordinator: Coordinator) -> int | None:
     """Return how many partitions a group that stands has assigned, None otherwise."""
-    seats = _standing(desk)
+    seats = _standing(coordinator)
     if not seats:
         return None
     return sum(len(decode_assignment(seat.assignment).partitions) for seat in seats)
 
 
-def _standing(desk: Desk) -> tuple[Seat, ...]:
-    room = desk.room
-    stands = room is not None and room.phase is Phase.STABLE and not desk.loading
+def _standing(coordinator: Coordinator) -> tuple[Seat, ...]:
+    room = coordinator.room
+    stands = room is not None and room.phase is Phase.STABLE and not coordinator.loading
     return room.seats if room is not None and stands else ()

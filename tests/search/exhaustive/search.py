@@ -248,7 +248,7 @@ class Search:
             path=path,
             rest_ticks=slowest,
             processes=self.world.local.met,
-            coordinators=len(self.world.coming.desks),
+            coordinators=len(self.world.coming.coordinators),
             rows=tuple(sorted(rows)),
             cells=len({(row.at, row.on) for row in rows.values()}),
         )

@@ -52,7 +52,7 @@ class Peace:
 
     def group(self) -> tuple[Phase, int]:
         """Return the group's phase, and how many members it has."""
-        room = self.world.coming.desks.values[self.state[self.world.scope.members]].room
+        room = self.world.coming.coordinators.values[self.state[self.world.scope.members]].room
         assert room is not None
         return room.phase, len(room.seats)
 

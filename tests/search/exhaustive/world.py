@@ -18,8 +18,8 @@ from kgroup.membership.step import step
 from kgroup.wire.messages import JoinGroupRequest
 from tests.membership.machine import Machine
 from tests.search.exhaustive.coming import Came, Coming
+from tests.search.exhaustive.coordinator import Coordinator
 from tests.search.exhaustive.counter import UPSETS
-from tests.search.exhaustive.desk import Desk
 from tests.search.exhaustive.local import GONE, KILLED, UNBORN, Local, Result
 from tests.search.exhaustive.process import Lane, Stage
 from tests.search.exhaustive.scope import Fault, Mode, Scope
@@ -60,7 +60,7 @@ class _Next:
     """A state in the making."""
 
     numbers: list[int]
-    desk: int
+    coordinator: int
     broken: str | None = None
 
 
@@ -88,15 +88,15 @@ class World:
     def start(self) -> State:
         """Nobody has begun."""
         size = self.scope.members
-        desk = self.coming.desks.number(Desk())
-        return (*(UNBORN,) * size, desk, self.scope.faults, self.scope.closes)
+        coordinator = self.coming.coordinators.number(Coordinator())
+        return (*(UNBORN,) * size, coordinator, self.scope.faults, self.scope.closes)
 
     # -- what may happen -----------------------------------------------------------------------
 
     def moves(self, state: State) -> Iterator[Move]:
         """Yield every move, the tame ones first."""
         size = self.scope.members
-        desk = self.coming.desks.values[state[size]]
+        coordinator = self.coming.coordinators.values[state[size]]
         live = [(slot, number) for slot, number in enumerate(state[:size]) if number >= _LIVE]
         if self.reduced and not state[size + 1]:
             alone = self._alone(state, live)
@@ -110,8 +110,8 @@ class World:
         hurried = any(self.local.facts(number).hurried for _, number in live)
         if not hurried:
             yield from self._clock(state, "the clock moves on", spent=0)
-        yield from self._lives(state, desk)
-        for place, orphan in enumerate(desk.orphans):
+        yield from self._lives(state, coordinator)
+        for place, orphan in enumerate(coordinator.orphans):
             yield self._orphan(state, place, orphan.slot)
         if state[size + 1] > 0:
             yield from self._faults(state, live, hurried=hurried)
@@ -171,12 +171,12 @@ class World:
         if facts.dormant:
             yield self._own(state, "the application polls again", slot, ("poll",))
 
-    def _lives(self, state: State, desk: Desk) -> Iterator[Move]:
+    def _lives(self, state: State, coordinator: Coordinator) -> Iterator[Move]:
         size = self.scope.members
         for slot, number in enumerate(state[:size]):
             if number == UNBORN and (slot == 0 or state[slot - 1] != UNBORN):
                 yield self._birth(state, "starts", slot)
-            quiet = all(orphan.slot != slot for orphan in desk.orphans)
+            quiet = all(orphan.slot != slot for orphan in coordinator.orphans)
             if number == KILLED and self.scope.mode is Mode.STATIC and quiet:
                 yield self._birth(state, "restarts", slot)
             if number >= _LIVE and state[size + 2] > 0:
@@ -214,17 +214,17 @@ class World:
         # What `_move` does, with less of it: most moves are such, and touch nobody else.
         size = self.scope.members
         result = self.local.do(state[slot], slot, *what)
-        number, desk = result.number, state[size]
+        number, coordinator = result.number, state[size]
         if what[0] == "kill" and number == GONE:
             number = KILLED
         if result.orphans or result.let_go:
-            desk = self.coming.left(desk, slot, result)
+            coordinator = self.coming.left(coordinator, slot, result)
         spent = int(fault is not None), int(what[0] == "close")
         numbers = (*state[:slot], number, *state[slot + 1 : size])
         if number >= _LIVE and self.local.facts(number).fenced:
-            begun = _Next([*numbers], desk, result.broken)
+            begun = _Next([*numbers], coordinator, result.broken)
             return self._move(begun, Move(name, slot, what, state, not any(spent)), spent)
-        after = (*numbers, desk, state[-2] - spent[0], state[-1] - spent[1])
+        after = (*numbers, coordinator, state[-2] - spent[0], state[-1] - spent[1])
         broken = result.broken or self._wrong(after)
         return Move(name, slot, what, after, not any(spent), broken)
 
@@ -262,13 +262,13 @@ class World:
         return self._move(begun, Move(name, slot, came.given.answer, state))
 
     def _orphan(self, state: State, place: int, slot: int) -> Move:
-        desk = self.coming.desks.values[state[self.scope.members]]
-        used = self._used(state, desk.orphans[place].request)
+        coordinator = self.coming.coordinators.values[state[self.scope.members]]
+        used = self._used(state, coordinator.orphans[place].request)
         came = self.coming.orphan_arrives(state[self.scope.members], place, used)
         begun = self._begun(state)
         self._take(begun, came)
         self._pass_on(begun, came)
-        name = f"{type(desk.orphans[place].request).__name__} of a closed connection arrives"
+        name = f"{type(coordinator.orphans[place].request).__name__} of a closed connection arrives"
         return self._move(begun, Move(name, slot, None, state, tame=False))
 
     def _clock(self, state: State, name: str, *, spent: int) -> Iterator[Move]:
@@ -284,7 +284,7 @@ class World:
                     ticked.append((slot, result))
             self._pass_on(begun, served)
             for slot, result in ticked:
-                begun.desk = self.coming.left(begun.desk, slot, result)
+                begun.coordinator = self.coming.left(begun.coordinator, slot, result)
             yield self._move(begun, Move(name, None, None, state, not spent), (spent, 0))
 
     def _upset(self, state: State, kind: Fault) -> Move:
@@ -317,7 +317,7 @@ class World:
 
     def _take(self, begun: _Next, served: Came) -> None:
         """Put a new coordinator in place; generations everywhere are counted from its own."""
-        begun.desk = served.desk
+        begun.coordinator = served.coordinator
         if served.shift:
             self._everybody(begun, "shift", served.shift)
 
@@ -334,13 +334,13 @@ class World:
     def _put(self, begun: _Next, slot: int, result: Result) -> None:
         begun.numbers[slot] = result.number
         begun.broken = begun.broken or result.broken
-        begun.desk = self.coming.left(begun.desk, slot, result)
+        begun.coordinator = self.coming.left(begun.coordinator, slot, result)
 
     def _move(self, begun: _Next, move: Move, spent: tuple[int, int] = (0, 0)) -> Move:
         """Return a move, so far with the state it begins in, with the one it leads to."""
         faults, closes = move.state[-2] - spent[0], move.state[-1] - spent[1]
         self._end_fenced(begun, self.scope.faults - faults)
-        after = (*begun.numbers, begun.desk, faults, closes)
+        after = (*begun.numbers, begun.coordinator, faults, closes)
         broken = begun.broken or self._wrong(after)
         return Move(move.name, move.slot, move.how, after, move.tame, broken)
 

@@ -1,4 +1,7 @@
 """Arbitrary bytes against whatever reads bytes: `python -m tests.search.fuzz T2 --inputs 100000`.
 
-Decides: nothing here; `targets` says what is fed and what must hold, `loop` feeds it.
+- `targets`: what is fed to whom, and what must hold. `target`: what a target is.
+- `loop`, `mutation`, `recorded`: feed a target, make inputs, and the inputs to begin with.
+- `member_life`, `member_answers`, `making`: one member's life, and values, read from bytes.
+- `reference`, `legacy_reference`, `records_reference`, `kafka_python`: second readers.
 """

@@ -12,14 +12,11 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tests.search.fuzz import guided
-from tests.search.fuzz.target import CRASHERS, save
-
-if TYPE_CHECKING:
-    from tests.search.fuzz.loop import Finding, Score
-    from tests.search.fuzz.target import Target
+from tests.search.fuzz.loop import Finding, Score, run
+from tests.search.fuzz.target import CRASHERS, Target, save
+from tests.search.fuzz.targets import TARGETS
 
 _EVERY = 5.0
 _ALL = "all"
@@ -33,7 +30,6 @@ def options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1, help="the same one gives the same inputs")
     parser.add_argument("--corpus", type=Path, help="a folder of more inputs to begin with")
     parser.add_argument("--json", action="store_true", help="figures to the standard output")
-    parser.add_argument("--engine", choices=("auto", "mutation", "atheris"), default="auto")
     parser.add_argument("--crashers", type=Path, default=CRASHERS, help="where to save findings")
     return parser.parse_args(arguments)
 
@@ -55,7 +51,7 @@ class Teller:
         self._folder = folder
         self._told_at = time.monotonic()
 
-    def progress(self, score: "Score") -> None:
+    def progress(self, score: Score) -> None:
         now = time.monotonic()
         if now - self._told_at < _EVERY:
             return
@@ -63,11 +59,11 @@ class Teller:
         share = 100 * score.inputs // max(self._wanted, 1)
         say(f"{score.target}: {score.inputs} inputs ({share} %), {score.rate:.0f}/s")
 
-    def found(self, finding: "Finding") -> None:
+    def found(self, finding: Finding) -> None:
         path = save(finding.target, finding.data, self._folder)
         say(f"{finding.target}: {finding.kind}; saved as {path.name}\n{finding.said}")
 
-    def end(self, score: "Score") -> None:
+    def end(self, score: Score) -> None:
         share = 100 * score.accepted // max(score.inputs, 1)
         broken = f"{len(score.kinds)} kind(s) of findings" if score.kinds else "no finding"
         say(
@@ -77,9 +73,7 @@ class Teller:
         )
 
 
-def chosen(name: str) -> list["Target"]:
-    from tests.search.fuzz.targets import TARGETS  # noqa: PLC0415 - only once kgroup is instrumented
-
+def chosen(name: str) -> list[Target]:
     if name == _ALL:
         return list(TARGETS.values())
     if name.upper() not in TARGETS:
@@ -87,9 +81,7 @@ def chosen(name: str) -> list["Target"]:
     return [TARGETS[name.upper()]]
 
 
-def one_by_one(targets: list["Target"], wanted: argparse.Namespace, corpus: list[bytes]) -> int:
-    from tests.search.fuzz.loop import run  # noqa: PLC0415
-
+def one_by_one(targets: list[Target], wanted: argparse.Namespace, corpus: list[bytes]) -> int:
     scores = []
     for target in targets:
         teller = Teller(wanted.inputs, wanted.crashers)
@@ -107,34 +99,16 @@ def one_by_one(targets: list["Target"], wanted: argparse.Namespace, corpus: list
     return 0 if all(score.inputs >= wanted.inputs for score in scores) else _INTERRUPTED
 
 
-def report(scores: Sequence["Score"], wanted: argparse.Namespace) -> None:
+def report(scores: Sequence[Score], wanted: argparse.Namespace) -> None:
     if wanted.json:
         documents: list[dict[str, Any]] = [score.document() for score in scores]
         sys.stdout.write(f"{json.dumps(documents, indent=1)}\n")
-
-
-def with_atheris(target: "Target", wanted: argparse.Namespace, corpus: list[bytes]) -> None:
-    teller = Teller(wanted.inputs, wanted.crashers)
-
-    def end(score: "Score") -> int:
-        teller.end(score)
-        report([score], wanted)
-        return 1 if score.kinds else 0
-
-    guided.fuzz(target, wanted.inputs, wanted.seed, corpus=corpus, found=teller.found, end=end)
 
 
 def main(arguments: Sequence[str]) -> int:
     wanted = options(arguments)
     folder = sorted(wanted.corpus.iterdir()) if wanted.corpus else []
     corpus = [path.read_bytes() for path in folder if path.is_file()]
-    single = wanted.target != _ALL
-    if wanted.engine == "atheris" and not (guided.is_installed() and single):
-        reason = "takes one target" if guided.is_installed() else "is not installed: pip install it"
-        raise SystemExit(f"--engine atheris: it {reason}")
-    if wanted.engine == "atheris" or (wanted.engine == "auto" and guided.is_installed() and single):
-        guided.instrumented()
-        with_atheris(chosen(wanted.target)[0], wanted, corpus)
     return one_by_one(chosen(wanted.target), wanted, corpus)
 
 

@@ -154,7 +154,7 @@ def test_runs_of_one_seed_can_share_its_inputs() -> None:
 
 
 def test_the_command_reports_what_it_did(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["t6", "--inputs", "300", "--json", "--engine", "mutation"]) == 0
+    assert main(["t6", "--inputs", "300", "--json"]) == 0
     out, err = capsys.readouterr()
     (document,) = json.loads(out)
     assert document["target"] == "T6"
@@ -168,11 +168,11 @@ def test_the_command_takes_more_inputs_to_begin_with_and_saves_what_breaks_a_pro
     def check(data: bytes) -> None:
         sure(data != b"mine", "not this one")
 
-    monkeypatch.setattr("tests.search.fuzz.targets.TARGETS", {"T0": target(check)})
+    monkeypatch.setattr("tests.search.fuzz.__main__.TARGETS", {"T0": target(check)})
     (tmp_path / "more").mkdir()
     (tmp_path / "more" / "one").write_bytes(b"mine")
     folders = ["--corpus", str(tmp_path / "more"), "--crashers", str(tmp_path / "crashers")]
-    assert main(["T0", "--inputs", "20", "--engine", "mutation", *folders]) == 1
+    assert main(["T0", "--inputs", "20", *folders]) == 1
     (saved,) = (tmp_path / "crashers").rglob("*.bin")
     assert saved.read_bytes() == b"mine"
 
@@ -180,11 +180,3 @@ def test_the_command_takes_more_inputs_to_begin_with_and_saves_what_breaks_a_pro
 def test_the_command_names_the_targets_there_are() -> None:
     with pytest.raises(SystemExit, match="T1, T2"):
         main(["T99"])
-
-
-def test_the_command_says_when_the_engine_asked_for_is_missing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("tests.search.fuzz.guided.is_installed", lambda: False)
-    with pytest.raises(SystemExit, match="not installed"):
-        main(["T1", "--engine", "atheris"])

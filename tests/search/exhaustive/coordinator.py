@@ -18,7 +18,7 @@ from kgroup.testing.broker.releases import CoordinatorKind
 from tests.search.exhaustive.process import Orphan
 from tests.search.exhaustive.scope import GROUP, NOW
 
-__all__ = ["JOIN_VERSION", "SYNC_VERSION", "Alarm", "Desk", "Room", "Seat", "freeze", "thaw"]
+__all__ = ["JOIN_VERSION", "SYNC_VERSION", "Alarm", "Coordinator", "Room", "Seat", "freeze", "thaw"]
 
 JOIN_VERSION: Final = 9
 SYNC_VERSION: Final = 5
@@ -78,7 +78,7 @@ class Room:
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class Coordinator:
     """The whole coordinator.
 
     Args:
@@ -99,14 +99,14 @@ class Desk:
 # -- out of the broker -----------------------------------------------------------------------------
 
 
-def freeze(core: Core) -> Desk:
+def freeze(core: Core) -> Coordinator:
     """Return what a broker is now, without orphans."""
     shard = core.coordinators.shard_of(GROUP)
     group, stored = shard.groups.get(GROUP), shard.stored.get(GROUP)
     alarms = [] if group is None else _alarms(group)
     if shard.reading is not None and shard.loading:
         alarms += _alarm(shard.reading, ("load", ""))
-    return Desk(
+    return Coordinator(
         room=None if group is None else _room(group),
         stored=None if stored is None else _stored(stored),
         alarms=tuple(sorted(alarms, key=lambda alarm: (alarm.at, alarm.owner))),
@@ -190,11 +190,11 @@ def _alarm(timer: Timer | None, owner: tuple[str, str]) -> list[Alarm]:
 # -- into the broker -------------------------------------------------------------------------------
 
 
-def thaw(desk: Desk, core: Core, order: tuple[Hashable, ...] = ()) -> None:
+def thaw(coordinator: Coordinator, core: Core, order: tuple[Hashable, ...] = ()) -> None:
     """Make a broker what it was.
 
     Args:
-        desk: what it was.
+        coordinator: what it was.
         core: the broker; all it knew of the group is gone.
         order: owners of timers of one instant, in the order in which they are to run.
     """
@@ -202,13 +202,13 @@ def thaw(desk: Desk, core: Core, order: tuple[Hashable, ...] = ()) -> None:
     agenda.now = NOW
     shard = core.coordinators.shard_of(GROUP)
     shard.groups, shard.stored = {}, {}
-    shard.loading, shard.reading = desk.loading, None
-    if desk.room is not None:
-        shard.groups[GROUP] = _group(desk.room)
-    if desk.stored is not None:
-        shard.stored[GROUP] = _on_paper(desk.stored)
+    shard.loading, shard.reading = coordinator.loading, None
+    if coordinator.room is not None:
+        shard.groups[GROUP] = _group(coordinator.room)
+    if coordinator.stored is not None:
+        shard.stored[GROUP] = _on_paper(coordinator.stored)
     ranks = {owner: rank for rank, owner in enumerate(order)}
-    for alarm in sorted(desk.alarms, key=lambda each: ranks.get(each.owner, 0)):
+    for alarm in sorted(coordinator.alarms, key=lambda each: ranks.get(each.owner, 0)):
         _set(alarm, shard, agenda)
 
 
