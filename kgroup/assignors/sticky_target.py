@@ -8,12 +8,46 @@ KIPs: 54, 341.
 from collections.abc import Mapping, Sequence
 
 from kgroup.assignors.claims import Holdings
-from kgroup.assignors.group import GroupSubscription
+from kgroup.assignors.group import GroupSubscription, group_racks_matter
 from kgroup.assignors.member import Member
+from kgroup.assignors.sticky_balance import find_levels
+from kgroup.assignors.sticky_census import take_census
+from kgroup.assignors.sticky_deal import deal
 from kgroup.assignors.sticky_equal import plan_equal
-from kgroup.assignors.sticky_unequal import plan_unequal
+from kgroup.assignors.sticky_moves import SEARCH_LIMIT, settle_level
+from kgroup.assignors.sticky_shares import Shares, Weights
 
-__all__ = ["plan_sticky"]
+__all__ = ["plan_sticky", "plan_unequal"]
+
+
+def plan_unequal(
+    group: GroupSubscription,
+    holdings: Holdings,
+    walk: Sequence[Member],
+    *,
+    limit: int = SEARCH_LIMIT,
+) -> dict[str, list[int]]:
+    """Return member id -> indices of its partitions, in order.
+
+    Args:
+        group: partitions, subscribers and racks.
+        holdings: who holds what now.
+        walk: the members that subscribe to something, in the order that decides ties.
+        limit: of the search for the fewest moves, in arcs looked at. Beyond it the result is as
+            balanced, but may move more than necessary.
+    """
+    census = take_census(group, walk, racks=group_racks_matter(group))
+    owned, own = census.owned(holdings, walk)
+    weights = Weights(move=len(group.partitions) + 1, far=1)
+    shares: list[Shares] = []
+    for level in find_levels(census):
+        shares.append(settle_level(census, level, own, weights, limit))
+        limit -= shares[-1].looked
+    given = deal(group, census, owned, shares)
+    return {member.member_id: given[place] for place, member in enumerate(walk)}
+
+
+# -- sticky target ---------------------------------------------------------------------------------
 
 
 def plan_sticky(

@@ -4,8 +4,8 @@ Decides: lost, duplicated, out of order, delivered without owning, owned by two;
 Never: takes part in a group, or asks a broker; end offsets are given by the caller.
 """
 
+from kgroup.audit.findings import find_logs, merge_logs
 from kgroup.audit.judging import audit, audit_entries
-from kgroup.audit.reading import find_logs, merge_logs
 from kgroup.audit.table import render_verdict
 from kgroup.audit.verdict import (
     PartitionVerdict,

@@ -14,9 +14,8 @@ from types import MappingProxyType
 from typing import Final
 
 from kgroup.audit.deliveries import Account, Deliveries
-from kgroup.audit.findings import Finding, Findings
+from kgroup.audit.findings import Finding, Findings, find_logs, merge_logs
 from kgroup.audit.oracles import DeliveryGate, OneOwnerInTime, Oracle, Violation, Watch
-from kgroup.audit.reading import find_logs, merge_logs
 from kgroup.audit.silence import Silences
 from kgroup.audit.verdict import PartitionVerdict, ProblemKind, Truth, Verdict
 from kgroup.journal import (

@@ -6,9 +6,11 @@ Never: is used by who is in the group; a member's machine looks for its coordina
 KIPs: 699.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 
 import anyio
+import anyio.lowlevel
 
 from kgroup.codes import ApiKey
 from kgroup.errors import BrokerError, ProtocolError, TransportError
@@ -16,7 +18,7 @@ from kgroup.machine.reactions import Reaction, reaction
 from kgroup.net.cluster import Cluster
 from kgroup.net.coordinator import find_coordinator
 
-__all__ = ["CoordinatorSearch"]
+__all__ = ["CoordinatorSearch", "refusing"]
 
 
 class CoordinatorSearch:
@@ -85,3 +87,26 @@ class CoordinatorSearch:
                 return None
             raise
         return found.node_id
+
+
+# -- refusing --------------------------------------------------------------------------------------
+#
+# Refusing a call at once without keeping the event loop.
+#
+# Decides: that other tasks run before a call is refused that has awaited nothing.
+# Never: replaces the error, unless the caller is cancelled meanwhile; awaits where all is well.
+
+
+@asynccontextmanager
+async def refusing() -> AsyncIterator[None]:
+    """Let other tasks run before the error of the body goes on; the body awaits nothing.
+
+    1. A call is refused with an error that lasts; 2. the application takes no notice of it, and
+    calls again; 3. had neither awaited anything, no other task would ever run, and nothing could
+    cancel this one.
+    """
+    try:
+        yield
+    except Exception:
+        await anyio.lowlevel.checkpoint()
+        raise

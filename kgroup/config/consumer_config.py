@@ -16,15 +16,13 @@ from pathlib import Path
 from typing import Final, cast
 
 from kgroup.assignors import Assignor, AssignorChoice, resolve
-from kgroup.config.fetch_settings import FetchSettings
-from kgroup.config.options import Duration, doubts_about_instance_id
+from kgroup.config.options import Duration, FetchSettings, doubts_about_instance_id
 from kgroup.config.plugins import plug_ins
 from kgroup.config.rules import check_names, normal
 from kgroup.config.security import check_security, doubts_about_security, security_of
 from kgroup.errors import ConfigError
 from kgroup.journal import Sink
-from kgroup.marshal.rules import Compat
-from kgroup.marshal.settings import MARSHAL_TOPIC, ClaimPolicy, Guarantee, MarshalSettings
+from kgroup.marshal.rules import MARSHAL_TOPIC, ClaimPolicy, Compat, Guarantee, MarshalSettings
 from kgroup.membership.settings import MembershipSettings
 from kgroup.net.ports import Ports
 from kgroup.net.security import (

@@ -7,6 +7,7 @@ Never: checks anything at run time; `rules` does.
 import re
 import ssl
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from types import MappingProxyType
@@ -14,8 +15,7 @@ from typing import Final, Literal, TypeAlias, TypedDict
 
 from kgroup.assignors import AssignorChoice
 from kgroup.journal import Sink
-from kgroup.marshal.rules import Compat
-from kgroup.marshal.settings import ClaimPolicy, Guarantee
+from kgroup.marshal.rules import ClaimPolicy, Compat, Guarantee
 from kgroup.net.ports import Ports
 from kgroup.net.security import (
     ExtensionSource,
@@ -27,7 +27,7 @@ from kgroup.net.security import (
 from kgroup.offsets.reset import ResetRule
 from kgroup.types import Backend, DeserializeErrorPolicy, DoneAt, IsolationLevel
 
-__all__ = ["ConsumerOptions", "Duration", "doubts_about_instance_id", "seconds_of"]
+__all__ = ["ConsumerOptions", "Duration", "FetchSettings", "doubts_about_instance_id", "seconds_of"]
 
 Duration: TypeAlias = float | timedelta
 """Seconds, or a timedelta."""
@@ -197,3 +197,53 @@ def doubts_about_instance_id(instance_id: str | None, pid: int) -> tuple[str, ..
         "session ends. Take a name that stays, such as the ordinal of a StatefulSet, or none"
     )
     return (doubt,)
+
+
+# -- fetch settings --------------------------------------------------------------------------------
+#
+# What fetching is told once.
+#
+# Decides: names and units; the values are `ConsumerConfig`'s.
+# Never: stands in `consumer`, which is above `config`.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchSettings:
+    """What fetching reads; times in seconds.
+
+    Args:
+        min_bytes: a broker waits until it has this much, or `max_wait` is over.
+        max_bytes: most bytes of one answer.
+        max_wait: longest wait of the broker.
+        partition_max_bytes: most bytes of one partition in one answer.
+        prefetch_max_bytes: most bytes held ready for the application, over all partitions.
+        isolation_level: whether open and aborted transactions are seen.
+        reset_policy: where to begin without a committed offset.
+        check_crcs: whether checksums of batches are verified.
+        max_decompressed_bytes: most bytes one batch may inflate to.
+        request_timeout: for requests, on top of what they wait for by themselves.
+        retry_backoff: first pause after a failure.
+        retry_backoff_max: longest pause.
+        metadata_max_age: a replica that was named instead of a leader serves no longer than this.
+        client_rack: rack of this client; brokers name a replica in it (KIP-392), None for leaders.
+        new_partitions_from_start: whether a partition that was added after its topic was first
+            seen is read from its beginning when nothing is committed, whatever the policy.
+        forward_only: whether no reset may bring back what was handed out: at most once.
+    """
+
+    min_bytes: int
+    max_bytes: int
+    max_wait: float
+    partition_max_bytes: int
+    prefetch_max_bytes: int
+    isolation_level: IsolationLevel
+    reset_policy: ResetRule
+    check_crcs: bool
+    max_decompressed_bytes: int
+    request_timeout: float
+    retry_backoff: float
+    retry_backoff_max: float
+    metadata_max_age: float
+    client_rack: str | None = None
+    new_partitions_from_start: bool = True
+    forward_only: bool = False

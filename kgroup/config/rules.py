@@ -16,8 +16,7 @@ from typing import Final, TypeVar
 from kgroup.config.options import seconds_of
 from kgroup.config.security import SECURITY_RULES
 from kgroup.errors import ConfigError
-from kgroup.marshal.rules import Compat
-from kgroup.marshal.settings import ClaimPolicy, Guarantee
+from kgroup.marshal.rules import ClaimPolicy, Compat, Guarantee
 from kgroup.net.ports import Ports
 from kgroup.offsets.reset import ResetPolicy, Since
 from kgroup.types import Backend, DeserializeErrorPolicy, DoneAt, IsolationLevel

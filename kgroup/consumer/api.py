@@ -31,7 +31,7 @@ import anyio.lowlevel
 from anyio.abc import TaskGroup
 
 from kgroup.backends.choice import Coordination, configured
-from kgroup.backends.refusing import refusing
+from kgroup.backends.coordinator_search import refusing
 from kgroup.backends.topics import SubscribedTopics, to_watch
 from kgroup.config import ConsumerConfig, ConsumerOptions
 from kgroup.consumer.assembly import Parts, assemble

@@ -31,7 +31,7 @@ from kgroup.consumer.reads.reading import Pace, Reading
 from kgroup.consumer.user_code import UserCode
 from kgroup.consumer.wire_journal import WireJournal
 from kgroup.journal import NullSink, Sink
-from kgroup.marshal.settings import Guarantee
+from kgroup.marshal.rules import Guarantee
 from kgroup.net.cluster import Cluster
 from kgroup.net.ports import Ports, system_ports
 from kgroup.offsets.ledger import Ledger

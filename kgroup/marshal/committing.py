@@ -16,7 +16,7 @@ from kgroup.marshal.firing import fire
 from kgroup.marshal.key_state import KeyLife
 from kgroup.marshal.member import PendingCommit
 from kgroup.marshal.phases import KeyPhase, KeyTrigger
-from kgroup.marshal.settings import Guarantee
+from kgroup.marshal.rules import Guarantee
 from kgroup.marshal.turn import Turn
 from kgroup.types import Claim
 

@@ -32,8 +32,7 @@ from kgroup.marshal.key_state import KeyLife
 from kgroup.marshal.member import MarshalLog
 from kgroup.marshal.messages import Kind
 from kgroup.marshal.phases import KeyPhase, KeyTrigger
-from kgroup.marshal.rules import Verdict
-from kgroup.marshal.settings import Guarantee
+from kgroup.marshal.rules import Guarantee, Verdict
 from kgroup.marshal.showing import sooner
 from kgroup.marshal.standing import Standing
 from kgroup.marshal.turn import Turn

@@ -15,7 +15,7 @@ from kgroup.marshal.events import FindPosition, Note, Tell
 from kgroup.marshal.key_state import KeyLife
 from kgroup.marshal.messages import Kind
 from kgroup.marshal.phases import KeyAction
-from kgroup.marshal.settings import ClaimPolicy, Guarantee
+from kgroup.marshal.rules import ClaimPolicy, Guarantee
 from kgroup.marshal.turn import Turn
 
 __all__ = ["act"]

@@ -15,7 +15,7 @@ from kgroup.machine.wishes import CloseRequested
 from kgroup.marshal.key_state import KeyLife, Pause
 from kgroup.marshal.phases import KeyPhase
 from kgroup.marshal.presence import Limits, Presence, Waits
-from kgroup.marshal.settings import MarshalSettings
+from kgroup.marshal.rules import MarshalSettings
 from kgroup.marshal.standing import Standing
 from kgroup.types import (
     Cause,

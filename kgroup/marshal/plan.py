@@ -16,7 +16,7 @@ from kgroup.marshal.firing import fire
 from kgroup.marshal.handing_back import hand_back, take_back
 from kgroup.marshal.member import MarshalMember
 from kgroup.marshal.phases import KeyPhase, KeyTrigger
-from kgroup.marshal.settings import ClaimPolicy
+from kgroup.marshal.rules import ClaimPolicy
 from kgroup.marshal.shares import (
     APART,
     SETTLED,

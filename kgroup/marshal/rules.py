@@ -8,7 +8,17 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-__all__ = ["Compat", "Verdict", "WorldRules"]
+from kgroup.words import Word
+
+__all__ = [
+    "MARSHAL_TOPIC",
+    "ClaimPolicy",
+    "Compat",
+    "Guarantee",
+    "MarshalSettings",
+    "Verdict",
+    "WorldRules",
+]
 
 _PARTITIONS: Final = 100_000
 
@@ -64,3 +74,86 @@ class WorldRules:
     complete: bool = False
     compat: Compat = Compat.AUTO
     partitions: int = _PARTITIONS
+
+
+# -- settings --------------------------------------------------------------------------------------
+#
+# What a member of a Marshal group is told once.
+#
+# Decides: names, units and bounds.
+# Never: reads a configuration; `kgroup.config` makes this from one, and checks the ids.
+
+
+MARSHAL_TOPIC: Final = "__marshal"
+"""The coordination topic, unless another one is named."""
+
+
+class Guarantee(Word):
+    """What becomes of records that are in hand when a member fails."""
+
+    AT_LEAST_ONCE = "at_least_once"
+    AT_MOST_ONCE = "at_most_once"
+
+
+class ClaimPolicy(Word):
+    """How much of what is free a member claims.
+
+    FAIR: its share among the members that show themselves. GREEDY: all. GRADUAL: all, one
+        partition after the other, seconds apart, as the original library does by itself.
+    """
+
+    FAIR = "fair"
+    GREEDY = "greedy"
+    GRADUAL = "gradual"
+
+
+@dataclass(frozen=True, slots=True)
+class MarshalSettings:
+    """Settings of one member; times in seconds.
+
+    Args:
+        group_id: name of the group.
+        client_id: who claims; the same after a restart, if it is to resume what it had.
+        instance_id: of this process, new for each.
+        started: of this process, milliseconds since the epoch; the later twin wins.
+        is_static: whether `client_id` is the same after a restart.
+        interval: that the member announces, whole seconds, 1 to 60; it beats three times as often.
+            Twice as long without a heartbeat, and its partitions are free.
+        guarantee: at least once, or at most once.
+        policy: how much it claims.
+        max_claims: partitions it has at most, None for any number.
+        whole_topics: whether partition 0 is the lock of its topic, and a topic is had whole.
+        fast_reclaim: whether a static member resumes what its last process had.
+        rebalance_timeout: longest time between two polls.
+        shows_itself: whether others are to know of it while it owns nothing.
+        write_timeout: after which a message that was not read back counts as not written. One of a
+            key is under way at a time: the next one has to come within the lease, too.
+        commit_timeout: after which a commit with the group coordinator counts as not answered.
+            It is not bound to leases: heartbeats go on beside it.
+    """
+
+    group_id: str
+    client_id: str
+    instance_id: str
+    started: int
+    is_static: bool = False
+    interval: int = 60
+    guarantee: Guarantee = Guarantee.AT_LEAST_ONCE
+    policy: ClaimPolicy = ClaimPolicy.FAIR
+    max_claims: int | None = None
+    whole_topics: bool = False
+    fast_reclaim: bool = True
+    rebalance_timeout: float = 300.0
+    shows_itself: bool = True
+    write_timeout: float = 30.0
+    commit_timeout: float = 30.0
+
+    @property
+    def lease(self) -> float:
+        """Seconds from a heartbeat to the end of the claim."""
+        return 2.0 * self.interval
+
+    @property
+    def beat_interval(self) -> float:
+        """Seconds between two heartbeats of a key: several tries within a lease."""
+        return self.interval / 3.0

@@ -11,9 +11,8 @@ from typing import Any
 
 from kgroup.wire.decoding import write_decoder
 from kgroup.wire.encoding import write_encoder
-from kgroup.wire.layout import REQUIRED, Declared, has_views
 from kgroup.wire.primitives import Buffer
-from kgroup.wire.source import Source
+from kgroup.wire.source import REQUIRED, Declared, Source, has_views
 
 __all__ = ["constructor", "decoder", "encoder"]
 

@@ -18,9 +18,8 @@ from typing import Any, Final
 
 from kgroup.errors import DecodeError
 from kgroup.wire import primitives
-from kgroup.wire.layout import Declared, Layout, Step, has_views, layout_of
 from kgroup.wire.primitives import RunPart
-from kgroup.wire.source import Source
+from kgroup.wire.source import Declared, Layout, Source, Step, has_views, layout_of
 from kgroup.wire.vocabulary import ArrayForm, BlobForm, Form, RowForm, ScalarForm, TextForm
 
 __all__ = ["write_decoder"]

@@ -12,8 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kgroup.wire import primitives
-from kgroup.wire.layout import Declared, Layout, Step, layout_of
-from kgroup.wire.source import Source
+from kgroup.wire.source import Declared, Layout, Source, Step, layout_of
 from kgroup.wire.vocabulary import ArrayForm, RowForm, ScalarForm, TextForm
 
 __all__ = ["write_encoder"]

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Final, Generic, NoReturn, TypeVar, dataclass_t
 from kgroup.codes import ApiKey
 from kgroup.errors import LocalProtocolError, UnsupportedVersionError
 from kgroup.wire.compile import constructor, decoder, encoder
-from kgroup.wire.layout import REQUIRED, Field
+from kgroup.wire.source import REQUIRED, Field
 from kgroup.wire.vocabulary import WireType
 
 __all__ = ["Message", "Request", "decode", "encode", "message", "replace", "wire"]

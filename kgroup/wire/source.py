@@ -4,11 +4,13 @@ Decides: how generated code is put together and turned into a function.
 Never: what the code does; that is decided in `kgroup.wire.decoding` and `kgroup.wire.encoding`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, ClassVar, Final, NamedTuple, Protocol
 
-__all__ = ["Source"]
+from kgroup.wire.vocabulary import ArrayForm, BlobForm, Form, RowForm, WireType, form_of
+
+__all__ = ["REQUIRED", "Declared", "Field", "Layout", "Source", "Step", "has_views", "layout_of"]
 
 _PLAIN: Final = (int, str, bytes, bool, type(None))
 
@@ -61,3 +63,120 @@ class Source:
         exec(code, names)  # noqa: S102 - the text comes from declarations, never from bytes
         made: Callable[..., Any] = names[name]
         return made
+
+
+# -- layout ----------------------------------------------------------------------------------------
+#
+# Which fields a message has in one version, and in which order and form.
+#
+# Decides: what a declaration means for a version: the fields on the wire in their order, the tagged
+# ones (KIP-482), and those the version lacks, which take their default when read.
+# Never: produces code; `kgroup.wire.decoding` and `kgroup.wire.encoding` write it from a layout.
+
+
+REQUIRED: Final[Any] = object()
+"""Stands for the default of a field that has none."""
+
+
+class Field(NamedTuple):
+    """One field as declared, over all versions.
+
+    Args:
+        type: its type on the wire.
+        since: first version that has it.
+        until: last version that has it; None = still there.
+        default: what a reader of a version without it gets; `REQUIRED` = no default.
+        ignorable: writing a version without it drops the value silently.
+        tag: its number among the tagged fields; None = an ordinary field.
+    """
+
+    type: WireType[Any]
+    since: int
+    until: int | None
+    default: Any
+    ignorable: bool
+    tag: int | None
+
+
+class Declared(Protocol):
+    """A message class as the compiler sees it."""
+
+    FIELDS: ClassVar[Mapping[str, Field]]
+
+
+class Step(NamedTuple):
+    """One field in one version.
+
+    Args:
+        name: the attribute.
+        form: how it is written.
+        nullable: None may be written in this version.
+        nullable_since: first version in which None may be written; None = never.
+        default: see `Field`.
+        ignorable: see `Field`.
+        since: first version that has it.
+        until: last version that has it; None = still there.
+        tag: see `Field`.
+    """
+
+    name: str
+    form: Form
+    nullable: bool
+    nullable_since: int | None
+    default: Any
+    ignorable: bool
+    since: int
+    until: int | None
+    tag: int | None
+
+
+class Layout(NamedTuple):
+    """The fields of a class in one version.
+
+    Args:
+        present: ordinary fields in the order of the wire.
+        tagged: tagged fields, tags rising.
+        absent: fields this version lacks.
+    """
+
+    present: tuple[Step, ...]
+    tagged: tuple[Step, ...]
+    absent: tuple[Step, ...]
+
+
+def layout_of(cls: type[Declared], version: int) -> Layout:
+    """Sort the fields of a class by what becomes of them in a version.
+
+    Raises:
+        TypeError: a field that this version lacks was declared without a default.
+    """
+    present: list[Step] = []
+    tagged: list[Step] = []
+    absent: list[Step] = []
+    for name, field in cls.FIELDS.items():
+        form, since = form_of(field.type)
+        nullable = since is not None and version >= since
+        _, first, last, default, ignorable, tag = field
+        step = Step(name, form, nullable, since, default, ignorable, first, last, tag)
+        if version < first or (last is not None and version > last):
+            if default is REQUIRED:
+                raise TypeError(f"{cls.__name__}.{name} needs a default: v{version} lacks it")
+            absent.append(step)
+        elif tag is None:
+            present.append(step)
+        else:
+            tagged.append(step)
+    tagged.sort(key=lambda step: step.tag or 0)
+    return Layout(tuple(present), tuple(tagged), tuple(absent))
+
+
+def has_views(cls: type[Declared]) -> bool:
+    """Tell whether a class, or a row anywhere inside it, holds record data."""
+    for field in cls.FIELDS.values():
+        form, _ = form_of(field.type)
+        inner = form.item if isinstance(form, ArrayForm) else form
+        if isinstance(inner, BlobForm) and inner.view:
+            return True
+        if isinstance(inner, RowForm) and has_views(inner.cls):
+            return True
+    return False

@@ -8,7 +8,7 @@ import pytest
 from kgroup.assignors import BUILT_IN, GroupSubscription, verify
 from kgroup.assignors.claims import cooperative_claim, settle
 from kgroup.assignors.sticky_equal import improve_racks
-from kgroup.assignors.sticky_unequal import plan_unequal
+from kgroup.assignors.sticky_target import plan_unequal
 from tests.assignors.eventful import EVENTS, Drawn, groups_after, grow, settled
 from tests.assignors.exact import cost_of, least_cost, owners, racks_count
 from tests.assignors.groups import group as made

@@ -4,7 +4,7 @@ import pytest
 
 from kgroup.config import ConsumerConfig
 from kgroup.errors import ConfigError
-from kgroup.marshal.settings import ClaimPolicy, Guarantee
+from kgroup.marshal.rules import ClaimPolicy, Guarantee
 
 
 def marshal(**options: object) -> ConsumerConfig:

@@ -13,8 +13,7 @@ from kgroup.backends.marshal.log_reader import LogReader, ReaderSettings
 from kgroup.backends.marshal.positions import MarshalPlace
 from kgroup.journal import NullSink
 from kgroup.marshal.events import Event, LogOpened
-from kgroup.marshal.rules import Compat
-from kgroup.marshal.settings import Guarantee, MarshalSettings
+from kgroup.marshal.rules import Compat, Guarantee, MarshalSettings
 from kgroup.net.cluster import Cluster
 from kgroup.offsets.reset import ResetPolicy
 from kgroup.types import IsolationLevel, Subscription, TopicPartition

@@ -3,7 +3,7 @@
 import pytest
 
 from kgroup.marshal.messages import Kind, Message
-from kgroup.marshal.settings import Guarantee
+from kgroup.marshal.rules import Guarantee
 from kgroup.types import ChangeKind
 from tests.marshal.room.habits import Habits
 from tests.marshal.room.room import Fate

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from kgroup.marshal.messages import Kind
-from kgroup.marshal.settings import Guarantee
+from kgroup.marshal.rules import Guarantee
 from kgroup.types import Leave
 from tests.marshal.room.habits import Habits
 from tests.marshal.room.node import Node

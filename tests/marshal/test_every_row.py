@@ -11,8 +11,7 @@ from kgroup.marshal.extension import Extension, write_extension
 from kgroup.marshal.key_rows import KEY_ROWS
 from kgroup.marshal.messages import Kind, Message
 from kgroup.marshal.phases import KeyPhase
-from kgroup.marshal.rules import Verdict
-from kgroup.marshal.settings import ClaimPolicy, Guarantee
+from kgroup.marshal.rules import ClaimPolicy, Guarantee, Verdict
 from kgroup.types import ChangeKind, Leave
 from tests.marshal.room.node import Node
 from tests.marshal.room.play import play

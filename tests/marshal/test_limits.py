@@ -8,8 +8,7 @@ import pytest
 from kgroup.marshal.extension import Extension, read_extension, write_extension
 from kgroup.marshal.messages import Kind, Message, Reject, encode
 from kgroup.marshal.presence import PRESENCE_SUFFIX
-from kgroup.marshal.rules import WorldRules
-from kgroup.marshal.settings import ClaimPolicy
+from kgroup.marshal.rules import ClaimPolicy, WorldRules
 from kgroup.marshal.shares import Share
 from kgroup.marshal.view import LogView
 from tests.marshal.room.log import RoomLog

@@ -5,7 +5,7 @@ import pytest
 from kgroup.marshal.events import Assigned, Committed
 from kgroup.marshal.extension import Extension, write_extension
 from kgroup.marshal.messages import Kind, Message
-from kgroup.marshal.settings import ClaimPolicy, Guarantee
+from kgroup.marshal.rules import ClaimPolicy, Guarantee
 from kgroup.types import ChangeKind, Leave, TopicPartition
 from tests.marshal.room.habits import Habits
 from tests.marshal.room.room import Fate

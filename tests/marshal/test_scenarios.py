@@ -4,8 +4,7 @@ import pytest
 
 from kgroup.machine.claims import HoldingState
 from kgroup.marshal.messages import Kind
-from kgroup.marshal.rules import Verdict
-from kgroup.marshal.settings import Guarantee
+from kgroup.marshal.rules import Guarantee, Verdict
 from kgroup.types import ChangeKind, Leave
 from tests.marshal.room.habits import Habits
 from tests.marshal.scenes import IDLE, P0, enter, heard_of, offsets_of, room_of, written

@@ -8,8 +8,7 @@ import pytest
 
 from kgroup.marshal.extension import Extension, write_extension
 from kgroup.marshal.messages import Kind
-from kgroup.marshal.rules import Compat, Verdict, WorldRules
-from kgroup.marshal.settings import Guarantee
+from kgroup.marshal.rules import Compat, Guarantee, Verdict, WorldRules
 from kgroup.marshal.view import LogView
 from kgroup.types import ChangeKind, Leave
 from tests.marshal.logs import START, Log, Peer, columns_of

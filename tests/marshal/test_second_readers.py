@@ -11,7 +11,7 @@ from kgroup.machine.claims import HoldingState
 from kgroup.marshal.admission import AdmissionStage
 from kgroup.marshal.events import Admitted
 from kgroup.marshal.messages import Kind
-from kgroup.marshal.settings import Guarantee
+from kgroup.marshal.rules import Guarantee
 from tests.marshal.room.habits import Habits
 from tests.marshal.room.node import Node
 from tests.marshal.room.room import Fate, Room

@@ -14,7 +14,7 @@ from kgroup.backends.marshal.topic_check import TopicCheck, check_topic
 from kgroup.codes import ApiKey
 from kgroup.errors import ArgumentError
 from kgroup.marshal.key_state import LONGEST_PAUSE
-from kgroup.marshal.settings import MARSHAL_TOPIC
+from kgroup.marshal.rules import MARSHAL_TOPIC
 from kgroup.net.admin import NewTopic, create_topics
 from kgroup.net.cluster import Cluster
 from kgroup.net.insist import insist

@@ -39,7 +39,7 @@ from kgroup.admin.marshal.watching import (
     GroupChanges,
     Watching,
 )
-from kgroup.backends.refusing import refusing
+from kgroup.backends.coordinator_search import refusing
 from kgroup.config import ConsumerConfig, ConsumerOptions
 from kgroup.errors import ArgumentError, IllegalStateError
 from kgroup.marshal.admin import KeyMove, Stage

@@ -21,7 +21,7 @@ from kgroup.marshal.events import Append, AppendFailed
 from kgroup.marshal.extension import write_extension
 from kgroup.marshal.messages import Message, encode
 from kgroup.marshal.presence import PRESENCE_SUFFIX
-from kgroup.marshal.settings import MARSHAL_TOPIC
+from kgroup.marshal.rules import MARSHAL_TOPIC
 from kgroup.net.cluster import Cluster
 from kgroup.net.ports import Notifier
 from kgroup.net.producer import Producer, ProducerSettings

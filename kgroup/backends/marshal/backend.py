@@ -52,7 +52,7 @@ from kgroup.marshal.events import (
     LogLost,
 )
 from kgroup.marshal.member import MarshalMember
-from kgroup.marshal.settings import Guarantee, MarshalSettings
+from kgroup.marshal.rules import Guarantee, MarshalSettings
 from kgroup.net.cluster import Cluster, ClusterView
 from kgroup.types import (
     Claim,

@@ -31,7 +31,7 @@ from kgroup.marshal.events import (
     Tell,
 )
 from kgroup.marshal.member import MarshalMember
-from kgroup.marshal.settings import MarshalSettings
+from kgroup.marshal.rules import MarshalSettings
 from kgroup.marshal.step import Step, next_deadline, step
 from kgroup.types import (
     Claim,

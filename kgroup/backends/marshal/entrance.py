@@ -19,8 +19,7 @@ from kgroup.backends.marshal.topic_check import TopicCheck, check_topic
 from kgroup.codes import ApiKey
 from kgroup.errors import BrokerError, ConfigError, GroupError, KGroupError, UnsupportedError
 from kgroup.marshal.events import LogLost
-from kgroup.marshal.rules import Compat
-from kgroup.marshal.settings import MarshalSettings
+from kgroup.marshal.rules import Compat, MarshalSettings
 from kgroup.net.cluster import Cluster
 from kgroup.net.group_description import describe_group
 from kgroup.net.settings import software_version

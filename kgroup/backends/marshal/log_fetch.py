@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kgroup.errors import DecodeError
-from kgroup.marshal.rules import Compat
-from kgroup.marshal.settings import MARSHAL_TOPIC
+from kgroup.marshal.rules import MARSHAL_TOPIC, Compat
 from kgroup.net.cluster import Cluster, ClusterView, Lane
 from kgroup.types import IsolationLevel
 from kgroup.wire.messages import (

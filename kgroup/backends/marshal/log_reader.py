@@ -43,7 +43,7 @@ from kgroup.machine.reactions import Reaction, reaction
 from kgroup.marshal.plan import coordination_partition
 from kgroup.marshal.view import DAMAGED, LogView
 from kgroup.net.cluster import Cluster
-from kgroup.net.leadership import Leadership, learn_leader
+from kgroup.net.insist import Leadership, learn_leader
 from kgroup.net.ports import Notifier
 from kgroup.net.verdict import Backoff, refusal
 from kgroup.types import TopicPartition

@@ -27,8 +27,7 @@ from kgroup.marshal.member import MarshalMember
 from kgroup.marshal.messages import Kind
 from kgroup.marshal.phases import KeyPhase
 from kgroup.marshal.presence import PRESENCE_SUFFIX
-from kgroup.marshal.rules import Verdict
-from kgroup.marshal.settings import MarshalSettings
+from kgroup.marshal.rules import MarshalSettings, Verdict
 from kgroup.marshal.step import Step
 from kgroup.marshal.view import DAMAGED, LogView
 from kgroup.types import ChangeKind, OwnershipChange, TopicPartition

@@ -15,7 +15,7 @@ from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssigno
 from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 
 from kgroup.assignors import AssignorChoice
-from kgroup.compat.strategies import Strategies
+from kgroup.compat.raising import Strategies
 
 __all__ = ["DEFAULT", "adapted"]
 

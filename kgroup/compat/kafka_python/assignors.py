@@ -18,7 +18,7 @@ from kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAs
 from kafka.errors import KafkaConfigurationError
 
 from kgroup.assignors import AssignorChoice
-from kgroup.compat.strategies import Strategies
+from kgroup.compat.raising import Strategies
 
 __all__ = ["adapted", "is_eager"]
 

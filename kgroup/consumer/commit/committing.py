@@ -9,7 +9,7 @@ than every partition's outcome.
 from collections.abc import Collection, Mapping
 from typing import Any, Final, TypeAlias
 
-from kgroup.backends.refusing import refusing
+from kgroup.backends.coordinator_search import refusing
 from kgroup.consumer.buffer.delivery import Delivery
 from kgroup.consumer.buffer.gate import Gate
 from kgroup.consumer.commit.commit_order import CommitCallback, CommitOrder, Job

@@ -12,7 +12,7 @@ from datetime import datetime
 import anyio
 import anyio.lowlevel
 
-from kgroup.backends.refusing import refusing
+from kgroup.backends.coordinator_search import refusing
 from kgroup.codes import ApiKey
 from kgroup.config import FetchSettings
 from kgroup.consumer.buffer.owned import OwnedPartitions

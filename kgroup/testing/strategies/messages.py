@@ -14,8 +14,8 @@ from typing import Any, Final, TypeVar
 from hypothesis import strategies as st
 
 from kgroup.errors import UnsupportedVersionError
-from kgroup.wire.layout import layout_of
 from kgroup.wire.schema import Message
+from kgroup.wire.source import layout_of
 from kgroup.wire.vocabulary import ArrayForm, BlobForm, Form, RowForm, ScalarForm
 
 __all__ = ["messages"]

@@ -8,7 +8,7 @@ import pytest
 
 from kgroup.backends.marshal.backend import MarshalBackend
 from kgroup.journal import NullSink
-from kgroup.marshal.settings import MarshalSettings
+from kgroup.marshal.rules import MarshalSettings
 from kgroup.net.cluster import Cluster
 from kgroup.testing.broker.server.switchboard import Arrival
 from kgroup.types import Leave

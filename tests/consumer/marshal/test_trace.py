@@ -33,8 +33,7 @@ from kgroup.marshal.member import MarshalMember
 from kgroup.marshal.messages import Kind, Message, encode
 from kgroup.marshal.phases import KeyPhase
 from kgroup.marshal.presence import is_presence
-from kgroup.marshal.rules import Verdict, WorldRules
-from kgroup.marshal.settings import MarshalSettings
+from kgroup.marshal.rules import MarshalSettings, Verdict, WorldRules
 from kgroup.marshal.standing import standing_of
 from kgroup.marshal.world import World
 from kgroup.types import MemberState, TopicPartition

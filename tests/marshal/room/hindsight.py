@@ -9,8 +9,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
 from kgroup.marshal.messages import Kind
-from kgroup.marshal.rules import Verdict
-from kgroup.marshal.settings import Guarantee
+from kgroup.marshal.rules import Guarantee, Verdict
 from kgroup.types import Claim, TopicPartition
 from tests.marshal.room.log import WALL, Fact
 

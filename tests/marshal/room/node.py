@@ -44,7 +44,7 @@ from kgroup.marshal.events import (
 from kgroup.marshal.extension import write_extension
 from kgroup.marshal.member import MarshalMember
 from kgroup.marshal.messages import Kind, Message
-from kgroup.marshal.settings import Guarantee, MarshalSettings
+from kgroup.marshal.rules import Guarantee, MarshalSettings
 from kgroup.marshal.step import next_deadline, step
 from kgroup.types import Claim, Leave, OwnershipChange, TopicPartition
 from tests.marshal.room.habits import Habits

@@ -11,7 +11,7 @@ from random import Random
 from typing import Final
 
 from kgroup.marshal.admission import AdmissionStage
-from kgroup.marshal.settings import ClaimPolicy, Guarantee
+from kgroup.marshal.rules import ClaimPolicy, Guarantee
 from kgroup.types import Leave
 from tests.marshal.room.habits import Habits
 from tests.marshal.room.limits import LAST, Limits, level_of

@@ -12,7 +12,7 @@ from random import Random
 
 from kgroup.errors import GroupError
 from kgroup.marshal.messages import Kind, Message
-from kgroup.marshal.settings import MarshalSettings
+from kgroup.marshal.rules import MarshalSettings
 from kgroup.types import TopicPartition
 from tests.marshal.room.habits import Habits
 from tests.marshal.room.judge import Judge

@@ -20,8 +20,8 @@ with warnings.catch_warnings():
     )
     from kafka.record import MemoryRecords
 
-from kgroup.wire.layout import Step, layout_of
 from kgroup.wire.schema import Message
+from kgroup.wire.source import Step, layout_of
 from kgroup.wire.vocabulary import BlobForm
 
 __all__ = [

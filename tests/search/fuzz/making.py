@@ -15,8 +15,8 @@ from kgroup.errors import DecodeError, LocalProtocolError
 from kgroup.types import TopicPartition
 from kgroup.wire import messages
 from kgroup.wire.frames import request_class
-from kgroup.wire.layout import Step, layout_of
 from kgroup.wire.schema import Message, Request, decode, encode
+from kgroup.wire.source import Step, layout_of
 from kgroup.wire.user_data import encode_cooperative_user_data, encode_sticky_user_data
 from kgroup.wire.vocabulary import ArrayForm, BlobForm, Form, RowForm, ScalarForm
 from tests import vectors

@@ -14,8 +14,8 @@ from enum import Enum
 from functools import cache
 from typing import Any
 
-from kgroup.wire.layout import Layout, Step, layout_of
 from kgroup.wire.schema import Message
+from kgroup.wire.source import Layout, Step, layout_of
 from kgroup.wire.vocabulary import ArrayForm, BlobForm, Form, RowForm, ScalarForm, TextForm
 
 Row = Mapping[str, Any]

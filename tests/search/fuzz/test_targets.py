@@ -24,10 +24,10 @@ from kgroup.wire import schema
 from kgroup.wire.compression import Codec, compress, decompress
 from kgroup.wire.consumer_protocol import decode_assignment, decode_subscription
 from kgroup.wire.frames import FrameSplitter, decode_response, encode_request, request_class
-from kgroup.wire.layout import Step, layout_of
 from kgroup.wire.records import BatchView, batches, iter_batches
 from kgroup.wire.records.scan import scan
 from kgroup.wire.schema import Message, decode, encode
+from kgroup.wire.source import Step, layout_of
 from kgroup.wire.user_data import StickyUserData, decode_sticky_user_data
 from kgroup.wire.vocabulary import ArrayForm, BlobForm, Form, RowForm, ScalarForm
 from tests.search.fuzz.kafka_python import (

@@ -9,8 +9,8 @@ from kgroup.testing.broker.releases import RELEASES
 from kgroup.testing.broker.server.refusals import refusal
 from kgroup.wire import messages as wire
 from kgroup.wire.frames import request_class
-from kgroup.wire.layout import REQUIRED, layout_of
 from kgroup.wire.schema import Message, Request, decode, encode
+from kgroup.wire.source import REQUIRED, layout_of
 from kgroup.wire.vocabulary import ArrayForm, BlobForm, RowForm, ScalarForm, TextForm
 
 CODE = 27

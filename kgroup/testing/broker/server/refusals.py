@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from kgroup.codes import ErrorCode
-from kgroup.wire.layout import REQUIRED, Step, layout_of
 from kgroup.wire.messages import FetchRequest
 from kgroup.wire.schema import Message, Request, replace
+from kgroup.wire.source import REQUIRED, Step, layout_of
 from kgroup.wire.vocabulary import ArrayForm, BlobForm, RowForm, ScalarForm, TextForm
 
 __all__ = ["blamed", "refusal"]

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from kgroup.errors import DecodeError, UnsupportedVersionError
 from kgroup.wire.frames import decode_request, encode_request
-from kgroup.wire.layout import layout_of
 from kgroup.wire.schema import Message
+from kgroup.wire.source import layout_of
 from kgroup.wire.vocabulary import ArrayForm, RowForm
 from tests.search.fuzz.making import (
     HEAD,
