@@ -88,7 +88,8 @@ class Findings:
 # Never: keeps a log in memory; one line per file at a time.
 #
 # Order: entries of one machine carry one monotonic clock and are ordered by it, however the wall
-# clock jumps. Machines are tied together by their wall clocks once, at the first entry seen of each;
+# clock jumps. Machines are tied together by their wall clocks once, at the first entry seen of
+# each;
 # then `at` of every entry is rewritten to the clock of the first machine. A file is taken to be in
 # order already: one process writes it.
 
