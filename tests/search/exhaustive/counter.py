@@ -183,7 +183,7 @@ class Counter:
                 yield served
 
     def upset(self, coordinator: Coordinator, kind: Fault) -> Served:
-        """Let the coordinator give the group up; whoever has it next reads it from the log."""
+        """Let the coordinator give the group up; the next coordinator reads it from the log."""
         thaw(coordinator, self._core)
         shard = self._core.coordinators.shard_of(GROUP)
         self._core.coordinators.take_over(0, _NODE, resigned=kind in UPSETS[:2])

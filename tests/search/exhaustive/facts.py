@@ -40,8 +40,8 @@ class Facts:
         draining: batches of these claims, by bit, are in hand.
         private: something of it will not wait for the clock, and the coordinator has, and will get,
             nothing from it before it moves.
-        stalled: nobody polls.
-        dormant: it left because nobody polled.
+        stalled: the application does not poll.
+        dormant: it left because its application did not poll.
         fenced: it ended because another process uses its instance id.
         ids: member ids it knows of.
         wrong: which promise is broken, None for none.

@@ -178,7 +178,7 @@ class Process:
 
     @property
     def given_up(self) -> GivenUp:
-        """What was given up and may still be answered; nobody commits here."""
+        """What was given up and may still be answered; there are no commits here."""
         given_up, asked = self.member.given_up, {call.ticket for call in self.calls}
         return GivenUp(
             given_up.heartbeat if given_up.heartbeat in asked else None,

@@ -208,7 +208,7 @@ class Running:
     # -- late answers --------------------------------------------------------------------------
 
     def settle(self) -> None:
-        """Let go of answers nobody waits for any more, after having tried that they do nothing."""
+        """Let go of answers that are not awaited, after having tried that they do nothing."""
         kept = []
         for call in self.process.calls:
             back = call.stage in (Stage.ANSWERED, Stage.BROKEN)

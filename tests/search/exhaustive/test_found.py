@@ -243,7 +243,7 @@ def test_an_unknown_kind_of_fault_ends_with_two(capsys: pytest.CaptureFixture[st
     assert "rain" in capsys.readouterr().err
 
 
-def test_who_stops_it_is_told_how_far_it_was(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_interrupted_search_prints_how_far_it_was(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(ALONE, stops) == 130
     assert "stopped: 1 states" in capsys.readouterr().err
 

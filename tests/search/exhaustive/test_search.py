@@ -153,7 +153,7 @@ def tells_nobody(member: GroupMember, event: Event, moment: Moment) -> Step:
 
 
 def counts_from_below_zero(member: GroupMember, event: Event, moment: Moment) -> Step:
-    """A generation has a number that coordinators take from whoever is in no group."""
+    """A generation has a number that coordinators take from members in no group."""
     return _identified(step(member, event, moment), generation_id=-1)
 
 
@@ -189,7 +189,7 @@ def _answered(event: Event, code: ErrorCode) -> Event:
 
 
 def believes_what_comes_late(member: GroupMember, event: Event, moment: Moment) -> Step:
-    """An answer that nobody waits for moves the next heartbeat."""
+    """An answer that is not awaited moves the next heartbeat."""
     result = step(member, event, moment)
     awaited = (member.heartbeat, member.round.ticket, member.coordinator.ticket)
     if not isinstance(event, Answered) or event.ticket in (*awaited, member.round.watch):

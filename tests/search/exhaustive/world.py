@@ -86,7 +86,7 @@ class World:
 
     @property
     def start(self) -> State:
-        """Nobody has begun."""
+        """No process has begun."""
         size = self.scope.members
         coordinator = self.coming.coordinators.number(Coordinator())
         return (*(UNBORN,) * size, coordinator, self.scope.faults, self.scope.closes)
@@ -211,7 +211,7 @@ class World:
         what: tuple[Any, ...],
         fault: Fault | None = None,
     ) -> Move:
-        # What `_move` does, with less of it: most moves are such, and touch nobody else.
+        # What `_move` does, with less of it: most moves touch no other process.
         size = self.scope.members
         result = self.local.do(state[slot], slot, *what)
         number, coordinator = result.number, state[size]
@@ -348,8 +348,8 @@ class World:
         """Let processes end that are fenced; it takes two faults to fence one that has no twin.
 
         1. A static member restarts while a round is on; its new id is not in the log before that
-        round is; 2. the coordinator resigns: whoever loads the log knows the old id alone. There is
-        nothing in the answer to tell that from a twin, so the member ends (KIP-345), as it must.
+        round is; 2. the coordinator resigns: the next reader of the log knows the old id alone.
+        There is nothing in the answer to tell that from a twin, so the member ends (KIP-345).
         """
         for slot, number in enumerate(begun.numbers):
             if number < _LIVE or not self.local.facts(number).fenced:

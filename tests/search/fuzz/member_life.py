@@ -3,7 +3,7 @@
 Decides: what happens next. A byte below `_QUIET` is a quiet step: the oldest request is answered in
 good order, else the application does what it is asked for, else time goes on to the next deadline.
 Above it anything else happens. So a tape of zeros is a life without trouble.
-Never: judges; whoever reads `effects`, `outstanding` and `told` does.
+Never: judges; the readers of `effects`, `outstanding` and `announced` do.
 """
 
 from collections.abc import Callable
@@ -90,7 +90,7 @@ class Life:
         outstanding: requests and runs of the assignor that are not answered, oldest first.
         answered: tickets that were.
         announced: claims that the application was told it has, and not yet that they ended.
-        effects: since they were looked at last; whoever does takes them away.
+        effects: since they were looked at last; the reader takes them away.
     """
 
     def __init__(self, tape: Tape) -> None:

@@ -110,7 +110,7 @@ def generous(*given: Any) -> Any:
 
 
 def deaf(_turn: Any, _event: Any) -> None:
-    """A failure that nobody hears of."""
+    """A failure that is not reported."""
 
 
 IN = "tests.search.fuzz.targets"

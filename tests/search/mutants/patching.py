@@ -1,7 +1,7 @@
 """Putting changed source in place of one module, before anything has imported it.
 
 Decides: that a change applies exactly once, or not at all.
-Never: writes a file, or imports the product: who imports this module decides when that happens.
+Never: writes a file, or imports the product: its caller decides when that happens.
 Changed code is compiled from memory, and nothing of it goes into a cache of bytecode.
 """
 

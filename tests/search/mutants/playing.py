@@ -3,7 +3,7 @@
 Decides: what is judged, and what each finding is called after.
 Never: knows of mutants: it is imported when one is in place.
 
-A simulation also looks at the living world: that nobody is stuck, and that the group comes to
+A simulation also looks at the living world: that no member is stuck, and that the group comes to
 rest. Each of these looks counts as an oracle, called after its rule: `world L1`, `world crash`.
 """
 

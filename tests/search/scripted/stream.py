@@ -31,7 +31,7 @@ class Slot:
         data: bytes to send.
         ready_at: instant from which they may go; infinity while the test holds them.
         then_hang_up: whether the connection is closed behind them.
-        owner: whom to tell when they become ready.
+        owner: is called when they become ready.
     """
 
     data: bytes = b""
@@ -102,7 +102,7 @@ class ScriptedStream(ByteStream):
         self.wake()
 
     def push(self, data: bytes) -> None:
-        """Send bytes that nobody asked for."""
+        """Send bytes without a request."""
         self.slots.append(Slot(data, ready_at=-math.inf))
         self.wake()
 

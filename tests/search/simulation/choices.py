@@ -19,7 +19,7 @@ class Pick:
     """One choice that was not 0.
 
     Args:
-        site: who asked.
+        site: name of the question.
         index: how often that site had been asked before, from 0.
         value: what it got, at least 1.
     """

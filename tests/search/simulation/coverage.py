@@ -186,7 +186,7 @@ class Coverage:
     def ignored_cells_met(self) -> tuple[tuple[str, int], ...]:
         """Return cells that were met and changed nothing, each with how often.
 
-        A late reply whose ticket nobody awaits is not among them: no trigger comes of it.
+        A late reply whose ticket is not awaited is not among them: no trigger comes of it.
         """
         return tuple(
             (cell_named(number), self.cells[number])

@@ -251,7 +251,7 @@ def _perturbations(
     Args:
         choices: the run's chance.
         strategy: of the run.
-        members: whom it may happen to.
+        members: that it may happen to.
         span: first and last instant.
         times: whose edges matter; the last is a round trip.
     """

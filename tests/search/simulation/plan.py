@@ -104,7 +104,7 @@ class Order:
 
     Args:
         members: their numbers, each once, the one that comes first at the front.
-        changes: instants, rising, at which whoever comes first becomes the last.
+        changes: instants, rising, at which the first one becomes the last.
     """
 
     members: tuple[int, ...]
@@ -119,7 +119,7 @@ class Order:
         """Return how many times the plain latency a message takes.
 
         Args:
-            process: name of who sends it, or is sent it: `m0.1`, `m0-twin`, `m0`.
+            process: name of its sender or its receiver: `m0.1`, `m0-twin`, `m0`.
             now: instant at which it leaves.
         """
         found = _MEMBER.match(process)
@@ -326,7 +326,7 @@ def end_of_tail(quiet_at: float, session_timeout: float, rebalance_timeout: floa
 
     Args:
         quiet_at: when the last perturbation is over.
-        session_timeout: of its members; whoever is gone is noticed.
+        session_timeout: of its members; a member that is gone is noticed.
         rebalance_timeout: of its members; a round that waits for somebody, and part of the next.
     """
     return quiet_at + session_timeout + 1.5 * rebalance_timeout + _SETTLING

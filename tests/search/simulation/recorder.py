@@ -165,11 +165,11 @@ def promises(plan: Plan, known: Known, without: Collection[str] = ()) -> Mapping
         partitions=known.partitions,
         ends=known.ends,
         clean_handover=by_itself,
-        # Judged on the living members, who may have subscribed to other topics.
+        # Judged on the living members, which may have subscribed to other topics.
         without=("recovers", *without),
     )
     if by_itself and _BEHIND in judges:
-        # Nobody says that it is done with records but by the next poll.
+        # A member says that it is done with records by its next poll only.
         return {**judges, _BEHIND: AutoCommitBehindPoll()}
     return judges
 

@@ -168,7 +168,7 @@ class Outcome:
         cells: (state, trigger) that were met though no row is there -> how often; those of rows
             may be left to `rows`.
         entries: the journal, when it was to be kept.
-        skipped: perturbations that had nobody to strike -> how often (levels B, C).
+        skipped: perturbations that had no target -> how often (levels B, C).
     """
 
     schedule: Schedule

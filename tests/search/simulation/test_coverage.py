@@ -87,7 +87,7 @@ def test_a_campaign_that_meets_an_impossible_cell_is_not_good() -> None:
     assert not found.good
 
 
-def test_an_impossible_cell_that_was_met_is_told() -> None:
+def test_an_impossible_cell_that_was_met_is_reported() -> None:
     coverage = Coverage(cells=Counter({CELLS.index((S.LEFT, T.HEARTBEAT_DUE)): 1}))
     assert coverage.impossible_cells_met() == ("LEFT+HEARTBEAT_DUE",)
     assert cell_named(CELLS.index((S.LEFT, T.SYNCED))) == "LEFT+SYNCED"

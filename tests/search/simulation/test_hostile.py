@@ -186,7 +186,7 @@ def test_what_an_ambush_has_made_late_is_forgotten_before_the_group_is_left_in_p
         (_E.NOT_COORDINATOR, []),
     ],
 )
-def test_who_is_told_of_a_round_has_its_session_begun_anew(
+def test_a_heartbeat_answered_with_a_rebalance_restarts_the_session(
     code: ErrorCode, heard: list[str]
 ) -> None:
     """Else it relies on a session that its coordinator ends: another one owns what it has."""
@@ -248,11 +248,11 @@ def test_a_code_that_ends_something_has_a_reason_which_stands_in_the_journal(
 
 
 @pytest.mark.slow
-def test_a_generation_that_is_called_another_is_given_to_nobody_again() -> None:
+def test_the_number_of_a_wrong_generation_is_not_used_again() -> None:
     lure = lies(_S.JOINING, Ploy.ENFORCE, linger=False)
     refuse = lies(_S.STABLE, Ploy.REFUSE, apis=(ApiKey.HEARTBEAT,), code=_E.ILLEGAL_GENERATION)
     outcome = ambushed(lure, refuse)
     (first, *_) = refusals_of(outcome, _E.ILLEGAL_GENERATION)
     before = [step.generation_id for at, step in entered(outcome) if at <= first.at]
     after = [step.generation_id for at, step in entered(outcome) if at > first.at]
-    assert min(after) > max(before) + 1  # the one that nobody has heard of comes between
+    assert min(after) > max(before) + 1  # an unknown generation comes between

@@ -68,7 +68,7 @@ def test_a_trigger_that_comes_in_vain_is_counted_as_at_level_a() -> None:
     assert dict(coverage.ignored_cells_met())["STABLE+COORDINATOR_LOST"] == whole.cells[lost]
 
 
-def test_what_strikes_nobody_is_counted() -> None:
+def test_a_fault_without_a_target_is_counted() -> None:
     waiting = member(1, starts_at=None)
     leave = Perturbation(1.0, Kind.LEAVE, 1)
     nobody = plan(leave, members=(member(0), waiting), quiet_at=1.0, ends_at=4.0)
@@ -76,7 +76,7 @@ def test_what_strikes_nobody_is_counted() -> None:
     assert outcome.skipped == {Kind.LEAVE: 1}
 
 
-def test_what_nobody_reads_to_its_end_is_found() -> None:
+def test_a_partition_that_is_not_read_to_its_end_is_found() -> None:
     idle = plan(members=(member(0, handling=30.0),), quiet_at=3.0, ends_at=8.0)
     outcome = play_live(Schedule(Level.B, picks=()), plan=idle)
     assert "L1" in outcome.rules
@@ -151,7 +151,7 @@ def test_a_drawn_schedule_keeps_what_it_can_keep_on_a_busy_machine() -> None:
 
 
 def test_defaults_are_paced_too() -> None:
-    """A lease whose margin is not paced would never hold: nobody would be given a record."""
+    """A lease whose margin is not paced would never hold: no member would be given a record."""
     fast = plan(session_timeout=5.0, heartbeat_interval=1.0, quiet_at=20.0, ends_at=80.0)
     outcome = play_live(Schedule(Level.C, picks=()), plan=fast, keep=True)
     assert any(isinstance(entry.event, Delivered) for entry in outcome.entries)
@@ -276,7 +276,7 @@ def test_added_partitions_are_read() -> None:
     assert given == set(range(6))
 
 
-def test_a_deleted_topic_is_given_to_nobody() -> None:
+def test_a_deleted_topic_is_assigned_to_no_member() -> None:
     both = ("t0", "t1")
     members = (member(0, topics=both), member(1, topics=both))
     run = played(Kind.DELETE_TOPIC, topics={"t0": 2, "t1": 2}, members=members)

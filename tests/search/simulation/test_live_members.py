@@ -49,7 +49,7 @@ def good(run: Played) -> None:
 # -- members -------------------------------------------------------------------------------------
 
 
-def test_join_starts_one_who_waits() -> None:
+def test_a_join_starts_a_member_that_waits() -> None:
     run = played(Kind.JOIN, members=(member(0), member(1), member(2, starts_at=None)))
     good(run)
     assert [at for at, _ in run.of(MemberStarted, "m2")] == pytest.approx([AT])

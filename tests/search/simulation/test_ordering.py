@@ -23,7 +23,7 @@ def drawn(seed: int, mode: Mode = Mode.MIXED) -> Plan:
 
 
 def first_joins(order: Order | None, level: Level = Level.A) -> list[str]:
-    """Return who asks to join, in order, when all begin at once."""
+    """Return the members in the order in which they ask to join, when all begin at once."""
     plan = calm() if level is Level.A else live_plan(quiet_at=2.0, ends_at=5.0)
     members = tuple(replace(each, starts_at=0.0, instance=None) for each in plan.members[:3])
     plan = replace(plan, members=members, order=order)
@@ -40,7 +40,7 @@ def first_joins(order: Order | None, level: Level = Level.A) -> list[str]:
     return list(dict.fromkeys(asked))
 
 
-def test_who_comes_first_is_fastest_and_becomes_last_at_each_change() -> None:
+def test_the_first_member_is_fastest_and_becomes_last_at_each_change() -> None:
     order = Order((2, 0, 1), (5.0, 9.0))
     assert [order.rank(number, 0.0) for number in (2, 0, 1)] == [0, 1, 2]
     assert [order.rank(number, 5.0) for number in (2, 0, 1)] == [2, 0, 1]
@@ -51,7 +51,7 @@ def test_who_comes_first_is_fastest_and_becomes_last_at_each_change() -> None:
 
 
 @pytest.mark.slow
-def test_an_order_changes_who_comes_first_at_levels_a_and_b() -> None:
+def test_an_order_decides_which_member_joins_first_at_levels_a_and_b() -> None:
     assert first_joins(Order((2, 1, 0))) == ["m2", "m1", "m0"]
     assert first_joins(Order((1, 0, 2))) == ["m1", "m0", "m2"]
     assert first_joins(None) == ["m0", "m1", "m2"]

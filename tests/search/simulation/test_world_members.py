@@ -66,7 +66,7 @@ def test_at_level_b_a_static_member_leaves_when_it_is_to() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("finds", [True, False])
-def test_at_level_b_who_finds_no_coordinator_has_not_left(finds: bool) -> None:
+def test_a_member_of_level_b_without_a_coordinator_has_not_left(finds: bool) -> None:
     plan = live_plan(
         Perturbation(4.0, Kind.COORDINATOR_KILLED, seconds=0.05 if finds else 12.0),
         Perturbation(6.0, Kind.LEAVE, 0),
@@ -82,7 +82,7 @@ def test_at_level_b_who_finds_no_coordinator_has_not_left(finds: bool) -> None:
 
 
 @pytest.mark.slow
-def test_who_left_came_back_and_closes_without_a_coordinator_has_not_left() -> None:
+def test_a_member_that_came_back_and_closes_without_a_coordinator_has_not_left() -> None:
     """1. A member unsubscribes, with a LeaveGroup; 2. it comes back; 3. no coordinator can be had
     when it closes: the LeaveGroup of step 1 says nothing about that."""
     plan = struck(
@@ -98,7 +98,7 @@ def test_who_left_came_back_and_closes_without_a_coordinator_has_not_left() -> N
 
 
 @pytest.mark.slow
-def test_who_loses_its_generation_while_it_closes_has_handed_nothing_over() -> None:
+def test_a_closing_member_that_loses_its_generation_hands_nothing_over() -> None:
     """1. A member closes with a batch in hand; 2. a heartbeat tells that it was removed: what it
     holds is lost, and it has ended, in one step."""
     members = [
@@ -185,7 +185,7 @@ def crew_of_one() -> tuple[Crew, Life]:
     return crew, crew.lives[0][0]
 
 
-def test_who_has_unsubscribed_must_be_out_of_the_group_in_the_end() -> None:
+def test_an_unsubscribed_member_must_be_out_of_the_group_in_the_end() -> None:
     crew, life = crew_of_one()
     member = life.member
     member.value = replace(member.value, wishes=replace(member.value.wishes, topics=None))
@@ -234,7 +234,7 @@ def test_a_slow_application_that_is_reading_at_the_end_reads_on_to_the_end_of_th
     assert 29.0 < outcome.seconds < 33.0
 
 
-def test_who_does_not_read_on_is_found_however_long_it_has() -> None:
+def test_a_member_that_does_not_read_on_is_found_however_long_it_has() -> None:
     paused = Perturbation(at=10.0, kind=Kind.PAUSE, member=0, seconds=90.0)
     outcome = played(replace(slow(), perturbations=(paused,)))
     assert "L1" in outcome.rules

@@ -222,7 +222,7 @@ def _subscribed(member: GroupMember, metadata: bytes) -> None:
 
 
 def _heal(life: Life, serial: int) -> None:
-    """Let nothing but what should happen: whoever wants to be in the group gets there."""
+    """Let nothing but what should happen: a member that subscribes gets into the group."""
     for _ in range(_HEALED_WITHIN):
         if _settled(life):
             return

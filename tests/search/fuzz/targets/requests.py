@@ -1,4 +1,4 @@
-"""T3: requests, written and read back; and read by whoever plays the broker.
+"""T3: requests, written and read back; and read as a broker does.
 
 Decides: the first byte of an input says which of three things the rest is. 0: a tape for a request
 that its version can carry; it comes back as it was. 1: a tape for any request; either the version

@@ -211,7 +211,7 @@ def _event_in_order() -> type:
     import trio  # noqa: PLC0415 - an extra
 
     class Event:
-        """As trio's; who waited first is woken first."""
+        """As trio's; the first waiter is woken first."""
 
         __slots__ = ("_set", "_tasks")
 

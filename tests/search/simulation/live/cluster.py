@@ -62,7 +62,7 @@ class ClusterTrouble:
 
     Args:
         broker: the cluster.
-        truth: journals what was stored, None when nobody does.
+        truth: journals what was stored, None when nothing does.
         known: told which topics there are.
     """
 

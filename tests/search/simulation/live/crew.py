@@ -1,4 +1,4 @@
-"""All members of one run: who lives, and which life is whose.
+"""All members of one run: which of them live, and which life belongs to which member.
 
 Decides: what a consumer is configured with, and what a life is called.
 Never: decides when anybody starts or ends; the plan and the nemesis do.
@@ -97,7 +97,7 @@ class Crew:
 
     @property
     def alive(self) -> list[Life]:
-        """Lives that nobody has ended."""
+        """Lives that were not ended."""
         return [life for life in self.lives if life.alive]
 
     # -- starting --------------------------------------------------------------------------------

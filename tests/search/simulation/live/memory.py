@@ -3,7 +3,7 @@
 Decides: when what was sent arrives. Within a connection nothing overtakes (TCP); while nothing
 passes, it arrives when something does again. One alarm of the event loop carries everything and
 wakes the cluster when one of its timers is due: it is in no task, so processes may stand still
-without holding time up, and nobody is woken who has nothing to do.
+without holding time up, and no task is woken that has nothing to do.
 Never: knows what bytes mean, or draws chance itself.
 """
 

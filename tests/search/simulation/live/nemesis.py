@@ -28,7 +28,7 @@ UNABLE: Final[Mapping[Kind, str]] = MappingProxyType({})
 """What these levels cannot do, and why: nothing."""
 
 _Struck: TypeAlias = tuple[str, Undo]
-"""Label of whom it struck ("" for all), and what ends it."""
+"""Label of the member it struck ("" for all), and what ends it."""
 
 
 class Nemesis:
@@ -96,7 +96,7 @@ class Nemesis:
             self._sink.emit(FaultStep(Phase.END, name, label))
 
     def _strike(self, lives: TaskGroup, what: Perturbation) -> _Struck | None:
-        """Do one thing; None: there was nothing or nobody to do it to."""
+        """Do one thing; None: there was no target."""
         match what.kind:
             case Kind.JOIN | Kind.TWIN:
                 return self._start(lives, what)

@@ -1,6 +1,6 @@
 """What must be so when a group was left alone for long enough.
 
-Decides: L1 (every partition has one owner and is read to its end), L9 (nobody has failed without a
+Decides: L1 (every partition has one owner and is read to its end), L9 (none fails without a
 reason that the plan gave), and that nothing has crashed.
 Never: changes anything.
 """
@@ -75,7 +75,7 @@ def judge_told(crew: Crew, recorder: Recorder) -> None:
 
 
 def judge_ends(crew: Crew, recorder: Recorder) -> None:
-    """Note who has failed or crashed."""
+    """Note members that have failed or crashed."""
     for life in crew.lives:
         if life.crash is not None:
             recorder.add("crash", f"{life.name}: {_spelled(life.crash)}")

@@ -71,7 +71,7 @@ class Rows(logging.Handler):
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Listen to all members of this Python process; nobody else hears of their rows."""
+        """Listen to all members of this Python process; no other handler gets their rows."""
         before = _LOG.level, _LOG.propagate
         _LOG.setLevel(logging.DEBUG)
         _LOG.propagate = False

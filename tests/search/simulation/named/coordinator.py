@@ -33,7 +33,7 @@ def _short_outage(setting: Setting) -> Plan:
 
 
 def _nobody_answered(tale: Tale) -> bool:
-    """Nobody heard anything for 2 s, and heartbeats were due in them."""
+    """No member heard anything for 2 s, although heartbeats were due."""
     begins = tale.struck()
     return not tale.all(AnswerReceived, "m", after=begins + 0.2, before=begins + 2.0)
 
@@ -66,7 +66,7 @@ def _everything_was_lost(tale: Tale) -> bool:
 
 
 def _reads_again_soon(tale: Tale) -> bool:
-    """Everything has an owner again, who reads, at most a session and a backoff later."""
+    """Every partition has an owner that reads again, at most a session and a backoff later."""
     back = tale.struck() + 60.0
     again = [each for each in tale.periods() if each.since > back and each.until == inf]
     wait = tale.plan.session_timeout + 5.0

@@ -45,7 +45,7 @@ def _round_begins_in_hand(tale: Tale) -> bool:
 
 
 def _everything_in_hand_is_committed(tale: Tale) -> bool:
-    """Every commit of the one who gave up was accepted, and what it had handed out is in them."""
+    """Every commit of the old owner was accepted, and what it had handed out is in them."""
     if tale.not_committed("m0"):
         return False
     for period in (each for each in tale.periods("m0") if each.ended is not None):
@@ -86,7 +86,7 @@ def _nobody_is_removed(tale: Tale) -> bool:
     return not joins and not ended and not tale.not_committed()
 
 
-# -- nobody reads, amid a round ---------------------------------------------------------------
+# -- no member reads, amid a round ---------------------------------------------------------------
 
 
 def _stalled(setting: Setting) -> Plan:

@@ -24,7 +24,7 @@ def _waited_for(tale: Tale, api: ApiKey, of: str) -> bool:
 
 
 def _left_at_once(tale: Tale, of: str) -> bool:
-    """The member left under its id, and those who stay have a round long before a session ends."""
+    """The member left under its id, and the others have a round long before a session ends."""
     at = _closing(tale)
     leaves = tale.exchanges(_LEAVE, of, after=at, before=at + _CLOSE_TIMEOUT)
     soon = tale.plan.heartbeat_interval * 2 + 1.0
@@ -40,7 +40,7 @@ def _left_at_once(tale: Tale, of: str) -> bool:
 
 
 def _closed_joining(setting: Setting) -> Plan:
-    """m1 has joined the round and waits for m0, who hears of it with its next heartbeat."""
+    """m1 has joined the round and waits for m0, which hears of it with its next heartbeat."""
     return group(
         setting,
         (member(setting, 0), member(setting, 1)),
@@ -86,7 +86,7 @@ def _had_an_id_only(tale: Tale) -> bool:
 
 
 def _takes_its_id_along(tale: Tale) -> bool:
-    """LeaveGroup is sent, and a pending id delays nobody: the next who joins is let in at once."""
+    """LeaveGroup is sent, and a pending id delays no member: the next one joins at once."""
     at = _closing(tale)
     leaves = tale.exchanges(_LEAVE, "m1", after=at)
     stopped = tale.all(MemberStopped, "m1", before=at + _CLOSE_TIMEOUT + 0.5)

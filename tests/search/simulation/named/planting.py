@@ -2,7 +2,7 @@
 
 Decides: how: the module's source is changed as `tests.search.mutants` does and run once more beside
 the real one, and every function and method of the real one gets the code of its changed twin, and
-its tables what the twin's say. Whoever holds such a function has the fault, until the end of the
+its tables what the twin's say. Every caller of such a function has the fault, until the end of the
 `with`.
 Never: writes a file; leaves anything changed.
 """

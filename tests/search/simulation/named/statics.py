@@ -21,7 +21,7 @@ def _has_come_back(tale: Tale) -> bool:
 
 
 def _the_others_hear_nothing(tale: Tale) -> bool:
-    """m1 has the same partitions as before, in the same generation; nobody joined for it."""
+    """m1 has the same partitions as before, in the same generation; no member joined for it."""
     at = tale.struck()
     before = {each.tp for each in tale.periods("m1.0")}
     after = {each.tp for each in tale.periods("m1.1")}

@@ -49,7 +49,7 @@ class Exchange:
     """One request with its answer.
 
     Args:
-        process: who asked.
+        process: the one that asked.
         request: as sent.
         sent_at: seconds.
         answer: None when none came.

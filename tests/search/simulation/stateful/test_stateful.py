@@ -53,7 +53,7 @@ def test_a_slow_application_that_is_reading_when_the_tail_ends_may_read_on() -> 
     assert reading_slowly().settle() == []
 
 
-def test_who_does_not_read_on_is_found_after_the_tail() -> None:
+def test_a_member_that_does_not_read_on_is_found_after_the_tail() -> None:
     stage = reading_slowly()
     (life,) = stage.crew.everybody
     life.application.stalled_until = inf
@@ -78,7 +78,7 @@ def _tells_no_loss(member: GroupMember, event: Event, moment: Moment) -> Step:
 
 
 @pytest.mark.slow
-def test_partitions_that_are_kept_after_a_loss_are_found_and_the_rules_told(
+def test_partitions_kept_after_a_loss_are_found_with_the_rules_that_led_there(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(machine, "step", _tells_no_loss)

@@ -76,7 +76,7 @@ class Application:
         self._go_on_releasing()
 
     def _ended(self) -> None:
-        """Break off the listener: the membership has ended, and nobody waits for it any more."""
+        """Break off the listener: the membership has ended, and its end is not awaited any more."""
         change, self._busy = self._busy, None
         self._releasing = None
         if change is not None and change is self._inside:

@@ -1,6 +1,6 @@
 """Everybody in one run: lives of members, the producer, and what the journal is told of faults.
 
-Decides: which life of a member is the present one, and who hears of new metadata when.
+Decides: which life of a member is the present one, and when each hears of new metadata.
 Never: decides what a member does.
 """
 
@@ -51,7 +51,7 @@ class Crew:
         brokers: they talk to.
         recorder: takes their events.
         choices: the run's chance.
-        known: told which partitions there are, and where logs end; None when nobody asks.
+        known: told which partitions there are, and where logs end; None when no oracle asks.
 
     `on_idle` is called with each life that a step has left without a timer, `on_start` with each
     that begins, before it does anything.
@@ -108,7 +108,7 @@ class Crew:
         life.application.start()
 
     def start_another(self, index: int, *, twin: bool) -> bool:
-        """Begin the life of one who has not begun, or a second one; tell whether there was one."""
+        """Begin the first life of a member, or another one; return whether there was one."""
         if twin:
             life = self.living(index)
             if life is None or life.plan.instance is None:

@@ -143,7 +143,7 @@ class Member:
         self.apply(Subscribed(frozenset(self.plan.topics)))
 
     def close(self) -> None:
-        """Give everything up and leave; who closes already has no more time for it."""
+        """Give everything up and leave; a second call gives no more time."""
         if self.value.wishes.closing is not None:
             return
         self.sink.emit(CloseAsked(_CLOSE_TIMEOUT))
@@ -229,7 +229,10 @@ class Member:
     def send(self, effect: Send) -> None:
         """Send a request on its lane."""
         errand = effect.ticket.errand
-        if errand in (Errand.JOIN_GROUP, Errand.LEAVE_GROUP):  # who joins anew has not left
+        if errand in (
+            Errand.JOIN_GROUP,
+            Errand.LEAVE_GROUP,
+        ):  # a member that joins again has not left
             self._said_goodbye = errand is Errand.LEAVE_GROUP
         lane = Lane.JOIN if effect.ticket.errand in _PARKED else Lane.HEARTBEAT
         node_id = effect.node_id

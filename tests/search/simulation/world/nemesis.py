@@ -1,6 +1,6 @@
 """What happens to a group at levels A and A': each kind of perturbation carried out.
 
-Decides: what each kind means here. What has nobody to happen to (a dead member is killed again)
+Decides: what each kind means here. A fault that has no target (a dead member is killed again)
 does not happen.
 Never: draws; the plan says everything.
 """

@@ -149,7 +149,7 @@ class Link:
         self._fail(reason)
 
     def vanish(self) -> None:
-        """End it with its process: nobody hears of it."""
+        """End it with its process, which does not hear of it."""
         for flight in self._flights:
             flight.over = True
         self._flights.clear()

@@ -240,7 +240,7 @@ class Logs:
         self._waiting: list[Callable[[], None]] = []
 
     def append(self, tps: Iterable[TopicPartition], count: int) -> None:
-        """Write records; who waits for more hears of it."""
+        """Write records, and wake the readers that wait for more."""
         for tp in tps:
             self.ends[tp] = self.ends.get(tp, 0) + count
         waiting, self._waiting = self._waiting, []

@@ -122,7 +122,7 @@ def _of_partition(
 
 
 _LOOK_EVERY: Final = 1.0
-"""Virtual seconds: whom no step reaches any more is looked at as well."""
+"""Virtual seconds: a member that no step reaches any more is looked at as well."""
 
 
 def play_objects(
@@ -175,7 +175,7 @@ def play_objects(
 
 
 def _rested(crew: Crew) -> Iterator[Violation]:
-    """Let who is reading read on, and yield what is wrong with the group then."""
+    """Let the readers read on, and yield what is wrong with the group then."""
     crew.brokers.heap.run(crew.plan.ends_at + reading_on(crew))
     yield from at_rest(crew)
 
