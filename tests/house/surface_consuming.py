@@ -170,13 +170,13 @@ CONSUMING: Final = (
         "Native async",
         _YES,
         "asyncio; no threads",
-        (("real/test_versions.py", "test_two_members_join_consume_commit_hand_over_and_close"),),
+        (("real/test_consumer.py", "test_two_members_join_consume_commit_hand_over_and_close"),),
     ),
     Row(
         "trio",
         _YES,
         "every test of the consumer runs on both",
-        (("real/test_versions.py", "test_two_members_join_consume_commit_hand_over_and_close"),),
+        (("real/test_consumer.py", "test_two_members_join_consume_commit_hand_over_and_close"),),
     ),
     Row(
         "Typed",
@@ -197,7 +197,7 @@ CONSUMING: Final = (
         _YES,
         "`batches()` and `getmany`",
         (
-            ("real/test_readme.py", "test_the_first_consumer_prints_every_record"),
+            ("real/test_porting.py", "test_the_first_consumer_prints_every_record"),
             ("consumer/test_reading.py", "test_values_and_columns_are_the_same_records"),
         ),
     ),

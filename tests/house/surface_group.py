@@ -76,8 +76,8 @@ GROUP: Final = (
         _YES,
         "`kgroup groups offers GROUP` [judges a plan](cli.md#groups)",
         (
-            ("real/test_rolling_dropin.py", "test_members_are_replaced_by_the_drop_in_and_back"),
-            ("real/test_rolling_native.py", "test_members_are_replaced_by_ours_and_back"),
+            ("real/test_rolling.py", "test_members_are_replaced_by_the_drop_in_and_back"),
+            ("real/test_rolling.py", "test_members_are_replaced_by_ours_and_back"),
         ),
     ),
     Row(
@@ -261,7 +261,7 @@ GROUP: Final = (
         "reading, describing, dividing, checking and writing in a thread; heartbeats go on",
         (
             (
-                "real/test_assignors_large.py",
+                "real/test_assignors.py",
                 "test_a_leader_that_divides_for_longer_than_a_session_stays_and_reads_on",
             ),
             (
@@ -290,7 +290,7 @@ GROUP: Final = (
                 "test_a_commit_made_while_revoked_is_where_the_next_owner_begins",
             ),
             (
-                "real/test_frozen_member.py",
+                "real/test_promises.py",
                 "test_a_member_frozen_past_its_session_delivers_nothing_on_waking",
             ),
             (

@@ -1,5 +1,9 @@
 """What a group of kgroup consumers promises, on a real broker: nothing lost, doubled or held up."""
 
+import errno
+import socket
+import time
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -7,16 +11,15 @@ from typing import Any
 import anyio
 import pytest
 
-from kgroup import Batch
-from kgroup.errors import ClosedError
+from kgroup import Batch, Consumer
+from kgroup.errors import ClosedError, NoBrokerError
 from kgroup.testing.kafka import RealKafka
 from kgroup.types import ChangeKind, TopicPartition
-from tests.real.ground import Ground, eventually, lay_ground
+from tests.real.ground import Ground, committed, describe, eventually, lay_ground
 from tests.real.members import Group, Member, group_on
 
-pytestmark = pytest.mark.real
 
-
+@pytest.mark.real
 @pytest.mark.parametrize("assignor", ["cooperative-sticky", "range"])
 async def test_ten_thousand_records_survive_a_member_that_joins_and_one_that_leaves(
     kafka: RealKafka, tmp_path: Path, assignor: str
@@ -59,6 +62,7 @@ async def everybody_reads(group: Group) -> None:
     )
 
 
+@pytest.mark.real
 async def test_nobody_waits_for_another_members_batch_but_for_its_partition(
     kafka: RealKafka, tmp_path: Path
 ) -> None:
@@ -138,6 +142,7 @@ async def both_read(group: Group, ground: Ground, desk: Desk, late: TopicPartiti
     assert all(len(member.reads) > before[member] for member in group.members)
 
 
+@pytest.mark.real
 async def test_a_member_that_does_not_poll_leaves_and_comes_back_by_reading(
     kafka: RealKafka, tmp_path: Path
 ) -> None:
@@ -185,6 +190,7 @@ class Pause:
             await self._go.wait()
 
 
+@pytest.mark.real
 async def test_new_partitions_of_a_topic_are_shared_out_and_read(
     kafka: RealKafka, tmp_path: Path
 ) -> None:
@@ -200,3 +206,84 @@ async def test_new_partitions_of_a_topic_are_shared_out_and_read(
         await group.all_read()
         await group.end()
     assert (await group.verdict()).total.duplicated == 0
+
+
+# -- versions -------------------------------------------------------------------------------------
+#
+# A basic group on every version of Kafka that is claimed to be supported.
+
+
+@pytest.fixture(params=["kafka_391", "kafka"])
+def broker(request: pytest.FixtureRequest) -> RealKafka:
+    """One node of each version: the old and the new group coordinator."""
+    found: RealKafka = request.getfixturevalue(request.param)
+    return found
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("assignor", ["range", "cooperative-sticky"])
+async def test_two_members_join_consume_commit_hand_over_and_close(
+    broker: RealKafka, tmp_path: Path, assignor: str
+) -> None:
+    ground = await lay_ground(broker, 4)
+    await ground.fill(25)
+    async with group_on(ground, tmp_path, assignors=(assignor,)) as group:
+        first = await group.join("first")
+        await group.settled(4)
+        second = await group.join("second")
+        await group.settled(2, 2)
+        await ground.fill(25)
+        await group.all_read()
+        await first.commit_reads()
+        await group.leave(first)
+        await group.settled(4)
+        await ground.fill(25)
+        await group.all_read(first)
+        await group.end()
+    assert await anyio.to_thread.run_sync(committed, broker, group.name) == ground.sent
+    assert (await anyio.to_thread.run_sync(describe, broker, group.name)).group_state == "Empty"
+    assert len(second.heard(ChangeKind.ASSIGNED)) == 4
+    verdict = await group.verdict()
+    assert verdict.total.duplicated == 0
+
+
+# -- no broker ------------------------------------------------------------------------------------
+#
+# Nobody answers: the error comes in time and says of every address what is wrong with it.
+
+
+TIMEOUT = 1.0
+"""Shorter than the time after which a second address is asked when nobody is in a hurry (2 s)."""
+
+
+@pytest.fixture
+def silent() -> Iterator[str]:
+    """An address that takes connections and never says a word."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"127.0.0.1:{server.getsockname()[1]}"
+
+
+@pytest.fixture
+def closed() -> str:
+    """An address where nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return f"127.0.0.1:{server.getsockname()[1]}"
+
+
+@pytest.mark.slow
+async def test_every_address_that_was_tried_is_told_in_time(silent: str, closed: str) -> None:
+    consumer = Consumer(
+        "orders",
+        group_id="billing",
+        bootstrap_servers=[silent, closed],
+        bootstrap_timeout=TIMEOUT,
+    )
+    began = time.monotonic()
+    with pytest.raises(NoBrokerError) as caught:
+        async with consumer:
+            pass
+    took = time.monotonic() - began
+    assert took < TIMEOUT + 0.5, f"{took:.2f} s for a bootstrap_timeout of {TIMEOUT} s"
+    assert caught.value.tried.keys() == {silent, closed}
+    assert str(errno.ECONNREFUSED) in caught.value.tried[closed]
+    assert all(address in str(caught.value) for address in (silent, closed))

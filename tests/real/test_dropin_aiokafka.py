@@ -1,6 +1,11 @@
 """The drop-in for aiokafka beside the original, on a real Kafka: one program, the same outcome."""
 
 import asyncio
+import json
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -12,9 +17,8 @@ from anyio.to_thread import run_sync
 
 from kgroup.compat.aiokafka import AIOKafkaConsumer as Facade
 from kgroup.testing.kafka import RealKafka
-from tests.real.ground import Ground, eventually, fresh, lay_ground
-
-pytestmark = [pytest.mark.real, pytest.mark.parametrize("anyio_backend", ["asyncio"])]
+from tests.compat.aiokafka.transactional import PROGRAMS
+from tests.real.ground import Ground, committed, eventually, fresh, lay_ground
 
 BOTH = (Original, Facade)
 
@@ -52,6 +56,8 @@ async def _by_turns(kind: Any, ground: Ground) -> list[object]:
     return told
 
 
+@pytest.mark.real
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_a_program_of_aiokafka_has_the_same_outcome_on_the_facade(kafka: RealKafka) -> None:
     ground = await lay_ground(kafka, 2)
     await ground.fill(20)
@@ -108,6 +114,8 @@ async def _refusals(kind: Any, ground: Ground) -> list[tuple[str, type[BaseExcep
     return found
 
 
+@pytest.mark.real
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_mistakes_have_the_same_errors_on_the_facade(kafka: RealKafka) -> None:
     ground = await lay_ground(kafka, 1)
     theirs, ours = [await _refusals(kind, ground) for kind in BOTH]
@@ -127,6 +135,8 @@ async def _read_and_cancel(consumer: Facade, ground: Ground, seen: list[tuple[in
         tasks.cancel_scope.cancel()
 
 
+@pytest.mark.real
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_reads_that_are_cancelled_at_any_time_lose_nothing(kafka: RealKafka) -> None:
     ground = await lay_ground(kafka, 2)
     seen: list[tuple[int, int]] = []
@@ -140,6 +150,8 @@ async def test_reads_that_are_cancelled_at_any_time_lose_nothing(kafka: RealKafk
         assert [offset for partition, offset in seen if partition == number] == [*range(count)]
 
 
+@pytest.mark.real
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_a_program_that_forgets_to_stop_ends_at_once_with_one_warning(
     kafka: RealKafka,
 ) -> None:
@@ -158,6 +170,8 @@ async def test_a_program_that_forgets_to_stop_ends_at_once_with_one_warning(
         held.clear()
 
 
+@pytest.mark.real
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_who_is_dropped_leaves_its_group(kafka: RealKafka) -> None:
     ground = await lay_ground(kafka, 2)
     group, loop = fresh("group"), asyncio.get_running_loop()
@@ -170,3 +184,54 @@ async def test_who_is_dropped_leaves_its_group(kafka: RealKafka) -> None:
     async with Facade(ground.topic, **options) as other:
         await eventually(lambda: len(other.assignment()) == 2, "the other has all", timeout=8)
     loop.set_exception_handler(None)
+
+
+# -- dropin aiokafka transactions -----------------------------------------------------------------
+#
+# What transactions write on a real Kafka, read with the original and with the drop-in alike.
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+async def test_a_program_comes_to_the_same_on_the_facade(kafka: RealKafka, program: Any) -> None:
+    told = []
+    for kind in (Original, Facade):
+        ground = await lay_ground(kafka, 1)
+        told.append(await program(kind, kafka.bootstrap, TopicPartition(ground.topic, 0)))
+    assert told == [PROGRAMS[program]] * 2
+
+
+# -- frameworks -----------------------------------------------------------------------------------
+#
+# Frameworks that sit on aiokafka, put on the drop-in.
+
+
+_ROOT = Path(__file__).parents[2]
+_WAIT = 60
+
+
+async def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", *arguments]
+    call = partial(subprocess.run, capture_output=True, text=True, timeout=_WAIT, check=False)
+    return await run_sync(partial(call, command, cwd=_ROOT))
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_faststreams_own_example_reads_with_the_facade(kafka: RealKafka) -> None:
+    given, made = [await lay_ground(kafka, 2), await lay_ground(kafka, 1)]
+    program = "tests.real.faststream_program"
+    ended = await _run(program, kafka.bootstrap, given.topic, made.topic, "5")
+    assert ended.returncode == 0, ended.stderr
+    told = json.loads(ended.stdout.splitlines()[-1])
+    assert told["answers"] == [f"User: {number} - John registered" for number in range(5)]
+    assert told["assigned"] == [f"{given.topic}-0", f"{given.topic}-1"]
+    assert told["kinds"] == ["kgroup.compat.aiokafka.faststream.AIOKafkaConsumer"]
+    # A record that its handler refused was read again; others were committed one by one.
+    assert told["refused"][0] in told["answers"]
+    assert (await run_sync(committed, kafka, made.topic))[0] >= 4
+    # Its log has a line of each assignment, and no listener failed.
+    log = ended.stdout + ended.stderr
+    assert "assigned to partitions" in log
+    assert "of the listener failed" not in log

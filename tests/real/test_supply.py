@@ -4,8 +4,18 @@ import pytest
 
 from kgroup.codes import ApiKey, ErrorCode
 from kgroup.errors import BrokerError
-from kgroup.testing.kafka import RealKafka, create_topic, read_bounds
+from kgroup.testing.kafka import (
+    Acl,
+    AclOperation,
+    AclResource,
+    RealKafka,
+    add_acls,
+    create_topic,
+    read_bounds,
+    remove_acls,
+)
 from kgroup.testing.kafka.ready import Probe, group_on_partition, parse_bootstrap
+from kgroup.testing.kafka.secured import acls_stand
 from kgroup.types import TopicPartition
 from kgroup.wire.messages import (
     FindCoordinatorRequest,
@@ -13,6 +23,7 @@ from kgroup.wire.messages import (
     JoinGroupRequestProtocol,
     MetadataRequest,
 )
+from tests.real.ground import eventually, fresh
 
 pytestmark = pytest.mark.real
 
@@ -93,3 +104,22 @@ def test_a_topic_that_does_not_exist_has_no_bounds_and_is_not_made(kafka: RealKa
     for _ in range(2):
         with pytest.raises(BrokerError, match="UNKNOWN_TOPIC_OR_PARTITION"):
             read_bounds(kafka.bootstrap, ["supply-unknown"])
+
+
+# -- acls -----------------------------------------------------------------------------------------
+#
+# Rules of access on a secured Kafka: when a broker carries out what was added or removed.
+
+
+async def test_a_rule_that_was_added_stands_soon_and_one_that_was_removed_no_more(
+    kafka_secure: RealKafka,
+) -> None:
+    bootstrap, name = kafka_secure.bootstrap, fresh("group")
+    denial = Acl("alice", AclResource.GROUP, name, AclOperation.READ, allowed=False)
+    grant = Acl("alice", AclResource.GROUP, name, AclOperation.READ)
+    assert not acls_stand(bootstrap, denial)
+    add_acls(bootstrap, denial)
+    await eventually(lambda: acls_stand(bootstrap, denial), "the rule stands")
+    assert not acls_stand(bootstrap, denial, grant)
+    remove_acls(bootstrap, denial)
+    await eventually(lambda: not acls_stand(bootstrap, denial), "it stands no more")

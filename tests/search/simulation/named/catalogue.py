@@ -104,7 +104,7 @@ _SYMPTOMS: Final = (
         "a slow handler is removed, joins, gets the same batch, for ever",
         ("aiokafka#848", "aiokafka#700"),
         (
-            "real/test_frozen_member.py::test_a_member_frozen_past_its_session_delivers_nothing_on_waking",
+            "real/test_promises.py::test_a_member_frozen_past_its_session_delivers_nothing_on_waking",
         ),
     ),
     Symptom(
@@ -213,7 +213,7 @@ _SYMPTOMS: Final = (
                 "test_heartbeats_are_answered_while_the_assignor_of_a_large_group_works"
             ),
             (
-                "real/test_assignors_large.py::"
+                "real/test_assignors.py::"
                 "test_a_leader_that_divides_for_longer_than_a_session_stays_and_reads_on"
             ),
         ),

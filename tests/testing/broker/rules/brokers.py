@@ -143,7 +143,7 @@ CONNECTIONS: Final = (
         "Of what waits behind a parked request when the client closes its connection, one request "
         "is still served: the answer before it goes out into nothing. None is when the client had "
         "not read all.",
-        "Linux and Kafka 3.9.1, 4.3.1: tests/real/test_closed_connections.py",
+        "Linux and Kafka 3.9.1, 4.3.1: tests/real/test_inprocess.py",
         (_CLOSED, _CLOSED_UNREAD),
     ),
     Rule(

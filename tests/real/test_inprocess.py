@@ -4,15 +4,19 @@ Recorded conversations hold most rules; these hold what none of them shows.
 """
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import count
 
 import pytest
 
 from kgroup.codes import ErrorCode
+from kgroup.testing import InProcessBroker
 from kgroup.testing.broker.mint import bucket_order, trie_order
 from kgroup.testing.broker.releases import CoordinatorKind
 from kgroup.testing.kafka import RealKafka
+from kgroup.testing.kafka.ready import parse_bootstrap
+from kgroup.testing.kafka.topics import create_topic
 from kgroup.wire.messages import (
     HeartbeatRequest,
     JoinGroupRequest,
@@ -21,9 +25,19 @@ from kgroup.wire.messages import (
     MemberIdentity,
     SyncGroupRequest,
 )
+from tests.real.closing import Closing, topics_made
+from tests.real.fetch_scripts import SCRIPTS, Script
+from tests.real.fetch_talk import Talk as FetchTalk
+from tests.real.fetch_worlds import CoreWorld, RealWorld
 from tests.real.group_sides import PATIENCE, InProcess, Reply, Side, real_side
-
-pytestmark = [pytest.mark.real, pytest.mark.no_stand_in("it is compared with a real one")]
+from tests.real.record_logs import said_by
+from tests.testing.broker.talks.gallery import CONVERSATIONS as LOG_TALKS
+from tests.testing.broker.talks.recorded import RELEASES as RECORDED
+from tests.testing.broker.talks.recorded import recorded
+from tests.testing.broker.talks.talk import Talk, pure
+from tests.testing.differential.campaign import compare, draw_scripts, lay_topics
+from tests.testing.differential.planning import SETTINGS
+from tests.testing.differential.report import describe
 
 RELEASES = pytest.mark.parametrize(
     ("kafka", "kind"),
@@ -224,6 +238,8 @@ def vote(side: Side, tie: tuple[str, str], group_id: str) -> str | None:
     return first.protocol
 
 
+@pytest.mark.real
+@pytest.mark.no_stand_in("it is compared with a real one")
 @RELEASES
 @pytest.mark.parametrize("conversation", CONVERSATIONS)
 def test_a_group_answers_as_with_a_real_broker(
@@ -235,6 +251,8 @@ def test_a_group_answers_as_with_a_real_broker(
     assert conversation(InProcess.of(kind), group_id) == expected
 
 
+@pytest.mark.real
+@pytest.mark.no_stand_in("it is compared with a real one")
 @RELEASES
 def test_a_tie_goes_to_whom_a_real_broker_gives_it(kafka: RealKafka, kind: CoordinatorKind) -> None:
     run = next(GROUPS)
@@ -244,8 +262,129 @@ def test_a_tie_goes_to_whom_a_real_broker_gives_it(kafka: RealKafka, kind: Coord
     assert {tie: vote(ours, tie, "-".join(tie)) for tie in TIES} == expected
 
 
+@pytest.mark.real
+@pytest.mark.no_stand_in("it is compared with a real one")
 def test_the_ties_tell_the_orders_apart() -> None:
     java = [bucket_order(tie) for tie in TIES]
     scala = [trie_order(tie)[0] for tie in TIES]
     assert scala not in ([each[0] for each in java], [each[-1] for each in java])
     assert [each[0] for each in java] != [min(tie) for tie in TIES] != scala
+
+
+# -- inprocess logs -------------------------------------------------------------------------------
+#
+# An in-process broker answers about logs and transactions what real brokers answer.
+#
+# The same requests go to both: Produce, ListOffsets, OffsetForLeaderEpoch, DeleteRecords,
+# InitProducerId, AddPartitionsToTxn, AddOffsetsToTxn, EndTxn and, to see what is stored, Fetch.
+
+
+@pytest.mark.real
+@pytest.mark.no_stand_in("it is compared with a real one")
+@pytest.mark.parametrize("conversation", LOG_TALKS)
+@pytest.mark.parametrize("kafka", RECORDED, indirect=True)
+def test_a_conversation_goes_as_with_a_real_broker(kafka: RealKafka, conversation: str) -> None:
+    release = kafka.version or ""
+    expected = said_by(kafka, release, conversation)
+    found = Talk(pure(release), release.startswith("4"), "x")
+    LOG_TALKS[conversation](found)
+
+    assert found.said == expected
+    assert recorded(release, conversation) == expected
+
+
+# -- inprocess fetching ---------------------------------------------------------------------------
+#
+# The in-process broker answers Fetch as real brokers do: the same raw requests to both.
+#
+# What one broker cannot show is in `tests/testing/broker/test_fetching*.py` alone: followers,
+# moves of leaders, epochs that part.
+
+
+@pytest.mark.real
+@pytest.mark.no_stand_in("it is compared with a real one")
+@pytest.mark.parametrize("kafka", ["4.3.1", "3.9.1"], indirect=True)
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.__name__)
+def test_the_same_requests_get_the_same_answers(kafka: RealKafka, script: Script) -> None:
+    core = FetchTalk(CoreWorld())
+    script(core)
+    with ExitStack() as stack:
+        real = FetchTalk(RealWorld(kafka, stack))
+        script(real)
+    assert core.seen.lines == real.seen.lines
+    assert len(core.seen.lines) >= 5
+
+
+# -- closed connections ---------------------------------------------------------------------------
+#
+# What is done of a connection that its client has closed: on real brokers and in the process.
+
+
+NAMES = count()
+KINDS = pytest.mark.parametrize(
+    ("closing", "parked", "served"),
+    [
+        (Closing.READ_ALL, 1, 1),
+        (Closing.READ_ALL, 2, 0),
+        (Closing.UNREAD, 1, 0),
+        (Closing.RESET, 1, 0),
+    ],
+)
+
+
+def served_by(bootstrap: str, empty: str, closing: Closing, parked: int) -> int:
+    names = [f"behind-{next(NAMES)}" for _ in range(3)]
+    made = topics_made(parse_bootstrap(bootstrap)[0], empty, names, closing, parked)
+    assert made == names[: len(made)]
+    return len(made)
+
+
+@pytest.mark.slow
+@KINDS
+def test_in_process_one_request_behind_a_parked_one_is_served_after_a_close(
+    closing: Closing, parked: int, served: int
+) -> None:
+    broker = InProcessBroker()
+    broker.create_topic("empty", 1)
+    with broker.serve():
+        assert served_by(broker.bootstrap_servers, "empty", closing, parked) == served
+
+
+@pytest.mark.real
+@pytest.mark.no_stand_in("it is compared with a real one")
+@pytest.mark.parametrize("kafka", ["4.3.1", "3.9.1"], indirect=True)
+@KINDS
+def test_one_request_behind_a_parked_one_is_served_after_a_close(
+    kafka: RealKafka, closing: Closing, parked: int, served: int
+) -> None:
+    empty = f"empty-{next(NAMES)}"
+    create_topic(kafka.bootstrap, empty, 1)
+    assert served_by(kafka.bootstrap, empty, closing, parked) == served
+
+
+# -- differential ---------------------------------------------------------------------------------
+#
+# Random scripts: a real broker and the in-process one answer every request alike.
+#
+# The seeds are fixed, and not those of the ledger; `make differential` takes any others.
+
+
+SEED = 5000
+COUNT = 60
+AT_ONCE = 30
+
+
+@pytest.mark.real
+@pytest.mark.faults
+@pytest.mark.no_stand_in("it is compared with a real one")
+@pytest.mark.parametrize("kafka", ["3.9.1", "4.3.1"], indirect=True)
+def test_the_core_answers_random_scripts_as_a_real_broker_does(kafka: RealKafka) -> None:
+    assert kafka.version is not None
+    lay_topics(kafka)
+    scripts = draw_scripts(range(SEED, SEED + COUNT), SETTINGS[0], kafka.version)
+    address = parse_bootstrap(kafka.bootstrap)[0]
+    told: list[str] = []
+    tally = compare(address, kafka.version, scripts, concurrency=AT_ONCE, say=told.append)
+    found = "\n\n".join(describe(each) for each in tally.differences)
+    assert not found, found
+    assert tally.scripts > COUNT / 2, f"this machine was too slow: {told}"

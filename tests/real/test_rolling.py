@@ -17,13 +17,13 @@ import pytest
 from kgroup.compat.aiokafka import AIOKafkaConsumer
 from kgroup.compat.kafka_python import KafkaConsumer
 from kgroup.testing.kafka import RealKafka
+from kgroup.types import ChangeKind, TopicPartition
 from tests.assignors.peers_packages import KafkaCooperative, KafkaRange
 from tests.real.ground import Ground, lay_ground
-from tests.real.members import group_on
-from tests.real.peers import AiokafkaPeer, KafkaPythonPeer, Peer
-from tests.real.rolling import PARTITIONS, among_themselves, rolling
-
-pytestmark = [pytest.mark.real, pytest.mark.faults]
+from tests.real.java_peer import JavaPeer
+from tests.real.members import Member, group_on
+from tests.real.peers import AiokafkaPeer, ConfluentPeer, KafkaPythonPeer, Peer
+from tests.real.rolling import PARTITIONS, Spells, among_themselves, rolling
 
 COOPERATIVE = "cooperative-sticky"
 
@@ -57,6 +57,8 @@ EACH_LIBRARY = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.real
+@pytest.mark.faults
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 @EACH_LIBRARY
 async def test_members_are_replaced_by_the_drop_in_and_back(
@@ -80,6 +82,8 @@ async def test_members_are_replaced_by_the_drop_in_and_back(
     assert (await group.judged()).total.two_owners == 0
 
 
+@pytest.mark.real
+@pytest.mark.faults
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 @EACH_LIBRARY
 async def test_originals_and_drop_ins_are_enough_for_themselves_there_and_back(
@@ -99,6 +103,8 @@ async def test_originals_and_drop_ins_are_enough_for_themselves_there_and_back(
         await rollout.judge(at_most=6 * 2 * rounds)
 
 
+@pytest.mark.real
+@pytest.mark.faults
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_static_members_are_replaced_by_the_drop_in_and_back_without_a_round(
     kafka: RealKafka, tmp_path: Path
@@ -120,3 +126,86 @@ async def test_static_members_are_replaced_by_the_drop_in_and_back_without_a_rou
             await rollout.there_and_back(old, drop_in, theirs, "roundrobin")
             assert await rollout.quiet(counting) == began
         await rollout.judge(generations=0, at_most=0, absences=2)
+
+
+# -- rolling native -------------------------------------------------------------------------------
+#
+# Members of librdkafka and of Java are replaced by kgroup's own, one by one, and back again.
+#
+# The group goes on: nobody is refused, nothing is lost, and no partition waits for longer than
+# one rebalance. All of it is cooperative (KIP-429), so a change takes two rounds at most: one in
+# which what moves is given up, one in which it is given away.
+
+
+ROUNDS = 4
+"""Of one replacement: two when the old one leaves, two when the new one joins."""
+
+
+def confluent(ground: Ground, group: str) -> Peer:
+    return ConfluentPeer(ground, group, COOPERATIVE)
+
+
+def java(ground: Ground, group: str) -> Peer:
+    return JavaPeer(ground, group, COOPERATIVE)
+
+
+@pytest.mark.real
+@pytest.mark.faults
+@pytest.mark.parametrize(
+    ("library", "replaced", "anyio_backend"),
+    [
+        pytest.param(confluent, 2, "asyncio", id="confluent-kafka"),
+        pytest.param(java, 1, "trio", id="Java"),  # the other one stays, and was the second
+    ],
+)
+async def test_members_are_replaced_by_ours_and_back(
+    kafka: RealKafka, tmp_path: Path, library: Callable[[Ground, str], Peer], replaced: int
+) -> None:
+    """Who is replaced first has led; what it had goes on where it stopped."""
+    ground = await lay_ground(kafka, PARTITIONS)
+    make = partial(library, ground)
+    async with group_on(ground, tmp_path, assignors=(COOPERATIVE,)) as group:
+        async with rolling(group, make) as (rollout, counting):
+            began = await rollout.quiet(counting)
+            old = rollout.here[:replaced]
+            came = await rollout.there_and_back(old, None, make, COOPERATIVE)
+            ended = await rollout.quiet(counting)
+        await rollout.judge(generations=ended - began, at_most=2 * replaced * ROUNDS)
+        ours = [each for each in (*came, counting) if isinstance(each, Member)]
+        assert [each.took(ChangeKind.LOST) for each in ours] == [[]] * (replaced + 1)
+        assert no_refusal(rollout.everybody)
+    assert (await group.judged()).total.two_owners == 0
+
+
+def no_refusal(everybody: list[Peer | Member]) -> bool:
+    """Tell whether no Java client was refused; the others raise."""
+    said = (line for each in everybody if isinstance(each, JavaPeer) for line in each.said)
+    return not any("InconsistentGroupProtocol" in line for line in said)
+
+
+# -- spells ---------------------------------------------------------------------------------------
+#
+# What a replacement costs is counted to its end: a gap counts though nothing came after it.
+
+
+A, B = TopicPartition("t", 0), TopicPartition("t", 1)
+
+
+def test_a_spell_that_is_over_counts_from_its_beginning() -> None:
+    spells = Spells()
+    for now in (1.0, 1.5):
+        spells.gone(A, now)
+    spells.back(A, 3.0)
+    spells.back(B, 9.0)
+    assert (spells.longest, spells.count) == (2.0, {A: 1})
+
+
+def test_what_is_away_when_nobody_looks_any_more_counts_up_to_then() -> None:
+    spells = Spells()
+    spells.gone(A, 1.0)
+    spells.back(A, 2.0)
+    spells.gone(A, 10.0)
+    spells.gone(B, 12.0)
+    spells.end(15.0)
+    assert (spells.longest, spells.since) == (5.0, {})
+    assert spells.most == 2
