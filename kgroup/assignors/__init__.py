@@ -1,4 +1,42 @@
-"""From the description of a group to its assignment: built-in assignors and the plug-in API."""
+"""From the description of a group to its assignment: built-in assignors and the plug-in API.
+
+- `conformance`: The conformance kit: what every assignor has to keep, held against one of them
+- `simulator`: A group that is only described: what each assignor would do to it, event by event
+- `api`: What an assignor is: two facts and one pure function
+- `assignment`: The result of an assignor: who gets what, and what nobody gets yet
+- `claims`: Who holds what before an assignment: the claims of members, and which of them are
+  believed
+- `cooperative_sticky`: Cooperative sticky: the same target as sticky, reached without stopping
+  anybody
+- `group`: The group as an assignor sees it
+- `leader`: The leader's side of a round: from the members' bytes to a group, and back to bytes
+- `member`: One member of the group and one partition's racks, as an assignor sees them
+- `numbering`: All partitions of a group as numbers from 0, and selections of them that look like
+  partitions
+- `peers`: Assignors that were written for aiokafka or kafka-python, wrapped to work here
+- `range`: Range: of each topic, every subscriber gets one contiguous stretch
+- `registry`: What assignors there are, and how a configured list of names and instances is
+  resolved
+- `roundrobin`: Round-robin: all partitions in order, dealt to the members in turn
+- `sticky`: Sticky: balanced, and members keep what they had;
+- `sticky_balance`: The best balance of an unequal group: how many partitions each member gets,
+  give or take one
+- `sticky_census`: Who and what is interchangeable in a group: kinds of members, classes of
+  partitions
+- `sticky_deal`: From counts to partitions: which ones a member keeps, and which ones it takes
+- `sticky_equal`: The sticky target when all members subscribe to the same topics: linear, and
+  exact
+- `sticky_flow`: A flow of least cost, found by sending what is in the wrong place along the
+  cheapest ways
+- `sticky_moves`: The cheapest way to settle one level: fewest moves, then most partitions near
+  their replicas
+- `sticky_opening`: The first and cheapest steps to settle a level;
+- `sticky_shares`: What the members of a level have, in counts, and what is the worse of two ways
+  to share
+- `sticky_target`: The target that both sticky assignors aim at: balanced first, then with the
+  fewest moves
+- `verify`: The leader's last look at an assignment, whichever assignor made it
+"""
 
 from kgroup.assignors.api import (
     USER_DATA_LIMIT,

@@ -2,6 +2,18 @@
 
 Decides: lost, duplicated, out of order, delivered without owning, owned by two; and silences.
 Never: takes part in a group, or asks a broker; end offsets are given by the caller.
+
+- `oracles`: The promises of a consumer group that an audit judges, each as an oracle over the
+  event log
+- `deliveries`: The account of each partition: what was delivered, lost, repeated and out of order
+- `describe`: The page `docs/event-log.md`, written from the events, the oracles and the kinds of
+  problems
+- `findings`: Single findings, gathered into problems
+- `judging`: The audit: event logs and the broker's truth go in, a verdict comes out
+- `silence`: How long partitions were silent, in each rebalance and over the run
+- `table`: A verdict as plain text for a person
+- `verdict`: What an audit says: numbers per partition, problems with their proof, and whether all
+  is well
 """
 
 from kgroup.audit.findings import find_logs, merge_logs

@@ -1,1 +1,14 @@
-"""The backends: how it becomes known which partitions this consumer owns, and what is committed."""
+"""The backends: how it becomes known which partitions this consumer owns, and what is committed.
+
+- `classic`: The classic protocol as a backend
+- `marshal`: Marshal mode in a running consumer: what is between brokers and the pure member
+- `backend`: One interface for every way to coordinate a group
+- `choice`: Which backend coordinates a group: as the options say
+- `commit_journal`: Commits that are asked one by one, as the event log has them
+- `conductor`: The conductor: the only writer of a member's value, whichever machine makes it
+- `coordinator_search`: Finding a group's coordinator, for whoever is no member of the group
+- `offset_reading`: Reading committed offsets from the coordinator
+- `standalone`: The backend of a consumer that assigns by hand: no group decides, nothing is ever
+  taken away
+- `topics`: What a subscription comes to: names of topics, from one view of the cluster
+"""

@@ -2,6 +2,38 @@
 
 Decides: how a missing extra is told to a person.
 Never: imports typer or rich itself, so that the message can be given without them.
+
+- `app`: The verbs of the `kgroup` command, put together
+- `assignors`: `kgroup assignors`: which assignors there are, and what each would do to a group
+- `assignors_check`: `kgroup assignors check`: one assignor, held to what every assignor promises
+- `assignors_live`: A live group as the beginning of a simulation
+- `assignors_shown`: How a simulation looks: one table in which the assignors stand beside each
+  other at each event
+- `audit`: `kgroup audit`: the verdict on a run, from its members' event logs
+- `broker`: `kgroup broker up|down|status`: a real Kafka on this machine, for one's own
+  experiments
+- `connecting`: How a verb reaches its cluster: the options all of them share, and one connection
+  for one verb
+- `consume`: `kgroup consume`: print the records of topics, alone or as a member of a group
+- `consuming`: Reads topics for `kgroup consume`: where it begins, what is printed, and when it is
+  over
+- `demo`: `kgroup demo`: a group of consumers on a Kafka, watched, disturbed and audited
+- `groups`: `kgroup groups`: what groups there are, who is in them, and removing members and
+  groups
+- `groups_offers`: `kgroup groups offers`: what the members of a live group list, and whether a
+  plan would work
+- `lag`: `kgroup lag`: how far a group is behind, once or watched
+- `marshal`: `kgroup marshal init`, `state` and `watch`: the coordination topic, and what its log
+  says
+- `marshal_admin`: `kgroup marshal release`, `pause`, `resume` and `set-positions`: what changes a
+  group
+- `marshal_shown`: What `kgroup marshal` shows of a log of claims, and of its topic
+- `marshal_targets`: Which positions `kgroup marshal set-positions` is to set, as they are typed
+- `printing`: How records of `kgroup consume` leave the process: lines on standard output, a rate
+  beside it
+- `tables`: How answers look on a screen: plain tables, numbers to the right, no frames
+- `topics`: `kgroup topics`: what topics there are, and making and deleting them
+- `verbs`: How a verb's options become its command line
 """
 
 import sys

@@ -5,4 +5,9 @@ Decides: nothing; each facade is a package of its own: `kgroup.compat.aiokafka` 
 Never: holds logic of its own: a facade translates names, defaults, types and exceptions. Imports
 or builds the other client's consumer, fetcher, coordinator or connections; borrowed are errors,
 records, listener classes, assignor classes and the version.
+
+- `aiokafka`: aiokafka's consumer on kgroup: change one import, keep the program
+- `kafka_python`: Change one import: `from kgroup.compat.kafka_python import KafkaConsumer`
+- `pins`: Which versions of another client a facade can stand in for
+- `raising`: Raising an error of ours as another client's
 """

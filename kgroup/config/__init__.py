@@ -1,4 +1,11 @@
-"""One frozen value with every option of a consumer, and the slices it hands to the rooms below."""
+"""One frozen value with every option of a consumer, and the slices it hands to the rooms below.
+
+- `consumer_config`: Every option of a consumer, its default, and which room reads it
+- `options`: The options of a consumer as keyword arguments, for type checkers and editors
+- `plugins`: Assignors that other distributions install
+- `rules`: What each option may be: one small rule per kind of value
+- `security`: The options of TLS and SASL, seen together
+"""
 
 from kgroup.config.consumer_config import ConsumerConfig
 from kgroup.config.options import ConsumerOptions, FetchSettings

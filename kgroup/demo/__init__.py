@@ -3,6 +3,16 @@
 Decides: how it is called.
 Never: imports its own parts at once: each member's process goes through here on its way to
 `kgroup.demo.member`, and needs none of them.
+
+- `board`: What is known of the group at one moment: an immutable board, and how news change it
+- `crew`: The members' processes: started, heard, killed, closed, and none left behind
+- `member`: One member of the demo's group: `python -m kgroup.demo.member '{"label": "m1", ...}'`
+- `runner`: One run of the demo: topic, stream, members, disturbances, drain, and the logs that
+  are left
+- `scenario`: What happens in the demo, and when: data, decided before anything is started
+- `show`: The demo from its first word to its exit code
+- `view`: How the demo looks: a live table on a terminal, or plain lines
+- `which_kafka`: What a run of the demo takes place on
 """
 
 from kgroup.demo.which_kafka import WhichKafka

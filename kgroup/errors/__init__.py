@@ -4,6 +4,10 @@ Decides: what a caller can catch and which data an error carries.
 Never: how the client reacts to a broker's code; that is `kgroup.machine.reactions`.
 
 An error carries data, not only prose. Time-outs are Python's own `TimeoutError`.
+
+- `brokers`: What the network and brokers refuse
+- `group`: What goes wrong between a member and its group
+- `usage`: The root of all errors, and what a caller did wrong
 """
 
 from kgroup.errors.brokers import (

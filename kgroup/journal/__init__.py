@@ -2,6 +2,15 @@
 
 Decides: the vocabulary of the event log, and its JSON form.
 Never: reads a clock, opens a file, or changes what the client does.
+
+- `events`: The vocabulary of the event log: one frozen class per thing that can happen to a
+  member
+- `codec`: One entry as one line of JSON, and back
+- `faults`: Faults made on purpose, as a log tells them: whom they concern, since when there is
+  calm
+- `periods`: Periods of ownership as a log tells them: who held which partition, from when to when
+- `repeats`: Records that were delivered more than once, and what explains it
+- `sink`: Where events go: the protocol that `net` and `consumer` write to, and two small sinks
 """
 
 from kgroup.journal.codec import BadLine, decode_entry, encode_entry, read_entries

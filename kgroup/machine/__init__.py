@@ -1,4 +1,13 @@
 """What every coordination machine shares: rows, coverage, reactions, tickets, lease, claims.
 
 Never: awaits, reads a clock, draws chance, logs or opens a socket.
+
+- `claims`: Holdings: what a member owns, partition by partition, and how each one is given up
+- `coverage`: The coverage theorem: a table has exactly the rows its states call for
+- `describe`: The page about error codes, written from the table of reactions
+- `lease`: How long ownership can be proved: the lease
+- `reactions`: The one table of error reactions: (API, error code) -> what this client does
+- `rows`: Transitions as data: rows, and the table that finds the one row for a trigger
+- `wishes`: What any member is told by its application and its clock, and what it always answers
+  with
 """

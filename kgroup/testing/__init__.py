@@ -2,6 +2,15 @@
 
 A name is imported when it is first asked for: the pytest plugin of kgroup is loaded into every test
 run of its users, and must cost those that do not use it nothing.
+
+- `broker`: A Kafka in the process: real bytes, the rules of real brokers, any clock
+- `kafka`: Real Kafka brokers behind one call
+- `strategies`: Hypothesis strategies for what goes over the wire
+- `pytest_plugin`: The pytest plugin of kgroup: Kafka brokers as fixtures, and a list of which
+  test used which
+- `requests`: Requests by name, for rules and questions of tests:
+  `broker.answers.lose(HeartbeatRequest)`
+- `virtual_time`: Virtual time for async tests: hours pass in milliseconds, on asyncio and on trio
 """
 
 import importlib

@@ -66,3 +66,20 @@ def test_a_public_class_or_function_has_a_docstring() -> None:
         if isinstance(node, kinds) and not node.name.startswith("_") and not ast.get_docstring(node)
     ]
     assert not silent
+
+
+def test_the_docstring_of_a_package_names_each_of_its_files() -> None:
+    unnamed = {
+        folder.relative_to(ROOT).as_posix(): missing
+        for folder in sorted({path.parent for path in (ROOT / "kgroup").rglob("*.py")})
+        if folder != ROOT / "kgroup" and (missing := unmapped(folder))
+    }
+    assert not unnamed, "say which file answers which question"
+
+
+def unmapped(folder: Path) -> list[str]:
+    """Files that the docstring of their package leaves out; one file alone needs no map."""
+    tree = ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))
+    told = ast.get_docstring(tree) or ""
+    files = [path.stem for path in folder.glob("*.py") if not path.stem.startswith("__")]
+    return [name for name in sorted(files) if len(files) > 1 and f"`{name}`" not in told]

@@ -1,1 +1,13 @@
-"""The classic protocol as a backend."""
+"""The classic protocol as a backend.
+
+- `backend`: The classic backend: a group coordinated by JoinGroup, SyncGroup and Heartbeat
+- `commits`: The commit queue of a member, driven: requests are sent one by one, callers wait for
+  outcomes
+- `effects`: What the membership machine of a classic group wants done, done
+- `interest`: Which topics a member needs metadata of: its own, and the whole group's while it
+  leads
+- `leading`: The leader's errand: from the members' subscriptions to the bytes of SyncGroup
+- `looking_back`: What the group's present generation was made from, as far as its coordinator
+  still knows
+- `trace`: What the journal is told about each step of the machine
+"""

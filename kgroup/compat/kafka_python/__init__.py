@@ -3,6 +3,19 @@
 Decides: that a version of kafka-python that is not known is refused when this is imported.
 Never: imports kafka-python's consumer for its own use: errors, structures, listeners, assignors,
 serialisers and token providers are borrowed.
+
+- `assignors`: Assignors of kafka-python, as the option `assignors` takes them
+- `consumer`: A consumer with kafka-python's name, keys, calls, records and errors
+- `errors`: Our errors as those of kafka-python that callers already catch
+- `keywords`: The configuration keys of kafka-python's consumer, their defaults, and which cannot
+  be honoured
+- `life`: The life of a KafkaConsumer: what it is made of, entering, closing
+- `listeners`: Listeners of kafka-python, told of changes in ours
+- `offsets`: kafka-python's calls about offsets: commits, positions, seeks, and what the logs hold
+- `options`: Keys of kafka-python's consumer, as options of ours
+- `reading`: kafka-python's ways to read: `poll`, and iteration
+- `records`: Records in kafka-python's shape
+- `subscribing`: kafka-python's calls about what is read, and what the consumer is in its group
 """
 
 import warnings

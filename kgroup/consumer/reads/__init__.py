@@ -1,1 +1,8 @@
-"""Records in the hands of the application: one by one, in batches, in loops."""
+"""Records in the hands of the application: one by one, in batches, in loops.
+
+- `batch`: A batch: neighbouring records of one partition, on lease to the application
+- `iterators`: Reading for ever: batches, or records one by one
+- `polling`: Single reads: the next record, or what is there
+- `reading`: Waiting for records: what every kind of reader has in common
+- `record`: One record as the application sees it, and how bytes become keys and values
+"""

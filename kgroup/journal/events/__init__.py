@@ -11,6 +11,14 @@ Order matters in three places: `Delivered` is emitted BEFORE the records reach t
 `OwnershipStep(REVOKED, BEGIN)` before the listener is told, and `ClaimStep(WRITTEN)` before the
 message is on its way: a lease is reckoned from it.
 KIPs: 62, 345 (instance ids), 429 (owned partitions), 814.
+
+- `entry`: An entry: one event with the stamp that lets logs of many processes merge
+- `life`: A member's life: start, stop, states, generations, joins
+- `ownership`: Ownership begins and ends, and the listener is told
+- `records`: Records on their way: fetched, delivered, done, committed
+- `requests`: Connections, requests and answers, as the network sees them
+- `vocabulary`: All events together: the closed union that oracles match on, and the list that is
+  written
 """
 
 from kgroup.journal.events.entry import Entry, Source

@@ -4,6 +4,22 @@
 Decides: where a message class lives. A module is imported when a name of it is first asked for:
 importing all of them at once would take a good part of the time that `import kgroup` may take.
 Never: holds a message itself.
+
+- `acls`: CreateAcls, DescribeAcls and DeleteAcls
+- `cluster`: What a cluster is made of: ApiVersions, Metadata, FindCoordinator and DescribeCluster
+- `configs`: DescribeConfigs and IncrementalAlterConfigs
+- `consumer_groups`: ConsumerGroupHeartbeat and ConsumerGroupDescribe: the group protocol of
+  KIP-848
+- `fetch`: Fetch: records of partitions from their leader or a close replica (KIP-227, 320, 392,
+  516)
+- `group_admin`: ListGroups, DescribeGroups and DeleteGroups: classic groups, seen from outside
+- `groups`: JoinGroup, SyncGroup, Heartbeat and LeaveGroup: membership in a classic group
+- `log_offsets`: ListOffsets and OffsetForLeaderEpoch: places in a log
+- `offsets`: OffsetCommit, OffsetFetch and OffsetDelete: the committed offsets of a group
+- `produce`: Produce: append record batches to partitions (KIP-98, 467, 516, 951)
+- `sasl`: SaslHandshake and SaslAuthenticate (KIP-43, KIP-152)
+- `topics`: Topics and their partitions: create, grow, delete, and delete records
+- `transactions`: Producer ids and transactions (KIP-98)
 """
 
 import importlib

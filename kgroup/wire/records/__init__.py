@@ -4,6 +4,17 @@ Decides: what the rest of kgroup may use of this package.
 Never: reads messages or frames; a batch begins where a Fetch answer's `records` begin.
 
 KIP-98 (magic 2, transactions), KIP-101 (leader epochs), KIP-31 and KIP-32 (magic 1).
+
+- `batches`: The record data of one partition of a Fetch answer, batch by batch
+- `columns`: The records of one batch as columns over one buffer
+- `control`: Transactions within a log (KIP-98): the broker's marks, and which batches were
+  aborted
+- `encode`: Batches of magic 2, written for the internal idempotent producer (KIP-98)
+- `header`: The 61 bytes before the records of a batch of magic 2 (KIP-98)
+- `message_sets`: Message sets of magic 0 and 1, as brokers before 0.11 wrote them
+- `scan`: One pass over the records of a batch: offsets, timestamps, and where keys and values
+  stand
+- `varints`: Signed varints of records: seven bits a byte, lowest first, zigzag
 """
 
 from kgroup.wire.compression import MAX_OUTPUT, Codec
