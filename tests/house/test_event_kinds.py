@@ -11,7 +11,7 @@ from kgroup.journal.events.vocabulary import EVENT_CLASSES
 ROOT = Path(__file__).parents[2]
 
 NAMES = [kind.__name__ for kind in EVENT_CLASSES]
-READERS = ("kgroup/journal/", "kgroup/audit/")
+READERS = ("kgroup/journal/", "kgroup/audit/", "tests/search/oracles/")
 """Oracles and the audit; the journal itself writes nothing."""
 
 FOR_PEOPLE = frozenset({"KeyChanged", "MessageRejected"})
@@ -19,7 +19,8 @@ FOR_PEOPLE = frozenset({"KeyChanged", "MessageRejected"})
 
 
 def trees() -> Iterator[tuple[str, ast.Module]]:
-    folders = (ROOT / "kgroup", ROOT / "tests" / "search" / "simulation")
+    search = ROOT / "tests" / "search"
+    folders = (ROOT / "kgroup", search / "simulation", search / "oracles")
     for path in sorted(path for folder in folders for path in folder.rglob("*.py")):
         name = path.relative_to(ROOT).as_posix()
         if not name.startswith("kgroup/journal/events/") and name != "kgroup/journal/__init__.py":
