@@ -46,8 +46,8 @@ def kinds(verdict: Verdict) -> set[ProblemKind]:
 
 
 def judged(history: History, *, ends: dict[int, int] | None = None) -> Verdict:
-    bounds = {tp(p): (0, end) for p, end in (ends or {}).items()}
-    return audit_entries(history.entries, Truth(bounds=bounds))
+    found = Truth(bounds={tp(p): (0, end) for p, end in (ends or {}).items()})
+    return audit_entries(history.entries, found)
 
 
 def row(verdict: Verdict, partition: int):
@@ -62,8 +62,7 @@ def test_a_good_run_with_a_kill_is_clean_and_its_repetitions_are_counted():
 
 
 def test_a_good_run_is_clean_by_every_other_oracle_too():
-    verdict = audit_entries(good_history().entries, oracles=at_least_once())
-    assert verdict.clean
+    assert audit_entries(good_history().entries, oracles=at_least_once()).clean
 
 
 def test_a_killed_member_ends_by_its_last_entry_and_the_note_says_which():
@@ -77,8 +76,7 @@ def test_a_killed_member_ends_by_its_last_entry_and_the_note_says_which():
 @given(st.integers(0, 2**32), st.integers(0, 60))
 def test_random_good_runs_are_clean(seed: int, steps: int):
     entries = RandomRun(Random(seed)).go(steps)
-    verdict = audit_entries(entries, truth(entries))
-    assert verdict.problems == ()
+    assert audit_entries(entries, truth(entries)).problems == ()
 
 
 @pytest.mark.slow
