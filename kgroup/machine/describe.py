@@ -20,11 +20,10 @@ _INTRO: Final = """\
 This page is generated from the table in `kgroup/machine/reactions.py`.
 Do not edit it: `python -m tests.pages` writes it, and a test compares it.
 
-Every error code a broker can answer has one reaction per API; this table is the only place that
-says which.
-A code that is not listed under an API is retried with backoff when Kafka calls it retriable
-(the list at the end), else the request is refused and the caller is told.
-A number nobody knows is never retried.
+Each error code that a broker can answer has one reaction per API. Only this table says which.
+A code that is not listed under an API is retried with backoff when Kafka calls it retriable (see
+the list at the end). Otherwise the request fails, and the caller gets the error.
+An unknown number is never retried.
 """
 
 _FURTHER: Final = """\

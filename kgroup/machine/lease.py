@@ -9,7 +9,7 @@ Two deadlines, both counted from *sending*, the safe side:
   B + rebalance timeout: the coordinator completes a round without a member that did not rejoin,
     session or not. B is the latest sending time of a heartbeat answered OK while the current
     generation is synced, of an answered JoinGroup, or of a SyncGroup answered 0. (OK before the
-    sync proves nothing: who has not synced within the rebalance timeout is expelled.)
+    sync proves nothing: a member that does not sync within the rebalance timeout is expelled.)
 Deadlines only extend; expiry is final: a coordinator that is loading says OK to anybody.
 """
 

@@ -1,7 +1,7 @@
 """The one table of error reactions: (API, error code) -> what this client does.
 
 Decides: the reaction to every error code on every API a consumer, or one of its tools, uses.
-Never: carries a reaction out; whoever asked translates it into its own moves.
+Never: carries a reaction out; each caller translates it into its own moves.
 KIPs: 62, 320 (leader epochs), 345, 394, 405, 429, 447, 516 (topic ids), 848, 1102 (re-bootstrap).
 Source of the group's cells: answers of real 3.9 and 4.3 brokers; of the others:
 `org.apache.kafka.common.protocol.Errors` and what was seen on real brokers.
@@ -138,7 +138,7 @@ _CELLS: dict[ApiKey, dict[ErrorCode, Reaction]] = {
         _E.UNKNOWN_TOPIC_OR_PARTITION: _R.REFUSE,
         _E.TOPIC_AUTHORIZATION_FAILED: _R.UNAUTHORIZED,
     },
-    # For whoever evicts a member. One that leaves by itself does not wait for a good answer.
+    # For a tool that evicts a member. A member that leaves does not wait for a good answer.
     ApiKey.LEAVE_GROUP: {**_COORDINATOR_MOVED},
     ApiKey.FETCH: {
         **_ASKED_OF_A_LEADER,
@@ -183,7 +183,7 @@ OTHER_APIS: Final[Mapping[ErrorCode, Reaction]] = MappingProxyType(
 )
 """The cells of all others: writing, and the questions and orders of tools."""
 
-# A SyncGroup that failed cannot be repeated: whoever sends it again late finds another round.
+# A failed SyncGroup cannot be repeated: a late one meets another round.
 _RETRIED: Final[Mapping[ApiKey, Reaction]] = MappingProxyType(
     {ApiKey.SYNC_GROUP: Reaction.REJOIN_LATER}
 )

@@ -2,34 +2,44 @@
 
 Never: awaits, reads a clock, draws chance, logs or opens a socket.
 
-- `actions`: What the rows of the round do: one arm per action
-- `commit_queue`: The commits of one member that wait: what the next request says, and what became
-  of each
-- `commits`: What a commit says and what its answer means, partition by partition
-- `coordinator`: Where the coordinator is: a small table beside the round
-- `describe`: The page about the states of a member, written from the rows
-- `described`: What a coordinator says of a group when it is asked before this member is in it
-- `ending_rows`: Rows of ending: lost, fenced and refused memberships, leaving, and the heartbeats
-  meanwhile
-- `events`: What goes into the machine and what comes out of it
-- `given_up`: What was asked under the present id and is not awaited any more: it may still say
-  "fenced"
-- `joining_rows`: Rows of joining: what the application asks for, the round, and what asks for
-  another one
-- `leadership`: What leading a round means for a member, and what it keeps of it
-- `refusals`: What a member's errors say: what was refused, with which value, and the way out
-- `requests`: What a member says to the coordinator: the six requests, filled from its value
-- `returning`: What a static member that came back owes the group: a round for partitions that
-  nobody has
-- `settings`: What a classic member is told once
-- `standing`: What DescribeGroups says of a generation that stands
-- `states`: The states of a classic member, and facts about them
-- `step`: One step of a classic member: `step(member, event, moment) -> Step`
-- `timers`: The timers of a member: which of them run, and when each is due
-- `translate`: From events to triggers: which trigger an answer, a failure or a wish is
-- `triggers`: The closed sets the rows are written in: triggers, guards, actions
-- `turn`: The work of one step: the member so far, the effects so far, what was raised inside
-- `value`: The frozen value of one classic member, and what can be read from it
-- `waiting`: What a member that gives something up waits for: the listener that hears of it, up to
-  a limit
+| question | file |
+|---|---|
+| which states are there, and what is true in each | `states` |
+| which triggers, guards and actions are there | `triggers` |
+| which event or answer is which trigger | `translate` |
+| which row joins a group, or begins another round | `joining_rows` |
+| which row ends ownership, or leaves the group | `ending_rows` |
+| what does an action do | `actions` |
+| in which order does one step happen | `step`, with its work in `turn` |
+| what does a member remember, and owe to the group | `value` |
+| which events come in, which effects go out | `events` |
+| when does a timer fire | `timers` |
+| what is in each request | `requests` |
+| what does an error say to the user | `refusals` |
+| where is the coordinator | `coordinator` |
+| what does OffsetCommit say, what does its answer mean | `commits` |
+| which commits wait, and what is sent next | `commit_queue` |
+| what does a leader ask its assignor, and remember | `leadership` |
+| what does a static member that restarts owe the group | `returning` |
+| what does DescribeGroups say of the group | `group_description` |
+| which late answer can still say that a static member is fenced | `given_up` |
+| how long does a member wait for its listener | `waiting` |
+| which options does a member read | `settings` |
+| how is docs/rebalance.md written | `describe` |
+
+An error code keeps one name all the way. ILLEGAL_GENERATION, answered to SyncGroup:
+1. `kgroup.machine.reactions`: the reaction is LOSE_GENERATION.
+2. `translate`: the reaction is the trigger GENERATION_LOST_IN_ROUND (GENERATION_LOST when a
+   heartbeat or a commit is answered so).
+3. `joining_rows`: the row of that trigger does _LOSE_GENERATION (`ending_rows` for the other one).
+4. `actions`: _LOSE_GENERATION is LOSE_ALL and FORGET_GENERATION.
+
+A cooperative member hands a partition back:
+1. `actions`: ADOPT compares the assignment with what is owned, and releases what is gone.
+2. `kgroup.machine.claims`: the claim goes from HELD to DRAINING, to REVOKING, and ends.
+3. `waiting`: `tell_group` raises ROUND_OWED, or HANDED_BACK when the round waits for it.
+4. `joining_rows`: the row of that trigger begins the next round.
+
+A partition is revoked: `kgroup.offsets.ledger` says which offset of its claim can be committed, and
+`commit_queue` sends it while the claim holds. What is lost is not committed.
 """

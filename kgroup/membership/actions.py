@@ -74,7 +74,7 @@ def _release(turn: Turn, claims: tuple[Claim, ...]) -> None:
 
 def _release_all(turn: Turn) -> None:
     member = turn.member
-    # Who closes has a limit of its own.
+    # A member that closes has a limit of its own.
     closing = member.wishes.closing is not None
     limit = None if closing else turn.now + member.settings.rebalance_timeout
     turn.put_round(replace(member.round, release_until=limit))

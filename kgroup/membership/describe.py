@@ -21,55 +21,61 @@ _INTRO = """\
 This page is generated from the tables in `kgroup/membership` and `kgroup/machine`.
 Do not edit it: `python -m tests.pages` writes it, and a test compares it.
 
-A member is the product of three small tables.
-The round says where it stands in the group protocol.
-The coordinator table says whether the group's coordinator is known; losing it does not end a round
-that is adopted.
-The holdings table says, partition by partition, what may be handed out.
+A member is described by three small tables.
+The round table says where the member is in the group protocol.
+The coordinator table says whether the group's coordinator is known. Losing the coordinator does not
+end a round that is adopted.
+The table of holdings says, for each partition, what may be handed out.
 """
 
 _LISTENER = """\
 ## What the listener hears, and when
 
-Its calls are made one after the other, each once the one before has returned.
+kgroup makes one call of the listener at a time.
+The next call begins when the one before has returned.
 
-- Of one partition: `on_assigned`, then `on_revoked` or `on_lost`, never both, then `on_assigned`
-  again.
-- An eager round takes everything away before JoinGroup and gives afterwards.
-- A cooperative round that takes p and adds q calls `on_assigned` for q at once, and `on_revoked`
-  for p as soon as no batch of p is in hand. Java's client calls them the other way round: its poll
-  has nothing in hand. Here q would have to wait for the batches of p, as long as the application
-  likes, and nothing may stop that need not. To keep Java's order only while nothing is in hand
-  would be worse: people would rely on it until a batch is slow. So what there can be only so many
-  of, such as open stores, must not be counted on in `on_assigned` before `on_revoked` has freed it.
-- What is to be given up, and is lost before its `on_revoked` is called, because another call takes
-  its time, is told as `on_lost`: which of the two it is, is decided when the call is made, as in
-  Java's client. A call that has begun stays what it is.
-- While `on_revoked` runs its partitions go to nobody: a JoinGroup claims them, or waits for it,
-  also when the membership was lost meanwhile; so does LeaveGroup.
+- For one partition the calls are `on_assigned`, then `on_revoked` or `on_lost` (never both), then
+  `on_assigned` again.
+- An eager round takes every partition away before JoinGroup, and gives partitions afterwards.
+- A cooperative round that takes p and adds q calls `on_assigned` for q at once. It calls
+  `on_revoked` for p as soon as no batch of p is in the application's hands. Java's client calls
+  them the other way round: nothing is in hand during its poll. Here q would have to wait for the
+  batches of p, as long as the application likes. So if your listener holds something limited, such
+  as open stores, do not count on `on_revoked` freeing it before `on_assigned` needs it.
+- A partition that is to be given up can be lost before its `on_revoked` begins, because another
+  call takes its time. Then `on_lost` is called. kgroup decides between the two when it makes the
+  call, as Java's client does. A call that has begun does not change.
+- While `on_revoked` runs, no other member gets its partitions. A JoinGroup claims them or waits for
+  the call, also when the membership was lost meanwhile. LeaveGroup does the same.
 
-The last cannot be promised beyond what the coordinator, or the application's own limits, allow.
-A listener is cut off after `max_poll_interval`, unless it shields itself or blocks. Who takes
-longer for `on_revoked` than the round waits is passed over by it, and the drain before counts too;
-whose session ends, or is ended, is removed; who does not read for `max_poll_interval` leaves the
-group, whether it hangs in its listener or elsewhere, as Java's client does (KIP-62); and `close`
-has a deadline. A member that has lost its generation sends no heartbeats while it waits for
-`on_revoked`, so its partitions go to nobody only as long as its session lasts at the coordinator.
-That wait ends `max_poll_interval` after it began, when a warning has said so, and the member joins
-all the same; it also leaves all the same that long after `unsubscribe`. Then another member may
-have the partition while the listener still runs. What it commits is refused, by kgroup or by the
-coordinator, and says so; whatever else it writes needs a fence, see the claim of each record.
+The last promise has limits, which the coordinator and the application's own timeouts set:
 
-A listener that cannot be cut off, because it shields itself or waits for a thread, has no limit
-while its member keeps a generation. The application reads, heartbeats go on, and what the member
-keeps is handed out; of what the call is about nothing is, no further change is told, and nobody
-else is given it, until the call returns, or a round that is on passes the member over, or it loses
-its generation, or unsubscribes, or closes. To give such a partition to another member by the clock
-would have two of them work on it, and nothing has gone wrong at the coordinator that would force
-that; Java's client, whose callbacks hold its poll up, leaves the group there. So kgroup says it
-instead: a second after the time is over a warning names the call and its partitions, and the event
-log has `callback` with `overdue`. A plain listener that blocks stops the event loop, heartbeats
-included, and its session ends.
+- A listener is cancelled after `max_poll_interval`, unless it shields itself or blocks.
+- If `on_revoked`, with the drain before it, takes longer than the round waits, the round goes on
+  without the member.
+- A member whose session ends, or is ended, is removed from the group.
+- A member that does not read for `max_poll_interval` leaves the group, whether its listener hangs
+  or something else does, as with Java's client (KIP-62).
+- `close` has a deadline.
+- A member that has lost its generation sends no heartbeats while it waits for `on_revoked`. Its
+  partitions stay unassigned only as long as its session lasts at the coordinator. The wait ends
+  `max_poll_interval` after it began: a warning says so, and the member joins. After `unsubscribe`
+  it leaves after the same time.
+
+After that, another member may have the partition while the listener still runs. Commits of the
+listener are refused, by kgroup or by the coordinator, and the error says so. Anything else that the
+listener writes needs a fence: see the claim of each record.
+
+A listener that shields itself, or waits for a thread, cannot be cancelled. It has no limit while
+its member keeps a generation. The application reads, heartbeats go on, and records of the
+partitions that the member keeps are handed out. No records of the partitions of that call are
+handed out, no further call is made, and no other member gets them until one of these happens: the
+call returns, a running round goes on without the member, the member loses its generation,
+unsubscribes, or closes. To give such a partition away by the clock would let two members work on
+it, although nothing has gone wrong at the coordinator. Java's client leaves the group in this
+case, because its callbacks hold up its poll. kgroup reports it instead: one second after the limit
+a warning names the call and its partitions, and the event log has `callback` with `overdue`. A
+plain listener that blocks stops the event loop and with it the heartbeats, so its session ends.
 """
 
 

@@ -27,7 +27,7 @@ from kgroup.machine.wishes import (
     Ticket,
     Unsubscribed,
 )
-from kgroup.membership.described import GroupInUse, Remembered
+from kgroup.membership.group_description import GroupInUse, Remembered
 from kgroup.types import Generation
 from kgroup.wire.messages import (
     FindCoordinatorRequest,

@@ -1,20 +1,21 @@
-"""What was asked under the present id and is not awaited any more: it may still say "fenced".
+"""Questions of a static member that it no longer awaits: an answer may still say "fenced".
 
-Decides: which questions of a static member these are, and until when.
-Never: judges an answer; `disowning` does.
+Decides: which questions under the present member id these are, and until when.
+Never: judges an answer; `refusals` does.
 KIPs: 345.
 
-Who is told so has lost its place to another process, whatever became of the question. 1. A static
-member hands back what it had; a heartbeat, or a commit, is out. 2. Its lease ends, or its
-coordinator is lost: no answer of before proves anything any more. 3. The answer is
-FENCED_INSTANCE_ID. 4. The application subscribes again. Nothing had to be asked under the id in
-between, and a JoinGroup without one takes the place back from the twin.
+A member that gets this answer has lost its place to another process, even when it no longer awaits
+the answer:
+1. A static member hands back what it had; a heartbeat, or a commit, is out. 2. Its lease ends, or
+its coordinator is lost: older answers prove nothing any more. 3. The answer is FENCED_INSTANCE_ID.
+4. The application subscribes again. Without the answer the member would send a JoinGroup without an
+id, and so take the place back from its twin.
 
-A question is kept until the next one of its kind, which is told the same; until a generation is
-entered, for a coordinator that does so has the last word; and as long as the id, for a JoinGroup
-without one fences the id that its own member had before. So who unsubscribes, hands everything
-back and is out of the group hears no such answer: it has no id, may come back as anybody, and takes
-the place back from a twin.
+A question is kept until the next one of its kind, which gets the same answer; until a generation is
+entered, because that coordinator has the last word; and no longer than the member id, because a
+JoinGroup without one fences the member's own former id. A member that unsubscribes, hands
+everything back and leaves the group gets no such answer: it has no id, and takes the place back
+from a twin when it returns.
 """
 
 from dataclasses import dataclass

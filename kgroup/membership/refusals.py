@@ -1,7 +1,8 @@
 """What a member's errors say: what was refused, with which value, and the way out.
 
-Decides: the error for each code that ends or suspends a membership.
-Never: which code does that; `kgroup.machine.reactions` and the rows do.
+Decides: the error for each code that ends or suspends a membership. Also whether an answer, even a
+late one, disowns the member id or gives its place to another process.
+Never: which code does that; `kgroup.machine.reactions` and the rows do. Moves the state.
 KIPs: 345 (instance ids), 389 (group.max.size).
 """
 
@@ -10,9 +11,8 @@ from collections.abc import Sequence
 from kgroup.codes import ApiKey, ErrorCode
 from kgroup.errors import BrokerError, FencedError, UnauthorizedError
 from kgroup.machine.reactions import Reaction, reaction
-from kgroup.membership.described import GroupInUse
 from kgroup.membership.events import Answered, CommitRejected, Event
-from kgroup.membership.requests import PROTOCOL_TYPE
+from kgroup.membership.group_description import PROTOCOL_TYPE, GroupInUse
 from kgroup.membership.settings import MembershipSettings
 from kgroup.membership.states import possible
 from kgroup.membership.triggers import Trigger
@@ -118,15 +118,7 @@ def fenced(settings: MembershipSettings, generation: Generation | None) -> Fence
     return FencedError(reason, generation=generation, code=ErrorCode.FENCED_INSTANCE_ID)
 
 
-# -- disowning -------------------------------------------------------------------------------------
-#
-# Which answers say that the coordinator does not take this member for what it is.
-#
-# Decides: whether an answer disowns the id that the member has, or gives its place to another one,
-# also when it is not awaited any more.
-# Never: moves the state; heard first or last, an answer means the same.
-# See KIP 345.
-
+# -- answers that disown a member ------------------------------------------------------------
 
 _DISOWNING = frozenset({Reaction.LOSE_MEMBER, Reaction.FENCE})
 

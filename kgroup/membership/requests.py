@@ -8,6 +8,7 @@ KIPs: 62, 345, 394, 429, 559, 800.
 from kgroup.assignors import USER_DATA_LIMIT, Assignor, LastAssignment, UserDataAssignor
 from kgroup.errors import AssignorError, LocalProtocolError
 from kgroup.frozen import replace
+from kgroup.membership.group_description import PROTOCOL_TYPE
 from kgroup.membership.value import GroupMember, Memory
 from kgroup.types import Cause
 from kgroup.wire.consumer_protocol import (
@@ -27,7 +28,6 @@ from kgroup.wire.messages import (
 )
 
 __all__ = [
-    "PROTOCOL_TYPE",
     "find_coordinator",
     "heartbeat",
     "join_group",
@@ -76,9 +76,6 @@ def user_data(member: GroupMember, assignor: Assignor) -> bytes | None:
 
 
 # -- requests --------------------------------------------------------------------------------------
-
-
-PROTOCOL_TYPE = "consumer"
 _GROUP_KEY = 0
 _REASON_LIMIT = 255
 

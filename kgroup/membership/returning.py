@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from kgroup.frozen import replace
-from kgroup.membership.described import IN_DOUBT, NEW, Remembered, Said
+from kgroup.membership.group_description import IN_DOUBT, NEW, Remembered, Said
 from kgroup.membership.leadership import watch_topics
 from kgroup.membership.turn import Turn
 from kgroup.membership.value import GroupMember

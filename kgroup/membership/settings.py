@@ -1,4 +1,4 @@
-"""What a classic member is told once.
+"""The settings of a classic member: the options, read once.
 
 Decides: the slice of the options that the membership machine reads.
 Never: validates; `kgroup.config` does, before it fills this.

@@ -2,7 +2,7 @@
 
 Decides: per state whether heartbeats are sent, commits may go out, which replies are awaited and
 which timers may run; from these the set of triggers that are possible there.
-Never: transitions; `rows` has them.
+Never: transitions; `joining_rows` and `ending_rows` have them.
 KIPs: 62, 345, 394, 429.
 """
 

@@ -28,9 +28,9 @@ from kgroup.membership.events import (
     RequestFailed,
     Tell,
 )
+from kgroup.membership.group_description import PROTOCOL_TYPE
 from kgroup.membership.leadership import watch_from
 from kgroup.membership.refusals import fenced, fences, not_permitted, refused
-from kgroup.membership.requests import PROTOCOL_TYPE
 from kgroup.membership.returning import looked_again
 from kgroup.membership.triggers import Trigger
 from kgroup.membership.turn import Turn

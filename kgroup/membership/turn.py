@@ -12,7 +12,6 @@ from kgroup.machine.lease import Lease
 from kgroup.machine.rows import Row
 from kgroup.machine.wishes import Errand, Ticket
 from kgroup.membership.coordinator import Coordinator, CoordinatorTrigger
-from kgroup.membership.described import GroupInUse
 from kgroup.membership.events import (
     AssignorDone,
     CallListener,
@@ -22,6 +21,7 @@ from kgroup.membership.events import (
     Send,
 )
 from kgroup.membership.given_up import GivenUp
+from kgroup.membership.group_description import GroupInUse
 from kgroup.membership.triggers import Action, Guard, Trigger
 from kgroup.membership.value import GroupMember, Identity, Leadership, Round, Wishes
 from kgroup.types import Cause, ChangeKind, Claim, MemberState, OwnershipChange, TopicPartition

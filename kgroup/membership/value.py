@@ -15,8 +15,8 @@ from kgroup.machine.claims import Holdings, HoldingState
 from kgroup.machine.lease import Lease
 from kgroup.machine.wishes import Ticket
 from kgroup.membership.coordinator import Coordinator
-from kgroup.membership.described import Remembered
 from kgroup.membership.given_up import GivenUp
+from kgroup.membership.group_description import Remembered
 from kgroup.membership.settings import MembershipSettings
 from kgroup.membership.states import FACTS
 from kgroup.types import (

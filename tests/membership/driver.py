@@ -13,7 +13,6 @@ from kgroup.assignors import (
 )
 from kgroup.machine.claims import HoldingState
 from kgroup.machine.wishes import Errand, Ticket
-from kgroup.membership.described import Remembered
 from kgroup.membership.events import (
     Answered,
     AssignorDone,
@@ -33,6 +32,7 @@ from kgroup.membership.events import (
     Subscribed,
     Tick,
 )
+from kgroup.membership.group_description import Remembered
 from kgroup.membership.settings import MembershipSettings
 from kgroup.membership.step import MemberRow, Step, next_deadline
 from kgroup.membership.value import GroupMember

@@ -5,8 +5,8 @@ import pytest
 from kgroup.codes import ErrorCode
 from kgroup.errors import BrokerError
 from kgroup.machine.wishes import Errand
-from kgroup.membership.described import GroupInUse
 from kgroup.membership.events import Answered, Raise
+from kgroup.membership.group_description import GroupInUse
 from tests.membership.driver import Driven, join_answer, settings
 
 CODE = ErrorCode.INCONSISTENT_GROUP_PROTOCOL

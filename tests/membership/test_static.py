@@ -7,7 +7,6 @@ import pytest
 from kgroup.codes import ErrorCode
 from kgroup.errors import ConnectionLostError, FencedError
 from kgroup.machine.wishes import Errand
-from kgroup.membership.described import Remembered
 from kgroup.membership.events import (
     Answered,
     AssignorDone,
@@ -20,6 +19,7 @@ from kgroup.membership.events import (
     Tick,
     Unsubscribed,
 )
+from kgroup.membership.group_description import Remembered
 from kgroup.types import Cause, Leave, MemberState
 from kgroup.wire.consumer_protocol import decode_subscription
 from kgroup.wire.messages import (

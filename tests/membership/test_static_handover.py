@@ -11,14 +11,14 @@ import pytest
 from kgroup.codes import ErrorCode
 from kgroup.machine.claims import HoldingState
 from kgroup.machine.wishes import Errand
-from kgroup.membership.described import IN_DOUBT, NEW, PASSED_OVER, Remembered
-from kgroup.membership.events import (
-    Answered,
-    MetadataChanged,
-    Tick,
-    Unsubscribed,
+from kgroup.membership.events import Answered, MetadataChanged, Tick, Unsubscribed
+from kgroup.membership.group_description import (
+    IN_DOUBT,
+    NEW,
+    PASSED_OVER,
+    Remembered,
+    remembered_of,
 )
-from kgroup.membership.standing import remembered_of
 from kgroup.types import MemberState
 from kgroup.wire.consumer_protocol import (
     MemberAssignment,

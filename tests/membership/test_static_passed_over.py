@@ -12,7 +12,6 @@ import pytest
 from kgroup.codes import ErrorCode
 from kgroup.errors import ConnectionLostError
 from kgroup.machine.wishes import Errand
-from kgroup.membership.described import NEW, PASSED_OVER, Remembered
 from kgroup.membership.events import (
     AssignorDone,
     AssignorFailed,
@@ -20,6 +19,7 @@ from kgroup.membership.events import (
     MetadataChanged,
     RunAssignor,
 )
+from kgroup.membership.group_description import NEW, PASSED_OVER, Remembered
 from kgroup.types import MemberState
 from kgroup.wire.messages import JoinGroupRequest
 from tests.membership.driver import NODE, Driven, owned_in_join, partitions, settings

@@ -18,13 +18,15 @@ from collections.abc import Mapping
 
 from kgroup.codes import ApiKey
 from kgroup.errors import BrokerError, DecodeError, KGroupError
-from kgroup.membership.described import IN_DOUBT, GroupInUse, Remembered
-from kgroup.membership.settings import MembershipSettings
-from kgroup.membership.standing import (
+from kgroup.membership.group_description import (
+    IN_DOUBT,
+    GroupInUse,
+    Remembered,
     divided_topics,
     remembered_of,
-    standing_members,
+    stable_members,
 )
+from kgroup.membership.settings import MembershipSettings
 from kgroup.net.cluster import Cluster, Lane
 from kgroup.wire.messages import (
     DescribedGroupMember,
@@ -107,7 +109,7 @@ async def _standing(
     cluster: Cluster, node_id: int, group_id: str, *, timeout: float
 ) -> tuple[DescribedGroupMember, ...] | None:
     """Return the members of a generation that stands, None when none does."""
-    return standing_members(await _described(cluster, node_id, group_id, timeout=timeout))
+    return stable_members(await _described(cluster, node_id, group_id, timeout=timeout))
 
 
 async def _described(

@@ -3,6 +3,16 @@
 Decides: what the rest of kgroup may use of this package.
 Never: reads messages or frames; a batch begins where a Fetch answer's `records` begin.
 
+| question | file |
+|---|---|
+| where does each batch begin, and is it whole | `batches` |
+| what do its first 61 bytes say | `header` |
+| how are its records read | `scan`, `varints` |
+| how are they handed out | `columns` |
+| which batches were aborted | `control` |
+| how are magic 0 and 1 read | `message_sets` |
+| how is a batch written | `encode` |
+
 KIP-98 (magic 2, transactions), KIP-101 (leader epochs), KIP-31 and KIP-32 (magic 1).
 
 - `batches`: The record data of one partition of a Fetch answer, batch by batch

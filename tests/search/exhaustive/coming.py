@@ -8,8 +8,8 @@ Never: looks at processes.
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 
-from kgroup.membership.described import Remembered
 from kgroup.membership.events import GroupRequest
+from kgroup.membership.group_description import Remembered
 from tests.search.exhaustive.canon import key_of
 from tests.search.exhaustive.coordinator import Coordinator
 from tests.search.exhaustive.counter import Counter, Served, assigned_count, remembered

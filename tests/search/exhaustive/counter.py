@@ -12,8 +12,8 @@ from types import MappingProxyType
 from typing import Final
 
 from kgroup.frozen import replace
-from kgroup.membership.described import IN_DOUBT, NEW, PASSED_OVER, Remembered
 from kgroup.membership.events import GroupRequest
+from kgroup.membership.group_description import IN_DOUBT, NEW, PASSED_OVER, Remembered
 from kgroup.testing.broker.agenda import Agenda
 from kgroup.testing.broker.asked import Asked, HungUp, NoAnswer, Outbox
 from kgroup.testing.broker.context import Context

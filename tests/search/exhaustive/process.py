@@ -9,9 +9,9 @@ from enum import Enum, IntEnum
 from typing import Final
 
 from kgroup.machine.wishes import Errand, Ticket
-from kgroup.membership.described import Remembered
 from kgroup.membership.events import GroupRequest, RunAssignor
 from kgroup.membership.given_up import GivenUp
+from kgroup.membership.group_description import Remembered
 from kgroup.membership.value import GroupMember
 from kgroup.types import Claim
 from kgroup.wire.messages import (

@@ -10,8 +10,8 @@ from typing import Any, Final
 from kgroup.codes import ErrorCode
 from kgroup.errors import UnsupportedVersionError
 from kgroup.machine.wishes import Errand
-from kgroup.membership.described import Remembered
 from kgroup.membership.events import GroupResponse
+from kgroup.membership.group_description import Remembered
 from kgroup.membership.value import GroupMember
 from kgroup.types import TopicPartition
 from kgroup.wire.consumer_protocol import (

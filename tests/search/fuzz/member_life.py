@@ -21,7 +21,6 @@ from kgroup.errors import (
 from kgroup.machine.claims import HoldingState
 from kgroup.machine.reactions import reaction
 from kgroup.machine.wishes import Errand, Ticket
-from kgroup.membership.described import GroupInUse
 from kgroup.membership.events import (
     Answered,
     AssignorDone,
@@ -46,6 +45,7 @@ from kgroup.membership.events import (
     Tick,
     Unsubscribed,
 )
+from kgroup.membership.group_description import GroupInUse
 from kgroup.membership.settings import MembershipSettings
 from kgroup.membership.step import Step, next_deadline
 from kgroup.membership.value import GroupMember

@@ -25,9 +25,14 @@ from kgroup.assignors import (
 )
 from kgroup.assignors.api import UserDataAssignor
 from kgroup.errors import AssignorError, DecodeError, GroupError, KGroupError
-from kgroup.membership.described import IN_DOUBT, Remembered
 from kgroup.membership.events import AssignorDone, AssignorFailed, RunAssignor
-from kgroup.membership.standing import divided_topics, remembered_of, standing_members
+from kgroup.membership.group_description import (
+    IN_DOUBT,
+    Remembered,
+    divided_topics,
+    remembered_of,
+    stable_members,
+)
 from kgroup.membership.value import GroupMember
 from kgroup.testing.broker.agenda import Agenda
 from kgroup.types import RebalanceProtocol
@@ -95,7 +100,7 @@ def looked(
     """
     if answer is None or answer.groups[0].error_code:
         return _looked_around(effect, member, GroupError(why))
-    standing = standing_members(answer.groups[0])
+    standing = stable_members(answer.groups[0])
     if standing is None and not effect.follows:
         return _looked_around(effect, member, GroupError("no generation stands"))
     try:
