@@ -206,11 +206,16 @@ def test_static_members_get_their_share_in_kafka_pythons_range():
 # -- their memory
 
 
+@pytest.fixture(autouse=True)
+def memory_that_aiokafkas_own_consumers_left_is_gone(monkeypatch):
+    monkeypatch.setattr(AiokafkaSticky, "member_assignment", None)
+    monkeypatch.setattr(AiokafkaSticky, "generation", -1)
+
+
 @pytest.mark.parametrize("peer", [AiokafkaSticky, AiokafkaSticky()], ids=["class", "instance"])
 def test_what_aiokafka_keeps_on_the_class_is_kept_by_nobody(peer):
     assignor = wrapped(peer)
-    told = assignor.encode_user_data(held("t-0 t-1"), 7)
-    read = decode_sticky_user_data(told)
+    read = decode_sticky_user_data(assignor.encode_user_data(held("t-0 t-1"), 7))
     assert (read.partitions, read.generation_id) == (tps("t-0 t-1"), 7)
     assert AiokafkaSticky.member_assignment is None
     assert AiokafkaSticky.generation == -1
@@ -220,8 +225,7 @@ def test_what_aiokafka_keeps_on_the_class_is_kept_by_nobody(peer):
 @pytest.mark.parametrize("peer", [AiokafkaSticky, KafkaSticky])
 def test_two_consumers_of_a_process_do_not_share_a_memory(peer):
     one, two = wrapped(peer), wrapped(peer)
-    ones = one.encode_user_data(held("t-0"), 3)
-    twos = two.encode_user_data(held("t-1"), 4)
+    ones, twos = (each.encode_user_data(held(f"t-{n}"), 3 + n) for n, each in enumerate((one, two)))
     assert one.encode_user_data(held("t-0"), 3) == ones != twos
     assert two.encode_user_data(LastAssignment(), None) is None
 

@@ -110,6 +110,7 @@ WORKS: Final[dict[str, tuple[Act, object]]] = {
     "offsets_for_times": (lambda c: c.offsets_for_times({A: 2**62}), {A: None}),
     "owns": (plain(lambda c: c.owns(A)), True),
     "partitions_for_topic": (plain(lambda c: c.partitions_for_topic("t")), frozenset({0})),
+    "passed_over": (plain(lambda c: c.passed_over), 0),
     "skipped": (plain(lambda c: c.skipped), 0),
     "pause": (plain(lambda c: c.pause(A)), None),
     "paused": (plain(lambda c: c.paused()), frozenset()),
