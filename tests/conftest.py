@@ -76,7 +76,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     mark_combinations(items)
     mark_searches(items)
-    if config.pluginmanager.hasplugin("xdist"):
+    if hasattr(config, "workerinput"):  # one of several processes
         distribute(items)
 
 
