@@ -36,14 +36,14 @@ demo: $(DEMO_READY) ## run a group of consumers on a Kafka and audit it; ARGS="-
 PYTEST := $(TESTING) -m pytest -q -n 2
 
 test: $(DEV_READY) ## run what a contributor needs, on real brokers too (12 minutes); ARGS="-k name"
-	@$(PYTEST) --dist loadgroup -m "not faults and not search" --ignore=tests/house $(ARGS)
+	@$(PYTEST) --dist loadscope -m "not faults and not search" --ignore=tests/house $(ARGS)
 
 test-fast: $(DEV_READY) ## run what needs no broker and no patience, on asyncio (under a minute)
 	@$(PYTEST) --dist loadfile -m "not real and not docker and not slow and not search" -k "not trio" \
 		--hypothesis-profile fast --ignore=tests/house --ignore=tests/real $(ARGS)
 
 test-faults: $(DEV_READY) ## run long deaths, migrations, and all further combinations (25 minutes)
-	@$(PYTEST) --dist loadgroup -m faults tests $(ARGS)
+	@$(PYTEST) --dist loadscope -m faults tests $(ARGS)
 
 search: $(DEV_READY) ## search for bugs: a fixed share (6 minutes); ARGS="simulate --schedules 10000"
 	@$(if $(ARGS),$(BIN)/python -m tests.search $(ARGS),$(PYTEST) --dist worksteal -m "search and not faults" tests)

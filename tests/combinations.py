@@ -13,12 +13,14 @@ from typing import Final
 from zlib import crc32
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
-__all__ = ["chosen", "distribute", "mark_combinations", "mark_searches"]
+__all__ = ["OneCluster", "chosen", "first_on_real_brokers", "mark_combinations", "mark_searches"]
 
 _BACKENDS: Final = ("asyncio", "trio")
 _VERSIONS: Final = ("3.9.1", "4.3.1")
 _SEARCHES: Final = "tests/search/"
+_REAL: Final = "tests/real/"
 _RERUNS: Final = 2
 
 
@@ -55,12 +57,17 @@ def mark_searches(items: Iterable[pytest.Item]) -> None:
             item.add_marker(pytest.mark.search)
 
 
-def distribute(items: list[pytest.Item]) -> None:
-    """Give each file to one process, and all tests on real brokers to the same one, first."""
-    for item in items:
-        group = "real" if item.get_closest_marker("real") else item.nodeid.partition("::")[0]
-        item.add_marker(pytest.mark.xdist_group(group))
+def first_on_real_brokers(items: list[pytest.Item]) -> None:
+    """Put all tests on real brokers first: one process has them, and they take longest."""
     items.sort(key=lambda item: item.get_closest_marker("real") is None)
+
+
+class OneCluster(LoadScopeScheduling):  # type: ignore[misc]  # pytest-xdist has no types
+    """Gives each file to one process, and all files of tests on real brokers to the same one."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        path = nodeid.partition("::")[0]
+        return _REAL if path.startswith(_REAL) or path.endswith("test_real.py") else path
 
 
 def _split(item: pytest.Item) -> tuple[str, tuple[str, ...]]:

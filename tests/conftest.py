@@ -20,7 +20,12 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from tests.combinations import distribute, mark_combinations, mark_searches
+from tests.combinations import (
+    OneCluster,
+    first_on_real_brokers,
+    mark_combinations,
+    mark_searches,
+)
 
 # Two busy cores are no reason for a test to fail.
 settings.register_profile("kgroup", deadline=None)
@@ -73,11 +78,15 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     mark_combinations(items)
     mark_searches(items)
-    if hasattr(config, "workerinput"):  # one of several processes
-        distribute(items)
+    first_on_real_brokers(items)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> OneCluster | None:
+    return OneCluster(config, log) if config.getvalue("dist") == "loadscope" else None
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
