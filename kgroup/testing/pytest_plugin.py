@@ -4,8 +4,8 @@ Decides: how long a broker lives. `kgroup_broker` and `kgroup_cluster` are in-pr
 loopback sockets, new for each test, for tests of any client, async or not; nothing is needed for
 them but this process. The others are real: `kafka` is one node of each version asked for, for the
 whole run (0.3 GB, idle between tests), `kafka_secure` one with TLS, SASL and access rules,
-`kafka_cluster` three brokers and a controller; tests may kill its nodes, and each test finds it
-whole again. Several may be up at once; where times are measured, keep such tests in
+`kafka_cluster` three brokers and a controller for one module; tests may kill its nodes, and each
+test finds it whole again. Several may be up at once; where times are measured, keep such tests in
 a module of their own and away from others by `-k` or `-m`.
 Where no real Kafka can be had, in-process brokers stand in for it, and the closing lines of the run
 say so and name the three ways to have one. With KGROUP_REQUIRE_REAL set nothing stands in, with
@@ -33,6 +33,7 @@ __all__ = [
     "kafka",
     "kafka_391",
     "kafka_cluster",
+    "kafka_cluster_of_module",
     "kafka_nodes",
     "kafka_secure",
     "kgroup_broker",
@@ -106,7 +107,7 @@ def _options(node: pytest.Item, known: Sequence[str]) -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def kafka_nodes(request: pytest.FixtureRequest) -> "Iterator[KafkaNodes]":
-    """Every node and cluster of this run, each started when a test first asks for its like."""
+    """Every single node of this run, each started when a test first asks for its like."""
     with ExitStack() as stack:
         yield KafkaNodes(request.config, stack)
 
@@ -137,17 +138,21 @@ def kafka_secure(request: pytest.FixtureRequest, kafka_nodes: "KafkaNodes") -> "
     return kafka_nodes.get(getattr(request, "param", DEFAULT_VERSION), secure=True)
 
 
-@pytest.fixture
-def kafka_cluster(request: pytest.FixtureRequest, kafka_nodes: "KafkaNodes") -> "RealKafka":
-    """Three brokers and a controller, whole at the start of each test; nodes may be killed.
-
-    The same cluster serves the whole run; parametrize it indirectly by version.
-    """
+@pytest.fixture(scope="module")
+def kafka_cluster_of_module(request: pytest.FixtureRequest) -> "Iterator[RealKafka]":
+    """Three brokers and a controller for one module; tests ask for `kafka_cluster`."""
     from kgroup.testing.kafka import DEFAULT_VERSION  # noqa: PLC0415
 
-    cluster = kafka_nodes.get(getattr(request, "param", DEFAULT_VERSION), brokers=_CLUSTER)
-    cluster.heal()
-    return cluster
+    version = getattr(request, "param", DEFAULT_VERSION)
+    with _start(request.config, version, brokers=3) as started:
+        yield started
+
+
+@pytest.fixture
+def kafka_cluster(kafka_cluster_of_module: "RealKafka") -> "RealKafka":
+    """Three brokers and a controller, whole at the start of each test; nodes may be killed."""
+    kafka_cluster_of_module.heal()
+    return kafka_cluster_of_module
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -182,7 +187,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 class KafkaNodes:
-    """The nodes and clusters of one run; they live until its end, idle between tests.
+    """The single nodes of one run; they live until its end, idle between tests.
 
     Tests ask for versions in turns: starting a node each time would cost more than the tests.
 
@@ -194,13 +199,13 @@ class KafkaNodes:
     def __init__(self, config: pytest.Config, stack: ExitStack) -> None:
         self._config = config
         self._stack = stack
-        self._started: dict[tuple[str, int, bool], RealKafka] = {}
+        self._started: dict[tuple[str, bool], RealKafka] = {}
 
-    def get(self, version: str, *, brokers: int = 1, secure: bool = False) -> "RealKafka":
-        """Return the Kafka of a version, started if need be; skips the test when there is none."""
-        wanted = version, brokers, secure
+    def get(self, version: str, *, secure: bool = False) -> "RealKafka":
+        """Return the node of a version, started if need be; skips the test when there is none."""
+        wanted = version, secure
         if wanted not in self._started:
-            started = _start(self._config, version, brokers=brokers, secure=secure)
+            started = _start(self._config, version, brokers=1, secure=secure)
             self._started[wanted] = self._stack.enter_context(started)
         return self._started[wanted]
 

@@ -15,7 +15,7 @@ from tests.real.claiming import ClaimLog, all_owned, claiming
 from tests.real.ground import Ground, eventually, fresh, lay_ground
 from tests.real.members import Group, Member, group_on
 
-pytestmark = [pytest.mark.real, pytest.mark.faults]
+pytestmark = pytest.mark.real
 
 STREAM = 0.05
 PATIENCE = 40.0
@@ -44,9 +44,9 @@ async def apart_from(kafka: RealKafka, leader: int) -> Ground:
 
 
 @pytest.mark.parametrize(
-    ("kafka_cluster", "anyio_backend"),
+    ("kafka_cluster_of_module", "anyio_backend"),
     [("4.3.1", "asyncio"), ("3.9.1", "trio")],
-    indirect=["kafka_cluster"],
+    indirect=["kafka_cluster_of_module"],
 )
 async def test_claims_survive_the_leader_of_their_log(
     kafka_cluster: RealKafka, tmp_path: Path

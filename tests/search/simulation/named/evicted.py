@@ -178,7 +178,7 @@ NAMED = (
     Named(
         name="who is cut off stops before another can have its partitions",
         of=("class: evicted but keeps consuming",),
-        promises=("S2",),
+        promises=("B2", "L1"),
         plan=_cut_off,
         happened=_others_took_over,
         kept=_stopped_before,

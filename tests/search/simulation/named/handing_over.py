@@ -250,7 +250,7 @@ NAMED = (
     Named(
         name="who stops reading amid a round loses what it had, and is not asked for it",
         of=("symptom 23",),
-        promises=("B2", "S2", "S4"),
+        promises=("B2", "L1"),
         plan=_stalled,
         happened=_over_amid_a_round,
         kept=_lost_and_not_revoked,
@@ -296,7 +296,6 @@ NAMED = (
     Named(
         name="who loses its membership while its listener gives back joins when it has returned",
         of=("symptom 25",),
-        promises=("S2", "S4"),
         plan=_endless_listener,
         happened=_listener_outlasts_the_round,
         kept=_joins_when_it_has_returned,
