@@ -7,7 +7,7 @@ import pytest
 
 from kgroup.assignors import GroupAssignment, GroupSubscription
 from kgroup.testing.virtual_time import WALL_AT_START
-from kgroup.types import Cause, ChangeKind, MemberState, TopicPartition
+from kgroup.types import Cause, MemberState, TopicPartition
 from tests.consumer.foreign import COOPERATIVE, Foreign, good, led_by
 from tests.consumer.scene import claims_of, next_round, partitions, scene
 from tests.contracts.application import until
@@ -45,38 +45,6 @@ async def test_a_leader_begins_the_round_that_its_assignor_asked_for() -> None:
         await until(lambda: len(assignor.seen) == 3, 60.0, "and another one")
 
 
-async def test_the_time_counts_from_the_last_round_whatever_began_it() -> None:
-    assignor = after(40.0)
-    async with scene() as on:
-        leader = await on.joined(led_by(assignor))
-        await anyio.sleep(30.0)
-        await next_round(leader)
-        await anyio.sleep(35.0)
-        assert len(assignor.seen) == 2
-        await anyio.sleep(10.0)
-        assert len(assignor.seen) == 3
-
-
-async def test_an_assignor_without_patience_does_not_keep_its_group_from_working() -> None:
-    assignor = after(1e-9)
-    async with scene() as on:
-        await on.joined(led_by(assignor))
-        await anyio.sleep(60.0)
-        assert 20 < len(assignor.seen) <= 61
-
-
-async def test_another_leader_decides_by_itself() -> None:
-    async with scene() as on:
-        first = await on.joined(led_by(after(40.0)))
-        second = await on.joined(led_by(quiet := after(None)))
-        on.lead(second)
-        await next_round(second)
-        asked = len(quiet.seen)
-        await anyio.sleep(200.0)
-        assert len(quiet.seen) == asked
-        assert not first.backend.membership.leader
-
-
 # -- what an assignor remembers through the members ---------------------------------------------
 
 
@@ -97,26 +65,6 @@ async def test_what_an_assignor_gives_its_members_comes_back_in_the_next_round()
         newest = {member.member_id: member.user_data for member in counting.seen[-1].members}
         told = str(rounds - 1).encode()
         assert newest == {leader.member_id: told, other.member_id: told}
-
-
-async def test_one_member_that_is_lost_makes_nobody_forget() -> None:
-    counting = Foreign(counts_rounds, supported_protocols=COOPERATIVE)
-    async with scene() as on:
-        leader = await on.joined(led_by(counting))
-        other = await on.joined(led_by(Foreign(counts_rounds, supported_protocols=COOPERATIVE)))
-        old = other.member_id
-        on.group.expire(old)
-        await until(lambda: other.application.of_kind(ChangeKind.LOST), 30.0, "it is lost")
-        await until(lambda: len(claims_of(other)) == 2, 60.0, "it is back")
-        back = next(group for group in counting.seen if other.member_id in names(group))
-        brought = {member.member_id: member.user_data for member in back.members}
-        assert other.member_id != old
-        assert brought[other.member_id] is not None
-        assert brought[leader.member_id] is not None
-
-
-def names(group: GroupSubscription) -> set[str]:
-    return {member.member_id for member in group.members}
 
 
 # -- partitions that nobody shall have for a time -----------------------------------------------
@@ -142,25 +90,3 @@ async def test_what_is_withheld_for_nobody_is_given_in_the_round_that_was_asked_
         await anyio.sleep(15.0)
         assert claims_of(member) == partitions(0, 1, 2)
         await member.owns(partitions(0, 1, 2, 3), within=10.0)
-
-
-async def test_a_static_leader_that_comes_back_has_what_was_withheld_looked_at_again() -> None:
-    """The time its predecessor waited for died with it; what is given to nobody gives it away."""
-    held = TopicPartition("t", 3)
-
-    def waits(group: GroupSubscription) -> GroupAssignment:
-        draft = group.draft()
-        for tp in group.partitions:
-            if tp != held:
-                draft.give(tp, to=group.members[0])
-        draft.withhold(held)
-        return draft.freeze(rejoin_after=1000.0)
-
-    chosen = led_by(Foreign(waits, supported_protocols=COOPERATIVE), group_instance_id="i")
-    async with scene() as on:
-        first = await on.joined(chosen)
-        first.scope.cancel()
-        await first.ends()
-        second = Foreign(supported_protocols=COOPERATIVE)
-        again = await on.joined(replace(chosen, assignors=(second,)))
-        await again.owns(partitions(0, 1, 2, 3))

@@ -1,8 +1,6 @@
 """Assignors from outside, through the whole machine: what fails a round, and what follows it."""
 
 import logging
-from collections.abc import Sequence
-from itertools import pairwise
 
 import anyio
 import pytest
@@ -10,11 +8,8 @@ import pytest
 from kgroup.assignors import BUILT_IN, GroupAssignment, GroupSubscription
 from kgroup.errors import AssignorError
 from kgroup.journal import RoundFailed
-from kgroup.testing.broker.server.switchboard import Arrival
-from kgroup.types import Cause, ChangeKind, Leave, MemberState
 from kgroup.wire.consumer_protocol import decode_subscription
 from kgroup.wire.messages import (
-    HeartbeatRequest,
     JoinGroupRequest,
     LeaveGroupRequest,
     SyncGroupRequest,
@@ -25,7 +20,6 @@ from tests.consumer.scene import (
     REBALANCE,
     Member,
     Scene,
-    at,
     claims_of,
     partitions,
     scene,
@@ -67,53 +61,6 @@ async def test_what_cannot_be_sent_is_not_sent_and_said_by_name(words: str) -> N
         assert on.seen(SyncGroupRequest) == []
         assert on.seen(LeaveGroupRequest) == []
         assert member.error is None
-
-
-async def test_a_failed_round_is_tried_again_ever_more_slowly_while_heartbeats_go_on() -> None:
-    async with scene() as on:
-        member = await on.member(led_by(Foreign(raises)))
-        await fails(member)
-        began = anyio.current_time()
-        await anyio.sleep(60.0)
-        joined = [seen.at for seen in on.seen(JoinGroupRequest) if seen.at > began]
-        pauses = [after - before for before, after in pairwise(joined)]
-        assert len(joined) < 40
-        assert pauses[0] < 1.0
-        assert 0.8 * HEARTBEAT <= pauses[-1] <= LONGEST
-        assert longest_silence(on.seen(HeartbeatRequest), began) <= LONGEST
-        assert len(on.group.members) == 1
-
-
-def longest_silence(beats: Sequence[Arrival], since: float) -> float:
-    times = [since, *(at(beat) for beat in beats if at(beat) > since), anyio.current_time()]
-    return max(after - before for before, after in pairwise(times))
-
-
-async def test_a_group_whose_assignor_works_again_is_assigned_and_nothing_is_shown() -> None:
-    assignor = Foreign(raises)
-    async with scene() as on:
-        member = await on.member(led_by(assignor))
-        await fails(member)
-        assignor.body = good
-        await member.owns(partitions(0, 1, 2, 3))
-        assert member.backend.membership.trouble is None
-        assert member.backend.membership.cause is Cause.ASSIGNMENT_FAILED
-
-
-async def test_a_cooperative_leader_keeps_what_it_holds_while_rounds_fail() -> None:
-    assignor = Foreign(supported_protocols=COOPERATIVE)
-    async with scene() as on:
-        member = await on.joined(led_by(assignor))
-        claim = member.claim(0)
-        assignor.body = raises
-        on.group.rebalance()
-        await fails(member)
-        await anyio.sleep(60.0)
-        assert member.backend.may_deliver(claim)
-        assert [told.change.kind for told in member.application.told] == [ChangeKind.ASSIGNED]
-        assignor.body = good
-        await until(lambda: not member.backend.membership.trouble, 30.0, "a round that is assigned")
-        assert member.backend.may_deliver(claim)
 
 
 async def test_the_others_are_told_to_join_again_and_settle_when_the_leader_does() -> None:
@@ -174,49 +121,6 @@ async def test_the_event_log_has_every_failure_with_the_text_of_its_error() -> N
         assert {each.reason for each in failed} == {str(trouble(member))}
         assert [each.generation_id for each in failed] == list(range(1, len(failed) + 1))
         assert all(0 < each.retry_after <= LONGEST for each in failed)
-
-
-async def test_a_failure_that_lasts_reaches_every_read_until_a_round_is_assigned() -> None:
-    assignor = Foreign(raises)
-    async with scene() as on:
-        member = await on.member(led_by(assignor))
-        await fails(member)
-        await anyio.sleep(REBALANCE - 2 * LONGEST)
-        assert not raised_by_reads(member)
-        await anyio.sleep(4 * LONGEST)
-        assert raised_by_reads(member) == [trouble(member)]
-        assignor.body = good
-        await member.owns(partitions(0, 1, 2, 3))
-        assert not raised_by_reads(member)
-
-
-def raised_by_reads(member: Member) -> list[Exception]:
-    return [each for each in [member.backend.trouble] if each is not None]
-
-
-async def test_a_leader_that_fails_gives_its_place_up_by_leaving() -> None:
-    async with scene() as on:
-        bad = await on.joined(led_by(assignor := Foreign(name="range")))
-        fine = await on.joined(led_by(Foreign(name="range")))
-        assignor.body = raises
-        on.group.rebalance()
-        await fails(bad)
-        await bad.backend.leave(Leave.LEAVE, "its assignor fails", timeout=5.0)
-        await fine.owns(partitions(0, 1, 2, 3))
-        assert fine.backend.membership.leader
-
-
-async def test_another_leader_ends_the_trouble_of_the_one_before() -> None:
-    async with scene() as on:
-        bad = await on.joined(led_by(assignor := Foreign()))
-        fine = await on.joined(led_by(Foreign()))
-        assignor.body = raises
-        on.group.rebalance()
-        await fails(bad)
-        on.lead(fine)
-        await bad.reaches(MemberState.STABLE)
-        assert bad.backend.membership.trouble is None
-        assert claims_of(bad) | claims_of(fine) == partitions(0, 1, 2, 3)
 
 
 async def test_an_interrupt_in_an_assignor_is_no_failed_round() -> None:

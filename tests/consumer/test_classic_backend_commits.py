@@ -3,13 +3,10 @@
 from collections.abc import Callable, Mapping
 
 import anyio
-import pytest
 from anyio.abc import TaskGroup
 
 from kgroup.codes import ErrorCode
-from kgroup.errors import FencedError
 from kgroup.journal import CommitStage, CommitStep, JoinIssued
-from kgroup.testing.broker.server.faults import Rule
 from kgroup.types import (
     ChangeKind,
     Claim,
@@ -19,17 +16,15 @@ from kgroup.types import (
     OwnershipChange,
     TopicPartition,
 )
-from kgroup.wire.consumer_protocol import decode_subscription
 from kgroup.wire.messages import (
     FindCoordinatorRequest,
     HeartbeatRequest,
-    JoinGroupRequest,
     OffsetCommitRequest,
     OffsetCommitResponse,
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
-from tests.consumer.scene import HEARTBEAT, TOPIC, Member, Scene, partitions, scene, settings
+from tests.consumer.scene import HEARTBEAT, TOPIC, Member, Scene, scene
 from tests.contracts.application import until
 
 
@@ -81,11 +76,6 @@ class Asked:
         """Tell whether nobody heard before one that had asked earlier."""
         times = [self._heard_at[name] for name in self._begun]
         return times == sorted(times)
-
-
-async def status(member: Member, claim: Claim, offset: int) -> CommitStatus:
-    outcome = await member.backend.commit(offsets((claim, offset)))
-    return outcome.partitions[claim.tp].status
 
 
 async def test_one_request_is_in_flight_and_what_waits_is_put_together() -> None:
@@ -142,154 +132,6 @@ async def test_callers_hear_in_order_although_the_first_has_to_wait_for_another_
         assert asked.ok() == [True, True, False]
 
 
-async def test_a_cancelled_caller_ends_only_its_own_wait() -> None:
-    async with scene() as on, anyio.create_task_group() as tasks:
-        member = await on.joined()
-        held = on.answers.hold(OffsetCommitRequest)
-        asked = Asked(member, tasks)
-        with anyio.move_on_after(0.5):
-            await member.backend.commit(offsets((member.claim(0), 1)))
-        await asked.begin("second", (member.claim(1), 2))
-        held.release()
-        await asked.all_done()
-        assert sent(on) == [{0: 1}, {1: 2}]
-        assert await status(member, member.claim(0), 3) is CommitStatus.COMMITTED
-
-
-async def test_a_commit_refused_because_of_a_round_is_asked_again_in_the_next_generation() -> None:
-    async with scene() as on:
-        member = await on.joined()
-        claim = member.claim(0)
-        on.answers.error(OffsetCommitRequest, ErrorCode.REBALANCE_IN_PROGRESS)
-        assert await status(member, claim, 7) is CommitStatus.COMMITTED
-        assert (on.committed(claim.tp), on.committing()) == (7, [1, 2])
-        assert member.claim(0) == claim
-        assert len(sent(on)) == 2
-
-
-async def test_a_commit_overtaken_by_the_end_of_a_round_is_asked_again_under_the_same_claim() -> (
-    None
-):
-    async with scene() as on, anyio.create_task_group() as tasks:
-        member = await on.joined()
-        claim = member.claim(0)
-        held = on.answers.hold_request(OffsetCommitRequest)
-        asked = Asked(member, tasks)
-        await asked.begin("overtaken", (claim, 7))
-        member.backend.enforce_rebalance("now")
-        await until(lambda: on.group.generation == 2, 10.0, "the round is over")
-        held.release()
-        await asked.all_done()
-        assert all(asked.ok())
-        assert (on.committed(claim.tp), on.committing()) == (7, [1, 2])
-        assert member.application.of_kind(ChangeKind.LOST) == []
-        assert member.claim(0) == claim
-
-
-@pytest.mark.parametrize(
-    "spoil",
-    [
-        lambda on: on.answers.hang_up(OffsetCommitRequest),
-        lambda on: on.answers.cut(OffsetCommitRequest, after=3),
-        lambda on: on.answers.lose(OffsetCommitRequest),
-    ],
-)
-async def test_a_commit_without_an_answer_is_unknown_and_never_sent_again(
-    spoil: Callable[[Scene], Rule],
-) -> None:
-    async with scene() as on:
-        member = await on.joined()
-        spoil(on)
-        assert await status(member, member.claim(0), 7) is CommitStatus.UNKNOWN
-        await anyio.sleep(60.0)
-        assert sent(on) == [{0: 7}]
-        assert await status(member, member.claim(0), 8) is CommitStatus.COMMITTED
-
-
-async def test_what_is_in_flight_when_the_member_ends_is_unknown_and_what_waits_is_refused() -> (
-    None
-):
-    async with scene() as on, anyio.create_task_group() as tasks:
-        member = await on.joined()
-        on.answers.hold(OffsetCommitRequest)
-        asked = Asked(member, tasks)
-        await asked.begin("in flight", (member.claim(0), 1))
-        await asked.begin("waiting", (member.claim(0), 2))
-        claim = member.claim(0)
-        member.scope.cancel()
-        await asked.all_done()
-        assert asked.status("in flight") is CommitStatus.UNKNOWN
-        assert asked.status("waiting") is CommitStatus.REFUSED
-        assert await status(member, claim, 3) is CommitStatus.REFUSED
-
-
-@pytest.mark.parametrize(
-    ("code", "keeps_its_id"),
-    [
-        (ErrorCode.ILLEGAL_GENERATION, True),
-        (ErrorCode.UNKNOWN_MEMBER_ID, False),
-        (ErrorCode.GROUP_ID_NOT_FOUND, False),
-    ],
-)
-async def test_a_commit_refused_for_good_ends_ownership(
-    code: ErrorCode, keeps_its_id: bool
-) -> None:
-    async with scene() as on:
-        member = await on.joined()
-        claim, member_id = member.claim(0), member.member_id
-        before = len(on.seen(JoinGroupRequest))
-        on.answers.error(OffsetCommitRequest, code)
-        outcome = (await member.backend.commit(offsets((claim, 7)))).partitions[claim.tp]
-        assert (outcome.status, outcome.code) == (CommitStatus.REFUSED, code)
-        assert claim not in member.backend.membership.claims
-        await until(lambda: len(on.seen(JoinGroupRequest)) > before, 10.0, "it joins again")
-        join = on.seen(JoinGroupRequest)[before].request
-        assert isinstance(join, JoinGroupRequest)
-        assert join.member_id == (member_id if keeps_its_id else "")
-        assert decode_subscription(join.protocols[0].metadata).owned == ()
-        (lost,) = member.application.of_kind(ChangeKind.LOST)
-        assert {each.tp for each in lost.change.removed} == partitions(0, 1, 2, 3)
-        assert on.committed(claim.tp) is None
-
-
-async def test_a_fenced_commit_ends_everything_and_nothing_is_sent_after() -> None:
-    async with scene() as on:
-        member = await on.joined(settings(group_instance_id="i"))
-        on.answers.error(OffsetCommitRequest, ErrorCode.FENCED_INSTANCE_ID)
-        assert await status(member, member.claim(0), 7) is CommitStatus.REFUSED
-        await member.ends()
-        assert isinstance(member.error, FencedError)
-        before = len(on.all_seen())
-        await anyio.sleep(60.0)
-        assert len(on.all_seen()) == before
-
-
-async def test_a_partition_that_is_gone_is_refused_with_its_code_and_hides_no_other() -> None:
-    async with scene() as on:
-        member = await on.joined(settings(request_timeout=5.0))
-        good, bad = member.claim(0), member.claim(1)
-        on.refuse(OffsetCommitRequest, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        outcome = await member.backend.commit(offsets((good, 1), (bad, 1)))
-        codes = {each.code for each in outcome.partitions.values()}
-        assert codes == {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
-        assert len(sent(on)) > 2
-
-
-async def test_a_commit_whose_claim_ends_while_it_waits_is_refused_and_not_sent() -> None:
-    async with scene() as on, anyio.create_task_group() as tasks:
-        member = await on.joined()
-        claim = member.claim(0)
-        on.refuse(FindCoordinatorRequest, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        on.answers.error(HeartbeatRequest, ErrorCode.NOT_COORDINATOR)
-        await until(lambda: member.backend.membership.coordinator is None, 10.0, "no coordinator")
-        asked = Asked(member, tasks)
-        await asked.begin("too late", (claim, 7))
-        await until(lambda: not member.backend.membership.claims, 15.0, "all is lost")
-        await asked.all_done()
-        assert asked.status("too late") is CommitStatus.REFUSED
-        assert sent(on) == []
-
-
 async def test_a_commit_waits_for_the_coordinator_while_its_claim_holds() -> None:
     async with scene(2) as on, anyio.create_task_group() as tasks:
         member = await on.joined()
@@ -311,19 +153,6 @@ async def test_text_and_leader_epoch_survive() -> None:
         assert (await member.backend.commit({claim: position})).ok
         read = await member.backend.committed({claim.tp}, timeout=5.0)
         assert read == {claim.tp: position}
-
-
-async def test_every_commit_names_a_generation_and_a_member() -> None:
-    async with scene() as on:
-        member = await on.joined()
-        for number in range(3):
-            assert await status(member, member.claim(0), number) is CommitStatus.COMMITTED
-            on.group.rebalance()
-            await anyio.sleep(2 * HEARTBEAT)
-        for seen in on.seen(OffsetCommitRequest):
-            assert isinstance(seen.request, OffsetCommitRequest)
-            assert seen.request.generation_id_or_member_epoch > 0
-            assert seen.request.member_id
 
 
 async def test_a_commit_that_was_not_waited_for_is_told_before_the_join_that_gives_it_up() -> None:
@@ -350,3 +179,40 @@ async def test_a_commit_that_was_not_waited_for_is_told_before_the_join_that_giv
         )
         ended = [each for each in told[:gives_up] if isinstance(each, CommitStep)]
         assert {each.claim for each in ended if each.stage is CommitStage.ERROR} == gone
+
+
+async def status(member: Member, claim: Claim, offset: int) -> CommitStatus:
+    outcome = await member.backend.commit(offsets((claim, offset)))
+    return outcome.partitions[claim.tp].status
+
+
+async def test_what_is_in_flight_when_the_member_ends_is_unknown_and_what_waits_is_refused() -> (
+    None
+):
+    async with scene() as on, anyio.create_task_group() as tasks:
+        member = await on.joined()
+        on.answers.hold(OffsetCommitRequest)
+        asked = Asked(member, tasks)
+        await asked.begin("in flight", (member.claim(0), 1))
+        await asked.begin("waiting", (member.claim(0), 2))
+        claim = member.claim(0)
+        member.scope.cancel()
+        await asked.all_done()
+        assert asked.status("in flight") is CommitStatus.UNKNOWN
+        assert asked.status("waiting") is CommitStatus.REFUSED
+        assert await status(member, claim, 3) is CommitStatus.REFUSED
+
+
+async def test_a_commit_whose_claim_ends_while_it_waits_is_refused_and_not_sent() -> None:
+    async with scene() as on, anyio.create_task_group() as tasks:
+        member = await on.joined()
+        claim = member.claim(0)
+        on.refuse(FindCoordinatorRequest, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        on.answers.error(HeartbeatRequest, ErrorCode.NOT_COORDINATOR)
+        await until(lambda: member.backend.membership.coordinator is None, 10.0, "no coordinator")
+        asked = Asked(member, tasks)
+        await asked.begin("too late", (claim, 7))
+        await until(lambda: not member.backend.membership.claims, 15.0, "all is lost")
+        await asked.all_done()
+        assert asked.status("too late") is CommitStatus.REFUSED
+        assert sent(on) == []

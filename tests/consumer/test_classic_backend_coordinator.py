@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import pairwise
 
 import anyio
 import pytest
@@ -12,7 +11,6 @@ from kgroup.codes import ErrorCode
 from kgroup.testing.broker.server.faults import Rule
 from kgroup.types import Cause, ChangeKind, Membership, OffsetAndMetadata
 from kgroup.wire.messages import (
-    FindCoordinatorRequest,
     HeartbeatRequest,
     JoinGroupRequest,
     OffsetFetchRequest,
@@ -24,9 +22,7 @@ from tests.consumer.scene import (
     Member,
     Scene,
     another_waits,
-    at,
     joins,
-    partitions,
     scene,
 )
 from tests.contracts.application import until
@@ -72,30 +68,6 @@ async def test_a_coordinator_that_moves_costs_nothing(move: Callable[[Scene], No
         assert len(on.seen(JoinGroupRequest)) == 2
 
 
-@pytest.mark.parametrize("seed", [1, 4, 7, 8, 11])
-async def test_who_is_silent_is_not_asked_who_coordinates_now_whosever_turn_it_is(
-    seed: int,
-) -> None:
-    async with scene(2) as on:
-        on.seed = seed
-        member = await on.joined()
-        fall_silent(on)
-        await until(lambda: on.seen(HeartbeatRequest, 2), SESSION, "the move")
-        assert member.application.of_kind(ChangeKind.LOST) == []
-
-
-async def test_a_restart_of_the_coordinator_within_the_session_costs_nothing() -> None:
-    async with scene() as on:
-        member = await on.joined()
-        before = member.backend.membership
-        node = on.go_down()
-        await anyio.sleep(SESSION / 2)
-        node.start()
-        await anyio.sleep(2 * SESSION)
-        assert same(before, member.backend.membership)
-        assert member.application.of_kind(ChangeKind.LOST) == []
-
-
 async def test_a_dead_node_is_named_as_coordinator_for_a_while() -> None:
     """FindCoordinator goes on naming the dead node, without an error, for some seconds."""
     async with scene(2, brokers_settings=replace(PATIENT, election_delay=3.0)) as on:
@@ -121,36 +93,6 @@ async def test_what_was_lost_is_warned_of_with_its_cause(
         await until(lost, 2 * SESSION, "the member notices by itself")
     (told,) = (each.message for each in caplog.records if each.name == "kgroup.membership")
     assert told.endswith(f" lost partitions={partitions} cause={Cause.SESSION_EXPIRED.value}")
-
-
-async def test_a_coordinator_out_of_reach_costs_everything_before_the_session_ends() -> None:
-    async with scene() as on:
-        member = await on.joined()
-        proved_at = on.seen(HeartbeatRequest)[-1].at
-        node = on.go_down()
-        lost = lambda: member.application.of_kind(ChangeKind.LOST)  # noqa: E731
-        await until(lost, 2 * SESSION, "the member notices by itself")
-        (told,) = lost()
-        assert proved_at < told.told_at < proved_at + SESSION
-        assert told.change.cause is Cause.SESSION_EXPIRED
-        assert {claim.tp for claim in told.change.removed} == partitions(0, 1, 2, 3)
-        node.start()
-        await member.owns(partitions(0, 1, 2, 3))
-
-
-async def test_searches_are_further_and_further_apart_until_they_succeed() -> None:
-    async with scene() as on:
-        refusing = on.refuse(FindCoordinatorRequest, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        member = await on.member()
-        await anyio.sleep(30.0)
-        searches = on.seen(FindCoordinatorRequest)
-        pauses = [later.at - sooner.at for sooner, later in pairwise(searches)]
-        assert pauses[0] < 0.2
-        assert all(0.8 <= pause <= 1.3 for pause in pauses[5:])
-        assert pauses[:4] == sorted(pauses[:4])
-        assert len(set(pauses[5:])) > 1, "pauses are spread by chance"
-        refusing.cancel()
-        await member.owns(partitions(0, 1, 2, 3))
 
 
 async def test_a_parked_join_goes_on_at_the_next_coordinator() -> None:
@@ -203,14 +145,3 @@ async def test_offsets_are_read_although_the_coordinator_answers_badly_at_first(
         spoil(on)
         read = await member.backend.committed({claim.tp}, timeout=20.0)
         assert read == {claim.tp: OffsetAndMetadata(5)}
-
-
-@pytest.mark.slow
-async def test_heartbeats_keep_their_interval_for_a_long_time() -> None:
-    async with scene() as on:
-        await on.joined()
-        await anyio.sleep(1200.0)
-        beats = sorted(on.seen(HeartbeatRequest), key=at)
-        gaps = [later.at - sooner.at for sooner, later in pairwise(beats)]
-        assert len(gaps) >= 1200 / HEARTBEAT * 0.9
-        assert max(gaps) <= 1.2 * HEARTBEAT

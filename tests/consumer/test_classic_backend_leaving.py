@@ -7,28 +7,22 @@ import anyio
 import pytest
 
 from kgroup.codes import ErrorCode
-from kgroup.errors import FencedError
 from kgroup.types import (
     ChangeKind,
-    CommitStatus,
     Leave,
     MemberState,
-    OffsetAndMetadata,
     OwnershipChange,
 )
-from kgroup.wire.consumer_protocol import decode_subscription
 from kgroup.wire.messages import (
     FindCoordinatorRequest,
     HeartbeatRequest,
     JoinGroupRequest,
     LeaveGroupRequest,
     MetadataRequest,
-    OffsetCommitRequest,
     SyncGroupRequest,
 )
-from tests.consumer.scene import Member, Scene, another_waits, joins, partitions, scene, settings
+from tests.consumer.scene import Member, Scene, another_waits, scene, settings
 from tests.consumer.wires import Wires
-from tests.contracts.application import until
 
 S = MemberState
 
@@ -52,18 +46,6 @@ async def test_a_dynamic_member_says_that_it_leaves_and_why() -> None:
         assert on.group.state == "Empty"
         await member.ends()
         assert member.error is None
-
-
-@pytest.mark.parametrize(
-    ("mode", "left"), [(Leave.DEFAULT, 0), (Leave.REMAIN, 0), (Leave.LEAVE, 1)]
-)
-async def test_a_static_member_stays_unless_it_is_told_to_leave(mode: Leave, left: int) -> None:
-    async with scene() as on:
-        member = await on.joined(settings(group_instance_id="i"))
-        await member.backend.leave(mode, "", timeout=5.0)
-        assert len(leavers(on)) == left
-        assert member.backend.membership.state is S.LEFT
-        assert member.application.told[-1].change.kind is ChangeKind.REVOKED
 
 
 @pytest.mark.parametrize(
@@ -122,26 +104,6 @@ async def test_a_coordinator_that_was_found_is_told_for_who_looks_closely(
     assert line == "group=g coordinator found node=1 address=broker-1:9092"
 
 
-async def test_a_dynamic_member_that_remains_says_nothing() -> None:
-    async with scene() as on:
-        member = await on.joined()
-        await member.backend.leave(Leave.REMAIN, "", timeout=5.0)
-        assert leavers(on) == []
-
-
-async def test_a_member_that_only_has_its_id_takes_it_back() -> None:
-    """A pending id holds up everybody's round until its session ends."""
-    async with scene() as on:
-        on.answers.ignore(JoinGroupRequest, where=lambda asked: bool(asked.member_id))
-        member = await on.member()
-        await until(lambda: len(joins(on)) == 2, 10.0, "two joins")
-        given = joins(on)[1].member_id
-        assert on.peers.pending == {given}
-        await member.backend.leave(Leave.DEFAULT, "changed my mind", timeout=5.0)
-        assert leavers(on) == [given]
-        assert on.peers.pending == set()
-
-
 async def test_two_who_close_at_once_both_return() -> None:
     async with scene() as on, anyio.create_task_group() as tasks:
         member = await on.joined()
@@ -153,76 +115,6 @@ async def test_two_who_close_at_once_both_return() -> None:
 
 async def leave(member: Member) -> None:
     await member.backend.leave(Leave.DEFAULT, "closing", timeout=5.0)
-
-
-async def test_a_fenced_member_loses_everything_and_sends_nothing_more() -> None:
-    async with scene() as on:
-        member = await on.joined(settings(group_instance_id="i"))
-        claims = member.backend.membership.claims
-        on.refuse(HeartbeatRequest, ErrorCode.FENCED_INSTANCE_ID)
-        await member.ends()
-        assert isinstance(member.error, FencedError)
-        last = on.all_seen()[-1]
-        await anyio.sleep(120.0)
-        assert on.all_seen()[-1] is last
-        assert leavers(on) == []
-        assert not any(member.backend.may_deliver(claim) for claim in claims)
-        assert member.backend.membership.state is S.FENCED
-        outcome = await member.backend.commit({claims[0]: OffsetAndMetadata(1)})
-        assert outcome.partitions[claims[0].tp].status is CommitStatus.REFUSED
-
-
-async def test_a_second_static_member_fences_the_first() -> None:
-    async with scene() as on:
-        first = await on.joined(settings(group_instance_id="i"))
-        second = await on.joined(settings(group_instance_id="i"))
-        await first.ends()
-        assert isinstance(first.error, FencedError)
-        assert second.backend.membership.partitions == partitions(0, 1, 2, 3)
-        assert on.group.generation == 1, "a static restart begins no round"
-
-
-# -- handing back --------------------------------------------------------------------------
-
-
-def owned_in(join: object) -> frozenset[object]:
-    assert isinstance(join, JoinGroupRequest)
-    return frozenset(decode_subscription(join.protocols[0].metadata).owned)
-
-
-async def test_a_commit_made_while_revoking_is_answered_before_the_join_that_gives_it_up() -> None:
-    async with scene() as on:
-
-        async def commits(change: OwnershipChange) -> None:
-            if change.kind is ChangeKind.REVOKED:
-                offsets = {claim: OffsetAndMetadata(5) for claim in change.removed}
-                assert (await member.backend.commit(offsets)).ok
-
-        member = await on.joined(listener=commits)
-        on.answers.delay(OffsetCommitRequest, 2.0)
-        on.peers.add("other", "t")
-        await until(lambda: on.peers.given("other"), 60.0, "the other is given something")
-        (commit,) = on.seen(OffsetCommitRequest)
-        lacking = [seen for seen in on.seen(JoinGroupRequest) if len(owned_in(seen.request)) == 2]
-        assert lacking
-        assert lacking[0].at >= commit.at + 2.0
-
-
-async def test_an_eager_member_commits_everything_before_it_joins_again() -> None:
-    async with scene() as on:
-
-        async def commits(change: OwnershipChange) -> None:
-            if change.kind is ChangeKind.REVOKED:
-                offsets = {claim: OffsetAndMetadata(5) for claim in change.removed}
-                assert (await member.backend.commit(offsets)).ok
-
-        member = await on.joined(settings("range"), listener=commits)
-        before = len(on.seen(JoinGroupRequest))
-        on.group.rebalance()
-        await until(lambda: len(on.seen(JoinGroupRequest)) > before, 30.0, "the join")
-        (commit,) = on.seen(OffsetCommitRequest)
-        assert commit.at <= on.seen(JoinGroupRequest)[before].at
-        assert on.committed(next(iter(partitions(0)))) == 5
 
 
 # -- closing with every broker dead ----------------------------------------------------------
@@ -367,13 +259,3 @@ async def test_close_is_bounded_in_every_state_with_every_broker_dead(
         await member.ends(2.0)
         assert member.backend.membership.claims == ()
         assert member.backend.membership.state in (S.LEFT, S.FENCED, S.FAILED)
-
-
-async def test_a_listener_that_hangs_moves_the_end_of_a_close_no_further() -> None:
-    async with scene() as on:
-        member = await hanging(on)
-        before = anyio.current_time()
-        await member.backend.leave(Leave.LEAVE, "closing", timeout=5.0)
-        assert anyio.current_time() - before <= 5.01
-        assert len(leavers(on)) == 1, "it leaves although the listener hangs"
-        assert on.seen(HeartbeatRequest)

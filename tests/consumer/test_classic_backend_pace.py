@@ -1,16 +1,13 @@
 """No storm: whatever is answered for ever, a member asks at most 20 times a second."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 
 import anyio
 import pytest
 
-from kgroup.codes import ApiKey, ErrorCode
 from kgroup.errors import KGroupError
-from kgroup.machine.reactions import GROUP_APIS, REACTIONS
 from kgroup.types import OffsetAndMetadata
-from kgroup.wire.frames import request_class
 from kgroup.wire.messages import HeartbeatRequest, JoinGroupRequest
 from tests.consumer.scene import Member, Scene, scene, settings
 from tests.consumer.wires import Wires
@@ -19,13 +16,6 @@ pytestmark = pytest.mark.slow
 
 SECONDS = 6.0
 MOST = 20.0
-UNHEARD_OF = 9999
-
-
-def codes(api: ApiKey) -> Iterator[int]:
-    """One code for every reaction of the API, one that nobody has decided, one nobody knows."""
-    yield from {reaction: code for code, reaction in REACTIONS[api].items()}.values()
-    yield from (ErrorCode.NETWORK_EXCEPTION, UNHEARD_OF)
 
 
 async def busy(member: Member) -> None:
@@ -53,21 +43,6 @@ async def rate(spoil: Callable[[Scene], None]) -> float:
         tasks.cancel_scope.cancel()
         spoken = len(on.all_seen()) + wires.dialled - before
     return spoken / SECONDS
-
-
-def always(api: ApiKey, code: int) -> Callable[[Scene], None]:
-    def spoil(on: Scene) -> None:
-        on.refuse(request_class(api), code)
-        if api is ApiKey.FIND_COORDINATOR:
-            on.group.move_to(2)
-
-    return spoil
-
-
-@pytest.mark.parametrize("api", GROUP_APIS, ids=lambda api: api.name)
-async def test_a_permanent_error_causes_no_storm(api: ApiKey) -> None:
-    rates = {code: await rate(always(api, code)) for code in codes(api)}
-    assert {code: each for code, each in rates.items() if each > MOST} == {}
 
 
 def refuse(on: Scene) -> None:

@@ -17,7 +17,6 @@ from kgroup.testing import InProcessBroker
 from kgroup.types import Cause, ChangeKind, MemberState, OwnershipChange, TopicPartition
 from kgroup.wire.frames import request_class
 from kgroup.wire.messages import (
-    JoinGroupRequest,
     OffsetFetchRequest,
     OffsetFetchResponse,
     OffsetFetchResponseTopics,
@@ -126,12 +125,6 @@ async def test_an_iterator_ends_with_the_error_and_a_new_one_reads_on() -> None:
             break
 
 
-async def test_a_closed_group_is_asked_about_once_a_second_at_most() -> None:
-    async with member(ApiKey.JOIN_GROUP) as on:
-        await anyio.sleep(60.0)
-        assert 30 <= len(on.broker.requests_of(JoinGroupRequest)) <= 80
-
-
 async def test_a_group_that_is_closed_under_a_member_costs_its_partitions_by_the_clock() -> None:
     async with member() as on:
         await reads_again(on.consumer)
@@ -148,18 +141,6 @@ async def test_a_group_that_is_closed_under_a_member_costs_its_partitions_by_the
         await refused(on.consumer)
         close(on.broker)
         await reads_again(on.consumer)
-
-
-async def test_a_group_that_is_closed_for_a_moment_costs_nothing() -> None:
-    async with member() as on:
-        await reads_again(on.consumer)
-        before = on.consumer.membership.generation
-        close(on.broker, *JOINING, ApiKey.HEARTBEAT)
-        await refused(on.consumer)
-        close(on.broker)
-        await reads_again(on.consumer)
-        assert on.changes == []
-        assert on.consumer.membership.generation == before
 
 
 async def test_a_commit_that_is_not_permitted_tells_its_caller_and_every_reader() -> None:

@@ -10,7 +10,6 @@ import anyio
 import pytest
 
 from kgroup.codes import ErrorCode
-from kgroup.frozen import replace as replace_frozen
 from kgroup.testing.broker.server.faults import Rule
 from kgroup.types import Leave
 from kgroup.wire.messages import (
@@ -22,7 +21,6 @@ from kgroup.wire.messages import (
 )
 from kgroup.wire.schema import replace
 from tests.consumer.scene import (
-    PATIENT,
     SESSION,
     Member,
     Scene,
@@ -32,7 +30,7 @@ from tests.consumer.scene import (
     scene,
     settings,
 )
-from tests.consumer.twins import METADATA_AGE, both, ended, settled, twins
+from tests.consumer.twins import both, ended, settled, twins
 from tests.contracts.application import until
 
 pytestmark = pytest.mark.slow  # each takes tens of milliseconds, many times a quick test
@@ -57,17 +55,6 @@ async def come_back(on: Scene, member: Member, *topics: str) -> Member:
     return back
 
 
-async def test_restarts_with_a_topic_that_went_to_others_begin_no_round() -> None:
-    async with scene(count=2, u=1) as on:
-        bare, other = await without_u(on)
-        before, told, held = on.group.generation, len(other.application.told), claims_of(bare)
-        for _ in range(3):
-            bare = await come_back(on, bare, "t", "u")
-            assert claims_of(bare) == held
-        assert on.group.generation == before
-        assert len(other.application.told) == told
-
-
 @pytest.mark.parametrize("topics", [("t",), ("t", "v"), ("t", "u", "v")])
 async def test_a_restart_with_other_topics_begins_one_round_with_them(
     topics: tuple[str, ...],
@@ -82,18 +69,6 @@ async def test_a_restart_with_other_topics_begins_one_round_with_them(
         await ended(other, Leave.LEAVE)
         await anyio.sleep(2 * SESSION)
         assert {tp.topic for tp in claims_of(back)} == set(topics)
-
-
-async def test_a_topic_that_is_not_there_yet_is_told_at_once_and_given_when_it_is_there() -> None:
-    """By the second restart it is remembered; the leader must have heard of it by then."""
-    async with scene(count=2, u=1) as on:
-        bare, other = await without_u(on)
-        before = on.group.generation
-        back = await come_back(on, bare, "t", "u", "v")
-        back = await come_back(on, back, "t", "u", "v")
-        assert on.group.generation == before + 1
-        on.broker.create_topic("v", 2)
-        await until(lambda: settled(on, back, other), METADATA_AGE, "the new topic is given")
 
 
 async def test_a_process_that_dies_before_its_round_leaves_no_topic_unread() -> None:
@@ -154,28 +129,6 @@ async def test_when_nothing_is_remembered_one_round_settles_what_may_be_new(reas
         back = await come_back(on, bare, "t", "u")
         assert on.group.generation == before + 1
         assert settled(on, back, other)
-
-
-async def test_who_is_new_to_the_group_begins_one_round_although_it_is_given_nothing() -> None:
-    async with scene(count=1, u=1) as on:
-        await twins(on, "t", "u")
-        before = on.group.generation
-        third = await on.member(settings(group_instance_id="c"), subscription=both("t", "u"))
-        await anyio.sleep(2 * SESSION)
-        assert on.group.generation == before + 1
-        assert claims_of(third) == frozenset()
-
-
-async def test_members_that_start_together_have_one_round_in_which_one_is_given_nothing() -> None:
-    """The second and the third ask while the group is in a round without them."""
-    waits = replace_frozen(PATIENT, initial_rebalance_delay=1.0)
-    async with scene(count=2, brokers_settings=waits) as on:
-        for name in "abc":
-            await on.member(settings(group_instance_id=name))
-            await anyio.sleep(0.2)
-        await anyio.sleep(2 * SESSION)
-        assert (on.group.generation, len(on.group.members)) == (1, 3)
-        assert len(on.seen(DescribeGroupsRequest)) == 3 + 2, "two looked whether it was that round"
 
 
 async def test_a_coordinator_that_does_not_say_holds_the_first_join_up_for_two_seconds() -> None:

@@ -3,7 +3,6 @@
 import anyio
 from anyio.abc import ByteStream
 
-from kgroup.codes import ErrorCode
 from kgroup.types import ChangeKind, MemberState, Subscription, TopicPartition
 from kgroup.wire.consumer_protocol import decode_subscription
 from kgroup.wire.messages import (
@@ -34,13 +33,6 @@ async def test_a_first_join_takes_two_steps() -> None:
         member = await on.joined()
         assert [join.member_id for join in joins(on)] == ["", member.member_id]
         assert len(on.seen(SyncGroupRequest)) == 1
-
-
-async def test_a_heartbeat_follows_the_sync_at_once() -> None:
-    async with scene() as on:
-        await on.joined()
-        (sync,) = on.seen(SyncGroupRequest)
-        assert on.seen(HeartbeatRequest)[0].at - sync.at < 0.1
 
 
 async def test_a_heartbeat_that_waits_for_its_connection_gives_way_to_the_next() -> None:
@@ -105,18 +97,6 @@ async def test_a_heartbeat_that_was_answered_leaves_the_next_one_its_own_patienc
         assert before <= wires.open
         await anyio.sleep(0.2)
         assert before - wires.open, "the connection is given up"
-
-
-async def test_each_round_takes_one_join_that_names_all_assignors_in_order() -> None:
-    async with scene() as on:
-        member = await on.joined(settings("roundrobin", "range"))
-        for _ in range(3):
-            before = member.backend.membership.rebalances
-            on.group.rebalance()
-            await until(lambda: member.backend.membership.rebalances > before, 30.0, "a round")  # noqa: B023
-        offers = [[each.name for each in join.protocols] for join in joins(on)]
-        assert offers == [["roundrobin", "range"]] * 5
-        assert len(on.seen(SyncGroupRequest)) == 4
 
 
 async def test_heartbeats_go_on_on_a_connection_of_their_own_while_a_join_is_parked() -> None:
@@ -227,20 +207,6 @@ async def test_a_follower_that_is_told_nothing_owns_nothing_and_stays() -> None:
         await anyio.sleep(2 * SESSION)
         assert len(one.backend.membership.claims) + len(two.backend.membership.claims) == 1
         assert not any(s.error for s in (one, two))
-
-
-async def test_illegal_generation_on_sync_loses_everything_and_keeps_the_member_id() -> None:
-    async with scene() as on:
-        member = await on.joined()
-        member_id = member.member_id
-        refused = on.refuse(SyncGroupRequest, ErrorCode.ILLEGAL_GENERATION)
-        on.group.rebalance()
-        lost = lambda: member.application.of_kind(ChangeKind.LOST)  # noqa: E731
-        await until(lost, 30.0, "everything is lost")
-        refused.cancel()
-        await member.owns(partitions(0, 1, 2, 3))
-        told = decode_subscription(joins(on)[-1].protocols[0].metadata)
-        assert (joins(on)[-1].member_id, told.owned, told.generation_id) == (member_id, (), None)
 
 
 async def test_what_is_shown_of_a_member_is_made_once_until_it_changes() -> None:

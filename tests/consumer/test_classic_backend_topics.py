@@ -102,27 +102,8 @@ async def test_a_round_is_joined_all_the_same_when_nobody_can_tell_of_topics() -
         await member.owns(topic("t"))
 
 
-async def test_two_members_with_one_pattern_share_a_new_topic() -> None:
-    async with scene(count=2, metadata_max_age=AGE) as on:
-        one = await on.joined(subscription=by_pattern("t"))
-        two = await on.joined(subscription=by_pattern("t"))
-        on.broker.create_topic("t1", 2)
-        everything = topic("t", 2) | topic("t1", 2)
-        await until(lambda: owned(one, two) == everything, AGE + 3 * ROUNDS, "both share it")
-        assert len(one.backend.membership.partitions) == 2
-
-
 def owned(*members: Member) -> frozenset[TopicPartition]:
     return frozenset().union(*(member.application.settled() for member in members))
-
-
-@pytest.mark.parametrize("excludes", [True, False])
-async def test_internal_topics_are_taken_when_they_are_wanted(excludes: bool) -> None:
-    async with scene(count=1, t_inside=1) as on:
-        on.broker.core.cluster.topics["t_inside"].internal = True
-        member = await on.joined(subscription=by_pattern("t"), exclude_internal_topics=excludes)
-        assert ("t_inside" in told(on)[-1]) is not excludes
-        await member.owns(topic("t") | (frozenset() if excludes else topic("t_inside")))
 
 
 async def test_another_pattern_is_judged_at_once_and_looked_at_again() -> None:

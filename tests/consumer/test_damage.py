@@ -127,18 +127,6 @@ async def test_there_is_a_longer_pause_before_each_further_question() -> None:
         assert pauses == pytest.approx([0.1, 0.2, 0.4], abs=0.01)
 
 
-async def test_a_better_answer_to_the_same_question_is_delivered_without_an_error() -> None:
-    """N15."""
-    shelf = shelf_with(b"good", b"hurt on the way")
-    sound = damage(shelf.logs[A])
-    async with by_hand(shelf, A) as stage:
-        assert (await stage.consumer.getone(timeout=1)).offset == 0
-        await anyio.sleep(0.15)
-        replace_last(shelf.logs[A], sound)
-        record = await stage.consumer.getone(timeout=1)
-        assert (record.offset, record.value) == (1, b"hurt on the way")
-
-
 async def test_every_damage_is_counted_by_itself() -> None:
     """N15."""
     shelf = shelf_with(b"0")
@@ -179,38 +167,6 @@ async def test_damage_commits_what_is_in_front_of_it_and_no_more() -> None:
             await stage.consumer.getone(timeout=PATIENCE)
         await stage.consumer.commit()
         assert stage.group.offsets[A] == 1
-
-
-async def test_damage_of_one_partition_holds_up_no_other() -> None:
-    """N15."""
-    shelf = shelf_with(b"bad", partitions=2)
-    damage(shelf.logs[A])
-    async with by_hand(shelf, A, B) as stage:
-        for offset in range(20):
-            shelf.fill(B, 1)
-            assert (await stage.consumer.getone(B, timeout=1)).offset == offset
-        errors = 0
-        for _ in range(4):
-            shelf.fill(B, 1)
-            await anyio.sleep(1)
-            try:
-                await stage.consumer.getmany()
-            except CorruptRecordError:
-                errors += 1
-        assert errors == 2
-
-
-# -- N16: lengths ------------------------------------------------------------------------------
-
-
-async def test_an_answer_that_never_holds_a_whole_batch_is_an_error_and_no_silence() -> None:
-    """N16."""
-    shelf = shelf_with(b"cut off")
-    replace_last(shelf.logs[A], shelf.logs[A].batches[0][2][:-3])
-    async with by_hand(shelf, A) as stage:
-        with pytest.raises(CorruptRecordError, match="fewer than the first batch"):
-            await stage.consumer.getone(timeout=PATIENCE)
-        assert len(asked_at(stage, 0)) == 1 + REFETCHES
 
 
 # -- N17: figures ------------------------------------------------------------------------------
@@ -273,42 +229,6 @@ async def test_a_codec_without_its_library_names_the_package_and_stops_one_parti
         assert (await stage.consumer.getone(A, timeout=1)).value == b"packed"
 
 
-@pytest.mark.parametrize("what", ["magic 3", "codec 6"])
-async def test_a_format_of_the_future_is_named_at_once_and_stops_one_partition(what: str) -> None:
-    """N18: asking again would not help."""
-    shelf = shelf_with(b"future", partitions=2)
-    data = bytearray(shelf.logs[A].batches[0][2])
-    if what == "magic 3":
-        data[16] = 3
-    else:
-        header = BatchHeader._make(struct.unpack_from(">qiibIhiqqqhii", data))
-        data = bytearray(seal(header._replace(attributes=6), bytes(data[61:])))
-    replace_last(shelf.logs[A], bytes(data))
-    async with by_hand(shelf, A, B) as stage:
-        for _ in range(2):
-            with pytest.raises(UnsupportedCodecError, match=f"t-0, .*{what}"):
-                await stage.consumer.getone(A, timeout=1)
-        shelf.fill(B, 1)
-        assert (await stage.consumer.getone(B, timeout=1)).offset == 0
-        assert len(asked_at(stage, 0)) == 1
-
-
-# -- N20: nothing left -------------------------------------------------------------------------
-
-
-async def test_a_log_of_emptied_batches_is_passed_through_to_its_first_record() -> None:
-    """N20: and the position goes with it, so that it can be committed."""
-    shelf = Shelf(t=1)
-    log = shelf.logs[A]
-    for _ in range(5):
-        log.put(seal(BatchHeader(last_offset_delta=9), b""), 10)
-    async with by_hand(shelf, A, max_partition_fetch_bytes=1) as stage:
-        assert await stage.consumer.getmany(timeout=5) == {}
-        assert await stage.consumer.position(A) == 50
-        log.append(b"at last")
-        assert (await stage.consumer.getone(timeout=1)).offset == 50
-
-
 # -- older formats -----------------------------------------------------------------------------
 
 
@@ -350,3 +270,16 @@ async def test_the_bound_of_what_a_batch_inflates_to_is_an_option(bound: int, re
             return
         with pytest.raises(CorruptRecordError, match=str(bound)):
             await stage.consumer.getone(timeout=PATIENCE)
+
+
+async def test_a_log_of_emptied_batches_is_passed_through_to_its_first_record() -> None:
+    """N20: and the position goes with it, so that it can be committed."""
+    shelf = Shelf(t=1)
+    log = shelf.logs[A]
+    for _ in range(5):
+        log.put(seal(BatchHeader(last_offset_delta=9), b""), 10)
+    async with by_hand(shelf, A, max_partition_fetch_bytes=1) as stage:
+        assert await stage.consumer.getmany(timeout=5) == {}
+        assert await stage.consumer.position(A) == 50
+        log.append(b"at last")
+        assert (await stage.consumer.getone(timeout=1)).offset == 50

@@ -63,23 +63,6 @@ async def test_on_assigned_is_called_in_every_cooperative_round_also_without_new
         tasks.cancel_scope.cancel()
 
 
-async def test_a_plain_listener_hears_the_same_as_an_awaitable_one() -> None:
-    heard: list[tuple[str, set[TopicPartition]]] = []
-
-    class Plain:
-        def on_assigned(self, consumer: Consumer[Any, Any], change: OwnershipChange) -> None:
-            heard.append(("assigned", tps(change.added)))
-
-        def on_revoked(self, consumer: Consumer[Any, Any], change: OwnershipChange) -> None:
-            consumer.pause(*tps(change.kept))
-            heard.append(("revoked", tps(change.removed)))
-
-    async with grouped(filled(), listener=Plain()) as it:
-        await settle(it)
-    assert heard[-1] == ("revoked", {A, B})
-    assert ("assigned", {A, B}) in heard
-
-
 # -- what works inside -------------------------------------------------------------------------
 
 

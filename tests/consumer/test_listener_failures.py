@@ -103,28 +103,6 @@ async def test_a_slow_callback_that_outlasts_its_round_costs_its_claims() -> Non
         await it.consumer.close(timeout=1.0)
 
 
-@pytest.mark.parametrize("name", ["assigned", "revoked", "lost"])
-async def test_a_callback_that_raises_is_reported_once_and_ownership_goes_on(name: str) -> None:
-    async def fail(consumer: Consumer[Any, Any], change: OwnershipChange) -> None:
-        raise RuntimeError("mine")
-
-    async with entered(full(), listener=Told(**{name: fail})) as stage:
-        stage.group.give(A)
-        await anyio.sleep(0.1)
-        if name == "revoked":
-            stage.group.take_away(A)
-        if name == "lost":
-            stage.group.lose()
-        await anyio.sleep(0.1)
-        with pytest.raises(RuntimeError, match="mine"):
-            await stage.consumer.getmany(timeout=1)
-        stage.group.give(B)  # the next change is carried out
-        await anyio.sleep(0.1)
-        assert stage.consumer.owns(B)
-        raised = [each for each in stage.events(CallbackStep) if each.stage is CallbackStage.RAISE]
-        assert len(raised) == (2 if name == "assigned" else 1)
-
-
 @pytest.mark.parametrize("anyio_backend", [virtual_backend("asyncio")], ids=["asyncio"])
 @pytest.mark.parametrize("awaits", [False, True])
 async def test_a_callback_that_cancels_its_task_counts_as_one_that_raised(awaits: bool) -> None:

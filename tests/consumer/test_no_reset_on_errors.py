@@ -29,28 +29,6 @@ _ERRORS = [code for code in ErrorCode if code is not ErrorCode.NONE]
 _FAST = {"request_timeout": 2.0, "retry_backoff": 0.05, "retry_backoff_max": 0.1}
 
 
-def _with_error(answer: OffsetFetchResponse, code: int, *, whole: bool) -> OffsetFetchResponse:
-    """Return what a broker says that has an error for the group, or for each partition."""
-    (group,) = answer.groups
-    if whole:
-        failed = OffsetFetchResponseGroup(group_id=group.group_id, topics=(), error_code=code)
-        return OffsetFetchResponse(groups=(failed,))
-    topics = []
-    for topic in group.topics:
-        rows = tuple(
-            type(row)(
-                partition_index=row.partition_index,
-                committed_offset=-1,
-                metadata="",
-                error_code=code,
-            )
-            for row in topic.partitions
-        )
-        topics.append(type(topic)(name=topic.name, partitions=rows))
-    failed = OffsetFetchResponseGroup(group_id=group.group_id, topics=tuple(topics))
-    return OffsetFetchResponse(groups=(failed,))
-
-
 def _refused(row: OffsetFetchResponsePartitions) -> OffsetFetchResponsePartitions:
     return OffsetFetchResponsePartitions(
         partition_index=row.partition_index,

@@ -149,22 +149,6 @@ async def test_a_callback_that_takes_too_long_is_cut_and_reported() -> None:
             await stage.consumer.getmany(timeout=1)
 
 
-async def test_a_callback_cancelled_from_inside_counts_as_one_that_raised() -> None:
-    class Cancelled:
-        async def on_assigned(self, consumer: Consumer[Any, Any], change: OwnershipChange) -> None:
-            with anyio.CancelScope() as scope:
-                scope.cancel()
-                await anyio.sleep(1)
-            raise KeyError("after")
-
-    async with entered(full(), listener=Cancelled()) as stage:
-        stage.group.give(A)
-        await anyio.sleep(0.1)
-        with pytest.raises(KeyError):
-            await stage.consumer.getmany(timeout=1)
-        assert await stage.consumer.getmany(timeout=1) != {}
-
-
 async def test_what_is_done_is_committed_before_a_partition_is_given_up() -> None:
     async with entered(full(), auto_commit_interval=1000) as stage:
         await stage.give(A)

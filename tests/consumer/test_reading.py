@@ -7,7 +7,6 @@ from kgroup.consumer import Consumer
 from kgroup.errors import (
     ArgumentError,
     ClosedError,
-    CorruptRecordError,
     IllegalStateError,
     NotOwnedError,
     UnauthorizedError,
@@ -251,27 +250,6 @@ async def test_delivered_is_journaled_before_the_records_are_returned() -> None:
         await stage.consumer.getmany(timeout=1)
         (delivered,) = stage.events(Delivered)
         assert (delivered.first, delivered.last, delivered.count) == (0, 4, 5)
-
-
-async def test_a_damaged_batch_is_an_error_of_its_partition_after_what_is_in_front() -> None:
-    shelf = Shelf(t=2)
-    shelf.fill(A, 3)
-    log = shelf.logs[A]
-    log.append(b"damaged")
-    first, end, data = log.batches[-1]
-    log.batches[-1] = (first, end, data[:-1] + bytes([data[-1] ^ 1]))
-    shelf.fill(B, 1)
-    async with by_hand(shelf, A, B) as stage:
-        await anyio.sleep(1)
-        assert offsets_of(await stage.consumer.getmany(A)) == {A: [0, 1, 2]}
-        for _ in range(2):
-            with pytest.raises(CorruptRecordError):
-                await stage.consumer.getmany(A, timeout=5)
-        assert await stage.consumer.position(A) == 3
-        assert offsets_of(await stage.consumer.getmany(B)) == {B: [0]}
-        shelf.fill(A, 1)
-        stage.consumer.seek(A, 4)
-        assert offsets_of(await stage.consumer.getmany(A, timeout=1)) == {A: [4]}
 
 
 async def test_a_partition_in_error_and_one_with_records_both_get_their_turns() -> None:

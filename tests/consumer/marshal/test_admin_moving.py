@@ -93,12 +93,3 @@ async def test_without_being_moved_the_older_position_of_the_log_counts() -> Non
     for partition, offsets in third.items():
         assert second[partition][0] == first[partition][-1] + 1
         assert offsets[0] == second[partition][0]
-
-
-async def test_moving_keeps_what_is_committed_as_it_is_with_its_metadata() -> None:
-    broker = laid()
-    async with running(broker) as cluster:
-        await read(broker, "classic", 20)
-        before = await committed_offsets(cluster, "g", timeout=10)
-        await moved_over(broker)
-        assert await committed_offsets(cluster, "g", timeout=10) == before

@@ -75,15 +75,6 @@ async def test_a_pause_takes_all_from_their_owners_until_it_is_ended() -> None:
         assert not await admin.resume()
 
 
-@pytest.mark.slow
-async def test_members_let_go_and_claim_again_when_they_are_released() -> None:
-    async with crew(10) as group:
-        alone = group.enter()
-        await until(lambda: alone.has == [0])
-        assert await admin_of(group.broker).release() == {}
-        await until(lambda: alone.told == ["gained", "revoked", "gained"])
-
-
 async def test_who_does_not_let_go_is_named() -> None:
     broker = laid()
     Writer(broker.partition(LOG), now=virtual_wall).claim()
@@ -97,14 +88,6 @@ async def test_positions_are_set_and_read() -> None:
     assert await admin.set_positions({T0: 42, T1: 0}) == {}
     assert await admin.positions([T0, T1]) == {T0: 42, T1: 0}
     assert told == ["group g is paused"]
-
-
-async def test_what_is_not_set_is_told_with_its_reason() -> None:
-    broker = laid()
-    Writer(broker.partition(LOG), now=virtual_wall).claim()
-    left = await admin_of(broker).set_positions({T0: 42, T1: 7}, patience=2.0)
-    assert set(left) == {T0, T1}
-    assert "A has t-0" in left[T0]
 
 
 async def test_errors_come_out_by_their_own_names() -> None:

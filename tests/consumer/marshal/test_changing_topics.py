@@ -71,21 +71,6 @@ async def test_a_takeover_of_what_is_still_in_hand_is_noticed() -> None:
         assert len(batch) == 10
 
 
-async def test_who_goes_back_to_the_first_topics_has_them_again() -> None:
-    broker = two_logs()
-    async with claiming(broker) as consumer:
-        assert await gives(consumer, 4) == [0, 1, 2, 3]
-        consumer.subscribe("u")
-        assert await gives(consumer, 10) == [*range(10)]
-        await owns(consumer, U)
-        consumer.subscribe("t", "u")
-        assert await gives(consumer, 2) == [4, 5]
-        await owns(consumer, A, U)
-        consumer.subscribe("t")
-        assert await gives(consumer, 2) == [6, 7]
-        await owns(consumer, A)
-
-
 async def test_a_commit_that_the_coordinator_was_late_to_take_is_taken_behind_the_change() -> None:
     """
     1. it commits, and the coordinator is loading: it is tried again;

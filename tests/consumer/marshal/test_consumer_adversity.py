@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from kgroup.consumer import Consumer
-from kgroup.errors import GroupError, NoOffsetError
+from kgroup.errors import NoOffsetError
 from kgroup.marshal.messages import Kind
 from kgroup.marshal.wishing import FRESH
 from kgroup.testing import InProcessBroker
@@ -88,33 +88,6 @@ async def test_a_change_of_leader_amid_a_claim_neither_doubles_nor_hangs(kind: K
         assert await gives(consumer, 2) == [0, 1]
 
 
-async def test_an_answer_that_is_lost_is_settled_by_reading() -> None:
-    """Scenario 4: the claim is in the log, its sender does not know: no second one is needed."""
-    broker = kafka()
-    lost = broker.answers.lose(ProduceRequest, where=says(CLAIM), times=1)
-    async with claiming(broker) as consumer:
-        await owns(consumer, A, within=30.0)
-        assert lost.count == 1
-        assert await gives(consumer, 1) == [0]
-
-
-async def test_retention_that_overtakes_the_reader_is_read_anew() -> None:
-    """Scenario 15."""
-    broker = kafka()
-    async with claiming(broker) as consumer:
-        await gives(consumer, 2)
-        await consumer.commit()
-        silent = broker.answers.ignore(FetchRequest, times=3)
-        log = broker.partition(LOG)
-        for _ in range(5):
-            log.append(b"banana")
-        log.delete_before(log.end)
-        await anyio.sleep(4 * LEASE)
-        silent.cancel()
-        await owns(consumer, A, within=300.0)
-        assert await gives(consumer, 1, timeout=60) in ([2], [0])
-
-
 async def test_a_pause_between_the_claim_and_its_first_heartbeat_gives_it_back_unannounced() -> (
     None
 ):
@@ -134,30 +107,6 @@ async def test_a_pause_between_the_claim_and_its_first_heartbeat_gives_it_back_u
         assert said(broker, A, HEARTBEAT) == []
         assert told.changes == []
         await owns(consumer, A, within=120.0)
-
-
-@pytest.mark.parametrize(
-    ("policy", "logged", "first"),
-    [
-        ("earliest", 0, 2),
-        ("latest", 0, 2),
-        ("earliest", 1000, 2),
-        ("latest", 1000, 10),
-        ("earliest", 5, 5),
-        ("latest", 5, 5),
-    ],
-)
-async def test_where_a_position_outside_of_the_log_goes_on(
-    policy: str, logged: int, first: int
-) -> None:
-    """Scenario 24: 2 is the first offset that is left, 10 the end."""
-    broker = kafka()
-    broker.partition("t").delete_before(2)
-    other = foreign(broker)
-    other.release(logged, other.claim())
-    async with claiming(broker, auto_offset_reset=policy) as consumer:
-        await owns(consumer, A, within=200.0)
-        assert await consumer.position(A) == first
 
 
 async def test_a_clock_of_the_broker_that_steps_back_lets_nobody_take_over_early() -> None:
@@ -204,18 +153,6 @@ async def test_closing_is_over_by_its_deadline_in_every_phase(stop: str, leave: 
 
 def _down(broker: InProcessBroker) -> None:
     broker.node(1).kill()
-
-
-async def test_a_group_with_native_members_is_not_entered() -> None:
-    """Scenario 27."""
-    broker = kafka()
-    native = claiming(broker, backend="classic", marshal_heartbeat_interval=60, name=None)
-    async with native as member:
-        await owns(member, A)
-        async with claiming(broker) as consumer:
-            with pytest.raises(GroupError, match="one way at a time"):
-                await consumer.getone(timeout=30)
-        assert said(broker, A) == []
 
 
 async def test_without_a_position_and_a_policy_the_read_says_so() -> None:

@@ -1,19 +1,16 @@
 """At most once, as the reader sees it: nothing is ever handed out twice, and what may be lost is
 what was about to be handed out."""
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, Final
+from contextlib import AbstractAsyncContextManager
+from typing import Any
 
 import anyio
 import pytest
 
-from kgroup.codes import ErrorCode
 from kgroup.consumer import Consumer
 from kgroup.errors import ConfigError, UnsupportedError
 from kgroup.marshal.messages import Kind
 from kgroup.testing import InProcessBroker
-from kgroup.testing.virtual_time import virtual_ports
 from kgroup.types import OffsetAndMetadata
 from kgroup.wire.messages import OffsetCommitRequest, ProduceRequest
 from tests.consumer.marshal.claiming import (
@@ -28,7 +25,6 @@ from tests.consumer.marshal.claiming import (
     says,
 )
 from tests.contracts.application import until
-from tests.contracts.cable import Cable
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -83,15 +79,6 @@ async def test_a_batch_is_no_larger_than_a_portion_and_its_values_are_all_there(
     assert values == [b"%d" % offset for offset in range(10)]
 
 
-async def test_getmany_hands_out_what_was_admitted_and_no_more() -> None:
-    broker = kafka()
-    async with careful(broker) as consumer:
-        found = await consumer.getmany(timeout=30, max_records=100)
-        offsets = [record.offset for record in found[A]]
-        assert offsets == [*range(said(broker, A, HEARTBEAT)[-1].message.tail)]
-        assert offsets + await rest(consumer) == [*range(10)]
-
-
 async def test_there_is_nothing_to_commit() -> None:
     broker = kafka()
     async with careful(broker) as consumer:
@@ -137,16 +124,6 @@ async def test_a_reader_cancelled_at_any_moment_loses_and_doubles_nothing(moment
         assert found == [*range(10)]
 
 
-async def test_what_is_sought_further_on_is_admitted_there() -> None:
-    broker = kafka()
-    async with careful(broker) as consumer:
-        await owns(consumer, A)
-        await consumer.position(A)
-        consumer.seek(A, 7)
-        assert await gives(consumer, 3) == [7, 8, 9]
-    assert said(broker, A)[-1].words == (RELEASE, 10)
-
-
 async def test_a_seek_amid_admission_hands_out_only_what_was_sought() -> None:
     broker = kafka()
     async with careful(broker) as consumer:
@@ -180,22 +157,6 @@ async def test_a_lease_that_ends_amid_admission_ends_the_portion_for_good() -> N
         assert await rest(consumer, 6 * LEASE) == [*range(4, 10)]
 
 
-async def test_commits_that_are_refused_hold_everything_up_and_lose_nothing() -> None:
-    """Scenario 11, at most once; a read ends in time, and the group hears that somebody reads."""
-    broker = kafka()
-    async with careful(broker, max_poll_interval=2 * LEASE) as consumer:
-        await owns(consumer, A)
-        refusal = broker.answers.error(
-            OffsetCommitRequest, ErrorCode.COORDINATOR_NOT_AVAILABLE, times=None
-        )
-        begun = anyio.current_time()
-        assert await consumer.getmany(timeout=4 * LEASE) == {}
-        assert anyio.current_time() - begun < 4.1 * LEASE
-        assert consumer.owns(A)
-        refusal.cancel()
-        assert await rest(consumer) == [*range(10)]
-
-
 async def test_a_takeover_amid_admission_hands_out_nothing() -> None:
     broker = kafka()
     async with careful(broker) as consumer:
@@ -224,104 +185,3 @@ async def test_a_reader_without_patience_gets_everything_once() -> None:
             found += [record.offset for part in records.values() for record in part]
             await anyio.sleep(0.005)
         assert found == [*range(10)]
-
-
-async def test_two_readers_at_once_share_the_portions() -> None:
-    broker = kafka()
-    found: list[int] = []
-    async with careful(broker) as consumer:
-
-        async def read() -> None:
-            while len(found) < 10:
-                with anyio.move_on_after(5.0):
-                    found.append((await consumer.getone()).offset)
-
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(read)
-            tasks.start_soon(read)
-        assert found == [*range(10)]
-
-
-# -- a process that dies ---------------------------------------------------------------------------
-
-_DELAY: Final = 1.0
-
-
-@asynccontextmanager
-async def mortal(broker: InProcessBroker) -> AsyncIterator[tuple[C, Cable]]:
-    """Enter a consumer whose cable can be cut for ever."""
-    cable = Cable(broker.dial)
-    async with careful(broker, ports=virtual_ports(cable)) as consumer:
-        await owns(consumer, A)
-        yield consumer, cable
-        cable.cut()
-
-
-def _no_probe(broker: InProcessBroker) -> object:
-    return broker.answers.ignore(ProduceRequest, where=says(PROBE), times=None)
-
-
-def _probe_unread(broker: InProcessBroker) -> object:
-    return broker.answers.ignore(OffsetCommitRequest, where=_of_a_portion, times=None)
-
-
-def _no_heartbeat(broker: InProcessBroker) -> object:
-    return broker.answers.ignore(ProduceRequest, where=says(HEARTBEAT, PORTION), times=None)
-
-
-def _of_a_portion(asked: OffsetCommitRequest) -> bool:
-    rows = (row for topic in asked.topics for row in topic.partitions)
-    return any(row.committed_offset == PORTION for row in rows)
-
-
-@pytest.mark.parametrize(
-    ("fault", "first"),
-    [
-        pytest.param(_no_probe, 0, id="4 the probe is not written"),
-        pytest.param(_probe_unread, 0, id="5-7 the probe is written, nothing is committed"),
-        pytest.param(_no_heartbeat, PORTION, id="8a committed, not published"),
-    ],
-)
-async def test_where_the_next_one_begins_after_a_death_amid_admission(
-    fault: Callable[[InProcessBroker], object], first: int
-) -> None:
-    broker = kafka()
-    async with mortal(broker) as (consumer, cable):
-        fault(broker)
-        assert await consumer.getmany(timeout=_DELAY) == {}
-        cable.cut()
-    broker.answers.clear()
-    async with careful(broker, name="two") as successor:
-        assert await rest(successor) == [*range(first, 10)]
-
-
-async def test_a_portion_that_was_published_and_not_handed_out_is_lost_whole() -> None:
-    """8b: 1. its heartbeat stands in the log; 2. the process dies before it reads that."""
-    broker = kafka()
-    async with mortal(broker) as (consumer, cable):
-        held = broker.answers.hold_request(ProduceRequest, where=says(HEARTBEAT, PORTION))
-        async with anyio.create_task_group() as tasks:
-            found: list[Any] = []
-
-            async def read() -> None:
-                found.append(await consumer.getmany(timeout=_DELAY))
-
-            tasks.start_soon(read)
-            await until(lambda: held.count, 0.5, "it is on its way")
-            cable.cut()
-            held.release()
-        assert found == [{}]
-    async with careful(broker, name="two") as successor:
-        assert await rest(successor) == [*range(PORTION, 10)]
-
-
-@pytest.mark.parametrize("processed", [1, 3, 4])
-async def test_of_a_portion_that_was_handed_out_the_rest_is_lost_and_nothing_comes_twice(
-    processed: int,
-) -> None:
-    broker = kafka()
-    async with mortal(broker) as (consumer, cable):
-        assert await gives(consumer, processed) == [*range(processed)]
-        cable.cut()
-    async with careful(broker, name="two") as successor:
-        assert await rest(successor) == [*range(PORTION, 10)]

@@ -8,10 +8,10 @@ import pytest
 from kgroup.codes import ErrorCode
 from kgroup.errors import CommitFailedError, GroupError, NotOwnedError
 from kgroup.marshal.messages import Kind
-from kgroup.types import CommitOutcome, OffsetAndMetadata
-from kgroup.wire.messages import FindCoordinatorRequest, OffsetCommitRequest, ProduceRequest
+from kgroup.types import CommitOutcome
+from kgroup.wire.messages import OffsetCommitRequest, ProduceRequest
 from tests.consumer.ground import fill
-from tests.consumer.marshal.claiming import LEASE, A, B, claiming, foreign, gives, kafka, owns, said
+from tests.consumer.marshal.claiming import LEASE, A, claiming, foreign, gives, kafka, said
 from tests.contracts.application import until
 
 pytestmark = pytest.mark.anyio
@@ -47,20 +47,6 @@ async def test_a_commit_is_not_answered_before_it_was_read_back() -> None:
             held.release()
             await until(lambda: told, 5.0, "the commit is answered")
         assert told[0].ok
-
-
-async def test_a_lower_position_is_released_claimed_anew_and_confirmed() -> None:
-    broker = kafka()
-    async with claiming(broker) as consumer:
-        await gives(consumer, 5)
-        await consumer.commit()
-        begun = len(said(broker, A))
-        assert (await consumer.commit({A: 2})).ok
-        words = [each.words for each in said(broker, A)[begun:]]
-        assert words == [(RELEASE, 2), (CLAIM, 0), (HEARTBEAT, 2)]
-        assert consumer.owns(A)
-        assert (await consumer.committed(A))[A] == OffsetAndMetadata(2)
-        assert await gives(consumer, 1) == [5], "a commit moves no position"
 
 
 async def test_what_is_handed_out_after_a_lower_commit_has_a_higher_token() -> None:
@@ -143,28 +129,6 @@ async def test_what_is_not_done_is_not_committed_by_itself() -> None:
         assert max(each.message.tail for each in said(broker, A)) == 4
 
 
-async def test_the_log_counts_more_than_what_is_committed_beside_it() -> None:
-    broker = kafka()
-    async with claiming(broker) as consumer:
-        await gives(consumer, 3)
-        await consumer.commit()
-    broker.group("g").commit({A: 7})
-    async with claiming(broker) as consumer:
-        assert (await consumer.committed(A))[A] == OffsetAndMetadata(3)
-        assert await gives(consumer, 1) == [3]
-
-
-async def test_without_a_word_in_the_log_what_is_committed_counts() -> None:
-    broker = kafka(2)
-    broker.group("g").commit({A: 7})
-    async with claiming(broker) as consumer:
-        await owns(consumer, A, B)
-        assert await consumer.position(A) == 7
-        assert await consumer.position(B) == 0
-        found = await consumer.committed(A, B)
-        assert found[A] == OffsetAndMetadata(7)
-
-
 @pytest.mark.slow
 async def test_a_native_group_under_the_same_id_is_told_by_every_read_and_costs_no_claim() -> None:
     """1. It claims; 2. a native group begins under its id: commits are refused with code 25;
@@ -187,24 +151,3 @@ async def test_a_native_group_under_the_same_id_is_told_by_every_read_and_costs_
         await consumer.commit({A: 3})
         await anyio.sleep(LEASE)
         assert (await consumer.getone(timeout=5)).offset == 2
-
-
-@pytest.mark.slow
-async def test_a_group_coordinator_that_is_away_costs_no_claim() -> None:
-    """Scenario 11: heartbeats go on, commits are in the log, and beside it when it is back."""
-    broker = kafka()
-    async with claiming(broker) as consumer:
-        await gives(consumer, 2)
-        away = [
-            broker.answers.ignore(kind, times=None)
-            for kind in (OffsetCommitRequest, FindCoordinatorRequest)
-        ]
-        assert (await consumer.commit()).ok
-        await anyio.sleep(4 * LEASE)
-        assert consumer.owns(A)
-        assert (await consumer.getone(timeout=5)).offset == 2
-        for each in away:
-            each.cancel()
-        await consumer.commit()
-        await until(lambda: broker.group("g").offsets.get(A), 60.0, "it is committed beside")
-        await until(lambda: broker.group("g").offsets[A].offset == 3, 60.0, "the newest")

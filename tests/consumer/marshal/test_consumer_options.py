@@ -10,8 +10,6 @@ from kgroup.types import Leave, TopicPartition
 from kgroup.wire.messages import ProduceRequest
 from tests.consumer.marshal.claiming import (
     LEASE,
-    A,
-    B,
     claiming,
     gives,
     kafka,
@@ -60,20 +58,6 @@ async def test_who_may_have_less_than_there_is_leaves_the_rest_to_others() -> No
             await anyio.sleep(3 * LEASE)
             assert few.assignment() == mine
             assert many.assignment() == set(T) - mine
-
-
-async def test_topics_had_whole_stay_with_who_has_them_and_go_whole_to_who_is_left() -> None:
-    """`claim_entire_topic`: no part of a topic is ever had by another, and none is given back for
-    the sake of equal shares."""
-    broker = kafka(2, u=2)
-    topics = A, B, TopicPartition("u", 0), TopicPartition("u", 1)
-    async with claiming(broker, "t", "u", claim_entire_topic=True) as one:
-        await owns(one, *topics)
-        async with claiming(broker, "t", "u", name="two", claim_entire_topic=True) as two:
-            await anyio.sleep(3 * LEASE)
-            assert one.assignment() == set(topics)
-            await one.close()
-            await owns(two, *topics, within=5.0)
 
 
 @pytest.mark.parametrize("fast", [True, False])

@@ -13,7 +13,6 @@ from tests.contracts.application import until
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 LOADING = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-UNKNOWN = ErrorCode.UNKNOWN_SERVER_ERROR
 
 
 def committed(broker: InProcessBroker) -> int | None:
@@ -93,17 +92,6 @@ async def test_at_least_once_what_is_committed_is_committed_again_in_every_inter
             broker.group("g").commit({A: 2})
             await anyio.sleep(LEASE)
             assert committed(broker) == 5
-
-
-async def test_a_commit_of_which_nobody_knows_is_made_again_in_the_next_interval() -> None:
-    broker = kafka()
-    async with claiming(broker, enable_auto_commit=False) as consumer:
-        await gives(consumer, 5)
-        denied = broker.answers.error(OffsetCommitRequest, UNKNOWN, times=None)
-        assert (await consumer.commit()).ok, "the log has it"
-        await until(lambda: denied.count, 5.0, "the coordinator refuses it")
-        denied.cancel()
-        await until(lambda: committed(broker) == 5, LEASE, "it is made again")
 
 
 async def test_what_stands_still_is_committed_once_in_an_interval_not_at_every_heartbeat() -> None:

@@ -208,6 +208,7 @@ async def test_a_tail_that_is_gone_without_another_leader_is_noticed() -> None:
 
 
 async def test_retention_that_overtakes_the_reader_makes_it_begin_anew() -> None:
+    """Scenario 15."""
     broker = coordinated()
     log = broker.partition(LOG)
     writer = Writer(log)

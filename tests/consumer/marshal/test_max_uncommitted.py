@@ -21,7 +21,7 @@ from kgroup.testing import InProcessBroker
 from kgroup.types import TopicPartition
 from kgroup.wire.messages import ProduceRequest
 from kgroup.wire.records import NewRecord, encode_batch
-from tests.consumer.marshal.claiming import A, B, claiming, kafka, owns, said, says
+from tests.consumer.marshal.claiming import A, B, claiming, kafka, owns, says
 from tests.consumer.marshal.crew import crew, until
 from tests.search.oracles.fairness import ServedInTurn
 
@@ -110,23 +110,6 @@ async def test_other_partitions_go_on() -> None:
         assert await got(consumer, A) == []
 
 
-async def test_a_bound_of_more_than_there_is_holds_nothing_back() -> None:
-    options = {**BY_HAND, "max_uncommitted": 10}
-    async with claiming(kafka(), max_poll_records=4, **options) as consumer:
-        await owns(consumer, A)
-        assert await got(consumer, wait=30.0) == [0, 1, 2, 3]
-        assert await got(consumer) == [4, 5, 6, 7]
-        assert consumer.held_back() == frozenset()
-        assert await got(consumer) == [8, 9]
-
-
-async def test_without_the_option_nothing_is_held_back() -> None:
-    async with claiming(kafka(), enable_auto_commit=False) as consumer:
-        await owns(consumer, A)
-        assert await got(consumer, wait=30.0) == [*range(10)]
-        assert consumer.held_back() == frozenset()
-
-
 async def test_a_commit_that_is_not_answered_yet_makes_no_room() -> None:
     """Nobody knows whether a successor would begin behind it."""
     broker = kafka()
@@ -169,40 +152,7 @@ async def test_what_a_former_owner_left_uncommitted_counts_for_nobody_else() -> 
         assert second.offsets == [1, 2, 3]
 
 
-async def test_what_is_given_back_is_not_ahead_any_more() -> None:
-    async with claiming(kafka(), **BY_HAND) as consumer:
-        await owns(consumer, A)
-        found = await consumer.getmany(timeout=30.0)
-        found[A].give_back(1)
-        assert consumer.held_back() == frozenset()
-        assert await got(consumer) == [1, 2]
-        assert await got(consumer) == []
-
-
-async def test_what_is_committed_ahead_of_reading_needs_no_room() -> None:
-    async with at_bound() as consumer:
-        await consumer.commit({A: 6})
-        assert await got(consumer) == [3, 4, 5]
-        assert await got(consumer) == [6, 7, 8]
-        assert await got(consumer) == []
-
-
 # -- seeks ----------------------------------------------------------------------------------------
-
-
-async def test_who_seeks_back_is_handed_out_the_same_records_once_more() -> None:
-    async with at_bound() as consumer:
-        consumer.seek(A, 1)
-        assert await got(consumer) == [1, 2]
-        assert await got(consumer) == []
-
-
-async def test_behind_a_seek_forward_what_was_read_before_it_still_counts() -> None:
-    async with at_bound() as consumer:
-        consumer.seek(A, 6)
-        assert await got(consumer) == []
-        await consumer.commit({A: 2})
-        assert await got(consumer) == [6, 7]
 
 
 async def test_who_seeks_back_over_its_commits_is_bound_there_too() -> None:
@@ -229,21 +179,6 @@ async def test_who_reads_up_to_its_commit_once_more_goes_on_from_there(by_itself
         if not by_itself:
             await consumer.commit()
         assert await got(consumer) == [3, 4, 5]
-
-
-async def test_a_commit_of_before_a_seek_back_makes_no_room_for_what_is_read_since() -> None:
-    """1. A commit is on its way; 2. the application seeks back, and reads; 3. the answer comes."""
-    broker = kafka()
-    async with at_bound(broker) as consumer:
-        commit = broker.answers.hold_request(ProduceRequest, where=says(Kind.HEARTBEAT, BOUND))
-        consumer.commit_soon()
-        consumer.seek(A, 0)
-        assert await got(consumer) == [0, 1, 2]
-        commit.release()
-        assert await got(consumer) == []
-        assert said(broker, A, Kind.HEARTBEAT)[-1].message.tail == BOUND
-        await consumer.commit({A: 1})
-        assert await got(consumer) == [3]
 
 
 # -- pauses and losses ----------------------------------------------------------------------------

@@ -56,10 +56,3 @@ async def test_an_interval_is_refused_that_timestamps_of_members_leave_no_lease(
         assert "marshal_heartbeat_interval" in words
         assert "2 s or more" in words
         assert "message.timestamp.type=LogAppendTime" in words
-
-
-async def test_the_same_interval_is_good_by_the_brokers_time() -> None:
-    async with crew(10, configs=BY_BROKER) as group:
-        alone = group.enter(marshal_heartbeat_interval=1.0)
-        await until(lambda: len(alone.seen) == 10, within=20.0)
-        assert alone.error is None

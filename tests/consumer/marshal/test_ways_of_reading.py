@@ -14,7 +14,7 @@ from kgroup.consumer import Consumer
 from kgroup.marshal.messages import Kind
 from kgroup.testing import InProcessBroker
 from tests.consumer.ground import fill
-from tests.consumer.marshal.claiming import A, claiming, gives, kafka, said
+from tests.consumer.marshal.claiming import A, claiming, kafka, said
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -101,10 +101,3 @@ async def test_after_a_seek_a_loop_hands_out_what_was_admitted_there() -> None:
             assert (await anext(reading)).offset == expected
             assert is_published(broker, expected)
         await reading.aclose()
-
-
-async def test_records_one_by_one_come_in_order() -> None:
-    broker = in_batches()
-    options: dict[str, Any] = {"guarantee": "at_most_once", "at_most_once_records": 5}
-    async with claiming(broker, **options) as consumer:
-        assert await gives(consumer, COUNT) == [*range(COUNT)]
