@@ -48,7 +48,7 @@ class Ownership:
         self._delivery = delivery
         self._owned = delivery.owned
         self._gate = gate
-        self._pulses = notifiers
+        self._notifiers = notifiers
         self._committing = committing
         self._calls = calls
         self._sink = sink
@@ -100,7 +100,7 @@ class Ownership:
 
     def _take_in(self, claims: tuple[Claim, ...]) -> None:
         self._owned.begin(claims)
-        self._pulses.work.notify()
+        self._notifiers.work.notify()
 
     async def _give_up(self, change: OwnershipChange) -> Exception | None:
         self._owned.shut(change.removed)
@@ -130,8 +130,8 @@ class Ownership:
     def _complete(self, change: OwnershipChange) -> None:
         """Let records flow: after the backend has heard that the listener returned."""
         self._owned.open(change.added)
-        self._pulses.work.notify()
-        self._pulses.news.notify()
+        self._notifiers.work.notify()
+        self._notifiers.news.notify()
 
     def _tell(self, change: OwnershipChange, phase: Phase) -> None:
         claims = change.added if change.kind is ChangeKind.ASSIGNED else change.removed

@@ -253,11 +253,11 @@ class Root:
             await self._parts.notifiers.news.wait()
 
     def _take_back(self) -> None:
-        """Take every lease out of hand: what is not done is not committed."""
+        """End every handout: records that are not done are not committed."""
         delivery = self._parts.delivery
         delivery.sweep()
-        for lease in delivery.ledger.held():
-            delivery.drop(lease)
+        for handout in delivery.ledger.held():
+            delivery.drop(handout)
 
     async def _part(self, request: _Request) -> None:
         parts = self._parts

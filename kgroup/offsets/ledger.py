@@ -5,7 +5,7 @@ Never: commits; counts a record as done because it was handed out. That is at-le
 process that dies commits nothing it has not finished, and what one read returned is not covered
 by a commit before the next read (or `done`, or an explicit commit) says so.
 
-A lease is one stretch of offsets in the application's hands. Several of a claim may be out at
+A handout is one stretch of offsets in the application's hands. Several of a claim may be out at
 once and finish in any order; the committable offset stops at the first that is not done, also
 when it was dropped undone, until a seek or an explicit commit speaks.
 
@@ -23,11 +23,11 @@ from itertools import count
 from kgroup.offsets.reset import Exposed
 from kgroup.types import Claim, OffsetAndMetadata
 
-__all__ = ["Lease", "Ledger"]
+__all__ = ["Handout", "Ledger"]
 
 
 @dataclass(slots=True, eq=False)
-class Lease:
+class Handout:
     """Records of one claim in the application's hands; changed by the ledger only.
 
     Args:
@@ -60,12 +60,12 @@ class _Account:
         handed: first offset that is not handed out.
         handed_epoch: leader epoch of what stands before it.
         committed: what the coordinator holds, None while that is not known.
-        done: below this everything is done; leases stand behind it.
+        done: below this everything is done; handouts stand behind it.
         done_epoch: leader epoch of what stands before it.
         decreed: moment at which the position was set anew, 0 when it is the first of the claim or
             the coordinator's.
         asked: moment at which the commit was asked for that `committed` is from, 0 without one.
-        leases: what is handed out and not done, in order.
+        handouts: what is handed out and not done, in order.
         exposed: what is handed out and not committed; nothing without a bound.
     """
 
@@ -76,7 +76,7 @@ class _Account:
     done_epoch: int | None
     decreed: int
     asked: int
-    leases: deque[Lease] = field(default_factory=deque)
+    handouts: deque[Handout] = field(default_factory=deque)
     exposed: Exposed = field(default_factory=Exposed)
 
     @property
@@ -99,7 +99,7 @@ class Ledger:
         self.bound: int | None = bound
         self._moments = count(1)
         self._accounts: dict[Claim, _Account] = {}
-        self._in_hand: dict[Claim, set[Lease]] = {}
+        self._in_hand: dict[Claim, set[Handout]] = {}
 
     # -- positions -------------------------------------------------------------------------
 
@@ -119,8 +119,8 @@ class Ledger:
         old = self._accounts.get(claim)
         known = offset if committed else (None if old is None else old.committed)
         if old is not None:
-            for lease in old.leases:
-                lease.void = True
+            for handout in old.handouts:
+                handout.void = True
         asked = 0 if old is None else old.asked
         # The first position is nobody's word against a commit that was asked for before it.
         decreed = 0 if committed or old is None else self.moment()
@@ -148,8 +148,8 @@ class Ledger:
         """Forget a claim that is over."""
         account = self._accounts.pop(claim, None)
         if account is not None:
-            for lease in account.leases:
-                lease.void = True
+            for handout in account.handouts:
+                handout.void = True
         self._in_hand.pop(claim, None)
 
     def handed(self, claim: Claim) -> int | None:
@@ -157,10 +157,10 @@ class Ledger:
         account = self._accounts.get(claim)
         return None if account is None else account.handed
 
-    # -- leases ----------------------------------------------------------------------------
+    # -- handouts --------------------------------------------------------------------------
 
-    def hand_out(self, claim: Claim, next_offset: int, epoch: int | None) -> Lease:
-        """Lease the records up to an offset.
+    def hand_out(self, claim: Claim, next_offset: int, epoch: int | None) -> Handout:
+        """Hand out the records up to an offset.
 
         Args:
             claim: one with a position.
@@ -169,102 +169,102 @@ class Ledger:
         """
         self._settle(claim)  # what `deliver` has finished is behind it now
         account = self._accounts[claim]
-        lease = Lease(claim, next_offset, account.handed, epoch)
-        account.leases.append(lease)
+        handout = Handout(claim, next_offset, account.handed, epoch)
+        account.handouts.append(handout)
         account.handed, account.handed_epoch = next_offset, epoch
-        self._in_hand.setdefault(claim, set()).add(lease)
-        return lease
+        self._in_hand.setdefault(claim, set()).add(handout)
+        return handout
 
-    def is_newest(self, lease: Lease) -> bool:
-        """Tell whether nothing of its claim was handed out or sought after a lease."""
-        account = self._accounts.get(lease.claim)
-        return account is not None and bool(account.leases) and account.leases[-1] is lease
+    def is_newest(self, handout: Handout) -> bool:
+        """Tell whether nothing of its claim was handed out or sought after a handout."""
+        account = self._accounts.get(handout.claim)
+        return account is not None and bool(account.handouts) and account.handouts[-1] is handout
 
-    def extend(self, lease: Lease, next_offset: int) -> None:
-        """Hand out one more stretch under the newest lease; all that was in it is done.
+    def extend(self, handout: Handout, next_offset: int) -> None:
+        """Hand out one more stretch under the newest handout; all that was in it is done.
 
-        One lease for a run of single records: what is cheap enough to do for each of them.
+        One handout for a run of single records: what is cheap enough to do for each of them.
         """
-        lease.done_to = lease.next_offset
-        lease.next_offset = next_offset
-        self._accounts[lease.claim].handed = next_offset
+        handout.done_to = handout.next_offset
+        handout.next_offset = next_offset
+        self._accounts[handout.claim].handed = next_offset
 
-    def deliver(self, lease: Lease) -> None:
-        """Count the newest lease as done, and as out of hand, while it goes on to be extended."""
-        lease.done_to = lease.next_offset
-        if lease.in_hand:
-            self.drop(lease)
+    def deliver(self, handout: Handout) -> None:
+        """Count the newest handout as done, and as out of hand, while it goes on to be extended."""
+        handout.done_to = handout.next_offset
+        if handout.in_hand:
+            self.drop(handout)
 
     def skip(self, claim: Claim, next_offset: int) -> None:
         """Move over offsets that hold nothing an application could see."""
         account = self._accounts[claim]
         account.handed = max(account.handed, next_offset)
 
-    def finish(self, lease: Lease, upto: int | None = None) -> None:
-        """Count a lease, or the part of it below `upto`, as done; it is out of hand when whole."""
-        target = lease.next_offset if upto is None else min(upto, lease.next_offset)
-        lease.done_to = max(lease.done_to, target)
-        if lease.finished:
-            self.drop(lease)
-        self._settle(lease.claim)
+    def finish(self, handout: Handout, upto: int | None = None) -> None:
+        """Count a handout, or its part below `upto`, as done; when whole it is out of hand."""
+        target = handout.next_offset if upto is None else min(upto, handout.next_offset)
+        handout.done_to = max(handout.done_to, target)
+        if handout.finished:
+            self.drop(handout)
+        self._settle(handout.claim)
 
-    def drop(self, lease: Lease) -> None:
-        """Take a lease out of the application's hands without counting the rest as done."""
-        lease.in_hand = False
-        held = self._in_hand.get(lease.claim)
+    def drop(self, handout: Handout) -> None:
+        """Take a handout out of the application's hands without counting the rest as done."""
+        handout.in_hand = False
+        held = self._in_hand.get(handout.claim)
         if held is not None:
-            held.discard(lease)
+            held.discard(handout)
             if not held:
-                del self._in_hand[lease.claim]
+                del self._in_hand[handout.claim]
 
     def finish_all(self, claim: Claim, upto: int | None = None) -> None:
         """Count everything handed out (below `upto`) as done, also what was dropped undone."""
         account = self._accounts.get(claim)
-        for lease in () if account is None else tuple(account.leases):
-            self.finish(lease, upto)
+        for handout in () if account is None else tuple(account.handouts):
+            self.finish(handout, upto)
 
-    def cut(self, lease: Lease, offset: int) -> bool:
-        """Shorten a lease: what it held from an offset on could not be used; `rewind` follows.
+    def cut(self, handout: Handout, offset: int) -> bool:
+        """Shorten a handout: what it held from an offset on could not be used; `rewind` follows.
 
         Returns:
-            Whether that was news. Not when a seek has made the lease meaningless.
+            Whether that was news. Not when a seek has made the handout meaningless.
         """
-        if lease.void or lease.finished or offset >= lease.next_offset:
+        if handout.void or handout.finished or offset >= handout.next_offset:
             return False
-        lease.next_offset = max(offset, lease.done_to)
+        handout.next_offset = max(offset, handout.done_to)
         return True
 
-    def rewind(self, lease: Lease) -> bool:
-        """Go on behind a lease that was cut: the rest will be handed out again.
+    def rewind(self, handout: Handout) -> bool:
+        """Go on behind a handout that was cut: the rest will be handed out again.
 
-        What was handed out after the lease says nothing about commits any more, as after a seek.
+        What was handed out later says nothing about commits any more, as after a seek.
 
         Returns:
             Whether the position went back. Not when a seek has set it meanwhile.
         """
-        account = self._accounts.get(lease.claim)
-        if account is None or lease.void or lease not in account.leases:
+        account = self._accounts.get(handout.claim)
+        if account is None or handout.void or handout not in account.handouts:
             return False
-        while account.leases[-1] is not lease:
-            account.leases.pop().void = True
-        account.handed, account.handed_epoch = lease.next_offset, lease.leader_epoch
-        account.exposed.cut(lease.next_offset)
-        self.finish(lease, lease.done_to)
+        while account.handouts[-1] is not handout:
+            account.handouts.pop().void = True
+        account.handed, account.handed_epoch = handout.next_offset, handout.leader_epoch
+        account.exposed.cut(handout.next_offset)
+        self.finish(handout, handout.done_to)
         return True
 
     def in_hand(self, claim: Claim) -> bool:
         """Tell whether the application holds records of a claim."""
         return claim in self._in_hand
 
-    def held(self) -> tuple[Lease, ...]:
-        """Return every lease in the application's hands."""
-        return tuple(lease for leases in self._in_hand.values() for lease in leases)
+    def held(self) -> tuple[Handout, ...]:
+        """Return every handout in the application's hands."""
+        return tuple(handout for handouts in self._in_hand.values() for handout in handouts)
 
     def _settle(self, claim: Claim) -> None:
         account = self._accounts.get(claim)
-        while account is not None and account.leases and account.leases[0].finished:
-            lease = account.leases.popleft()
-            account.done, account.done_epoch = lease.next_offset, lease.leader_epoch
+        while account is not None and account.handouts and account.handouts[0].finished:
+            handout = account.handouts.popleft()
+            account.done, account.done_epoch = handout.next_offset, handout.leader_epoch
 
     # -- the bound -------------------------------------------------------------------------
 
@@ -300,11 +300,11 @@ class Ledger:
         account = self._accounts.get(claim)
         if account is None:
             return None
-        if not account.leases:
+        if not account.handouts:
             same = account.handed == account.done
             epoch = account.done_epoch if same else account.handed_epoch
             return OffsetAndMetadata(account.handed, leader_epoch=epoch)
-        first = account.leases[0]
+        first = account.handouts[0]
         began = first.done_to <= account.done
         epoch = account.done_epoch if began else first.leader_epoch
         return OffsetAndMetadata(max(first.done_to, account.done), leader_epoch=epoch)

@@ -74,7 +74,7 @@ class Batch(Generic[K, V]):
 
     @property
     def in_hand(self) -> bool:
-        """Whether it is still on lease: neither done nor given back."""
+        """Whether the application still holds it: neither done nor given back."""
         return self.native.in_hand
 
     def __len__(self) -> int:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgroup.offsets.ledger import Lease, Ledger
+from kgroup.offsets.ledger import Handout, Ledger
 from kgroup.types import Claim, OffsetAndMetadata, TopicPartition
 
 CLAIM = Claim(TopicPartition("t", 0), 1)
@@ -26,16 +26,16 @@ def test_nothing_is_committable_before_a_position_is_known() -> None:
 
 def test_what_is_handed_out_is_not_committable_before_it_is_done() -> None:
     ledger = begun(5)
-    lease = ledger.hand_out(CLAIM, 9, None)
+    handout = ledger.hand_out(CLAIM, 9, None)
     assert committable(ledger) == 5
-    ledger.finish(lease)
+    ledger.finish(handout)
     assert committable(ledger) == 9
 
 
 def test_a_part_of_a_lease_can_be_done() -> None:
     ledger = begun()
-    lease = ledger.hand_out(CLAIM, 10, 3)
-    ledger.finish(lease, 4)
+    handout = ledger.hand_out(CLAIM, 10, 3)
+    ledger.finish(handout, 4)
     assert committable(ledger) == 4
     assert ledger.in_hand(CLAIM)
 
@@ -155,10 +155,10 @@ def test_offsets_that_hold_nothing_move_the_position() -> None:
 
 def test_offsets_that_hold_nothing_wait_for_what_is_in_front_of_them() -> None:
     ledger = begun()
-    lease = ledger.hand_out(CLAIM, 4, None)
+    handout = ledger.hand_out(CLAIM, 4, None)
     ledger.skip(CLAIM, 6)
     assert committable(ledger) == 0
-    ledger.finish(lease)
+    ledger.finish(handout)
     assert committable(ledger) == 6
 
 
@@ -172,22 +172,22 @@ def test_the_epoch_committed_is_the_one_of_the_last_record_done() -> None:
     assert ledger.committable(CLAIM) == (6, "", 2)
 
 
-def test_a_run_of_single_records_is_one_lease() -> None:
+def test_a_run_of_single_records_is_one_handout() -> None:
     ledger = begun()
-    lease = ledger.hand_out(CLAIM, 1, None)
-    ledger.extend(lease, 2)
+    handout = ledger.hand_out(CLAIM, 1, None)
+    ledger.extend(handout, 2)
     assert committable(ledger) == 1
-    assert ledger.is_newest(lease)
+    assert ledger.is_newest(handout)
 
 
 def test_a_lease_done_at_its_delivery_is_in_nobodys_hand_and_goes_on() -> None:
     ledger = begun()
-    lease = ledger.hand_out(CLAIM, 1, 3)
-    ledger.deliver(lease)
+    handout = ledger.hand_out(CLAIM, 1, 3)
+    ledger.deliver(handout)
     assert (committable(ledger), ledger.in_hand(CLAIM)) == (1, False)
-    assert ledger.is_newest(lease)
-    ledger.extend(lease, 2)
-    ledger.deliver(lease)
+    assert ledger.is_newest(handout)
+    ledger.extend(handout, 2)
+    ledger.deliver(handout)
     assert ledger.committable(CLAIM) == OffsetAndMetadata(2, leader_epoch=3)
     another = ledger.hand_out(CLAIM, 5, 3)
     assert committable(ledger) == 2
@@ -197,74 +197,74 @@ def test_a_lease_done_at_its_delivery_is_in_nobodys_hand_and_goes_on() -> None:
 
 def test_a_lease_with_another_behind_it_is_not_the_newest() -> None:
     ledger = begun()
-    lease = ledger.hand_out(CLAIM, 1, None)
+    handout = ledger.hand_out(CLAIM, 1, None)
     ledger.hand_out(CLAIM, 2, None)
-    assert not ledger.is_newest(lease)
+    assert not ledger.is_newest(handout)
 
 
 def test_a_claim_that_is_over_has_no_account() -> None:
     ledger = begun()
-    lease = ledger.hand_out(CLAIM, 4, None)
+    handout = ledger.hand_out(CLAIM, 4, None)
     ledger.end(CLAIM)
-    ledger.finish(lease)
+    ledger.finish(handout)
     assert ledger.committable(CLAIM) is None
     assert not ledger.held()
 
 
 def test_a_lease_that_was_cut_is_done_up_to_there_and_the_rest_is_handed_out_again() -> None:
     ledger = begun()
-    lease = ledger.hand_out(CLAIM, 10, None)
-    assert ledger.cut(lease, 4)
-    assert ledger.rewind(lease)
+    handout = ledger.hand_out(CLAIM, 10, None)
+    assert ledger.cut(handout, 4)
+    assert ledger.rewind(handout)
     assert ledger.handed(CLAIM) == 4
-    ledger.finish(lease)
+    ledger.finish(handout)
     assert committable(ledger) == 4
     assert not ledger.in_hand(CLAIM)
 
 
 def test_a_lease_cut_at_its_beginning_is_out_of_hand() -> None:
     ledger = begun()
-    lease = ledger.hand_out(CLAIM, 10, None)
-    assert ledger.cut(lease, 0)
-    assert ledger.rewind(lease)
+    handout = ledger.hand_out(CLAIM, 10, None)
+    assert ledger.cut(handout, 0)
+    assert ledger.rewind(handout)
     assert not ledger.in_hand(CLAIM)
     assert committable(ledger) == 0
 
 
 def test_what_was_handed_out_behind_a_cut_says_nothing_about_commits() -> None:
     ledger = begun()
-    lease = ledger.hand_out(CLAIM, 10, None)
+    handout = ledger.hand_out(CLAIM, 10, None)
     later = ledger.hand_out(CLAIM, 20, None)
-    ledger.cut(lease, 4)
-    ledger.rewind(lease)
+    ledger.cut(handout, 4)
+    ledger.rewind(handout)
     ledger.finish(later)
-    ledger.finish(lease)
+    ledger.finish(handout)
     assert committable(ledger) == 4
 
 
 def test_a_lease_is_cut_at_one_place_once() -> None:
     ledger = begun()
-    lease = ledger.hand_out(CLAIM, 10, None)
-    assert ledger.cut(lease, 4)
-    assert not ledger.cut(lease, 4)
+    handout = ledger.hand_out(CLAIM, 10, None)
+    assert ledger.cut(handout, 4)
+    assert not ledger.cut(handout, 4)
 
 
 def test_what_is_done_cannot_be_cut_off() -> None:
     ledger = begun()
-    lease = ledger.hand_out(CLAIM, 10, None)
-    ledger.finish(lease, 6)
-    ledger.cut(lease, 4)
-    assert lease.next_offset == 6
-    ledger.finish(lease)
-    assert not ledger.cut(lease, 2)
+    handout = ledger.hand_out(CLAIM, 10, None)
+    ledger.finish(handout, 6)
+    ledger.cut(handout, 4)
+    assert handout.next_offset == 6
+    ledger.finish(handout)
+    assert not ledger.cut(handout, 2)
 
 
 def test_a_seek_is_stronger_than_a_cut() -> None:
     ledger = begun()
-    lease = ledger.hand_out(CLAIM, 10, None)
-    ledger.cut(lease, 4)
+    handout = ledger.hand_out(CLAIM, 10, None)
+    ledger.cut(handout, 4)
     ledger.begin(CLAIM, 7)
-    assert not ledger.rewind(lease)
+    assert not ledger.rewind(handout)
     assert ledger.handed(CLAIM) == 7
 
 
@@ -277,32 +277,32 @@ def test_below_the_committable_offset_everything_handed_out_is_done(
 ) -> None:
     """A naive model: the set of offsets handed out and not done."""
     ledger = begun()
-    leases: list[tuple[Lease, int]] = []
+    handouts: list[tuple[Handout, int]] = []
     undone: set[int] = set()
     at = 0
     for step, number in steps:
         if step == "out":
             end = at + number + 1
-            leases.append((ledger.hand_out(CLAIM, end, None), at))
+            handouts.append((ledger.hand_out(CLAIM, end, None), at))
             undone |= set(range(at, end))
             at = end
         elif step == "skip":
             at += number
             ledger.skip(CLAIM, at)
-        elif step == "cut" and leases:
-            lease, first = leases[number % len(leases)]
-            if ledger.cut(lease, first + number) and ledger.rewind(lease):
-                at = lease.next_offset
+        elif step == "cut" and handouts:
+            handout, first = handouts[number % len(handouts)]
+            if ledger.cut(handout, first + number) and ledger.rewind(handout):
+                at = handout.next_offset
                 undone = {offset for offset in undone if offset < at}
-                leases = [each for each in leases if not each[0].void]
-        elif leases:
-            lease, first = leases[number % len(leases)]
-            upto = first + number if step == "part" else lease.next_offset
+                handouts = [each for each in handouts if not each[0].void]
+        elif handouts:
+            handout, first = handouts[number % len(handouts)]
+            upto = first + number if step == "part" else handout.next_offset
             if step == "drop":
-                ledger.drop(lease)
+                ledger.drop(handout)
             else:
-                ledger.finish(lease, upto)
-                undone -= set(range(first, min(upto, lease.next_offset)))
+                ledger.finish(handout, upto)
+                undone -= set(range(first, min(upto, handout.next_offset)))
         offset = committable(ledger)
         assert offset is not None
         assert not undone or offset <= min(undone)

@@ -1,6 +1,6 @@
 """Handing records out, and hearing that they are done.
 
-Decides: whose turn it is; under which lease records leave; what the journal is told, and when.
+Decides: whose turn it is; under which handout records leave; what is journalled, and when.
 Never: awaits: between taking a record and returning it nothing can be cancelled. Never hands out
 past the gate, or more of a partition at once than one fetch brought.
 
@@ -20,7 +20,7 @@ from kgroup.consumer.buffer.gate import Gate, Skipped
 from kgroup.consumer.buffer.notifiers import Notifiers
 from kgroup.consumer.buffer.owned import Owned, OwnedPartitions
 from kgroup.journal import Delivered, Done, NullSink, PositionMove, PositionMoved, Sink
-from kgroup.offsets.ledger import Lease, Ledger
+from kgroup.offsets.ledger import Handout, Ledger
 from kgroup.offsets.positions import Sought
 from kgroup.types import Claim, Generation, TopicPartition
 
@@ -34,13 +34,13 @@ class Handful:
     Args:
         claim: the period of ownership.
         segments: the records, at least one.
-        lease: says when they are done.
+        handout: says when they are done.
         token: the identity they were handed out under, None outside a group.
     """
 
     claim: Claim
     segments: tuple[Segment, ...]
-    lease: Lease
+    handout: Handout
     token: Generation | None
 
 
@@ -49,7 +49,7 @@ class Delivery:
 
     Args:
         owned: what there is.
-        ledger: keeps the leases.
+        ledger: keeps the handouts.
         gate: asked at each hand-out.
         notifiers: fired when a buffer has room again, and when a batch was let go.
         sink: takes the journal's events.
@@ -72,12 +72,12 @@ class Delivery:
         self._hold = gate.hold
         self._sink = sink
         self._journals = not isinstance(sink, NullSink)
-        self._pulses = notifiers
+        self._notifiers = notifiers
         self._told: dict[Claim, int] = {}
-        self._abandoned: deque[Lease] = deque()
-        self._stopped: deque[Lease] = deque()
-        self._left: list[Lease] = []
-        self._holders: dict[Lease, int] = {}
+        self._abandoned: deque[Handout] = deque()
+        self._stopped: deque[Handout] = deque()
+        self._left: list[Handout] = []
+        self._holders: dict[Handout, int] = {}
 
     # -- out -------------------------------------------------------------------------------
 
@@ -157,21 +157,21 @@ class Delivery:
         if self._journals:
             first, last = segments[0].first, segments[-1].last
             self._tell_delivered(owned.claim, first, last, sum(map(len, segments)))
-        lease = self.ledger.hand_out(owned.claim, chunk.at, epoch)
+        handout = self.ledger.hand_out(owned.claim, chunk.at, epoch)
         if hold is not None:
             for segment in segments:
                 offsets = segment.columns.offsets[segment.start : segment.stop]
                 self.ledger.expose(owned.claim, offsets)
         keeper = self.gate.keeper(owned.claim)
         keeper.taken(owned.claim)
-        return Handful(owned.claim, segments, lease, keeper.token(owned.claim))
+        return Handful(owned.claim, segments, handout, keeper.token(owned.claim))
 
-    def take_one(self, owned: Owned, lease: Lease | None) -> Lease:
+    def take_one(self, owned: Owned, handout: Handout | None) -> Handout:
         """Hand out the record that `owned.chunks[0].head().peek()` shows.
 
         Args:
             owned: whose; it is `ready`.
-            lease: the one to go on with: its earlier records count as done. None for a new one.
+            handout: the one to go on with: its earlier records count as done. None for a new one.
         """
         chunk = owned.chunks[0]
         segment = chunk.head()
@@ -182,19 +182,19 @@ class Delivery:
         chunk.advance()
         if self._hold is not None:
             self.ledger.expose(owned.claim, (offset,))
-        if lease is not None and lease.leader_epoch == epoch and self.ledger.is_newest(lease):
-            self.ledger.extend(lease, offset + 1)
-            return lease
-        if lease is not None:
-            self.done(lease)
+        if handout is not None and handout.leader_epoch == epoch and self.ledger.is_newest(handout):
+            self.ledger.extend(handout, offset + 1)
+            return handout
+        if handout is not None:
+            self.done(handout)
         self.gate.keeper(owned.claim).taken(owned.claim)
         return self.ledger.hand_out(owned.claim, offset + 1, epoch)
 
-    def take_done(self, owned: Owned, lease: Lease | None) -> Lease:
+    def take_done(self, owned: Owned, handout: Handout | None) -> Handout:
         """Hand out the record as `take_one` does; it is done with that, and in nobody's hand."""
-        taken = self.take_one(owned, lease)
+        taken = self.take_one(owned, handout)
         self.ledger.deliver(taken)
-        if taken is not lease:
+        if taken is not handout:
             self._drained(taken.claim)
         if self._journals:
             self.tell_done(taken.claim)
@@ -209,7 +209,7 @@ class Delivery:
         handed = self.ledger.handed(owned.claim)
         if handed is not None and chunk.at > handed:
             self.ledger.skip(owned.claim, chunk.at)
-        self._pulses.work.notify()
+        self._notifiers.work.notify()
 
     def _tell_delivered(self, claim: Claim, first: int, last: int, count: int) -> None:
         if first < self._told.get(claim, 0):
@@ -218,51 +218,51 @@ class Delivery:
 
     # -- back ------------------------------------------------------------------------------
 
-    def done(self, lease: Lease, upto: int | None = None) -> None:
-        """Count a lease, or its part below `upto`, as done."""
+    def done(self, handout: Handout, upto: int | None = None) -> None:
+        """Count a handout, or its part below `upto`, as done."""
         self.sweep()
-        self.ledger.finish(lease, upto)
-        self.tell_done(lease.claim)
-        self._drained(lease.claim)
+        self.ledger.finish(handout, upto)
+        self.tell_done(handout.claim)
+        self._drained(handout.claim)
         if self._hold is not None:
-            self._hold.done(lease.claim)
+            self._hold.done(handout.claim)
 
     def finish_all(self, claim: Claim, upto: int | None = None) -> None:
         """Count all of a claim that was handed out, below `upto`, as done."""
         self.sweep()
         self.ledger.finish_all(claim, upto)
-        self._left = [lease for lease in self._left if not lease.finished]
+        self._left = [handout for handout in self._left if not handout.finished]
         self._drained(claim)
 
-    def drop(self, lease: Lease) -> None:
-        """Take a lease out of the application's hands; what is not done stays so."""
-        self.ledger.drop(lease)
-        self._drained(lease.claim)
+    def drop(self, handout: Handout) -> None:
+        """Take a handout out of the application's hands; what is not done stays so."""
+        self.ledger.drop(handout)
+        self._drained(handout.claim)
 
-    def hold(self, lease: Lease, task: int) -> None:
+    def hold(self, handout: Handout, task: int) -> None:
         """Note that a task is inside `async with batch`; closing waits for it."""
-        self._holders[lease] = task
+        self._holders[handout] = task
 
-    def let_go(self, lease: Lease) -> None:
+    def let_go(self, handout: Handout) -> None:
         """Note that it has left."""
-        self._holders.pop(lease, None)
-        self._pulses.news.notify()
+        self._holders.pop(handout, None)
+        self._notifiers.news.notify()
 
     def at_work(self, besides: int | None) -> bool:
         """Tell whether a task other than `besides` is inside `async with batch`."""
         return any(task != besides for task in self._holders.values())
 
-    def abandon(self, lease: Lease) -> None:
-        """Note a lease whose holder was collected; called from a destructor, acts later."""
-        self._abandoned.append(lease)
+    def abandon(self, handout: Handout) -> None:
+        """Note a handout whose holder was collected; called from a destructor, acts later."""
+        self._abandoned.append(handout)
 
-    def stop_at(self, lease: Lease, offset: int) -> None:
-        """End a lease at a record that cannot be read; see the module."""
-        if self.ledger.cut(lease, offset):
-            self._stopped.append(lease)
+    def stop_at(self, handout: Handout, offset: int) -> None:
+        """End a handout at a record that cannot be read; see the module."""
+        if self.ledger.cut(handout, offset):
+            self._stopped.append(handout)
 
     def sweep(self) -> None:
-        """Take back what could not be read, and abandoned leases out of hand.
+        """Take back what could not be read, and abandoned handouts out of hand.
 
         A loop that is left by `break` drops its last batch without a word. That is no failure:
         whoever goes on reading is through with it (the next read counts it as done), whoever
@@ -271,18 +271,18 @@ class Delivery:
         while self._stopped:
             self._take_back(self._stopped.popleft())
         while self._abandoned:
-            lease = self._abandoned.popleft()
-            if lease.in_hand:
-                self.drop(lease)
-                self._left.append(lease)
+            handout = self._abandoned.popleft()
+            if handout.in_hand:
+                self.drop(handout)
+                self._left.append(handout)
 
     def next_read(self, wanted: Collection[TopicPartition] | None) -> None:
         """Count what abandoned loops left behind as done: somebody reads on."""
         self.sweep()
-        for lease in tuple(self._left):
-            if wanted is None or lease.claim.tp in wanted:
-                self._left.remove(lease)
-                self.done(lease)
+        for handout in tuple(self._left):
+            if wanted is None or handout.claim.tp in wanted:
+                self._left.remove(handout)
+                self.done(handout)
 
     def tell_done(self, claim: Claim) -> None:
         """Journal how far a claim is done, when that is news."""
@@ -294,22 +294,22 @@ class Delivery:
             self._sink.emit(Done(claim, offset.offset))
 
     def forget(self, claims: Collection[Claim]) -> None:
-        """Forget claims that are over, and their leases."""
+        """Forget claims that are over, and their handouts."""
         for claim in claims:
             self._told.pop(claim, None)
             self.ledger.end(claim)
-        self._left = [lease for lease in self._left if lease.claim not in claims]
+        self._left = [handout for handout in self._left if handout.claim not in claims]
 
-    def _take_back(self, lease: Lease) -> None:
-        owned = self.owned.of(lease.claim)
-        if owned is None or not self.ledger.rewind(lease):
+    def _take_back(self, handout: Handout) -> None:
+        owned = self.owned.of(handout.claim)
+        if owned is None or not self.ledger.rewind(handout):
             return
         # No seek of the application's: one of those that is under way goes on.
-        owned.position = owned.position.after(Sought(lease.next_offset))
+        owned.position = owned.position.after(Sought(handout.next_offset))
         owned.forget_data()
-        self._sink.emit(PositionMoved(lease.claim, lease.next_offset, PositionMove.SEEK))
-        self._pulses.work.notify()
-        self._drained(lease.claim)
+        self._sink.emit(PositionMoved(handout.claim, handout.next_offset, PositionMove.SEEK))
+        self._notifiers.work.notify()
+        self._drained(handout.claim)
 
     def _drained(self, claim: Claim) -> None:
         if not self.ledger.in_hand(claim):

@@ -50,7 +50,7 @@ class Gate:
         self.hold = hold
         self._group = group
         self._standalone = standalone
-        self._pulses = notifiers
+        self._notifiers = notifiers
         self._failure: Exception | None = None
         self._closed = False
         self._reports: deque[Exception] = deque()
@@ -79,19 +79,19 @@ class Gate:
         """Shut the gate for good; the first error counts."""
         if self._failure is None:
             self._failure = error
-        self._pulses.news.notify()
+        self._notifiers.news.notify()
 
     def close(self) -> None:
         """Shut the gate because the consumer closes."""
         self._closed = True
-        self._pulses.news.notify()
+        self._notifiers.news.notify()
 
     def report(self, error: Exception) -> None:
         """Have the next reader raise an error that shuts nothing; the same words only once."""
         told = (type(error), str(error))
         if all((type(each), str(each)) != told for each in self._reports):
             self._reports.append(error)
-        self._pulses.news.notify()
+        self._notifiers.news.notify()
 
     def check_failure(self) -> None:
         """Raise the fatal error of background work, always the same one; nothing without."""

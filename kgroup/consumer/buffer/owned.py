@@ -273,7 +273,7 @@ class Hold:
 
     def __init__(self, ledger: Ledger, notifiers: Notifiers, sink: Sink) -> None:
         self._ledger = ledger
-        self._pulses = notifiers
+        self._notifiers = notifiers
         self._sink = sink
         self._due = Notifier()
         self.calls: int = 0
@@ -308,4 +308,4 @@ class Hold:
 
     def committed(self) -> None:
         """Have readers look again: a commit was answered."""
-        self._pulses.news.notify()
+        self._notifiers.news.notify()

@@ -55,7 +55,7 @@ class TopicWatch:
 
     def __init__(self, cluster: Cluster, notifiers: Notifiers) -> None:
         self._cluster = cluster
-        self._pulses = notifiers
+        self._notifiers = notifiers
         self._wanted: Subscription | None = None
         self._seen = EMPTY_VIEW
         self._refused: deque[str] = deque()
@@ -85,7 +85,7 @@ class TopicWatch:
         refused = {name for name in names if name in view.topics and view.topics[name].is_refused}
         if refused != set(self._refused):
             self._refused = deque(sorted(refused))
-            self._pulses.news.notify()
+            self._notifiers.news.notify()
         now = self._cluster.ports.clock()
         before, self._missing = self._missing, {}
         for what, reason in self._faults(view, names):

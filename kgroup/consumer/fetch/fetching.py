@@ -67,7 +67,7 @@ class Fetching:
         self._history = positioning.history
         self._answers = FetchAnswers(settings, cluster, owned, positioning.jumps, sink)
         self._sink = sink
-        self._pulses = notifiers
+        self._notifiers = notifiers
         self._busy: set[int] = set()
         self._failures: dict[int, int] = {}
         self._fatal: KGroupError | None = None
@@ -84,7 +84,7 @@ class Fetching:
                 now = self._cluster.ports.clock()
                 self._start_due(tasks, now)
                 with anyio.move_on_after(self._until_next(now)):
-                    await self._pulses.work.wait()
+                    await self._notifiers.work.wait()
             tasks.cancel_scope.cancel()
         if self._fatal is not None:
             raise self._fatal
@@ -118,7 +118,7 @@ class Fetching:
         owned.led_under(self._cluster.view.leader_epoch(owned.tp))
         if owned.position.state is PositionState.FETCHING:
             return True
-        self._pulses.work.notify()
+        self._notifiers.work.notify()
         return False
 
     def _source(self, owned: Owned, now: float) -> int | None:
@@ -165,7 +165,7 @@ class Fetching:
             self._fatal = error
         finally:
             self._busy.discard(node_id)
-            self._pulses.work.notify()
+            self._notifiers.work.notify()
 
     def _leave_replica(self, node_id: int, partitions: list[Owned]) -> None:
         """Ask the leaders again: the replica they named does not answer."""
@@ -194,7 +194,7 @@ class Fetching:
             node_id, request, lane=Lane.FETCH, timeout=max_wait + settings.request_timeout
         )
         if self._answers.take(asked, request, answer):
-            self._pulses.news.notify()
+            self._notifiers.news.notify()
         if answer.error_code:
             # Without a session nothing at the top concerns us: the broker cannot serve now.
             raise TransportError(str(BrokerError(ApiKey.FETCH.name, answer.error_code)))

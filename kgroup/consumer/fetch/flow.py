@@ -51,7 +51,7 @@ class Flow:
         self._delivery = delivery
         self._positioning = positioning
         self._logs = logs
-        self._pulses = notifiers
+        self._notifiers = notifiers
         self._sink = sink
 
     async def position(self, tp: TopicPartition, timeout: float) -> int:
@@ -76,7 +76,7 @@ class Flow:
                 delivery.gate.check_failure()
                 why = self._why_not(owned)
                 with anyio.move_on_after(_LOOK_AGAIN):
-                    await self._pulses.news.wait()
+                    await self._notifiers.news.wait()
         told = f": {why}" if why else ""
         raise TimeoutError(f"{tp}: no position was found within {timeout:g} s{told}")
 
@@ -169,8 +169,8 @@ class Flow:
             owned.paused = False
         if changed:
             self._sink.emit(Resumed(tuple(owned.claim for owned in changed)))
-            self._pulses.work.notify()
-            self._pulses.news.notify()
+            self._notifiers.work.notify()
+            self._notifiers.news.notify()
 
 
 def _sound(offset: object) -> int:

@@ -63,7 +63,7 @@ class Jumps:
         self._settings = settings
         self._cluster = cluster
         self._ledger = delivery.ledger
-        self._pulses = notifiers
+        self._notifiers = notifiers
         self._sink = sink
 
     # -- asked for -------------------------------------------------------------------------
@@ -234,8 +234,8 @@ class Jumps:
         self._tell()
 
     def _tell(self) -> None:
-        self._pulses.work.notify()
-        self._pulses.news.notify()
+        self._notifiers.work.notify()
+        self._notifiers.news.notify()
 
 
 def _words(place: LogPlace) -> str:

@@ -84,7 +84,7 @@ class Positioning:
         self._owned = delivery.owned
         self._ledger = delivery.ledger
         self._gate = delivery.gate
-        self._pulses = notifiers
+        self._notifiers = notifiers
         self._sink = sink
         self._validating = Validating(
             settings, cluster, delivery.owned, self.history, self.jumps, notifiers
@@ -121,15 +121,15 @@ class Positioning:
     async def _wait(self, now: float) -> None:
         pauses = [each.retry_at - now for each in self._owned if each.retry_at > now]
         with anyio.move_on_after(min(pauses, default=_LOOK_AGAIN)):
-            await self._pulses.work.wait()
+            await self._notifiers.work.wait()
 
     def _put_off(self, owned: Owned, why: str) -> None:
         settings, now = self._settings, self._cluster.ports.clock()
         owned.put_off(now, settings.retry_backoff, settings.retry_backoff_max, why)
 
     def _tell(self) -> None:
-        self._pulses.work.notify()
-        self._pulses.news.notify()
+        self._notifiers.work.notify()
+        self._notifiers.news.notify()
 
     # -- committed offsets -----------------------------------------------------------------
 

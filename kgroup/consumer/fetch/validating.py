@@ -83,7 +83,7 @@ class Validating:
         self._owned = owned
         self._history = history
         self._jumps = jumps
-        self._pulses = notifiers
+        self._notifiers = notifiers
         self._busy: set[int] = set()
         self._seen = EMPTY_VIEW
 
@@ -96,7 +96,7 @@ class Validating:
                 self._history.look()
                 self._start_due(tasks, now)
                 with anyio.move_on_after(self._until_next(now)):
-                    await self._pulses.work.wait()
+                    await self._notifiers.work.wait()
 
     def _until_next(self, now: float) -> float:
         pauses = [each.retry_at - now for each in self._waiting() if each.retry_at > now]
@@ -153,8 +153,8 @@ class Validating:
                     self._settle(each, found.get(each.owned.tp))
         finally:
             self._busy.discard(node_id)
-            self._pulses.work.notify()
-            self._pulses.news.notify()
+            self._notifiers.work.notify()
+            self._notifiers.news.notify()
 
     def _still_asked(self, question: _Question) -> bool:
         owned = question.owned

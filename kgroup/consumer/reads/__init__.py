@@ -1,6 +1,6 @@
 """Records in the hands of the application: one by one, in batches, in loops.
 
-- `batch`: A batch: neighbouring records of one partition, on lease to the application
+- `batch`: A batch: neighbouring records of one partition, in the application's hands
 - `iterators`: Reading for ever: batches, or records one by one
 - `polling`: Single reads: the next record, or what is there
 - `reading`: Waiting for records: what every kind of reader has in common

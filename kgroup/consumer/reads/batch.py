@@ -1,4 +1,4 @@
-"""A batch: neighbouring records of one partition, on lease to the application.
+"""A batch: neighbouring records of one partition, in the application's hands.
 
 Decides: the three ways to look at the records (one by one, values only, columns) and the ways to
 say that they are done: asking for the next batch, `done()`, or leaving `async with batch`.
@@ -16,7 +16,7 @@ from kgroup.consumer.buffer.chunk import Segment
 from kgroup.consumer.buffer.delivery import Delivery, Handful
 from kgroup.consumer.reads.record import Formats, Record, raw
 from kgroup.errors import DeserializationError
-from kgroup.offsets.ledger import Lease
+from kgroup.offsets.ledger import Handout
 from kgroup.types import Claim, Generation, TopicPartition
 from kgroup.wire.records import Row
 
@@ -47,7 +47,7 @@ class Batch(Generic[K, V]):
         handful: Handful,
         formats: Formats[K, V],
         delivery: Delivery,
-        orphaned: Callable[[Lease], None] | None,
+        orphaned: Callable[[Handout], None] | None,
     ) -> None:
         self._handful = handful
         self._formats = formats
@@ -59,9 +59,9 @@ class Batch(Generic[K, V]):
         return f"<Batch {self.claim} {self.first}..{self.next_offset - 1}, {len(self)} records>"
 
     def __del__(self) -> None:
-        lease = self._handful.lease
-        if self._orphaned is not None and lease.in_hand:
-            self._orphaned(lease)
+        handout = self._handful.handout
+        if self._orphaned is not None and handout.in_hand:
+            self._orphaned(handout)
 
     # -- what it is ------------------------------------------------------------------------
 
@@ -95,7 +95,7 @@ class Batch(Generic[K, V]):
 
         After a `DeserializationError` that of the record that could not be read.
         """
-        return self._handful.lease.next_offset
+        return self._handful.handout.next_offset
 
     def __len__(self) -> int:
         return sum(map(len, self._handful.segments))
@@ -155,11 +155,11 @@ class Batch(Generic[K, V]):
             self._delivery.skipped.note(error)
             return
         self._read_to = max(self._read_to, stopped_at)
-        self._delivery.stop_at(self._handful.lease, self._read_to)
+        self._delivery.stop_at(self._handful.handout, self._read_to)
         try:
             raise error
         finally:
-            del error  # it holds this frame, and so the batch and its lease
+            del error  # it holds this frame, and so the batch and its handout
 
     def columns(self) -> tuple[Segment, ...]:
         """Return the records as columns, without copying anything."""
@@ -173,13 +173,13 @@ class Batch(Generic[K, V]):
         Args:
             upto: first offset that is not done yet; None for all of the batch.
         """
-        self._delivery.done(self._handful.lease, upto)
+        self._delivery.done(self._handful.handout, upto)
 
     def release(self) -> None:
         """Give the batch back as it is: what is not done stays so and will be read again by
         whoever owns the partition next, or after a seek. Nothing behind it is committed by itself.
         """
-        self._delivery.drop(self._handful.lease)
+        self._delivery.drop(self._handful.handout)
 
     def give_back(self, offset: int) -> None:
         """Give the records from an offset on back: they are handed out again, next.
@@ -191,16 +191,16 @@ class Batch(Generic[K, V]):
         Args:
             offset: of the first record that goes back; `first` for all.
         """
-        self._delivery.stop_at(self._handful.lease, offset)
+        self._delivery.stop_at(self._handful.handout, offset)
         self._delivery.sweep()
 
     @property
     def in_hand(self) -> bool:
-        """Whether it is still on lease: neither done nor given back."""
-        return self._handful.lease.in_hand
+        """Whether the application still holds it: neither done nor given back."""
+        return self._handful.handout.in_hand
 
     async def __aenter__(self) -> Self:
-        self._delivery.hold(self._handful.lease, anyio.get_current_task().id)
+        self._delivery.hold(self._handful.handout, anyio.get_current_task().id)
         return self
 
     async def __aexit__(
@@ -209,7 +209,7 @@ class Batch(Generic[K, V]):
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._delivery.let_go(self._handful.lease)
+        self._delivery.let_go(self._handful.handout)
         if exc_type is None:
             self.done()
         else:

@@ -2,7 +2,7 @@
 
 Decides: that asking for the next says the one before is done, and when iteration ends: when the
 consumer is closed. A fatal error is raised.
-Never: is an async generator: those keep a lease when a loop is left, and corrupt cancel scopes.
+Never: is an async generator: those keep a handout when a loop is left, and corrupt cancel scopes.
 One checkpoint per batch, none per record: a checkpoint costs more than a record.
 """
 
@@ -16,7 +16,7 @@ from kgroup.consumer.reads.batch import Batch
 from kgroup.consumer.reads.reading import Reading
 from kgroup.consumer.reads.record import Formats, Record
 from kgroup.errors import ClosedError, DeserializationError
-from kgroup.offsets.ledger import Lease
+from kgroup.offsets.ledger import Handout
 
 __all__ = ["BatchIterator", "RecordIterator"]
 
@@ -90,7 +90,7 @@ class RecordIterator(Generic[K, V]):
         "_chunk",
         "_delivery",
         "_formats",
-        "_lease",
+        "_handout",
         "_left",
         "_limit",
         "_owned",
@@ -111,14 +111,14 @@ class RecordIterator(Generic[K, V]):
         self._owned: Owned | None = None
         self._chunk: Chunk | None = None
         self._until: int | None = None
-        self._lease: Lease | None = None
+        self._handout: Handout | None = None
 
     def __aiter__(self) -> Self:
         return self
 
     def __del__(self) -> None:
-        if self._lease is not None and self._lease.in_hand:
-            self._delivery.abandon(self._lease)
+        if self._handout is not None and self._handout.in_hand:
+            self._delivery.abandon(self._handout)
 
     async def __anext__(self) -> Record[K, V]:
         """Count the record before as done, and wait for the next.
@@ -134,7 +134,7 @@ class RecordIterator(Generic[K, V]):
                 owned = await self._next_run()
             self._reading.note_poll()
             record = self._make(owned)
-            self._lease = self._take(owned, self._lease)
+            self._handout = self._take(owned, self._handout)
             self._left -= 1
             if record is not None:
                 return record
@@ -165,10 +165,10 @@ class RecordIterator(Generic[K, V]):
 
     async def aclose(self) -> None:
         """Give the record in hand back as it is: it does not count as done."""
-        lease, self._lease = self._lease, None
+        handout, self._handout = self._handout, None
         self._owned = self._chunk = None
-        if lease is not None:
-            self._delivery.drop(lease)
+        if handout is not None:
+            self._delivery.drop(handout)
 
     def _make(self, owned: Owned) -> Record[K, V] | None:
         """Return the next record without taking it; None when it is passed over."""
@@ -185,7 +185,7 @@ class RecordIterator(Generic[K, V]):
             return None
 
     def _finish(self) -> None:
-        lease, self._lease = self._lease, None
+        handout, self._handout = self._handout, None
         self._owned = self._chunk = None
-        if lease is not None and lease.in_hand:
-            self._delivery.done(lease)
+        if handout is not None and handout.in_hand:
+            self._delivery.done(handout)

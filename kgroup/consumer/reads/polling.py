@@ -91,7 +91,7 @@ class Polling(Generic[K, V]):
                 break
             chunk = owned.chunks[0]
             handful = delivery.take(owned, left)
-            self._reading.lend(handful.lease)
+            self._reading.lend(handful.handout)
             self._reading.keep_turn(owned, chunk)
             batch = found[owned.tp] = Batch(handful, self._formats, delivery, None)
             left = None if left is None else left - len(batch)

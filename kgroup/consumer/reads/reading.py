@@ -22,7 +22,7 @@ from kgroup.consumer.user_code import UserCode
 from kgroup.errors import IllegalStateError
 from kgroup.journal import Polled, Sink
 from kgroup.net.ports import Clock
-from kgroup.offsets.ledger import Lease
+from kgroup.offsets.ledger import Handout
 from kgroup.types import Claim, DoneAt, TopicPartition
 
 __all__ = ["Pace", "Reading", "Wanted"]
@@ -75,7 +75,7 @@ class Reading:
     ) -> None:
         self.delivery = delivery
         self._gate = delivery.gate
-        self._pulses = notifiers
+        self._notifiers = notifiers
         self._sink = sink
         self._code = code
         self._clock = clock
@@ -85,7 +85,7 @@ class Reading:
         self.done_at_delivery: bool = pace.done_at is DoneAt.DELIVERY
         """Whether the record of a single read is done when it is handed out."""
         self._told_at = -math.inf
-        self._lent: dict[Claim, list[Lease]] = defaultdict(list)
+        self._lent: dict[Claim, list[Handout]] = defaultdict(list)
 
     async def check_caller(self) -> None:
         """Refuse a read that would wait for the listener it is made in; let others run then.
@@ -135,7 +135,7 @@ class Reading:
                 return None
             if owned is None:
                 with anyio.move_on_after(min(left, self._pause, _LONGEST_NAP)):
-                    await self._pulses.news.wait()
+                    await self._notifiers.news.wait()
 
     async def _admitted(self, owned: Owned, deadline: float) -> bool:
         """Ask the backend; then look again, for it may have waited."""
@@ -220,13 +220,13 @@ class Reading:
         """Count what the reads before returned as done, as far as this one asks for it."""
         self.delivery.next_read(wanted)
         asked = [claim for claim in self._lent if wanted is None or claim.tp in wanted]
-        for lease in [lease for claim in asked for lease in self._lent.pop(claim)]:
-            if lease.in_hand:  # else it was given back undone, or is done already
-                self.delivery.done(lease)
+        for handout in [handout for claim in asked for handout in self._lent.pop(claim)]:
+            if handout.in_hand:  # else it was given back undone, or is done already
+                self.delivery.done(handout)
 
-    def lend(self, lease: Lease) -> None:
+    def lend(self, handout: Handout) -> None:
         """Remember what is done at the next read."""
-        self._lent[lease.claim].append(lease)
+        self._lent[handout.claim].append(handout)
 
     def let_go(self) -> None:
         """Take what the reads before returned out of hand: everything is given up.
@@ -234,8 +234,8 @@ class Reading:
         As after a loop that was left: it is done at the next read, or not at all.
         """
         while self._lent:
-            for lease in self._lent.popitem()[1]:
-                self.delivery.abandon(lease)
+            for handout in self._lent.popitem()[1]:
+                self.delivery.abandon(handout)
         self.delivery.sweep()
 
 

@@ -164,7 +164,7 @@ class Formats(Generic[K, V]):
             try:
                 raise origin.error
             finally:
-                # The error holds this frame: a cycle would keep the reader's lease out of reach.
+                # The error holds this frame: a cycle would keep the reader's handout out of reach.
                 del origin
         offset, timestamp, key, value, headers = row
         made: Record[Any, Any] = Record(

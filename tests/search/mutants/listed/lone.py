@@ -212,9 +212,9 @@ LONE = (
         module="kgroup.consumer.buffer.delivery",
         changes=(
             Change(
-                "        lease = self.ledger.hand_out(owned.claim, chunk.at, epoch)\n",
-                "        lease = self.ledger.hand_out(owned.claim, chunk.at, epoch)\n"
-                "        self.ledger.finish(lease)\n"
+                "        handout = self.ledger.hand_out(owned.claim, chunk.at, epoch)\n",
+                "        handout = self.ledger.hand_out(owned.claim, chunk.at, epoch)\n"
+                "        self.ledger.finish(handout)\n"
                 "        self.tell_done(owned.claim)\n",
             ),
         ),

@@ -23,7 +23,7 @@ from kgroup.journal.events.records import POLL_TOLD_EVERY
 from kgroup.membership.commit_queue import Submission
 from kgroup.membership.events import ListenerDone
 from kgroup.membership.events import Polled as HasPolled
-from kgroup.offsets.ledger import Lease
+from kgroup.offsets.ledger import Handout
 from kgroup.types import ChangeKind, Claim, CommitStatus, MemberState, OwnershipChange
 from tests.search.simulation.plan import CommitHabit
 from tests.search.simulation.world.fetching import Fetching
@@ -52,7 +52,7 @@ class Application:
         self._sink = member.sink
         self._busy: OwnershipChange | None = None
         self._inside: OwnershipChange | None = None
-        self._leases: list[Lease] = []
+        self._handouts: list[Handout] = []
         self._asked: dict[int, dict[Claim, tuple[int, int]]] = {}
         self._fetching = Fetching(member, self.reading, logs, self._arrived)
         self._polls = 0
@@ -215,7 +215,7 @@ class Application:
 
     def _arrived(self) -> None:
         """Hear that records have come: a read that waits for them returns."""
-        if not self._leases:
+        if not self._handouts:
             self._poll_soon()
 
     def _poll_soon(self) -> None:
@@ -232,10 +232,12 @@ class Application:
         self._finish()
         self._note_poll()
         now, value = self.member.now, self.member.value
-        leases = self._leases = self.reading.hand_out(lambda claim: value.may_deliver(claim, now))
-        for lease in leases:
-            self.member.in_hand[lease.claim] += 1
-        pause = self.plan.handling if leases else self.plan.poll_every
+        handouts = self._handouts = self.reading.hand_out(
+            lambda claim: value.may_deliver(claim, now)
+        )
+        for handout in handouts:
+            self.member.in_hand[handout.claim] += 1
+        pause = self.plan.handling if handouts else self.plan.poll_every
         self._polls += 1
         self.process.at(now + max(pause, 0.001), self._poll, self._polls)
         self._fetching.fetch_more()
@@ -250,12 +252,12 @@ class Application:
 
     def _finish(self) -> None:
         """Count what the last read returned as done."""
-        leases, self._leases = self._leases, []
-        if not leases:
+        handouts, self._handouts = self._handouts, []
+        if not handouts:
             return
-        self.reading.finish(leases)
-        for lease in leases:
-            self.member.in_hand[lease.claim] -= 1
+        self.reading.finish(handouts)
+        for handout in handouts:
+            self.member.in_hand[handout.claim] -= 1
         if self.plan.habit is CommitHabit.EACH_BATCH:
             self.commit_done()
         self.member.drained()

@@ -18,7 +18,7 @@ from kgroup.journal import (
     PositionMoved,
     Sink,
 )
-from kgroup.offsets.ledger import Lease, Ledger
+from kgroup.offsets.ledger import Handout, Ledger
 from kgroup.offsets.positions import (
     CommittedRead,
     Position,
@@ -184,26 +184,26 @@ class Reading:
 
     # -- hands -----------------------------------------------------------------------------------
 
-    def hand_out(self, may: Callable[[Claim], bool]) -> list[Lease]:
+    def hand_out(self, may: Callable[[Claim], bool]) -> list[Handout]:
         """Hand out what is buffered and may be.
 
         Args:
             may: the gate, asked for each claim.
         """
-        leases = []
+        handouts = []
         for held in self.held.values():
             if not held.buffer or not held.open or held.paused or not may(held.claim):
                 continue
             first, after = held.buffer.popleft()
             self._sink.emit(Delivered(held.claim, first, after - 1, after - first))
-            leases.append(self.ledger.hand_out(held.claim, after, None))
-        return leases
+            handouts.append(self.ledger.hand_out(held.claim, after, None))
+        return handouts
 
-    def finish(self, leases: Iterable[Lease]) -> None:
+    def finish(self, handouts: Iterable[Handout]) -> None:
         """Count what was handed out as done."""
-        for lease in leases:
-            held = self.held.get(lease.claim)
-            self.ledger.finish(lease)
+        for handout in handouts:
+            held = self.held.get(handout.claim)
+            self.ledger.finish(handout)
             if held is not None:
                 self._tell_done(held)
 
