@@ -19,7 +19,7 @@ async def nothing(consumer: Consumer[Any, Any], change: OwnershipChange) -> None
     await anyio.lowlevel.checkpoint()
 
 
-class Told:
+class Heard:
     """Writes down every change, then does what the test wants."""
 
     def __init__(self, **acts: Act) -> None:

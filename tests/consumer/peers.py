@@ -103,7 +103,7 @@ class Peers:
     broker: InProcessBroker
     group_id: str
     _phantoms: dict[str, Phantom] = field(default_factory=dict)
-    _told: dict[str, bytes] = field(default_factory=dict)
+    _replaced: dict[str, bytes] = field(default_factory=dict)
     _expected: set[str] = field(default_factory=set)
     _seen: tuple[Phase, int, int] | None = None
     _acting: bool = False
@@ -148,23 +148,23 @@ class Peers:
         phantom.member_id = ""
         self._look_anew()
 
-    def tell_of(self, name: str, data: bytes | None) -> None:
-        """Have leaders told these bytes of a phantom from now on; None: its own again.
+    def replace_subscription(self, name: str, data: bytes | None) -> None:
+        """Give leaders these bytes as the subscription of a phantom; None: its own again.
 
-        No coordinator would let bytes in that it cannot read (B14).
+        A coordinator refuses a JoinGroup whose bytes it cannot read (B14).
         """
-        if not self._told:
-            self.broker.answers.rewrite(JoinGroupRequest, self._as_told, times=None)
-        self._told.pop(name, None)
+        if not self._replaced:
+            self.broker.answers.rewrite(JoinGroupRequest, self._with_replaced, times=None)
+        self._replaced.pop(name, None)
         if data is not None:
-            self._told[name] = data
+            self._replaced[name] = data
 
-    def _as_told(self, _request: JoinGroupRequest, answer: JoinGroupResponse) -> Message:
-        told = {self._phantoms[name].member_id: data for name, data in self._told.items()}
+    def _with_replaced(self, _request: JoinGroupRequest, answer: JoinGroupResponse) -> Message:
+        replaced = {self._phantoms[name].member_id: data for name, data in self._replaced.items()}
         return replace(
             answer,
             members=tuple(
-                replace(row, metadata=told.get(row.member_id, row.metadata))
+                replace(row, metadata=replaced.get(row.member_id, row.metadata))
                 for row in answer.members
             ),
         )

@@ -68,11 +68,11 @@ def as_asked(seen: Arrival) -> Any:
 def transcript(
     seen: Iterable[Arrival], *actors: Actor, shown: Callable[[Arrival], Any] = as_asked
 ) -> list[str]:
-    """Return what was asked and told, a line each, in order.
+    """Return requests and ownership changes, a line each, in order.
 
     Args:
         seen: requests.
-        actors: who was told something.
+        actors: whose changes are shown.
         shown: what a line has of a request.
     """
     lines = []
@@ -80,9 +80,9 @@ def transcript(
         at = round(each.at, 6)
         lines.append((at, f"{at:.6f} {each.client_id} v{each.version} {shown(each)!r}"))
     for actor in actors:
-        for told in actor.application.told:
-            at = round(told.told_at, 6)
-            lines.append((at, f"{at:.6f} {actor.name} is told {told.change!r}"))
+        for entry in actor.application.told:
+            at = round(entry.told_at, 6)
+            lines.append((at, f"{at:.6f} {actor.name} hears {entry.change!r}"))
     return [text for _, text in sorted(lines)]
 
 

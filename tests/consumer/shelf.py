@@ -192,7 +192,7 @@ class Shelf(ScriptedCluster):
         return ErrorCode.FENCED_LEADER_EPOCH if older else ErrorCode.UNKNOWN_LEADER_EPOCH
 
     def _parted(self, tp: TopicPartition, asked: FetchPartition) -> PartitionData | None:
-        """Compare what was fetched last with the log, as brokers do when told (KIP-320)."""
+        """Compare what was fetched last with the log, as brokers do from Fetch 12 on (KIP-320)."""
         if asked.last_fetched_epoch < 0:
             return None
         log = self.logs[tp]

@@ -79,7 +79,7 @@ async def raised_from(consumer: Consumer[Bytes, Bytes]) -> int:
 async def until_stable(
     consumer: Consumer[Bytes, Bytes], assignor: Foreign
 ) -> AsyncIterator[Membership]:
-    """Yield every membership; once trouble is told, the assignor works again."""
+    """Yield every membership; after the first trouble the assignor works again."""
     async for membership in consumer.membership_changes():
         yield membership
         if membership.trouble is not None:

@@ -78,8 +78,8 @@ async def test_a_refusal_of_what_is_still_owned_is_warned_of_once(
         await with_something_done(stage)
         stage.group.commit_status = CommitStatus.REFUSED
         await anyio.sleep(10)
-        (told,) = warnings(caplog)
-        assert told.startswith("auto-commit partitions=t-0, t-1 refused")
+        (line,) = warnings(caplog)
+        assert line.startswith("auto-commit partitions=t-0, t-1 refused")
         stage.group.commit_status = CommitStatus.COMMITTED
 
 

@@ -63,8 +63,8 @@ async def test_what_an_assignor_gives_its_members_comes_back_in_the_next_round()
         await next_round(leader)
         rounds = len(counting.seen)
         newest = {member.member_id: member.user_data for member in counting.seen[-1].members}
-        told = str(rounds - 1).encode()
-        assert newest == {leader.member_id: told, other.member_id: told}
+        newest_data = str(rounds - 1).encode()
+        assert newest == {leader.member_id: newest_data, other.member_id: newest_data}
 
 
 # -- partitions that nobody shall have for a time -----------------------------------------------

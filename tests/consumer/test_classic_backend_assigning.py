@@ -102,9 +102,9 @@ async def test_a_cause_is_said_once_with_the_place_where_it_was_raised(
     async with scene() as on:
         member = await on.member(led_by(assignor))
         await anyio.sleep(20.0)
-        (told,) = [each for each in caplog.records if "cannot divide" in each.getMessage()]
-        assert told.levelno == logging.WARNING
-        assert told.exc_info is not None
+        (record,) = [each for each in caplog.records if "cannot divide" in each.getMessage()]
+        assert record.levelno == logging.WARNING
+        assert record.exc_info is not None
         assert "I cannot divide" in caplog.text.split("Traceback")[1]
         assignor.body = BAD_BODIES["returned None, not a GroupAssignment"]
         await anyio.sleep(20.0)

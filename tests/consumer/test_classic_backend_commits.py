@@ -169,15 +169,15 @@ async def test_a_commit_that_was_not_waited_for_is_told_before_the_join_that_giv
         on.refuse(OffsetCommitRequest, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         on.peers.add("other", "t")
         await until(lambda: on.peers.given("other"), 60.0, "the other is given something")
-        told = [each for each in member.sink.events if isinstance(each, (CommitStep, JoinIssued))]
-        gone = {each.claim for each in told if isinstance(each, CommitStep)}
+        steps = [each for each in member.sink.events if isinstance(each, (CommitStep, JoinIssued))]
+        gone = {each.claim for each in steps if isinstance(each, CommitStep)}
         assert len(gone) == 2
         gives_up = next(
             number
-            for number, each in enumerate(told)
+            for number, each in enumerate(steps)
             if isinstance(each, JoinIssued) and len(each.owned) == 2
         )
-        ended = [each for each in told[:gives_up] if isinstance(each, CommitStep)]
+        ended = [each for each in steps[:gives_up] if isinstance(each, CommitStep)]
         assert {each.claim for each in ended if each.stage is CommitStage.ERROR} == gone
 
 

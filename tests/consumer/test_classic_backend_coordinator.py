@@ -91,8 +91,8 @@ async def test_what_was_lost_is_warned_of_with_its_cause(
         on.go_down()
         lost = lambda: member.application.of_kind(ChangeKind.LOST)  # noqa: E731
         await until(lost, 2 * SESSION, "the member notices by itself")
-    (told,) = (each.message for each in caplog.records if each.name == "kgroup.membership")
-    assert told.endswith(f" lost partitions={partitions} cause={Cause.SESSION_EXPIRED.value}")
+    (line,) = (each.message for each in caplog.records if each.name == "kgroup.membership")
+    assert line.endswith(f" lost partitions={partitions} cause={Cause.SESSION_EXPIRED.value}")
 
 
 async def test_a_parked_join_goes_on_at_the_next_coordinator() -> None:

@@ -49,7 +49,7 @@ async def test_a_dynamic_member_says_that_it_leaves_and_why() -> None:
 
 
 @pytest.mark.parametrize(
-    ("instance", "mode", "told"),
+    ("instance", "mode", "left"),
     [
         (None, Leave.DEFAULT, True),
         (None, Leave.REMAIN, False),
@@ -58,7 +58,7 @@ async def test_a_dynamic_member_says_that_it_leaves_and_why() -> None:
     ],
 )
 async def test_one_line_says_that_a_member_has_left_and_whether_the_group_was_told(
-    instance: str | None, mode: Leave, told: bool, caplog: pytest.LogCaptureFixture
+    instance: str | None, mode: Leave, left: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with scene() as on:
         member = await on.joined(settings(group_instance_id=instance))
@@ -66,7 +66,7 @@ async def test_one_line_says_that_a_member_has_left_and_whether_the_group_was_to
         caplog.set_level(logging.INFO, logger="kgroup")
         await member.backend.leave(mode, "maintenance", timeout=5.0)
     (line,) = (each.getMessage() for each in caplog.records)
-    assert line == f"group=g member={name} left told={told} reason=maintenance"
+    assert line == f"group=g member={name} left told={left} reason=maintenance"
 
 
 async def test_a_member_that_goes_while_it_joins_has_told_nobody(

@@ -9,7 +9,7 @@ from kgroup.wire.messages import DescribeGroupsRequest
 from tests.consumer.scene import SESSION, Scene, scene, settings
 
 
-async def told(spoil: Callable[[Scene], object] = lambda _: None) -> tuple[str, float]:
+async def error_of_newcomer(spoil: Callable[[Scene], object] = lambda _: None) -> tuple[str, float]:
     """Return what a newcomer's error says, and how long it took to say it."""
     async with scene() as on:
         old = await on.joined(settings("range"))
@@ -24,12 +24,12 @@ async def told(spoil: Callable[[Scene], object] = lambda _: None) -> tuple[str, 
 
 
 async def test_the_assignor_in_use_and_the_way_over_are_told() -> None:
-    text, _ = await told()
+    text, _ = await error_of_newcomer()
     assert "which offers ['cooperative-sticky']; 'range' is in use by 1 member" in text
 
 
 async def test_a_group_that_may_not_be_described_is_told_without() -> None:
-    text, _ = await told(
+    text, _ = await error_of_newcomer(
         lambda on: on.refuse(DescribeGroupsRequest, ErrorCode.GROUP_AUTHORIZATION_FAILED)
     )
     assert "which offers ['cooperative-sticky']" in text
@@ -37,6 +37,8 @@ async def test_a_group_that_may_not_be_described_is_told_without() -> None:
 
 
 async def test_a_coordinator_that_does_not_describe_delays_the_error_by_seconds() -> None:
-    text, took = await told(lambda on: on.answers.lose(DescribeGroupsRequest, times=None))
+    text, took = await error_of_newcomer(
+        lambda on: on.answers.lose(DescribeGroupsRequest, times=None)
+    )
     assert "which offers ['cooperative-sticky']" in text
     assert took < SESSION / 3

@@ -21,7 +21,7 @@ PATIENT = {"session_timeout": 1e5, "rebalance_timeout": 1e6}
 
 
 class Gate:
-    """An assignor that returns when it is told to; it counts how many of it work at once."""
+    """An assignor that returns when its gate is opened; it counts concurrent calls."""
 
     def __init__(self) -> None:
         self.opened = threading.Event()
@@ -103,7 +103,7 @@ async def test_long_subscriptions_leave_the_loop_however_few_partitions_there_ar
     async with scene() as on:
         on.peers.add("talks", "t", assignor="foreign")
         asked = MemberSubscription(topics=("t",), user_data=bytes(20_000))
-        on.peers.tell_of("talks", encode_subscription(asked))
+        on.peers.replace_subscription("talks", encode_subscription(asked))
         assert threading.get_ident() not in await threads_of(on)
 
 

@@ -45,7 +45,7 @@ AT_ONCE = 0.1
 RESETS = [ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION]
 
 
-def generation_told(join: JoinGroupRequest) -> int | None:
+def generation_claimed(join: JoinGroupRequest) -> int | None:
     return decode_subscription(join.protocols[0].metadata).generation_id
 
 
@@ -94,19 +94,19 @@ async def test_13_a_rebalance_in_progress_keeps_member_id_and_generation(api: Ap
         member = await on.joined()
         before = member.backend.membership
         assert before.generation is not None
-        told = before.generation.generation_id
+        expected = before.generation.generation_id
         refusing = on.refuse(REQUESTS[api], ErrorCode.REBALANCE_IN_PROGRESS)
         count = len(joins(on))
         if api is ApiKey.SYNC_GROUP:
             member.backend.enforce_rebalance("the test wants a round")
-            count, told = count + 1, told + 1
+            count, expected = count + 1, expected + 1
         if api is ApiKey.OFFSET_COMMIT:
             tasks.start_soon(member.backend.commit, {member.claim(0): offset(5)})
         await until(lambda: len(joins(on)) > count, 2 * HEARTBEAT, "the member rejoins")
         refusing.cancel()
         rejoin = joins(on)[count]
         assert rejoin.member_id == before.generation.member_id
-        assert generation_told(rejoin) == told
+        assert generation_claimed(rejoin) == expected
         await member.owns(before.partitions)
         assert member.application.of_kind(ChangeKind.LOST) == []
         assert member.backend.membership.claims == before.claims
@@ -122,8 +122,8 @@ async def test_13_unknown_member_and_illegal_generation_reset_exactly_once(code:
 
         def stale(request: Request[Message]) -> bool:
             """Tell what is said under the first generation, whatever it is."""
-            told = getattr(request, "generation_id", None)
-            return getattr(request, "generation_id_or_member_epoch", told) == 1
+            generation = getattr(request, "generation_id", None)
+            return getattr(request, "generation_id_or_member_epoch", generation) == 1
 
         for kind in (HeartbeatRequest, OffsetCommitRequest):
             on.answers.error(kind, code, where=stale, times=None)
@@ -227,7 +227,7 @@ async def test_23_a_member_that_is_not_polled_loses_its_partitions_wherever_it_s
         await member.reaches(MemberState.DORMANT, within=2 * REBALANCE)
         await anyio.sleep(1.0)
         ended = member.application.of_kind(ChangeKind.LOST, ChangeKind.REVOKED)
-        assert [told.change.kind for told in ended] == [ChangeKind.LOST]
+        assert [each.change.kind for each in ended] == [ChangeKind.LOST]
         assert {claim.tp for claim in ended[0].change.removed} == partitions(0, 1, 2, 3)
 
 
@@ -238,8 +238,8 @@ async def test_23_a_batch_in_hand_beyond_the_session_is_lost_not_revoked() -> No
         on.go_down()
         await until(lambda: not claims_of(member), 2 * SESSION, "the session is over")
         await anyio.sleep(0.1)
-        (told,) = member.application.of_kind(ChangeKind.LOST, ChangeKind.REVOKED)
-        assert told.change.kind is ChangeKind.LOST
+        (ended,) = member.application.of_kind(ChangeKind.LOST, ChangeKind.REVOKED)
+        assert ended.change.kind is ChangeKind.LOST
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -251,8 +251,8 @@ async def test_23_what_the_application_gives_up_itself_is_revoked_wherever_it_st
         member = await place(on)
         member.backend.subscribe(None)
         await until(lambda: not claims_of(member), 30.0, "all is given up")
-        (told,) = member.application.of_kind(ChangeKind.LOST, ChangeKind.REVOKED)
-        assert told.change.kind is ChangeKind.REVOKED
+        (ended,) = member.application.of_kind(ChangeKind.LOST, ChangeKind.REVOKED)
+        assert ended.change.kind is ChangeKind.REVOKED
 
 
 # -- 26 -----------------------------------------------------------------------------------------
@@ -268,7 +268,7 @@ async def test_26_a_restart_gives_the_same_partitions_and_an_impostor_fences_the
         first = await on.joined(settings(group_instance_id="a"))
         other = await on.joined(settings(group_instance_id="b"))
         await until(lambda: len(claims_of(first)) == 2, 60.0, "both own their share")
-        held, generation, told = (
+        held, generation, changes = (
             claims_of(first),
             on.group.generation,
             len(other.application.told),
@@ -283,7 +283,7 @@ async def test_26_a_restart_gives_the_same_partitions_and_an_impostor_fences_the
         assert "'a'" in str(first.error)
         assert claims_of(impostor) == held
         assert on.group.generation == generation
-        assert len(other.application.told) == told
+        assert len(other.application.told) == changes
 
 
 # -- 27 -----------------------------------------------------------------------------------------

@@ -19,8 +19,8 @@ ROUNDS = 4.0
 """Seconds two rounds may take here: a heartbeat (3 s) until a follower hears of one."""
 
 
-def told(on: Scene) -> list[tuple[str, ...]]:
-    """Return the topics of every JoinGroup."""
+def subscribed(on: Scene) -> list[tuple[str, ...]]:
+    """Return the topics that each JoinGroup subscribed to."""
     joins = [seen.request for seen in on.seen(JoinGroupRequest)]
     return [
         decode_subscription(join.protocols[0].metadata).topics
@@ -45,14 +45,14 @@ async def test_a_pattern_joins_with_everything_it_takes_at_once() -> None:
         member = await on.joined()
         member.backend.subscribe(by_pattern("t"))
         await member.owns(topic("t") | topic("t1") | topic("t2"))
-        assert set(told(on)) == {("t",), ("t", "t1", "t2")}
+        assert set(subscribed(on)) == {("t",), ("t", "t1", "t2")}
 
 
 async def test_a_pattern_that_takes_nothing_joins_and_waits() -> None:
     async with scene(metadata_max_age=AGE) as on:
         member = await on.member(subscription=by_pattern("nobody"))
         await member.reaches(MemberState.STABLE, within=5.0)
-        assert told(on)[-1] == ()
+        assert subscribed(on)[-1] == ()
         on.broker.create_topic("nobody-yet", 2)
         await member.owns(topic("nobody-yet", 2), within=AGE + ROUNDS)
 
@@ -60,11 +60,11 @@ async def test_a_pattern_that_takes_nothing_joins_and_waits() -> None:
 async def test_a_new_topic_costs_its_leader_one_more_join() -> None:
     async with scene(count=1, metadata_max_age=AGE) as on:
         member = await on.joined(subscription=by_pattern("t"))
-        before = len(told(on))
+        before = len(subscribed(on))
         on.broker.create_topic("t1", 1)
         await member.owns(topic("t") | topic("t1"), within=AGE + ROUNDS)
         await anyio.sleep(5.0)
-        assert told(on)[before:] == [("t", "t1")]
+        assert subscribed(on)[before:] == [("t", "t1")]
 
 
 async def test_a_topic_that_vanishes_leaves_the_pattern_without_an_error() -> None:
@@ -72,7 +72,7 @@ async def test_a_topic_that_vanishes_leaves_the_pattern_without_an_error() -> No
         member = await on.joined(subscription=by_pattern("t"))
         on.broker.delete_topic("t1")
         await member.owns(topic("t"), within=AGE + ROUNDS)
-        assert told(on)[-1] == ("t",)
+        assert subscribed(on)[-1] == ("t",)
         assert member.error is None
         assert member.application.of_kind(ChangeKind.LOST) == []
 
@@ -83,12 +83,12 @@ async def test_who_hears_of_a_round_looks_for_topics_before_it_joins() -> None:
         await anyio.sleep(AGE / 2)  # it looks for topics long before the other one will
         two = await on.joined(subscription=by_pattern("t"))
         await anyio.sleep(1.0)
-        before = len(told(on))
+        before = len(subscribed(on))
         on.broker.create_topic("t1", 2)
         everything = topic("t", 2) | topic("t1", 2)
         await until(lambda: owned(one, two) == everything, AGE + 3 * ROUNDS, "both share it")
         await anyio.sleep(AGE * 2)
-        assert ("t",) not in told(on)[before:]
+        assert ("t",) not in subscribed(on)[before:]
         assert owned(one, two) == everything
 
 
@@ -97,8 +97,8 @@ async def test_a_round_is_joined_all_the_same_when_nobody_can_tell_of_topics() -
         member = await on.joined(subscription=by_pattern("t"))
         on.broker.answers.ignore(MetadataRequest, times=None)
         on.group.rebalance()
-        before = len(told(on))
-        await until(lambda: len(told(on)) > before, ROUNDS + 2.0, "it joins")
+        before = len(subscribed(on))
+        await until(lambda: len(subscribed(on)) > before, ROUNDS + 2.0, "it joins")
         await member.owns(topic("t"))
 
 
@@ -122,7 +122,7 @@ async def test_quick_changes_of_mind_end_with_the_last_one() -> None:
             await anyio.sleep(0.01)
         member.backend.subscribe(by_pattern("[uv]"))
         await member.owns(topic("u") | topic("v"), within=2 * ROUNDS)
-        assert told(on)[-1] == ("u", "v")
+        assert subscribed(on)[-1] == ("u", "v")
 
 
 # -- topics that come and go ---------------------------------------------------------------
@@ -133,7 +133,7 @@ async def test_a_topic_that_is_not_there_yet_is_waited_for_and_picked_up() -> No
         member = await on.member(subscription=Subscription(topics=frozenset({"late"})))
         await member.reaches(MemberState.STABLE)
         await anyio.sleep(30.0)
-        assert len(told(on)) == 2  # an id, then one round
+        assert len(subscribed(on)) == 2  # an id, then one round
         on.broker.create_topic("late", 2)
         await member.owns(topic("late", 2), within=6.0 + ROUNDS)
 
@@ -150,9 +150,9 @@ async def test_a_deleted_topic_is_given_up_and_picked_up_again_when_it_is_back(
         await until(lambda: owned(one, two) == everything, 60.0, "both have joined")
         on.broker.delete_topic("u")
         await until(lambda: owned(one, two) == topic("t", 2), AGE + 3 * ROUNDS, "it is given up")
-        calm = len(told(on))
+        calm = len(subscribed(on))
         await anyio.sleep(10 * AGE)
-        assert len(told(on)) == calm
+        assert len(subscribed(on)) == calm
         on.broker.create_topic("u", 3)
         everything = topic("t", 2) | topic("u", 3)
         await until(lambda: owned(one, two) == everything, 2 * AGE, "it is picked up again")

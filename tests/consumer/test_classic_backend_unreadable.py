@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow  # each takes tens of milliseconds, many times a q
 
 
 def bad_phantom(on: Scene, data: bytes, assignor: str = "cooperative-sticky") -> None:
-    on.peers.tell_of("bad", data)
+    on.peers.replace_subscription("bad", data)
     on.peers.add("bad", "t", assignor=assignor, instance_id="till")
 
 
@@ -67,7 +67,7 @@ async def test_it_is_reported_once_however_many_rounds_there_are(
             await next_round(member)
         name = on.peers["bad"].member_id
         assert len([each for each in caplog.messages if name in each]) == 1
-        on.peers.tell_of("bad", b"\xff\xff\xff")
+        on.peers.replace_subscription("bad", b"\xff\xff\xff")
         await next_round(member)
         assert len([each for each in caplog.messages if name in each]) == 2
 
@@ -78,7 +78,7 @@ async def test_it_is_reported_once_however_many_rounds_there_are(
 async def test_it_is_given_away_when_that_member_is_gone() -> None:
     async with scene() as on:
         leader, bad = await in_half(on)
-        on.peers.tell_of(bad, b"\xff")
+        on.peers.replace_subscription(bad, b"\xff")
         await next_round(leader)
         on.peers.end(bad)
         await leader.owns(partitions(0, 1, 2, 3))
@@ -88,9 +88,9 @@ async def test_a_member_that_can_be_read_again_says_itself_what_it_holds() -> No
     async with scene() as on:
         leader, bad = await in_half(on)
         held = on.peers.given(bad)
-        on.peers.tell_of(bad, b"\xff")
+        on.peers.replace_subscription(bad, b"\xff")
         await next_round(leader)
-        on.peers.tell_of(bad, said(owned=tuple(sorted(held)), generation_id=2))
+        on.peers.replace_subscription(bad, said(owned=tuple(sorted(held)), generation_id=2))
         await next_round(leader)
         assert latest(on)[bad] == held
 
@@ -102,7 +102,7 @@ async def test_a_static_member_is_known_by_its_instance_not_by_its_member_id() -
         held, before = on.peers.given(bad), on.peers[bad].member_id
         on.peers.restart(bad)
         assert on.peers[bad].member_id not in ("", before)
-        on.peers.tell_of(bad, b"\xff")
+        on.peers.replace_subscription(bad, b"\xff")
         await next_round(leader)
         assert latest(on)[bad] == frozenset()
         assert not held & claims_of(leader)
@@ -116,7 +116,7 @@ async def test_a_hundred_thousand_topics_that_do_not_exist_hold_nobody_up() -> N
     names = tuple(f"missing-{number}" for number in range(100_000))
     async with scene() as on:
         on.peers.add("greedy", "t")
-        on.peers.tell_of("greedy", said(topics=("t", *names)))
+        on.peers.replace_subscription("greedy", said(topics=("t", *names)))
         # While a thread works and nothing else is to be done, virtual time runs on: give it room.
         leader = await on.member(settings(session_timeout=1e6, rebalance_timeout=2e6))
         await until(lambda: claims_of(leader), 1e6, "the leader owns something")

@@ -131,9 +131,9 @@ async def test_a_listener_that_closing_breaks_off_has_raised_before_the_member_s
     async with grouped(ground(t=1), listener=Slow()) as stage:
         await stage.owns(A)
         await stage.consumer.close(timeout=2.0)
-        told = stage.sink.events
+        events = stage.sink.events
         raised, ended, stopped = (
-            next(n for n, each in enumerate(told) if happened(each))
+            next(n for n, each in enumerate(events) if happened(each))
             for happened in (
                 lambda e: isinstance(e, CallbackStep) and e.stage is CallbackStage.RAISE,
                 lambda e: (

@@ -16,7 +16,7 @@ from kgroup.types import (
     TopicPartition,
 )
 from tests.consumer.entered import A, B, by_hand, entered
-from tests.consumer.test_commit_soon import Told, full
+from tests.consumer.test_commit_soon import Callbacks, full
 
 pytestmark = pytest.mark.anyio
 
@@ -77,8 +77,8 @@ def test_an_outcome_is_shown_by_its_counts_and_by_what_failed() -> None:
     bad = PartitionOutcome(CommitStatus.REFUSED, OffsetAndMetadata(5), 22, "ILLEGAL_GENERATION")
     rest = {TopicPartition("t", number): good for number in range(2, 500)}
     assert repr(CommitOutcome({A: good, **rest})) == "CommitOutcome(499 committed)"
-    told = repr(CommitOutcome({A: good, B: bad, **rest}))
-    assert told == ("CommitOutcome(499 committed, 1 refused: t-1 refused (ILLEGAL_GENERATION))")
+    shown = repr(CommitOutcome({A: good, B: bad, **rest}))
+    assert shown == ("CommitOutcome(499 committed, 1 refused: t-1 refused (ILLEGAL_GENERATION))")
     assert repr(CommitOutcome()) == "CommitOutcome(nothing)"
     many = repr(CommitOutcome(dict.fromkeys(rest, bad)))
     assert many.count("ILLEGAL_GENERATION") == 5
@@ -93,11 +93,11 @@ async def test_it_needs_a_group() -> None:
 
 async def test_an_answer_at_the_last_moment_of_closing_is_told_once() -> None:
     for _ in range(6):  # trio chooses anew each time what of one instant comes first
-        told = Told()
+        calls = Callbacks()
         async with entered(full(), **MANUAL) as stage:
             await stage.give(A)
             stage.group.commit_seconds = 2.0
-            stage.consumer.commit_soon({A: 7}, told.call("it"))
+            stage.consumer.commit_soon({A: 7}, calls.note("it"))
             await anyio.sleep(1.5)
             await stage.consumer.close(timeout=0.5)
-        assert told.labels == ["it"]
+        assert calls.labels == ["it"]

@@ -1,4 +1,4 @@
-"""Commits nobody waits for: in order, told once each, and over when the consumer is."""
+"""Commits without waiting: in order, each callback once, and over when the consumer is closed."""
 
 import logging
 import random
@@ -27,53 +27,53 @@ def full() -> Shelf:
     return shelf
 
 
-class Told:
-    """Callbacks that write down what they are told."""
+class Callbacks:
+    """Callbacks that write down their outcomes."""
 
     def __init__(self) -> None:
-        self.heard: list[tuple[object, CommitOutcome]] = []
+        self.outcomes: list[tuple[object, CommitOutcome]] = []
 
-    def call(self, label: object) -> Callable[[CommitOutcome], None]:
-        return lambda outcome: self.heard.append((label, outcome))
+    def note(self, label: object) -> Callable[[CommitOutcome], None]:
+        return lambda outcome: self.outcomes.append((label, outcome))
 
     @property
     def labels(self) -> list[object]:
-        return [label for label, _ in self.heard]
+        return [label for label, _ in self.outcomes]
 
     @property
     def offsets(self) -> list[int]:
-        return [outcome.partitions[A].offset.offset for _, outcome in self.heard]
+        return [outcome.partitions[A].offset.offset for _, outcome in self.outcomes]
 
     @property
     def statuses(self) -> list[CommitStatus]:
-        return [outcome.partitions[A].status for _, outcome in self.heard]
+        return [outcome.partitions[A].status for _, outcome in self.outcomes]
 
 
 async def test_it_returns_at_once_and_the_callback_hears_the_outcome_once() -> None:
-    told = Told()
+    calls = Callbacks()
     async with entered(full(), **MANUAL) as stage:
         await stage.give(A)
         stage.group.commit_seconds = 2.0
         before = anyio.current_time()
-        stage.consumer.commit_soon({A: 7}, told.call("it"))
+        stage.consumer.commit_soon({A: 7}, calls.note("it"))
         assert anyio.current_time() == before
-        assert told.heard == []
+        assert calls.outcomes == []
         await anyio.sleep(3)
-        assert (told.labels, told.offsets) == (["it"], [7])
-        assert told.statuses == [CommitStatus.COMMITTED]
+        assert (calls.labels, calls.offsets) == (["it"], [7])
+        assert calls.statuses == [CommitStatus.COMMITTED]
         assert stage.group.offsets == {A: 7}
-    assert len(told.heard) == 1
+    assert len(calls.outcomes) == 1
 
 
 async def test_commits_of_a_partition_are_carried_out_in_the_order_of_calls() -> None:
-    told = Told()
+    calls = Callbacks()
     async with entered(full(), **MANUAL) as stage:
         await stage.give(A)
         stage.group.commit_seconds = 0.5
         dice = random.Random(4)
         asked = [dice.randrange(50) for _ in range(40)]
         for offset in asked:
-            stage.consumer.commit_soon({A: offset}, told.call(offset))
+            stage.consumer.commit_soon({A: offset}, calls.note(offset))
             if dice.random() < 0.3:
                 await anyio.sleep(dice.random())
             if dice.random() < 0.2:
@@ -81,22 +81,22 @@ async def test_commits_of_a_partition_are_carried_out_in_the_order_of_calls() ->
                 assert stage.group.offsets[A] == offset + 1
         await anyio.sleep(5)
         assert stage.group.offsets[A] == asked[-1]
-        assert told.labels == told.offsets == asked
+        assert calls.labels == calls.offsets == asked
 
 
 async def test_a_commit_comes_after_what_was_committed_soon_before_it() -> None:
-    told = Told()
+    calls = Callbacks()
     async with entered(full(), **MANUAL) as stage:
         await stage.give(A)
         stage.group.commit_seconds = 1.0
-        stage.consumer.commit_soon({A: 30}, told.call("first"))
+        stage.consumer.commit_soon({A: 30}, calls.note("first"))
         await anyio.sleep(0.5)
-        stage.consumer.commit_soon({A: 20}, told.call("second"))
+        stage.consumer.commit_soon({A: 20}, calls.note("second"))
         assert (await stage.consumer.commit({A: 10})).ok
         assert stage.group.offsets[A] == 10
         assert stage.group.commits[-1] == {A: 10}
         await anyio.sleep(0.1)
-        assert told.labels == ["first", "second"]
+        assert calls.labels == ["first", "second"]
 
 
 async def test_a_commit_does_not_wait_for_the_answer_of_the_one_before_it() -> None:
@@ -111,34 +111,34 @@ async def test_a_commit_does_not_wait_for_the_answer_of_the_one_before_it() -> N
 
 
 async def test_a_commit_after_every_record_costs_one_request_per_round_trip() -> None:
-    told = Told()
+    calls = Callbacks()
     async with entered(full(), **MANUAL) as stage:
         await stage.give(A)
         stage.group.commit_seconds = 1.0
         records = aiter(stage.consumer)
         for _ in range(50):
             record = await anext(records)
-            stage.consumer.commit_soon(record, told.call(record.offset))
+            stage.consumer.commit_soon(record, calls.note(record.offset))
             await anyio.sleep(0.1)
         await anyio.sleep(3)
-        assert told.labels == list(range(50))
-        assert told.offsets == list(range(1, 51))
+        assert calls.labels == list(range(50))
+        assert calls.offsets == list(range(1, 51))
         assert stage.group.offsets[A] == 50
         assert len(stage.group.commits) < 10
 
 
 async def test_without_arguments_everything_handed_out_is_committed() -> None:
-    told = Told()
+    calls = Callbacks()
     async with entered(full(), **MANUAL) as stage:
         await stage.give(A)
-        stage.consumer.commit_soon(callback=told.call("position"))
+        stage.consumer.commit_soon(callback=calls.note("position"))
         await stage.consumer.getmany(max_records=9, timeout=1)
-        stage.consumer.commit_soon(callback=told.call("nine"))
-        stage.consumer.commit_soon(callback=told.call("again"))
+        stage.consumer.commit_soon(callback=calls.note("nine"))
+        stage.consumer.commit_soon(callback=calls.note("again"))
         await anyio.sleep(1)
         assert stage.group.offsets == {A: 9}
-        assert told.labels == ["position", "nine", "again"]
-    assert all(outcome.ok for _, outcome in told.heard)
+        assert calls.labels == ["position", "nine", "again"]
+    assert all(outcome.ok for _, outcome in calls.outcomes)
 
 
 async def test_a_callback_may_be_awaitable_and_the_next_waits_for_it() -> None:
@@ -190,13 +190,13 @@ async def test_an_exception_of_a_callback_is_raised_once_by_the_next_read(awaita
         await anyio.sleep(1)
         raise KeyError("mine")
 
-    told = Told()
+    calls = Callbacks()
     async with entered(full(), **MANUAL) as stage:
         await stage.give(A)
         stage.consumer.commit_soon({A: 1}, fail_later if awaitable else fail)
-        stage.consumer.commit_soon({A: 2}, told.call("next"))
+        stage.consumer.commit_soon({A: 2}, calls.note("next"))
         await anyio.sleep(2)
-        assert told.labels == ["next"]
+        assert calls.labels == ["next"]
         with pytest.raises(KeyError, match="mine"):
             await stage.consumer.getmany(timeout=1)
         assert await stage.consumer.getmany(timeout=1) != {}
@@ -206,27 +206,27 @@ async def test_a_callback_that_never_returns_is_cut_after_max_poll_interval() ->
     async def stuck(outcome: CommitOutcome) -> None:
         await anyio.sleep_forever()
 
-    told = Told()
+    calls = Callbacks()
     async with entered(full(), max_poll_interval=60.0, **MANUAL) as stage:
         await stage.give(A)
         stage.consumer.commit_soon({A: 1}, stuck)
-        stage.consumer.commit_soon({A: 2}, told.call("next"))
+        stage.consumer.commit_soon({A: 2}, calls.note("next"))
         await anyio.sleep(59)
-        assert told.labels == []
+        assert calls.labels == []
         await anyio.sleep(2)
-        assert told.labels == ["next"]
+        assert calls.labels == ["next"]
         with pytest.raises(TimeoutError, match="commit_soon"):
             await stage.consumer.getmany(timeout=1)
 
 
 async def test_a_refused_commit_is_told_and_raises_nothing() -> None:
-    told = Told()
+    calls = Callbacks()
     async with entered(full(), **MANUAL) as stage:
         await stage.give(A)
         stage.group.commit_status = CommitStatus.REFUSED
-        stage.consumer.commit_soon({A: 1}, told.call("it"))
+        stage.consumer.commit_soon({A: 1}, calls.note("it"))
         await anyio.sleep(1)
-        assert told.statuses == [CommitStatus.REFUSED]
+        assert calls.statuses == [CommitStatus.REFUSED]
         assert await stage.consumer.getmany(timeout=1) != {}
 
 
@@ -244,54 +244,54 @@ async def test_a_commit_that_failed_untold_is_logged_once_per_cause(
 
 
 async def test_what_cannot_be_committed_is_refused_at_the_call() -> None:
-    told = Told()
+    calls = Callbacks()
     async with entered(full(), **MANUAL) as stage:
         await stage.give(A)
         with pytest.raises(NotOwnedError):
-            stage.consumer.commit_soon({B: 1}, told.call("never"))
+            stage.consumer.commit_soon({B: 1}, calls.note("never"))
         with pytest.raises(ArgumentError):
-            stage.consumer.commit_soon({A: -1}, told.call("never"))
+            stage.consumer.commit_soon({A: -1}, calls.note("never"))
         with pytest.raises(ArgumentError, match="callback"):
             stage.consumer.commit_soon({A: 1}, "callback")  # type: ignore[arg-type]
         await anyio.sleep(1)
-    assert (stage.group.commits, told.heard) == ([], [])
+    assert (stage.group.commits, calls.outcomes) == ([], [])
 
 
 # -- the end -----------------------------------------------------------------------------------
 
 
 async def test_closing_waits_for_answers_and_callbacks() -> None:
-    told = Told()
+    calls = Callbacks()
 
     async def slowly(outcome: CommitOutcome) -> None:
         await anyio.sleep(1)
-        told.call("slow")(outcome)
+        calls.note("slow")(outcome)
 
     async with by_hand(full(), A, **MANUAL) as stage:
         await stage.consumer.getone(timeout=1)
         stage.consumer.commit_soon({A: 1}, slowly)
-        stage.consumer.commit_soon({A: 2}, told.call("last"))
+        stage.consumer.commit_soon({A: 2}, calls.note("last"))
         await stage.consumer.close()
-        assert told.labels == ["slow", "last"]
-        assert told.statuses == [CommitStatus.COMMITTED] * 2
+        assert calls.labels == ["slow", "last"]
+        assert calls.statuses == [CommitStatus.COMMITTED] * 2
         with pytest.raises(ClosedError):
-            stage.consumer.commit_soon({A: 3}, told.call("never"))
+            stage.consumer.commit_soon({A: 3}, calls.note("never"))
 
 
 async def test_closing_tells_everybody_when_no_answer_comes() -> None:
-    told = Told()
+    calls = Callbacks()
     shelf = full()
     async with by_hand(shelf, A, **MANUAL) as stage:
         await stage.consumer.getone(timeout=1)
         shelf.broker(1).hold(OffsetCommitRequest)
-        stage.consumer.commit_soon({A: 1}, told.call("sent"))
+        stage.consumer.commit_soon({A: 1}, calls.note("sent"))
         await anyio.sleep(0.5)
-        stage.consumer.commit_soon({A: 2}, told.call("in line"))
+        stage.consumer.commit_soon({A: 2}, calls.note("in line"))
         before = anyio.current_time()
         await stage.consumer.close(timeout=3.0)
         assert anyio.current_time() - before <= 3.5
-        assert told.labels == ["sent", "in line"]
-        assert told.statuses == [CommitStatus.UNKNOWN, CommitStatus.REFUSED]
+        assert calls.labels == ["sent", "in line"]
+        assert calls.statuses == [CommitStatus.UNKNOWN, CommitStatus.REFUSED]
 
 
 async def test_closing_cuts_callbacks_that_wait_but_calls_each() -> None:

@@ -53,7 +53,7 @@ class Turn:
 
 
 class Switchboard:
-    """Steps a lamp; keeps what it was told at which instant."""
+    """Steps a lamp; keeps each event with its instant."""
 
     def __init__(self) -> None:
         self.steps: list[tuple[float, Switch | Tick]] = []

@@ -159,8 +159,8 @@ async def test_a_replica_that_hangs_holds_up_no_other_partition() -> None:
 
 def by_partition(shelf: Shelf, request: FetchRequest) -> Any:
     """Name the replica for A, answer for what else is asked."""
-    told = only(request, preferred_read_replica=2)
-    (topic,) = told.responses
+    answer = only(request, preferred_read_replica=2)
+    (topic,) = answer.responses
     parts = [part for part in topic.partitions if part.partition_index == A.partition]
     if not parts:
         return shelf.fetch(request)

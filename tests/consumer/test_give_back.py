@@ -74,13 +74,13 @@ async def test_who_says_so_in_time_is_not_taken_for_dead() -> None:
 
 async def test_the_group_hears_of_a_poll_at_least_as_often_as_the_event_log_counts_on() -> None:
     """By it an oracle knows when the poll interval may be over at the earliest."""
-    told: list[float] = []
+    heard_at: list[float] = []
     async with entered(shelf_of(10), max_poll_interval=3600.0, session_timeout=10.0) as stage:
         await stage.give(A)
         for _ in range(2000):
             before = stage.group.polls
             stage.consumer.note_poll()
             if stage.group.polls > before:
-                told.append(anyio.current_time())
+                heard_at.append(anyio.current_time())
             await anyio.sleep(0.001)
-    assert max(later - one for one, later in pairwise(told)) <= POLL_TOLD_EVERY
+    assert max(later - one for one, later in pairwise(heard_at)) <= POLL_TOLD_EVERY

@@ -7,7 +7,7 @@ import pytest
 
 from kgroup.types import CommitStatus
 from tests.consumer.entered import A, entered
-from tests.consumer.test_commit_soon import Told, full
+from tests.consumer.test_commit_soon import Callbacks, full
 
 pytestmark = pytest.mark.anyio
 
@@ -15,19 +15,19 @@ MANUAL: dict[str, Any] = {"enable_auto_commit": False}
 
 
 async def test_an_outcome_is_about_the_claim_that_the_commit_was_asked_under() -> None:
-    told = Told()
+    calls = Callbacks()
     async with entered(full(), **MANUAL) as stage:
         await stage.give(A)
         stage.group.commit_seconds = 1.0
-        stage.consumer.commit_soon({A: 1}, told.call("on its way"))
+        stage.consumer.commit_soon({A: 1}, calls.note("on its way"))
         await anyio.sleep(0.1)
-        stage.consumer.commit_soon({A: 2}, told.call("in line"))
+        stage.consumer.commit_soon({A: 2}, calls.note("in line"))
         stage.group.lose()
         await anyio.sleep(0.1)
         await stage.give(A)
-        stage.consumer.commit_soon({A: 3}, told.call("anew"))
+        stage.consumer.commit_soon({A: 3}, calls.note("anew"))
         await anyio.sleep(3)
-    assert told.statuses == [CommitStatus.REFUSED, CommitStatus.REFUSED, CommitStatus.COMMITTED]
+    assert calls.statuses == [CommitStatus.REFUSED, CommitStatus.REFUSED, CommitStatus.COMMITTED]
 
 
 async def test_a_seek_back_counts_although_a_commit_was_on_its_way() -> None:

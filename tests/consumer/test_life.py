@@ -283,5 +283,5 @@ async def test_a_refusal_that_ends_several_tasks_is_told_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     await refused_in_the_middle()
-    (told,) = (each.getMessage() for each in caplog.records if each.levelno == logging.ERROR)
-    assert told.startswith("the consumer cannot go on: ")
+    (line,) = (each.getMessage() for each in caplog.records if each.levelno == logging.ERROR)
+    assert line.startswith("the consumer cannot go on: ")

@@ -17,7 +17,7 @@ from kgroup.types import Cause, ChangeKind, OwnershipChange, TopicPartition
 from kgroup.wire.consumer_protocol import decode_subscription
 from kgroup.wire.messages import JoinGroupRequest, OffsetCommitRequest
 from tests.consumer.entered import A, B, entered, grouped
-from tests.consumer.listening import Told, filled, full, read_on, settle, tps
+from tests.consumer.listening import Heard, filled, full, read_on, settle, tps
 from tests.consumer.shelf import offsets_of
 
 pytestmark = pytest.mark.anyio
@@ -26,39 +26,39 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_a_change_says_what_comes_what_stays_what_goes_and_why() -> None:
-    told = Told()
-    async with grouped(filled(), listener=told) as it, anyio.create_task_group() as tasks:
+    heard = Heard()
+    async with grouped(filled(), listener=heard) as it, anyio.create_task_group() as tasks:
         tasks.start_soon(read_on, it.consumer)
         await settle(it)
-        first = told.of(ChangeKind.ASSIGNED)[-1]
+        first = heard.of(ChangeKind.ASSIGNED)[-1]
         assert (tps(first.added), first.kept, first.removed) == ({A, B}, (), ())
         assert first.generation is not None
         assert first.generation.member_id in it.group.assignment
         it.peers.add("other", "t")
         await anyio.sleep(5)
-        (given,) = told.of(ChangeKind.REVOKED)
+        (given,) = heard.of(ChangeKind.REVOKED)
         assert (len(given.removed), given.added) == (1, ())
         assert tps(given.kept) | tps(given.removed) == {A, B}
         assert given.cause is Cause.GROUP_REBALANCED
         assert tps(given.kept) == it.consumer.assignment()
-        serials = [change.serial for change in told.changes]
+        serials = [change.serial for change in heard.changes]
         assert serials == sorted(set(serials))
         tasks.cancel_scope.cancel()
 
 
 async def test_on_assigned_is_called_in_every_cooperative_round_also_without_news() -> None:
-    told = Told()
-    async with grouped(filled(), listener=told) as it, anyio.create_task_group() as tasks:
+    heard = Heard()
+    async with grouped(filled(), listener=heard) as it, anyio.create_task_group() as tasks:
         tasks.start_soon(read_on, it.consumer)
         await settle(it)
-        told.changes.clear()
+        heard.changes.clear()
         for _ in range(3):
             it.group.rebalance()
             await anyio.sleep(5)
-        assert told.kinds == [ChangeKind.ASSIGNED] * 3
-        assert [change.added for change in told.changes] == [()] * 3
-        assert [tps(change.kept) for change in told.changes] == [{A, B}] * 3
-        generations = [change.generation for change in told.changes]
+        assert heard.kinds == [ChangeKind.ASSIGNED] * 3
+        assert [change.added for change in heard.changes] == [()] * 3
+        assert [tps(change.kept) for change in heard.changes] == [{A, B}] * 3
+        generations = [change.generation for change in heard.changes]
         assert len(set(generations)) == 3
         tasks.cancel_scope.cancel()
 
@@ -90,8 +90,8 @@ async def every_call(consumer: Consumer[Any, Any], change: OwnershipChange) -> N
 
 async def test_every_call_works_inside_on_assigned() -> None:
     """https://github.com/confluentinc/confluent-kafka-python/issues/2211"""
-    told = Told(assigned=every_call)
-    async with grouped(filled(), listener=told, enable_auto_commit=False) as it:
+    heard = Heard(assigned=every_call)
+    async with grouped(filled(), listener=heard, enable_auto_commit=False) as it:
         found: dict[TopicPartition, list[int]] = {}
         while len(found) < 2:
             found |= offsets_of(await it.consumer.getmany(timeout=1))
@@ -110,10 +110,10 @@ async def test_every_call_works_inside_on_revoked() -> None:
             await consumer.position(claim.tp)
         done.append(tps(change.removed))
 
-    told = Told(revoked=give)
+    heard = Heard(revoked=give)
     options: dict[str, Any] = {"enable_auto_commit": False}
     async with (
-        grouped(filled(), listener=told, **options) as it,
+        grouped(filled(), listener=heard, **options) as it,
         anyio.create_task_group() as tasks,
     ):
         tasks.start_soon(read_on, it.consumer)
@@ -132,8 +132,8 @@ async def test_a_close_inside_a_callback_is_carried_out_after_it() -> None:
         assert consumer.owns(A)
         await consumer.commit({A: 3})
 
-    told = Told(assigned=close)
-    async with grouped(filled(), listener=told, enable_auto_commit=False) as it:
+    heard = Heard(assigned=close)
+    async with grouped(filled(), listener=heard, enable_auto_commit=False) as it:
         assert [batch async for batch in it.consumer.batches()] == []
         await it.consumer.close()
         assert it.group.offsets[A].offset == 3
@@ -155,7 +155,7 @@ async def test_a_task_that_a_callback_started_may_read_and_close() -> None:
             tasks.start_soon(work, consumer)
             await anyio.sleep(1)
 
-        async with entered(full(), listener=Told(assigned=start)) as stage:
+        async with entered(full(), listener=Heard(assigned=start)) as stage:
             stage.group.give(A)
             await anyio.sleep(5)
         assert seen == [0, 1, 2, 3, 4, 0]
@@ -166,16 +166,16 @@ async def test_no_lock_is_held_while_a_callback_runs() -> None:
 
     The application reads under a lock of its own, and its listener takes the same lock.
     """
-    lock, told = anyio.Lock(), []
+    lock, heard = anyio.Lock(), []
 
     class Locking:
         async def on_assigned(self, consumer: Consumer[Any, Any], change: OwnershipChange) -> None:
             async with lock:
-                told.append("assigned")
+                heard.append("assigned")
 
         async def on_revoked(self, consumer: Consumer[Any, Any], change: OwnershipChange) -> None:
             async with lock:
-                told.append("revoked")
+                heard.append("revoked")
 
     async with entered(full(), listener=Locking()) as stage:
         async with lock:
@@ -184,29 +184,29 @@ async def test_no_lock_is_held_while_a_callback_runs() -> None:
                 assert await stage.consumer.getmany(timeout=1) == {}
                 assert await stage.consumer.position(A) == 0
                 assert (await stage.consumer.commit({A: 0})).ok
-            assert told == []
+            assert heard == []
         assert await stage.consumer.getmany(timeout=1) != {}
         async with lock:
             stage.group.take_away(A)
             assert await stage.consumer.getmany(timeout=1) == {}
         await anyio.sleep(1)
-    assert told == ["assigned", "revoked"]
+    assert heard == ["assigned", "revoked"]
 
 
 async def test_commits_made_in_on_revoked_are_answered_before_the_group_hears_of_it() -> None:
     async def give(consumer: Consumer[Any, Any], change: OwnershipChange) -> None:
         consumer.commit_soon({claim.tp: 9 for claim in change.removed})
 
-    told = Told(revoked=give)
+    heard = Heard(revoked=give)
     async with (
-        grouped(filled(), listener=told, latency=0.2, enable_auto_commit=False) as it,
+        grouped(filled(), listener=heard, latency=0.2, enable_auto_commit=False) as it,
         anyio.create_task_group() as tasks,
     ):
         tasks.start_soon(read_on, it.consumer)
         await settle(it)
         it.peers.add("other", "t")
         await anyio.sleep(10)
-        (gone,) = tps(told.of(ChangeKind.REVOKED)[0].removed)
+        (gone,) = tps(heard.of(ChangeKind.REVOKED)[0].removed)
         (commit,) = arrivals(it.broker, OffsetCommitRequest)
         without = [
             seen.at

@@ -1,4 +1,4 @@
-"""Callbacks that are slow, raise or are cancelled; and lost, which is told when it is so only."""
+"""Callbacks that are slow, raise or are cancelled; and when exactly on_lost is called."""
 
 import asyncio
 from typing import Any
@@ -14,7 +14,7 @@ from kgroup.testing.virtual_time import virtual_backend
 from kgroup.types import Cause, ChangeKind, OwnershipChange
 from kgroup.wire.messages import HeartbeatRequest
 from tests.consumer.entered import GROUP, A, B, Grouped, entered, grouped
-from tests.consumer.listening import Told, filled, full, read_on, settle, tps
+from tests.consumer.listening import Heard, filled, full, read_on, settle, tps
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -40,16 +40,16 @@ async def poll_until_cut(it: Grouped) -> float:
 
 async def test_a_slow_callback_is_cut_at_the_rebalance_timeout_and_others_are_not_touched() -> None:
     """https://github.com/confluentinc/confluent-kafka-python/issues/939"""
-    told = Told(revoked=stuck)
-    async with grouped(filled(), listener=told, enable_auto_commit=False) as it:
+    heard = Heard(revoked=stuck)
+    async with grouped(filled(), listener=heard, enable_auto_commit=False) as it:
         await settle(it)
         it.peers.add("other", "t")
         assert 59 <= await poll_until_cut(it) <= 65
         await it.consumer.getmany(timeout=5)
-        (revoked,) = tps(told.of(ChangeKind.REVOKED)[0].removed)
+        (revoked,) = tps(heard.of(ChangeKind.REVOKED)[0].removed)
         assert it.consumer.assignment() == {A, B} - {revoked}
-        assert len(told.of(ChangeKind.REVOKED)) == 1
-        assert told.of(ChangeKind.LOST) == []
+        assert len(heard.of(ChangeKind.REVOKED)) == 1
+        assert heard.of(ChangeKind.LOST) == []
         await it.consumer.close(timeout=1.0)
 
 
@@ -62,8 +62,8 @@ async def test_a_callback_that_cannot_be_cut_off_is_told_of_once_and_holds_up_it
         with anyio.CancelScope(shield=True):
             await anyio.sleep(90)
 
-    told = Told(revoked=shielded)
-    async with grouped(filled(), listener=told, enable_auto_commit=False) as it:
+    heard = Heard(revoked=shielded)
+    async with grouped(filled(), listener=heard, enable_auto_commit=False) as it:
         await settle(it)
         it.peers.add("other", "t")
         with anyio.move_on_after(75):
@@ -71,7 +71,7 @@ async def test_a_callback_that_cannot_be_cut_off_is_told_of_once_and_holds_up_it
         steps = [each for each in it.sink.events if isinstance(each, CallbackStep)]
         overdue = [each.kind for each in steps if each.stage is CallbackStage.OVERDUE]
         assert overdue == [ChangeKind.REVOKED]
-        (revoked,) = tps(told.of(ChangeKind.REVOKED)[0].removed)
+        (revoked,) = tps(heard.of(ChangeKind.REVOKED)[0].removed)
         (warned,) = [each.getMessage() for each in caplog.records if "goes on" in each.message]
         assert warned.startswith("on_revoked of the listener was cut off after 60 s and goes on")
         assert str(revoked) in warned
@@ -79,19 +79,19 @@ async def test_a_callback_that_cannot_be_cut_off_is_told_of_once_and_holds_up_it
         assert 10 <= await poll_until_cut(it) <= 20
         await it.consumer.getmany(timeout=5)
         assert it.consumer.assignment() == {A, B} - {revoked}
-        assert told.of(ChangeKind.LOST) == []
+        assert heard.of(ChangeKind.LOST) == []
         await it.consumer.close(timeout=1.0)
 
 
 async def test_a_slow_callback_that_outlasts_its_round_costs_its_claims() -> None:
     """https://github.com/confluentinc/confluent-kafka-python/issues/939
 
-    Eager: the group waits for this member, and goes on without it. What was told as revoked is
-    over, is told once, and its claims are not what comes back.
+    Eager: the group waits for this member, and goes on without it. The listener hears of
+    the revocation once, and the claims that come back are new ones.
     """
-    told = Told(revoked=stuck)
+    heard = Heard(revoked=stuck)
     options: dict[str, Any] = {"assignors": ("range",), "enable_auto_commit": False}
-    async with grouped(filled(), listener=told, **options) as it:
+    async with grouped(filled(), listener=heard, **options) as it:
         await settle(it)
         before = set(it.consumer.membership.claims)
         it.group.rebalance()
@@ -99,7 +99,7 @@ async def test_a_slow_callback_that_outlasts_its_round_costs_its_claims() -> Non
         while it.consumer.assignment() != {A, B}:
             await it.consumer.getmany(timeout=1)
         assert before.isdisjoint(it.consumer.membership.claims)
-        assert len(told.of(ChangeKind.REVOKED)) == 1
+        assert len(heard.of(ChangeKind.REVOKED)) == 1
         await it.consumer.close(timeout=1.0)
 
 
@@ -138,7 +138,7 @@ async def test_a_callback_whose_own_tasks_are_cancelled_goes_on() -> None:
             await anyio.sleep_forever()
         done.append(change.kind)
 
-    async with entered(full(), listener=Told(assigned=cancelled, revoked=cancelled)) as stage:
+    async with entered(full(), listener=Heard(assigned=cancelled, revoked=cancelled)) as stage:
         stage.group.give(A)
         assert await stage.consumer.getmany(timeout=2) != {}
         stage.group.take_away(A)
@@ -161,50 +161,50 @@ async def test_on_lost_is_called_when_the_broker_says_that_it_is_over(
     ending: str, amid: bool
 ) -> None:
     """https://github.com/confluentinc/librdkafka/pull/5604"""
-    told = Told()
-    async with grouped(filled(), listener=told, enable_auto_commit=False) as it:
+    heard = Heard()
+    async with grouped(filled(), listener=heard, enable_auto_commit=False) as it:
         await settle(it)
         if amid:
             it.group.rebalance()
             await anyio.sleep(0.5)
-        told.changes.clear()
+        heard.changes.clear()
         refusing = it.broker.answers.error(HeartbeatRequest, ENDINGS[ending], times=None)
         await anyio.sleep(5)
         refusing.cancel()
-        assert told.kinds[0] is ChangeKind.LOST
-        assert tps(told.changes[0].removed) == {A, B}
-        assert ChangeKind.REVOKED not in told.kinds
+        assert heard.kinds[0] is ChangeKind.LOST
+        assert tps(heard.changes[0].removed) == {A, B}
+        assert ChangeKind.REVOKED not in heard.kinds
 
 
 @pytest.mark.parametrize("amid", [False, True], ids=["stable", "amid a round"])
 async def test_on_lost_is_called_before_a_session_ends_that_cannot_be_confirmed(
     amid: bool,
 ) -> None:
-    told = Told()
-    async with grouped(filled(), listener=told, enable_auto_commit=False) as it:
+    heard = Heard()
+    async with grouped(filled(), listener=heard, enable_auto_commit=False) as it:
         await settle(it)
         if amid:
             it.group.rebalance()
-        told.changes.clear()
+        heard.changes.clear()
         it.broker.node(1).kill()
         await anyio.sleep(GROUP["session_timeout"])
-        assert told.kinds == [ChangeKind.LOST]
-        assert told.changes[0].cause is Cause.SESSION_EXPIRED
+        assert heard.kinds == [ChangeKind.LOST]
+        assert heard.changes[0].cause is Cause.SESSION_EXPIRED
         it.broker.node(1).start()
         await it.owns(A, B)
 
 
 @pytest.mark.parametrize("amid", [False, True], ids=["stable", "amid a round"])
 async def test_on_lost_is_called_when_nobody_polls_also_amid_a_round(amid: bool) -> None:
-    told = Told()
-    async with grouped(filled(), listener=told, enable_auto_commit=False) as it:
+    heard = Heard()
+    async with grouped(filled(), listener=heard, enable_auto_commit=False) as it:
         await settle(it)
-        told.changes.clear()
+        heard.changes.clear()
         if amid:
             await anyio.sleep(GROUP["max_poll_interval"] - 10)
             it.group.rebalance()
         await anyio.sleep(GROUP["max_poll_interval"] + 10)
-        ended = [change for change in told.changes if change.removed]
+        ended = [change for change in heard.changes if change.removed]
         assert [tps(change.removed) for change in ended] == [{A, B}]
         assert [change.kind for change in ended] == [ChangeKind.LOST]
         assert ended[0].cause is Cause.POLL_TIMEOUT
@@ -212,8 +212,8 @@ async def test_on_lost_is_called_when_nobody_polls_also_amid_a_round(amid: bool)
 
 
 async def test_on_lost_is_never_called_when_the_group_was_asked_or_told() -> None:
-    told = Told()
-    async with grouped(filled(), listener=told) as it, anyio.create_task_group() as tasks:
+    heard = Heard()
+    async with grouped(filled(), listener=heard) as it, anyio.create_task_group() as tasks:
         tasks.start_soon(read_on, it.consumer)
         await settle(it)
         it.peers.add("other", "t")
@@ -226,8 +226,8 @@ async def test_on_lost_is_never_called_when_the_group_was_asked_or_told() -> Non
         await settle(it)
         await it.consumer.close()
         tasks.cancel_scope.cancel()
-    assert ChangeKind.LOST not in told.kinds
-    assert told.of(ChangeKind.REVOKED)
+    assert ChangeKind.LOST not in heard.kinds
+    assert heard.of(ChangeKind.REVOKED)
 
 
 async def test_nothing_can_be_committed_in_on_lost() -> None:
@@ -239,8 +239,8 @@ async def test_nothing_can_be_committed_in_on_lost() -> None:
         except (NotOwnedError, CommitFailedError) as error:
             refused.append(error)
 
-    told = Told(lost=commit)
-    async with grouped(filled(), listener=told, enable_auto_commit=False) as it:
+    heard = Heard(lost=commit)
+    async with grouped(filled(), listener=heard, enable_auto_commit=False) as it:
         await settle(it)
         member_id = it.group.members[0].member_id
         it.group.expire(member_id)

@@ -88,9 +88,9 @@ async def test_a_group_whose_topics_are_all_closed_is_told_and_asked_at_a_bounde
 
     rule = broker.answers.rewrite(OffsetFetchRequest, closed, times=None)
     async with member(broker) as consumer:
-        with pytest.raises(UnauthorizedError) as told:
+        with pytest.raises(UnauthorizedError) as caught:
             await consumer.getone(timeout=10.0)
-        assert told.value.resources == ("t",)
+        assert caught.value.resources == ("t",)
         before, began = rule.count, anyio.current_time()
         while anyio.current_time() < began + 10.0:
             with pytest.raises(KGroupError):

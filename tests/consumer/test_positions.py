@@ -67,11 +67,11 @@ async def test_a_reset_by_age_passes_over_nothing_that_is_written_meanwhile() ->
     node = shelf.broker(1)
 
     def answer(request: ListOffsetsRequest) -> ListOffsetsResponse:
-        told = shelf.list_offsets(request)
+        answer = shelf.list_offsets(request)
         if len(node.requests(ListOffsetsRequest)) == 1:
             shelf.logs[A].times.append((round(WALL_AT_START * 1000), 5))
             shelf.fill(A, 3)
-        return told
+        return answer
 
     node.on(ListOffsetsRequest, answer)
     async with by_hand(shelf, A, auto_offset_reset=timedelta(hours=1)) as stage:

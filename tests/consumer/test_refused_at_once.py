@@ -13,7 +13,7 @@ from kgroup.errors import GroupError, KGroupError
 from kgroup.types import OwnershipChange
 from tests.consumer.entered import A, B, Stage, by_hand, entered, staged
 from tests.consumer.insisting import alone, insist
-from tests.consumer.listening import Told
+from tests.consumer.listening import Heard
 from tests.consumer.shelf import Shelf
 
 pytestmark = pytest.mark.anyio
@@ -147,7 +147,7 @@ async def test_while_a_listener_outlasts_the_close_such_a_loop_lets_others_run()
         with anyio.CancelScope(shield=True):
             await anyio.sleep(0.7)
 
-    async with entered(full(), listener=Told(revoked=outlast)) as stage:
+    async with entered(full(), listener=Heard(revoked=outlast)) as stage:
         await stage.give(A)
         calls = {name: OTHERS[name] for name in ("commit", "commit_done", "commit of an offset")}
         async with anyio.create_task_group() as tasks:
@@ -162,7 +162,7 @@ async def test_inside_a_listener_such_a_loop_lets_others_run() -> None:
     async def look(consumer: Consumer[Any, Any], change: OwnershipChange) -> None:
         found.append(await alone(consumer, {**READS, **LOOPS}))
 
-    async with entered(full(), listener=Told(assigned=look)) as stage:
+    async with entered(full(), listener=Heard(assigned=look)) as stage:
         await stage.give(A)
         await anyio.sleep(1)
     assert found == [[]]

@@ -1,4 +1,4 @@
-"""Topics that are missing or refused: what reads raise, what a person is told, what recovers."""
+"""Topics that are missing or refused: what reads raise, what is logged, what recovers."""
 
 import logging
 from collections.abc import Sequence
@@ -168,8 +168,8 @@ async def test_a_missing_partition_is_told_of_and_read_when_it_is_there(
     shelf = Shelf(t=1)
     async with by_hand(shelf, A, B) as stage:
         await anyio.sleep(20.0)
-        (told,) = warnings(caplog)
-        assert told.startswith("partition t-1 cannot be read: its topic has 1 partition(s)")
+        (line,) = warnings(caplog)
+        assert line.startswith("partition t-1 cannot be read: its topic has 1 partition(s)")
         shelf.add_partitions("t", 1)
         shelf.fill(B, 1)
         assert (await stage.consumer.getone(timeout=5.0)).partition == 1

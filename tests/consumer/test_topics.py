@@ -22,8 +22,8 @@ def view_of(*names: str, asked: frozenset[str] | None = None) -> ClusterView:
 def found(view: ClusterView, *, exclude_internal: bool = True, **asked: str) -> set[str] | None:
     topics = SubscribedTopics(exclude_internal=exclude_internal)
     topics.ask(Subscription(**asked))  # type: ignore[arg-type]
-    told = topics.among(view)
-    return None if told is None else set(told)
+    found = topics.among(view)
+    return None if found is None else set(found)
 
 
 @pytest.mark.parametrize(

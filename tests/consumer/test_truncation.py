@@ -229,8 +229,8 @@ async def test_nothing_is_fetched_from_a_new_leader_before_it_has_confirmed_the_
         elect(shelf, 2, keep=10, write=30)
         assert (await read_all(stage))[A] == list(range(10, 40))
         kinds = (FetchRequest, OffsetForLeaderEpochRequest)
-        told = [e.request for e in shelf.broker(2).seen if isinstance(e.request, kinds)]
-        assert isinstance(told[0], OffsetForLeaderEpochRequest)
+        asked_of_2 = [e.request for e in shelf.broker(2).seen if isinstance(e.request, kinds)]
+        assert isinstance(asked_of_2[0], OffsetForLeaderEpochRequest)
 
 
 async def test_a_seek_in_the_middle_of_a_validation_wins() -> None:
@@ -282,8 +282,8 @@ def naming(shelf: Shelf, node_id: int, epoch: int, *, endpoint: bool) -> Rule:
             aborted_transactions=None,
             records=None,
         )
-        told = FetchableTopicResponse(topic_id=topic.topic_id, partitions=(part,))
-        return FetchResponse(responses=(told,), node_endpoints=(row,) if endpoint else ())
+        topic_row = FetchableTopicResponse(topic_id=topic.topic_id, partitions=(part,))
+        return FetchResponse(responses=(topic_row,), node_endpoints=(row,) if endpoint else ())
 
     return answer
 

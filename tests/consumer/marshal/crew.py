@@ -59,7 +59,7 @@ class Process:
         self.seen: list[tuple[int, int]] = []
         """(partition, offset) of all that was handed out, in order."""
         self.handed_out_at: list[float] = []
-        self.told: list[str] = []
+        self.heard: list[str] = []
         """What the listener heard: gained, revoked, lost."""
         self.error: Exception | None = None
         self.over = anyio.Event()
@@ -86,13 +86,13 @@ class Process:
         return [offset for _, offset in self.seen]
 
     def on_assigned(self, _: object, change: OwnershipChange) -> None:
-        self.told += ["gained"] * bool(change.added)
+        self.heard += ["gained"] * bool(change.added)
 
     def on_revoked(self, _: object, change: OwnershipChange) -> None:
-        self.told += ["revoked"] * bool(change.removed)
+        self.heard += ["revoked"] * bool(change.removed)
 
     def on_lost(self, _: object, change: OwnershipChange) -> None:
-        self.told += ["lost"] * bool(change.removed)
+        self.heard += ["lost"] * bool(change.removed)
 
     async def gained(self, partition: int) -> None:
         """Wait until it owns a partition."""

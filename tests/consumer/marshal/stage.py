@@ -19,7 +19,7 @@ from kgroup.testing.broker.settings import BrokerSettings
 from kgroup.testing.virtual_time import WALL_AT_START, virtual_ports
 from kgroup.types import TopicPartition
 
-__all__ = ["APPENDED", "KEY", "LOG", "Told", "Writer", "coordinated", "reading", "running"]
+__all__ = ["APPENDED", "KEY", "LOG", "LogEvents", "Writer", "coordinated", "reading", "running"]
 
 LOG = "__marshal"
 KEY = TopicPartition("t", 0)
@@ -100,8 +100,8 @@ class Writer:
 
 
 @dataclass(slots=True)
-class Told:
-    """What a reader told, and how it ended."""
+class LogEvents:
+    """What a reader reported, and how it ended."""
 
     reader: LogReader
     cluster: Cluster
@@ -113,7 +113,7 @@ class Told:
 
     @property
     def reads(self) -> list[KeyRead]:
-        """All records about keys that were told one by one."""
+        """All records about keys that were reported one by one."""
         return [read for event in self.of(LogRead) for read in event.reads]
 
     async def until(self, is_so: Callable[[], object], within: float = 30.0) -> None:
@@ -162,21 +162,23 @@ async def running(broker: InProcessBroker, **options: Any) -> AsyncIterator[Clus
 
 
 @asynccontextmanager
-async def reading(broker: InProcessBroker, *topics: str, **options: Any) -> AsyncIterator[Told]:
+async def reading(
+    broker: InProcessBroker, *topics: str, **options: Any
+) -> AsyncIterator[LogEvents]:
     """Run a reader of the group `g`, of topic `t` unless others are named."""
     settings = ReaderSettings("g", **options)
     async with running(broker) as cluster, anyio.create_task_group() as tasks:
         events: list[LogOpened | LogRead | LogLost] = []
         reader = LogReader(settings, cluster, events.append)
-        told = Told(reader, cluster, events)
+        followed = LogEvents(reader, cluster, events)
         reader.follow(frozenset(topics or ("t",)))
 
         async def play() -> None:
             try:
                 await reader.run()
             except Exception as error:  # noqa: BLE001 - the test judges it
-                told.error = error
+                followed.error = error
 
         tasks.start_soon(play)
-        yield told
+        yield followed
         tasks.cancel_scope.cancel()

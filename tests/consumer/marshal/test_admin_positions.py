@@ -45,11 +45,11 @@ async def moved(
     cluster: Cluster,
     targets: Mapping[TopicPartition, int],
     *,
-    told: list[str] | None = None,
+    said: list[str] | None = None,
     **asked: float,
 ) -> dict[TopicPartition, KeyMove]:
     settings = AdminSettings("g")
-    say = (told if told is not None else []).append
+    say = (said if said is not None else []).append
     async with claim_log(cluster, settings, frozenset(tp.topic for tp in targets)) as place:
         moves = await set_positions(place, targets, Asked(**asked), say)
     return {move.tp: move for move in moves}
@@ -88,17 +88,17 @@ async def test_doing_it_again_changes_nothing_and_goes_well() -> None:
 @pytest.mark.slow
 async def test_live_members_let_go_and_read_on_from_the_new_position() -> None:
     """TestRewindConsumer in the original (removed there in 2017)."""
-    told: list[str] = []
+    said: list[str] = []
     async with crew(100) as there, running(there.broker) as cluster:
         process = there.enter(enable_auto_commit=True, auto_commit_interval=1.0)
         await until(lambda: len(process.seen) == 100)
         await anyio.sleep(5)
-        found = await moved(cluster, {T0: 90}, told=told)
+        found = await moved(cluster, {T0: 90}, said=said)
         assert found[T0].stage is Stage.SET
         await until(lambda: len(process.seen) == 110, within=60)
         assert process.offsets[100:] == list(range(90, 100))
-        assert process.told == ["gained", "revoked", "gained"]
-    assert any("waiting for" in line for line in told)
+        assert process.heard == ["gained", "revoked", "gained"]
+    assert any("waiting for" in line for line in said)
 
 
 async def test_a_plan_writes_nothing_and_says_where_keys_are() -> None:
@@ -258,17 +258,17 @@ async def test_who_is_cut_off_amid_it_leaves_keys_set_or_as_they_were_and_nothin
     writer = Writer(broker.partition(LOG))
     writer.beat(7, writer.claim())
     writer.release(7)
-    told: list[str] = []
+    said: list[str] = []
     broker.node(1).slow(0.02)
     async with running(broker) as cluster:
         with anyio.move_on_after(seconds):
-            await moved(cluster, {T0: 42}, told=told)
+            await moved(cluster, {T0: 42}, said=said)
         async with claim_log(cluster, AdminSettings("g"), frozenset({"t"})) as place:
             assert place.logged(T0) in (7, 42)
             assert place.pause(place.place("t")) is None
             assert place.free_at(T0) == 0
-            set_or_said = place.logged(T0) == 42 or not told or "t-0: not changed" in told[-1]
-            assert set_or_said, told
+            set_or_said = place.logged(T0) == 42 or not said or "t-0: not changed" in said[-1]
+            assert set_or_said, said
 
 
 async def test_a_call_goes_on_with_what_a_dead_one_left_claimed() -> None:

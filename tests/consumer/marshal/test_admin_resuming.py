@@ -46,7 +46,7 @@ def admin_of(broker: InProcessBroker) -> MarshalAdmin:
 
 
 class Trial:
-    """A pause and a `resume`, and what each was told.
+    """A pause and a `resume`, and what came of each.
 
     Args:
         broker: the Kafka.

@@ -78,7 +78,7 @@ async def test_a_commit_that_was_carried_out_counts_though_its_answer_was_lost()
 async def test_what_was_committed_is_taken_back_when_it_is_given_up() -> None:
     """
     1. the new positions are committed; 2. nobody can read them back in time;
-    3. keys are released where they were, and so are what is committed and what is told.
+    3. keys are released where they were, and what is committed goes back, too.
     """
     broker = begun()
     broker.group("g").commit({T0: 5})
@@ -132,7 +132,7 @@ async def test_a_coordinator_that_cannot_be_asked_amid_it_leaves_all_as_it_was()
 
 async def test_a_log_that_takes_nothing_any_more_is_told_with_what_is_not_known() -> None:
     broker = laid()
-    told: list[str] = []
+    said: list[str] = []
     async with running(broker, request_timeout=2.0) as cluster:
         # Pause, claims, and their answers come through; the rest does not.
         seen = 0
@@ -143,19 +143,19 @@ async def test_a_log_that_takes_nothing_any_more_is_told_with_what_is_not_known(
             return seen > 2
 
         broker.answers.ignore(ProduceRequest, where=is_late, times=None)
-        found = await moved(cluster, {T0: 42}, told=told)
+        found = await moved(cluster, {T0: 42}, said=said)
     assert found[T0].stage is Stage.UNKNOWN
     assert "offset 42 is committed" in found[T0].reason
     assert "do it again" in found[T0].reason
-    assert any("whether the pause has ended is not known; it lasts 60 s" in line for line in told)
+    assert any("whether the pause has ended is not known; it lasts 60 s" in line for line in said)
 
 
 async def test_the_claims_of_the_dead_are_waited_for_when_keys_are_released() -> None:
     broker = begun()
-    told: list[str] = []
+    said: list[str] = []
     async with running(broker) as cluster, claim_log(cluster, AdminSettings("g"), TOPICS) as place:
-        assert await release_keys(place, [0], TOPICS, 150.0, told.append) == []
+        assert await release_keys(place, [0], TOPICS, 150.0, said.append) == []
         assert 110 < anyio.current_time() < 140
         assert place.pause(0) is None
-    (line,) = told
+    (line,) = said
     assert line.startswith("waiting for A/i1 to let go of t-0, t-1; if it is dead, another 1")

@@ -82,12 +82,12 @@ async def test_who_does_not_let_go_is_named() -> None:
 
 
 async def test_positions_are_set_and_read() -> None:
-    broker, told = laid(), list[str]()
-    admin = admin_of(broker, say=told.append)
+    broker, said = laid(), list[str]()
+    admin = admin_of(broker, say=said.append)
     assert await admin.positions([T0, T1]) == {T0: None, T1: None}
     assert await admin.set_positions({T0: 42, T1: 0}) == {}
     assert await admin.positions([T0, T1]) == {T0: 42, T1: 0}
-    assert told == ["group g is paused"]
+    assert said == ["group g is paused"]
 
 
 async def test_errors_come_out_by_their_own_names() -> None:
@@ -178,7 +178,7 @@ def ends_a_pause(asked: ProduceRequest) -> bool:
 
 async def test_the_end_of_a_pause_ends_no_later_pause_by_the_same_name() -> None:
     """1. A pause is kept up; 2. it is to be ended, which takes a while; 3. its own call is left;
-    4. the next one pauses the group, and is told so; 5. the end would come behind that."""
+    4. the next one pauses the group, and succeeds; 5. the end would come behind that."""
     broker, paused = laid(), list[bool]()
     admin = admin_of(broker)
     end = broker.answers.hold_request(ProduceRequest, where=ends_a_pause)
@@ -194,7 +194,7 @@ async def test_the_end_of_a_pause_ends_no_later_pause_by_the_same_name() -> None
             paused.append(True)
         end.release()
     assert end.count == 1
-    assert await admin.resume() is bool(paused), "a pause that was told of stands"
+    assert await admin.resume() is bool(paused), "a pause that was said of stands"
 
 
 @pytest.mark.parametrize("later", VERBS)

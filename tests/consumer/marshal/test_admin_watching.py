@@ -1,4 +1,4 @@
-"""`MarshalAdmin.watch`: what changes in a group, told to a program as it is read."""
+"""`MarshalAdmin.watch`: changes in a group, reported to a program as they are read."""
 
 from typing import Any
 
@@ -54,8 +54,8 @@ async def test_what_nobody_has_taken_yet_is_kept_in_order() -> None:
             owner.release(offset)
         await anyio.sleep(SOON)
         with anyio.fail_after(SOON):
-            told = [await anext(changes) for _ in range(6)]
-    released = [each.offset for each in told if each.kind is GroupChangeKind.RELEASED]
+            seen = [await anext(changes) for _ in range(6)]
+    released = [each.offset for each in seen if each.kind is GroupChangeKind.RELEASED]
     assert released == [0, 1, 2]
 
 

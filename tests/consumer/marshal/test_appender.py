@@ -1,4 +1,4 @@
-"""Messages to the coordination topic: order, time, deadlines, and what is told of failures."""
+"""Messages to the coordination topic: order, time, deadlines, and how failures are reported."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

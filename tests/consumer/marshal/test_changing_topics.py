@@ -13,7 +13,7 @@ from kgroup.testing import InProcessBroker
 from kgroup.types import ChangeKind, CommitOutcome, OwnershipChange, TopicPartition
 from kgroup.wire.messages import OffsetCommitRequest, ProduceRequest
 from tests.consumer.ground import fill
-from tests.consumer.listening import Told
+from tests.consumer.listening import Heard
 from tests.consumer.marshal.claiming import LEASE, A, claiming, foreign, gives, owns, said, says
 from tests.consumer.marshal.stage import coordinated
 from tests.contracts.application import until
@@ -45,7 +45,7 @@ async def test_what_was_asked_for_before_is_committed_and_released() -> None:
         del change
         outcomes.append(await consumer.commit())
 
-    async with claiming(broker, listener=Told(revoked=commit)) as consumer:
+    async with claiming(broker, listener=Heard(revoked=commit)) as consumer:
         assert await gives(consumer, 4) == [0, 1, 2, 3]
         began = anyio.current_time()
         consumer.subscribe("u")
@@ -58,15 +58,15 @@ async def test_what_was_asked_for_before_is_committed_and_released() -> None:
 
 async def test_a_takeover_of_what_is_still_in_hand_is_noticed() -> None:
     broker = two_logs()
-    told = Told()
-    async with claiming(broker, listener=told, enable_auto_commit=False) as consumer:
+    heard = Heard()
+    async with claiming(broker, listener=heard, enable_auto_commit=False) as consumer:
         (batch,) = (await consumer.getmany(timeout=30)).values()
         consumer.subscribe("u")
         await anyio.sleep(1)
         assert A in consumer.assignment()
         claim = said(broker, A, Kind.CLAIMING_PARTITION)[-1].offset
         foreign(broker).beat(0, claim + 1)
-        await until(lambda: told.of(ChangeKind.LOST), 2.0, "the takeover is told")
+        await until(lambda: heard.of(ChangeKind.LOST), 2.0, "on_lost is called")
         await owns(consumer, U)
         assert len(batch) == 10
 

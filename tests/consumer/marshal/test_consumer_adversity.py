@@ -18,7 +18,7 @@ from kgroup.wire.messages import (
     OffsetFetchRequest,
     ProduceRequest,
 )
-from tests.consumer.listening import Told
+from tests.consumer.listening import Heard
 from tests.consumer.marshal.claiming import (
     LEASE,
     A,
@@ -45,15 +45,15 @@ async def test_a_process_that_was_not_scheduled_hands_out_nothing_once_its_lease
     """Scenario 9: 1. records are fetched ahead; 2. the process stands still, the clock does not;
     3. it goes on, and its first read comes before any of its timers."""
     broker = kafka(records=100)
-    told, ports, stood_still = Told(), virtual_ports(broker.dial), [0.0]
+    heard, ports, stood_still = Heard(), virtual_ports(broker.dial), [0.0]
     clock = ports.clock
     ports = replace(ports, clock=lambda: clock() + stood_still[0])
-    async with claiming(broker, listener=told, ports=ports) as consumer:
+    async with claiming(broker, listener=heard, ports=ports) as consumer:
         await gives(consumer, 1)
         stood_still[0] = frozen
         assert bool(await consumer.getmany(timeout=0)) is lasts
         await anyio.sleep(2.0)
-        lost = told.of(ChangeKind.LOST)
+        lost = heard.of(ChangeKind.LOST)
         assert [change.cause for change in lost] == [Cause.SESSION_EXPIRED] * (not lasts)
 
 
@@ -93,9 +93,9 @@ async def test_a_pause_between_the_claim_and_its_first_heartbeat_gives_it_back_u
 ):
     """Scenario 18: no heartbeat, a release, and the listener hears nothing."""
     broker = kafka()
-    told = Told()
+    heard = Heard()
     held = broker.answers.hold_request(OffsetFetchRequest)
-    async with claiming(broker, listener=told) as consumer:
+    async with claiming(broker, listener=heard) as consumer:
         await until(lambda: said(broker, A, CLAIM), 20.0, "it is claimed")
         await until(lambda: held.count, 20.0, "its position is asked for")
         end = int(foreign(broker).now()) + 30
@@ -105,7 +105,7 @@ async def test_a_pause_between_the_claim_and_its_first_heartbeat_gives_it_back_u
         held.release()
         await until(lambda: said(broker, A, RELEASE), 20.0, "it is given back")
         assert said(broker, A, HEARTBEAT) == []
-        assert told.changes == []
+        assert heard.changes == []
         await owns(consumer, A, within=120.0)
 
 

@@ -30,23 +30,23 @@ async def test_a_commit_is_a_heartbeat_that_was_read_back() -> None:
 
 
 async def test_a_commit_is_not_answered_before_it_was_read_back() -> None:
-    """1. The heartbeat is written; 2. its answer and all reading are held; 3. nobody is told."""
+    """1. The heartbeat is written; 2. its answer and all reads are held; 3. nothing is answered."""
     broker = kafka()
     async with claiming(broker) as consumer:
         await gives(consumer, 3)
         held = broker.answers.hold_request(ProduceRequest)
         async with anyio.create_task_group() as tasks:
-            told: list[CommitOutcome] = []
+            answers: list[CommitOutcome] = []
 
             async def commit() -> None:
-                told.append(await consumer.commit())
+                answers.append(await consumer.commit())
 
             tasks.start_soon(commit)
             await anyio.sleep(1.0)
-            assert told == []
+            assert answers == []
             held.release()
-            await until(lambda: told, 5.0, "the commit is answered")
-        assert told[0].ok
+            await until(lambda: answers, 5.0, "the commit is answered")
+        assert answers[0].ok
 
 
 async def test_what_is_handed_out_after_a_lower_commit_has_a_higher_token() -> None:
@@ -86,9 +86,9 @@ async def test_a_commit_that_is_overtaken_by_a_takeover_is_told_to_have_failed()
         async with anyio.create_task_group() as tasks:
 
             async def commit() -> None:
-                with pytest.raises(CommitFailedError) as told:
+                with pytest.raises(CommitFailedError) as caught:
                     await consumer.commit()
-                assert set(told.value.outcome.failed()) == {A}
+                assert set(caught.value.outcome.failed()) == {A}
 
             tasks.start_soon(commit)
             await anyio.sleep(1.0)
@@ -97,17 +97,17 @@ async def test_a_commit_that_is_overtaken_by_a_takeover_is_told_to_have_failed()
 
 async def test_callbacks_of_commits_come_in_the_order_of_calls() -> None:
     broker = kafka()
-    told: list[tuple[int, bool]] = []
+    answers: list[tuple[int, bool]] = []
     async with claiming(broker) as consumer:
         await gives(consumer, 5)
 
         def answered(offset: int, outcome: CommitOutcome) -> None:
-            told.append((offset, outcome.ok))
+            answers.append((offset, outcome.ok))
 
         for offset in (1, 2, 5):
             consumer.commit_soon({A: offset}, partial(answered, offset))
-        await until(lambda: len(told) == 3, 10.0, "all are answered")
-    assert told == [(1, True), (2, True), (5, True)]
+        await until(lambda: len(answers) == 3, 10.0, "all are answered")
+    assert answers == [(1, True), (2, True), (5, True)]
 
 
 async def test_what_is_done_is_committed_by_itself() -> None:

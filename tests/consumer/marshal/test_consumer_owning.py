@@ -1,4 +1,4 @@
-"""What a consumer that claims comes to own, keeps, gives up and loses; and who is told."""
+"""Ownership of a claiming consumer: gained, kept, given up, lost; and what its listener hears."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from kgroup.marshal.messages import Kind
 from kgroup.types import Cause, ChangeKind, MemberState, OwnershipChange, TopicPartition
 from kgroup.wire.messages import FetchRequest
 from tests.consumer.ground import fill
-from tests.consumer.listening import Told
+from tests.consumer.listening import Heard
 from tests.consumer.marshal.claiming import LEASE, A, B, claiming, foreign, gives, kafka, owns, said
 from tests.contracts.application import until
 
@@ -30,11 +30,11 @@ async def test_on_assigned_comes_after_the_first_heartbeat_and_before_any_record
         await anyio.sleep(1.0)
         assert broker.requests_of(FetchRequest)
 
-    told = Told(assigned=look)
-    async with claiming(broker, listener=told) as consumer:
+    heard = Heard(assigned=look)
+    async with claiming(broker, listener=heard) as consumer:
         await gives(consumer, 1)
     assert seen == [[CLAIM, HEARTBEAT]]
-    assert told.changes[0].cause is Cause.CLAIMED
+    assert heard.changes[0].cause is Cause.CLAIMED
 
 
 async def test_on_revoked_comes_before_the_release_and_its_commit_goes_with_it() -> None:
@@ -45,27 +45,27 @@ async def test_on_revoked_comes_before_the_release_and_its_commit_goes_with_it()
         await consumer.commit({A: 4})
         seen.append([each.message.kind for each in said(broker, A)])
 
-    told = Told(revoked=commit)
-    async with claiming(broker, listener=told) as consumer:
+    heard = Heard(revoked=commit)
+    async with claiming(broker, listener=heard) as consumer:
         await gives(consumer, 1)
         consumer.unsubscribe()
         await until(lambda: said(broker, A, RELEASE), 20.0, "it is released")
     assert RELEASE not in seen[0]
     assert said(broker, A)[-1].words == (RELEASE, 4)
-    assert told.kinds == [ChangeKind.ASSIGNED, ChangeKind.REVOKED]
-    assert told.changes[1].cause is Cause.UNSUBSCRIBED
+    assert heard.kinds == [ChangeKind.ASSIGNED, ChangeKind.REVOKED]
+    assert heard.changes[1].cause is Cause.UNSUBSCRIBED
 
 
 async def test_on_lost_comes_when_the_log_has_another_owner_and_nothing_more_is_handed_out() -> (
     None
 ):
     broker = kafka()
-    told = Told()
-    async with claiming(broker, listener=told) as consumer:
+    heard = Heard()
+    async with claiming(broker, listener=heard) as consumer:
         await gives(consumer, 2)
         foreign(broker).take(0)
-        await until(lambda: told.of(ChangeKind.LOST), 5.0, "it is told")
-        assert told.changes[-1].cause is Cause.TAKEN
+        await until(lambda: heard.of(ChangeKind.LOST), 5.0, "on_lost is called")
+        assert heard.changes[-1].cause is Cause.TAKEN
         assert await consumer.getmany(timeout=LEASE / 2) == {}
         assert not consumer.owns(A)
 
@@ -147,15 +147,15 @@ async def test_a_seek_says_nothing_in_the_log_until_it_is_committed() -> None:
 async def test_who_does_not_read_for_too_long_hands_back_and_comes_back_by_reading() -> None:
     """TestMessageExpiration in the original (never merged there), of records; here of polls."""
     broker = kafka()
-    told = Told()
-    async with claiming(broker, listener=told, max_poll_interval=30.0) as consumer:
+    heard = Heard()
+    async with claiming(broker, listener=heard, max_poll_interval=30.0) as consumer:
         async for batch in consumer.batches():
             batch.done()
             await anyio.sleep(40.0)
             assert consumer.membership.state is MemberState.DORMANT
             break
         await until(lambda: said(broker, A, RELEASE), 20.0, "it is released")
-        assert told.of(ChangeKind.REVOKED)[0].cause is Cause.POLL_TIMEOUT
+        assert heard.of(ChangeKind.REVOKED)[0].cause is Cause.POLL_TIMEOUT
         fill(broker, A, 1)
         record = await consumer.getone(timeout=60)
         assert consumer.membership.state is MemberState.STABLE

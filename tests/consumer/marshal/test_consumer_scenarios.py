@@ -20,7 +20,7 @@ from kgroup.wire.messages import (
 )
 from kgroup.wire.schema import replace
 from tests.consumer.ground import fill
-from tests.consumer.listening import Told
+from tests.consumer.listening import Heard
 from tests.consumer.marshal.claiming import A, claiming, foreign, gives, kafka, owns, said, says
 from tests.consumer.marshal.crew import crew
 from tests.consumer.marshal.stage import LOG, Writer
@@ -58,15 +58,15 @@ async def test_a_message_that_too_few_replicas_have_is_settled_by_reading(
 ) -> None:
     """Scenario 4: error 20 comes after the message was appended. Nothing is said twice over, and
     nobody sits on what nobody has."""
-    broker, told = kafka(), Told()
+    broker, heard = kafka(), Heard()
     rule = broker.answers.rewrite(
         ProduceRequest, refused_after_append, where=says(kind), times=times
     )
-    async with claiming(broker, listener=told) as consumer:
+    async with claiming(broker, listener=heard) as consumer:
         assert await gives(consumer, 3) == [0, 1, 2]
         assert (await consumer.commit()).ok
     assert rule.count >= 1
-    assert told.kinds == [ChangeKind.ASSIGNED, ChangeKind.REVOKED]
+    assert heard.kinds == [ChangeKind.ASSIGNED, ChangeKind.REVOKED]
     words = [each.words for each in said(broker, A)]
     assert [kind for kind, _ in words].count(CLAIM) == 1
     assert [each for each in words if each[0] is RELEASE] == [(RELEASE, 3)]
@@ -93,20 +93,20 @@ async def test_a_heartbeat_that_arrives_behind_the_takeover_counts_by_the_origin
 ) -> None:
     """Scenario 5. By the original's rules the owner steps down at once; by neither anything is
     handed out by two: what the zombie was handed out it was before the takeover."""
-    broker, told = kafka(release="3.9.1"), Told()
+    broker, heard = kafka(release="3.9.1"), Heard()
     broker.answers.rewrite(ApiVersionsRequest, with_old_versions, times=None)
     zombie = foreign(broker)
     epoch = zombie.claim()
     zombie.beat(2, epoch)
     rules: dict[str, Any] = {"compat": compat, "marshal_heartbeat_interval": STANDARD}
-    async with claiming(broker, listener=told, **rules) as consumer:
+    async with claiming(broker, listener=heard, **rules) as consumer:
         assert await gives(consumer, 3, timeout=300) == [2, 3, 4]
         assert (await consumer.commit()).ok
         zombie.beat(2, epoch)
         await anyio.sleep(0.5)
         assert consumer.owns(A) is not counts
-        assert told.of(ChangeKind.LOST) == told.changes[1:]
-        assert len(told.changes) == 1 + counts
+        assert heard.of(ChangeKind.LOST) == heard.changes[1:]
+        assert len(heard.changes) == 1 + counts
         fill(broker, A, 5)
         assert bool(await consumer.getmany(timeout=30)) is not counts
         if counts:
@@ -119,12 +119,12 @@ async def test_a_heartbeat_that_arrives_behind_the_takeover_counts_by_the_origin
 async def test_a_twin_of_the_original_takes_the_partition_from_the_one_that_has_it() -> None:
     """Scenario 21, with the original: it obeys no fence, so its heartbeat makes it the owner, as
     anybody's would. It goes on, and the member of kgroup waits for it to leave."""
-    broker, told = kafka(), Told()
+    broker, heard = kafka(), Heard()
     twin = Writer(broker.partition(LOG), "one", "twin", headerless=True)
-    async with claiming(broker, listener=told, marshal_heartbeat_interval=STANDARD) as consumer:
+    async with claiming(broker, listener=heard, marshal_heartbeat_interval=STANDARD) as consumer:
         await gives(consumer, 3)
         twin.beat(3)
-        await until(lambda: told.of(ChangeKind.LOST), 5.0, "it is lost")
+        await until(lambda: heard.of(ChangeKind.LOST), 5.0, "it is lost")
         claims = len(said(broker, A, CLAIM))
         for tail in range(3, 9):
             await anyio.sleep(20)

@@ -122,7 +122,7 @@ async def test_at_most_once_a_process_that_lives_on_discards_what_it_could_not_p
         first = group.enter(**once)
         when(group, first, stands(BEAT, BATCH), first.cable.cut)
         assert await cost(group, first, **once) == Cost(FIRST_BATCH, [])
-        assert first.told == ["gained", "lost"]
+        assert first.heard == ["gained", "lost"]
         await first.cable.mend()
         await anyio.sleep(5 * LEASE)  # all the while it asks for records
         assert not first.seen

@@ -22,7 +22,7 @@ from kgroup.marshal.messages import Kind
 from kgroup.types import OffsetAndMetadata
 from kgroup.wire.messages import ProduceRequest
 from tests.consumer.entered import config_for
-from tests.consumer.listening import Told
+from tests.consumer.listening import Heard
 from tests.consumer.marshal.claiming import A, claiming, foreign, gives, kafka, says
 from tests.contracts.application import until
 
@@ -30,8 +30,8 @@ pytestmark = pytest.mark.anyio
 
 
 def commits(sink: MemorySink) -> list[tuple[int, CommitStage, int]]:
-    told = (event for event in sink.events if isinstance(event, CommitStep))
-    return [(each.commit_id, each.stage, each.offset) for each in told]
+    steps = (event for event in sink.events if isinstance(event, CommitStep))
+    return [(each.commit_id, each.stage, each.offset) for each in steps]
 
 
 def asked_for(sink: MemorySink, count: int) -> bool:
@@ -42,7 +42,7 @@ async def kinds_of_a_life(**options: Any) -> set[type[Event]]:
     """Return the kinds of events that a consumer writes that reads, seeks, commits and ends."""
     broker, sink = kafka(), MemorySink()
     config = config_for(broker, journal=sink, enable_auto_commit=False, **options)
-    async with Consumer("t", config=config, listener=Told()) as consumer:
+    async with Consumer("t", config=config, listener=Heard()) as consumer:
         await gives(consumer, 3)
         consumer.pause(A)
         consumer.resume(A)
@@ -82,8 +82,8 @@ async def test_commits_that_one_heartbeat_settles_are_told_in_their_order() -> N
                 tasks.start_soon(consumer.commit, {A: OffsetAndMetadata(count)})
                 await until(partial(asked_for, sink, count), 5.0, "it is asked for")
             held.release()
-        told = [offset for _, stage, offset in commits(sink) if stage is CommitStage.OK]
-        assert told == [1, 2, 3, 4, 5, 6]
+        answered = [offset for _, stage, offset in commits(sink) if stage is CommitStage.OK]
+        assert answered == [1, 2, 3, 4, 5, 6]
 
 
 async def test_a_commit_of_which_nobody_knows_is_told_as_such() -> None:

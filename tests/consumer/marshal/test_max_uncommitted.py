@@ -267,7 +267,7 @@ async def test_an_error_of_what_is_held_back_hides_no_other_partition() -> None:
         assert failures > 1
 
 
-# -- told -----------------------------------------------------------------------------------------
+# -- events ---------------------------------------------------------------------------------------
 
 
 async def test_the_event_log_says_why_a_partition_rests_and_until_when() -> None:
@@ -279,10 +279,10 @@ async def test_the_event_log_says_why_a_partition_rests_and_until_when() -> None
             await got(consumer)
             await consumer.commit()
         await got(consumer)
-    told = [each for each in sink.events if isinstance(each, Paused | Resumed)]
-    assert [type(each) for each in told] == [Paused, Resumed, Paused, Resumed]
-    assert {each.cause for each in told} == {PauseCause.UNCOMMITTED}
-    assert {claim.tp for each in told for claim in each.claims} == {A}
+    rests = [each for each in sink.events if isinstance(each, Paused | Resumed)]
+    assert [type(each) for each in rests] == [Paused, Resumed, Paused, Resumed]
+    assert {each.cause for each in rests} == {PauseCause.UNCOMMITTED}
+    assert {claim.tp for each in rests for claim in each.claims} == {A}
 
 
 async def test_what_is_handed_out_is_in_order_by_the_event_log() -> None:
@@ -296,11 +296,11 @@ async def test_what_is_handed_out_is_in_order_by_the_event_log() -> None:
             seen += [record.offset for record in found.get(B, ())]
             if B in found:
                 await one.commit({B: seen[-1] + 1})
-    told = [
+    entries = [
         Entry(source=ONE, seq=seq, at=0.0, wall=0.0, event=event)
         for seq, event in enumerate(sink.events)
     ]
-    assert not judge([DeliveryGate(), ServedInTurn(1)], told)
+    assert not judge([DeliveryGate(), ServedInTurn(1)], entries)
 
 
 # -- a commit that fails --------------------------------------------------------------------------

@@ -31,7 +31,7 @@ async def test_a_member_claims_confirms_and_only_then_reads() -> None:
         alone = group.enter()
         await until(lambda: alone.offsets == [*range(10)], within=5.0)
         assert [message.kind for message in group.messages()[:2]] == [CLAIM, BEAT]
-        assert alone.told == ["gained"]
+        assert alone.heard == ["gained"]
 
 
 @pytest.mark.slow
@@ -61,7 +61,7 @@ async def test_who_is_slow_keeps_what_it_has() -> None:
         await until(lambda: slow.has == [0, 1])
         await anyio.sleep(200)
         assert slow.has == [0, 1]
-        assert "revoked" not in slow.told
+        assert "revoked" not in slow.heard
 
 
 @pytest.mark.slow
@@ -100,7 +100,7 @@ async def test_who_is_cut_off_falls_silent_before_another_begins() -> None:
         first.cable.cut()
         await until(lambda: second.seen)
         assert first.handed_out_at[-1] < second.handed_out_at[0]
-        assert first.told == ["gained", "lost"]
+        assert first.heard == ["gained", "lost"]
         handed_out = len(first.seen)
         await first.cable.mend()
         await anyio.sleep(60)
@@ -112,7 +112,7 @@ async def test_a_commit_after_the_claim_is_over_is_refused() -> None:
         first = group.enter()
         await until(lambda: len(first.seen) == 10)
         first.cable.cut()
-        await until(lambda: first.told == ["gained", "lost"])
+        await until(lambda: first.heard == ["gained", "lost"])
         with pytest.raises((NotOwnedError, CommitFailedError)):
             await first.consumer.commit({KEY: 10})
 
@@ -126,7 +126,7 @@ async def test_a_group_coordinator_that_takes_no_commits_costs_no_lease() -> Non
         with anyio.fail_after(5):
             await alone.consumer.commit()
         await anyio.sleep(6 * LEASE)
-        assert alone.told == ["gained"]
+        assert alone.heard == ["gained"]
         assert group.messages()[-1].tail == 10
 
 
@@ -268,7 +268,7 @@ async def test_what_is_had_when_the_coordination_topic_goes_is_lost_at_once() ->
         group.broker.delete_topic(LOG)
         await until(alone.over.is_set, within=INTERVAL)
         assert isinstance(alone.error, CoordinationTopicError)
-        assert alone.told == ["gained", "lost"]
+        assert alone.heard == ["gained", "lost"]
 
 
 async def test_a_restart_resumes_all_it_had_also_beyond_its_share() -> None:
@@ -300,7 +300,7 @@ async def test_a_heartbeat_of_the_original_stops_the_owner_at_once() -> None:
         ours, peer = await beside(group)
         peer.beat(5)
         began = anyio.current_time()
-        await until(lambda: ours.told == ["gained", "lost"], within=1.0)
+        await until(lambda: ours.heard == ["gained", "lost"], within=1.0)
         assert ours.handed_out_at[-1] <= began + 0.2
 
 
@@ -331,7 +331,7 @@ async def test_a_paused_group_hands_everything_back_and_claims_again_when_it_is_
         admin = Writer(group.broker.partition(LOG), "admin", now=virtual_wall)
         until_then = int(virtual_wall()) + 20
         admin.say(Kind.RELEASE_GROUP, 0, until_then, topic="")
-        await until(lambda: alone.told == ["gained", "revoked"], within=2.0)
+        await until(lambda: alone.heard == ["gained", "revoked"], within=2.0)
         await until(lambda: alone.has == [0], within=25.0)
         assert virtual_wall() >= until_then
 
@@ -348,4 +348,4 @@ async def test_a_lower_position_is_released_and_claimed_anew() -> None:
         kinds = [message.kind for message in group.messages()[-3:]]
         assert kinds == [RELEASE, CLAIM, BEAT]
         assert group.messages()[-1].tail == 3
-        assert alone.told == ["gained"]
+        assert alone.heard == ["gained"]

@@ -25,7 +25,7 @@ async def read_on(consumer: Consumer[Any, Any], seconds: float) -> None:
 
 
 async def read_once(consumer: Consumer[Any, Any]) -> None:
-    """Read; a commit that is refused is told at each read, and ends nothing."""
+    """Read; each read raises a refused commit, and nothing ends by it."""
     try:
         await consumer.getmany(timeout=5.0)
     except GroupError as error:
@@ -58,11 +58,11 @@ async def test_the_coordinator_is_asked_once_a_minute_whatever_it_answers() -> N
     answers = broker.answers
     denied = answers.error(DescribeGroupsRequest, ErrorCode.GROUP_AUTHORIZATION_FAILED, times=1)
     away = answers.hang_up(DescribeGroupsRequest, times=2)
-    told: list[LogLost] = []
+    events: list[LogLost] = []
     async with running(broker) as cluster, anyio.create_task_group() as tasks:
-        tasks.start_soon(watch_native, cluster, "g", told.append)
+        tasks.start_soon(watch_native, cluster, "g", events.append)
         await anyio.sleep(600.0)
         tasks.cancel_scope.cancel()
     assert (denied.count, away.count) == (1, 2)
     assert 9 <= len(broker.requests_of(DescribeGroupsRequest)) <= 14
-    assert told == []
+    assert events == []

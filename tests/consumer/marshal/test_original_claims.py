@@ -15,7 +15,7 @@ from kgroup.testing import InProcessBroker
 from kgroup.types import ChangeKind, TopicPartition
 from kgroup.wire.messages import OffsetFetchRequest
 from tests.consumer.ground import fill
-from tests.consumer.listening import Told, tps
+from tests.consumer.listening import Heard, tps
 from tests.consumer.marshal.claiming import LEASE, A, B, claiming, foreign, gives, kafka, owns, said
 from tests.consumer.marshal.stage import LOG
 from tests.contracts.application import until
@@ -64,17 +64,17 @@ async def test_a_slow_start_behind_an_accepted_claim_is_no_second_claim() -> Non
     """TestDoubleClaim: 1. the claim is accepted; 2. its position is long in coming; 3. meanwhile
     the partition is ours in the log, and not yet in hand."""
     broker = kafka()
-    told = Told()
+    heard = Heard()
     slow = broker.answers.hold_request(OffsetFetchRequest)
-    async with claiming(broker, listener=told) as consumer:
+    async with claiming(broker, listener=heard) as consumer:
         await until(lambda: slow.count, 20.0, "its position is asked for")
         await anyio.sleep(LEASE / 2)
-        assert told.changes == []
+        assert heard.changes == []
         slow.release()
         await owns(consumer, A)
         await anyio.sleep(LEASE)
         assert len(said(broker, A, CLAIM)) == 1
-        assert told.kinds == [ChangeKind.ASSIGNED]
+        assert heard.kinds == [ChangeKind.ASSIGNED]
 
 
 async def test_a_topic_that_is_not_there_has_nothing_to_claim() -> None:
@@ -141,24 +141,24 @@ async def test_a_part_that_another_has_is_had_when_it_is_free() -> None:
     other = foreign(broker)
     epoch = other.claim(1)
     other.beat(0, epoch, partition=1)
-    told = Told()
-    async with claiming(broker, claim_entire_topic=True, listener=told) as consumer:
+    heard = Heard()
+    async with claiming(broker, claim_entire_topic=True, listener=heard) as consumer:
         await owns(consumer, A)
         other.say(RELEASE, 1, 0, epoch)
         await owns(consumer, A, B)
-    assert [tps(change.added) for change in told.of(ChangeKind.ASSIGNED)] == [{A}, {B}]
+    assert [tps(change.added) for change in heard.of(ChangeKind.ASSIGNED)] == [{A}, {B}]
 
 
 async def test_topics_are_had_whole_one_beside_the_other_and_each_is_told_once() -> None:
     """TestMultiTopicClaim."""
     broker = kafka(2, u=2)
-    told = Told()
-    async with claiming(broker, "t", "u", claim_entire_topic=True, listener=told) as consumer:
+    heard = Heard()
+    async with claiming(broker, "t", "u", claim_entire_topic=True, listener=heard) as consumer:
         await owns(consumer, A, B, *U)
         await anyio.sleep(3 * LEASE)
-        gained = [claim.tp for change in told.of(ChangeKind.ASSIGNED) for claim in change.added]
+        gained = [claim.tp for change in heard.of(ChangeKind.ASSIGNED) for claim in change.added]
         assert sorted(gained) == [A, B, *U]
-        assert told.of(ChangeKind.REVOKED) == []
+        assert heard.of(ChangeKind.REVOKED) == []
 
 
 async def test_of_topics_had_whole_no_more_than_allowed_are_had() -> None:
@@ -261,7 +261,7 @@ async def test_records_come_in_order_within_a_partition_and_each_once_it_is_comm
 
 async def test_with_portions_of_one_no_second_record_is_out_before_the_first_is_published() -> None:
     """TestStrictOrdering (removed there in 2016): one record of a partition at a time, at most
-    once, and told by the log before it is handed out."""
+    once, and published in the log before it is handed out."""
     broker = kafka(records=4)
     options: dict[str, Any] = {"guarantee": "at_most_once", "at_most_once_records": 1}
     async with claiming(broker, **options) as consumer:

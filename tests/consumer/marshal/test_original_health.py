@@ -20,7 +20,7 @@ from kgroup.testing import InProcessBroker
 from kgroup.types import Cause, ChangeKind
 from kgroup.wire.messages import FetchRequest, ProduceRequest
 from tests.consumer.ground import fill
-from tests.consumer.listening import Told
+from tests.consumer.listening import Heard
 from tests.consumer.marshal.claiming import LEASE, A, claiming, gives, kafka, owns, said, says
 from tests.consumer.marshal.stage import LOG
 from tests.contracts.application import until
@@ -119,15 +119,15 @@ async def test_who_cannot_renew_its_lease_loses_it_and_the_next_begins_where_it_
     A release of who could not renew would come too late: nothing is written, and 5 stands in the
     last heartbeat."""
     broker = kafka()
-    told = Told()
-    async with claiming(broker, listener=told) as owner:
+    heard = Heard()
+    async with claiming(broker, listener=heard) as owner:
         await gives(owner, 5)
         await owner.commit()
         mute = broker.answers.error(ProduceRequest, 7, where=says(HEARTBEAT), times=None)
         async with claiming(broker, name="next") as successor:
-            await until(lambda: told.of(ChangeKind.LOST), LEASE, "its lease is over")
+            await until(lambda: heard.of(ChangeKind.LOST), LEASE, "its lease is over")
             mute.cancel()
-            assert told.of(ChangeKind.LOST)[0].cause is Cause.SESSION_EXPIRED
+            assert heard.of(ChangeKind.LOST)[0].cause is Cause.SESSION_EXPIRED
             assert said(broker, A, RELEASE) == []
             await until(lambda: owner.owns(A) or successor.owns(A), 3 * LEASE, "it is claimed")
             heir = owner if owner.owns(A) else successor
@@ -151,9 +151,9 @@ async def test_a_commit_renews_the_lease_like_any_heartbeat() -> None:
     """TestConsumerHeartbeat. 1. The claim is confirmed; 2. a commit comes shortly before the next
     heartbeat is due; 3. the member is cut off: its lease counts from the commit."""
     broker = kafka()
-    told = Told()
+    heard = Heard()
     async with claiming(
-        broker, listener=told, marshal_heartbeat_interval=30, enable_auto_commit=False
+        broker, listener=heard, marshal_heartbeat_interval=30, enable_auto_commit=False
     ) as consumer:
         await gives(consumer, 3)
         await anyio.sleep(8.0)
@@ -162,7 +162,7 @@ async def test_a_commit_renews_the_lease_like_any_heartbeat() -> None:
         committed_at = anyio.current_time()
         assert said(broker, A)[-1].words == (HEARTBEAT, 3)
         broker.answers.ignore(ProduceRequest, times=None)
-        await until(lambda: told.of(ChangeKind.LOST), 60.0, "its lease is over")
+        await until(lambda: heard.of(ChangeKind.LOST), 60.0, "its lease is over")
         assert 52.0 < anyio.current_time() - committed_at < 53.0, "seven eighths of a minute"
         broker.answers.clear()
 

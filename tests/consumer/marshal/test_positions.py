@@ -266,11 +266,11 @@ async def committing(
     broker: InProcessBroker,
 ) -> AsyncIterator[tuple[OffsetCommits, list[OffsetsCommitted]]]:
     async with running(broker) as cluster, anyio.create_task_group() as tasks:
-        told: list[OffsetsCommitted] = []
+        answers: list[OffsetsCommitted] = []
         search = CoordinatorSearch(cluster, "g", timeout=5.0, pause=0.1)
-        commits = OffsetCommits(cluster, "g", search, told.append)
+        commits = OffsetCommits(cluster, "g", search, answers.append)
         await tasks.start(commits.run)
-        yield commits, told
+        yield commits, answers
         tasks.cancel_scope.cancel()
 
 
@@ -281,10 +281,10 @@ def committed(broker: InProcessBroker, tp: TopicPartition = KEY) -> int | None:
 
 async def test_positions_are_committed_by_nobody_in_particular() -> None:
     broker = coordinated(t=2)
-    async with committing(broker) as (commits, told):
+    async with committing(broker) as (commits, answers):
         commits.commit(CommitOffsets(1, {KEY: 7, OTHER: 8}, 30.0))
         await anyio.sleep(1.0)
-    assert told == [OffsetsCommitted(1)]
+    assert answers == [OffsetsCommitted(1)]
     assert (committed(broker), committed(broker, OTHER)) == (7, 8)
     (request,) = broker.requests_of(OffsetCommitRequest)
     assert (request.generation_id_or_member_epoch, request.member_id) == (-1, "")
@@ -293,13 +293,13 @@ async def test_positions_are_committed_by_nobody_in_particular() -> None:
 async def test_of_what_waits_the_newest_position_is_sent_and_answers_all() -> None:
     broker = coordinated(t=2)
     broker.node(1).slow(1.0)
-    async with committing(broker) as (commits, told):
+    async with committing(broker) as (commits, answers):
         for number in range(1, 20):
             commits.commit(CommitOffsets(number, {KEY: number * 10}, 60.0))
             await anyio.sleep(0.2)
         await anyio.sleep(30.0)
-    assert sorted(each.ticket for each in told) == [*range(1, 20)]
-    assert all(each.error is None for each in told)
+    assert sorted(each.ticket for each in answers) == [*range(1, 20)]
+    assert all(each.error is None for each in answers)
     sent = [
         row.committed_offset
         for request in broker.requests_of(OffsetCommitRequest)
@@ -314,22 +314,22 @@ async def test_of_what_waits_the_newest_position_is_sent_and_answers_all() -> No
 async def test_a_lost_answer_is_asked_for_again_and_never_moves_a_position_back() -> None:
     broker = coordinated(t=2)
     broker.answers.lose(OffsetCommitRequest, times=1)
-    async with committing(broker) as (commits, told):
+    async with committing(broker) as (commits, answers):
         commits.commit(CommitOffsets(1, {KEY: 10}, 100.0))
         await anyio.sleep(1.0)
         commits.commit(CommitOffsets(2, {KEY: 20}, 100.0))
         await anyio.sleep(90.0)
-    assert [(each.ticket, each.error) for each in told] == [(1, None), (2, None)]
+    assert [(each.ticket, each.error) for each in answers] == [(1, None), (2, None)]
     assert committed(broker) == 20
 
 
 async def test_a_native_group_under_the_same_id_is_named() -> None:
     broker = coordinated(t=2)
     broker.answers.error(OffsetCommitRequest, ErrorCode.UNKNOWN_MEMBER_ID, times=None)
-    async with committing(broker) as (commits, told):
+    async with committing(broker) as (commits, answers):
         commits.commit(CommitOffsets(1, {KEY: 10}, 10.0))
         await anyio.sleep(1.0)
-    (answer,) = told
+    (answer,) = answers
     assert isinstance(answer.error, GroupError)
     assert answer.error.code == ErrorCode.UNKNOWN_MEMBER_ID
     assert "a native group is active under this id" in str(answer.error)
@@ -340,23 +340,23 @@ async def test_a_commit_that_nobody_takes_fails_at_its_deadline() -> None:
     rule = broker.answers.error(
         OffsetCommitRequest, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, times=None
     )
-    async with committing(broker) as (commits, told):
+    async with committing(broker) as (commits, answers):
         commits.commit(CommitOffsets(1, {KEY: 10}, 10.0))
         await anyio.sleep(9.0)
-        assert told == []
+        assert answers == []
         await anyio.sleep(5.0)
-        (answer,) = told
+        (answer,) = answers
         assert isinstance(answer.error, CommitFailedError)
         rule.cancel()
         commits.commit(CommitOffsets(2, {KEY: 20}, 10.0))
         await anyio.sleep(5.0)
-    assert told[1:] == [OffsetsCommitted(2)]
+    assert answers[1:] == [OffsetsCommitted(2)]
 
 
 async def test_a_commit_of_nothing_is_done() -> None:
-    async with committing(coordinated()) as (commits, told):
+    async with committing(coordinated()) as (commits, answers):
         commits.commit(CommitOffsets(1, {}, 10.0))
-        assert told == [OffsetsCommitted(1)]
+        assert answers == [OffsetsCommitted(1)]
 
 
 async def test_positions_of_many_partitions_are_asked_for_at_once() -> None:

@@ -101,21 +101,21 @@ def of_old_parts(request: FetchRequest) -> bool:
 
 async def test_what_fails_midway_goes_on_from_there() -> None:
     broker = old_log(batches=100)
-    async with reading(broker) as told:
-        await told.opened()
+    async with reading(broker) as events:
+        await events.opened()
         rule = broker.answers.error(
             FetchRequest, ErrorCode.NOT_LEADER_OR_FOLLOWER, where=of_old_parts, times=None
         )
         caught = None
         try:
-            await told.reader.recall(A, 3.0)
+            await events.reader.recall(A, 3.0)
         except TimeoutError as error:
             caught = str(error)
         assert caught is not None
         assert "is read up to " in caught
         assert "NOT_LEADER_OR_FOLLOWER" in caught
         rule.cancel()
-        assert await told.reader.recall(A, 30.0) == 7
+        assert await events.reader.recall(A, 30.0) == 7
     asked = [
         row.fetch_offset
         for request in broker.requests_of(FetchRequest)
@@ -126,7 +126,7 @@ async def test_what_fails_midway_goes_on_from_there() -> None:
     assert asked.count(0) == 1
 
 
-# -- what is told --------------------------------------------------------------------------------
+# -- trouble -------------------------------------------------------------------------------------
 
 
 async def test_who_cannot_tell_where_to_begin_says_so_until_it_can() -> None:

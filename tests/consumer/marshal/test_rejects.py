@@ -28,7 +28,7 @@ def damage(log: PartitionHandle) -> None:
     log.append_raw(log.end.to_bytes(8, "big") + batch[8:-1] + bytes([batch[-1] ^ 1]))
 
 
-def told(sink: MemorySink) -> list[tuple[str, int, int]]:
+def rejections(sink: MemorySink) -> list[tuple[str, int, int]]:
     rejected = (event for event in sink.events if isinstance(event, MessageRejected))
     return [(each.reason, each.count, each.offset) for each in rejected]
 
@@ -43,18 +43,18 @@ async def test_what_is_no_message_is_told_by_reason_once_and_counted_once_a_minu
     with caplog.at_level(logging.WARNING, "kgroup.marshal"):
         async with claiming(broker, journal=sink) as consumer:
             await owns(consumer, A)
-            assert told(sink) == [(NULL, 1, 0), (FIELDS, 2, 2)]
+            assert rejections(sink) == [(NULL, 1, 0), (FIELDS, 2, 2)]
             at = log.end
             for _ in range(5):
                 log.append(b"pear")
                 await anyio.sleep(1)
-            assert len(told(sink)) == 2
+            assert len(rejections(sink)) == 2
             await anyio.sleep(60)
-            (reason, count, offset) = told(sink)[-1]
-            assert (reason, count, len(told(sink))) == (FIELDS, 7, 3)
+            (reason, count, offset) = rejections(sink)[-1]
+            assert (reason, count, len(rejections(sink))) == (FIELDS, 7, 3)
             assert offset > at
             await anyio.sleep(200)
-            assert len(told(sink)) == 3
+            assert len(rejections(sink)) == 3
     lines = [each.getMessage() for each in caplog.records if "changes nothing" in each.getMessage()]
     assert lines[0] == f"{LOG}-0: what stands at offset 0 changes nothing: {NULL} (1 so far)"
     assert len(lines) == 3
@@ -65,7 +65,7 @@ async def test_a_log_of_messages_alone_is_not_told_of() -> None:
     async with claiming(broker, journal=sink) as consumer:
         await owns(consumer, A)
         await anyio.sleep(100)
-    assert told(sink) == []
+    assert rejections(sink) == []
 
 
 async def test_batches_that_cannot_be_read_are_told_like_what_is_no_message() -> None:
@@ -74,12 +74,12 @@ async def test_batches_that_cannot_be_read_are_told_like_what_is_no_message() ->
     damage(log)
     async with claiming(broker, journal=sink) as consumer:
         await owns(consumer, A)
-        assert told(sink) == [(DAMAGED, 1, 0)]
+        assert rejections(sink) == [(DAMAGED, 1, 0)]
         await anyio.sleep(100)
         at = log.end
         damage(log)
         await anyio.sleep(20)
-    assert told(sink)[1:] == [(DAMAGED, 2, at)]
+    assert rejections(sink)[1:] == [(DAMAGED, 2, at)]
 
 
 async def test_what_is_read_a_second_time_is_not_counted_twice() -> None:
@@ -91,4 +91,4 @@ async def test_what_is_read_a_second_time_is_not_counted_twice() -> None:
         for offset, value in enumerate(values):
             view.read([(offset, 0, None, value, ())], offset + 1)
             rejects.look(tp, view)
-    assert told(sink) == [(FIELDS, 1, 0), (FIELDS, 2, 1)]
+    assert rejections(sink) == [(FIELDS, 1, 0), (FIELDS, 2, 1)]

@@ -29,7 +29,7 @@ async def test_a_heartbeat_that_is_lost_costs_no_lease(
             await anyio.sleep(2.3 * interval)
             group.broker.answers.ignore(ProduceRequest, times=1)
         await anyio.sleep(5 * interval)
-        assert alone.told == ["gained"]
+        assert alone.heard == ["gained"]
 
 
 @pytest.mark.slow
@@ -44,7 +44,7 @@ async def test_at_most_once_a_slow_group_coordinator_costs_time_and_nothing_else
         alone = group.enter(marshal_heartbeat_interval=interval, **options)
         await until(lambda: len(alone.seen) == 10, within=60.0)
         assert alone.offsets == list(range(10))
-        assert alone.told == ["gained"]
+        assert alone.heard == ["gained"]
 
 
 async def test_an_interval_is_refused_that_timestamps_of_members_leave_no_lease() -> None:

@@ -13,7 +13,7 @@ from kgroup.journal import (
     MemorySink,
     StateChanged,
 )
-from kgroup.journal import Event as Told
+from kgroup.journal import Event as JournalEvent
 from kgroup.machine.wishes import CallListener, ListenerDone, Moment, Subscribed, Tick
 from kgroup.marshal.events import (
     Append,
@@ -67,12 +67,12 @@ class Room:
     """Whether what is written is kept back."""
 
     @property
-    def told(self) -> list[Told]:
+    def events(self) -> list[JournalEvent]:
         return self.sink.events
 
     @property
     def steps(self) -> list[ClaimStep]:
-        return [event for event in self.told if isinstance(event, ClaimStep)]
+        return [event for event in self.events if isinstance(event, ClaimStep)]
 
     def step(self, event: Event) -> None:
         result = self.machine.step(self.member, event, Moment(self.now))
@@ -147,7 +147,7 @@ def begun(*, keeps: bool = False) -> Room:
 
 def test_the_way_of_a_key_to_ownership_is_told_from_phase_to_phase() -> None:
     on = begun()
-    moves = [(e.before, e.after) for e in on.told if isinstance(e, KeyChanged) and e.tp == T0]
+    moves = [(e.before, e.after) for e in on.events if isinstance(e, KeyChanged) and e.tp == T0]
     assert moves == [(before.value, after.value) for before, after in pairwise(_WAY)]
 
 
@@ -182,7 +182,7 @@ def test_signs_of_presence_are_about_no_key() -> None:
 
 
 def test_states_are_told_one_after_the_other() -> None:
-    states = [event for event in begun().told if isinstance(event, StateChanged)]
+    states = [event for event in begun().events if isinstance(event, StateChanged)]
     assert [(each.before, each.after) for each in states] == [
         (MemberState.UNSUBSCRIBED, MemberState.FINDING),
         (MemberState.FINDING, MemberState.STABLE),

@@ -49,8 +49,8 @@ def first_read(asked: list[FetchRequest]) -> int:
 
 
 async def opened_of(broker: InProcessBroker, **options: Any) -> tuple[LogOpened, int]:
-    async with reading(broker, **options) as told:
-        opened = await told.opened()
+    async with reading(broker, **options) as events:
+        opened = await events.opened()
     return opened, first_read(broker.requests_of(FetchRequest))
 
 
@@ -124,12 +124,12 @@ async def test_a_position_in_front_of_the_window_is_recalled() -> None:
     for number in range(20):
         other = Message(Kind.HEARTBEAT, NOW, b"i", b"B", b"other", b"t", 0, number)
         log.append(encode(other), timestamp=NOW * 1000)
-    async with reading(broker) as told:
-        opened = await told.opened()
+    async with reading(broker) as events:
+        opened = await events.opened()
         assert opened.keys.get(KEY) is None or opened.keys[KEY].offset == 999
         asked = len(broker.requests_of(FetchRequest))
-        assert await told.reader.recall(KEY, 10.0) in (998, 999)
-        assert await told.reader.recall(TopicPartition("t", 7), 10.0) is None
+        assert await events.reader.recall(KEY, 10.0) in (998, 999)
+        assert await events.reader.recall(TopicPartition("t", 7), 10.0) is None
         looked = [each for each in broker.requests_of(FetchRequest)[asked:] if not each.max_wait_ms]
     assert len(looked) == 1
 
@@ -137,20 +137,20 @@ async def test_a_position_in_front_of_the_window_is_recalled() -> None:
 async def test_nothing_is_recalled_of_a_log_that_was_read_from_its_beginning() -> None:
     broker = coordinated()
     fill(broker, HOUR // 2, 100, headerless=False)
-    async with reading(broker) as told:
-        await told.opened()
+    async with reading(broker) as events:
+        await events.opened()
         asked = len(broker.requests_of(ListOffsetsRequest))
-        assert await told.reader.recall(KEY, 10.0) is None
+        assert await events.reader.recall(KEY, 10.0) is None
         assert len(broker.requests_of(ListOffsetsRequest)) == asked
 
 
 async def test_a_log_that_nobody_reads_cannot_be_recalled() -> None:
     broker = coordinated(10)
-    async with reading(broker) as told:
-        await told.opened()
+    async with reading(broker) as events:
+        await events.opened()
         caught = None
         try:
-            await told.reader.recall(TopicPartition("orders", 0), 10.0)
+            await events.reader.recall(TopicPartition("orders", 0), 10.0)
         except TimeoutError as error:
             caught = error
     assert "its coordination partition is not read" in str(caught)
