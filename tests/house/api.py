@@ -11,7 +11,7 @@ import types
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["PAGE", "PUBLIC", "documented", "exported", "render"]
+__all__ = ["PAGE", "PUBLIC", "exported", "render"]
 
 PAGE = Path(__file__).parents[2] / "docs" / "api.md"
 
@@ -51,18 +51,6 @@ def exported() -> dict[str, list[str]]:
         for name in PUBLIC
         if importlib.util.find_spec(name)
     }
-
-
-def documented(page: str) -> dict[str, list[str]]:
-    """Return package -> the names the page lists."""
-    found: dict[str, list[str]] = {}
-    names: list[str] = []
-    for line in page.splitlines():
-        if line.startswith("## "):
-            names = found.setdefault(line.removeprefix("## ").strip("`"), [])
-        elif line.startswith("| `"):
-            names.append(line.split("`")[1])
-    return found
 
 
 def render() -> str:

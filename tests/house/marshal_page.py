@@ -5,82 +5,34 @@ Never: holds a row; `marshal_rows.toml` does.
 """
 
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final
 
+from tests.house.nodes import shown
 from tests.house.parts import filled
 from tests.house.reference import cell, table
 
-__all__ = ["NAME", "TABLES", "Row", "Table", "render"]
+__all__ = ["NAME", "TABLES", "render"]
 
 NAME: Final = "marshal.md"
 
 _HERE: Final = Path(__file__).parent
 
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One row of a table.
-
-    Args:
-        cells: all but the last one.
-        proofs: the tests behind it, as file below `tests/` and name; at least one.
-    """
-
-    cells: tuple[str, ...]
-    proofs: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """One table.
-
-    Args:
-        heads: of its columns, all but that of the proofs.
-        rows: in order.
-    """
-
-    heads: tuple[str, ...]
-    rows: Sequence[Row]
-
-
-def _table(written: Mapping[str, Any]) -> Table:
-    rows = tuple(
-        Row(tuple(row["cells"]), tuple(_proof(node) for node in row["proofs"]))
-        for row in written["rows"]
-    )
-    return Table(tuple(written["heads"]), rows)
-
-
-def _proof(node: str) -> tuple[str, str]:
-    file, _, test = node.partition("::")
-    return file, test
-
-
-_WRITTEN: Final = tomllib.loads((_HERE / "marshal_rows.toml").read_text(encoding="utf-8"))
-
-TABLES: Final[Mapping[str, Table]] = MappingProxyType(
-    {name: _table(written) for name, written in _WRITTEN.items()}
+TABLES: Final[Mapping[str, dict[str, Any]]] = tomllib.loads(
+    (_HERE / "marshal_rows.toml").read_text(encoding="utf-8")
 )
-"""Name of a part of the page -> its table."""
+"""Part of the page -> its `heads`, all but that of the proofs, and its `rows`: their `cells`, and
+the `proofs`, as file below `tests/` and name."""
 
 
 def render() -> str:
     """Return the page with its tables written anew."""
-    parts: dict[str, Callable[[], str]] = {
-        name: partial(_lines, shown) for name, shown in TABLES.items()
-    }
+    parts = {name: partial(_lines, written) for name, written in TABLES.items()}
     return filled(_HERE.parents[1] / "docs" / NAME, parts)
 
 
-def _lines(shown: Table) -> str:
-    lines = [(*map(cell, row.cells), _proofs(row)) for row in shown.rows]
-    return table((*shown.heads, "shown by"), lines)
-
-
-def _proofs(row: Row) -> str:
-    return "<br>".join(f"[{file}](../tests/{file}) `{test}`" for file, test in row.proofs)
+def _lines(written: dict[str, Any]) -> str:
+    lines = [(*map(cell, row["cells"]), shown(row["proofs"])) for row in written["rows"]]
+    return table((*written["heads"], "shown by"), lines)

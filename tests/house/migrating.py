@@ -11,7 +11,7 @@ from typing import Final
 
 from tests.pages import DOCS
 
-__all__ = ["PAGES", "programs", "rows"]
+__all__ = ["PAGES", "programs", "programs_of", "rows"]
 
 PAGES: Final[Mapping[str, Path]] = MappingProxyType(
     {
@@ -26,14 +26,22 @@ _CODE: Final = re.compile(r"`([^`]*)`")
 
 def programs() -> dict[str, tuple[str, str]]:
     """Return page and heading -> the program before and the program after."""
+    return {
+        f"{name}: {title}": pair
+        for name, page in PAGES.items()
+        for title, pair in programs_of(page).items()
+    }
+
+
+def programs_of(page: Path) -> dict[str, tuple[str, str]]:
+    """Return heading of a page -> the program before and the program after."""
+    parts = re.split(r"^### (.+)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
     found: dict[str, tuple[str, str]] = {}
-    for name, page in PAGES.items():
-        parts = re.split(r"^### (.+)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
-        for title, part in zip(parts[1::2], parts[2::2], strict=True):
-            blocks = re.findall(r"```python\n(.*?)```", part, re.DOTALL)
-            if blocks:
-                before, after = blocks
-                found[f"{name}: {title}"] = (before, after)
+    for title, part in zip(parts[1::2], parts[2::2], strict=True):
+        blocks = re.findall(r"```python\n(.*?)```", part, re.DOTALL)
+        if blocks:
+            before, after = blocks
+            found[title] = (before, after)
     return found
 
 

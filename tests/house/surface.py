@@ -1,25 +1,49 @@
-"""What a consumer may be expected to do, and whether this one does: `docs/public-surface.md`.
+"""What a consumer may be expected to do, and whether this one does it: `docs/public-surface.md`.
 
 Decides: how the rows become a page. The features and their order are those by which consumer
 clients are compared.
-Never: holds a row; `surface_group`, `surface_consuming` and `aiokafka_names` do.
+Never: holds a row; `surface_rows.toml` and `aiokafka_names` do.
 """
 
+import tomllib
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
-from typing import Final
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
 
 from tests.house.aiokafka_names import methods_table
+from tests.house.nodes import shown
 from tests.house.reference import cell, table
-from tests.house.surface_consuming import CONSUMING
-from tests.house.surface_group import GROUP
-from tests.house.surface_row import Row
 
-__all__ = ["SURFACE", "node_ids", "render"]
+__all__ = ["SURFACE", "Row", "render"]
 
-SURFACE: Final[Mapping[str, Sequence[Row]]] = MappingProxyType(
-    {"Group membership": GROUP, "Consuming, security, operation": CONSUMING}
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One feature.
+
+    Args:
+        feature: what it is called.
+        answer: "yes", "no" or "later".
+        note: how it is done, or why it is not there.
+        proofs: the tests, as file below `tests/` and name; at least one of a yes.
+        unreal: why no test on a real Kafka is among them, "" when there is one.
+    """
+
+    feature: str
+    answer: str
+    note: str = ""
+    proofs: Sequence[str] = ()
+    unreal: str = ""
+
+
+_WRITTEN: Final[dict[str, list[dict[str, Any]]]] = tomllib.loads(
+    Path(__file__).with_name("surface_rows.toml").read_text(encoding="utf-8")
 )
+
+SURFACE: Final[Mapping[str, Sequence[Row]]] = {
+    title: [Row(**row) for row in rows] for title, rows in _WRITTEN.items()
+}
 """Heading -> rows, in order."""
 
 _HEAD: Final = """\
@@ -50,13 +74,8 @@ def render() -> str:
     return "\n".join([*parts, _TAIL, methods_table(), ""])
 
 
-def node_ids(row: Row) -> list[str]:
-    """Return the tests of a row as pytest names them."""
-    return [f"tests/{file}::{test}" for file, test in row.proofs]
-
-
 def _line(row: Row) -> tuple[str, str, str, str]:
-    proofs = [f"[{file}](../tests/{file}) `{test}`" for file, test in row.proofs]
+    proofs = [shown(row.proofs)] if row.proofs else []
     if row.unreal:
         proofs.append(f"not on a real Kafka: {row.unreal}")
-    return cell(row.feature), row.answer.value, cell(row.note), "<br>".join(proofs)
+    return cell(row.feature), row.answer, cell(row.note), "<br>".join(proofs)

@@ -16,19 +16,20 @@ IMPURE_PARTS = {
 }
 
 
-def test_every_pure_room_stands_whole_in_the_contract() -> None:
+def covered_by(contract: str) -> set[str]:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contracts = {one["id"]: one for one in settings["tool"]["importlinter"]["contracts"]}
-    covered = set(contracts["pure"]["source_modules"])
+    return set(contracts[contract]["source_modules"])
+
+
+def test_every_pure_room_stands_whole_in_the_contract() -> None:
     present = {path.name.removesuffix(".py") for path in (ROOT / "kgroup").iterdir()}
-    missing = {f"kgroup.{room}" for room in PURE_ROOMS & present} - covered
+    missing = {f"kgroup.{room}" for room in PURE_ROOMS & present} - covered_by("pure")
     assert not missing, f"name them in the contract `pure` of pyproject.toml: {missing}"
 
 
 def test_every_part_of_the_in_process_broker_is_pure_but_its_servers_and_its_handles() -> None:
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    contracts = {one["id"]: one for one in settings["tool"]["importlinter"]["contracts"]}
-    covered = set(contracts["in-process-broker"]["source_modules"])
+    covered = covered_by("in-process-broker")
     folder = ROOT / "kgroup" / "testing" / "broker"
     parts = {path.name.removesuffix(".py") for path in folder.iterdir()}
     missing = {f"kgroup.testing.broker.{part}" for part in parts - IMPURE_PARTS} - covered

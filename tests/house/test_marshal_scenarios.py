@@ -1,19 +1,18 @@
-"""Each scenario of Marshal mode has tests that exist, and one that says which scenario it plays.
+"""Each scenario of Marshal mode has tests that exist, and one that names the scenario it plays.
 
-So has all that may stand in its log by mistake, and what is asked of real brokers, version by
-version.
+The same holds for every kind of bad input in its log, and for what real brokers are asked, version
+by version.
 """
 
 import ast
 import re
 import tomllib
-from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
-from tests.house.nodes import all_nodes
+from tests.house.nodes import all_nodes, functions, missing
 
 TESTS: Final = Path(__file__).parents[1]
 ROWS: Final[dict[str, list[dict[str, Any]]]] = tomllib.loads(
@@ -42,7 +41,7 @@ def test_there_are_thirty_scenarios_and_none_is_left_out() -> None:
     assert all(row["sense"] for row in SCENARIOS)
 
 
-def test_nothing_that_may_stand_in_a_log_by_mistake_is_left_out() -> None:
+def test_no_kind_of_bad_input_is_left_out() -> None:
     wanted = [" ".join(each.split()) for each in BAD_INPUT.split(";")]
     assert [row["what"] for row in ROWS["bad_input"]] == wanted
 
@@ -51,48 +50,40 @@ def test_nothing_that_may_stand_in_a_log_by_mistake_is_left_out() -> None:
 def test_every_row_names_tests_and_they_exist(row: dict[str, Any]) -> None:
     assert row["tests"]
     assert len(set(row["tests"])) == len(row["tests"])
-    assert not [node for node in row["tests"] if f"tests/{node}" not in all_nodes()]
+    assert not missing(row["tests"])
 
 
 @pytest.mark.parametrize("row", SCENARIOS, ids=named)
 def test_a_test_of_each_scenario_says_its_number(row: dict[str, Any]) -> None:
-    told = [ast.get_docstring(function(node)) or "" for node in row["tests"]]
-    assert str(row["number"]) in re.findall(r"[Ss]cenario (\d+)", " ".join(told))
+    docstrings = [ast.get_docstring(function(node)) or "" for node in row["tests"]]
+    assert str(row["number"]) in re.findall(r"[Ss]cenario (\d+)", " ".join(docstrings))
 
 
 @pytest.mark.parametrize("row", ROWS["bad_input"], ids=named)
-def test_what_is_named_stands_in_the_file_of_its_first_test(row: dict[str, Any]) -> None:
+def test_the_file_of_the_first_test_holds_what_the_row_names(row: dict[str, Any]) -> None:
     file = row["tests"][0].partition("::")[0]
     assert row.get("says", "") in (TESTS / file).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("row", ROWS["real"], ids=named)
-def test_what_is_asked_of_real_brokers_is_played_on_each_version(row: dict[str, Any]) -> None:
+def test_each_version_of_a_real_broker_is_asked(row: dict[str, Any]) -> None:
     for node in row["tests"]:
-        assert all_nodes()[f"tests/{node}"].real
+        assert all_nodes()[node]
         assert versions(node) == set(row["versions"])
 
 
 def versions(node: str) -> set[str]:
     """Return the versions of Kafka that a test is played on, as its source says."""
     found = function(node)
-    told = [ast.unparse(each) for each in found.decorator_list]
+    decorators = [ast.unparse(each) for each in found.decorator_list]
     if "kafka_391" in {arg.arg for arg in found.args.args}:
         return {"3.9.1"}
-    if BOTH & set(told):
+    if BOTH & set(decorators):
         return {"4.3.1", "3.9.1"}
-    return {each for each in ("4.3.1", "3.9.1") if any(each in text for text in told)}
+    return {each for each in ("4.3.1", "3.9.1") if any(each in text for text in decorators)}
 
 
 def function(node: str) -> ast.FunctionDef | ast.AsyncFunctionDef:
     """Return the source of a test."""
     file, _, name = node.partition("::")
-    return functions(TESTS / file)[name]
-
-
-@cache
-def functions(path: Path) -> dict[str, ast.FunctionDef | ast.AsyncFunctionDef]:
-    """Return each function of a module."""
-    kinds = ast.FunctionDef | ast.AsyncFunctionDef
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    return {each.name: each for each in tree.body if isinstance(each, kinds)}
+    return functions(file)[name]

@@ -47,12 +47,16 @@ def project(pytester: pytest.Pytester) -> pytest.Pytester:
     return pytester
 
 
+def run(project: pytest.Pytester, tests: str) -> pytest.RunResult:
+    project.makepyfile(tests)
+    return project.runpytest_inprocess("-p", "no:cacheprovider", "-p", "no:anyio")
+
+
 def test_a_real_test_that_would_be_skipped_fails_under_the_flag(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KGROUP_REQUIRE_REAL", "1")
-    project.makepyfile(TESTS)
-    result = project.runpytest_inprocess("-p", "no:cacheprovider", "-p", "no:anyio")
+    result = run(project, TESTS)
     result.assert_outcomes(passed=1, failed=1, errors=2, skipped=1, xfailed=1)
     result.stdout.fnmatch_lines(["*must run on a real broker here, but: the three ways*"])
 
@@ -61,8 +65,7 @@ def test_a_real_test_may_be_skipped_without_the_flag(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("KGROUP_REQUIRE_REAL", raising=False)
-    project.makepyfile(TESTS)
-    result = project.runpytest_inprocess("-p", "no:cacheprovider", "-p", "no:anyio")
+    result = run(project, TESTS)
     result.assert_outcomes(passed=1, skipped=4, xfailed=1)
 
 
@@ -70,7 +73,6 @@ def test_a_module_that_skips_itself_as_a_whole_fails_under_the_flag(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KGROUP_REQUIRE_REAL", "1")
-    project.makepyfile("import pytest; pytest.skip('no broker', allow_module_level=True)")
-    result = project.runpytest_inprocess("-p", "no:cacheprovider", "-p", "no:anyio")
+    result = run(project, "import pytest; pytest.skip('no broker', allow_module_level=True)")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*skipped itself before its tests could be seen*"])

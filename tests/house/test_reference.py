@@ -1,5 +1,6 @@
 """The reference covers the public names, and docstrings tell of arguments that exist."""
 
+import ast
 import re
 from dataclasses import fields
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 
 import kgroup
 from kgroup.config import ConsumerConfig
+from tests.house import api
 from tests.house.docs import PAGES
 from tests.house.reference import arguments
 from tests.house.reference_pages import KAFKA_NAMES, source
@@ -21,6 +23,17 @@ ELSEWHERE = {"ConsumerConfig", "ConsumerOptions"}  # the page of options is abou
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_a_generated_page_is_what_would_be_written_now(path: Path) -> None:
     assert path.read_text(encoding="utf-8") == PAGES[path](), "run `make docs`"
+
+
+def test_every_public_name_is_described() -> None:
+    lines = api.render().splitlines()
+    assert not [line for line in lines if line.startswith("| `") and "|  |" in line]
+
+
+def test_type_checkers_see_every_name_that_is_loaded_when_first_used() -> None:
+    tree = ast.parse(Path(kgroup.__file__).read_text(encoding="utf-8"))
+    imports = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
+    assert set(kgroup.__all__) <= {name.name for node in imports for name in node.names}
 
 
 def test_every_name_of_the_package_stands_in_the_reference() -> None:
