@@ -34,7 +34,7 @@ async def reads_while(stage: Stage, act: Callable[[], object]) -> list[int]:
     return found.get(A, [])
 
 
-async def test_what_is_paused_while_it_is_admitted_stays() -> None:
+async def test_records_paused_during_admission_are_not_handed_out() -> None:
     async with entered(full()) as stage:
         await stage.give(A)
         assert await reads_while(stage, lambda: stage.consumer.pause(A)) == []
@@ -42,13 +42,13 @@ async def test_what_is_paused_while_it_is_admitted_stays() -> None:
         assert (await stage.consumer.getone(A, timeout=5)).offset == 0
 
 
-async def test_what_is_lost_while_it_is_admitted_stays() -> None:
+async def test_records_lost_during_admission_are_not_handed_out() -> None:
     async with entered(full()) as stage:
         await stage.give(A, B)
         assert await reads_while(stage, stage.group.lose) == []
 
 
-async def test_a_seek_while_records_are_admitted_has_others_admitted_first() -> None:
+async def test_a_seek_during_admission_admits_the_records_at_the_new_position() -> None:
     shelf = full()
     async with entered(shelf, max_partition_fetch_bytes=1) as stage:
         await stage.give(A)
@@ -56,7 +56,7 @@ async def test_a_seek_while_records_are_admitted_has_others_admitted_first() -> 
         assert stage.group.admitted == [(A, 10), (A, 50)]
 
 
-async def test_partitions_are_admitted_one_by_one_and_those_that_went_meanwhile_stay() -> None:
+async def test_partitions_paused_or_sought_during_admission_are_not_handed_out() -> None:
     async with entered(full()) as stage:
         await stage.give(A, B, C)
         await anyio.sleep(1)

@@ -27,7 +27,7 @@ async def with_something_done(stage: Stage) -> None:
         batch.done()
 
 
-async def test_nothing_is_committed_once_the_consumer_cannot_go_on() -> None:
+async def test_auto_commit_ends_with_a_fatal_failure() -> None:
     async with entered(full(), auto_commit_interval=1.0) as stage:
         await with_something_done(stage)
         stage.group.commit_status = CommitStatus.REFUSED
@@ -51,7 +51,7 @@ async def test_a_commit_that_a_fatal_failure_overtakes_is_not_warned_of(
     assert warnings(caplog) == []
 
 
-async def test_refused_credentials_are_told_once_and_no_commit_of_ours_repeats_them(
+async def test_refused_credentials_are_not_repeated_by_auto_commit_warnings(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     await refused_in_the_middle()
@@ -71,7 +71,7 @@ async def test_partitions_lost_under_a_commit_are_not_warned_of_as_refused(
     assert warnings(caplog) == []
 
 
-async def test_a_refusal_of_what_is_still_owned_is_warned_of_once(
+async def test_a_refused_auto_commit_of_an_owned_partition_is_warned_of_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async with entered(full(), auto_commit_interval=1.0) as stage:
@@ -84,7 +84,7 @@ async def test_a_refusal_of_what_is_still_owned_is_warned_of_once(
 
 
 @pytest.mark.parametrize(("commit", "stored"), [(True, {A: 50, B: 50}), (False, {})])
-async def test_closing_commits_what_is_done_unless_it_is_told_not_to(
+async def test_closing_commits_done_records_unless_commit_is_false(
     commit: bool, stored: dict[TopicPartition, int]
 ) -> None:
     async with entered(full()) as stage:

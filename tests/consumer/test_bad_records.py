@@ -76,7 +76,7 @@ async def test_the_error_names_the_record_and_carries_its_bytes_and_its_cause() 
     assert "'x'" not in str(error)
 
 
-async def test_a_bad_key_is_told_from_a_bad_value() -> None:
+async def test_the_error_says_whether_the_key_or_the_value_is_bad() -> None:
     async with Consumer(config=config_for(shelf_with(b"1")), key=lambda data: 1 // 0) as consumer:
         consumer.assign([A])
         with pytest.raises(DeserializationError) as caught:
@@ -127,7 +127,7 @@ async def test_a_loop_over_records_raises_and_can_go_on_behind_the_record() -> N
         assert (await anext(records)).value == 2
 
 
-async def test_a_batch_yields_what_is_in_front_and_then_raises() -> None:
+async def test_a_batch_yields_the_records_before_a_bad_one_and_then_raises() -> None:
     async with reading(shelf_with(b"0", b"1", b"x", b"3")) as it:
         batch = (await it.consumer.getmany(timeout=1))[A]
         got: list[int] = []
@@ -163,7 +163,7 @@ async def test_the_next_read_begins_with_the_record_that_was_refused(how: str) -
         assert it.group.offsets[A] == 3
 
 
-async def test_what_is_done_ends_in_front_of_the_record_that_was_refused() -> None:
+async def test_a_batch_is_done_only_up_to_the_bad_record() -> None:
     async with reading(shelf_with(b"0", b"1", b"x", b"3")) as it:
         batch = (await it.consumer.getmany(timeout=1))[A]
         with pytest.raises(DeserializationError) as caught:
@@ -200,7 +200,7 @@ async def test_values_that_were_refused_leave_the_whole_batch_undone() -> None:
         assert it.group.offsets[A] == 0
 
 
-async def test_values_after_records_leave_undone_only_what_was_not_yielded() -> None:
+async def test_values_after_records_leave_only_unyielded_records_undone() -> None:
     async with reading(shelf_with(b"0", b"x", b"2")) as it:
         batch = (await it.consumer.getmany(timeout=1))[A]
         for read in (list, lambda each: each.values()):
@@ -325,7 +325,7 @@ async def test_skip_moves_over_bad_records_and_commits_pass_over_them(
         assert it.group.offsets[A] == len(MIXED)
 
 
-async def test_skip_journals_what_it_passes_over_as_delivered() -> None:
+async def test_skipped_records_are_journalled_as_delivered() -> None:
     async with reading(shelf_with(*MIXED), on_deserialize_error="skip") as it:
         for _ in range(2):
             await it.consumer.getone(timeout=1)
@@ -370,7 +370,7 @@ async def test_raw_hands_over_the_bytes_and_the_error() -> None:
         assert it.consumer.skipped == 0
 
 
-async def test_raw_leaves_only_what_was_refused_as_it_is() -> None:
+async def test_raw_leaves_only_the_refused_field_as_bytes() -> None:
     config = config_for(shelf_with(b"7"), on_deserialize_error="raw")
 
     def refuse(data: bytes | None) -> str:

@@ -64,7 +64,9 @@ def has_asked(shelf: Shelf, owned: Owned, state: PositionState) -> bool:
 
 
 @pytest.mark.parametrize("state", STARTS)
-async def test_what_falls_due_during_a_look_is_asked_within_a_second(state: PositionState) -> None:
+async def test_a_question_that_falls_due_during_a_look_is_asked_within_a_second(
+    state: PositionState,
+) -> None:
     for reading in range(MOST_READINGS):
         shelf, clock = Shelf(t=1), SlowClock()
         config = config_for(shelf, ports=replace(virtual_ports(shelf), clock=clock))

@@ -123,7 +123,7 @@ def test_old_records_are_part_of_no_transaction() -> None:
 
 
 @pytest.mark.parametrize("codec", Codec)
-def test_what_is_in_front_of_a_bad_checksum_is_handed_out_and_nothing_behind(codec: Codec) -> None:
+def test_only_records_before_a_bad_checksum_are_handed_out(codec: Codec) -> None:
     """N15."""
     good, bad, after = (Part(n, codec=codec).data for n in range(3))
     chunk = read(good, flipped(bad), after)
@@ -250,7 +250,7 @@ def test_old_messages_that_go_backwards_are_damage() -> None:
     assert chunk.at == 6
 
 
-def test_a_batch_that_reaches_back_into_its_neighbour_shows_only_what_is_new() -> None:
+def test_an_overlapping_batch_yields_each_offset_once() -> None:
     """N17: each offset once."""
     chunk = read(Part(0, [b"a", b"b"]).data, Part(1, [b"b", b"c"]).data)
     assert offsets(chunk) == [0, 1, 2]
@@ -309,7 +309,7 @@ def test_a_mark_of_any_type_is_never_seen_and_moves_the_position(
     assert (chunk.at, chunk.error) == (3, None)
 
 
-def test_a_second_mark_ends_nothing_but_what_is_open() -> None:
+def test_a_second_abort_mark_ends_no_later_transaction() -> None:
     """N19: two abort marks of one transaction, and another one after them."""
     chunk = read(
         Part(0, producer=9).data,
@@ -344,7 +344,7 @@ def test_a_mark_that_cannot_be_read_is_no_guess() -> None:
 
 
 @pytest.mark.parametrize("codec", Codec)
-def test_emptied_batches_move_the_position_by_what_they_stood_for(codec: Codec) -> None:
+def test_emptied_batches_move_the_position_by_their_offsets(codec: Codec) -> None:
     """N20."""
     chunk = read(emptied(0, 10, attributes=codec.value), emptied(12, 5, attributes=codec.value))
     assert chunk.head() is None

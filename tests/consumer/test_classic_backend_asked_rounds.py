@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow  # each takes tens of milliseconds, many times a q
 # -- the leader's clock, and rounds that an assignor asks for -----------------------------------
 
 
-async def test_an_assignor_is_told_the_leaders_wall_clock() -> None:
+async def test_an_assignor_sees_the_leaders_wall_clock() -> None:
     assignor = Foreign()
     async with scene() as on:
         await anyio.sleep(1000.0)
@@ -55,7 +55,7 @@ def counts_rounds(group: GroupSubscription) -> GroupAssignment:
     return replace(good(group), user_data=user_data)
 
 
-async def test_what_an_assignor_gives_its_members_comes_back_in_the_next_round() -> None:
+async def test_user_data_from_an_assignor_comes_back_in_the_next_round() -> None:
     counting = Foreign(counts_rounds, supported_protocols=COOPERATIVE)
     async with scene() as on:
         leader = await on.joined(led_by(counting))
@@ -70,7 +70,7 @@ async def test_what_an_assignor_gives_its_members_comes_back_in_the_next_round()
 # -- partitions that nobody shall have for a time -----------------------------------------------
 
 
-async def test_what_is_withheld_for_nobody_is_given_in_the_round_that_was_asked_for() -> None:
+async def test_withheld_partitions_are_assigned_in_the_round_the_assignor_asked_for() -> None:
     held = TopicPartition("t", 3)
 
     def waits_once(group: GroupSubscription) -> GroupAssignment:

@@ -51,7 +51,7 @@ def assignments(on: Scene) -> list[SyncGroupRequest]:
 
 
 @pytest.mark.parametrize("words", BAD_BODIES)
-async def test_what_cannot_be_sent_is_not_sent_and_said_by_name(words: str) -> None:
+async def test_a_bad_assignment_is_not_sent_and_the_error_names_the_assignor(words: str) -> None:
     async with scene() as on:
         member = await on.member(led_by(Foreign(BAD_BODIES[words])))
         await fails(member)
@@ -63,7 +63,7 @@ async def test_what_cannot_be_sent_is_not_sent_and_said_by_name(words: str) -> N
         assert member.error is None
 
 
-async def test_the_others_are_told_to_join_again_and_settle_when_the_leader_does() -> None:
+async def test_followers_rejoin_while_the_leader_fails_and_settle_with_it() -> None:
     """Their SyncGroups are parked while the leader waits; its JoinGroup ends that."""
     assignor = Foreign()
     async with scene() as on:
@@ -163,7 +163,7 @@ async def test_a_handover_before_the_owner_has_revoked_fails_the_round_and_is_no
         await until(lambda: len(claims_of(second)) == 2, 60.0, "half of it, in two rounds")
 
 
-async def test_an_eager_leader_too_looks_for_what_cooperative_members_hold() -> None:
+async def test_an_eager_leader_takes_nothing_that_cooperative_members_hold() -> None:
     """The leader lists an eager assignor beside the one in use, the other member does not."""
     assignor, own = Foreign(supported_protocols=COOPERATIVE), BUILT_IN["range"]
     async with scene() as on:

@@ -78,7 +78,7 @@ class Asked:
         return times == sorted(times)
 
 
-async def test_one_request_is_in_flight_and_what_waits_is_put_together() -> None:
+async def test_one_commit_is_in_flight_and_waiting_commits_share_the_next() -> None:
     async with scene() as on, anyio.create_task_group() as tasks:
         member = await on.joined()
         held = on.answers.hold(OffsetCommitRequest)
@@ -155,7 +155,7 @@ async def test_text_and_leader_epoch_survive() -> None:
         assert read == {claim.tp: position}
 
 
-async def test_a_commit_that_was_not_waited_for_is_told_before_the_join_that_gives_it_up() -> None:
+async def test_an_unanswered_commit_fails_before_the_join_that_gives_its_partition_up() -> None:
     """1. on_revoked asks for a commit, and waits for it no longer; 2. the coordinator takes none
     as yet: it waits for another try; 3. JoinGroup leaves. No later answer may tell of it."""
     async with scene() as on, anyio.create_task_group() as tasks:
@@ -186,9 +186,7 @@ async def status(member: Member, claim: Claim, offset: int) -> CommitStatus:
     return outcome.partitions[claim.tp].status
 
 
-async def test_what_is_in_flight_when_the_member_ends_is_unknown_and_what_waits_is_refused() -> (
-    None
-):
+async def test_a_commit_in_flight_when_its_member_ends_is_unknown_and_others_are_refused() -> None:
     async with scene() as on, anyio.create_task_group() as tasks:
         member = await on.joined()
         on.answers.hold(OffsetCommitRequest)

@@ -82,7 +82,7 @@ async def test_a_dead_node_is_named_as_coordinator_for_a_while() -> None:
 @pytest.mark.parametrize(
     ("count", "partitions"), [(4, "t-0, t-1, t-2, t-3"), (9, "t-0, t-1, t-2, t-3, t-4 and 4 more")]
 )
-async def test_what_was_lost_is_warned_of_with_its_cause(
+async def test_lost_partitions_are_warned_of_with_their_cause(
     caplog: pytest.LogCaptureFixture, count: int, partitions: str
 ) -> None:
     caplog.set_level(logging.WARNING, logger="kgroup.membership")

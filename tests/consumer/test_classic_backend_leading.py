@@ -40,7 +40,7 @@ async def test_a_slow_answer_about_topics_is_waited_for() -> None:
 
 
 @pytest.mark.parametrize("outage", [None, ErrorCode.LEADER_NOT_AVAILABLE])
-async def test_a_leader_without_metadata_takes_nothing_from_those_who_own_it(
+async def test_a_leader_without_metadata_takes_no_partition_from_its_owner(
     outage: ErrorCode | None,
 ) -> None:
     """A phantom owns partitions of a topic that only it reads; then somebody else leads."""
@@ -64,7 +64,7 @@ async def test_a_leader_without_metadata_takes_nothing_from_those_who_own_it(
         assert on.peers.given("other") == owned
 
 
-async def test_the_assignor_is_told_the_racks_of_leaders_and_replicas() -> None:
+async def test_the_assignor_sees_the_racks_of_leaders_and_replicas() -> None:
     assignor = Foreign()
     async with scene(2, count=3) as on:
         cluster = on.broker.core.cluster

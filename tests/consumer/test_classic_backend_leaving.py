@@ -57,7 +57,7 @@ async def test_a_dynamic_member_says_that_it_leaves_and_why() -> None:
         ("i", Leave.LEAVE, True),
     ],
 )
-async def test_one_line_says_that_a_member_has_left_and_whether_the_group_was_told(
+async def test_one_log_line_says_that_a_member_left_and_whether_it_sent_leave_group(
     instance: str | None, mode: Leave, left: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with scene() as on:
@@ -69,7 +69,7 @@ async def test_one_line_says_that_a_member_has_left_and_whether_the_group_was_to
     assert line == f"group=g member={name} left told={left} reason=maintenance"
 
 
-async def test_a_member_that_goes_while_it_joins_has_told_nobody(
+async def test_a_member_that_remains_while_joining_sends_no_leave_group(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async with scene() as on:
@@ -81,7 +81,7 @@ async def test_a_member_that_goes_while_it_joins_has_told_nobody(
     assert line.endswith("left told=False reason=maintenance")
 
 
-async def test_one_line_says_that_a_member_has_unsubscribed(
+async def test_one_log_line_says_that_a_member_unsubscribed(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async with scene() as on:
@@ -94,7 +94,7 @@ async def test_one_line_says_that_a_member_has_unsubscribed(
     assert line == f"group=g member={name} left told=True reason=the application unsubscribed"
 
 
-async def test_a_coordinator_that_was_found_is_told_for_who_looks_closely(
+async def test_a_coordinator_that_was_found_is_logged_at_debug_level(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.DEBUG, logger="kgroup.net.coordinator")
@@ -104,7 +104,7 @@ async def test_a_coordinator_that_was_found_is_told_for_who_looks_closely(
     assert line == "group=g coordinator found node=1 address=broker-1:9092"
 
 
-async def test_two_who_close_at_once_both_return() -> None:
+async def test_concurrent_leaves_all_return_and_send_one_leave_group() -> None:
     async with scene() as on, anyio.create_task_group() as tasks:
         member = await on.joined()
         for _ in range(3):

@@ -23,12 +23,12 @@ async def error_of_newcomer(spoil: Callable[[Scene], object] = lambda _: None) -
         return str(new.error), anyio.current_time() - began
 
 
-async def test_the_assignor_in_use_and_the_way_over_are_told() -> None:
+async def test_the_error_names_the_assignor_in_use() -> None:
     text, _ = await error_of_newcomer()
     assert "which offers ['cooperative-sticky']; 'range' is in use by 1 member" in text
 
 
-async def test_a_group_that_may_not_be_described_is_told_without() -> None:
+async def test_without_permission_to_describe_the_error_omits_the_assignor_in_use() -> None:
     text, _ = await error_of_newcomer(
         lambda on: on.refuse(DescribeGroupsRequest, ErrorCode.GROUP_AUTHORIZATION_FAILED)
     )

@@ -89,7 +89,7 @@ def lose_sight_of_a_broker(on: Scene) -> None:
 @pytest.mark.parametrize(
     "move", [move_between_racks_of_nobody, elect_another_leader, lose_sight_of_a_broker]
 )
-async def test_what_changes_nobodys_nearness_begins_no_round(move: Move) -> None:
+async def test_a_move_that_changes_no_members_rack_begins_no_round(move: Move) -> None:
     async with scene(4, metadata_max_age=AGE) as on:
         for number, nodes in enumerate(((1, 2), (2, 1), (1, 2), (3,))):
             place(on, number, *nodes)
@@ -103,7 +103,7 @@ async def test_in_a_group_without_racks_replicas_may_go_anywhere() -> None:
         assert await rounds_after(on, member, trade_places) == 0
 
 
-async def test_a_leader_without_a_rack_watches_for_those_who_have_one() -> None:
+async def test_a_leader_without_a_rack_watches_for_members_with_one() -> None:
     async with scene(4, metadata_max_age=AGE) as on:
         for number, node in enumerate((1, 2, 1, 2)):
             place(on, number, node)

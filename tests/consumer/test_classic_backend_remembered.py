@@ -121,7 +121,7 @@ UNKNOWN: dict[str, Callable[[Scene], Rule]] = {
 
 
 @pytest.mark.parametrize("reason", UNKNOWN)
-async def test_when_nothing_is_remembered_one_round_settles_what_may_be_new(reason: str) -> None:
+async def test_without_an_answer_about_the_former_process_one_round_begins(reason: str) -> None:
     async with scene(count=2, u=1) as on:
         bare, other = await without_u(on)
         before = on.group.generation

@@ -134,7 +134,7 @@ async def test_a_sync_that_is_never_answered_is_given_up_and_its_connection_too(
         assert second.connection != first.connection
 
 
-async def test_who_asks_again_does_not_wait_behind_a_sync_that_is_parked() -> None:
+async def test_a_new_join_does_not_wait_behind_a_parked_sync() -> None:
     """A coordinator answers one request of a connection at a time, and this one never."""
     async with scene() as on:
         member = await on.joined()
@@ -160,7 +160,7 @@ async def test_partitions_are_kept_while_a_member_is_taken_in() -> None:
         assert member.application.of_kind(ChangeKind.LOST) == []
 
 
-async def test_a_pattern_takes_topics_as_they_come_and_leaves_out_what_it_shall_not_take() -> None:
+async def test_a_pattern_takes_new_topics_and_leaves_excluded_ones_out() -> None:
     async with scene(count=1, tx=1, u=1) as on:
         subscription = Subscription(pattern="t.*", exclude="tx")
         member = await on.joined(subscription=subscription)
@@ -191,7 +191,7 @@ async def test_the_leader_waits_for_topics_that_are_not_there_yet() -> None:
         await until(lambda: late in on.peers.given("other"), 400.0, "the new topic is given")
 
 
-async def test_a_round_that_is_asked_for_is_told_why() -> None:
+async def test_a_join_that_the_application_asked_for_carries_its_reason() -> None:
     async with scene() as on:
         member = await on.joined()
         member.backend.enforce_rebalance("more machines")
@@ -199,7 +199,7 @@ async def test_a_round_that_is_asked_for_is_told_why() -> None:
         assert joins(on)[-1].reason == "more machines"
 
 
-async def test_a_follower_that_is_told_nothing_owns_nothing_and_stays() -> None:
+async def test_a_follower_with_an_empty_assignment_stays_in_the_group() -> None:
     async with scene(count=1) as on:
         one = await on.joined()
         two = await on.member()
@@ -209,7 +209,7 @@ async def test_a_follower_that_is_told_nothing_owns_nothing_and_stays() -> None:
         assert not any(s.error for s in (one, two))
 
 
-async def test_what_is_shown_of_a_member_is_made_once_until_it_changes() -> None:
+async def test_a_membership_snapshot_is_made_once_until_it_changes() -> None:
     """It lists everything owned, and is looked at for each partition: that must not be a square."""
     async with scene() as on:
         member = await on.joined()

@@ -214,7 +214,7 @@ PLACES = [stable, joining, syncing, backing_off]
 
 
 @pytest.mark.parametrize("place", PLACES)
-async def test_23_a_member_that_is_not_polled_loses_its_partitions_wherever_it_stands(
+async def test_23_a_member_that_is_not_polled_loses_its_partitions_in_any_state(
     place: Callable[[Scene], Awaitable[Member]],
 ) -> None:
     """librdkafka PR#5604: "lost" was reported as "revoked" when max.poll expired in a rebalance.
@@ -243,7 +243,7 @@ async def test_23_a_batch_in_hand_beyond_the_session_is_lost_not_revoked() -> No
 
 
 @pytest.mark.parametrize("place", PLACES)
-async def test_23_what_the_application_gives_up_itself_is_revoked_wherever_it_stands(
+async def test_23_partitions_given_up_by_the_application_are_revoked_in_any_state(
     place: Callable[[Scene], Awaitable[Member]],
 ) -> None:
     """librdkafka PR#5604. Required: on_lost is called only if consent was missing."""

@@ -77,7 +77,7 @@ async def test_a_topic_that_vanishes_leaves_the_pattern_without_an_error() -> No
         assert member.application.of_kind(ChangeKind.LOST) == []
 
 
-async def test_who_hears_of_a_round_looks_for_topics_before_it_joins() -> None:
+async def test_a_member_refreshes_its_topics_before_it_joins_a_round() -> None:
     async with scene(count=2, metadata_max_age=AGE) as on:
         one = await on.joined(subscription=by_pattern("t"))
         await anyio.sleep(AGE / 2)  # it looks for topics long before the other one will
@@ -92,7 +92,7 @@ async def test_who_hears_of_a_round_looks_for_topics_before_it_joins() -> None:
         assert owned(one, two) == everything
 
 
-async def test_a_round_is_joined_all_the_same_when_nobody_can_tell_of_topics() -> None:
+async def test_a_member_joins_a_round_without_metadata() -> None:
     async with scene(count=1, metadata_max_age=AGE) as on:
         member = await on.joined(subscription=by_pattern("t"))
         on.broker.answers.ignore(MetadataRequest, times=None)

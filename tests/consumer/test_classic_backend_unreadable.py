@@ -57,7 +57,7 @@ async def in_half(on: Scene, instance_id: str | None = None) -> tuple[Member, st
 # -- eager: who joins holds nothing -------------------------------------------------------------
 
 
-async def test_it_is_reported_once_however_many_rounds_there_are(
+async def test_an_unreadable_subscription_is_reported_once_in_many_rounds(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async with scene() as on:
@@ -75,7 +75,7 @@ async def test_it_is_reported_once_however_many_rounds_there_are(
 # -- cooperative: what it holds is not said -----------------------------------------------------
 
 
-async def test_it_is_given_away_when_that_member_is_gone() -> None:
+async def test_withheld_partitions_are_assigned_when_the_unreadable_member_is_gone() -> None:
     async with scene() as on:
         leader, bad = await in_half(on)
         on.peers.replace_subscription(bad, b"\xff")
@@ -84,7 +84,7 @@ async def test_it_is_given_away_when_that_member_is_gone() -> None:
         await leader.owns(partitions(0, 1, 2, 3))
 
 
-async def test_a_member_that_can_be_read_again_says_itself_what_it_holds() -> None:
+async def test_a_member_that_is_readable_again_keeps_what_it_claims() -> None:
     async with scene() as on:
         leader, bad = await in_half(on)
         held = on.peers.given(bad)
@@ -112,7 +112,7 @@ async def test_a_static_member_is_known_by_its_instance_not_by_its_member_id() -
 
 
 @pytest.mark.slow
-async def test_a_hundred_thousand_topics_that_do_not_exist_hold_nobody_up() -> None:
+async def test_a_hundred_thousand_missing_topics_do_not_delay_the_group() -> None:
     names = tuple(f"missing-{number}" for number in range(100_000))
     async with scene() as on:
         on.peers.add("greedy", "t")

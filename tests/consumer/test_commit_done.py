@@ -23,7 +23,7 @@ pytestmark = pytest.mark.anyio
 MANUAL: dict[str, Any] = {"enable_auto_commit": False}
 
 
-async def test_what_is_in_hand_is_not_committed() -> None:
+async def test_commit_done_leaves_out_records_in_hand() -> None:
     async with entered(full(), max_poll_records=10, **MANUAL) as stage:
         await stage.give(A)
         batches = stage.consumer.batches()
@@ -36,7 +36,7 @@ async def test_what_is_in_hand_is_not_committed() -> None:
         assert stage.group.offsets[A] == 15
 
 
-async def test_nothing_done_is_nothing_sent() -> None:
+async def test_commit_done_sends_nothing_when_nothing_is_done() -> None:
     async with entered(full(), **MANUAL) as stage:
         await stage.give(A)
         await stage.consumer.commit_done()
@@ -45,7 +45,7 @@ async def test_nothing_done_is_nothing_sent() -> None:
         assert len(stage.group.commits) == sent
 
 
-async def test_a_listener_commits_what_is_done_of_all_and_not_what_another_task_holds() -> None:
+async def test_commit_done_in_a_listener_leaves_out_batches_in_other_hands() -> None:
     class Saves:
         async def on_revoked(self, consumer: Consumer[Any, Any], change: OwnershipChange) -> None:
             await consumer.commit_done()
@@ -72,7 +72,7 @@ async def test_a_refusal_is_raised_with_every_outcome() -> None:
         assert caught.value.outcome.partitions[A].status is CommitStatus.REFUSED
 
 
-def test_an_outcome_is_shown_by_its_counts_and_by_what_failed() -> None:
+def test_an_outcomes_repr_has_counts_and_failures() -> None:
     good = PartitionOutcome(CommitStatus.COMMITTED, OffsetAndMetadata(5))
     bad = PartitionOutcome(CommitStatus.REFUSED, OffsetAndMetadata(5), 22, "ILLEGAL_GENERATION")
     rest = {TopicPartition("t", number): good for number in range(2, 500)}
@@ -85,13 +85,13 @@ def test_an_outcome_is_shown_by_its_counts_and_by_what_failed() -> None:
     assert many.endswith("; 493 more)")
 
 
-async def test_it_needs_a_group() -> None:
+async def test_commit_done_needs_a_group() -> None:
     async with by_hand(full(), A, group_id=None) as stage:
         with pytest.raises(ConfigError, match="group_id"):
             await stage.consumer.commit_done()
 
 
-async def test_an_answer_at_the_last_moment_of_closing_is_told_once() -> None:
+async def test_an_answer_at_the_close_timeout_calls_back_once() -> None:
     for _ in range(6):  # trio chooses anew each time what of one instant comes first
         calls = Callbacks()
         async with entered(full(), **MANUAL) as stage:

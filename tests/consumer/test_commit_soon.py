@@ -49,7 +49,7 @@ class Callbacks:
         return [outcome.partitions[A].status for _, outcome in self.outcomes]
 
 
-async def test_it_returns_at_once_and_the_callback_hears_the_outcome_once() -> None:
+async def test_commit_soon_returns_at_once_and_calls_back_once() -> None:
     calls = Callbacks()
     async with entered(full(), **MANUAL) as stage:
         await stage.give(A)
@@ -84,7 +84,7 @@ async def test_commits_of_a_partition_are_carried_out_in_the_order_of_calls() ->
         assert calls.labels == calls.offsets == asked
 
 
-async def test_a_commit_comes_after_what_was_committed_soon_before_it() -> None:
+async def test_a_commit_comes_after_earlier_commit_soon_calls() -> None:
     calls = Callbacks()
     async with entered(full(), **MANUAL) as stage:
         await stage.give(A)
@@ -219,7 +219,7 @@ async def test_a_callback_that_never_returns_is_cut_after_max_poll_interval() ->
             await stage.consumer.getmany(timeout=1)
 
 
-async def test_a_refused_commit_is_told_and_raises_nothing() -> None:
+async def test_a_refused_commit_soon_calls_back_and_raises_nothing() -> None:
     calls = Callbacks()
     async with entered(full(), **MANUAL) as stage:
         await stage.give(A)
@@ -230,7 +230,7 @@ async def test_a_refused_commit_is_told_and_raises_nothing() -> None:
         assert await stage.consumer.getmany(timeout=1) != {}
 
 
-async def test_a_commit_that_failed_untold_is_logged_once_per_cause(
+async def test_a_failed_commit_without_a_callback_is_logged_once_per_cause(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async with entered(full(), **MANUAL) as stage:
@@ -243,7 +243,7 @@ async def test_a_commit_that_failed_untold_is_logged_once_per_cause(
     assert caplog.text.count("commit_soon partitions=t-0 unknown") == 1
 
 
-async def test_what_cannot_be_committed_is_refused_at_the_call() -> None:
+async def test_an_invalid_commit_soon_is_refused_at_the_call() -> None:
     calls = Callbacks()
     async with entered(full(), **MANUAL) as stage:
         await stage.give(A)
@@ -347,7 +347,7 @@ async def test_a_waiting_commit_ends_when_the_consumer_does() -> None:
         assert ended
 
 
-async def test_a_revocation_waits_for_commits_of_what_is_given_up_only() -> None:
+async def test_a_revocation_waits_only_for_commits_of_its_own_partitions() -> None:
     class Giving:
         def on_revoked(self, consumer: Consumer[Any, Any], change: OwnershipChange) -> None:
             consumer.commit_soon({A: 5})

@@ -26,7 +26,7 @@ def full() -> Shelf:
     return shelf
 
 
-async def test_auto_commit_never_covers_what_the_newest_read_handed_out() -> None:
+async def test_auto_commit_leaves_out_the_records_of_the_newest_read() -> None:
     async with entered(full(), auto_commit_interval=1.0, max_poll_records=10) as stage:
         await stage.give(A)
         await stage.consumer.getmany(timeout=1)
@@ -88,7 +88,7 @@ async def test_a_record_is_done_when_the_next_is_asked_for() -> None:
 
 
 @pytest.mark.parametrize("single", [False, True])
-async def test_what_getone_returned_is_done_when_a_loop_reads_on(single: bool) -> None:
+async def test_a_record_of_getone_is_done_when_a_loop_reads_on(single: bool) -> None:
     async with entered(full(), auto_commit_interval=1.0, max_poll_records=10) as stage:
         await stage.give(A)
         assert (await stage.consumer.getone()).offset == 0
@@ -206,7 +206,7 @@ async def test_metadata_of_4096_bytes_is_committed() -> None:
     "what",
     [{}, "t-0", 5, [(A, 1)], {"t": 1}, {("t", True): 1}, {("", 0): 1}, {(0, "t"): 1}],
 )
-async def test_what_is_no_commit_is_refused(what: Any) -> None:
+async def test_an_invalid_argument_of_commit_is_refused(what: Any) -> None:
     async with entered(full(), enable_auto_commit=False) as stage:
         await stage.give(A)
         with pytest.raises(ArgumentError, match="what"):
@@ -241,7 +241,7 @@ async def test_a_batch_commits_its_end() -> None:
 
 
 @pytest.mark.parametrize("what", ["record", "batch"])
-async def test_what_was_handed_out_in_an_earlier_period_commits_nothing(what: str) -> None:
+async def test_records_of_an_ended_claim_cannot_be_committed(what: str) -> None:
     async with entered(full(), enable_auto_commit=False) as stage:
         await stage.give(A)
         batch = (await stage.consumer.getmany(max_records=5, timeout=1))[A]
@@ -379,7 +379,7 @@ async def test_without_a_group_a_commit_is_refused() -> None:
             await stage.consumer.commit()
 
 
-async def test_what_getmany_returned_and_was_given_back_is_not_done_at_the_next_read() -> None:
+async def test_a_released_batch_is_not_done_at_the_next_read() -> None:
     shelf = Shelf(t=1)
     shelf.fill(A, 10)
     async with by_hand(shelf, A, auto_commit_interval=0.1, max_poll_records=4) as stage:

@@ -132,7 +132,7 @@ def room() -> Room:
     return Room()
 
 
-async def test_an_event_is_seen_at_once_and_its_effects_wait_for_the_carrier(room: Room) -> None:
+async def test_an_event_applies_at_once_and_its_effects_wait_for_the_run(room: Room) -> None:
     room.conductor.apply(Switch(effects=(Say("on"),)))
     assert room.conductor.member.switched == 1
     assert room.speaker.heard == []
@@ -140,7 +140,7 @@ async def test_an_event_is_seen_at_once_and_its_effects_wait_for_the_carrier(roo
     assert room.speaker.heard == ["on"]
 
 
-async def test_effects_reach_the_carrier_in_order_each_once(room: Room) -> None:
+async def test_effects_are_carried_out_once_and_in_order(room: Room) -> None:
     def act() -> None:
         room.conductor.apply(Switch(effects=(Say("a"), Say("b"))))
         room.conductor.apply(Switch(effects=(Say("c"),)))
@@ -174,7 +174,7 @@ async def test_a_deadline_that_comes_nearer_wakes_it_earlier(room: Room) -> None
     assert room.conductor.member.out == 1
 
 
-async def test_only_what_shows_wakes_who_waits(room: Room) -> None:
+async def test_waiters_wake_only_for_changes_that_the_snapshot_shows(room: Room) -> None:
     moves: list[int] = []
     room.conductor.on_move = lambda lamp: moves.append(lamp.switched)
     room.conductor.apply(Switch(quiet=True))
@@ -189,7 +189,7 @@ async def test_only_what_shows_wakes_who_waits(room: Room) -> None:
     assert moves == [1]
 
 
-async def test_the_snapshot_is_made_once_for_what_shows_the_same(room: Room) -> None:
+async def test_the_snapshot_is_made_once_per_visible_change(room: Room) -> None:
     first = room.conductor.snapshot()
     room.conductor.apply(Switch(quiet=True))
     assert room.conductor.snapshot() is first
@@ -198,7 +198,7 @@ async def test_the_snapshot_is_made_once_for_what_shows_the_same(room: Room) -> 
     assert room.board.looks == 2
 
 
-async def test_it_ends_when_the_membership_is_done_and_waits_for_nothing(room: Room) -> None:
+async def test_the_conductor_ends_at_once_when_the_membership_is_done(room: Room) -> None:
     room.conductor.apply(Switch(effects=(Say("late", after=0.5), Done())))
     began = anyio.current_time()
     await room.conductor.run(room.speaker)

@@ -155,7 +155,7 @@ async def test_a_seek_leaves_damage_out_and_one_to_it_asks_again() -> None:
         assert (await stage.consumer.getone(timeout=1)).value == b"bad"
 
 
-async def test_damage_commits_what_is_in_front_of_it_and_no_more() -> None:
+async def test_a_commit_covers_records_before_damage_and_no_more() -> None:
     """N15."""
     shelf = shelf_with(b"good", b"bad")
     damage(shelf.logs[A])
@@ -190,7 +190,7 @@ async def test_a_batch_that_turns_out_to_be_damaged_lets_nothing_behind_it_pass(
         assert (await stage.consumer.getone(timeout=1)).offset == 3
 
 
-async def test_what_is_on_its_way_when_damage_turns_up_is_not_handed_out() -> None:
+async def test_records_fetched_behind_damage_are_not_handed_out() -> None:
     """N17: the same, while the next Fetch waits at the broker."""
     shelf = shelf_with(b"lies")
     lie(shelf.logs[A])
@@ -259,7 +259,7 @@ async def test_records_of_every_age_are_read_as_one_log() -> None:
 
 
 @pytest.mark.parametrize(("bound", "reads"), [(2**20, False), (2**21, True)])
-async def test_the_bound_of_what_a_batch_inflates_to_is_an_option(bound: int, reads: bool) -> None:
+async def test_the_bound_of_decompressed_bytes_is_an_option(bound: int, reads: bool) -> None:
     shelf = shelf_with(b"first")
     large = [NewRecord(None, bytes(2**20 + 1))]
     shelf.logs[A].put(encode_batch(large, codec=Codec.GZIP), 1)

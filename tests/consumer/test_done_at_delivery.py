@@ -57,7 +57,7 @@ async def test_otherwise_it_is_not(read: Read) -> None:
 
 
 @EACH
-async def test_nobody_waits_for_it_when_its_partition_is_asked_back(read: Read) -> None:
+async def test_a_revocation_does_not_wait_for_a_record_done_at_delivery(read: Read) -> None:
     async with entered(full(), done_at="delivery") as stage:
         await stage.give(A)
         held = await read(stage, 3)

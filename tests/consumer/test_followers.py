@@ -168,7 +168,7 @@ def by_partition(shelf: Shelf, request: FetchRequest) -> Any:
     return FetchResponse(responses=(row,))
 
 
-async def test_a_leader_that_names_a_broker_nobody_knows_is_not_asked_without_a_pause() -> None:
+async def test_a_leader_that_names_an_unknown_replica_is_asked_with_pauses() -> None:
     """A broker that has just come back is in its leader's mind before it is in metadata."""
     shelf = shelf_of(5)
     shelf.listed = {1}

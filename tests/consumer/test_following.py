@@ -130,7 +130,7 @@ def test_a_member_of_a_group_does_not_follow() -> None:
         consumer.follow("t")
 
 
-def test_what_is_assigned_by_hand_is_not_followed_beside() -> None:
+def test_following_is_refused_while_partitions_are_assigned_by_hand() -> None:
     consumer = Consumer()
     consumer.assign([A])
     with pytest.raises(IllegalStateError, match="unsubscribe"):
@@ -170,7 +170,7 @@ async def test_a_members_pattern_is_known_as_the_topics_it_takes() -> None:
 # -- the partitions of what was asked for --------------------------------------------------
 
 
-async def test_what_is_followed_is_owned_once_its_partitions_are_known() -> None:
+async def test_followed_topics_are_owned_once_their_partitions_are_known() -> None:
     broker = ground(1, t=2, u=1, other=1)
     async with following(broker, "t", "u") as consumer:
         assert await consumer.subscribed_partitions() == {A, B, U}
@@ -185,7 +185,7 @@ async def test_a_pattern_that_takes_nothing_comes_to_nothing() -> None:
         assert await consumer.subscribed_partitions(timeout=5.0) == frozenset()
 
 
-async def test_a_member_is_told_of_the_partitions_of_all() -> None:
+async def test_subscribed_partitions_of_a_member_are_those_of_its_topics() -> None:
     async with Consumer("t", config=config_for(ground(1, t=2))) as consumer:
         assert await consumer.subscribed_partitions() == {A, B}
         consumer.unsubscribe()

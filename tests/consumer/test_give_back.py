@@ -18,7 +18,7 @@ def shelf_of(count: int) -> Shelf:
     return shelf
 
 
-async def test_what_is_given_back_is_handed_out_next() -> None:
+async def test_records_given_back_are_handed_out_next() -> None:
     async with by_hand(shelf_of(10), A) as stage:
         batch = (await stage.consumer.getmany(timeout=1))[A]
         batch.give_back(4)
@@ -27,7 +27,7 @@ async def test_what_is_given_back_is_handed_out_next() -> None:
         assert [record.offset for record in again[A]] == list(range(4, 10))
 
 
-async def test_only_what_stands_before_it_is_done_at_the_next_read() -> None:
+async def test_only_records_before_those_given_back_are_done_at_the_next_read() -> None:
     async with by_hand(shelf_of(10), A, group_id="g") as stage:
         batch = (await stage.consumer.getmany(timeout=1))[A]
         batch.give_back(4)
@@ -45,7 +45,7 @@ async def test_a_batch_that_is_given_back_whole_is_out_of_hand() -> None:
         assert outcome.partitions[A].offset.offset == batch.first
 
 
-async def test_what_is_done_already_does_not_come_back() -> None:
+async def test_done_records_cannot_be_given_back() -> None:
     async with by_hand(shelf_of(10), A) as stage:
         batch = (await stage.consumer.getmany(timeout=1))[A]
         batch.done(6)
@@ -61,7 +61,7 @@ async def test_after_a_seek_there_is_nothing_to_give_back() -> None:
         assert await stage.consumer.position(A) == 8
 
 
-async def test_who_says_so_in_time_is_not_taken_for_dead() -> None:
+async def test_note_poll_counts_as_a_poll() -> None:
     shelf = shelf_of(10)
     async with entered(shelf, max_poll_interval=2.0) as stage:
         await stage.give(A)
@@ -72,7 +72,7 @@ async def test_who_says_so_in_time_is_not_taken_for_dead() -> None:
         assert stage.group.polls == before + 1
 
 
-async def test_the_group_hears_of_a_poll_at_least_as_often_as_the_event_log_counts_on() -> None:
+async def test_polls_reach_the_group_as_often_as_the_event_log_expects() -> None:
     """By it an oracle knows when the poll interval may be over at the earliest."""
     heard_at: list[float] = []
     async with entered(shelf_of(10), max_poll_interval=3600.0, session_timeout=10.0) as stage:

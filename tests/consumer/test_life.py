@@ -71,7 +71,7 @@ def shelf_connections(shelf: Shelf) -> int:
     return sum(len(broker.connections()) for broker in shelf.brokers)
 
 
-async def test_closing_commits_what_is_done_leaves_and_closes_every_socket() -> None:
+async def test_closing_commits_done_records_leaves_and_closes_every_socket() -> None:
     async with entered(full(), auto_commit_interval=1000) as stage:
         await stage.give(A)
         await stage.consumer.getmany(max_records=10, timeout=1)
@@ -109,7 +109,7 @@ async def test_closing_waits_for_a_batch_in_another_tasks_hands() -> None:
         assert stage.group.offsets[A] == 10
 
 
-async def test_closing_does_not_wait_for_the_batch_of_the_one_who_closes() -> None:
+async def test_closing_does_not_wait_for_a_batch_of_the_closing_task() -> None:
     async with entered(full(), max_poll_records=10) as stage:
         await stage.give(A)
         before = anyio.current_time()
@@ -188,7 +188,7 @@ async def test_topics_and_partitions_by_hand_exclude_each_other() -> None:
             stage.consumer.subscribe("t")
 
 
-async def test_assigning_anew_keeps_the_claims_of_what_stays() -> None:
+async def test_assigning_anew_keeps_the_claims_of_kept_partitions() -> None:
     async with by_hand(full(), A) as stage:
         assert (await stage.consumer.getone(timeout=1)).offset == 0
         (claim,) = stage.consumer.membership.claims
@@ -239,7 +239,7 @@ class Misspelt:
         ("listener", Lost),
     ],
 )
-async def test_what_could_never_be_called_is_refused(argument: str, given: Any) -> None:
+async def test_arguments_that_cannot_be_called_are_refused(argument: str, given: Any) -> None:
     with pytest.raises(ArgumentError, match=argument):
         Consumer("t", group_id="g", **{argument: given})
 
@@ -279,7 +279,7 @@ async def test_options_are_set_on_top_of_a_config() -> None:
         Consumer(groupid="g")  # type: ignore[call-overload]
 
 
-async def test_a_refusal_that_ends_several_tasks_is_told_once(
+async def test_a_failure_of_several_tasks_is_logged_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     await refused_in_the_middle()

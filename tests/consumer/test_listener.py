@@ -25,7 +25,7 @@ pytestmark = pytest.mark.anyio
 # -- what a change says ------------------------------------------------------------------------
 
 
-async def test_a_change_says_what_comes_what_stays_what_goes_and_why() -> None:
+async def test_a_change_has_added_kept_and_removed_claims_and_its_cause() -> None:
     heard = Heard()
     async with grouped(filled(), listener=heard) as it, anyio.create_task_group() as tasks:
         tasks.start_soon(read_on, it.consumer)

@@ -53,7 +53,7 @@ async def test_a_slow_callback_is_cut_at_the_rebalance_timeout_and_others_are_no
         await it.consumer.close(timeout=1.0)
 
 
-async def test_a_callback_that_cannot_be_cut_off_is_told_of_once_and_holds_up_its_own_only(
+async def test_a_shielded_callback_is_warned_of_once_and_delays_only_its_partition(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     # 1. on_revoked(p) shields itself, and takes 90 s; 2. it is cut off at 60 s, and goes on: p
@@ -195,7 +195,7 @@ async def test_on_lost_is_called_before_a_session_ends_that_cannot_be_confirmed(
 
 
 @pytest.mark.parametrize("amid", [False, True], ids=["stable", "amid a round"])
-async def test_on_lost_is_called_when_nobody_polls_also_amid_a_round(amid: bool) -> None:
+async def test_on_lost_is_called_when_the_poll_interval_ends_also_in_a_round(amid: bool) -> None:
     heard = Heard()
     async with grouped(filled(), listener=heard, enable_auto_commit=False) as it:
         await settle(it)
@@ -211,7 +211,7 @@ async def test_on_lost_is_called_when_nobody_polls_also_amid_a_round(amid: bool)
         assert it.group.members == ()
 
 
-async def test_on_lost_is_never_called_when_the_group_was_asked_or_told() -> None:
+async def test_on_lost_is_not_called_for_rounds_unsubscribing_and_closing() -> None:
     heard = Heard()
     async with grouped(filled(), listener=heard) as it, anyio.create_task_group() as tasks:
         tasks.start_soon(read_on, it.consumer)

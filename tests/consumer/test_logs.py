@@ -45,7 +45,7 @@ async def test_the_ends_of_any_partition_can_be_asked() -> None:
         assert await stage.consumer.end_offsets(A, B) == {A: 10, B: 4}
 
 
-async def test_without_names_the_ends_of_what_is_owned_are_asked() -> None:
+async def test_end_offsets_without_arguments_are_those_of_owned_partitions() -> None:
     shelf = Shelf(t=2)
     shelf.fill(B, 4)
     async with by_hand(shelf, B) as stage:
@@ -113,7 +113,7 @@ async def test_a_key_that_is_no_partition_is_refused() -> None:
             await stage.consumer.beginning_offsets("t")  # type: ignore[arg-type]
 
 
-async def test_topics_lists_more_than_what_is_read() -> None:
+async def test_topics_lists_all_topics() -> None:
     async with by_hand(Shelf(t=1, other=2), A) as stage:
         assert await stage.consumer.topics() == {"t", "other"}
 
@@ -188,7 +188,7 @@ async def test_partitions_of_a_topic_are_known_without_asking_or_not_at_all() ->
         assert stage.consumer.partitions_for_topic("other") is None
 
 
-async def test_partitions_of_a_topic_that_is_not_read_are_known_once_topics_told_of_it() -> None:
+async def test_topics_makes_the_partitions_of_other_topics_known() -> None:
     async with by_hand(Shelf(t=3, other=2), A) as stage:
         await stage.consumer.topics()
         assert stage.consumer.partitions_for_topic("other") == frozenset({0, 1})
@@ -198,7 +198,7 @@ async def test_partitions_of_a_topic_that_is_not_read_are_known_once_topics_told
 # -- what fetching heard last --------------------------------------------------------------
 
 
-async def test_lag_counts_from_what_was_handed_out() -> None:
+async def test_lag_counts_from_the_position() -> None:
     shelf = Shelf(t=1)
     shelf.fill(A, 10)
     async with by_hand(shelf, A) as stage:
@@ -223,7 +223,7 @@ async def test_the_last_fetch_of_a_partition_has_a_time_even_when_it_brought_not
         assert later > first
 
 
-async def test_what_is_not_owned_has_no_lag() -> None:
+async def test_lag_of_a_partition_that_is_not_owned_is_refused() -> None:
     async with by_hand(Shelf(t=2), A) as stage:
         for ask in (
             stage.consumer.lag,
@@ -247,7 +247,7 @@ async def test_seeking_to_the_beginning_reads_everything_again() -> None:
         assert offsets_of(await stage.consumer.getmany(timeout=1)) == {A: [0, 1, 2, 3, 4]}
 
 
-async def test_seeking_to_the_end_skips_what_is_there_and_reads_what_comes() -> None:
+async def test_after_seek_to_end_only_new_records_are_read() -> None:
     shelf = Shelf(t=2)
     shelf.fill(A, 5)
     shelf.fill(B, 5)
@@ -294,7 +294,7 @@ async def test_a_seek_that_was_overtaken_by_another_one_moves_nothing() -> None:
         assert await stage.consumer.position(A) == 2
 
 
-async def test_seeking_to_committed_leaves_alone_what_has_no_commit() -> None:
+async def test_seek_to_committed_skips_partitions_without_a_commit() -> None:
     shelf = Shelf(t=2)
     shelf.fill(A, 5)
     shelf.fill(B, 5)
@@ -316,7 +316,7 @@ async def test_an_offset_with_its_epoch_can_be_sought() -> None:
         assert (await stage.consumer.getone(timeout=1)).offset == 3
 
 
-async def test_seeking_what_is_not_owned_is_refused() -> None:
+async def test_seeking_a_partition_that_is_not_owned_is_refused() -> None:
     async with by_hand(Shelf(t=2), A) as stage:
         with pytest.raises(NotOwnedError):
             await stage.consumer.seek_to_end(A, B)

@@ -45,7 +45,7 @@ def cluster(nodes: int = 1) -> InProcessBroker:
     return broker
 
 
-async def test_a_member_whose_question_is_refused_by_16_looks_for_its_coordinator() -> None:
+async def test_not_coordinator_to_offset_fetch_starts_a_search() -> None:
     """Found by the matrix: the same broker was asked again until a heartbeat was due."""
     broker = cluster()
     broker.answers.error(OffsetFetchRequest, 16, times=3)
@@ -54,7 +54,7 @@ async def test_a_member_whose_question_is_refused_by_16_looks_for_its_coordinato
         assert len(broker.requests_of(FindCoordinatorRequest)) == 4
 
 
-async def test_what_one_partition_says_of_the_coordinator_counts_too() -> None:
+async def test_not_coordinator_of_one_partition_starts_a_search() -> None:
     broker = cluster()
 
     def elsewhere(_: OffsetFetchRequest, answer: OffsetFetchResponse) -> OffsetFetchResponse:
@@ -70,7 +70,7 @@ async def test_what_one_partition_says_of_the_coordinator_counts_too() -> None:
         assert len(broker.requests_of(FindCoordinatorRequest)) == 2
 
 
-async def test_offsets_that_are_not_told_are_asked_for_more_and_more_seldom() -> None:
+async def test_unanswered_committed_offsets_are_asked_for_with_growing_pauses() -> None:
     """Found by the matrix: ten times a second, for ever."""
     broker = cluster()
     broker.answers.error(OffsetFetchRequest, 14, times=None)
@@ -79,7 +79,7 @@ async def test_offsets_that_are_not_told_are_asked_for_more_and_more_seldom() ->
         assert 15 < len(broker.requests_of(OffsetFetchRequest)) < 50
 
 
-async def test_a_group_whose_topics_are_all_closed_is_told_and_asked_at_a_bounded_pace() -> None:
+async def test_unauthorized_topics_are_raised_and_asked_for_at_a_bounded_pace() -> None:
     broker = cluster()
 
     def closed(_: OffsetFetchRequest, answer: OffsetFetchResponse) -> OffsetFetchResponse:

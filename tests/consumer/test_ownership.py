@@ -44,7 +44,7 @@ def full(partitions: int = 2, count: int = 50) -> Shelf:
     return shelf
 
 
-async def test_a_listener_hears_plain_and_awaitable_what_comes_and_goes() -> None:
+async def test_plain_and_awaitable_callbacks_hear_every_change() -> None:
     notes = Notes()
     async with entered(full(), listener=notes) as stage:
         await stage.give(A, B)
@@ -149,7 +149,7 @@ async def test_a_callback_that_takes_too_long_is_cut_and_reported() -> None:
             await stage.consumer.getmany(timeout=1)
 
 
-async def test_what_is_done_is_committed_before_a_partition_is_given_up() -> None:
+async def test_done_records_are_committed_before_a_partition_is_given_up() -> None:
     async with entered(full(), auto_commit_interval=1000) as stage:
         await stage.give(A)
         await stage.consumer.getmany(max_records=10, timeout=1)
@@ -177,7 +177,7 @@ async def test_the_commit_before_a_revocation_is_answered_before_the_backend_hea
         assert stage.group.offsets[A] == 10
 
 
-async def test_a_group_gets_back_what_it_gave_after_partitions_were_assigned_by_hand() -> None:
+async def test_assigning_by_hand_gives_the_groups_partitions_back() -> None:
     async with entered(full(), max_poll_records=10) as stage:
         await stage.give(A)
         await stage.consumer.getmany(timeout=1)

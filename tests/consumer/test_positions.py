@@ -60,7 +60,7 @@ async def test_a_reset_by_age_begins_at_the_first_record_that_is_no_older() -> N
         assert asked == {now - 3_600_000 + round(first.at * 1000)}
 
 
-async def test_a_reset_by_age_passes_over_nothing_that_is_written_meanwhile() -> None:
+async def test_a_reset_by_age_skips_no_record_written_meanwhile() -> None:
     """1. No record is that young; 2. some are written; 3. the end of the log is behind them."""
     shelf = Shelf(t=1)
     shelf.fill(A, 5)
@@ -123,7 +123,7 @@ async def test_a_failing_lookup_is_repeated_and_resets_nothing() -> None:
         assert len(shelf.broker(1).requests(ListOffsetsRequest)) < 20
 
 
-async def test_out_of_range_resets_by_policy_after_what_was_fetched() -> None:
+async def test_out_of_range_resets_by_policy_after_the_fetched_records() -> None:
     shelf = Shelf(t=1)
     shelf.fill(A, 10)
     async with by_hand(shelf, A) as stage:
@@ -148,7 +148,7 @@ async def test_out_of_range_without_a_policy_names_the_offset() -> None:
             assert caught.value.positions == {A: 99}
 
 
-async def test_a_seek_counts_at_once_and_drops_what_was_fetched() -> None:
+async def test_a_seek_counts_at_once_and_drops_fetched_records() -> None:
     shelf = Shelf(t=1)
     shelf.fill(A, 20)
     async with by_hand(shelf, A) as stage:
@@ -237,7 +237,7 @@ async def test_the_position_is_the_next_record_to_hand_out_not_to_fetch() -> Non
         assert await stage.consumer.position(A) == 4
 
 
-async def test_offsets_nobody_sees_move_the_position() -> None:
+async def test_control_records_move_the_position() -> None:
     shelf = Shelf(t=1)
     shelf.fill(A, 3)
     log = shelf.logs[A]
@@ -286,7 +286,7 @@ async def test_being_refused_while_committed_offsets_are_read_is_a_failure_and_n
         assert isinstance(stage.consumer.failure, AuthenticationError)
 
 
-async def test_what_is_read_again_after_a_seek_is_journaled_as_done_again() -> None:
+async def test_records_read_again_after_a_seek_are_journalled_as_done_again() -> None:
     shelf = Shelf(t=1)
     shelf.fill(A, 10)
     async with entered(shelf) as stage:

@@ -28,7 +28,7 @@ async def first_batches(stage: Grouped) -> object:
     return await stage.consumer.getmany(timeout=5)
 
 
-async def test_who_works_on_a_batch_for_longer_than_a_round_waits_stays_a_member() -> None:
+async def test_a_batch_in_hand_beyond_the_rebalance_timeout_costs_no_membership() -> None:
     async with grouped(filled(), **APART) as stage:
         held = await first_batches(stage)
         await anyio.sleep(100)
@@ -38,7 +38,7 @@ async def test_who_works_on_a_batch_for_longer_than_a_round_waits_stays_a_member
         assert stage.consumer.assignment() == set()
 
 
-async def test_a_batch_in_hand_holds_an_eager_round_up_for_half_of_what_the_round_waits() -> None:
+async def test_a_batch_in_hand_delays_an_eager_round_by_half_the_rebalance_timeout() -> None:
     async with grouped(filled(), assignors=("range",), **APART) as stage:
         held = await first_batches(stage)
         stage.peers.add("other", "t", assignor="range")

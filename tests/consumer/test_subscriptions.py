@@ -43,13 +43,13 @@ async def owns(consumer: Consumer[Bytes, Bytes], *tps: TopicPartition) -> None:
 # -- what is committed, without a subscription ---------------------------------------------
 
 
-async def test_what_is_committed_can_be_asked_before_anything_is_subscribed() -> None:
+async def test_committed_works_before_a_subscription() -> None:
     async with consuming(ground(t=2)) as (consumer, _):
         assert await consumer.committed(A, B, timeout=2.0) == {A: None, B: None}
         assert consumer.membership.state is MemberState.UNSUBSCRIBED
 
 
-async def test_what_is_committed_can_be_asked_after_everything_was_given_up() -> None:
+async def test_committed_works_after_unsubscribing() -> None:
     broker = ground(t=1)
     async with consuming(broker, "t") as (consumer, group):
         await consumer.getone(timeout=10.0)
@@ -88,7 +88,7 @@ async def test_a_group_that_may_not_be_read_is_said_to_be_so() -> None:
 
 
 @pytest.mark.parametrize("given", ["x", ("t", -1), 7, None])
-async def test_what_is_no_partition_is_refused_before_anything_is_asked(given: object) -> None:
+async def test_committed_refuses_an_invalid_partition_before_any_request(given: object) -> None:
     async with consuming(ground(t=1)) as (consumer, _):
         with pytest.raises(ArgumentError, match="TopicPartition"):
             await consumer.committed(given)  # type: ignore[arg-type]
@@ -112,7 +112,7 @@ async def test_a_commit_by_hand_follows_the_leave_of_the_member_there_was() -> N
     assert asked[-1].member_id == ""
 
 
-async def test_what_was_read_is_not_waited_for_once_everything_is_given_up() -> None:
+async def test_unsubscribing_does_not_wait_for_records_in_hand() -> None:
     async with consuming(ground(t=1), "t") as (consumer, group):
         assert await consumer.getmany(timeout=10.0)
         before = anyio.current_time()
@@ -122,7 +122,7 @@ async def test_what_was_read_is_not_waited_for_once_everything_is_given_up() -> 
         assert group.offsets.get(A, OffsetAndMetadata(0)).offset == 0
 
 
-async def test_what_was_read_is_done_by_going_on_elsewhere() -> None:
+async def test_assigning_other_partitions_makes_former_records_done() -> None:
     async with consuming(ground(t=1, u=1), "t") as (consumer, group):
         assert len((await consumer.getmany(timeout=10.0))[A]) == 10
         consumer.unsubscribe()
@@ -213,7 +213,7 @@ async def read_or_refusal(consumer: Consumer[Bytes, Bytes]) -> str:
 # -- topics that are deleted ---------------------------------------------------------------
 
 
-async def test_what_cannot_be_committed_of_a_deleted_topic_holds_nothing_up() -> None:
+async def test_a_failed_commit_of_a_deleted_topic_delays_no_other_partition() -> None:
     broker = ground(t=1, u=1)
     async with consuming(broker, "t", "u", metadata_max_age=10.0) as (consumer, group):
         await owns(consumer, A, U)

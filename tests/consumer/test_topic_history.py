@@ -80,7 +80,7 @@ async def test_the_position_of_a_former_topic_is_not_committed_for_the_new_one()
         assert await stage.consumer.position(A) == 0
 
 
-async def test_what_was_committed_for_a_former_topic_is_not_sought() -> None:
+async def test_seek_to_committed_ignores_commits_of_a_former_topic() -> None:
     shelf = Shelf(t=1)
     shelf.fill(A, 10)
     shelf.committed[A] = 6

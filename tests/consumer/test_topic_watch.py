@@ -129,7 +129,7 @@ def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 @pytest.mark.slow
-async def test_a_missing_topic_is_told_once_and_again_after_it_was_there(
+async def test_a_missing_topic_is_logged_once_and_again_after_it_existed(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.WARNING)
@@ -148,7 +148,7 @@ async def test_a_missing_topic_is_told_once_and_again_after_it_was_there(
         assert warnings(caplog) == once * 2
 
 
-async def test_a_topic_that_is_made_in_time_is_not_told_of(
+async def test_a_topic_that_is_made_in_time_is_not_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.WARNING)
@@ -161,7 +161,7 @@ async def test_a_topic_that_is_made_in_time_is_not_told_of(
     assert warnings(caplog) == []
 
 
-async def test_a_missing_partition_is_told_of_and_read_when_it_is_there(
+async def test_a_missing_partition_is_logged_and_read_when_it_exists(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.WARNING)
@@ -206,7 +206,7 @@ async def test_a_position_without_a_coordinator_says_so() -> None:
             await stage.consumer.position(A, timeout=2.0)
 
 
-async def test_a_position_of_a_refused_topic_raises_what_the_brokers_say() -> None:
+async def test_a_position_of_a_refused_topic_raises_unauthorized() -> None:
     async with by_hand(shelf_with(), HIDDEN) as stage:
         with pytest.raises(UnauthorizedError, match="hidden"):
             await stage.consumer.position(HIDDEN, timeout=2.0)

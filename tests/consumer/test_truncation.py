@@ -108,7 +108,7 @@ async def test_without_a_policy_every_read_says_so_until_a_seek() -> None:
         assert (await read_all(stage))[A] == [12, 13, 14]
 
 
-async def test_what_was_fetched_and_not_handed_out_is_fetched_anew_without_a_word() -> None:
+async def test_truncated_records_that_were_only_fetched_are_fetched_anew_silently() -> None:
     shelf = shelf_of(0, 0)
     async with by_hand(shelf, A, auto_offset_reset="none", **SOON) as stage:
         stage.consumer.seek(A, 0)
@@ -178,7 +178,9 @@ async def test_a_committed_offset_with_an_epoch_is_validated_before_it_is_fetche
 @pytest.mark.parametrize(
     "code", [ErrorCode.UNKNOWN_LEADER_EPOCH, ErrorCode.FENCED_LEADER_EPOCH, -1]
 )
-async def test_a_validation_that_fails_is_repeated_slowly_and_holds_nobody_up(code: int) -> None:
+async def test_a_failing_validation_is_repeated_slowly_and_delays_no_other_partition(
+    code: int,
+) -> None:
     shelf = shelf_of(0)
     shelf.topics["t"].partitions[B.partition].leader = 1
     async with by_hand(shelf, A, B, **SOON) as stage:
@@ -195,7 +197,7 @@ async def test_a_validation_that_fails_is_repeated_slowly_and_holds_nobody_up(co
         assert (await read_all(stage))[A] == [10]
 
 
-async def test_a_leader_that_is_silent_about_epochs_holds_nobody_else_up() -> None:
+async def test_a_leader_without_an_answer_about_epochs_delays_no_other_partition() -> None:
     shelf = shelf_of(0)
     async with by_hand(shelf, A, B, request_timeout=5.0, **SOON) as stage:
         await read_all(stage)
@@ -320,7 +322,7 @@ async def test_a_leader_without_an_address_is_looked_for() -> None:
         assert (await stage.consumer.getone(timeout=10)).offset == 0
 
 
-async def test_what_was_only_fetched_ahead_is_no_loss_up_to_what_was_handed_out() -> None:
+async def test_a_truncation_behind_the_position_is_no_loss() -> None:
     shelf = shelf_of(0, 0)
     async with by_hand(shelf, A, auto_offset_reset="none", **SOON) as stage:
         stage.consumer.seek(A, 0)
@@ -354,7 +356,7 @@ def later(answer: Any, seconds: float) -> Delayed:
     return Delayed(answer.message if isinstance(answer, Delayed) else answer, seconds)
 
 
-async def test_a_leader_older_than_what_was_read_is_not_asked_what_became_of_it() -> None:
+async def test_a_leader_with_an_older_epoch_is_not_asked_to_validate() -> None:
     """1. Another member reads under epoch 1 and commits; 2. we take over, and know epoch 0."""
     shelf = shelf_of(0)
     async with by_hand(shelf, A, auto_offset_reset="latest", **SOON) as stage:

@@ -29,7 +29,7 @@ async def test_single_reads_take_turns_unless_they_are_to_stay() -> None:
             assert runs_of(read) == runs
 
 
-async def test_who_stays_goes_on_when_all_of_one_fetch_is_read_though_more_is_there() -> None:
+async def test_staying_reads_one_fetch_of_a_partition_at_a_time() -> None:
     shelf = Shelf(t=2)
     shelf.fill(A, 40, per_batch=2)
     shelf.fill(B, 40, per_batch=2)

@@ -60,7 +60,7 @@ def undecided() -> tuple[Shelf, Undecided]:
     return shelf, rule
 
 
-async def test_a_partition_that_waits_for_a_transaction_holds_nobody_up() -> None:
+async def test_a_partition_that_awaits_a_transaction_delays_no_other() -> None:
     shelf, transaction = undecided()
     async with by_hand(shelf, A, B) as stage:
         assert (await stage.consumer.getone(timeout=1)).tp == B
@@ -70,7 +70,7 @@ async def test_a_partition_that_waits_for_a_transaction_holds_nobody_up() -> Non
         assert await stage.consumer.position(A, timeout=2) == 3
 
 
-async def test_it_is_asked_about_again_and_again_but_not_without_a_pause() -> None:
+async def test_unstable_offsets_are_asked_for_with_pauses() -> None:
     shelf, _ = undecided()
     async with by_hand(shelf, A, B, retry_backoff=0.1, retry_backoff_max=1.0) as stage:
         await anyio.sleep(20)
@@ -79,7 +79,7 @@ async def test_it_is_asked_about_again_and_again_but_not_without_a_pause() -> No
         assert stage.consumer.assignment() == {A, B}
 
 
-async def test_who_asks_for_committed_offsets_gets_all_of_them_or_waits() -> None:
+async def test_committed_waits_until_all_offsets_are_stable() -> None:
     shelf, transaction = undecided()
     async with by_hand(shelf, A, B) as stage:
         with pytest.raises(TimeoutError):

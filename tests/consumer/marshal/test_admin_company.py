@@ -90,13 +90,13 @@ async def test_an_administrator_goes_on_under_its_own_pause_and_no_other_does() 
     assert committed(broker) == SEVENTY
 
 
-async def test_who_is_given_a_name_goes_on_with_what_one_before_under_it_has_left_behind() -> None:
+async def test_an_administrator_goes_on_under_a_pause_of_its_name() -> None:
     broker = laid()
     await admin_of(broker, name="night-shift").pause(600)
     assert await admin_of(broker, name="night-shift").set_positions(FORTY) == {}
 
 
-async def test_whoever_gives_up_leaves_the_pause_of_another_alone() -> None:
+async def test_an_administrator_that_gives_up_leaves_another_pause_alone() -> None:
     """1. One sets positions, and waits; 2. another pauses the group; 3. the first gives up."""
     broker, left = laid(), dict[TopicPartition, str]()
     Writer(broker.partition(LOG, place_of("t")), now=virtual_wall).claim()
@@ -115,7 +115,7 @@ async def test_whoever_gives_up_leaves_the_pause_of_another_alone() -> None:
     assert anyio.current_time() < 10.0, "at once, not when its patience is over"
 
 
-async def test_who_waits_for_members_to_let_go_gives_up_when_another_pauses_the_group() -> None:
+async def test_release_gives_up_when_another_administrator_pauses_the_group() -> None:
     broker = laid()
     Writer(broker.partition(LOG, place_of("t")), now=virtual_wall).claim()
     async with anyio.create_task_group() as tasks:

@@ -63,7 +63,7 @@ class Keeper:
         return sum(value.startswith(b"ReleaseGroup/") for value in values)
 
 
-async def test_who_starts_an_hour_into_a_pause_knows_of_it() -> None:
+async def test_a_member_that_starts_an_hour_into_a_pause_sees_it() -> None:
     async with crew(10) as group:
         keeper = Keeper(group.broker)
         group.tasks.start_soon(keeper.keep, LONG)
@@ -79,7 +79,7 @@ async def test_who_starts_an_hour_into_a_pause_knows_of_it() -> None:
     assert keeper.renewals == 2
 
 
-async def test_a_pause_that_nobody_keeps_up_any_more_is_over_within_the_hour() -> None:
+async def test_a_pause_whose_keeper_died_ends_within_the_hour() -> None:
     broker = coordinated(t=1)
     keeper = Keeper(broker)
     async with anyio.create_task_group() as tasks:
@@ -92,7 +92,7 @@ async def test_a_pause_that_nobody_keeps_up_any_more_is_over_within_the_hour() -
         assert pause.until == pytest.approx((virtual_wall() - 20.0 + 3000) * 1000, abs=3000)
 
 
-async def test_who_keeps_a_pause_up_does_not_write_over_its_end() -> None:
+async def test_a_keeper_does_not_renew_a_pause_that_was_ended() -> None:
     broker = coordinated(t=1)
     keeper = Keeper(broker)
     async with anyio.create_task_group() as tasks:
@@ -131,7 +131,7 @@ async def test_a_pause_is_not_kept_up_once_a_member_of_the_original_library_is_a
     assert keeper.renewals == 1
 
 
-async def test_a_pause_that_nobody_keeps_up_for_so_long_is_refused() -> None:
+async def test_a_pause_longer_than_a_week_is_refused() -> None:
     broker = coordinated(t=1)
     async with at_the_log(broker) as place:
         for seconds in (0.5, 604_801, float("nan")):

@@ -67,7 +67,7 @@ def kinds(broker: InProcessBroker) -> list[str]:
     ]
 
 
-async def test_keys_of_nobody_are_set_in_the_log_and_with_the_coordinator() -> None:
+async def test_positions_without_an_owner_are_set_in_the_log_and_committed() -> None:
     broker = laid()
     async with running(broker) as cluster:
         found = await moved(cluster, {T0: 42, T1: 0})
@@ -184,7 +184,7 @@ async def test_partitions_and_topics_that_are_not_there_are_named() -> None:
         assert caught.group_contains(BrokerError, match="did you mean 't'")
 
 
-async def test_without_a_coordination_topic_the_way_out_is_told() -> None:
+async def test_the_error_for_a_missing_coordination_topic_names_init() -> None:
     broker = InProcessBroker(topics={"t": 1})
     async with running(broker) as cluster:
         with pytest.raises(CoordinationTopicError, match="kgroup marshal init"):
@@ -251,7 +251,7 @@ async def test_a_commit_that_is_refused_leaves_its_key_where_it_was() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seconds", [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0, 5.0])
-async def test_who_is_cut_off_amid_it_leaves_keys_set_or_as_they_were_and_nothing_paused(
+async def test_a_cancelled_call_leaves_positions_set_or_unchanged_and_no_pause(
     seconds: float,
 ) -> None:
     broker = laid()
@@ -271,7 +271,7 @@ async def test_who_is_cut_off_amid_it_leaves_keys_set_or_as_they_were_and_nothin
             assert set_or_said, said
 
 
-async def test_a_call_goes_on_with_what_a_dead_one_left_claimed() -> None:
+async def test_a_call_takes_over_claims_of_a_dead_administrator() -> None:
     broker = laid()
     dead = Writer(broker.partition(LOG), client="kgroup-admin", instance="dead")
     dead.beat(7, dead.claim())

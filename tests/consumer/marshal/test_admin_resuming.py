@@ -108,7 +108,7 @@ def writes(*numbers: int, ends: bool) -> Callable[[ProduceRequest], bool]:
 
 @pytest.mark.parametrize("later", [step / 100 for step in range(0, 60, 2)])
 @pytest.mark.parametrize("slow", [(0.01, 0.1, 0.01), (0.1, 0.01, 0.1), (0.05, 0.2, 0.01)])
-async def test_whenever_a_pause_is_to_end_the_group_stands_still_wholly_or_not_at_all(
+async def test_resume_during_a_pause_leaves_all_partitions_paused_or_none(
     slow: tuple[float, ...], later: float
 ) -> None:
     trial = Trial(laid(slow))
@@ -124,7 +124,7 @@ async def test_whenever_a_pause_is_to_end_the_group_stands_still_wholly_or_not_a
 
 
 @pytest.mark.parametrize("by_one", [False, True])
-async def test_a_pause_that_is_ended_while_it_begins_is_ended_everywhere_and_told(
+async def test_a_pause_ended_while_it_begins_ends_everywhere_and_raises(
     by_one: bool,
 ) -> None:
     """1. It stands in one partition; 2. it is ended there; 3. it comes to stand in another."""
@@ -163,7 +163,7 @@ async def test_the_end_of_a_pause_that_has_begun_meanwhile_ends_it_everywhere(
     assert trial.standing == {False}
 
 
-async def test_a_pause_that_is_ended_while_it_is_renewed_is_ended_everywhere_and_told() -> None:
+async def test_a_pause_ended_during_its_renewal_ends_everywhere_and_raises() -> None:
     trial = Trial(laid(slow=()))
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(trial.pause, 4000)
@@ -183,9 +183,7 @@ async def test_a_pause_that_is_ended_while_it_is_renewed_is_ended_everywhere_and
     assert "was ended" in str(trial.paused)
 
 
-async def test_a_renewal_that_comes_behind_the_end_of_its_pause_ends_everywhere_and_is_told() -> (
-    None
-):
+async def test_a_renewal_that_arrives_after_the_end_is_ended_everywhere_and_raises() -> None:
     """1. It is on its way to all partitions; 2. the pause is ended in all; 3. it arrives."""
     trial = Trial(laid(slow=()))
     async with anyio.create_task_group() as tasks:
@@ -204,7 +202,7 @@ async def test_a_renewal_that_comes_behind_the_end_of_its_pause_ends_everywhere_
     assert trial.standing == {False}
 
 
-async def test_who_keeps_a_pause_over_its_end_gives_up_and_restores_none_of_before() -> None:
+async def test_release_under_an_ended_pause_gives_up_and_restores_no_pause() -> None:
     broker = laid()
     Writer(broker.partition(LOG, T), now=virtual_wall).claim()
     admin = admin_of(broker)
@@ -227,7 +225,7 @@ async def test_who_keeps_a_pause_over_its_end_gives_up_and_restores_none_of_befo
     assert not any(is_paused(broker, number) for number in range(COUNT))
 
 
-async def test_who_works_under_a_pause_that_is_ended_gives_up_and_leaves_all_as_it_was() -> None:
+async def test_set_positions_under_an_ended_pause_changes_nothing() -> None:
     """Also no pause of before: it was ended, too."""
     broker, left = laid(), dict[TopicPartition, str]()
     Writer(broker.partition(LOG, T), now=virtual_wall).claim()
@@ -247,7 +245,7 @@ async def test_who_works_under_a_pause_that_is_ended_gives_up_and_leaves_all_as_
     assert not any(is_paused(broker, number) for number in range(COUNT))
 
 
-async def test_who_waits_for_members_under_a_pause_that_is_ended_gives_up() -> None:
+async def test_release_gives_up_when_its_pause_is_ended() -> None:
     broker = laid()
     Writer(broker.partition(LOG, T), now=virtual_wall).claim()
     async with anyio.create_task_group() as tasks:
@@ -263,7 +261,7 @@ async def test_who_waits_for_members_under_a_pause_that_is_ended_gives_up() -> N
     assert not any(is_paused(broker, number) for number in range(COUNT))
 
 
-async def test_a_group_that_is_paused_again_and_again_is_told_to_whoever_resumes_it() -> None:
+async def test_resume_raises_when_the_group_is_paused_again_and_again() -> None:
     broker = laid()
     admin, other = admin_of(broker), Writer(broker.partition(LOG, T), "other", now=virtual_wall)
     await admin.pause(600)

@@ -75,7 +75,7 @@ async def test_a_commit_that_was_carried_out_counts_though_its_answer_was_lost()
         assert await committed(cluster) == {T0: 42, T1: 43}
 
 
-async def test_what_was_committed_is_taken_back_when_it_is_given_up() -> None:
+async def test_a_given_up_change_takes_its_commit_back() -> None:
     """
     1. the new positions are committed; 2. nobody can read them back in time;
     3. keys are released where they were, and what is committed goes back, too.
@@ -91,7 +91,7 @@ async def test_what_was_committed_is_taken_back_when_it_is_given_up() -> None:
         assert await committed(cluster) == {T0: 5, T1: 8}
 
 
-async def test_what_may_be_committed_is_told_with_both_figures() -> None:
+async def test_an_unknown_commit_is_reported_with_both_offsets() -> None:
     broker = begun()
     broker.group("g").commit({T0: 5})
     broker.answers.ignore(OffsetFetchRequest, where=lambda _: commits(broker) > 0, times=None)
@@ -130,7 +130,7 @@ async def test_a_coordinator_that_cannot_be_asked_amid_it_leaves_all_as_it_was()
     assert broker.requests_of(OffsetCommitRequest) == []
 
 
-async def test_a_log_that_takes_nothing_any_more_is_told_with_what_is_not_known() -> None:
+async def test_a_log_that_takes_no_writes_is_reported_with_the_unknown_rest() -> None:
     broker = laid()
     said: list[str] = []
     async with running(broker, request_timeout=2.0) as cluster:

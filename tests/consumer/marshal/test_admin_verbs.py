@@ -75,7 +75,7 @@ async def test_a_pause_takes_all_from_their_owners_until_it_is_ended() -> None:
         assert not await admin.resume()
 
 
-async def test_who_does_not_let_go_is_named() -> None:
+async def test_release_names_members_that_keep_their_partitions() -> None:
     broker = laid()
     Writer(broker.partition(LOG), now=virtual_wall).claim()
     assert await admin_of(broker).release(patience=2.0) == {T0: "A/i1"}
@@ -106,7 +106,7 @@ async def test_errors_come_out_by_their_own_names() -> None:
     assert len(broker.partition(LOG).records()) == 1
 
 
-async def test_who_is_cancelled_is_cancelled() -> None:
+async def test_a_cancelled_pause_is_cancelled() -> None:
     broker = laid()
     with anyio.move_on_after(20.0) as scope:
         await admin_of(broker).pause(4000)
@@ -198,7 +198,7 @@ async def test_the_end_of_a_pause_ends_no_later_pause_by_the_same_name() -> None
 
 
 @pytest.mark.parametrize("later", VERBS)
-async def test_who_ends_a_pause_is_at_work_also_when_that_is_left(later: str) -> None:
+async def test_resume_counts_as_running_after_its_pause_was_cancelled(later: str) -> None:
     broker, ended = laid(), list[bool]()
     broker.node(1).slow(0.1)
     admin = admin_of(broker)
@@ -252,9 +252,7 @@ async def test_a_pause_that_is_kept_up_may_be_ended_by_several() -> None:
         ({"colour": "red"}, ConfigError),
     ],
 )
-def test_what_cannot_be_used_is_refused_at_once(
-    options: dict[str, Any], error: type[Exception]
-) -> None:
+def test_bad_options_are_refused_at_once(options: dict[str, Any], error: type[Exception]) -> None:
     with pytest.raises(error):
         MarshalAdmin(**{"group_id": "g", **options})
 

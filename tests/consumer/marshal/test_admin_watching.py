@@ -28,7 +28,7 @@ def writer(broker: InProcessBroker) -> Writer:
     return Writer(broker.partition(LOG), now=virtual_wall)
 
 
-async def test_claims_releases_and_pauses_are_told_as_they_are_read() -> None:
+async def test_claims_releases_and_pauses_are_watched_as_they_are_read() -> None:
     broker = coordinated(t=1)
     admin, owner = admin_of(broker, name="night-shift"), writer(broker)
     owner.beat(1, owner.claim())
@@ -45,7 +45,7 @@ async def test_claims_releases_and_pauses_are_told_as_they_are_read() -> None:
     assert (paused.kind, paused.tp, paused.client) == (GroupChangeKind.PAUSED, None, "night-shift")
 
 
-async def test_what_nobody_has_taken_yet_is_kept_in_order() -> None:
+async def test_changes_that_are_not_taken_yet_are_kept_in_order() -> None:
     broker = coordinated(t=1)
     owner = writer(broker)
     async with admin_of(broker).watch() as changes:
@@ -59,7 +59,7 @@ async def test_what_nobody_has_taken_yet_is_kept_in_order() -> None:
     assert released == [0, 1, 2]
 
 
-async def test_partitions_of_other_topics_are_not_told() -> None:
+async def test_partitions_of_other_topics_are_not_watched() -> None:
     broker = coordinated(t=1, u=1)
     owner = writer(broker)
     async with admin_of(broker).watch(["t"]) as changes:

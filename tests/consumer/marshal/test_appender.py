@@ -68,7 +68,7 @@ def tails(broker: InProcessBroker) -> list[int]:
     return [each.tail for each in messages(broker)]
 
 
-async def test_a_message_says_who_writes_and_carries_its_headers_and_no_key() -> None:
+async def test_a_message_names_its_sender_and_has_headers_and_no_key() -> None:
     broker = coordinated()
     async with writing(broker) as claim_log:
         claim_log.say(7)
@@ -81,7 +81,7 @@ async def test_a_message_says_who_writes_and_carries_its_headers_and_no_key() ->
     assert read_extension(record.headers) == Extension(3, 1000, 60, b"n1")
 
 
-async def test_what_the_first_message_needs_is_known_before_it_comes() -> None:
+async def test_the_appender_prepares_before_the_first_message() -> None:
     broker = coordinated()
     async with writing(broker) as claim_log:
         claim_log.appender.expect("t")
@@ -94,7 +94,7 @@ async def test_what_the_first_message_needs_is_known_before_it_comes() -> None:
     assert tails(broker) == [7]
 
 
-async def test_what_cannot_be_learned_ahead_is_asked_for_with_the_message() -> None:
+async def test_a_failed_preparation_is_repeated_with_the_message() -> None:
     broker = coordinated()
     broker.answers.error(InitProducerIdRequest, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, times=1)
     async with writing(broker) as claim_log:
@@ -106,7 +106,7 @@ async def test_what_cannot_be_learned_ahead_is_asked_for_with_the_message() -> N
     assert tails(broker) == [7]
 
 
-async def test_what_waits_goes_in_one_batch_that_is_idempotent_and_not_compressed() -> None:
+async def test_waiting_messages_go_in_one_idempotent_uncompressed_batch() -> None:
     broker = coordinated()
     async with writing(broker) as claim_log:
         for tail in range(50):
@@ -212,7 +212,7 @@ async def test_nothing_is_sent_after_its_deadline() -> None:
     assert isinstance(claim_log.failed[0].error, TimeoutError)
 
 
-async def test_who_waits_behind_a_lost_batch_fails_unsent_at_its_own_deadline() -> None:
+async def test_a_message_behind_a_lost_batch_fails_unsent_at_its_deadline() -> None:
     broker = coordinated()
     rule = broker.answers.ignore(ProduceRequest, times=None)
     async with writing(broker) as claim_log:
@@ -229,7 +229,7 @@ async def test_who_waits_behind_a_lost_batch_fails_unsent_at_its_own_deadline() 
     assert tails(broker) == []
 
 
-async def test_a_refusal_is_told_and_the_next_message_is_written() -> None:
+async def test_a_refused_message_is_reported_and_the_next_is_written() -> None:
     broker = coordinated()
     broker.answers.error(ProduceRequest, ErrorCode.INVALID_RECORD, times=1)
     async with writing(broker) as claim_log:
@@ -243,7 +243,7 @@ async def test_a_refusal_is_told_and_the_next_message_is_written() -> None:
     assert tails(broker) == [2]
 
 
-async def test_success_is_not_told() -> None:
+async def test_success_is_not_reported() -> None:
     broker = coordinated()
     async with writing(broker) as claim_log:
         claim_log.say(1)

@@ -68,7 +68,7 @@ def _end(events: LogEvents) -> int:
     return events.of(LogRead)[-1].next_offset
 
 
-async def test_a_version_nobody_knows_is_read_like_any_other() -> None:
+async def test_an_unknown_version_is_read_like_any_other() -> None:
     """Scenario 16: as in the original, which emits 1 and reads any."""
     broker = coordinated()
     broker.partition(LOG).append(b"Heartbeat/99/%d/i/c/g/t/0/5" % NOW)
@@ -229,7 +229,7 @@ async def test_a_topic_that_may_not_be_read_is_the_end() -> None:
         assert isinstance(await events.ends(), UnauthorizedError)
 
 
-async def test_a_topic_that_nobody_can_be_asked_about_fails_in_time() -> None:
+async def test_unanswered_metadata_ends_the_reader_in_time() -> None:
     broker = coordinated()
     async with reading(broker) as events:
         broker.answers.ignore(MetadataRequest, times=None)

@@ -37,7 +37,7 @@ def committed(broker: InProcessBroker, tp: TopicPartition) -> int | None:
     return None if found is None else found.offset
 
 
-async def test_what_was_asked_for_before_is_committed_and_released() -> None:
+async def test_former_topics_are_committed_and_released() -> None:
     broker = two_logs()
     outcomes: list[CommitOutcome] = []
 
@@ -56,7 +56,7 @@ async def test_what_was_asked_for_before_is_committed_and_released() -> None:
         assert said(broker, A)[-1].words == (Kind.RELEASING_PARTITION, 4)
 
 
-async def test_a_takeover_of_what_is_still_in_hand_is_noticed() -> None:
+async def test_a_takeover_of_a_former_partition_in_hand_is_noticed() -> None:
     broker = two_logs()
     heard = Heard()
     async with claiming(broker, listener=heard, enable_auto_commit=False) as consumer:
@@ -107,7 +107,7 @@ async def test_a_commit_of_former_topics_is_not_made_once_somebody_else_has_clai
         assert committed(broker, A) == 9
 
 
-async def test_who_waits_for_a_commit_while_its_topic_is_given_up_hears_that_nobody_knows() -> None:
+async def test_a_waiting_commit_is_unknown_when_its_topic_is_given_up() -> None:
     """1. Its heartbeat cannot be written; 2. other topics are asked for: it is not kept waiting."""
     broker = two_logs()
     at_4, few = says(Kind.HEARTBEAT, 4), ErrorCode.NOT_ENOUGH_REPLICAS

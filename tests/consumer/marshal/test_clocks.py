@@ -48,7 +48,7 @@ async def late_member(broker: InProcessBroker, behind: float) -> AsyncIterator[W
         tasks.cancel_scope.cancel()
 
 
-async def test_who_is_ahead_of_members_that_live_does_not_begin() -> None:
+async def test_a_member_whose_clock_is_ahead_of_live_members_does_not_begin() -> None:
     broker = kafka()
     async with late_member(broker, 3600.0), claiming(broker) as consumer:
         with pytest.raises(CoordinationTopicError, match="clock is 3600 s ahead"):
@@ -67,7 +67,7 @@ async def test_after_a_long_silence_a_member_looks_on_for_half_an_interval_and_b
 
 
 @pytest.mark.parametrize("behind", [0.0, 100.0])
-async def test_who_agrees_with_the_log_begins_at_once(behind: float) -> None:
+async def test_a_member_whose_clock_agrees_with_the_log_begins_at_once(behind: float) -> None:
     broker = kafka()
     dead = Writer(broker.partition(LOG), now=lambda: WALL_AT_START - behind)
     epoch = dead.claim()

@@ -57,7 +57,7 @@ async def test_a_process_that_was_not_scheduled_hands_out_nothing_once_its_lease
         assert [change.cause for change in lost] == [Cause.SESSION_EXPIRED] * (not lasts)
 
 
-async def test_who_cannot_read_the_log_loses_its_claims_and_makes_no_new_ones() -> None:
+async def test_a_member_that_cannot_read_the_log_loses_its_claims_and_makes_none() -> None:
     """Scenario 12: writes work, reads do not. What was read counts as fresh for a moment, and a
     claim of that moment is judged by the log; after it nothing is claimed unseen."""
     broker = kafka()
@@ -74,7 +74,7 @@ async def test_who_cannot_read_the_log_loses_its_claims_and_makes_no_new_ones() 
 
 
 @pytest.mark.parametrize("kind", [CLAIM, HEARTBEAT])
-async def test_a_change_of_leader_amid_a_claim_neither_doubles_nor_hangs(kind: Kind) -> None:
+async def test_a_leader_change_during_a_claim_neither_doubles_nor_hangs(kind: Kind) -> None:
     """Scenario 14."""
     broker = kafka(nodes=2)
     log = broker.partition(LOG)
@@ -109,7 +109,7 @@ async def test_a_pause_between_the_claim_and_its_first_heartbeat_gives_it_back_u
         await owns(consumer, A, within=120.0)
 
 
-async def test_a_clock_of_the_broker_that_steps_back_lets_nobody_take_over_early() -> None:
+async def test_a_broker_clock_that_steps_back_allows_no_early_takeover() -> None:
     """Scenario 26."""
     broker = kafka()
     async with claiming(broker) as consumer, claiming(broker, name="two") as other:

@@ -95,7 +95,7 @@ def test_a_classic_group_cannot_be_at_most_once() -> None:
         Consumer("t", group_id="g", guarantee="at_most_once")
 
 
-async def test_who_stops_waiting_amid_admission_gets_the_same_records_later_and_once() -> None:
+async def test_a_read_cancelled_during_admission_gets_its_records_later_and_once() -> None:
     """1. A reader waits, its records are being admitted; 2. it is cancelled; 3. they are admitted;
     4. the next reader gets them, and nobody gets them again."""
     broker = kafka()
@@ -124,7 +124,7 @@ async def test_a_reader_cancelled_at_any_moment_loses_and_doubles_nothing(moment
         assert found == [*range(10)]
 
 
-async def test_a_seek_amid_admission_hands_out_only_what_was_sought() -> None:
+async def test_a_seek_during_admission_hands_out_only_the_sought_records() -> None:
     broker = kafka()
     async with careful(broker) as consumer:
         await owns(consumer, A)
@@ -143,7 +143,7 @@ async def test_a_seek_amid_admission_hands_out_only_what_was_sought() -> None:
         assert found == [6, 7, 8]
 
 
-async def test_a_lease_that_ends_amid_admission_ends_the_portion_for_good() -> None:
+async def test_a_lease_that_ends_during_admission_loses_the_portion() -> None:
     """1. The portion is committed, its heartbeat does not arrive; 2. the lease ends: nobody gets
     it; 3. the next claim begins behind it, because it may have been handed out."""
     broker = kafka()
@@ -157,7 +157,7 @@ async def test_a_lease_that_ends_amid_admission_ends_the_portion_for_good() -> N
         assert await rest(consumer, 6 * LEASE) == [*range(4, 10)]
 
 
-async def test_a_takeover_amid_admission_hands_out_nothing() -> None:
+async def test_a_takeover_during_admission_hands_out_nothing() -> None:
     broker = kafka()
     async with careful(broker) as consumer:
         await owns(consumer, A)

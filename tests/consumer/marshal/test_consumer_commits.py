@@ -49,7 +49,7 @@ async def test_a_commit_is_not_answered_before_it_was_read_back() -> None:
         assert answers[0].ok
 
 
-async def test_what_is_handed_out_after_a_lower_commit_has_a_higher_token() -> None:
+async def test_records_after_a_lower_commit_have_a_higher_token() -> None:
     broker = kafka()
     async with claiming(broker) as consumer:
         async for batch in consumer.batches():
@@ -76,7 +76,7 @@ async def test_a_commit_of_records_that_were_taken_away_sends_nothing() -> None:
         assert said(broker, A)[-1].words == (HEARTBEAT, 4)
 
 
-async def test_a_commit_that_is_overtaken_by_a_takeover_is_told_to_have_failed() -> None:
+async def test_a_commit_overtaken_by_a_takeover_fails() -> None:
     """1. The heartbeat of the commit is on its way; 2. somebody else has come to own the key."""
     broker = kafka()
     async with claiming(broker) as consumer:
@@ -110,7 +110,7 @@ async def test_callbacks_of_commits_come_in_the_order_of_calls() -> None:
     assert answers == [(1, True), (2, True), (5, True)]
 
 
-async def test_what_is_done_is_committed_by_itself() -> None:
+async def test_done_records_are_auto_committed() -> None:
     broker = kafka()
     async with claiming(broker, auto_commit_interval=1.0) as consumer:
         await gives(consumer, 3)
@@ -119,7 +119,7 @@ async def test_what_is_done_is_committed_by_itself() -> None:
 
 
 @pytest.mark.slow
-async def test_what_is_not_done_is_not_committed_by_itself() -> None:
+async def test_undone_records_are_not_auto_committed() -> None:
     broker = kafka()
     async with claiming(broker, auto_commit_interval=1.0) as consumer:
         async for batch in consumer.batches():
@@ -130,7 +130,7 @@ async def test_what_is_not_done_is_not_committed_by_itself() -> None:
 
 
 @pytest.mark.slow
-async def test_a_native_group_under_the_same_id_is_told_by_every_read_and_costs_no_claim() -> None:
+async def test_a_native_group_of_the_same_id_is_raised_by_reads_and_costs_no_claim() -> None:
     """1. It claims; 2. a native group begins under its id: commits are refused with code 25;
     3. reads raise that while it lasts; 4. the claim, its heartbeats and its commits go on."""
     broker = kafka()

@@ -44,7 +44,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("end", ENDS)
-async def test_a_log_that_ends_with_no_message_holds_up_neither_start_nor_claim(end: str) -> None:
+async def test_a_log_without_a_message_at_its_end_delays_neither_start_nor_claim(end: str) -> None:
     """Scenario 17: the original waits for the next message. What stood in front of it counts.
 
     And scenario 16: the message of an old admin, which the original cannot read.

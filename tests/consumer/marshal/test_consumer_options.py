@@ -44,7 +44,7 @@ async def test_gradually_a_second_claim_follows_when_the_first_is_settled(
         assert sorted(claims_of(broker)) == T
 
 
-async def test_who_may_have_less_than_there_is_leaves_the_rest_to_others() -> None:
+async def test_a_member_at_max_claims_leaves_the_rest_to_others() -> None:
     """TestMaximumGreedyClaims in the original. One has one; the other has three, beyond an equal
     share, and both keep that."""
     broker = kafka(4)

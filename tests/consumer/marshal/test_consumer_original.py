@@ -22,7 +22,7 @@ CLAIM, HEARTBEAT, RELEASE = Kind.CLAIMING_PARTITION, Kind.HEARTBEAT, Kind.RELEAS
 C = TopicPartition("t", 2)
 
 
-async def test_a_claim_is_a_claim_a_heartbeat_and_in_the_end_a_release() -> None:
+async def test_a_claim_is_written_as_claim_heartbeat_and_release() -> None:
     """TestPartitionLifecycleIntegration."""
     broker = kafka()
     async with claiming(broker) as consumer:
@@ -47,7 +47,7 @@ async def test_a_consumer_reads_and_is_of_no_use_once_it_is_closed() -> None:
             await consumer.getone(timeout=1)
 
 
-async def test_what_is_done_out_of_order_moves_the_position_over_the_gapless_part_only() -> None:
+async def test_batches_done_out_of_order_commit_only_up_to_the_gap() -> None:
     """TestCommit: the original counts records, this one batches and the part of them that is said
     to be done."""
     broker = kafka(records=0)
@@ -87,7 +87,7 @@ async def test_a_reader_that_takes_nothing_does_not_hold_up_a_release() -> None:
     assert said(broker, A)[-1].message.kind is RELEASE
 
 
-async def test_lag_is_what_is_left_and_never_below_zero() -> None:
+async def test_lag_is_never_below_zero() -> None:
     """TestCurrentLag."""
     broker = kafka()
     async with claiming(broker) as consumer:
@@ -119,7 +119,7 @@ async def test_all_that_is_free_is_claimed_at_once_or_one_by_one(policy: str) ->
 
 
 @pytest.mark.parametrize("policy", ["greedy", "gradual", "fair"])
-async def test_nobody_claims_more_than_it_may(policy: str) -> None:
+async def test_a_member_claims_no_more_than_max_claims(policy: str) -> None:
     """TestMaximumClaims."""
     broker = kafka(4)
     async with claiming(broker, claim_policy=policy, max_claims=2) as consumer:
@@ -137,9 +137,7 @@ async def test_a_partition_that_is_added_is_claimed() -> None:
         await owns(consumer, A, B)
 
 
-async def test_the_first_claim_begins_at_what_is_committed_and_the_log_counts_from_then_on() -> (
-    None
-):
+async def test_the_first_claim_begins_at_the_commit_and_later_ones_at_the_log() -> None:
     """TestCommittedOffset."""
     broker = kafka()
     broker.group("g").commit({A: 2})
@@ -166,7 +164,7 @@ async def test_a_process_that_starts_again_resumes_by_a_claim_that_fences_the_on
         assert len(said(broker, A, CLAIM)) == 2
 
 
-async def test_a_topic_is_had_whole_by_who_has_its_first_partition() -> None:
+async def test_the_owner_of_partition_0_owns_the_entire_topic() -> None:
     """TestTopicClaimBlocked."""
     broker = kafka(3)
     other = foreign(broker)
@@ -179,7 +177,7 @@ async def test_a_topic_is_had_whole_by_who_has_its_first_partition() -> None:
         await owns(consumer, A, B, C)
 
 
-async def test_who_loses_a_part_of_a_topic_that_is_had_whole_gives_the_rest_back() -> None:
+async def test_an_owner_that_loses_a_part_of_an_entire_topic_gives_the_rest_back() -> None:
     """The end of TestTopicClaimPartial."""
     broker = kafka(2)
     async with claiming(broker, claim_entire_topic=True) as consumer:
@@ -190,7 +188,7 @@ async def test_who_loses_a_part_of_a_topic_that_is_had_whole_gives_the_rest_back
         assert RELEASE in [each.message.kind for each in said(broker, A)]
 
 
-async def test_a_member_that_was_closed_is_of_no_weight_to_the_others() -> None:
+async def test_a_closed_member_gets_no_share() -> None:
     """TestTerminatedMarshalRemovesSelfFromCluster."""
     broker = kafka(2)
     async with claiming(broker) as one:

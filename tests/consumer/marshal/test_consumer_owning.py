@@ -71,7 +71,7 @@ async def test_on_lost_comes_when_the_log_has_another_owner_and_nothing_more_is_
 
 
 @pytest.mark.slow
-async def test_what_was_lost_is_claimed_again_when_it_is_free() -> None:
+async def test_a_lost_partition_is_claimed_again_when_it_is_free() -> None:
     broker = kafka()
     async with claiming(broker) as consumer:
         await gives(consumer, 1)
@@ -144,7 +144,7 @@ async def test_a_seek_says_nothing_in_the_log_until_it_is_committed() -> None:
 
 
 @pytest.mark.slow
-async def test_who_does_not_read_for_too_long_hands_back_and_comes_back_by_reading() -> None:
+async def test_a_member_beyond_max_poll_interval_hands_back_and_returns_by_reading() -> None:
     """TestMessageExpiration in the original (never merged there), of records; here of polls."""
     broker = kafka()
     heard = Heard()
@@ -163,7 +163,7 @@ async def test_who_does_not_read_for_too_long_hands_back_and_comes_back_by_readi
 
 
 @pytest.mark.slow
-async def test_what_was_handed_back_for_another_is_had_again_as_soon_as_that_one_leaves() -> None:
+async def test_partitions_handed_back_are_claimed_again_when_the_other_leaves() -> None:
     """1. Two partitions are left to the other for an interval of a minute; 2. it leaves within."""
     broker = kafka(4)
     async with claiming(broker, marshal_heartbeat_interval=60) as one:

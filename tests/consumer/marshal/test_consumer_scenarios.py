@@ -137,7 +137,7 @@ async def test_a_twin_of_the_original_takes_the_partition_from_the_one_that_has_
         assert consumer.failure is None
 
 
-async def test_beside_a_twin_of_the_original_that_lives_nobody_begins() -> None:
+async def test_a_member_does_not_begin_beside_a_live_twin_of_the_original() -> None:
     """Scenario 21, with the original: when it was started nobody knows, so it is no predecessor."""
     broker = kafka()
     twin = Writer(broker.partition(LOG), "one", "twin", headerless=True)
@@ -156,9 +156,7 @@ async def test_beside_a_twin_of_the_original_that_lives_nobody_begins() -> None:
 STUCK, LATER = 7, 10_000
 
 
-async def test_one_record_that_is_never_done_has_the_tail_behind_it_come_again_and_no_more() -> (
-    None
-):
+async def test_a_record_that_is_never_done_repeats_only_the_records_behind_it() -> None:
     """Scenario 25: 10,000 later records are done, and published as far as the gap lets them."""
     async with crew(STUCK + 1 + LATER) as group:
         first = group.enter(reads=False, max_poll_records=STUCK + 1)

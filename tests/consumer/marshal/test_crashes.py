@@ -106,7 +106,7 @@ async def test_at_most_once_a_death_costs_what_the_table_says(step: str) -> None
         assert await cost(group, first, **once) == expected
 
 
-async def test_at_most_once_what_was_in_hand_is_never_handed_out_again() -> None:
+async def test_at_most_once_records_in_hand_are_never_handed_out_again() -> None:
     once = {"guarantee": "at_most_once", "at_most_once_records": BATCH}
     async with crew(RECORDS) as group:
         first = group.enter(**once, work=1000.0)
@@ -116,7 +116,7 @@ async def test_at_most_once_what_was_in_hand_is_never_handed_out_again() -> None
         assert await cost(group, first, **once) == Cost([], [])
 
 
-async def test_at_most_once_a_process_that_lives_on_discards_what_it_could_not_publish() -> None:
+async def test_at_most_once_a_live_process_discards_unpublished_records() -> None:
     once = {"guarantee": "at_most_once", "at_most_once_records": BATCH}
     async with crew(RECORDS) as group:
         first = group.enter(**once)
@@ -134,7 +134,7 @@ async def test_at_most_once_a_process_that_lives_on_discards_what_it_could_not_p
 @pytest.mark.parametrize(
     "is_so", [stands(CLAIM), stands(BEAT, 0)], ids=["claim in the log", "confirmed"]
 )
-async def test_who_dies_before_it_has_anything_in_hand_costs_nothing(
+async def test_a_death_without_records_in_hand_costs_nothing(
     is_so: Callable[[Crew], bool],
 ) -> None:
     async with crew(RECORDS) as group:
@@ -143,7 +143,7 @@ async def test_who_dies_before_it_has_anything_in_hand_costs_nothing(
         assert await cost(group, first, most=BATCH) == Cost([], [])
 
 
-async def test_who_dies_before_it_commits_has_all_of_it_read_twice() -> None:
+async def test_records_uncommitted_at_a_death_are_read_twice() -> None:
     async with crew(RECORDS) as group:
         first = group.enter(most=BATCH, work=1000.0)
         await until(lambda: first.seen)
@@ -151,7 +151,7 @@ async def test_who_dies_before_it_commits_has_all_of_it_read_twice() -> None:
         assert await cost(group, first, most=BATCH) == Cost([], FIRST_BATCH)
 
 
-async def test_a_commit_that_stands_in_the_log_counts_though_nobody_heard_of_it() -> None:
+async def test_a_commit_in_the_log_counts_without_an_answer() -> None:
     async with crew(RECORDS) as group:
         first = group.enter(most=BATCH, work=1000.0)
         await until(lambda: first.seen)
@@ -160,7 +160,7 @@ async def test_a_commit_that_stands_in_the_log_counts_though_nobody_heard_of_it(
         assert await cost(group, first, most=BATCH) == Cost([], [2, 3])
 
 
-async def test_who_dies_in_closing_before_its_release_is_waited_for() -> None:
+async def test_after_a_death_before_the_release_the_lease_is_waited_for() -> None:
     async with crew(RECORDS) as group:
         first = group.enter(most=BATCH, work=1000.0)
         await until(lambda: first.seen)
@@ -171,7 +171,7 @@ async def test_who_dies_in_closing_before_its_release_is_waited_for() -> None:
         assert not group.messages(RELEASE)
 
 
-async def test_what_stands_in_a_release_is_where_the_next_one_begins() -> None:
+async def test_the_next_owner_begins_at_the_position_of_the_release() -> None:
     async with crew(RECORDS) as group:
         first = group.enter(most=BATCH, work=1000.0)
         await until(lambda: first.seen)
@@ -181,7 +181,7 @@ async def test_what_stands_in_a_release_is_where_the_next_one_begins() -> None:
         assert await cost(group, first, most=BATCH) == Cost([], [2, 3])
 
 
-async def test_who_starts_again_within_its_lease_reads_again_what_it_had_not_committed() -> None:
+async def test_a_restart_within_the_lease_reads_uncommitted_records_again() -> None:
     async with crew(RECORDS) as group:
         first = group.enter(most=BATCH, work=1000.0, group_instance_id="till-1")
         await until(lambda: first.seen)

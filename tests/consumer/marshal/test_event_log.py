@@ -59,7 +59,7 @@ async def test_claims_stand_in_it_instead_of_rounds_and_all_else_is_the_same() -
     assert claims - rounds == {ClaimStep, KeyChanged}
 
 
-async def test_a_commit_is_told_when_it_is_asked_for_and_when_it_was_read_back() -> None:
+async def test_a_commit_is_journalled_when_asked_for_and_when_read_back() -> None:
     sink = MemorySink()
     async with claiming(kafka(), journal=sink, enable_auto_commit=False) as consumer:
         for offset in (2, 4):
@@ -71,7 +71,7 @@ async def test_a_commit_is_told_when_it_is_asked_for_and_when_it_was_read_back()
     assert [number for number, _, _ in commits(sink)] == [1, 1, 2, 2]
 
 
-async def test_commits_that_one_heartbeat_settles_are_told_in_their_order() -> None:
+async def test_commits_of_one_heartbeat_are_journalled_in_order() -> None:
     """1. The heartbeat of the first is held up; 2. five more are asked for; 3. one carries them."""
     broker, sink = kafka(), MemorySink()
     async with claiming(broker, journal=sink, enable_auto_commit=False) as consumer:
@@ -86,7 +86,7 @@ async def test_commits_that_one_heartbeat_settles_are_told_in_their_order() -> N
         assert answered == [1, 2, 3, 4, 5, 6]
 
 
-async def test_a_commit_of_which_nobody_knows_is_told_as_such() -> None:
+async def test_a_commit_of_unknown_outcome_is_journalled_as_unknown() -> None:
     """1. Its heartbeat is held up; 2. somebody else takes the partition."""
     broker, sink = kafka(), MemorySink()
     async with claiming(broker, journal=sink, enable_auto_commit=False) as consumer:

@@ -27,7 +27,7 @@ def says_out_of_range(broker: InProcessBroker, offset: int) -> None:
     broker.answers.error(FetchRequest, ErrorCode.OFFSET_OUT_OF_RANGE, where=from_there)
 
 
-async def test_who_is_out_of_range_goes_on_where_it_was() -> None:
+async def test_out_of_range_at_most_once_moves_no_position_back() -> None:
     broker = kafka(records=COUNT)
     says_out_of_range(broker, COUNT)
     async with claiming(broker, **ONCE) as consumer:

@@ -62,7 +62,7 @@ async def test_a_commit_is_tried_again_while_its_claim_lasts_and_behind_its_rele
     assert committed(broker) == 7
 
 
-async def test_at_most_once_what_was_published_is_committed_again_at_every_heartbeat() -> None:
+async def test_at_most_once_every_heartbeat_commits_the_published_position_again() -> None:
     """
     1. somebody else has the partition, and sends a commit;
     2. it goes to this member, which commits further on, and hands that out;
@@ -79,7 +79,7 @@ async def test_at_most_once_what_was_published_is_committed_again_at_every_heart
             assert committed(broker) == 8
 
 
-async def test_at_least_once_what_is_committed_is_committed_again_in_every_interval() -> None:
+async def test_at_least_once_every_interval_commits_the_position_again() -> None:
     """
     1. it commits, and hands nothing more out; 2. what the coordinator has of it is lost, or a
     commit of a former owner arrives late. Should the log be lost, that position would count.
@@ -94,7 +94,7 @@ async def test_at_least_once_what_is_committed_is_committed_again_in_every_inter
             assert committed(broker) == 5
 
 
-async def test_what_stands_still_is_committed_once_in_an_interval_not_at_every_heartbeat() -> None:
+async def test_an_unchanged_position_is_committed_once_per_interval() -> None:
     broker = kafka()
     async with claiming(broker, enable_auto_commit=False) as consumer:
         await gives(consumer, 5)

@@ -19,7 +19,7 @@ async def test_an_empty_log_is_open_at_once() -> None:
     assert (opened.keys, opened.topics, opened.complete) == ({}, frozenset({"t"}), True)
 
 
-async def test_what_was_written_before_is_told_as_a_whole() -> None:
+async def test_earlier_messages_are_reported_as_a_whole() -> None:
     broker = coordinated()
     writer = Writer(broker.partition(LOG))
     writer.beat(10, writer.claim())
@@ -33,7 +33,7 @@ async def test_what_was_written_before_is_told_as_a_whole() -> None:
     assert events.of(LogRead) == []
 
 
-async def test_what_is_written_later_is_told_record_by_record_within_milliseconds() -> None:
+async def test_later_messages_are_reported_one_by_one_within_milliseconds() -> None:
     broker = coordinated()
     writer = Writer(broker.partition(LOG))
     async with reading(broker) as events:
@@ -82,7 +82,7 @@ async def test_partitions_of_one_broker_are_waited_for_together() -> None:
             await events.next_read(within=0.05)
 
 
-async def test_a_topic_more_in_the_same_partition_is_told_without_reading_anew() -> None:
+async def test_another_topic_of_the_same_partition_is_reported_without_reading_anew() -> None:
     broker = coordinated()
     Writer(broker.partition(LOG)).claim()
     async with reading(broker) as events:
@@ -95,7 +95,7 @@ async def test_a_topic_more_in_the_same_partition_is_told_without_reading_anew()
     assert len(broker.requests_of(ListOffsetsRequest)) == asked
 
 
-async def test_a_partition_nobody_wants_any_more_is_not_read_on() -> None:
+async def test_a_partition_of_no_followed_topic_is_not_read_on() -> None:
     broker = coordinated(10)
     one, other = (coordination_partition(each, 10) for each in ("orders", "payments.v1"))
     async with reading(broker, "orders", "payments.v1") as events:

@@ -63,7 +63,7 @@ async def test_a_partition_is_held_back_at_its_bound_until_a_commit() -> None:
         assert await got(consumer) == [3, 4, 5]
 
 
-async def test_a_read_of_what_is_held_back_waits_its_time_and_returns_nothing() -> None:
+async def test_a_read_of_a_held_back_partition_waits_and_returns_nothing() -> None:
     async with at_bound() as consumer:
         began = anyio.current_time()
         assert await consumer.getmany(A, timeout=5.0) == {}
@@ -80,7 +80,7 @@ async def test_a_commit_of_some_makes_room_for_as_many() -> None:
         assert await got(consumer) == []
 
 
-async def test_who_waits_goes_on_as_soon_as_the_commit_is_answered() -> None:
+async def test_a_waiting_read_goes_on_as_soon_as_the_commit_is_answered() -> None:
     async with at_bound() as consumer, anyio.create_task_group() as tasks:
         at: list[float] = []
 
@@ -139,7 +139,7 @@ async def test_records_are_counted_and_not_offsets() -> None:
         assert await got(consumer) == [15, 20]
 
 
-async def test_what_a_former_owner_left_uncommitted_counts_for_nobody_else() -> None:
+async def test_uncommitted_records_of_a_former_owner_do_not_count() -> None:
     async with crew(10) as group:
         first = group.enter(max_uncommitted=BOUND)
         await until(lambda: len(first.seen) == BOUND)
@@ -155,7 +155,7 @@ async def test_what_a_former_owner_left_uncommitted_counts_for_nobody_else() -> 
 # -- seeks ----------------------------------------------------------------------------------------
 
 
-async def test_who_seeks_back_over_its_commits_is_bound_there_too() -> None:
+async def test_the_bound_holds_after_a_seek_back_over_commits() -> None:
     """The next commit takes the position back, and what was read since then is ahead of it."""
     async with claiming(kafka(), **BY_HAND) as consumer:
         await owns(consumer, A)
@@ -170,7 +170,7 @@ async def test_who_seeks_back_over_its_commits_is_bound_there_too() -> None:
 
 
 @pytest.mark.parametrize("by_itself", [False, True])
-async def test_who_reads_up_to_its_commit_once_more_goes_on_from_there(by_itself: bool) -> None:
+async def test_reading_goes_on_behind_a_commit_that_is_reached_again(by_itself: bool) -> None:
     """Done again up to the very offset that is committed: that is said again, and answered."""
     async with at_bound(enable_auto_commit=by_itself) as consumer:
         await consumer.commit()
@@ -184,7 +184,7 @@ async def test_who_reads_up_to_its_commit_once_more_goes_on_from_there(by_itself
 # -- pauses and losses ----------------------------------------------------------------------------
 
 
-async def test_what_the_application_has_paused_stays_paused() -> None:
+async def test_a_partition_paused_by_the_application_stays_paused() -> None:
     async with at_bound() as consumer:
         consumer.pause(A)
         await consumer.commit()
@@ -194,7 +194,7 @@ async def test_what_the_application_has_paused_stays_paused() -> None:
         assert await got(consumer) == [3, 4, 5]
 
 
-async def test_what_is_resumed_is_held_back_all_the_same() -> None:
+async def test_a_resumed_partition_is_still_held_back() -> None:
     async with at_bound() as consumer:
         consumer.pause(A)
         consumer.resume(A)
@@ -252,7 +252,7 @@ async def test_an_offset_that_no_log_has_is_an_error_at_the_bound_too() -> None:
             await got(consumer, wait=30.0)
 
 
-async def test_an_error_of_what_is_held_back_hides_no_other_partition() -> None:
+async def test_an_error_of_a_held_back_partition_hides_no_other() -> None:
     broker, seen = kafka(2, records=BOUND), list[int]()
     ends_in_damage(broker)
     async with claiming(broker, max_poll_records=1, **BY_HAND) as consumer:
@@ -285,7 +285,7 @@ async def test_the_event_log_says_why_a_partition_rests_and_until_when() -> None
     assert {claim.tp for each in rests for claim in each.claims} == {A}
 
 
-async def test_what_is_handed_out_is_in_order_by_the_event_log() -> None:
+async def test_deliveries_in_the_event_log_are_in_order_and_fair() -> None:
     """Nothing is delivered of what rests, and nothing starves but what is said to rest."""
     sink = MemorySink()
     async with claiming(kafka(2, records=60), journal=sink, max_poll_records=1, **BY_HAND) as one:

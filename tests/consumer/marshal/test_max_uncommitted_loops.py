@@ -87,7 +87,7 @@ async def course(broker: InProcessBroker, consumer: C, way: Way) -> Course:
 
 @pytest.mark.parametrize("bound", [1, 5])
 @pytest.mark.parametrize("way", WAYS)
-async def test_what_is_done_of_a_partition_held_back_is_committed_at_once(
+async def test_done_records_of_a_held_back_partition_are_committed_at_once(
     way: Way, bound: int
 ) -> None:
     """However long `auto_commit_interval` is; and at no time more than the bound is ahead."""
@@ -98,7 +98,7 @@ async def test_what_is_done_of_a_partition_held_back_is_committed_at_once(
 
 
 @pytest.mark.parametrize("way", [one_by_one, records])
-async def test_what_is_done_at_its_delivery_is_committed_at_once_too(way: Way) -> None:
+async def test_records_done_at_delivery_are_committed_at_once_too(way: Way) -> None:
     broker = kafka(records=RECORDS)
     options: dict[str, Any] = {"done_at": "delivery", "auto_commit_interval": INTERVAL}
     async with claiming(broker, max_uncommitted=BOUND, **options) as consumer:
@@ -107,7 +107,7 @@ async def test_what_is_done_at_its_delivery_is_committed_at_once_too(way: Way) -
     assert found.most <= BOUND
 
 
-async def test_who_commits_by_hand_within_a_loop_is_never_held_back_for_long() -> None:
+async def test_a_loop_that_commits_is_never_held_back_for_long() -> None:
     async with claiming(kafka(records=RECORDS), **BY_HAND) as consumer:
         await owns(consumer, A)
         seen: list[int] = []
@@ -119,7 +119,7 @@ async def test_who_commits_by_hand_within_a_loop_is_never_held_back_for_long() -
         assert seen == [*range(RECORDS)]
 
 
-async def test_who_never_commits_waits_in_its_loop_and_says_that_it_polls() -> None:
+async def test_a_loop_that_never_commits_waits_and_counts_as_polling() -> None:
     async with claiming(kafka(), max_poll_interval=20.0, **BY_HAND) as consumer:
         await owns(consumer, A)
         seen: list[int] = []
@@ -146,9 +146,7 @@ async def never_done(consumer: C, seen: list[int]) -> None:
             batch.done()
 
 
-async def test_one_record_that_is_never_done_lets_so_many_pass_and_a_death_repeats_just_those() -> (
-    None
-):
+async def test_the_bound_limits_the_records_repeated_after_a_death() -> None:
     """Scenario 25: without the bound 10,000 later ones are handed out, and come again."""
     bound, seen = 50, list[int]()
     async with crew(STUCK + 1 + LATER) as group:
@@ -165,7 +163,7 @@ async def test_one_record_that_is_never_done_lets_so_many_pass_and_a_death_repea
         assert len(set(seen) & set(second.offsets)) == bound
 
 
-async def test_what_was_done_before_the_bound_was_reached_is_committed_when_it_is() -> None:
+async def test_reaching_the_bound_commits_earlier_done_records() -> None:
     options: dict[str, Any] = {"max_uncommitted": 5, "max_poll_records": 3}
     async with claiming(kafka(records=24), auto_commit_interval=INTERVAL, **options) as consumer:
         await owns(consumer, A)

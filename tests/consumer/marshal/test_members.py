@@ -44,7 +44,7 @@ async def test_a_heartbeat_follows_every_third_of_the_interval() -> None:
 
 
 @pytest.mark.slow
-async def test_members_come_to_even_shares_and_who_is_alone_has_all() -> None:
+async def test_members_come_to_even_shares_and_a_single_member_has_all() -> None:
     async with crew(partitions=4) as group:
         first = group.enter()
         await until(lambda: first.has == [0, 1, 2, 3])
@@ -55,7 +55,7 @@ async def test_members_come_to_even_shares_and_who_is_alone_has_all() -> None:
 
 
 @pytest.mark.slow
-async def test_who_is_slow_keeps_what_it_has() -> None:
+async def test_a_slow_member_keeps_its_partitions() -> None:
     async with crew(100, partitions=2) as group:
         slow = group.enter(work=50.0, most=1)
         await until(lambda: slow.has == [0, 1])
@@ -77,7 +77,7 @@ async def test_claims_of_many_members_for_one_partition_are_few() -> None:
         assert len(group.messages(CLAIM)) - before <= 3
 
 
-async def test_who_takes_over_begins_where_the_last_owner_committed() -> None:
+async def test_a_new_owner_begins_where_the_last_one_committed() -> None:
     async with crew(10) as group:
         first = group.enter()
         await until(lambda: len(first.seen) == 10)
@@ -92,7 +92,7 @@ async def test_who_takes_over_begins_where_the_last_owner_committed() -> None:
 
 
 @pytest.mark.slow
-async def test_who_is_cut_off_falls_silent_before_another_begins() -> None:
+async def test_a_member_that_is_cut_off_stops_before_another_begins() -> None:
     async with crew(1000) as group:
         first = group.enter(work=0.1, most=1)
         await until(lambda: len(first.seen) > 10)
@@ -259,7 +259,7 @@ async def test_another_number_of_coordination_partitions_ends_the_consumer_by_na
         assert not group.messages(RELEASE)
 
 
-async def test_what_is_had_when_the_coordination_topic_goes_is_lost_at_once() -> None:
+async def test_partitions_are_lost_at_once_when_the_coordination_topic_is_deleted() -> None:
     """1. The topic goes; 2. nobody can say any more who has what; 3. nothing can be given up in
     it, so closing waits for nothing, and the listener is not asked to commit."""
     async with crew() as group:

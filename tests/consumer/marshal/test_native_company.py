@@ -35,7 +35,7 @@ async def read_once(consumer: Consumer[Any, Any]) -> None:
 
 
 @pytest.mark.slow
-async def test_who_claims_ends_within_a_minute_when_a_native_member_is_there() -> None:
+async def test_a_claiming_member_ends_within_a_minute_beside_a_native_one() -> None:
     """
     1. it claims, and commits nothing;
     2. a native consumer starts, and is given the same partition;

@@ -31,7 +31,7 @@ C = Consumer[Any, Any]
 # -- one partition -----------------------------------------------------------------------------
 
 
-async def test_what_is_claimed_is_claimed_once_by_one_and_says_nothing_of_others() -> None:
+async def test_a_partition_is_claimed_by_one_member_and_others_stay_free() -> None:
     """TestClaimPartitionIntegration: had, asked for again, refused to another; the next one is
     free."""
     broker = kafka(2)
@@ -50,7 +50,7 @@ async def test_what_is_claimed_is_claimed_once_by_one_and_says_nothing_of_others
     assert len(said(broker, B, CLAIM)) == 1
 
 
-async def test_what_is_owned_is_not_claimed_a_second_time() -> None:
+async def test_an_owned_partition_is_not_claimed_again() -> None:
     """TestTryClaimPartition."""
     broker = kafka()
     async with claiming(broker) as consumer:
@@ -98,7 +98,7 @@ async def test_a_partition_is_released_once() -> None:
     assert len(said(broker, A, RELEASE)) == 1
 
 
-async def test_who_closes_frees_its_partitions_for_the_next_at_once() -> None:
+async def test_closing_frees_partitions_at_once() -> None:
     """TestTerminateWithRelease."""
     broker = kafka()
     async with claiming(broker) as one:
@@ -107,7 +107,7 @@ async def test_who_closes_frees_its_partitions_for_the_next_at_once() -> None:
         await owns(two, A, within=1.0)
 
 
-async def test_who_closes_takes_its_sign_of_presence_back() -> None:
+async def test_closing_takes_the_sign_of_presence_back() -> None:
     """TestConsumerRemovesSelfFromMarshal: the others are not to count it any more."""
     broker = kafka()
     async with claiming(broker) as consumer:
@@ -149,7 +149,7 @@ async def test_a_part_that_another_has_is_had_when_it_is_free() -> None:
     assert [tps(change.added) for change in heard.of(ChangeKind.ASSIGNED)] == [{A}, {B}]
 
 
-async def test_topics_are_had_whole_one_beside_the_other_and_each_is_told_once() -> None:
+async def test_two_entire_topics_are_assigned_once_each() -> None:
     """TestMultiTopicClaim."""
     broker = kafka(2, u=2)
     heard = Heard()
@@ -194,7 +194,7 @@ async def test_a_record_is_committed_by_itself_or_by_its_place(way: str) -> None
         assert said(broker, A)[-1].words == (HEARTBEAT, 3)
 
 
-async def test_what_is_done_stands_in_the_log_once_commit_done_has_returned() -> None:
+async def test_done_records_are_in_the_log_when_commit_done_returns() -> None:
     """TestFlush of a claim: the gapless part, and what is done later with the next one."""
     broker = kafka()
     async with claiming(broker, enable_auto_commit=False) as consumer:
@@ -219,7 +219,7 @@ async def test_a_commit_of_everything_says_each_partitions_own_position() -> Non
         assert said(broker, B)[-1].words == (HEARTBEAT, 2)
 
 
-async def test_closing_releases_at_what_was_done_and_no_further() -> None:
+async def test_closing_releases_at_the_done_position() -> None:
     """TestCommitOutstanding: one of six is done; the five others are the next one's."""
     broker = kafka(records=6)
     async with claiming(broker) as consumer:
@@ -235,7 +235,7 @@ async def test_closing_releases_at_what_was_done_and_no_further() -> None:
 # -- reading -----------------------------------------------------------------------------------
 
 
-async def test_the_end_of_a_partition_is_known_anew_with_what_is_fetched() -> None:
+async def test_each_fetch_updates_the_end_of_its_partition() -> None:
     """TestOffsetUpdates."""
     broker = kafka()
     async with claiming(broker) as consumer:

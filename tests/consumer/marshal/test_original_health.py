@@ -69,7 +69,7 @@ async def test_no_history_of_a_partitions_end_moves_it(ends: list[int]) -> None:
 
 
 @pytest.mark.parametrize("arrives", [True, False], ids=["it moves", "it is at the end"])
-async def test_who_is_at_the_end_or_reads_on_keeps_its_partition(arrives: bool) -> None:
+async def test_an_owner_at_the_end_or_reading_on_keeps_its_partition(arrives: bool) -> None:
     """TestReleaseIfWedged: kept for minutes of silence, in the original too."""
     broker = kafka()
     async with beside_an_idle_one(broker) as owner:
@@ -81,7 +81,7 @@ async def test_who_is_at_the_end_or_reads_on_keeps_its_partition(arrives: bool) 
 
 
 @pytest.mark.parametrize("grows", [True, False], ids=["it grows", "it does not"])
-async def test_who_gets_nothing_of_what_is_there_keeps_its_partition(grows: bool) -> None:
+async def test_an_owner_whose_fetches_fail_keeps_its_partition(grows: bool) -> None:
     """TestReleaseIfWedged2: the original releases after a minute. 1. The leader of the partition
     answers no fetch; 2. it would answer no other member either; 3. once it does, reading goes on
     at once, for nobody had to claim anew."""
@@ -100,7 +100,7 @@ async def test_who_gets_nothing_of_what_is_there_keeps_its_partition(grows: bool
         assert await gives(owner, 5, timeout=60) == [*range(10, 15)]
 
 
-async def test_who_falls_behind_ever_more_keeps_its_partition() -> None:
+async def test_an_owner_that_falls_behind_keeps_its_partition() -> None:
     """TestHealthCheck: caught up, about to be, or behind at three looks in a row: the original
     releases in the last case."""
     broker = kafka()
@@ -114,7 +114,7 @@ async def test_who_falls_behind_ever_more_keeps_its_partition() -> None:
         assert lags == [59, 108, 157, 206]
 
 
-async def test_who_cannot_renew_its_lease_loses_it_and_the_next_begins_where_it_stood() -> None:
+async def test_an_owner_that_cannot_renew_its_lease_loses_it_at_its_position() -> None:
     """TestHealthCheckRelease: the original releases at offset 5 when its own heartbeat is too old.
     A release of who could not renew would come too late: nothing is written, and 5 stands in the
     last heartbeat."""

@@ -33,7 +33,7 @@ async def test_a_portion_takes_as_many_batches_of_the_log_as_fit(
     assert probes == tails
 
 
-async def test_what_is_ready_of_many_partitions_is_published_at_once() -> None:
+async def test_ready_portions_of_many_partitions_are_published_together() -> None:
     width = 8
     broker = kafka(width)
     tps = [TopicPartition("t", number) for number in range(width)]

@@ -74,7 +74,7 @@ async def found(
     return answer.offset if isinstance(answer, PositionFound) else answer.error
 
 
-async def test_what_the_log_of_claims_says_counts_before_what_is_committed() -> None:
+async def test_the_position_in_the_log_counts_before_the_commit() -> None:
     broker = filled()
     assert await found(broker, 20, committed=25) == 20
     assert broker.requests_of(OffsetFetchRequest) == []
@@ -204,7 +204,7 @@ async def test_the_end_itself_is_a_position() -> None:
     assert await found(filled(), 30, NONE) == 30
 
 
-async def test_a_question_that_nobody_answers_fails_in_time() -> None:
+async def test_an_unanswered_question_fails_in_time() -> None:
     broker = filled()
     broker.answers.ignore(ListOffsetsRequest, times=None)
     assert isinstance(await found(broker, 20), TimeoutError)
@@ -216,7 +216,7 @@ async def test_an_error_is_not_nothing_committed() -> None:
     assert isinstance(await found(broker, None), TimeoutError)
 
 
-async def test_at_most_once_the_log_before_the_window_counts_beside_what_is_committed() -> None:
+async def test_at_most_once_the_log_before_the_window_counts_beside_the_commit() -> None:
     asked: list[TopicPartition] = []
 
     async def recall(tp: TopicPartition, timeout: float) -> int | None:
@@ -279,7 +279,7 @@ def committed(broker: InProcessBroker, tp: TopicPartition = KEY) -> int | None:
     return None if offset is None else offset.offset
 
 
-async def test_positions_are_committed_by_nobody_in_particular() -> None:
+async def test_positions_are_committed_without_a_member_id() -> None:
     broker = coordinated(t=2)
     async with committing(broker) as (commits, answers):
         commits.commit(CommitOffsets(1, {KEY: 7, OTHER: 8}, 30.0))
@@ -290,7 +290,7 @@ async def test_positions_are_committed_by_nobody_in_particular() -> None:
     assert (request.generation_id_or_member_epoch, request.member_id) == (-1, "")
 
 
-async def test_of_what_waits_the_newest_position_is_sent_and_answers_all() -> None:
+async def test_the_newest_waiting_position_is_sent_and_answers_all() -> None:
     broker = coordinated(t=2)
     broker.node(1).slow(1.0)
     async with committing(broker) as (commits, answers):
@@ -335,7 +335,7 @@ async def test_a_native_group_under_the_same_id_is_named() -> None:
     assert "a native group is active under this id" in str(answer.error)
 
 
-async def test_a_commit_that_nobody_takes_fails_at_its_deadline() -> None:
+async def test_a_commit_that_is_always_refused_fails_at_its_deadline() -> None:
     broker = coordinated(t=2)
     rule = broker.answers.error(
         OffsetCommitRequest, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, times=None

@@ -58,7 +58,7 @@ async def test_a_night_does_not_make_a_position_forgotten(guarantee: str, reset:
         assert await gives(consumer, 2) == [7, 8]
 
 
-async def test_at_least_once_what_is_committed_needs_no_recalling() -> None:
+async def test_at_least_once_a_commit_needs_no_recalling() -> None:
     broker = old_log()
     broker.group("g").commit({A: 4})
     async with claiming(broker) as consumer:
@@ -99,7 +99,7 @@ def of_old_parts(request: FetchRequest) -> bool:
     return not request.max_wait_ms and any(row.fetch_offset > 3 for row in rows)
 
 
-async def test_what_fails_midway_goes_on_from_there() -> None:
+async def test_a_recall_that_fails_midway_goes_on_from_there() -> None:
     broker = old_log(batches=100)
     async with reading(broker) as events:
         await events.opened()
@@ -129,7 +129,7 @@ async def test_what_fails_midway_goes_on_from_there() -> None:
 # -- trouble -------------------------------------------------------------------------------------
 
 
-async def test_who_cannot_tell_where_to_begin_says_so_until_it_can() -> None:
+async def test_trouble_shows_until_the_first_position_is_recalled() -> None:
     broker = old_log(batches=100)
     rule = broker.answers.error(
         FetchRequest, ErrorCode.NOT_LEADER_OR_FOLLOWER, where=of_old_parts, times=None
@@ -144,7 +144,7 @@ async def test_who_cannot_tell_where_to_begin_says_so_until_it_can() -> None:
         assert consumer.membership.trouble is None
 
 
-async def test_commits_that_are_refused_for_good_are_told_at_every_read() -> None:
+async def test_commits_refused_for_good_are_raised_by_every_read() -> None:
     broker = kafka()
     async with claiming(broker, enable_auto_commit=False) as consumer:
         assert await gives(consumer, 1) == [0]

@@ -33,7 +33,7 @@ def rejections(sink: MemorySink) -> list[tuple[str, int, int]]:
     return [(each.reason, each.count, each.offset) for each in rejected]
 
 
-async def test_what_is_no_message_is_told_by_reason_once_and_counted_once_a_minute(
+async def test_rejected_records_are_reported_once_per_reason_and_counted_each_minute(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     broker, sink = kafka(), MemorySink()
@@ -60,7 +60,7 @@ async def test_what_is_no_message_is_told_by_reason_once_and_counted_once_a_minu
     assert len(lines) == 3
 
 
-async def test_a_log_of_messages_alone_is_not_told_of() -> None:
+async def test_a_log_of_valid_messages_is_not_reported() -> None:
     broker, sink = kafka(), MemorySink()
     async with claiming(broker, journal=sink) as consumer:
         await owns(consumer, A)
@@ -68,7 +68,7 @@ async def test_a_log_of_messages_alone_is_not_told_of() -> None:
     assert rejections(sink) == []
 
 
-async def test_batches_that_cannot_be_read_are_told_like_what_is_no_message() -> None:
+async def test_unreadable_batches_are_reported_like_rejected_records() -> None:
     broker, sink = kafka(), MemorySink()
     log = broker.partition(LOG)
     damage(log)
@@ -82,7 +82,7 @@ async def test_batches_that_cannot_be_read_are_told_like_what_is_no_message() ->
     assert rejections(sink)[1:] == [(DAMAGED, 2, at)]
 
 
-async def test_what_is_read_a_second_time_is_not_counted_twice() -> None:
+async def test_records_read_twice_are_counted_once() -> None:
     now, sink, tp = [0.0], MemorySink(), TopicPartition(LOG, 0)
     rejects = Rejects(sink, lambda: now[0])
     for at, values in ((0.0, (b"banana",)), (100.0, (b"banana", b"pear"))):

@@ -145,13 +145,13 @@ def begun(*, keeps: bool = False) -> Room:
     return made
 
 
-def test_the_way_of_a_key_to_ownership_is_told_from_phase_to_phase() -> None:
+def test_every_phase_of_a_key_up_to_ownership_is_journalled() -> None:
     on = begun()
     moves = [(e.before, e.after) for e in on.events if isinstance(e, KeyChanged) and e.tp == T0]
     assert moves == [(before.value, after.value) for before, after in pairwise(_WAY)]
 
 
-def test_what_is_written_and_read_back_is_told_with_epoch_and_position() -> None:
+def test_messages_are_journalled_with_epoch_and_position() -> None:
     claim, accepted, beat, counted = begun().steps[:4]
     assert (claim.stage, claim.message) == (ClaimStage.WRITTEN, ClaimMessage.CLAIM)
     assert (claim.epoch, claim.position, claim.offset) == (None, None, None)
@@ -161,7 +161,7 @@ def test_what_is_written_and_read_back_is_told_with_epoch_and_position() -> None
     assert (counted.ticket, counted.verdict) == (beat.ticket, ClaimVerdict.RENEWED)
 
 
-def test_a_lease_is_told_with_the_heartbeat_that_proves_it() -> None:
+def test_a_lease_is_journalled_with_the_heartbeat_that_proves_it() -> None:
     on = begun()
     ends = {step.verdict: step.lease_end for step in on.steps if step.stage is ClaimStage.READ}
     assert ends == {
@@ -170,7 +170,7 @@ def test_a_lease_is_told_with_the_heartbeat_that_proves_it() -> None:
     }
 
 
-def test_a_message_is_told_before_the_step_that_reads_it_back() -> None:
+def test_a_message_is_journalled_before_it_is_read_back() -> None:
     stages = [step.stage for step in begun().steps]
     assert stages[:4] == [ClaimStage.WRITTEN, ClaimStage.READ] * 2
 
@@ -181,7 +181,7 @@ def test_signs_of_presence_are_about_no_key() -> None:
     assert {step.tp for step in on.steps} == {T0}
 
 
-def test_states_are_told_one_after_the_other() -> None:
+def test_every_state_is_journalled_in_order() -> None:
     states = [event for event in begun().events if isinstance(event, StateChanged)]
     assert [(each.before, each.after) for each in states] == [
         (MemberState.UNSUBSCRIBED, MemberState.FINDING),
@@ -189,7 +189,7 @@ def test_states_are_told_one_after_the_other() -> None:
     ]
 
 
-def test_a_peer_that_takes_the_key_is_told_by_name() -> None:
+def test_a_peer_that_takes_the_key_is_journalled_by_name() -> None:
     on = begun()
     taken = Extension(epoch=on.offset - 1, started=9, interval=60, nonce=b"1")
     on.write("other/i2", Kind.HEARTBEAT, "t", 0, 9, extension=taken)
@@ -198,7 +198,7 @@ def test_a_peer_that_takes_the_key_is_told_by_name() -> None:
     assert (step.epoch, step.position) == (taken.epoch, 9)
 
 
-def test_what_others_write_in_vain_is_not_told() -> None:
+def test_ineffective_messages_of_others_are_not_journalled() -> None:
     on = begun()
     before = len(on.steps)
     on.write("other/i2", Kind.CLAIMING_PARTITION, "t", 0, extension=Extension(nonce=b"1"))
@@ -212,7 +212,7 @@ def test_a_nonce_that_is_no_ticket_is_no_ticket() -> None:
     assert any(step.verdict is ClaimVerdict.RELEASED for step in on.steps)
 
 
-def test_a_claim_that_fails_is_told_with_its_reason_and_whether_that_is_sure() -> None:
+def test_a_failed_claim_is_journalled_with_its_reason_and_certainty() -> None:
     for maybe, stage in ((False, ClaimStage.FAILED), (True, ClaimStage.UNKNOWN)):
         on = begun(keeps=True)
         claim = next(each for each in on.kept if each.kind is Kind.CLAIMING_PARTITION)

@@ -74,7 +74,7 @@ async def read(
 @pytest.mark.parametrize("portion", [1, 3, 500])
 @pytest.mark.parametrize("readers", [1, 2])
 @pytest.mark.parametrize("way", WAYS)
-async def test_what_is_handed_out_is_published(
+async def test_every_handed_out_record_is_published_before(
     way: Callable[[C], AsyncIterator[int]], readers: int, portion: int
 ) -> None:
     broker = in_batches()
@@ -90,7 +90,7 @@ async def test_what_is_handed_out_is_published(
     assert sorted(seen) == [*range(COUNT)]
 
 
-async def test_after_a_seek_a_loop_hands_out_what_was_admitted_there() -> None:
+async def test_after_a_seek_a_loop_hands_out_the_records_admitted_there() -> None:
     broker = in_batches()
     options: dict[str, Any] = {"guarantee": "at_most_once", "at_most_once_records": 3}
     async with claiming(broker, **options) as consumer:

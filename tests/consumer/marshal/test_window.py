@@ -144,7 +144,7 @@ async def test_nothing_is_recalled_of_a_log_that_was_read_from_its_beginning() -
         assert len(broker.requests_of(ListOffsetsRequest)) == asked
 
 
-async def test_a_log_that_nobody_reads_cannot_be_recalled() -> None:
+async def test_a_partition_that_is_not_read_cannot_be_recalled() -> None:
     broker = coordinated(10)
     async with reading(broker) as events:
         await events.opened()

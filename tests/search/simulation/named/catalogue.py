@@ -225,7 +225,7 @@ _SYMPTOMS: Final = (
         (
             (
                 "consumer/test_classic_backend_racks.py::"
-                "test_what_changes_nobodys_nearness_begins_no_round"
+                "test_a_move_that_changes_no_members_rack_begins_no_round"
             ),
         ),
     ),
@@ -233,7 +233,7 @@ _SYMPTOMS: Final = (
         "symptom 23",
         "lost is told as revoked",
         ("librdkafka#5604",),
-        (f"{_BACKEND}test_23_a_member_that_is_not_polled_loses_its_partitions_wherever_it_stands",),
+        (f"{_BACKEND}test_23_a_member_that_is_not_polled_loses_its_partitions_in_any_state",),
     ),
     Symptom(
         "symptom 24",
