@@ -92,7 +92,7 @@ __all__ = [
 
 
 class AssignedListener(Protocol):
-    """Hears what was gained."""
+    """Called when partitions are assigned."""
 
     def on_assigned(
         self, consumer: "Consumer[Any, Any]", change: OwnershipChange, /
@@ -101,7 +101,7 @@ class AssignedListener(Protocol):
 
 
 class RevokedListener(Protocol):
-    """Hears what must be given up."""
+    """Called when partitions are revoked."""
 
     def on_revoked(
         self, consumer: "Consumer[Any, Any]", change: OwnershipChange, /
@@ -110,7 +110,7 @@ class RevokedListener(Protocol):
 
 
 class LostListener(Protocol):
-    """Hears what is gone."""
+    """Called when partitions are lost."""
 
     def on_lost(
         self, consumer: "Consumer[Any, Any]", change: OwnershipChange, /
@@ -126,8 +126,7 @@ def sound(listener: Listener | None) -> Listener | None:
     """Return a listener that can be called back.
 
     Raises:
-        ArgumentError: it has none of the callbacks, so it would never hear of anything; or it is
-            a class.
+        ArgumentError: it has none of the callbacks, or it is a class.
     """
     callbacks = [getattr(listener, name, None) for name in CALLBACKS.values()]
     if listener is None or (any(map(callable, callbacks)) and not isinstance(listener, type)):
@@ -162,7 +161,7 @@ def by_hand(partitions: Iterable[TopicPartition]) -> Subscription:
     """Return a subscription to exact partitions.
 
     Raises:
-        ArgumentError: one of them is no partition.
+        ArgumentError: one of them is not a partition.
     """
     if isinstance(partitions, TopicPartition):
         raise ArgumentError("partitions", partitions, "several TopicPartition in a list or set")
@@ -192,7 +191,7 @@ def _check(name: str, expression: str | None) -> None:
 
 
 class Subscribing:
-    """Carries a subscription to the backend that serves it.
+    """Passes a subscription to the backend that serves it.
 
     Args:
         parts: of the consumer.
@@ -211,7 +210,7 @@ class Subscribing:
             parts.following.ask(wanted)
         elif wanted.partitions is not None and not (group and group.takes_partitions):
             parts.gate.backend = parts.standalone
-            # As at a read: whoever goes on elsewhere is through with what was read before.
+            # As at a read: what was read before counts as done.
             parts.reading.next_read(None)
             self._settle(wanted.partitions)
         else:
@@ -242,12 +241,12 @@ log = logging.getLogger(__name__)
 
 
 class Life:
-    """What every group of calls of a consumer stands on.
+    """The base of every group of calls of a consumer.
 
     Args:
         config: all options.
         subscription: what to ask for when entered, None for nothing.
-        listener: told when partitions come and go.
+        listener: called when partitions come and go.
     """
 
     def __init__(
@@ -266,14 +265,14 @@ class Life:
         self._closing = Closing()
 
     def __repr__(self) -> str:
-        """Return who it is and how it stands; never an option that is secret."""
+        """Return its ids and its state; never an option that is secret."""
         config, name = self._config, type(self).__name__
-        who = f"{name} group_id={config.group_id!r} client_id={config.client_id!r}"
+        ids = f"{name} group_id={config.group_id!r} client_id={config.client_id!r}"
         if self._parts is None or self._root is None:
-            return f"<{who} state=not entered>"
+            return f"<{ids} state=not entered>"
         membership = self._parts.gate.backend.membership
         state = self._root.end or membership.state.value
-        return f"<{who} state={state} partitions={len(membership.claims)}>"
+        return f"<{ids} state={state} partitions={len(membership.claims)}>"
 
     async def __aenter__(self) -> Self:
         """Start everything and wait for a broker, at most `bootstrap_timeout`.
@@ -286,7 +285,7 @@ class Life:
             raise IllegalStateError("a consumer is entered once; make a new one")
         for doubt in self._config.doubts():
             log.warning("%s", doubt)
-        # Only `Consumer` stands on this: a listener gets the whole of it.
+        # Only `Consumer` derives from this class: a listener gets the whole consumer.
         whole = cast("ReferenceType[Consumer[Any, Any]]", weakref.ref(self))
         parts = assemble(self._config, self._coordination, whole)
         parts.calls.listener = self._listener
@@ -326,7 +325,7 @@ class Life:
 
         Args:
             timeout: seconds after which it returns whatever brokers and listeners do.
-            leave: whether the group is told; by default a static member is silent (KIP-345).
+            leave: whether the member leaves the group; by default a static one stays (KIP-345).
             commit: whether what is done is committed, where `enable_auto_commit` is on. Without it
                 the group goes on where the last commit was; a commit on its way may still arrive.
         """
@@ -347,7 +346,7 @@ class Life:
 
         Args:
             timeout: seconds after which it is over, counted from when the loop hears of it.
-            leave: whether the group is told.
+            leave: whether the member leaves the group.
             commit: whether what is done is committed, as for `close`.
         """
         if self._root is not None:
@@ -366,8 +365,8 @@ class Life:
         """Return what an awaited call works with, as `_entered(running=True)`.
 
         1. A call is refused with an error that lasts; 2. the application takes no notice of it, and
-        calls again; 3. had neither awaited anything, no other task would ever run, and nothing
-        could cancel this one. So whoever is refused lets others run first.
+        calls again; 3. if neither awaited anything, no other task would ever run, and nothing
+        could cancel this one. So a call that is refused lets others run first.
         """
         try:
             return self._entered(running=True)
@@ -419,7 +418,7 @@ class MembershipStream:
 
 
 class GroupCalls(Life):
-    """What is asked for, what is owned, and how the group does."""
+    """Calls about the subscription, the assignment and the membership."""
 
     # -- what to read ----------------------------------------------------------------------
 
@@ -452,8 +451,8 @@ class GroupCalls(Life):
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
         """Read exactly these partitions, at once and without a group; replaces earlier ones.
 
-        With a group_id its offsets are read and committed, which works only while nobody
-        subscribes under that id. No listener is called.
+        With a group_id its offsets are read and committed, which works only while no
+        consumer subscribes under that id. No listener is called.
 
         Raises:
             IllegalStateError: topics are subscribed; `unsubscribe` first.
@@ -486,7 +485,7 @@ class GroupCalls(Life):
         self._replace(wanted)
 
     def unsubscribe(self) -> None:
-        """Give everything up."""
+        """Give every partition up."""
         before, self._subscription = self._subscription, None
         if self._parts is not None and before is not None:
             Subscribing(self._parts).drop()
@@ -508,7 +507,7 @@ class GroupCalls(Life):
         return tp in self.assignment()
 
     def subscription(self) -> Subscription | None:
-        """Return what was asked for, None for nothing."""
+        """Return the subscription, None without one."""
         return self._subscription
 
     def subscribed_topics(self) -> frozenset[str]:
@@ -539,7 +538,7 @@ class GroupCalls(Life):
         """
         parts, wanted = await self._running(), self._subscription
         if wanted is None or wanted.partitions is not None:
-            await anyio.lowlevel.checkpoint()  # who asks until there are some lets others run
+            await anyio.lowlevel.checkpoint()  # so that a loop of such calls lets others run
             return frozenset() if wanted is None else wanted.partitions or frozenset()
         limit = self._config.fetching().request_timeout if timeout is None else timeout
         return await parts.following.partitions(self._topics(wanted), limit)
@@ -657,7 +656,7 @@ class LogCalls(Life):
             timeout: seconds, None for `request_timeout`.
 
         Raises:
-            NoBrokerError, BrokerError, TimeoutError: nobody could say.
+            NoBrokerError, BrokerError, TimeoutError: no broker answered the question.
         """
         return await (await self._running()).logs.topics(timeout, internal=internal)
 
@@ -682,7 +681,7 @@ class LogCalls(Life):
     def partitions_for_topic(self, topic: str) -> frozenset[int] | None:
         """Return the partition numbers of a topic, None while they are not known.
 
-        Asks nobody: known are topics that are read, and those the last `topics()` told of.
+        Sends no request: it knows the topics that are read, and those of the last `topics()`.
         """
         return self._entered().logs.partitions_of(topic)
 
@@ -696,11 +695,11 @@ class LogCalls(Life):
             timeout: seconds, None for `request_timeout`.
 
         Raises:
-            NoBrokerError, BrokerError, TimeoutError: nobody could say.
+            NoBrokerError, BrokerError, TimeoutError: no broker answered the question.
         """
         return await (await self._running()).logs.api_versions(timeout)
 
-    # -- what fetching heard last; asks nobody ---------------------------------------------
+    # -- what the last fetch said; sends no request ----------------------------------------
 
     def highwater(self, tp: TopicPartition) -> int | None:
         """Return the end of a log as its last fetch said, None before the first.
@@ -755,13 +754,12 @@ class LogCalls(Life):
 
 
 class OffsetCalls(Life):
-    """Where reading goes on, and what is committed."""
+    """Calls about positions and commits."""
 
     async def commit(self, what: Committable = None) -> CommitOutcome:
         """Commit, and wait for the coordinator's answer.
 
-        Whoever is cancelled while waiting ends the wait only: what was asked for is committed all
-        the same.
+        A caller that is cancelled ends its wait only: the commit goes on.
 
         Args:
             what: a mapping of partitions to the next offset to read (alone, or with metadata of at
@@ -796,8 +794,8 @@ class OffsetCalls(Life):
     async def commit_done(self) -> CommitOutcome:
         """Commit what is done and not committed yet, and wait for the coordinator's answer.
 
-        Unlike `commit()` it counts nothing as done that is still in somebody's hands; it is what
-        auto-commit does, at a moment of your own choice, such as in `on_revoked`.
+        Unlike `commit()` it does not count records in hand as done. Auto-commit does the same; call
+        this at a moment of your own choice, such as in `on_revoked`.
 
         Raises:
             CommitFailedError: its `outcome` tells each partition, the good ones too.
@@ -823,7 +821,7 @@ class OffsetCalls(Life):
             TimeoutError: no coordinator answered in time.
             BrokerError: the coordinator refused.
             ConfigError: there is no group_id.
-            ArgumentError: one of `tps` is no partition; nothing was asked.
+            ArgumentError: one of `tps` is not a partition; no request was sent.
         """
         async with refusing():
             self._config.group()
@@ -832,7 +830,7 @@ class OffsetCalls(Life):
                 check_partition(tp)
         asked = tps or tuple(parts.delivery.owned.partitions)
         if not asked:
-            await anyio.lowlevel.checkpoint()  # nobody is asked, and others run all the same
+            await anyio.lowlevel.checkpoint()  # no request is sent, and others run all the same
         limit = self._config.fetching().request_timeout if timeout is None else timeout
         return await parts.gate.backend.committed(asked, timeout=limit)
 
@@ -942,7 +940,7 @@ class ReadingCalls(Life, Generic[K, V]):
     Args:
         config: all options.
         subscription: what to ask for when entered, None for nothing.
-        listener: told when partitions come and go.
+        listener: called when partitions come and go.
         formats: the two deserialisers.
     """
 
@@ -1047,12 +1045,12 @@ class Consumer(ReadingCalls[K, V], OffsetCalls, LogCalls, GroupCalls):
         config: options, None for the defaults.
         key: makes keys out of bytes (None for null).
         value: makes values out of bytes.
-        listener: told when partitions come and go.
+        listener: called when partitions come and go.
         options: set single options on top of `config`; see `ConsumerConfig`.
 
     Raises:
         ConfigError: an option is not known, or its value cannot be used.
-        ArgumentError: a topic, a deserialiser or the listener is none.
+        ArgumentError: a topic, a deserialiser or the listener is not valid.
     """
 
     @overload

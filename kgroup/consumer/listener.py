@@ -113,10 +113,10 @@ class ListenerCalls:
             with anyio.move_on_after(self._code.limit + _GRACE):
                 await running.ended.wait()
             if not running.ended.is_set():
-                self._tell_overdue(running)
+                self._warn_overdue(running)
                 await running.ended.wait()
 
-    def _tell_overdue(self, running: _Running) -> None:
+    def _warn_overdue(self, running: _Running) -> None:
         """Warn of what nobody can end.
 
         1. on_revoked(p) shields itself, and hangs; 2. it is cut off, and goes on; 3. heartbeats go

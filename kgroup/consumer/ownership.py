@@ -68,7 +68,7 @@ class Ownership:
 
     def settle_now(self, change: OwnershipChange) -> None:
         """Carry out a change that nobody has to be asked about: an assignment by hand."""
-        self._tell(change, Phase.BEGIN)
+        self._journal(change, Phase.BEGIN)
         match change.kind:
             case ChangeKind.ASSIGNED:
                 self._take_in(change.added)
@@ -76,33 +76,33 @@ class Ownership:
                 self._forget(change.removed)
             case _:
                 assert_never(change.kind)
-        self._tell(change, Phase.END)
+        self._journal(change, Phase.END)
         self._complete(change)
 
     # -- the three kinds -------------------------------------------------------------------
 
     async def _carry_out(self, change: OwnershipChange) -> Exception | None:
-        self._tell(change, Phase.BEGIN)
+        self._journal(change, Phase.BEGIN)
         try:
             match change.kind:
                 case ChangeKind.ASSIGNED:
                     self._take_in(change.added)
                     return await self._calls.call(change)
                 case ChangeKind.REVOKED:
-                    return await self._give_up(change)
+                    return await self._revoke(change)
                 case ChangeKind.LOST:
                     self._forget(change.removed)
                     return await self._calls.call(change)
                 case _:
                     assert_never(change.kind)
         finally:
-            self._tell(change, Phase.END)  # also of one that closing breaks off
+            self._journal(change, Phase.END)  # also of one that closing breaks off
 
     def _take_in(self, claims: tuple[Claim, ...]) -> None:
         self._owned.begin(claims)
         self._notifiers.work.notify()
 
-    async def _give_up(self, change: OwnershipChange) -> Exception | None:
+    async def _revoke(self, change: OwnershipChange) -> Exception | None:
         self._owned.shut(change.removed)
         await self._commit(change.removed)
         error = await self._calls.call(change)
@@ -133,7 +133,7 @@ class Ownership:
         self._notifiers.work.notify()
         self._notifiers.news.notify()
 
-    def _tell(self, change: OwnershipChange, phase: Phase) -> None:
+    def _journal(self, change: OwnershipChange, phase: Phase) -> None:
         claims = change.added if change.kind is ChangeKind.ASSIGNED else change.removed
         generation = change.generation
         self._sink.emit(

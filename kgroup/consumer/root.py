@@ -144,7 +144,7 @@ class Root:
     async def _start(self, tasks: TaskGroup) -> None:
         parts = self._parts
         await tasks.start(self._connect)
-        self._tell_start()
+        self._journal_start()
         if parts.group is not None:
             await tasks.start(self._coordinate, parts.group)
             tasks.start_soon(self._guard, self._settle_changes)
@@ -239,7 +239,7 @@ class Root:
             await self._parts.calls.returned()
         await self._parts.committing.end(max(request.deadline - self._parts.ports.clock(), 0.0))
         await self._break_off()
-        self._tell_stop(request)
+        self._journal_stop(request)
 
     async def _break_off(self) -> None:
         """Have a listener that still runs end before the member does: it counts as raising."""
@@ -283,12 +283,12 @@ class Root:
 
     # -- the journal -----------------------------------------------------------------------
 
-    def _tell_start(self) -> None:
+    def _journal_start(self) -> None:
         if self._parts.group is None:
             self._parts.sink.emit(MemberStarted())
             return
         if self._config.backend is Backend.MARSHAL:
-            self._tell_claimant()
+            self._journal_claimant()
             return
         settings = self._config.membership()
         self._parts.sink.emit(
@@ -302,7 +302,7 @@ class Root:
             )
         )
 
-    def _tell_claimant(self) -> None:
+    def _journal_claimant(self) -> None:
         """A member that claims has a lease for each key; see `kgroup.marshal.key_actions`.
 
         The margin is the least there is: with timestamps of members, and beside the original, which
@@ -319,13 +319,13 @@ class Root:
             )
         )
 
-    def _tell_stop(self, request: _Request) -> None:
+    def _journal_stop(self, request: _Request) -> None:
         failure = self._parts.gate.failure
         group = self._parts.group
         static = self._config.group_instance_id is not None
-        told = request.leave is Leave.LEAVE or (request.leave is Leave.DEFAULT and not static)
+        leaves = request.leave is Leave.LEAVE or (request.leave is Leave.DEFAULT and not static)
         out = group is not None and group.membership.state is MemberState.LEFT
-        left = out and told and self._said_goodbye
+        left = out and leaves and self._said_goodbye
         reason = "closed" if failure is None else str(failure)
         if isinstance(self._parts.gate.backend, StandaloneBackend):
             client, group_id = self._config.client_id, self._config.group_id

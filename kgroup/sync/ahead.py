@@ -1,7 +1,7 @@
-"""Records that were fetched for a loop over single records, and are not all in its hands yet.
+"""Records that are read ahead for a loop over single records.
 
-Decides: how far the loop is, without asking the event loop for each record; what becomes of the
-rest when somebody seeks, pauses, reads or commits meanwhile: it is given back, and handed out next.
+Decides: how far the loop is, without asking the event loop for each record. A seek, pause, read or
+commit meanwhile gives the rest back, and it is handed out next.
 Never: counts a record as done, or as read, that the loop was not given.
 """
 
@@ -17,23 +17,23 @@ from kgroup.consumer.reads.record import Record
 from kgroup.errors import DeserializationError
 from kgroup.types import TopicPartition
 
-__all__ = ["Ahead", "Told", "settle"]
+__all__ = ["Progress", "ReadAhead", "settle"]
 
 K = TypeVar("K")
 V = TypeVar("V")
 
-_TELL_EVERY: Final = 0.1
+_REPORT_EVERY: Final = 0.1
 """Seconds between two reports of how far a loop is."""
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What the event loop is told of a batch.
+class Progress:
+    """How far a loop is with a batch, as reported to the event loop.
 
     Args:
         batch: which.
         done: below this everything is done, None for no news.
-        back: from this on it is given back, None for nothing of it.
+        back: from this offset on it is given back, None to keep all.
     """
 
     batch: Batch[Any, Any]
@@ -41,17 +41,17 @@ class Told:
     back: int | None = None
 
 
-def settle(told: Iterable[Told]) -> None:
-    """Carry out what was told; on the event loop."""
-    for each in told:
+def settle(progress: Iterable[Progress]) -> None:
+    """Carry progress out; on the event loop."""
+    for each in progress:
         if each.done is not None:
             each.batch.done(each.done)
         if each.back is not None:
             each.batch.give_back(each.back)
 
 
-class Ahead(Generic[K, V]):
-    """The stock of the loops over one consumer's records; for any thread, under a lock.
+class ReadAhead(Generic[K, V]):
+    """The records read ahead for all loops over one consumer; for any thread, under a lock.
 
     The event loop never takes the lock: a deserialiser runs under it.
     """
@@ -64,20 +64,19 @@ class Ahead(Generic[K, V]):
         self._rows: Iterator[Record[K, V]] = iter(())
         self._at: int | None = None
         self._seen = 0
-        self._told_at = 0.0
+        self._reported_at = 0.0
         self.recall: bool = False
-        """Whether the stock must be given back before anything of it is read; any thread sets it.
-        """
+        """Whether all must be given back before more is read; any thread sets it."""
 
     # -- reading ---------------------------------------------------------------------------
 
     def take(self, batches: Iterable[Batch[K, V]]) -> None:
-        """Take in what was read."""
+        """Add batches that were read."""
         with self._lock:
             self._queue.extend(batches)
 
     def next(self) -> Record[K, V] | None:
-        """Return the next record; None when there is none, or when the stock must go back.
+        """Return the next record; None when there is none, or all must be given back.
 
         Raises:
             DeserializationError: the batch ends in front of that record.
@@ -117,60 +116,60 @@ class Ahead(Generic[K, V]):
             self.recall = True
             raise
 
-    # -- telling ---------------------------------------------------------------------------
+    # -- reporting -------------------------------------------------------------------------
 
-    def report(self) -> list[Told]:
-        """Return how far the loop is, now that it asks for the next, and all that is in stock;
-        nothing when told lately."""
+    def report(self) -> list[Progress]:
+        """Return how far the loop is as it asks for the next record, and every batch read ahead;
+        nothing shortly after the last report."""
         now = time.monotonic()
         with self._lock:
-            if now - self._told_at < _TELL_EVERY or self._batch is None:
+            if now - self._reported_at < _REPORT_EVERY or self._batch is None:
                 return []
-            self._told_at = now
-            told = self._all_through()
-            told.append(Told(self._batch, done=None if self._at is None else self._seen))
-            told += [Told(batch) for batch in self._queue]
-            return told
+            self._reported_at = now
+            progress = self._all_through()
+            progress.append(Progress(self._batch, done=None if self._at is None else self._seen))
+            progress += [Progress(batch) for batch in self._queue]
+            return progress
 
-    def progress(self) -> list[Told]:
-        """Return what is done: all in front of the record that the loop has in hand."""
+    def progress(self) -> list[Progress]:
+        """Return what is done: all records before the one that the loop has in hand."""
         with self._lock:
-            told = self._all_through()
+            progress = self._all_through()
             if self._batch is not None and self._at is not None:
-                told.append(Told(self._batch, done=self._at))
-            return told
+                progress.append(Progress(self._batch, done=self._at))
+            return progress
 
-    def withdraw(self, tps: Collection[TopicPartition] = ()) -> list[Told]:
-        """Give back what no loop has been given; `settle` carries it out.
+    def withdraw(self, tps: Collection[TopicPartition] = ()) -> list[Progress]:
+        """Give back the records that no loop was given; `settle` carries it out.
 
         Args:
             tps: of these partitions only; none for all.
         """
         with self._lock:
-            told, kept = self._all_through(), deque[Batch[K, V]]()
+            progress, kept = self._all_through(), deque[Batch[K, V]]()
             current = self._batch
             if current is not None and (not tps or current.partition in tps):
-                told.append(Told(current, self._at, self._seen))
+                progress.append(Progress(current, self._at, self._seen))
                 self._batch, self._rows = None, iter(())
             for batch in self._queue:
                 if tps and batch.partition not in tps:
                     kept.append(batch)
                 else:
-                    told.append(Told(batch, back=batch.first))
+                    progress.append(Progress(batch, back=batch.first))
             self._queue = kept
             if not tps:
                 self.recall = False
-            return told
+            return progress
 
-    def _all_through(self) -> list[Told]:
-        told = [Told(batch, done=batch.next_offset) for batch in self._through]
+    def _all_through(self) -> list[Progress]:
+        progress = [Progress(batch, done=batch.next_offset) for batch in self._through]
         self._through = []
-        return told
+        return progress
 
     # -- views -----------------------------------------------------------------------------
 
     def places(self) -> dict[TopicPartition, int]:
-        """Return the next offset a loop is given, of partitions that there is stock of."""
+        """Return the next offset a loop is given, for partitions that are read ahead."""
         with self._lock:
             found = {batch.partition: batch.first for batch in self._queue}
             if self._batch is not None:
@@ -178,7 +177,7 @@ class Ahead(Generic[K, V]):
             return found
 
     def left(self, tp: TopicPartition) -> int:
-        """Return how many offsets of a partition are in stock."""
+        """Return how many offsets of a partition are read ahead."""
         with self._lock:
             held = [batch for batch in self._queue if batch.partition == tp]
             left = sum(batch.next_offset - batch.first for batch in held)

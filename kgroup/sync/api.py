@@ -44,7 +44,7 @@ from kgroup.consumer.fetch.logs import Times
 from kgroup.consumer.reads.batch import Batch as NativeBatch
 from kgroup.consumer.reads.record import Deserializer, Record, raw
 from kgroup.errors import ArgumentError, ClosedError, ConfigError, IllegalStateError, KGroupError
-from kgroup.sync.ahead import Ahead, Told, settle
+from kgroup.sync.ahead import Progress, ReadAhead, settle
 from kgroup.sync.batch import Batch, BatchIterator, MembershipIterator, RecordIterator
 from kgroup.sync.host import Host
 from kgroup.sync.waiting_threads import WaitingThreads
@@ -86,7 +86,7 @@ _FOR_THE_THREAD: Final = 1.0
 
 
 class Life(Generic[K, V]):
-    """What every group of calls of a blocking consumer stands on.
+    """The base of every group of calls of a blocking consumer.
 
     Args:
         native: the consumer it drives; not entered.
@@ -98,7 +98,7 @@ class Life(Generic[K, V]):
         self._native = native
         self._threads = threads
         self._host = Host(native, threads, name)
-        self._stock: Ahead[K, V] = Ahead()
+        self._read_ahead: ReadAhead[K, V] = ReadAhead()
 
     def __repr__(self) -> str:
         return repr(self._native)
@@ -141,7 +141,7 @@ class Life(Generic[K, V]):
 
         Args:
             timeout: seconds after which it returns, the thread ended, whatever brokers do.
-            leave: whether the group is told; by default a static member is silent (KIP-345).
+            leave: whether the member leaves the group; by default a static one stays (KIP-345).
             commit: whether what is done is committed, where `enable_auto_commit` is on. Without it
                 the group goes on where the last commit was; a commit on its way may still arrive.
         """
@@ -151,11 +151,11 @@ class Life(Generic[K, V]):
             self._native.close_soon(timeout=timeout, leave=leave, commit=commit)
             return
         deadline = time.monotonic() + timeout
-        told = self._ahead.withdraw()
+        progress = self._ahead.withdraw()
         patience = timeout - min(_FOR_THE_THREAD, timeout / 2)
 
         async def end() -> None:
-            settle(told)
+            settle(progress)
             self._threads.close()
             await self._native.close(timeout=patience, leave=leave, commit=commit)
 
@@ -176,7 +176,7 @@ class Life(Generic[K, V]):
 
         Args:
             timeout: seconds after which it is over, counted from when the loop hears of it.
-            leave: whether the group is told.
+            leave: whether the member leaves the group.
             commit: whether what is done is committed, as for `close`.
         """
         if not self._host.forked:
@@ -193,25 +193,25 @@ class Life(Generic[K, V]):
     # -- carrying calls --------------------------------------------------------------------
 
     @property
-    def _ahead(self) -> Ahead[K, V]:
-        """The stock of the loops; not for a forked child.
+    def _ahead(self) -> ReadAhead[K, V]:
+        """The records read ahead for loops; a forked child is refused.
 
-        1. A thread of the parent takes the lock of the stock; 2. another one forks; 3. in the copy
-        nobody ever lets the lock go.
+        1. A thread of the parent takes the lock of them; 2. another thread forks; 3. in the child
+        the lock is never released.
         """
         self._host.check_process()
-        return self._stock
+        return self._read_ahead
 
-    def _do(self, work: Callable[[], Awaitable[T]], told: list[Told] | None = None) -> T:
+    def _do(self, work: Callable[[], Awaitable[T]], progress: list[Progress] | None = None) -> T:
         """Have something done on the event loop, and wait for it."""
 
         async def do() -> T:
-            settle(told or ())
+            settle(progress or ())
             return await work()
 
         return self._host.call(do)
 
-    def _view(self, look: Callable[[], T], told: list[Told] | None = None) -> T:
+    def _view(self, look: Callable[[], T], progress: list[Progress] | None = None) -> T:
         """Call something plain: on the event loop while there is one, here otherwise."""
         self._host.check_process()
         if not self._host.runs:
@@ -221,7 +221,7 @@ class Life(Generic[K, V]):
             return look()
 
         try:
-            return self._do(do, told)
+            return self._do(do, progress)
         except ClosedError:
             still_runs: bool = self._host.runs
             if still_runs:
@@ -233,7 +233,7 @@ class Life(Generic[K, V]):
 
 
 class AssignedListener(Protocol):
-    """Hears what was gained."""
+    """Called when partitions are assigned."""
 
     def on_assigned(self, consumer: "Consumer[Any, Any]", change: OwnershipChange, /) -> None:
         """Called before any record of `change.added` is handed out; each round, also empty."""
@@ -241,7 +241,7 @@ class AssignedListener(Protocol):
 
 
 class RevokedListener(Protocol):
-    """Hears what must be given up."""
+    """Called when partitions are revoked."""
 
     def on_revoked(self, consumer: "Consumer[Any, Any]", change: OwnershipChange, /) -> None:
         """Called while `change.removed` is still owned: commit here."""
@@ -249,7 +249,7 @@ class RevokedListener(Protocol):
 
 
 class LostListener(Protocol):
-    """Hears what is gone."""
+    """Called when partitions are lost."""
 
     def on_lost(self, consumer: "Consumer[Any, Any]", change: OwnershipChange, /) -> None:
         """Called when `change.removed` may have another owner already: too late to commit."""
@@ -298,19 +298,19 @@ def _carried(
     consumer: "ReferenceType[Consumer[Any, Any]]",
     threads: WaitingThreads,
 ) -> Callable[[object, OwnershipChange], Awaitable[None]]:
-    async def tell(_: object, change: OwnershipChange) -> None:
+    async def call(_: object, change: OwnershipChange) -> None:
         held = consumer()
         if held is not None:
             await threads.carry_out(partial(callback, held, change), is_change=True)
 
-    return tell
+    return call
 
 
 # -- group calls -----------------------------------------------------------------------------------
 
 
 class GroupCalls(Life[K, V]):
-    """What is asked for, what is owned, and how the group does."""
+    """Calls about the subscription, the assignment and the membership."""
 
     # -- what to read ----------------------------------------------------------------------
 
@@ -331,10 +331,10 @@ class GroupCalls(Life[K, V]):
 
         Raises:
             ConfigError: there is no group_id.
-            ArgumentError: the listener is none, or has an `async` callback.
+            ArgumentError: the listener has no callback, or an `async` one.
             IllegalStateError: partitions are assigned by hand; `unsubscribe` first.
         """
-        # Only `Consumer` stands on this: a listener gets the whole of it.
+        # Only `Consumer` derives from this class: a listener gets the whole consumer.
         whole: weakref.ReferenceType[Any] = weakref.ref(self)
         carried = on_loop(listener, whole, self._threads)
         ask = partial(
@@ -345,8 +345,8 @@ class GroupCalls(Life[K, V]):
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
         """Read exactly these partitions, at once and without a group; replaces earlier ones.
 
-        With a group_id its offsets are read and committed, which works only while nobody
-        subscribes under that id. No listener is called.
+        With a group_id its offsets are read and committed, which works only while no
+        consumer subscribes under that id. No listener is called.
 
         Raises:
             IllegalStateError: topics are subscribed; `unsubscribe` first.
@@ -371,7 +371,7 @@ class GroupCalls(Life[K, V]):
         self._view(ask, self._ahead.withdraw())
 
     def unsubscribe(self) -> None:
-        """Give everything up; a listener hears of it at the next read, or when closing."""
+        """Give every partition up; the listener is called by the next read, or when closing."""
         self._view(self._native.unsubscribe, self._ahead.withdraw())
 
     # -- views -----------------------------------------------------------------------------
@@ -385,7 +385,7 @@ class GroupCalls(Life[K, V]):
         return tp in self.assignment()
 
     def subscription(self) -> Subscription | None:
-        """Return what was asked for, None for nothing."""
+        """Return the subscription, None without one."""
         return self._native.subscription()
 
     def subscribed_topics(self) -> frozenset[str]:
@@ -494,7 +494,7 @@ class LogCalls(Life[K, V]):
             timeout: seconds, None for `request_timeout`.
 
         Raises:
-            NoBrokerError, BrokerError, TimeoutError: nobody could say.
+            NoBrokerError, BrokerError, TimeoutError: no broker answered the question.
         """
         return self._do(partial(self._native.topics, internal=internal, timeout=timeout))
 
@@ -524,11 +524,11 @@ class LogCalls(Life[K, V]):
             timeout: seconds, None for `request_timeout`.
 
         Raises:
-            NoBrokerError, BrokerError, TimeoutError: nobody could say.
+            NoBrokerError, BrokerError, TimeoutError: no broker answered the question.
         """
         return self._do(partial(self._native.api_versions, timeout=timeout))
 
-    # -- what fetching heard last; asks nobody ---------------------------------------------
+    # -- what the last fetch said; sends no request ----------------------------------------
 
     def highwater(self, tp: TopicPartition) -> int | None:
         """Return the end of a log as its last fetch said, None before the first.
@@ -573,11 +573,11 @@ SyncCommittable: TypeAlias = Offsets | Record[Any, Any] | Batch[Any, Any] | None
 """What can be committed; see `kgroup.Consumer.commit`."""
 
 SyncCallback: TypeAlias = Callable[[CommitOutcome], None]
-"""Told what became of a commit, in a thread that is inside a call of the consumer."""
+"""Progress what became of a commit, in a thread that is inside a call of the consumer."""
 
 
 class OffsetCalls(Life[K, V]):
-    """Where reading goes on, and what is committed. All may be called inside listeners."""
+    """Calls about positions and commits. All may be called inside listeners."""
 
     def commit(
         self, what: SyncCommittable = None, *, timeout: float | None = None
@@ -688,7 +688,7 @@ class OffsetCalls(Life[K, V]):
             NotOwnedError: the partition is not owned.
             ArgumentError: the offset is negative or no whole number.
         """
-        self._view(partial(self._native.seek, tp, offset), self._withdrawn(tp))
+        self._view(partial(self._native.seek, tp, offset), self._ahead.withdraw((tp,)))
 
     def seek_to_beginning(
         self, *tps: TopicPartition, timeout: float | None = None
@@ -704,14 +704,14 @@ class OffsetCalls(Life[K, V]):
             BrokerError, TimeoutError: a log could not be asked; no position has moved.
         """
         seek = partial(self._native.seek_to_beginning, *tps, timeout=timeout)
-        return self._do(seek, self._withdrawn(*tps))
+        return self._do(seek, self._ahead.withdraw(tps))
 
     def seek_to_end(
         self, *tps: TopicPartition, timeout: float | None = None
     ) -> dict[TopicPartition, int]:
         """Go on behind the last record each log holds now; as `seek_to_beginning`."""
         seek = partial(self._native.seek_to_end, *tps, timeout=timeout)
-        return self._do(seek, self._withdrawn(*tps))
+        return self._do(seek, self._ahead.withdraw(tps))
 
     def seek_to_committed(
         self, *tps: TopicPartition, timeout: float | None = None
@@ -730,11 +730,11 @@ class OffsetCalls(Life[K, V]):
             BrokerError, TimeoutError: the coordinator could not be asked; nothing has moved.
         """
         seek = partial(self._native.seek_to_committed, *tps, timeout=timeout)
-        return self._do(seek, self._withdrawn(*tps))
+        return self._do(seek, self._ahead.withdraw(tps))
 
     def pause(self, *tps: TopicPartition) -> None:
         """Hand out nothing of some partitions until `resume`; ends with the claim."""
-        self._view(partial(self._native.pause, *tps), self._withdrawn(*tps))
+        self._view(partial(self._native.pause, *tps), self._ahead.withdraw(tps))
 
     def resume(self, *tps: TopicPartition) -> None:
         """Hand out records of some partitions again."""
@@ -752,11 +752,8 @@ class OffsetCalls(Life[K, V]):
         """
         return self._view(self._native.held_back)
 
-    def _withdrawn(self, *tps: TopicPartition) -> list[Told]:
-        return self._ahead.withdraw(tps)
-
     async def _meant(self, what: SyncCommittable, places: dict[TopicPartition, int]) -> Committable:
-        """Return what a commit is about, in native terms; see `places` of `Ahead`."""
+        """Return what a commit is about, in native terms; see `places` of `ReadAhead`."""
         if isinstance(what, Batch):
             return what.native
         if what is not None or not places:
@@ -773,14 +770,14 @@ class OffsetCalls(Life[K, V]):
     ) -> CommitCallback:
         threads = self._threads
 
-        async def tell(outcome: CommitOutcome) -> None:
+        async def report(outcome: CommitOutcome) -> None:
             answered.set_result(outcome)
             if callback is not None:
                 await threads.carry_out(partial(callback, outcome), is_change=False)
             else:
                 log_failures("commit_soon", outcome)
 
-        return tell
+        return report
 
 
 # -- reading calls ---------------------------------------------------------------------------------
@@ -808,7 +805,7 @@ class ReadingCalls(Life[K, V]):
         limit = math.inf if timeout is None else timeout
         self._host.check_process()
         fill = partial(self._fill, limit)
-        return RecordIterator(self._ahead, fill, self._tell, self._host.check_process)
+        return RecordIterator(self._ahead, fill, self._report, self._host.check_process)
 
     def getone(self, *tps: TopicPartition, timeout: float | None = None) -> Record[K, V]:
         """Return the next record; it is done at the next read, of whatever kind, that is about
@@ -830,7 +827,7 @@ class ReadingCalls(Life[K, V]):
             for batch in found.values():
                 for record in batch:
                     return record
-            left = limit - (time.monotonic() - began)  # it was passed over
+            left = limit - (time.monotonic() - began)  # the record was skipped
         if time.monotonic() - began < limit:
             raise ClosedError("the consumer is closed")
         raise TimeoutError(f"no record within {timeout:g} s")
@@ -876,10 +873,10 @@ class ReadingCalls(Life[K, V]):
     def _read(
         self, tps: tuple[TopicPartition, ...], max_records: int | None, timeout: float
     ) -> dict[TopicPartition, NativeBatch[K, V]]:
-        told = self._ahead.withdraw(tps)
+        progress = self._ahead.withdraw(tps)
 
         async def read() -> dict[TopicPartition, NativeBatch[K, V]]:
-            settle(told)
+            settle(progress)
             return await self._native.getmany(*tps, max_records=max_records, timeout=timeout)
 
         return self._host.read(read, _return)
@@ -892,22 +889,23 @@ class ReadingCalls(Life[K, V]):
         self._ahead.take(found.values())
         return bool(found)
 
-    def _tell(self, told: list[Told]) -> None:
-        """Tell the event loop how far a loop over records is, and hear whether it must hurry.
+    def _report(self, progress: list[Progress]) -> None:
+        """Report to the event loop how far a loop over records is; ask whether to give back.
 
-        1. A loop has taken 500 records and works on the first; 2. the group asks for the
-        partition; 3. what the loop was not given yet goes back, so that nobody waits for it.
+        1. A loop has read 500 records ahead and works on the first; 2. the group asks for the
+        partition; 3. the records that the loop has not seen go back, so that the group need not
+        wait for them.
         """
         ahead, native = self._ahead, self._native
 
-        def tell() -> None:
-            settle(told)
+        def report() -> None:
+            settle(progress)
             native.note_poll()
             asked = native.membership.draining
-            if any(each.batch.partition in asked for each in told):
+            if any(each.batch.partition in asked for each in progress):
                 ahead.recall = True
 
-        self._host.soon(tell)
+        self._host.soon(report)
 
 
 def _return(found: dict[TopicPartition, NativeBatch[K, V]]) -> None:
@@ -935,8 +933,8 @@ class Consumer(ReadingCalls[K, V], OffsetCalls[K, V], LogCalls[K, V], GroupCalls
     that what another one holds is done. `wakeup` and `close_soon` may be called in signal handlers.
 
     The listener, and callbacks of commits, run in a thread of yours that is inside a call: the
-    listener in one that reads or closes. Nobody reads, nobody hears. They may make every call but
-    reads; `close` inside only asks for it.
+    listener in one that reads or closes. While no thread reads, the listener is not called. They
+    may make every call but reads; `close` inside only asks for it.
 
     Ctrl-C ends a blocked read, and what it would have returned is handed out next.
 
@@ -945,13 +943,13 @@ class Consumer(ReadingCalls[K, V], OffsetCalls[K, V], LogCalls[K, V], GroupCalls
         config: options, None for the defaults.
         key: makes keys out of bytes (None for null).
         value: makes values out of bytes.
-        listener: told when partitions come and go; its callbacks are plain, not `async`.
+        listener: called when partitions come and go; its callbacks are plain, not `async`.
         options: set single options on top of `config`; see `ConsumerConfig`.
 
     Raises:
         ConfigError: an option is not known, or its value cannot be used; `done_at` among them,
             unless it is "next_read".
-        ArgumentError: a topic, a deserialiser or the listener is none.
+        ArgumentError: a topic, a deserialiser or the listener is not valid.
     """
 
     @overload

@@ -1,7 +1,9 @@
-"""A batch in the hands of a thread: the native one, whose doings are carried to the event loop.
+"""Batches and `for` loops of the blocking consumer.
 
-Decides: that records are made in the thread that iterates, and everything else on the loop.
-Never: holds logic of its own; see `kgroup.Batch`.
+Decides: that records are made in the thread that iterates, and everything else happens on the event
+loop; that a loop ends when the consumer is closed or, for records, when none came in time.
+Never: holds logic of its own (see `kgroup.Batch`); counts the record or batch that a loop has in
+hand as done before the loop asks for the next.
 """
 
 from collections.abc import Awaitable, Callable, Iterator
@@ -14,7 +16,7 @@ from kgroup.consumer.buffer.chunk import Segment
 from kgroup.consumer.reads.batch import Batch as NativeBatch
 from kgroup.consumer.reads.iterators import BatchIterator as NativeIterator
 from kgroup.consumer.reads.record import Record
-from kgroup.sync.ahead import Ahead, Told
+from kgroup.sync.ahead import Progress, ReadAhead
 from kgroup.sync.host import Host
 from kgroup.types import Claim, Generation, Membership, TopicPartition
 
@@ -113,7 +115,7 @@ class Batch(Generic[K, V]):
         self._carry(lambda: self.native.done(upto))
 
     def release(self) -> None:
-        """Give the batch back as it is: what is not done stays so; see `kgroup.Batch`."""
+        """Give the batch back; records that are not done stay so. See `kgroup.Batch`."""
         self._carry(self.native.release)
 
     def give_back(self, offset: int) -> None:
@@ -148,38 +150,32 @@ def _awaited(act: Callable[[], None]) -> Callable[[], Awaitable[None]]:
 
 
 # -- iterators -------------------------------------------------------------------------------------
-#
-# Reading in a `for` loop: records one by one, batches, memberships.
-#
-# Decides: when a loop ends: when the consumer is closed, or, for records, when none came in time.
-# Never: counts the record or the batch that a loop has in hand as done before the next is asked
-# for.
 
 
 class RecordIterator(Iterator[Record[K, V]], Generic[K, V]):
     """`for record in consumer`.
 
     Args:
-        ahead: the stock of records.
+        ahead: the records read ahead.
         fill: reads more into it; returns whether anything came.
-        tell: tells the loop how far this is.
-        check: raises in a forked child, which has a copy of the stock.
+        report: reports to the event loop how far this is.
+        check: raises in a forked child, which has a copy of those records.
     """
 
-    __slots__ = ("_ahead", "_check", "_fill", "_process", "_tell")
+    __slots__ = ("_ahead", "_check", "_fill", "_process", "_report")
 
     def __init__(
         self,
-        ahead: Ahead[K, V],
+        ahead: ReadAhead[K, V],
         fill: Callable[[], bool],
-        tell: Callable[[list[Told]], None],
+        report: Callable[[list[Progress]], None],
         check: Callable[[], None],
     ) -> None:
         self._ahead = ahead
         self._check = check
         self._process = getpid()
         self._fill = fill
-        self._tell = tell
+        self._report = report
 
     def __iter__(self) -> Self:
         return self
@@ -194,9 +190,9 @@ class RecordIterator(Iterator[Record[K, V]], Generic[K, V]):
         """
         if getpid() != self._process:
             self._check()
-        told = self._ahead.report()
-        if told:
-            self._tell(told)
+        progress = self._ahead.report()
+        if progress:
+            self._report(progress)
         while (record := self._ahead.next()) is None:
             if not self._fill():
                 raise StopIteration
@@ -209,7 +205,7 @@ class BatchIterator(Iterator[Batch[K, V]], Generic[K, V]):
     Args:
         native: the iterator on the event loop.
         host: carries calls there.
-        first: done on the loop before each read.
+        first: makes a function that is called on the event loop before each read.
     """
 
     __slots__ = ("_first", "_host", "_native")
@@ -243,7 +239,7 @@ class BatchIterator(Iterator[Batch[K, V]], Generic[K, V]):
         return Batch(found, self._host)
 
     def close(self) -> None:
-        """Give the batch in hand back as it is; what is not done of it stays so."""
+        """Give the batch in hand back; records that are not done stay so."""
         self._host.call(self._native.aclose)
 
 

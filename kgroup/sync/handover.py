@@ -2,8 +2,8 @@
 
 Decides: how an answer, and the application's own functions, come from the loop to a thread that
 waits; and what becomes of an answer whose thread has gone.
-Never: has both sides believe that the other has the answer: 1. the loop answers; 2. Ctrl-C ends
-the wait of the thread. Whichever takes the lock first decides who gives the answer back.
+Never: loses an answer between the two: 1. the loop answers; 2. Ctrl-C ends the wait of the thread.
+The side that takes the lock first decides which of them gives the answer back.
 """
 
 import threading
@@ -20,7 +20,7 @@ from kgroup.errors import ClosedError
 __all__ = ["INSIDE", "Answer", "Job", "Waiting"]
 
 _LOOK_AGAIN: Final = 1.0
-"""Seconds after which a waiting thread looks whether there is still somebody to answer."""
+"""Seconds after which a waiting thread checks that the event loop still runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +44,9 @@ class Job:
         function: without arguments.
         context: of the task that asked: calls that the function makes are carried out in it, the
             function itself in that of its thread.
-        owner: whose function it is: the threads of a consumer.
+        owner: the `WaitingThreads` of the consumer it belongs to.
         is_change: whether it is about a change of ownership: those are for threads that read.
-        ended: told on the thread that has run it; must not wait.
+        ended: called in the thread that has run it; must not wait.
         begun: whether a thread has begun to run it.
         error: what it raised.
     """
@@ -64,7 +64,7 @@ class Job:
         try:
             self.begun = True
             copy_context().run(self._inside)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the loop is told
+        except Exception as error:  # noqa: BLE001 - any error is reported to the loop
             self.error = error
         except BaseException as interruption:
             self.error = RuntimeError(f"was interrupted: {interruption!r}")
@@ -79,7 +79,7 @@ class Job:
 
 
 INSIDE: Final[ContextVar[Job | None]] = ContextVar("kgroup_sync_inside", default=None)
-"""The function that the present thread runs for a consumer, None for none."""
+"""The function that the present thread runs for a consumer, None while it runs none."""
 
 
 class Waiting:
@@ -89,7 +89,7 @@ class Waiting:
     thread, and what was taken and not stored yet would be lost.
 
     Args:
-        reads: whether it reads or closes, so that changes of ownership are told in it.
+        reads: whether it reads or closes, so that it may run the listener.
     """
 
     __slots__ = ("_answer", "_bell", "_gone", "_jobs", "_lock", "busy", "reads", "scope")
@@ -97,9 +97,9 @@ class Waiting:
     def __init__(self, *, reads: bool) -> None:
         self.reads: bool = reads
         self.busy: bool = False
-        """Whether it has a job; the loop's."""
+        """Whether it has a job; only for the loop."""
         self.scope: anyio.CancelScope | None = None
-        """What is cancelled when the thread goes, None before the work has begun; the loop's."""
+        """What is cancelled when the thread goes, None before the work has begun."""
         self._answer: Answer | None = None
         self._jobs: list[Job] = []
         self._bell: SimpleQueue[None] = SimpleQueue()
@@ -109,7 +109,7 @@ class Waiting:
     # -- the loop --------------------------------------------------------------------------
 
     def give(self, item: Answer | Job) -> bool:
-        """Give the thread its answer, or a job; tell whether there was somebody to take it.
+        """Give the thread its answer, or a job; return whether it still waits.
 
         Only the first answer counts.
         """
@@ -130,11 +130,11 @@ class Waiting:
 
     # -- the thread ------------------------------------------------------------------------
 
-    def wait(self, anybody: Callable[[], bool]) -> Answer:
+    def wait(self, runs: Callable[[], bool]) -> Answer:
         """Wait for the answer.
 
         Args:
-            anybody: whether the loop still runs.
+            runs: whether the loop still runs.
         """
         while True:
             for job in self._jobs:  # it grows while they run
@@ -145,11 +145,11 @@ class Waiting:
             try:
                 self._bell.get(timeout=_LOOK_AGAIN)
             except Empty:
-                if not anybody() and self._bell.empty():
+                if not runs() and self._bell.empty():
                     return Answer(error=ClosedError("the consumer's thread has ended"))
 
     def leave(self) -> tuple[Answer | None, list[Job]]:
-        """Wait no longer; return what came all the same, and jobs that were not begun."""
+        """End the wait; return an answer that came all the same, and jobs that were not begun."""
         with self._lock:
             self._gone = True
         return self._answer, [job for job in self._jobs if not job.begun]

@@ -2,9 +2,9 @@
 
 Decides: how calls of any thread are carried to the loop and back, and how the thread begins and
 ends.
-Never: outlives what is asked of it without saying so; keeps a program from ending; loses what a
-call returned to a thread that was interrupted (it is given back); touches, in a process forked from
-the one that entered, the sockets it would share with it.
+Never: outlives its deadline without a warning; keeps a program from ending; loses the result of a
+call whose thread was interrupted (it is given back); touches the parent's sockets in a forked
+child.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ Work = Callable[[], Coroutine[Any, Any, None]]
 """What a task of the loop does."""
 
 GiveBack = Callable[[Any], None]
-"""Takes back, on the loop, what a call returned when nobody is there to take it."""
+"""Takes back, on the loop, the result of a call whose thread has gone."""
 
 _TEARDOWN: Final = 1.0
 """Seconds in which the thread ends once the consumer is closed; nothing in there waits for a
@@ -112,7 +112,7 @@ class Host:
 
     @property
     def runs(self) -> bool:
-        """Whether the thread is there to be asked."""
+        """Whether the thread runs and takes calls."""
         return self._runs and self._thread.is_alive()
 
     @property
@@ -153,8 +153,8 @@ class Host:
         """Have something done on the loop, and wait for it.
 
         Args:
-            work: what is done.
-            reads: whether changes of ownership are told meanwhile, in this thread.
+            work: makes what is awaited.
+            reads: whether this thread runs the listener meanwhile.
             give_back: takes the result when the wait ends by an interruption.
 
         Raises:

@@ -1,11 +1,13 @@
-"""Where the loop leaves functions of the application for a thread of the application.
+"""Has waiting threads of the application run its callbacks, and ends blocked reads.
 
-Decides: which waiting thread runs a function. Listeners are for threads that read or close, as in
-Kafka's own clients, so that they need no locks against the code that handles records; callbacks of
-commits are for any thread that waits, or else a commit that waits behind one would wait for ever.
-Never: drops a function because nobody reads for long: 1. the member is expelled after
-max_poll_interval; 2. nobody is there to run `on_lost`, and its time is up; 3. the application reads
-again: it is told first.
+Decides: which waiting thread runs a callback. Threads that read or close run listeners, as in
+Kafka's own clients, so that listeners need no locks against the code that handles records. Any
+thread that waits runs callbacks of commits; else a commit that waits behind one would wait for
+ever. One `wakeup()` ends every read that waits at that moment or, when none does, the next one.
+Never: drops a callback because the application does not read for long: 1. the member is expelled
+after max_poll_interval; 2. no thread runs `on_lost`, and its time is up; 3. the application reads
+again: `on_lost` runs first. Never loses a wakeup: 1. a read has its records; 2. it is woken; 3. it
+returns them: the next read raises WakeupError.
 KIPs: 62 (poll), 429 (revoked and lost).
 """
 
@@ -25,7 +27,7 @@ __all__ = ["WaitingThreads", "Waking"]
 
 
 class WaitingThreads:
-    """Functions that wait for a thread, and threads that wait for an answer; the loop's."""
+    """Functions that wait for a thread, and threads that wait for an answer; only for the loop."""
 
     def __init__(self) -> None:
         self._pending: deque[Job] = deque()
@@ -91,7 +93,7 @@ class WaitingThreads:
                 self._shields.discard(scope)
 
     def close(self) -> None:
-        """From now on whoever is cut off ends at once: closing has a deadline of its own."""
+        """End functions at once when they are cut off: closing has a deadline of its own."""
         self._closing = True
         for scope in self._shields:
             scope.shield = False
@@ -107,7 +109,7 @@ class WaitingThreads:
         loop = asyncio.get_running_loop()
 
         def ended(ran: Job) -> None:
-            with suppress(RuntimeError):  # the loop is closed, and nobody waits
+            with suppress(RuntimeError):  # the loop is closed, and no task waits
                 loop.call_soon_threadsafe(self._ended, ran, waiting)
 
         job.ended = ended
@@ -126,20 +128,13 @@ class WaitingThreads:
 
 
 # -- waking ----------------------------------------------------------------------------------------
-#
-# Ending a blocked read from outside.
-#
-# Decides: what one `wakeup()` ends: every read that waits at that moment, or, when none does, the
-# next one; once.
-# Never: loses a wakeup: 1. a read has its records; 2. it is woken; 3. it returns them: the next
-# read is the one that ends.
 
 
 T = TypeVar("T")
 
 
 class Waking:
-    """Reads of one consumer; the loop's."""
+    """Ends blocked reads of one consumer; only for the loop."""
 
     def __init__(self) -> None:
         self._reads: set[anyio.CancelScope] = set()
@@ -155,7 +150,7 @@ class Waking:
         """Read, unless woken.
 
         Raises:
-            WakeupError: somebody called `wakeup()`.
+            WakeupError: `wakeup()` was called.
         """
         if self._owed:
             self._owed = False

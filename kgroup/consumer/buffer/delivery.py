@@ -24,11 +24,11 @@ from kgroup.offsets.ledger import Handout, Ledger
 from kgroup.offsets.positions import Sought
 from kgroup.types import Claim, Generation, TopicPartition
 
-__all__ = ["Delivery", "Handful"]
+__all__ = ["Delivery", "TakenRecords"]
 
 
 @dataclass(frozen=True, slots=True)
-class Handful:
+class TakenRecords:
     """Records that were just handed out.
 
     Args:
@@ -73,7 +73,7 @@ class Delivery:
         self._sink = sink
         self._journals = not isinstance(sink, NullSink)
         self._notifiers = notifiers
-        self._told: dict[Claim, int] = {}
+        self._journalled: dict[Claim, int] = {}
         self._abandoned: deque[Handout] = deque()
         self._stopped: deque[Handout] = deque()
         self._left: list[Handout] = []
@@ -141,7 +141,7 @@ class Delivery:
             self._exhausted(owned)
         return False
 
-    def take(self, owned: Owned, limit: int | None) -> Handful:
+    def take(self, owned: Owned, limit: int | None) -> TakenRecords:
         """Hand out records of a claim that is `ready`.
 
         Args:
@@ -156,15 +156,15 @@ class Delivery:
         epoch = epochs.pop() if len(epochs) == 1 else None
         if self._journals:
             first, last = segments[0].first, segments[-1].last
-            self._tell_delivered(owned.claim, first, last, sum(map(len, segments)))
+            self._journal_delivered(owned.claim, first, last, sum(map(len, segments)))
         handout = self.ledger.hand_out(owned.claim, chunk.at, epoch)
         if hold is not None:
             for segment in segments:
                 offsets = segment.columns.offsets[segment.start : segment.stop]
                 self.ledger.expose(owned.claim, offsets)
-        keeper = self.gate.keeper(owned.claim)
-        keeper.taken(owned.claim)
-        return Handful(owned.claim, segments, handout, keeper.token(owned.claim))
+        backend = self.gate.backend_of(owned.claim)
+        backend.taken(owned.claim)
+        return TakenRecords(owned.claim, segments, handout, backend.token(owned.claim))
 
     def take_one(self, owned: Owned, handout: Handout | None) -> Handout:
         """Hand out the record that `owned.chunks[0].head().peek()` shows.
@@ -178,7 +178,7 @@ class Delivery:
         assert segment is not None
         offset, epoch = segment.first, segment.leader_epoch
         if self._journals:
-            self._tell_delivered(owned.claim, offset, offset, 1)
+            self._journal_delivered(owned.claim, offset, offset, 1)
         chunk.advance()
         if self._hold is not None:
             self.ledger.expose(owned.claim, (offset,))
@@ -187,7 +187,7 @@ class Delivery:
             return handout
         if handout is not None:
             self.done(handout)
-        self.gate.keeper(owned.claim).taken(owned.claim)
+        self.gate.backend_of(owned.claim).taken(owned.claim)
         return self.ledger.hand_out(owned.claim, offset + 1, epoch)
 
     def take_done(self, owned: Owned, handout: Handout | None) -> Handout:
@@ -197,7 +197,7 @@ class Delivery:
         if taken is not handout:
             self._drained(taken.claim)
         if self._journals:
-            self.tell_done(taken.claim)
+            self.journal_done(taken.claim)
         if self._hold is not None:
             self._hold.done(taken.claim)
         return taken
@@ -211,9 +211,11 @@ class Delivery:
             self.ledger.skip(owned.claim, chunk.at)
         self._notifiers.work.notify()
 
-    def _tell_delivered(self, claim: Claim, first: int, last: int, count: int) -> None:
-        if first < self._told.get(claim, 0):
-            self._told[claim] = first  # after a seek back it is to be done, and told, once more
+    def _journal_delivered(self, claim: Claim, first: int, last: int, count: int) -> None:
+        if first < self._journalled.get(claim, 0):
+            self._journalled[claim] = (
+                first  # after a seek back it is to be done, and told, once more
+            )
         self._sink.emit(Delivered(claim, first, last, count))
 
     # -- back ------------------------------------------------------------------------------
@@ -222,7 +224,7 @@ class Delivery:
         """Count a handout, or its part below `upto`, as done."""
         self.sweep()
         self.ledger.finish(handout, upto)
-        self.tell_done(handout.claim)
+        self.journal_done(handout.claim)
         self._drained(handout.claim)
         if self._hold is not None:
             self._hold.done(handout.claim)
@@ -284,19 +286,19 @@ class Delivery:
                 self._left.remove(handout)
                 self.done(handout)
 
-    def tell_done(self, claim: Claim) -> None:
+    def journal_done(self, claim: Claim) -> None:
         """Journal how far a claim is done, when that is news."""
         if not self._journals:
             return
         offset = self.ledger.committable(claim)
-        if offset is not None and offset.offset > self._told.get(claim, -1):
-            self._told[claim] = offset.offset
+        if offset is not None and offset.offset > self._journalled.get(claim, -1):
+            self._journalled[claim] = offset.offset
             self._sink.emit(Done(claim, offset.offset))
 
     def forget(self, claims: Collection[Claim]) -> None:
         """Forget claims that are over, and their handouts."""
         for claim in claims:
-            self._told.pop(claim, None)
+            self._journalled.pop(claim, None)
             self.ledger.end(claim)
         self._left = [handout for handout in self._left if handout.claim not in claims]
 
@@ -313,4 +315,4 @@ class Delivery:
 
     def _drained(self, claim: Claim) -> None:
         if not self.ledger.in_hand(claim):
-            self.gate.keeper(claim).drained(claim)
+            self.gate.backend_of(claim).drained(claim)

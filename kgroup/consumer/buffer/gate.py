@@ -55,7 +55,7 @@ class Gate:
         self._closed = False
         self._reports: deque[Exception] = deque()
 
-    def keeper(self, claim: Claim) -> GroupBackend:
+    def backend_of(self, claim: Claim) -> GroupBackend:
         """Return the backend a claim is from, which need not be the one that serves now.
 
         1. The application unsubscribes with records in hand, and assigns by hand at once. 2. The
@@ -88,8 +88,8 @@ class Gate:
 
     def report(self, error: Exception) -> None:
         """Have the next reader raise an error that shuts nothing; the same words only once."""
-        told = (type(error), str(error))
-        if all((type(each), str(each)) != told for each in self._reports):
+        words = (type(error), str(error))
+        if all((type(each), str(each)) != words for each in self._reports):
             self._reports.append(error)
         self._notifiers.news.notify()
 
@@ -125,13 +125,13 @@ class Gate:
             return False
         if self.hold is not None and self.hold.holds(owned):
             return False
-        return self.keeper(owned.claim).may_deliver(owned.claim)
+        return self.backend_of(owned.claim).may_deliver(owned.claim)
 
     def is_held(self, owned: Owned) -> bool:
         """Tell whether a claim that did not pass just now is held at its bound, by nothing else."""
         if not owned.held_back or not owned.open or owned.paused:
             return False
-        return self.keeper(owned.claim).may_deliver(owned.claim)
+        return self.backend_of(owned.claim).may_deliver(owned.claim)
 
 
 # -- passed over -----------------------------------------------------------------------------------
@@ -159,24 +159,24 @@ class Skipped:
         clock: monotonic seconds.
     """
 
-    __slots__ = ("_clock", "_told", "count")
+    __slots__ = ("_clock", "_warned", "count")
 
     def __init__(self, clock: Clock) -> None:
         self.count: int = 0
         """Records passed over since the consumer was entered."""
         self._clock = clock
-        self._told: dict[_Cause, tuple[float, int]] = {}
+        self._warned: dict[_Cause, tuple[float, int]] = {}
 
     def note(self, error: DeserializationError) -> None:
         """Count one record; log it when it begins a burst."""
         self.count += 1
         cause = (error.tp.topic, error.field, type(error.__cause__).__name__)
-        told_at, unsaid = self._told.get(cause, (None, 0))
+        warned_at, unsaid = self._warned.get(cause, (None, 0))
         now = self._clock()
-        if told_at is not None and now - told_at < _BURST:
-            self._told[cause] = told_at, unsaid + 1
+        if warned_at is not None and now - warned_at < _BURST:
+            self._warned[cause] = warned_at, unsaid + 1
             return
-        self._told[cause] = now, 0
+        self._warned[cause] = now, 0
         log.warning(
             "partition=%s offset=%d passed over: its %s cannot be deserialised (%s); "
             "%d more of this kind since the last such line",

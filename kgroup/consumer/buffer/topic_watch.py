@@ -26,7 +26,7 @@ __all__ = ["TopicWatch"]
 
 log = logging.getLogger(__name__)
 
-_TOLD_AFTER: Final = 5.0
+_WARN_AFTER: Final = 5.0
 """Seconds something must be missing before a person is told: topics are made meanwhile."""
 
 
@@ -37,12 +37,12 @@ class _Missing:
     Args:
         reason: why, in words.
         since: instant at which that was seen first.
-        told: whether a person was told.
+        warned: whether a person was told.
     """
 
     reason: str
     since: float
-    told: bool = False
+    warned: bool = False
 
 
 class TopicWatch:
@@ -76,8 +76,8 @@ class TopicWatch:
             self._take_in(view)
         now = self._cluster.ports.clock()
         for what, each in self._missing.items():
-            if not each.told and now - each.since >= _TOLD_AFTER:
-                each.told = True
+            if not each.warned and now - each.since >= _WARN_AFTER:
+                each.warned = True
                 log.warning("%s cannot be read: %s; it is waited for", what, each.reason)
 
     def _take_in(self, view: ClusterView) -> None:

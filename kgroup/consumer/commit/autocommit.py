@@ -39,7 +39,7 @@ class AutoCommit:
 
         A cause of failure is told once, until commits succeed again.
         """
-        told: frozenset[str] = frozenset()
+        warned: frozenset[str] = frozenset()
         calls = 0
         while True:
             calls = await self._pause(calls)
@@ -47,7 +47,7 @@ class AutoCommit:
                 return
             outcome = await self._committing.commit_held()
             if self._gate.failure is None:
-                told = log_failures("auto-commit", outcome, told=told)
+                warned = log_failures("auto-commit", outcome, warned=warned)
 
     async def _pause(self, calls: int) -> int:
         """Wait for the time of the next commit.

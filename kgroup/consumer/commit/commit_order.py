@@ -43,14 +43,14 @@ _NAMED: Final = 5
 
 
 def log_failures(
-    what: str, outcome: CommitOutcome, *, told: frozenset[str] = frozenset()
+    what: str, outcome: CommitOutcome, *, warned: frozenset[str] = frozenset()
 ) -> frozenset[str]:
     """Warn of partitions that were not committed; they will be, or are somebody else's now.
 
     Args:
         what: which commit it was.
         outcome: what became of it.
-        told: causes that were warned of before.
+        warned: causes that were warned of before.
 
     Returns:
         The causes of this commit's failures.
@@ -59,7 +59,7 @@ def log_failures(
     for tp, each in sorted(outcome.failed().items()):
         causes.setdefault(f"{each.status.value}: {each.reason}", []).append(str(tp))
     for cause, partitions in causes.items():
-        if cause in told:
+        if cause in warned:
             continue
         named = ", ".join(partitions[:_NAMED])
         more = f" and {len(partitions) - _NAMED} more" if len(partitions) > _NAMED else ""
@@ -71,7 +71,7 @@ def log_failures(
 
 
 CommitCallback: TypeAlias = Callable[[CommitOutcome], Awaitable[None] | None]
-"""Told the outcome of one `commit_soon`, plain or awaitable."""
+"""Progress the outcome of one `commit_soon`, plain or awaitable."""
 
 _NAME: Final = "the callback of commit_soon"
 
@@ -117,8 +117,8 @@ class Job:
     def close(self, claim: Claim, outcome: PartitionOutcome) -> None:
         """Note the outcome of one partition; the first counts."""
         if claim in self.bound:
-            told = replace(outcome, offset=self.bound[claim])
-            self._outcomes.setdefault(claim.tp, told)
+            own = replace(outcome, offset=self.bound[claim])
+            self._outcomes.setdefault(claim.tp, own)
         if len(self._outcomes) == len(self.bound):
             self._closed.set()
 
@@ -139,8 +139,8 @@ class CommitOrder:
         self._line: deque[Job] = deque()
         self._urgent = 0
         self._under_way = 0
-        self._untold: deque[Job] = deque()
-        self._telling = anyio.CancelScope()
+        self._unreported: deque[Job] = deque()
+        self._reporting = anyio.CancelScope()
         self._calling = False
         self._warned: frozenset[str] = frozenset()
         self._ended = False
@@ -161,7 +161,7 @@ class CommitOrder:
             last.asked.update(job.asked)
             return last
         self._line.append(job)
-        self._untold.append(job)
+        self._unreported.append(job)
         self._urgent += job.urgent
         self._news.notify()
         return job
@@ -172,7 +172,7 @@ class CommitOrder:
         Args:
             claims: as far as it is about these, None for all.
         """
-        for job in tuple(self._untold):
+        for job in tuple(self._unreported):
             if claims is None or not job.bound.keys().isdisjoint(claims):
                 await job.answered()
 
@@ -180,7 +180,7 @@ class CommitOrder:
         """Send and tell, until cancelled."""
         try:
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(self._tell)
+                tasks.start_soon(self._report)
                 while True:
                     await (self._send(tasks) if self._may_send() else self._news.wait())
         finally:
@@ -195,7 +195,7 @@ class CommitOrder:
             patience: seconds to wait.
         """
         with anyio.move_on_after(patience):
-            while self._untold or self._calling:
+            while self._unreported or self._calling:
                 await self._news.wait()
         await self._cut_off()
 
@@ -215,25 +215,25 @@ class CommitOrder:
             latest.update(job.bound)
         parts: dict[GroupBackend, dict[Claim, OffsetAndMetadata]] = {}
         for claim, offset in latest.items():
-            parts.setdefault(self._gate.keeper(claim), {})[claim] = offset
-        for keeper, bound in parts.items():
+            parts.setdefault(self._gate.backend_of(claim), {})[claim] = offset
+        for backend, bound in parts.items():
             # A backend queues what it is given in the order of calls. Of two tasks the one that
             # was started later may run earlier, so wait until this one has made its call.
             begun = anyio.Event()
             self._under_way += 1
-            tasks.start_soon(self._commit_at, keeper, bound, lot, begun)
+            tasks.start_soon(self._commit_at, backend, bound, lot, begun)
             await begun.wait()
 
     async def _commit_at(
         self,
-        keeper: GroupBackend,
+        backend: GroupBackend,
         bound: Mapping[Claim, OffsetAndMetadata],
         lot: tuple[Job, ...],
         begun: anyio.Event,
     ) -> None:
         begun.set()
         try:
-            outcome = await keeper.commit(bound)
+            outcome = await backend.commit(bound)
         except (KGroupError, TimeoutError) as error:
             outcome = _all(bound, CommitStatus.UNKNOWN, str(error) or type(error).__name__)
         finally:
@@ -263,29 +263,29 @@ class CommitOrder:
         for claim in job.bound:
             job.close(claim, outcome.partitions[claim.tp])
 
-    # -- telling ---------------------------------------------------------------------------
+    # -- reporting -------------------------------------------------------------------------
 
-    async def _tell(self) -> None:
+    async def _report(self) -> None:
         """Tell outcomes in the order of calls, until `_cut_off` tells the rest.
 
         1. The answer to the oldest job comes, which wakes this task. 2. Before it runs, the time
         for closing is over: `_cut_off` tells all there is. Cancelling comes too late to be noticed.
         """
-        with self._telling:
+        with self._reporting:
             while True:
-                if not self._untold:
+                if not self._unreported:
                     await self._news.wait()
                     continue
-                await self._untold[0].answered()
+                await self._unreported[0].answered()
                 if self._ended:
                     return
-                await self._call_back(self._untold.popleft())
+                await self._call_back(self._unreported.popleft())
 
     async def _call_back(self, job: Job) -> None:
         if job.callback is None:
             if not job.urgent:
-                told = self._warned
-                self._warned = log_failures("commit_soon", job.outcome, told=told)
+                warned = self._warned
+                self._warned = log_failures("commit_soon", job.outcome, warned=warned)
             self._news.notify()
             return
         self._calling = True
@@ -300,13 +300,13 @@ class CommitOrder:
     async def _cut_off(self) -> None:
         """Tell the rest without waiting for anything: what waits is cut off where it waits."""
         self._ended = True
-        self._telling.cancel()
-        for job in self._untold:
+        self._reporting.cancel()
+        for job in self._unreported:
             self._give_up(job)
-        while self._untold:
+        while self._unreported:
             with anyio.CancelScope(shield=True) as scope:
                 scope.cancel()
-                await self._call_back(self._untold.popleft())
+                await self._call_back(self._unreported.popleft())
 
 
 def _serial(claim: Claim) -> int:

@@ -141,8 +141,8 @@ class Committing:
         return {claim: offset for claim, offset in uncommitted if claim in wanted}
 
     def _is_over(self, claim: Claim) -> bool:
-        """Ask the keeper: what is owned here follows it when the loss is carried out."""
-        return claim not in self._gate.keeper(claim).membership.claims
+        """Ask the backend: what is owned here follows it when the loss is carried out."""
+        return claim not in self._gate.backend_of(claim).membership.claims
 
     def _submit(
         self,
@@ -152,7 +152,7 @@ class Committing:
         urgent: bool = False,
     ) -> Job:
         for claim in bound:
-            self._delivery.tell_done(claim)
+            self._delivery.journal_done(claim)
         asked = dict.fromkeys(bound, self._ledger.moment())
         return self._order.submit(Job(bound, asked, callback, urgent))
 

@@ -188,9 +188,9 @@ class FetchAnswers:
         )
 
     def _settle(self, question: Asked, data: PartitionData, leader: BrokerInfo | None) -> None:
-        told = reaction(_API, data.error_code)
+        outcome = reaction(_API, data.error_code)
         diverged = _diverged(data)
-        if told is Reaction.SUCCEED and diverged is None:
+        if outcome is Reaction.SUCCEED and diverged is None:
             self._keep(question, data)
             return
         if question.follower:
@@ -201,11 +201,11 @@ class FetchAnswers:
             )
         elif diverged is not None:
             self._jumps.diverged(question.owned, diverged, question.leader_epoch)
-        elif told is Reaction.REFRESH:
+        elif outcome is Reaction.REFRESH:
             self._turn_to_leader(question, data, leader)
         else:
-            self._fail(question, told, data.error_code)
-        self._tell(question, question.offset, data.error_code)
+            self._fail(question, outcome, data.error_code)
+        self._journal(question, question.offset, data.error_code)
 
     # -- what went wrong -------------------------------------------------------------------
 
@@ -214,14 +214,14 @@ class FetchAnswers:
     ) -> None:
         """Ask the leader the broker names, at once; without one ask for metadata first."""
         named = data.current_leader
-        told = Leadership(named.leader_id, named.leader_epoch, leader)
-        if not learn_leader(self._cluster, question.owned.tp, told):
+        leadership = Leadership(named.leader_id, named.leader_epoch, leader)
+        if not learn_leader(self._cluster, question.owned.tp, leadership):
             self._put_off(question.owned, _words(data.error_code))
         self._cluster.invalidate()
 
-    def _fail(self, question: Asked, told: Reaction, code: int) -> None:
+    def _fail(self, question: Asked, outcome: Reaction, code: int) -> None:
         owned = question.owned
-        match told:
+        match outcome:
             case Reaction.RETRY:
                 self._put_off(owned, _words(code))
             case Reaction.OUT_OF_RANGE if owned.chunks:
@@ -259,9 +259,9 @@ class FetchAnswers:
             self._put_off(owned, "its records are damaged")
         elif self._follows(question, data.preferred_read_replica):
             owned.succeeded()
-        self._tell(question, chunk.next_offset, None)
+        self._journal(question, chunk.next_offset, None)
         if chunk.next_offset > question.offset or chunk.error is not None:
-            self._stock(question, chunk)
+            self._buffer(question, chunk)
 
     def _follows(self, question: Asked, node_id: int) -> bool:
         """Fetch from the replica a leader names (KIP-392); False when there is none to be asked.
@@ -279,7 +279,7 @@ class FetchAnswers:
         owned.replica = Replica(node_id, now + self._settings.metadata_max_age)
         return True
 
-    def _stock(self, question: Asked, chunk: Chunk) -> None:
+    def _buffer(self, question: Asked, chunk: Chunk) -> None:
         owned = question.owned
         self._turn += 1
         owned.turn = self._turn
@@ -295,7 +295,7 @@ class FetchAnswers:
             )
         )
 
-    def _tell(self, question: Asked, next_offset: int, error: int | None) -> None:
+    def _journal(self, question: Asked, next_offset: int, error: int | None) -> None:
         answer = FetchAnswered(question.owned.claim, question.offset, next_offset, error)
         self._sink.emit(answer)
 

@@ -77,8 +77,8 @@ class Flow:
                 why = self._why_not(owned)
                 with anyio.move_on_after(_LOOK_AGAIN):
                     await self._notifiers.news.wait()
-        told = f": {why}" if why else ""
-        raise TimeoutError(f"{tp}: no position was found within {timeout:g} s{told}")
+        reason = f": {why}" if why else ""
+        raise TimeoutError(f"{tp}: no position was found within {timeout:g} s{reason}")
 
     def _why_not(self, owned: Owned) -> str:
         gate, state = self._delivery.gate, owned.position.state

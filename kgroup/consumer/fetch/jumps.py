@@ -201,7 +201,7 @@ class Jumps:
         else:
             return False
         owned.succeeded()
-        self._tell()
+        self._notify()
         return True
 
     def recreated(self, owned: Owned) -> None:
@@ -225,15 +225,15 @@ class Jumps:
         owned.position = owned.position.after(event)
         self._ledger.begin(owned.claim, event.offset, event.leader_epoch)
         self._sink.emit(PositionMoved(owned.claim, event.offset, move))
-        self._tell()
+        self._notify()
 
     def _look_up(self, owned: Owned, place: LogPlace, move: PositionMove) -> None:
         owned.forget_data()
         owned.move = move
         owned.position = owned.position.after(ResetOwed(owned.position.seek, place))
-        self._tell()
+        self._notify()
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         self._notifiers.work.notify()
         self._notifiers.news.notify()
 

@@ -43,7 +43,7 @@ class Logs:
     def __init__(self, cluster: Cluster, settings: FetchSettings) -> None:
         self._cluster = cluster
         self._settings = settings
-        self._told: Mapping[str, TopicInfo] = {}
+        self._listed: Mapping[str, TopicInfo] = {}
 
     @property
     def committed_only(self) -> bool:
@@ -99,10 +99,10 @@ class Logs:
         """Return the name of every topic this client may see.
 
         Raises:
-            NoBrokerError, BrokerError, TimeoutError: nobody could say.
+            NoBrokerError, BrokerError, TimeoutError: no broker answered the question.
         """
         view = await self._cluster.look_up(None, self._limit(timeout))
-        self._told = view.topics
+        self._listed = view.topics
         return frozenset(
             name
             for name, topic in view.topics.items()
@@ -113,7 +113,7 @@ class Logs:
         """Return API key -> the versions of it that a broker says it takes.
 
         Raises:
-            NoBrokerError, BrokerError, TimeoutError: nobody could say.
+            NoBrokerError, BrokerError, TimeoutError: no broker answered the question.
         """
         request = ApiVersionsRequest(
             client_software_name="kgroup", client_software_version=software_version()
@@ -162,7 +162,7 @@ class Logs:
         for name, topic in view.topics.items():
             if topic.is_refused:
                 raise refusal(ApiKey.METADATA, topic.error, (name,))
-        self._told = {**self._told, **view.topics}
+        self._listed = {**self._listed, **view.topics}
         return {
             name: frozenset(each.partitions)
             for name, each in view.topics.items()
@@ -174,7 +174,7 @@ class Logs:
 
     def partitions_of(self, topic: str) -> frozenset[int] | None:
         """Return the partition numbers of a topic as far as they are known; asks nobody."""
-        known = self._cluster.view.topics.get(topic) or self._told.get(topic)
+        known = self._cluster.view.topics.get(topic) or self._listed.get(topic)
         return None if known is None or not known.partitions else frozenset(known.partitions)
 
 

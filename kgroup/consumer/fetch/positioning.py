@@ -127,7 +127,7 @@ class Positioning:
         settings, now = self._settings, self._cluster.ports.clock()
         owned.put_off(now, settings.retry_backoff, settings.retry_backoff_max, why)
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         self._notifiers.work.notify()
         self._notifiers.news.notify()
 
@@ -155,7 +155,7 @@ class Positioning:
             for owned in (each for each in waiting if _is_about(error, each.tp)):
                 self._put_off(owned, str(error))
                 owned.fail(error, blocked=False)
-            self._tell()
+            self._notify()
             return
         except (TransportError, ProtocolError, TimeoutError) as error:
             log.debug("committed offsets could not be read: %s", error)
@@ -164,14 +164,14 @@ class Positioning:
             return
         except KGroupError as error:
             self._fatal = error
-            self._tell()
+            self._notify()
             return
         for owned, seek in asked:
             if owned.tp not in found:
                 self._put_off(owned, "the coordinator has no stable offset of it yet")
             elif self._owned.of(owned.claim) is owned:
                 self._committed(owned, seek, found[owned.tp])
-        self._tell()
+        self._notify()
 
     def _committed(self, owned: Owned, seek: int, committed: OffsetAndMetadata | None) -> None:
         before = owned.position
@@ -253,7 +253,7 @@ class Positioning:
             self._fatal = error
         finally:
             self._busy.discard(node_id)
-            self._tell()
+            self._notify()
 
     def _wanted(self, owned: Owned) -> OffsetSpec | int:
         """Return what to ask of the leader, at this moment."""
@@ -273,15 +273,15 @@ class Positioning:
             case _:
                 assert_never(place)
 
-    def _settle(self, lookup: _Lookup, told: LeaderSays | None) -> None:
+    def _settle(self, lookup: _Lookup, answer: LeaderSays | None) -> None:
         owned = lookup.owned
-        if told is None:
+        if answer is None:
             self._put_off(owned, "the leader's answer left it out")
             return
-        why = f"{_API.name}: {error_name(told.code)}"
-        match reaction(_API, told.code):
+        why = f"{_API.name}: {error_name(answer.code)}"
+        match reaction(_API, answer.code):
             case Reaction.SUCCEED:
-                self._place(lookup, told.found)
+                self._place(lookup, answer.found)
             case Reaction.REFRESH:
                 self._put_off(owned, why)
                 self._cluster.invalidate()
@@ -289,10 +289,10 @@ class Positioning:
                 self._put_off(owned, why)
             case Reaction.UNAUTHORIZED:
                 self._put_off(owned, why)
-                error = UnauthorizedError(_API.name, told.code, [owned.tp.topic])
+                error = UnauthorizedError(_API.name, answer.code, [owned.tp.topic])
                 owned.fail(error, blocked=False)
             case _:
-                owned.fail(BrokerError(_API.name, told.code, str(owned.tp)), blocked=True)
+                owned.fail(BrokerError(_API.name, answer.code, str(owned.tp)), blocked=True)
 
     def _place(self, lookup: _Lookup, found: ListedOffset | None) -> None:
         owned = lookup.owned

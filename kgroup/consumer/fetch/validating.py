@@ -163,17 +163,17 @@ class Validating:
     def _settle(self, question: _Question, end: EpochEnd | None) -> None:
         owned = question.owned
         code = 0 if end is None else end.code
-        told = f"{_API.name}: {error_name(code)}" if code else "the leader's answer left it out"
+        why = f"{_API.name}: {error_name(code)}" if code else "the leader's answer left it out"
         match reaction(_API, code):
             case Reaction.SUCCEED if end is not None:
                 self._judge(question, end)
             case Reaction.REFRESH:
-                self._put_off(owned, told)
+                self._put_off(owned, why)
                 self._cluster.invalidate()
             case Reaction.SUCCEED | Reaction.RETRY:
-                self._put_off(owned, told)
+                self._put_off(owned, why)
             case _:
-                self._put_off(owned, told)
+                self._put_off(owned, why)
                 owned.fail(refusal(_API, code, [owned.tp.topic]), blocked=False)
 
     def _judge(self, question: _Question, end: EpochEnd) -> None:

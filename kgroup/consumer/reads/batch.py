@@ -13,7 +13,7 @@ from typing import Generic, Self, TypeVar
 import anyio
 
 from kgroup.consumer.buffer.chunk import Segment
-from kgroup.consumer.buffer.delivery import Delivery, Handful
+from kgroup.consumer.buffer.delivery import Delivery, TakenRecords
 from kgroup.consumer.reads.record import Formats, Record, raw
 from kgroup.errors import DeserializationError
 from kgroup.offsets.ledger import Handout
@@ -34,32 +34,32 @@ class Batch(Generic[K, V]):
     group asked for the partition.
 
     Args:
-        handful: what was handed out.
+        taken: what was handed out.
         formats: deserialisers.
         delivery: where it goes back.
         orphaned: called when the batch is collected undone, None when somebody else remembers it.
     """
 
-    __slots__ = ("_delivery", "_first", "_formats", "_handful", "_orphaned", "_read_to")
+    __slots__ = ("_delivery", "_first", "_formats", "_orphaned", "_read_to", "_taken")
 
     def __init__(
         self,
-        handful: Handful,
+        taken: TakenRecords,
         formats: Formats[K, V],
         delivery: Delivery,
         orphaned: Callable[[Handout], None] | None,
     ) -> None:
-        self._handful = handful
+        self._taken = taken
         self._formats = formats
         self._delivery = delivery
         self._orphaned = orphaned
-        self._first = self._read_to = handful.segments[0].first
+        self._first = self._read_to = taken.segments[0].first
 
     def __repr__(self) -> str:
         return f"<Batch {self.claim} {self.first}..{self.next_offset - 1}, {len(self)} records>"
 
     def __del__(self) -> None:
-        handout = self._handful.handout
+        handout = self._taken.handout
         if self._orphaned is not None and handout.in_hand:
             self._orphaned(handout)
 
@@ -68,12 +68,12 @@ class Batch(Generic[K, V]):
     @property
     def partition(self) -> TopicPartition:
         """Where the records are from."""
-        return self._handful.claim.tp
+        return self._taken.claim.tp
 
     @property
     def claim(self) -> Claim:
         """The period of ownership they were handed out in."""
-        return self._handful.claim
+        return self._taken.claim
 
     @property
     def token(self) -> Generation | None:
@@ -82,7 +82,7 @@ class Batch(Generic[K, V]):
         In a Marshal group its `generation_id` rises with each owner of the partition, and fences
         what a former one still writes; in a classic group it orders nothing.
         """
-        return self._handful.token
+        return self._taken.token
 
     @property
     def first(self) -> int:
@@ -95,10 +95,10 @@ class Batch(Generic[K, V]):
 
         After a `DeserializationError` that of the record that could not be read.
         """
-        return self._handful.handout.next_offset
+        return self._taken.handout.next_offset
 
     def __len__(self) -> int:
-        return sum(map(len, self._handful.segments))
+        return sum(map(len, self._taken.segments))
 
     # -- the records -----------------------------------------------------------------------
 
@@ -111,7 +111,7 @@ class Batch(Generic[K, V]):
                 until a seek leaves it out.
         """
         claim, make = self.claim, self._formats.record
-        for segment in self._handful.segments:
+        for segment in self._taken.segments:
             kind, epoch = segment.timestamp_type, segment.leader_epoch
             for row in segment.columns.rows(segment.start, segment.stop):
                 try:
@@ -129,7 +129,7 @@ class Batch(Generic[K, V]):
                 ends before its first record; iterate to get those in front.
         """
         found: list[bytes | None] = []
-        for segment in self._handful.segments:
+        for segment in self._taken.segments:
             found += segment.columns.values(segment.start, segment.stop)
         make = self._formats.value
         if make is raw:
@@ -142,7 +142,7 @@ class Batch(Generic[K, V]):
 
     def _values_one_by_one(self) -> list[V]:
         rows: list[Row] = []
-        for segment in self._handful.segments:
+        for segment in self._taken.segments:
             rows += segment.columns.rows(segment.start, segment.stop)
         made, errors = self._formats.values(self.claim, rows)
         while errors:
@@ -155,7 +155,7 @@ class Batch(Generic[K, V]):
             self._delivery.skipped.note(error)
             return
         self._read_to = max(self._read_to, stopped_at)
-        self._delivery.stop_at(self._handful.handout, self._read_to)
+        self._delivery.stop_at(self._taken.handout, self._read_to)
         try:
             raise error
         finally:
@@ -163,7 +163,7 @@ class Batch(Generic[K, V]):
 
     def columns(self) -> tuple[Segment, ...]:
         """Return the records as columns, without copying anything."""
-        return self._handful.segments
+        return self._taken.segments
 
     # -- done ------------------------------------------------------------------------------
 
@@ -173,13 +173,13 @@ class Batch(Generic[K, V]):
         Args:
             upto: first offset that is not done yet; None for all of the batch.
         """
-        self._delivery.done(self._handful.handout, upto)
+        self._delivery.done(self._taken.handout, upto)
 
     def release(self) -> None:
         """Give the batch back as it is: what is not done stays so and will be read again by
         whoever owns the partition next, or after a seek. Nothing behind it is committed by itself.
         """
-        self._delivery.drop(self._handful.handout)
+        self._delivery.drop(self._taken.handout)
 
     def give_back(self, offset: int) -> None:
         """Give the records from an offset on back: they are handed out again, next.
@@ -191,16 +191,16 @@ class Batch(Generic[K, V]):
         Args:
             offset: of the first record that goes back; `first` for all.
         """
-        self._delivery.stop_at(self._handful.handout, offset)
+        self._delivery.stop_at(self._taken.handout, offset)
         self._delivery.sweep()
 
     @property
     def in_hand(self) -> bool:
         """Whether the application still holds it: neither done nor given back."""
-        return self._handful.handout.in_hand
+        return self._taken.handout.in_hand
 
     async def __aenter__(self) -> Self:
-        self._delivery.hold(self._handful.handout, anyio.get_current_task().id)
+        self._delivery.hold(self._taken.handout, anyio.get_current_task().id)
         return self
 
     async def __aexit__(
@@ -209,7 +209,7 @@ class Batch(Generic[K, V]):
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._delivery.let_go(self._handful.handout)
+        self._delivery.let_go(self._taken.handout)
         if exc_type is None:
             self.done()
         else:

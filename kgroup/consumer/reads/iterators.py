@@ -59,8 +59,8 @@ class BatchIterator(Generic[K, V]):
         except ClosedError:
             raise StopAsyncIteration from None
         assert owned is not None
-        handful = delivery.take(owned, self._limit)
-        self._current = Batch(handful, self._formats, delivery, delivery.abandon)
+        taken = delivery.take(owned, self._limit)
+        self._current = Batch(taken, self._formats, delivery, delivery.abandon)
         return self._current
 
     async def aclose(self) -> None:

@@ -70,7 +70,7 @@ class Polling(Generic[K, V]):
         if self._reading.done_at_delivery:
             delivery.take_done(owned, None)
         else:
-            self._reading.lend(delivery.take_one(owned, None))
+            self._reading.done_at_next_read(delivery.take_one(owned, None))
         self._reading.keep_turn(owned, chunk)
         return record
 
@@ -90,10 +90,10 @@ class Polling(Generic[K, V]):
             if left == 0:
                 break
             chunk = owned.chunks[0]
-            handful = delivery.take(owned, left)
-            self._reading.lend(handful.handout)
+            taken = delivery.take(owned, left)
+            self._reading.done_at_next_read(taken.handout)
             self._reading.keep_turn(owned, chunk)
-            batch = found[owned.tp] = Batch(handful, self._formats, delivery, None)
+            batch = found[owned.tp] = Batch(taken, self._formats, delivery, None)
             left = None if left is None else left - len(batch)
         return found
 

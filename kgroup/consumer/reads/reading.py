@@ -84,8 +84,8 @@ class Reading:
         self._stays = pace.stays
         self.done_at_delivery: bool = pace.done_at is DoneAt.DELIVERY
         """Whether the record of a single read is done when it is handed out."""
-        self._told_at = -math.inf
-        self._lent: dict[Claim, list[Handout]] = defaultdict(list)
+        self._noted_at = -math.inf
+        self._done_next: dict[Claim, list[Handout]] = defaultdict(list)
 
     async def check_caller(self) -> None:
         """Refuse a read that would wait for the listener it is made in; let others run then.
@@ -104,8 +104,8 @@ class Reading:
     def note_poll(self) -> None:
         """Say that the application reads; the group hears of it often enough, not each time."""
         now = self._clock()
-        if now - self._told_at >= min(self._pause, 0.05):
-            self._told_at = now
+        if now - self._noted_at >= min(self._pause, 0.05):
+            self._noted_at = now
             self._gate.backend.note_poll()
 
     async def ready(self, wanted: Wanted, deadline: float) -> Owned | None:
@@ -139,19 +139,19 @@ class Reading:
 
     async def _admitted(self, owned: Owned, deadline: float) -> bool:
         """Ask the backend; then look again, for it may have waited."""
-        keeper, chunk = self._gate.keeper(owned.claim), owned.chunks[0]
+        backend, chunk = self._gate.backend_of(owned.claim), owned.chunks[0]
         until = chunk.next_offset
         if self._portion is not None:
             until = chunk.bound_by(self._portion)
         admitted = False
         if self._portion is None:
-            admitted = await keeper.admit(owned.claim, until)
+            admitted = await backend.admit(owned.claim, until)
         else:
             # It may take as long as a claim lasts: a read ends at its deadline all the same, and
             # the group hears meanwhile that somebody reads. The backend goes on with the question.
             left = max(deadline - self._clock(), 0.0)
             with anyio.move_on_after(min(left, self._pause, _LONGEST_NAP)):
-                admitted = await keeper.admit(owned.claim, until)
+                admitted = await backend.admit(owned.claim, until)
         return admitted and self._still_ready(owned, chunk, until)
 
     def _still_ready(self, owned: Owned, chunk: Chunk, until: int) -> bool:
@@ -219,22 +219,22 @@ class Reading:
     def next_read(self, wanted: Wanted) -> None:
         """Count what the reads before returned as done, as far as this one asks for it."""
         self.delivery.next_read(wanted)
-        asked = [claim for claim in self._lent if wanted is None or claim.tp in wanted]
-        for handout in [handout for claim in asked for handout in self._lent.pop(claim)]:
+        asked = [claim for claim in self._done_next if wanted is None or claim.tp in wanted]
+        for handout in [handout for claim in asked for handout in self._done_next.pop(claim)]:
             if handout.in_hand:  # else it was given back undone, or is done already
                 self.delivery.done(handout)
 
-    def lend(self, handout: Handout) -> None:
+    def done_at_next_read(self, handout: Handout) -> None:
         """Remember what is done at the next read."""
-        self._lent[handout.claim].append(handout)
+        self._done_next[handout.claim].append(handout)
 
     def let_go(self) -> None:
         """Take what the reads before returned out of hand: everything is given up.
 
         As after a loop that was left: it is done at the next read, or not at all.
         """
-        while self._lent:
-            for handout in self._lent.popitem()[1]:
+        while self._done_next:
+            for handout in self._done_next.popitem()[1]:
                 self.delivery.abandon(handout)
         self.delivery.sweep()
 

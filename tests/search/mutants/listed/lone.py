@@ -215,7 +215,7 @@ LONE = (
                 "        handout = self.ledger.hand_out(owned.claim, chunk.at, epoch)\n",
                 "        handout = self.ledger.hand_out(owned.claim, chunk.at, epoch)\n"
                 "        self.ledger.finish(handout)\n"
-                "        self.tell_done(owned.claim)\n",
+                "        self.journal_done(owned.claim)\n",
             ),
         ),
         rule="C9",
