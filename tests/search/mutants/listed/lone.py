@@ -144,9 +144,9 @@ LONE = (
                 "            self._owned.of(owned.claim) is owned\n",
             ),
             Change(
-                "    def _stock(self, question: Asked, chunk: Chunk) -> None:\n"
+                "    def _buffer(self, question: Asked, chunk: Chunk) -> None:\n"
                 "        owned = question.owned\n",
-                "    def _stock(self, question: Asked, chunk: Chunk) -> None:\n"
+                "    def _buffer(self, question: Asked, chunk: Chunk) -> None:\n"
                 "        owned = self._owned.find(question.owned.tp) or question.owned\n",
             ),
         ),

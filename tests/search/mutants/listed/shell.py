@@ -105,9 +105,9 @@ SHELL = (
                 "            self._owned.find(owned.tp) is not None\n",
             ),
             Change(
-                "    def _stock(self, question: Asked, chunk: Chunk) -> None:\n"
+                "    def _buffer(self, question: Asked, chunk: Chunk) -> None:\n"
                 "        owned = question.owned\n",
-                "    def _stock(self, question: Asked, chunk: Chunk) -> None:\n"
+                "    def _buffer(self, question: Asked, chunk: Chunk) -> None:\n"
                 "        owned = self._owned.find(question.owned.tp) or question.owned\n",
             ),
         ),
