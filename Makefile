@@ -32,8 +32,8 @@ demo: $(DEMO_READY) ## run a group of consumers on a Kafka and audit it; ARGS="-
 	@$(BIN)/python -m kgroup.cli demo $(ARGS)
 
 # Each test belongs to one command: tests/combinations.py says how. All tests on real brokers share
-# one process and its clusters; the other process runs what needs no broker meanwhile.
-PYTEST := $(TESTING) -m pytest -q -n 2
+# one process and its clusters, and mostly wait; two more run what needs no broker meanwhile.
+PYTEST := $(TESTING) -m pytest -q -n 3
 
 test: $(DEV_READY) ## run what a contributor needs, on real brokers too (12 minutes); ARGS="-k name"
 	@$(PYTEST) --dist loadscope -m "not faults and not search" --ignore=tests/house $(ARGS)

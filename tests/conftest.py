@@ -12,6 +12,7 @@ A test that hangs says where it is, after three to four minutes.
 import faulthandler
 import gc
 import os
+import signal
 import threading
 import time
 from collections.abc import Generator
@@ -68,7 +69,14 @@ class _Watch:
 _WATCH = pytest.StashKey[_Watch]()
 
 
+def _hear_ctrl_c() -> None:
+    """Let child processes hear SIGINT, which a shell ignores for what it runs in the background."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    _hear_ctrl_c()
     config.stash[_WATCH] = _Watch()
 
 

@@ -19,7 +19,7 @@ from tests.dropin.run import DEFAULT_LIMIT
 from tests.dropin.suite import LISTS, Suite, read_suite
 from tests.dropin.tree import TreeError, check_tree, installed_version
 
-__all__ = ["main"]
+__all__ = ["main", "peers"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +31,12 @@ class _Peer:
     variable: str
 
 
-def _peers() -> tuple[_Peer, _Peer]:
+def peers() -> tuple[_Peer, _Peer]:
+    """Return aiokafka's and kafka-python's suite, with the plug-in that runs each."""
     names = ("aiokafka", "kafka_python")
     first, second = (
         _Peer(
-            f"kgroup.testing.{name}_dropin",
+            f"tests.dropin.{name}_plugin",
             read_suite(LISTS / f"{name}.toml"),
             f"{name.upper()}_SRC",
         )
@@ -56,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options, rest = _parser().parse_known_args(arguments)
     trees = (options.aiokafka, options.kafka_python)
     given = [
-        (peer, Path(tree).resolve()) for peer, tree in zip(_peers(), trees, strict=True) if tree
+        (peer, Path(tree).resolve()) for peer, tree in zip(peers(), trees, strict=True) if tree
     ]
     try:
         _check(given)
@@ -94,7 +95,7 @@ def _words(options: argparse.Namespace) -> list[str]:
 
 def _check(given: list[tuple[_Peer, Path]]) -> None:
     if not given:
-        ways = "\n".join(f"  {peer.variable}=FOLDER: {peer.suite.obtain}" for peer in _peers())
+        ways = "\n".join(f"  {peer.variable}=FOLDER: {peer.suite.obtain}" for peer in peers())
         raise TreeError(f"no source tree is given; make dropin wants at least one of\n{ways}")
     for peer, tree in given:
         check_tree(peer.suite, tree)

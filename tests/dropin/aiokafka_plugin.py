@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from kgroup.errors import KGroupError
-from tests.dropin.lent import lend_docker, lend_plugin_words
+from tests.dropin.lent import lend_docker, lend_plugin_words, yield_name
 from tests.dropin.placing import CLASS_VARIABLE
 from tests.dropin.run import RUN, add_options, begin
 from tests.dropin.servers import (
@@ -68,6 +68,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     word = os.environ.get(CLASS_VARIABLE) or "facade"
     run = begin(early_config, LISTS / "aiokafka.toml", word, _SUPPLIED)
     lend_docker(run.undo)
+    yield_name(run.undo, "tests", run.root)
 
 
 def pytest_configure(config: pytest.Config) -> None:

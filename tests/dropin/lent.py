@@ -15,7 +15,14 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-__all__ = ["lend_docker", "lend_module", "lend_plugin_words", "lend_test_package", "lend_variables"]
+__all__ = [
+    "lend_docker",
+    "lend_module",
+    "lend_plugin_words",
+    "lend_test_package",
+    "lend_variables",
+    "yield_name",
+]
 
 
 def lend_plugin_words(
@@ -60,6 +67,22 @@ def lend_module(undo: ExitStack, module: ModuleType) -> None:
             sys.modules[module.__name__] = before
 
     undo.callback(back)
+
+
+def yield_name(undo: ExitStack, package: str, tree: Path) -> None:
+    """Let a tree's own package be found where one of ours has the same name.
+
+    Modules of ours that are loaded stay loaded, and are found under their full names.
+
+    Args:
+        undo: takes the name back.
+        package: the name, `tests` for one.
+        tree: the peer's source tree.
+    """
+    ours = sys.modules.get(package)
+    if ours is not None and (tree / package).is_dir():
+        del sys.modules[package]
+        undo.callback(sys.modules.__setitem__, package, ours)
 
 
 def lend_docker(undo: ExitStack) -> None:

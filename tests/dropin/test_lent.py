@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from tests.dropin.lent import lend_module, lend_test_package, lend_variables
+from tests.dropin.lent import lend_module, lend_test_package, lend_variables, yield_name
 from tests.dropin.servers import version_of
 
 
@@ -48,6 +48,20 @@ def test_an_archive_of_kafka_python_has_the_tests_package_that_it_leaves_out(
     finally:
         sys.modules.pop("test.testutil", None)
     assert "test.service" not in sys.modules
+
+
+def test_a_package_of_the_tree_is_found_in_place_of_ours_with_the_same_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = ModuleType("kgroup_same_name")
+    monkeypatch.setitem(sys.modules, "kgroup_same_name", ours)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "kgroup_same_name").mkdir()
+    (tmp_path / "kgroup_same_name" / "__init__.py").write_text("PEER = True\n", encoding="utf-8")
+    with ExitStack() as undo:
+        yield_name(undo, "kgroup_same_name", tmp_path)
+        assert importlib.import_module("kgroup_same_name").PEER
+    assert sys.modules["kgroup_same_name"] is ours
 
 
 def test_a_whole_tree_is_lent_nothing(tmp_path: Path) -> None:

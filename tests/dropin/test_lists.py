@@ -1,10 +1,11 @@
 """Lists of tests, trees and installed peers that do not fit, each told by name."""
 
+import importlib.util
 from pathlib import Path
 
 import pytest
 
-from tests.dropin.__main__ import main
+from tests.dropin.__main__ import main, peers
 from tests.dropin.suite import ListError, read_suite
 from tests.dropin.tree import TreeError, check_tree, installed_version
 
@@ -79,6 +80,11 @@ def test_a_peer_that_is_not_installed_is_told(tree: Path) -> None:
     path.write_text(text, encoding="utf-8")
     with pytest.raises(TreeError, match="no-such-peer is not installed"):
         installed_version(read_suite(path))
+
+
+def test_each_plugin_that_the_command_names_is_there() -> None:
+    for peer in peers():
+        assert importlib.util.find_spec(peer.plugin) is not None, peer.plugin
 
 
 def test_the_command_without_a_tree_says_how_both_are_had(
