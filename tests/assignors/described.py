@@ -6,6 +6,7 @@ from typing import Any
 from kgroup.assignors import GroupAssignment, GroupSubscription, Member, PartitionRacks
 from kgroup.assignors.claims import cooperative_claim, sticky_claim
 from kgroup.types import TopicPartition
+from tests.assignors.groups import target
 
 Line = dict[str, Any]
 
@@ -40,15 +41,6 @@ def group(line: Line) -> GroupSubscription:
 
 def as_sets(partitions: Mapping[str, Any]) -> dict[str, set[TopicPartition]]:
     return {member_id: set(tps(given)) for member_id, given in partitions.items()}
-
-
-def target(assignment: GroupAssignment) -> dict[str, set[TopicPartition]]:
-    """What everybody has in the end: with what is withheld in this round."""
-    ends = as_sets(assignment.partitions)
-    for tp, member_id in assignment.withheld.items():
-        assert member_id is not None
-        ends[member_id].add(tp)
-    return ends
 
 
 def owners(line: Line) -> dict[TopicPartition, str]:

@@ -13,7 +13,6 @@ from kgroup.assignors import (
     UserDataAssignor,
     divide,
 )
-from kgroup.types import TopicPartition
 
 
 @dataclass
@@ -107,7 +106,3 @@ class Played:
             generation_id=player.generation_id,
             user_data=user_data,
         )
-
-
-def all_partitions(played):
-    return {TopicPartition(tp.topic, tp.partition) for tp in played.described().partitions}

@@ -1,4 +1,7 @@
-"""The example plug-ins of the documentation, as groups of them behave; see `test_grace`, too."""
+"""What is peculiar to each example plug-in of the documentation; see `test_grace`, too.
+
+`test_examples_conformance` holds them to everything that binds every assignor.
+"""
 
 from dataclasses import replace
 
@@ -14,14 +17,12 @@ from kgroup.assignors import (
     LastAssignment,
     RebalanceProtocol,
     divide,
-    resolve,
 )
-from tests.assignors.groups import group, groups, member, tps
-from tests.assignors.playing import Played, all_partitions
+from tests.assignors.groups import group, member, tps
+from tests.assignors.playing import Played
 from tests.typing.checkers import ROOT, mypy
 
 EXAMPLES = pytest.mark.parametrize("make", [ZoneAssignor, WeightedAssignor, GraceAssignor])
-PROTOCOLS = pytest.mark.parametrize("protocol", list(RebalanceProtocol))
 
 
 @pytest.mark.slow
@@ -29,42 +30,8 @@ def test_the_examples_are_typed_for_the_strictest():
     assert not mypy((ROOT / "docs" / "examples" / "assignors").glob("*.py"))
 
 
-@pytest.mark.slow
 @EXAMPLES
-@PROTOCOLS
-@settings(max_examples=40, deadline=None)
-@given(groups())
-def test_whatever_members_claim_the_leader_may_send_the_answer(make, protocol, described):
-    assert resolve([make()])
-    assignment = divide(make(), described, protocol)
-    turned = GroupSubscription(described.members[::-1], described.topics, described.now)
-    assert make().assign(turned) == assignment
-
-
-@pytest.mark.slow
-@EXAMPLES
-@PROTOCOLS
-@settings(max_examples=25, deadline=None)
-@given(st.lists(st.tuples(st.booleans(), st.integers(0, 5)), max_size=6))
-def test_a_group_settles_in_two_rounds_and_stays(make, protocol, events):
-    played = Played(make, protocol, t=["a", "b", "a", None, "c"], u=4)
-    played.join("m0", "m1", topics="t u", rack="a")
-    for at, (joins, which) in enumerate(events):
-        if joins or len(played.players) == 1:
-            played.join(f"n{at}", topics="t u", rack="abc"[which % 3])
-        else:
-            played.leave(sorted(played.players)[which % len(played.players)])
-        assert played.settle() <= 2
-        played.now += 1000  # the end of every wait
-        played.settle()
-        settled = played.held()
-        played.round()
-        assert played.held() == settled
-        assert {tp for held in settled.values() for tp in held} == all_partitions(played)
-
-
-@EXAMPLES
-def test_who_stays_keeps_everything_when_another_leaves(make):
+def test_a_member_that_stays_keeps_everything_when_another_leaves(make):
     played = Played(make, t=17)
     played.join("a", "b", "c")
     played.settle()
@@ -75,7 +42,7 @@ def test_who_stays_keeps_everything_when_another_leaves(make):
 
 
 @EXAMPLES
-def test_who_has_too_much_keeps_no_more_than_its_share(make):
+def test_a_member_with_too_much_keeps_no_more_than_its_share(make):
     members = [
         member("a", owned="t-0 t-1 t-2", generation_id=1),
         member("b", owned="t-3 t-4 t-5", generation_id=1),
@@ -87,7 +54,7 @@ def test_who_has_too_much_keeps_no_more_than_its_share(make):
 
 
 @EXAMPLES
-def test_who_has_the_odd_one_keeps_it(make):
+def test_the_member_that_has_the_odd_partition_keeps_it(make):
     members = [
         member("a", owned="t-2", generation_id=1),
         member("b", owned="t-0 t-1", generation_id=1),
@@ -99,7 +66,7 @@ def test_who_has_the_odd_one_keeps_it(make):
 # -- zone
 
 
-def test_sizes_in_a_zone_do_not_hang_on_what_members_have_elsewhere():
+def test_sizes_in_a_zone_do_not_depend_on_what_members_have_elsewhere():
     played = Played(ZoneAssignor, own=5, t=["east"] * 4)
     played.join("e1", topics="own t", rack="east")
     played.join("e2", topics="t", rack="east")
@@ -118,7 +85,7 @@ def test_partitions_stay_in_the_zone_of_their_leader():
     assert sorted(len(set(held[e]) & set(tps("t-0 t-2 t-4"))) for e in ("e1", "e2")) == [1, 2]
 
 
-def test_a_partition_moves_to_its_zone_when_somebody_comes_there():
+def test_a_partition_moves_to_its_zone_when_a_member_joins_there():
     played = Played(ZoneAssignor, t=["east", "west"] * 3)
     played.join("e", rack="east")
     played.settle()
@@ -169,7 +136,7 @@ def test_no_move_would_make_the_largest_size_per_capacity_smaller(capacities, co
     )
 
 
-def test_the_leaders_own_capacity_counts_no_more_than_it_told():
+def test_the_leaders_own_capacity_counts_as_it_was_sent():
     played = Played(WeightedAssignor, t=6)
     played.join("small", capacity=1)
     played.join("large", capacity=2)

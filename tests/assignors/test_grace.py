@@ -4,11 +4,9 @@ import json
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from docs.examples.assignors.grace import BUDGET, GraceAssignor
-from kgroup.assignors import GroupSubscription, RebalanceProtocol, divide, verify
+from kgroup.assignors import GroupSubscription, RebalanceProtocol, verify
 from tests.assignors.groups import group, member, tps
 from tests.assignors.playing import Played
 
@@ -205,23 +203,6 @@ def test_a_false_memory_can_at_most_hold_back_what_nobody_has(echo):
     verify(described, assignment, assignor="grace", protocol=RebalanceProtocol.COOPERATIVE)
     assert assignment.of("a")[0] == tps("t-0")[0]
     assert assignment.rejoin_after in {None, 60.0}
-
-
-@pytest.mark.slow
-@given(
-    st.binary(max_size=200)
-    | st.recursive(
-        st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
-        lambda inner: (
-            st.lists(inner, max_size=4)
-            | st.dictionaries(st.sampled_from(["who", "had", "t", "x"]), inner, max_size=3)
-        ),
-    ).map(lambda told: json.dumps(told).encode())
-)
-def test_no_bytes_make_it_raise(echo):
-    members = (replace(member("a"), user_data=echo), member("b"))
-    described = GroupSubscription(members, group(members, t=5).topics, now=5000.0)
-    divide(GraceAssignor(), described, RebalanceProtocol.COOPERATIVE)
 
 
 @pytest.mark.slow

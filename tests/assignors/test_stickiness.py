@@ -57,34 +57,12 @@ def test_when_a_member_joins_only_its_share_moves(assignor, topics_of):
         assert ends[each.member_id] <= set(each.owned)
 
 
-@each_shape
-def test_a_cooperative_group_is_settled_in_two_rounds(topics_of):
-    before = joined(settled(topics_of), member("n", "t u"))
-    first = COOPERATIVE.assign(before)
-    assert first.of("n") == ()
-    assert set(first.withheld.values()) == {"n"}
-    second = COOPERATIVE.assign(after(before, first, generation_id=2))
-    assert not second.withheld
-    assert set(second.of("n")) == set(first.withheld)
-
-
 @each_sticky
 def test_a_new_member_takes_from_all_topics_alike(assignor):
     alone = group([member("a", "t u")], t=12, u=12)
     before = after(alone, STICKY.assign(alone), generation_id=1)
     ends = target(assignor.assign(joined(before, member("b", "t u"))))
     assert sorted(partition.topic for partition in ends["b"]) == ["t"] * 6 + ["u"] * 6
-
-
-@each_sticky
-def test_new_partitions_go_to_whoever_has_least(assignor):
-    described = group(
-        [member("a", owned="t-0 t-1", generation_id=1), member("b", owned="t-2", generation_id=1)],
-        t=5,
-    )
-    assignment = assignor.assign(described)
-    assert set(tps("t-0 t-1")) <= set(assignment.of("a"))
-    assert len(assignment.of("b")) in {2, 3}
 
 
 def test_a_chain_of_exchanges_balances_members_that_share_no_topic():

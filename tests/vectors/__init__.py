@@ -15,8 +15,10 @@ HERE = Path(__file__).parent
 
 
 def load(name: str) -> list[dict[str, Any]]:
-    """Return all lines of one vector file, decoded."""
-    return list(stream(name))
+    """Return all lines of one vector file, decoded; it has some."""
+    lines = list(stream(name))
+    assert lines, f"{name} is empty"
+    return lines
 
 
 def stream(name: str) -> Iterator[dict[str, Any]]:

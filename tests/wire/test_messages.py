@@ -40,14 +40,6 @@ def test_values_of_kafka_encode_to_the_bytes_of_kafka(api: str) -> None:
             assert encode(case.message, case.version) == case.data, case.name
 
 
-@pytest.mark.parametrize("api", apis())
-def test_what_was_decoded_encodes_to_the_same_bytes(api: str) -> None:
-    for case in cases(api):
-        if not case.decode_only:
-            decoded = decode(case.cls, case.version, case.data)
-            assert encode(decoded, case.version) == case.data, case.name
-
-
 @pytest.mark.parametrize("line", vectors.load("wire/_ranges"), ids=lambda line: line["api"])
 def test_the_versions_are_those_of_kafka(line: dict[str, Any]) -> None:
     spoken = range(line["min"], line["max"] + 1)

@@ -47,8 +47,3 @@ def test_the_optimum_takes_just_what_members_have_above_their_share(partitions: 
             share + (place < extra) for place in range(len(after))
         ]
         before = after
-
-
-@pytest.mark.parametrize("name", ["range", "roundrobin"])
-def test_without_memory_nothing_more_is_moved_than_there_is(name: str) -> None:
-    assert all(0 <= moved <= 8 for moved in moves(BUILT_IN[name]))

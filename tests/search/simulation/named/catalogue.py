@@ -49,7 +49,7 @@ _SYMPTOMS: Final = (
         ("aiokafka#1176",),
         (
             "assignors/test_defects.py::test_4_the_generation_that_came_with_the_claim_counts",
-            "assignors/test_properties.py::test_every_partition_goes_to_exactly_one_subscriber",
+            "assignors/conformance/test_kept.py::test_the_built_in_assignors_keep_what_they_promise",
         ),
     ),
     Symptom(
@@ -186,10 +186,7 @@ _SYMPTOMS: Final = (
         "symptom 18",
         "the assignor does not end",
         ("librdkafka#4783",),
-        (
-            "assignors/test_properties.py::test_every_partition_goes_to_exactly_one_subscriber",
-            "assignors/test_properties.py::test_with_equal_subscriptions_sizes_differ_by_at_most_one",
-        ),
+        ("assignors/conformance/test_kept.py::test_the_built_in_assignors_keep_what_they_promise",),
     ),
     Symptom(
         "symptom 19",
