@@ -1,11 +1,10 @@
 """From the description of a group to its assignment: built-in assignors and the plug-in API.
 
 - `conformance`: The conformance kit: what every assignor has to keep, held against one of them
-- `simulator`: A group that is only described: what each assignor would do to it, event by event
+- `simulator`: A simulated group: what each assignor would do to it, event by event
 - `api`: What an assignor is: two facts and one pure function
-- `assignment`: The result of an assignor: who gets what, and what nobody gets yet
-- `claims`: Who holds what before an assignment: the claims of members, and which of them are
-  believed
+- `assignment`: The result of an assignor: what each member gets, and what is withheld for now
+- `claims`: What members hold before an assignment: their claims, and which of them are believed
 - `cooperative_sticky`: Cooperative sticky: the same target as sticky, reached without stopping
   anybody
 - `group`: The group as an assignor sees it
@@ -18,11 +17,10 @@
 - `registry`: What assignors there are, and how a configured list of names and instances is
   resolved
 - `roundrobin`: Round-robin: all partitions in order, dealt to the members in turn
-- `sticky`: Sticky: balanced, and members keep what they had;
+- `sticky`: Sticky: balanced, and members keep what they had
 - `sticky_balance`: The best balance of an unequal group: how many partitions each member gets,
   give or take one
-- `sticky_census`: Who and what is interchangeable in a group: kinds of members, classes of
-  partitions
+- `sticky_census`: What is interchangeable in a group: kinds of members, classes of partitions
 - `sticky_deal`: From counts to partitions: which ones a member keeps, and which ones it takes
 - `sticky_equal`: The sticky target when all members subscribe to the same topics: linear, and
   exact
@@ -30,9 +28,9 @@
   cheapest ways
 - `sticky_moves`: The cheapest way to settle one level: fewest moves, then most partitions near
   their replicas
-- `sticky_opening`: The first and cheapest steps to settle a level;
-- `sticky_shares`: What the members of a level have, in counts, and what is the worse of two ways
-  to share
+- `sticky_opening`: The first and cheapest steps to settle a level
+- `sticky_shares`: What the members of a level have, in counts, and which of two ways to share is
+  the worse
 - `sticky_target`: The target that both sticky assignors aim at: balanced first, then with the
   fewest moves
 - `verify`: The leader's last look at an assignment, whichever assignor made it

@@ -1,6 +1,9 @@
 """What an assignor is: two facts and one pure function.
 
-Decides: the interface of built-in and third-party assignors.
+Decides: the interface of built-in and third-party assignors; which rebalance protocol a member
+follows: the highest that all assignors it offers support. A member has to know it before it joins,
+so what the group chose plays no part. A rolling change that lists a cooperative and an eager
+assignor together is eager until the eager one is dropped (KIP-429).
 Never: offers an assignor a clock, chance, a connection or memory between rounds; memory belongs
 to the member and travels in its subscription.
 KIPs: 54, 429.
@@ -103,16 +106,6 @@ class UserDataAssignor(Assignor, Protocol):
                 and after a loss.
         """
         ...
-
-
-# -- rebalance protocol ----------------------------------------------------------------------------
-#
-# Which rebalance protocol a member follows, given all the assignors it offers.
-#
-# Decides: the highest protocol that every one of them supports.
-# Never: looks at what the group chose; a member has to know before it joins.
-# KIPs: 429 (a rolling change lists the cooperative and the eager assignor together, and is eager
-# until the eager one is dropped).
 
 
 def common_protocol(assignors: Sequence[Assignor]) -> RebalanceProtocol:

@@ -1,7 +1,8 @@
-"""The result of an assignor: who gets what, and what nobody gets yet.
+"""The result of an assignor: what each member gets, and what is withheld for now.
 
-Decides: how a target becomes the result of a cooperative round.
-Never: checks itself; `Draft.freeze` and `verify` do.
+Decides: how a target becomes the result of a cooperative round; what a `Draft`, on which an
+assignor writes its answer partition by partition, refuses at once.
+Never: judges balance or chooses a member.
 KIPs: 429 (what still has an owner is given only in the next round).
 """
 
@@ -26,7 +27,7 @@ class GroupAssignment:
     Args:
         partitions: member id -> its partitions, for every member, also for one that gets none.
         withheld: partition -> the member that gets it once its present owner has handed it
-            back, None while nobody shall have it; nobody has it in this round.
+            back, None when no member shall have it yet; in this round no member has it.
         user_data: member id -> bytes that travel with its partitions. The member sends them
             back in its next subscription, unless the assignor encodes user data of its own.
         rejoin_after: seconds after which the leader begins another round by itself, None for
@@ -52,7 +53,7 @@ def withhold(
 
     Args:
         target: every member's id -> the partitions it shall have in the end, as indices.
-        holdings: who holds what now.
+        holdings: what members hold now.
         partitions: what the indices mean.
     """
     if not holdings.disputed and not any(holdings.held.values()):
@@ -83,15 +84,6 @@ def assigned(
     return GroupAssignment(MappingProxyType(given))
 
 
-# -- draft -----------------------------------------------------------------------------------------
-#
-# The draft on which an assignor writes its answer, partition by partition.
-#
-# Decides: what can be part of an assignment at all; it refuses the rest at once.
-# Never: judges balance, chooses a member.
-# KIPs: 429 (what still has an owner waits for the next round).
-
-
 NO_USER_DATA: Mapping[str, bytes] = MappingProxyType({})
 
 
@@ -99,7 +91,7 @@ class Draft:
     """An assignment being made; refuses at once what cannot be part of it.
 
     Args:
-        members: whom it is about.
+        members: of the group.
         partitions: what there is to give.
     """
 
@@ -127,7 +119,7 @@ class Draft:
         self._given[to.member_id].append(partition)
 
     def withhold(self, partition: TopicPartition) -> None:
-        """Give a partition to nobody in this round; say when to look again with `rejoin_after`.
+        """Give a partition to no member in this round; `rejoin_after` says when to look again.
 
         Raises:
             AssignmentError: it does not exist, or has been given.
@@ -140,7 +132,7 @@ class Draft:
         return len(self._given[member.member_id])
 
     def owner(self, partition: TopicPartition) -> Member | None:
-        """Return who has been given the partition, None while nobody has."""
+        """Return the member that was given the partition, None while no member was."""
         return self._owner.get(partition)
 
     def freeze(

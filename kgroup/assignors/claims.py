@@ -1,15 +1,15 @@
-"""Who holds what before an assignment: the claims of members, and which of them are believed.
+"""What members hold before an assignment: their claims, and which of them are believed.
 
-Decides: per partition the one member whose claim stands, or that nobody's does.
+Decides: per partition the one member whose claim counts, or that none does.
 Never: believes a claim for a partition that does not exist, a repeated one, or one that a newer
 claim contradicts; counts generations from anything but the claims at hand, because a group that
 was deleted and made again starts over.
 KIPs: 54 and 341 (sticky user data), 429 (owned partitions), 792 (generation of a subscription).
 
-A zombie tells its claim from one reading:
+A zombie claims what another member reads by now:
 1. A holds t-0 in generation 5 and is suspended. 2. The group goes on without it; B gets t-0 in
 generation 6. 3. A wakes and joins, claiming t-0 of generation 5; B claims it of generation 6.
-The newer claim stands. With equal generations nothing can be told, and neither claim stands.
+The newer claim counts. Of two claims in one generation either may be true, so neither counts.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -32,7 +32,7 @@ class MemberClaim:
 
     Args:
         partitions: unchecked.
-        generation_id: the generation it was given them in, None when not told.
+        generation_id: the generation it was given them in, None when not known.
     """
 
     partitions: Sequence[TopicPartition] = ()
@@ -44,9 +44,9 @@ class Holdings:
     """The claims of a group, settled; partitions are given by their place in the group's order.
 
     Args:
-        held: member id -> what it holds: its claims that stand, each partition once.
-        disputed: partition -> the members that claim it in the same, newest generation; nobody
-            holds it.
+        held: member id -> what it holds: its claims that count, each partition once.
+        disputed: partition -> the members that claim it in the same, newest generation; none
+            of them holds it.
     """
 
     held: Mapping[str, list[int]]
@@ -97,7 +97,7 @@ def settle(
     claim: Callable[[Member], MemberClaim],
     partitions: PartitionNumbering,
 ) -> Holdings:
-    """Decide whose claims stand.
+    """Decide which claims count.
 
     Args:
         members: of the group, each once; the order does not matter.
@@ -108,9 +108,9 @@ def settle(
     generations: dict[str, int] = {}
     for member in members:
         said = claim(member)
-        told = said.generation_id
         held[member.member_id] = partitions.indices_of(said.partitions)
-        generations[member.member_id] = NO_GENERATION if told is None else told
+        since = said.generation_id
+        generations[member.member_id] = NO_GENERATION if since is None else since
     contested = _claimed_twice(held.values(), len(partitions))
     if not contested:
         return Holdings(held, {})

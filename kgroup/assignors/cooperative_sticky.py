@@ -1,12 +1,12 @@
 """Cooperative sticky: the same target as sticky, reached without stopping anybody.
 
 Decides: what is given now and what waits until its owner has handed it back.
-Never: gives a partition to a member while another one's newer or equal claim to it stands, even
-when the member claims it too.
+Never: gives a partition to a member while another member claims it in the same or a newer
+generation, even when the member claims it too.
 KIPs: 429, 792.
 
-In the first round a partition that moves is given to nobody; its owner sees that it is gone,
-revokes it and joins again; in the second round nobody claims it, and it is given.
+In the first round a partition that moves is withheld; its owner sees that it is gone, revokes it
+and joins again; in the second round no member claims it, and it is given.
 """
 
 from collections.abc import Sequence

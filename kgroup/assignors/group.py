@@ -1,8 +1,10 @@
 """The group as an assignor sees it.
 
 Decides: which partitions are there to give, who may have them, and in which order both are
-listed, so that equal groups give equal assignments on every leader.
-Never: depends on the order in which members or topics were described.
+listed, so that equal groups give equal assignments on every leader; whether racks matter, for a
+topic (range) or the whole group (sticky).
+Never: depends on the order in which members or topics came; asks which replicas are in sync: all
+of them count, as in Java.
 KIPs: 54, 345, 429, 881.
 """
 
@@ -167,14 +169,6 @@ def _audiences(
         members = subscribers[topic]
         found.setdefault(id(members), (members, []))[1].append(topic)
     return tuple(Audience(members, tuple(names)) for members, names in found.values())
-
-
-# -- racks -----------------------------------------------------------------------------------------
-#
-# When racks matter.
-#
-# Decides: the one switch of KIP-881, for a topic (range) or the whole group (sticky).
-# Never: asks which replicas are in sync; all of them count, as in Java.
 
 
 def racks_matter(

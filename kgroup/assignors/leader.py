@@ -69,8 +69,8 @@ class SentAssignment:
         """Return what a leader has to remember of the assignment it is about to send.
 
         1. A member holds t-0 and becomes unreadable; 2. it is sent an empty assignment, and t-0
-        is withheld; 3. another round begins before it has handed t-0 back. Nobody can read what
-        it holds by then, so it is taken to hold what it held before, until it leaves.
+        is withheld; 3. another round begins before it has handed t-0 back. What it holds by then
+        cannot be read, so it is taken to hold what it held before, until it leaves.
 
         Likewise: 1. a member holds t-0; 2. t-0 is withheld for another one; 3. the member never
         hears of it and joins again, unreadable by then. It may hold t-0 still.
@@ -80,7 +80,7 @@ class SentAssignment:
             members: of the round.
             assignments: member id -> encoded assignment.
             before: what was remembered until now.
-            withheld: partitions that nobody is given in this round.
+            withheld: partitions that no member is given in this round.
         """
         given = {}
         for member in members:
@@ -159,7 +159,7 @@ def divide(
 
     Args:
         assignor: possibly foreign code: whatever `Exception` it raises fails the round, no more.
-        group: whom and what it is about.
+        group: its members and partitions.
         protocol: what the members follow.
 
     Raises:

@@ -33,15 +33,15 @@ TopicsMetadata = Mapping[str, Mapping[int, PartitionRacks]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """One member of the group, with what it told the leader.
+    """One member of the group, with what it sent the leader.
 
     Args:
         member_id: the id the coordinator gave it.
         topics: what it subscribes to; empty is possible and gets nothing.
         group_instance_id: static identity, None for a dynamic member (KIP-345).
-        rack: where it runs, None when not told (KIP-881).
+        rack: where it runs, None when not known (KIP-881).
         owned: partitions it says it holds, unchecked; empty for an eager member.
-        generation_id: the generation it was given them in, None when not told.
+        generation_id: the generation it was given them in, None when not known.
         user_data: bytes its assignor put there, or those that the leader's assignor gave it last
             (`GroupAssignment.user_data`); None without.
         version: version of its subscription.

@@ -1,7 +1,7 @@
 """All partitions of a group as numbers from 0, and selections of them that look like partitions.
 
 Decides: the one order of a group's partitions: by topic name, then by partition number.
-Never: makes a million `TopicPartition`s unless somebody walks over them.
+Never: makes a million `TopicPartition`s unless a caller walks over them.
 KIPs: none; built-in assignors work on these numbers, so their cost in time and memory is that of
 integers, and of ranges where partitions are dealt out evenly.
 """

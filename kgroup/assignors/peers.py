@@ -9,8 +9,8 @@ KIPs: 54, 429.
 Both packages keep a member's memory on the assignor, aiokafka even on the class, where all
 consumers of a process share it. Here each call works on a throw-away: a subclass made for the
 call, or a copy of the instance that was given. What they assign to `cls` or `self` goes with it.
-What the memory would have held is told anew each time: a member's last assignment and generation
-through `on_assignment`, right before `metadata` is asked for the user data.
+What the memory would have held is passed in anew each time: a member's last assignment and
+generation through `on_assignment`, right before `metadata` is asked for the user data.
 """
 
 import copy
@@ -59,8 +59,8 @@ class PeerSubscription:
         topics: names, sorted.
         user_data: empty without.
         owned_partitions: what the member says it holds.
-        generation_id: -1 when not told, as both peers have it.
-        rack_id: None when not told.
+        generation_id: -1 when not known, as both peers have it.
+        rack_id: None when not known.
         version: of the subscription on the wire.
     """
 
@@ -165,9 +165,6 @@ def _rows(partitions: Sequence[TopicPartition]) -> list[TopicRow]:
     ]
 
 
-# -- peers -----------------------------------------------------------------------------------------
-
-
 class PeerAssignor(Protocol):
     """The shape of an assignor of aiokafka or kafka-python, given as a class or an instance."""
 
@@ -211,10 +208,10 @@ def wrap(peer: PeerAssignor | type[PeerAssignor]) -> "WrappedAssignor":
         peer: the class or the instance; see `is_peer_assignor`.
     """
     fresh = _fresh(peer)
-    told = {"EAGER"}
+    supported = {"EAGER"}
     if _lists_members(fresh):
-        told = {each.name for each in fresh.supported_protocols()}
-    protocols = tuple(each for each in reversed(RebalanceProtocol) if each.name in told)
+        supported = {each.name for each in fresh.supported_protocols()}
+    protocols = tuple(each for each in reversed(RebalanceProtocol) if each.name in supported)
     return WrappedAssignor(peer, fresh.name, protocols)
 
 
@@ -273,7 +270,7 @@ class WrappedAssignor:
 
         Args:
             owned: what the member held last; their topics are what `metadata` is asked with.
-            generation_id: None before the first assignment, of which nothing is told.
+            generation_id: None before the first assignment, which does nothing.
         """
         fresh = _fresh(self._peer)
         if generation_id is not None:
@@ -362,7 +359,7 @@ def _hold_back(
     no generations (kafka-python), it may give away what a newer claim than it looked at holds.
 
     Raises:
-        AssignmentError: it leaves out what nobody claims, or gives what cannot be given.
+        AssignmentError: it leaves out what no member claims, or gives what cannot be given.
     """
     members = {member.member_id: member for member in group.members}
     draft = group.draft()

@@ -1,8 +1,8 @@
 """Range: of each topic, every subscriber gets one contiguous stretch.
 
 Decides: how many partitions of a topic a member may have.
-Never: depends on what members held, or on one topic for the numbers of another; chooses by rack
-(`range_racks` does, before what is left is divided here).
+Never: depends on what members held, or on one topic for the numbers of another. Where racks differ,
+`divide_near` chooses near partitions first and divides the rest.
 KIPs: 881 (racks; topics with equal subscribers and equal counts stay co-partitioned).
 """
 
@@ -132,9 +132,6 @@ def _give_together(shares: Sequence[_TopicShares]) -> None:
         if heads:
             for share in shares:
                 share.give(min(heads), [offset])
-
-
-# -- range -----------------------------------------------------------------------------------------
 
 
 class RangeAssignor:

@@ -131,10 +131,10 @@ def fault_of(candidate: object) -> str | None:
     name: object = getattr(candidate, "name", None)
     if not isinstance(name, str) or not _fits(name):
         return f"has the name {name!r}; it takes a string of 1 to {_MAX_NAME} bytes"
-    told: object = getattr(candidate, "supported_protocols", None)
-    protocols = told if isinstance(told, tuple | list | frozenset | set) else ()
+    offered: object = getattr(candidate, "supported_protocols", None)
+    protocols = offered if isinstance(offered, tuple | list | frozenset | set) else ()
     if not protocols or not all(isinstance(each, RebalanceProtocol) for each in protocols):
-        return f"has the supported_protocols {told!r}; it takes a tuple of RebalanceProtocol"
+        return f"has the supported_protocols {offered!r}; it takes a tuple of RebalanceProtocol"
     if not callable(getattr(candidate, "assign", None)):
         return "has an assign that cannot be called"
     waiting = [part for part in _CALLED if iscoroutinefunction(getattr(candidate, part, None))]
@@ -171,7 +171,7 @@ def _given(choice: object) -> tuple[Assignor, str]:
     try:
         assignor = as_assignor(choice)
         fault = fault_of(assignor)
-    except Exception as error:  # foreign code: whoever gave it is told
+    except Exception as error:  # foreign code: the error names its choice
         expected = f"an assignor that can be used ({type(error).__name__}: {error})"
         raise ConfigError("assignors", choice, expected) from error
     if fault is not None or not isinstance(assignor, Assignor):

@@ -1,10 +1,9 @@
-"""Who and what is interchangeable in a group: kinds of members, classes of partitions.
+"""What is interchangeable in a group: kinds of members, classes of partitions.
 
-Decides: which members and which partitions need not be told apart in the search for the best
+Decides: which members and which partitions count as alike in the search for the best
 assignment: members that subscribe to the same topics, and partitions of topics with the same
-subscribers whose replicas are in the same of the members' racks. Only who owns a partition tells
-it from the others of its class. So the search is as large as the subscriptions are varied, and
-not as large as the group.
+subscribers whose replicas are in the same of the members' racks. Partitions of a class differ by
+their owners only. So the search grows with the variety of subscriptions, not with the group.
 Never: depends on an order other than that of the walk and of the group's partitions.
 KIPs: 54, 881.
 """
@@ -19,7 +18,7 @@ from kgroup.assignors.member import Member
 
 __all__ = ["Census", "take_census"]
 
-NO_RACK = 0  # of a member that told none; no replica is there
+NO_RACK = 0  # of a member without one; no replica is there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,8 +87,8 @@ def take_census(group: GroupSubscription, walk: Sequence[Member], *, racks: bool
     for kind, together in enumerate(kinds):
         for number in together:
             parts[number].append(kind)
-    told = sorted({member.rack for member in walk if member.rack is not None}) if racks else []
-    numbered = {rack: number for number, rack in enumerate(told, NO_RACK + 1)}
+    known = sorted({member.rack for member in walk if member.rack is not None}) if racks else []
+    numbered = {rack: number for number, rack in enumerate(known, NO_RACK + 1)}
     keys, class_of = _classes(group, numbered)
     totals = Counter(class_of)
     return Census(
@@ -122,10 +121,10 @@ def _classes(
             number = keys.setdefault((audience, anywhere), len(keys))
             class_of.extend([number] * len(span))
             continue
-        told = replicas[span.start : span.stop]
+        its_replicas = replicas[span.start : span.stop]
         classes: dict[frozenset[str], int] = {}
-        for racks in dict.fromkeys(told):
+        for racks in dict.fromkeys(its_replicas):
             near = frozenset(numbered[rack] for rack in racks if rack in numbered)
             classes[racks] = keys.setdefault((audience, near), len(keys))
-        class_of.extend(map(classes.__getitem__, told))
+        class_of.extend(map(classes.__getitem__, its_replicas))
     return list(keys), class_of

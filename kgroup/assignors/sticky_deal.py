@@ -1,7 +1,7 @@
 """From counts to partitions: which ones a member keeps, and which ones it takes.
 
-Decides: among partitions that are alike, so that each topic is spread over many members: who gives
-some up keeps low partition numbers, and what is taken is dealt out in turn.
+Decides: among partitions that are alike, so that each topic is spread over many members: a member
+that gives some up keeps low partition numbers, and members take in turn.
 Never: gives a member more or less of a class than the shares say.
 KIPs: 54.
 """
@@ -85,7 +85,7 @@ def _goods(
 def _free(
     group: GroupSubscription, census: Census, given: Sequence[Sequence[int]]
 ) -> list[list[int]]:
-    """Return, per class, the partitions that nobody has, in order."""
+    """Return, per class, the partitions that no member has, in order."""
     unowned = bytearray(b"\1") * len(group.partitions)
     for index in chain.from_iterable(given):
         unowned[index] = 0

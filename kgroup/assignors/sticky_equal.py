@@ -1,15 +1,15 @@
 """The sticky target when all members subscribe to the same topics: linear, and exact.
 
-Decides: who keeps what, and who gets the rest, so that sizes differ by at most one and as few
+Decides: what each member keeps and what it gets, so that sizes differ by at most one and as few
 partitions as possible leave their owner.
-Never: works on anything but indices of partitions (see `numbering`).
+Never: gives a member more than one partition more than another; works on anything but indices of
+partitions (see `numbering`).
 KIPs: 54, 881.
 
 With T partitions and N members everybody gets `least` = T // N, and T % N members one more.
 1. Members, in order, keep what they may: `least` of theirs, or one more while there are such
    places left. They keep low partition numbers first, so that what moves is spread over topics.
-2. What nobody keeps goes round the members that are short, and then to members that have exactly
-   `least`.
+2. The rest goes round the members that are short, and then to members that have exactly `least`.
 The order of step 1 decides ties only: which of equally loaded members keeps one more.
 Where racks matter, step 1 lets go what a member is not near to, as Java's leader does, step 2
 gives what is near first (`sticky_near`), and `sticky_rack_equal` improves what comes of that.
@@ -77,7 +77,7 @@ class Places:
         self.given[member.member_id] = list(kept) if kept else ()
 
     def count_full(self) -> None:
-        """One more member has `most`; with the last of them nobody else may grow."""
+        """One more member has `most`; after the last of them no other may grow."""
         self.full += 1
         if self.full == self.larger:
             self.even.clear()
@@ -118,12 +118,6 @@ class Places:
 
 
 # -- sticky near -----------------------------------------------------------------------------------
-#
-# The rack step of the sticky target when all members subscribe to the same topics.
-#
-# Decides: which free partitions go to members in a rack of one of their replicas.
-# Never: gives a member more than its share; takes anything from anybody.
-# See KIP 881.
 
 
 def give_near(places: Places, free: Sequence[int], near: Sequence[frozenset[str]]) -> Sequence[int]:
@@ -194,7 +188,7 @@ class _Ring:
             del places[bisect_left(places, place)]
 
     def members(self) -> list[Member]:
-        """Return who is left, in order."""
+        """Return the members that are left, in order."""
         return [member for member in self._all if member.member_id in self._left]
 
 
@@ -220,23 +214,12 @@ class _Line:
         return min(queues, key=lambda queue: queue[0][0]).popleft()[1]
 
     def members(self) -> list[Member]:
-        """Return who is left, in order."""
+        """Return the members that are left, in order."""
         left = [entry for queue in self._waiting.values() for entry in queue]
         return [member for _, member in sorted(left, key=itemgetter(0))]
 
 
 # -- sticky rack equal -----------------------------------------------------------------------------
-#
-# Racks where all members subscribe to the same: an assignment is improved until nothing is left.
-#
-# Decides: whether a given assignment, Java's, can be nearer to the replicas, or as near with fewer
-# moves; if so, which one is as near as possible, and among these moves least.
-# Never: touches an assignment that is the best already; gives a member more than one partition more
-# than another; makes anything worse than it was given, not even when the search hits its limit.
-# See KIP 54, 881.
-#
-# An undisturbed group keeps everything: once everybody owns what it was given here, that is as near
-# as it gets, moves nothing, and is the only assignment that does so.
 
 
 def improve_racks(
@@ -251,7 +234,7 @@ def improve_racks(
 
     Args:
         group: partitions and racks, which matter (see `group_racks_matter`).
-        holdings: who holds what now.
+        holdings: what members hold now.
         walk: the members that subscribe to something, all to the same, in the order of ties.
         given: member id -> indices of its partitions; everything to somebody of the walk, and
             as evenly as possible.
@@ -313,7 +296,7 @@ def plan_equal(
 
     Args:
         group: partitions and racks.
-        holdings: who holds what now.
+        holdings: what members hold now.
         walk: the members that subscribe to something, in the order of step 1; all to the same.
     """
     near = group.replica_racks() if group_racks_matter(group) else None
@@ -349,7 +332,7 @@ def _keep(
 
 
 def _not_kept(given: Mapping[str, Sequence[int]], count: int) -> Sequence[int]:
-    """Return the indices that nobody has, in order."""
+    """Return the indices that no member has, in order."""
     if not any(given.values()):
         return range(count)
     free = bytearray(b"\1") * count

@@ -8,7 +8,7 @@ different costs of ways, which are few where costs are few.
 Never: looks at more arcs than it was allowed to while it heeds costs; after that every way is as
 good as any other, and the flow is still complete.
 
-Numbers only, no Kafka: what nodes and arcs mean is told in `sticky_balance` and `sticky_moves`.
+Numbers only, no Kafka: `sticky_balance` and `sticky_moves` say what nodes and arcs mean.
 """
 
 from collections.abc import Sequence

@@ -9,7 +9,7 @@ KIPs: 54, 881.
 
 The flow goes from classes to members, either straight: a member keeps its own; or by a market
 and a group: it takes what others leave. A market is an audience and a rack; what comes to it will
-be in that rack. A group is all members of one kind in one rack, who can take each other's place
+be in that rack. A group is all members of one kind in one rack, which can take each other's place
 as takers. What a member has beyond `size` it passes on, at most one, to a node called BONUS, which
 wants what is left when all have `size`.
 """
@@ -43,7 +43,7 @@ def settle_level(
     """Return the cheapest shares.
 
     Args:
-        census: who and what there is.
+        census: the group in numbers.
         level: which of them it is about.
         own: per member, class -> how many it owns; what is not of the level has to move anyway.
         weights: what is cheap.

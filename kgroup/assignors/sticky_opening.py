@@ -1,9 +1,9 @@
 """The first and cheapest steps to settle a level; mostly they are all it needs.
 
-Decides: who keeps what, and who gets what is free, as long as neither costs anything that could
-be saved: owners keep what they have, and the free goes to those that have least, near if that is
-possible, so that each topic is spread over many members. Where that leaves nothing over and nobody
-short it is the best there is.
+Decides: what members keep, and which free partitions they get, as long as neither costs anything
+that could be saved: owners keep what they have, and free partitions go to the members that have
+least, near ones if possible, so that each topic is spread over many members. When nothing is left
+over and no member is short, the result is the best there is.
 Never: takes from an owner what it could keep; that is weighed in `sticky_moves`.
 KIPs: 54, 881.
 """
@@ -21,7 +21,7 @@ class Opening:
     """A level, settled as far as that costs nothing more than it must.
 
     Args:
-        census: who and what there is.
+        census: the group in numbers.
         level: which of them it is about.
         own: per member, class -> how many it owns.
         weights: what costs what.
@@ -30,7 +30,7 @@ class Opening:
         members: of the level, in order.
         kept: member -> class -> how many of its own it keeps: all or nothing.
         gifts: class -> member -> how many it takes.
-        left: class -> how many of it are given to nobody yet.
+        left: class -> how many of it are still free.
         excess: member -> how many it has beyond what it should; negative if it lacks some.
         bonus: members that have one more than `size`, which is not counted as excess.
         bonuses: how many more may have one more.
@@ -68,7 +68,7 @@ class Opening:
             self._open(number, racks[census.audience_of[number]], refused=number in refused)
 
     def shares(self) -> Shares | None:
-        """Return the shares if nothing is left over and nobody is short, else None."""
+        """Return the shares if nothing is left over and no member is short, else None."""
         if self.bonuses or any(self.left.values()) or any(self.excess.values()):
             return self._found() if self._is_fresh() else None
         trades = [Trade({c: sum(gifts.values())}, gifts) for c, gifts in self.gifts.items()]
@@ -137,7 +137,7 @@ class Opening:
         return sum(len(self._census.members[kind]) for kind in kinds)
 
     def _open(self, number: int, racks: frozenset[int], *, refused: bool) -> None:
-        """Set the price of a class; give what is left of it to whom it costs no more than that.
+        """Set the price of a class; give its rest to members for which it costs no more than that.
 
         Args:
             number: of the class.

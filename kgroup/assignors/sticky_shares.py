@@ -1,7 +1,8 @@
-"""What the members of a level have, in counts, and what is the worse of two ways to share.
+"""What the members of a level have, in counts, and which of two ways to share is the worse.
 
-Decides: how moves and distances weigh against each other.
-Never: counts what all ways have in common.
+Decides: how moves and distances weigh against each other; how much each vessel gets when an
+amount is poured (`pour`), as partitions that go one by one to the member that has least.
+Never: counts what all ways have in common; pours one by one: a million cost as much as ten.
 KIPs: 54, 881.
 """
 
@@ -85,15 +86,6 @@ class Shares:
                 (rack,) = racks
                 far += sum(n for number, n in trade.classes.items() if rack not in near[number])
         return far
-
-
-# -- sticky water ----------------------------------------------------------------------------------
-#
-# Water finds its level: an amount is poured over vessels so that the lowest are filled first.
-#
-# Decides: how much each vessel gets when partitions go, one by one, to whoever has least.
-# Never: goes one by one; a million partitions cost as much as ten.
-# KIPs: none.
 
 
 def pour(amount: int, loads: Sequence[int], widths: Sequence[int] | None = None) -> list[int]:

@@ -31,7 +31,7 @@ def plan_unequal(
 
     Args:
         group: partitions, subscribers and racks.
-        holdings: who holds what now.
+        holdings: what members hold now.
         walk: the members that subscribe to something, in the order that decides ties.
         limit: of the search for the fewest moves, in arcs looked at. Beyond it the result is as
             balanced, but may move more than necessary.
@@ -47,9 +47,6 @@ def plan_unequal(
     return {member.member_id: given[place] for place, member in enumerate(walk)}
 
 
-# -- sticky target ---------------------------------------------------------------------------------
-
-
 def plan_sticky(
     group: GroupSubscription, holdings: Holdings, walk: Sequence[Member] | None = None
 ) -> dict[str, Sequence[int]]:
@@ -60,7 +57,7 @@ def plan_sticky(
 
     Args:
         group: members, partitions and racks.
-        holdings: who holds what now.
+        holdings: what members hold now.
         walk: the members in the order that decides ties, None for the group's own order.
     """
     known = group.topics.keys()

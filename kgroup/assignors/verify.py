@@ -176,18 +176,20 @@ def _early_handovers(group: GroupSubscription, given: Given) -> Iterator[str]:
 
 
 def _rival(group: GroupSubscription, claimants: set[int], place: int) -> str | None:
-    """Return who has to hand a partition back before a member may have it, None for nobody.
+    """Return the member that has to hand a partition back first, None when there is none.
 
-    Of two claims in one generation neither can be told to be false. A claim without a generation
+    Of two claims in one generation either may be true. A claim without a generation
     (before KIP-792) is taken to be as new as any other.
     """
     known = {at: group.members[at].generation_id for at in claimants}
     newest = max((each for each in known.values() if each is not None), default=None)
-    standing = [at for at in sorted(claimants) if newest is not None and known[at] == newest]
+    newest_claimants = [
+        at for at in sorted(claimants) if newest is not None and known[at] == newest
+    ]
     undated = [at for at in sorted(claimants) if known[at] is None]
-    if place in undated or standing == [place]:
+    if place in undated or newest_claimants == [place]:
         return None
-    others = [at for at in (standing or undated) if at != place]
+    others = [at for at in (newest_claimants or undated) if at != place]
     return group.members[others[0]].member_id
 
 

@@ -36,7 +36,7 @@ class ClassicReader:
         what: name of the structure, for errors.
         data: the whole structure.
         names: topic names that were read before, by their bytes; more are added. The members of
-            a group name the same topics, so whoever reads them all passes one dictionary, and a
+            a group name the same topics, so a caller passes one dictionary to all, and a
             name is one string however often it comes. None starts anew.
     """
 
@@ -175,8 +175,8 @@ class ClassicWriter:
 
     Args:
         what: name of the structure, for errors.
-        names: topic names that were written before, with their bytes; more are added. Whoever
-            writes for all members of a group passes one dictionary. None starts anew.
+        names: topic names that were written before, with their bytes; more are added. A
+            caller that writes for all members of a group passes one dictionary. None starts anew.
     """
 
     def __init__(self, what: str, names: dict[str, bytes] | None = None) -> None:

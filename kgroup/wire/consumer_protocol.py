@@ -47,8 +47,8 @@ class MemberSubscription:
     Args:
         topics: names it subscribes to, as read; a repetition means nothing.
         owned: partitions it holds and would like to keep; empty below version 1.
-        generation_id: the generation it was given them in, None when not told.
-        rack: where it runs, None when not told.
+        generation_id: the generation it was given them in, None when not known.
+        rack: where it runs, None when not known.
         user_data: bytes of the assignor's own, None without.
         version: the version it was written in, which may be newer than ours.
     """

@@ -134,7 +134,7 @@ class FrameSplitter:
 def _hint(head: bytes) -> str:
     """Say what the first bytes look like when the peer does not speak Kafka's protocol."""
     if head == b"HTTP":
-        return "; the bytes spell HTTP: this is a web server or a proxy"
+        return "; the bytes are HTTP: this is a web server or a proxy"
     if head[0] in (0x15, 0x16) and head[1] == 3:
         return "; the bytes are a TLS record: the listener expects TLS (security_protocol)"
     return ""

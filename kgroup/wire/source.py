@@ -1,7 +1,9 @@
-"""Python source under construction: lines, indentation, fresh names and constants.
+"""Python source under construction, and the layout of a message that it is written from.
 
-Decides: how generated code is put together and turned into a function.
-Never: what the code does; that is decided in `kgroup.wire.decoding` and `kgroup.wire.encoding`.
+Decides: how generated code is put together and turned into a function; what a declaration means
+for a version: the fields on the wire in their order, the tagged ones (KIP-482), and those the
+version lacks, which take their default when read.
+Never: decides what the code does; `kgroup.wire.decoding` and `kgroup.wire.encoding` do.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -63,15 +65,6 @@ class Source:
         exec(code, names)  # noqa: S102 - the text comes from declarations, never from bytes
         made: Callable[..., Any] = names[name]
         return made
-
-
-# -- layout ----------------------------------------------------------------------------------------
-#
-# Which fields a message has in one version, and in which order and form.
-#
-# Decides: what a declaration means for a version: the fields on the wire in their order, the tagged
-# ones (KIP-482), and those the version lacks, which take their default when read.
-# Never: produces code; `kgroup.wire.decoding` and `kgroup.wire.encoding` write it from a layout.
 
 
 REQUIRED: Final[Any] = object()

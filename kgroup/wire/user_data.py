@@ -36,7 +36,7 @@ class StickyUserData:
 
     Args:
         partitions: in the order of the bytes.
-        generation_id: the generation it held them in, None when not told.
+        generation_id: the generation it held them in, None when not known.
     """
 
     partitions: Sequence[TopicPartition]

@@ -133,9 +133,6 @@ def nullable_from(since: int, wire_type: WireType[T]) -> WireType[T | None]:
     return _Nullable(wire_type, since)
 
 
-# -- forms ---------------------------------------------------------------------------------
-
-
 class ScalarForm(NamedTuple):
     """A fixed number of bytes: a `struct` format character or string, and its size."""
 

@@ -7,8 +7,8 @@ TestZone = conformance.suite(ZoneAssignor)  # in a test file, for pytest
 report = conformance.run(ZoneAssignor)  # or anywhere; the command: kgroup assignors check
 
 - `checks`: Which check judges which promise, and on what
-- `checks_rounds`: Does it behave over several rounds: sticky, cooperative, and never holding back
-  for ever?
+- `checks_rounds`: Does it behave over several rounds: sticky, cooperative, balanced, never
+  holding back forever?
 - `checks_same`: Is it a function of the group, and of nothing else?
 - `checks_whole`: Is one answer whole? Every partition once, to a member that may have it, and
   nothing else

@@ -1,9 +1,17 @@
-"""Does it behave over several rounds: sticky, cooperative, and never holding back for ever?
+"""Does it behave over several rounds: sticky, cooperative, balanced, never holding back forever?
 
-Decides: what members may lose, how many rounds a change may take, and what brings the next one.
+Decides: what members may lose, how many rounds a change may take, what brings the next one, and
+the size of a member: what it is given, and what is withheld for it.
 Never: looks at how an assignor knows what members hold, be it their claims, their user data, or
-what it sent along itself: only at what comes of it.
-KIPs: 54 (stickiness), 429 (follow-up rounds).
+what it sent along itself: only at the result. Never judges the balance of a round in which a
+partition is withheld for no member: that round is not the last.
+KIPs: 54 (stickiness, balance), 429 (follow-up rounds).
+
+The answer alone shows whether a better balanced assignment exists. Draw an arrow from a member to
+each other member that subscribes to a topic of its partitions. While arrows lead from a member to
+one that has less by two or more, shifting one partition along each of them makes the sum of squares
+smaller; when none do, it is the smallest there is (Harvey, Ladner, Lovasz, Tamir: Semi-matchings
+for bipartite graphs and load balancing, 2006).
 """
 
 from collections import deque
@@ -48,7 +56,7 @@ def rejoin(subject: Subject, story: Story) -> None:
 
 
 def fed(subject: Subject, story: Story) -> None:
-    """Judge whether whatever is withheld has somebody, or a time, that brings the next round."""
+    """Judge whether for all that is withheld a member, or a time, brings the next round."""
     gathering = Gathering(subject, story.group)
     for change in (None, story.early, story.change):
         if change is not None:
@@ -97,7 +105,7 @@ def settles(claims: Claims, subject: Subject, story: Story) -> None:
 
 
 def keeps(subject: Subject, story: Story) -> None:
-    """Judge whether a group to which nothing happens stays as it is."""
+    """Judge whether an undisturbed group stays as it is."""
     gathering = _at_rest(subject, story)
     before = gathering.held()
     for _ in range(_QUIET_ROUNDS):
@@ -108,7 +116,7 @@ def keeps(subject: Subject, story: Story) -> None:
 
 
 def survivors(subject: Subject, story: Story) -> None:
-    """Judge whether those who stay keep what they have when one leaves."""
+    """Judge whether the other members keep what they have when one leaves."""
     gathering = _at_rest(subject, story)
     before = gathering.held()
     gone = happen(gathering, story.change, equal=True)
@@ -142,7 +150,7 @@ def _is_a_time(after: object) -> bool:
 
 
 def _at_rest(subject: Subject, story: Story, claims: Claims | None = None) -> Gathering:
-    """Return a group with a past in which nobody waits for anything."""
+    """Return a group with a past in which no member waits for anything."""
     rounds = PATIENCE if claims is None else claims.rounds
     gathering = Gathering(subject, story.group)
     for change in (None, story.early):
@@ -159,27 +167,12 @@ def _offence(says: str, gathering: Gathering) -> Offence:
     return Offence(says, f"what happened:\n{happened}\nthe group of the last round:\n\n{asked}")
 
 
-# -- checks balance --------------------------------------------------------------------------------
-#
-# Is it balanced as claimed?
-#
-# Decides: the size of a member: what it is given, and what is withheld for it.
-# Never: judges a round in which something is held back for nobody: it is not finished.
-# See KIP 54.
-#
-# That no assignment is better balanced can be told from the answer alone. Take an arrow from a
-# member to another one that subscribes to the topic of something it has; as long as arrows lead
-# from a member to one that has less by two or more, shifting one partition along each of them makes
-# the sum of squares smaller, and when none do it is the smallest there is (Harvey, Ladner, Lovasz,
-# Tamir: Semi-matchings for bipartite graphs and load balancing, 2006).
-
-
 _Target = Mapping[str, set[TopicPartition]]
 """Member id -> what it shall have in the end."""
 
 
 def balance(claims: Claims, subject: Subject, group: GroupSubscription) -> None:
-    """Judge the sizes in a group in which everybody subscribes to the same."""
+    """Judge the sizes in a group of equal subscriptions."""
     target = _target(subject, group)
     sizes = {who: len(given) for who, given in target.items()}
     most, least = max(sizes, key=sizes.__getitem__), min(sizes, key=sizes.__getitem__)

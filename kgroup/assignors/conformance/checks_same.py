@@ -122,10 +122,10 @@ def untouched(subject: Subject, group: GroupSubscription) -> None:
 
 
 def twins(subject: Subject, group: GroupSubscription) -> None:
-    """Judge whether a description with a member id in it twice is refused before anybody is asked.
+    """Judge whether a description with a repeated member id is refused before an assignor is asked.
 
-    Assignors keep members by id, and one that is asked about two members with one id would give
-    something to both, or lose one. So the group refuses; this shows that it does.
+    Assignors keep members by id; two members with one id would both be given something, or one
+    would be lost. So the group refuses; this shows that it does.
     """
     if not group.members:
         raise Elsewhere("nobody is there to be listed twice")
@@ -173,7 +173,7 @@ def remade(group: GroupSubscription, *, loose: bool = False) -> GroupSubscriptio
 
     Args:
         group: what to copy.
-        loose: whether claims are lists, which somebody might sort or clear.
+        loose: whether claims are lists, which an assignor might sort or clear.
     """
     topics = {topic: dict(racks) for topic, racks in group.topics.items()}
     members = group.members

@@ -2,7 +2,7 @@
 
 Decides: for each kind of mistake whether an answer has it, and the sentence that says so.
 Never: judges more than one kind at a time: a mistake is reported by one promise only.
-KIPs: 429 (a withheld partition is given to nobody in this round).
+KIPs: 429 (no member is given a withheld partition in this round).
 """
 
 from collections import Counter
@@ -56,7 +56,7 @@ def sendable(subject: Subject, group: GroupSubscription) -> None:
 
 
 def entries(subject: Subject, group: GroupSubscription) -> None:
-    """Judge whether every member is told what it has, if nothing."""
+    """Judge whether every member has an entry, be it an empty one."""
     answer = subject.ask(group)
     left_out = [m.member_id for m in group.members if m.member_id not in answer.partitions]
     if left_out:
@@ -96,7 +96,7 @@ def subscribers(subject: Subject, group: GroupSubscription) -> None:
 
 
 def known(subject: Subject, group: GroupSubscription) -> None:
-    """Judge whether it names nobody and nothing from outside the group."""
+    """Judge whether it names only members and partitions of the group."""
     answer = subject.ask(group)
     members = {member.member_id for member in group.members}
     named = {*answer.partitions, *answer.user_data, *(who for who, _ in _meant(answer))}
@@ -110,7 +110,7 @@ def known(subject: Subject, group: GroupSubscription) -> None:
 
 
 def handover(subject: Subject, group: GroupSubscription) -> None:
-    """Judge whether a partition waits until whoever holds it has revoked it."""
+    """Judge whether a partition waits until the member that holds it has revoked it."""
     answer = sound(subject, group, subject.ask(group))
     try:
         verify(group, answer, assignor=subject.name, protocol=RebalanceProtocol.COOPERATIVE)
@@ -137,7 +137,7 @@ def sound(
 
 
 def _meant(answer: GroupAssignment) -> Iterator[tuple[str, TopicPartition]]:
-    """Yield (member id, partition) of all that is given and of all that waits for somebody."""
+    """Yield (member id, partition) of all that is given and of all that waits for a member."""
     for member_id, given in answer.partitions.items():
         yield from ((member_id, tp) for tp in given)
     yield from ((who, tp) for tp, who in answer.withheld.items() if who is not None)

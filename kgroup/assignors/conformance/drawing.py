@@ -113,7 +113,7 @@ def stories(kinds: Sequence[Kind], *, equal: bool = False) -> Drawn[Story]:
 
     Args:
         kinds: what may happen last; before that, anything may.
-        equal: whether everybody subscribes to the same topics, all the time, and nobody has a
+        equal: whether all members subscribe to the same topics, all the time, and none has a
             rack, so that no partition is better off with one member than with another.
     """
     return Drawn(_CLAIMS + 4, partial(_story, kinds, equal=equal))
@@ -193,7 +193,7 @@ def _racked(numbers: Sequence[int], pattern: int) -> dict[int, PartitionRacks]:
 
 
 def _truthful(subject: Subject, group: GroupSubscription, data: bytes) -> Iterator[Member]:
-    """Yield the members with what they hold: each partition one of them, or nobody."""
+    """Yield the members with what they hold: each partition one of them, or none."""
     owners = [byte % (len(group.members) + 1) for byte in data]
     for place, member in enumerate(group.members, 1):
         held = [
@@ -253,7 +253,7 @@ def _encoded(
 
 
 def _echoes(subject: Subject, group: GroupSubscription) -> Mapping[str, bytes]:
-    """Return what members send back that were in this group when nobody had anything."""
+    """Return what members send back that were in this group when none had anything."""
     try:
         return subject.ask(remade(group)).user_data
     except Elsewhere:

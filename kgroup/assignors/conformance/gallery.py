@@ -1,8 +1,10 @@
 """Odd groups by name: those that chance draws rarely, and that assignors forget.
 
-Decides: which corners every check goes through besides the groups that are drawn.
-Never: holds a claim that is not so; `drawing` has those.
-KIPs: 345, 881.
+Decides: which corners every check goes through besides the groups that are drawn; which bad claims
+and bad bytes members may send (`forge`): of other versions, of other assignors, of generations they
+slept through, and of programs that write anything.
+Never: holds a false claim itself (`drawing` does); forges what `GroupSubscription` refuses.
+KIPs: 54, 341 and 429 (user data of Kafka's own assignors), 345, 792, 881.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -82,16 +84,6 @@ def _racks() -> GroupSubscription:
         members,
         {"t": dict.fromkeys(range(3), PartitionRacks()), "u": dict.fromkeys(range(3), somewhere)},
     )
-
-
-# -- hostile ---------------------------------------------------------------------------------------
-#
-# What a member may say of itself that is not so: pools of bad claims and bad bytes.
-#
-# Decides: which kinds of nonsense a leader has to live with: other versions, other assignors,
-# members that slept through generations, and programs that write anything.
-# Never: holds what the description of a group refuses before an assignor is asked.
-# KIPs: 54, 341 and 429 (user data of Kafka's own assignors), 792.
 
 
 _MOST: Final = 2**31 - 1

@@ -1,7 +1,7 @@
 """The hunt for a case that breaks a promise, by Hypothesis.
 
 Decides: that equal seeds find equal cases, that nothing is kept on disk between runs, and that
-the case that is told of is the smallest one found.
+the reported case is the smallest one found.
 Never: lets an assignor that answers differently each time pass for a fault of the hunt.
 """
 
@@ -45,7 +45,7 @@ class Haul:
     Args:
         examples: cases looked at until the first that breaks the promise.
         judged: those of them about which something could be said.
-        silence: why nothing could be said about the others, as the last of them told.
+        silence: why the others could not be judged: the reason of the last one.
         offence: how the smallest case breaks the promise, None when none does.
         odd: the name of that case when it is one of the odd ones, empty otherwise.
     """

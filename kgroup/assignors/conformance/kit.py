@@ -1,7 +1,8 @@
 """A run of the kit: all promises of one assignor, one after another.
 
-Decides: how the examples are shared out among the promises that bind it.
-Never: needs Hypothesis before it is run, so that the package can be imported without it.
+Decides: how the examples are shared out among the promises that bind it; that each of these is one
+test of a `suite`, named after the promise.
+Never: imports Hypothesis or pytest before it is run, so that the package can be imported without.
 """
 
 from collections.abc import Callable, Mapping
@@ -84,7 +85,7 @@ def hold(
     """Hold an assignor to one promise.
 
     Args:
-        promise: which.
+        promise: the promise.
         subject: the assignor.
         claims: what is claimed of it.
         examples: how many cases are drawn.
@@ -109,14 +110,6 @@ def _teller(
             on_progress(Progress(promise=promise, done=before + examples, total=total))
 
     return tell
-
-
-# -- suite -----------------------------------------------------------------------------------------
-#
-# The promises of an assignor as tests that pytest collects.
-#
-# Decides: one test for each promise that binds the assignor, named after it.
-# Never: imports pytest before one of the tests runs.
 
 
 def suite(

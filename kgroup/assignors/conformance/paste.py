@@ -48,7 +48,7 @@ def group_as_code(group: GroupSubscription, name: str = "group", *, imports: boo
 
 
 def answer_as_text(answer: _Answer) -> str:
-    """Return an answer in lines: who gets what, and what is held back."""
+    """Return an answer in lines: what each member gets, and what is held back."""
     lines = [f"{who!r} gets {_named(given)}" for who, given in answer.partitions.items()]
     for tp, waiting in answer.withheld.items():
         lines.append(f"{tp} is withheld for {'nobody' if waiting is None else repr(waiting)}")

@@ -3,8 +3,8 @@
 Decides: how a process is started in which sets and `hash()` come out otherwise. It is what
 happens when another member leads: nothing within one process can show it, since the hash of a
 string is fixed for its life.
-Never: runs unless the kit is run, and waits for ever; this is the one place below the IO line
-that starts a process.
+Never: runs unless the kit is run; waits forever. This is the one place below the IO line that
+starts a process.
 """
 
 import pickle
@@ -46,7 +46,7 @@ def anywhere(subject: Subject, groups: Sequence[GroupSubscription]) -> None:
     """Judge whether processes that differ in the hash of strings give the same answers.
 
     Raises:
-        Offence: they do not; of the groups that show it, the smallest is told.
+        Offence: they do not; it names the smallest group that shows it.
         Elsewhere: the assignor cannot be made in another process.
     """
     asked = [_packed(group) for group in groups]

@@ -53,11 +53,8 @@ class Claims:
 NO_CLAIMS = Claims()
 
 
-# -- promises --------------------------------------------------------------------------------------
-
-
 class Binds(Enum):
-    """Whom a promise binds."""
+    """Which assignors a promise binds."""
 
     ALL = "every assignor"
     USER_DATA = "it has no encode_user_data"

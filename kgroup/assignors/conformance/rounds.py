@@ -1,9 +1,9 @@
 """A group over several rounds: what its members hold and remember, carried by the real bytes.
 
-Decides: what each member says when it joins, and when the next round comes: because somebody had
-to hand something back, or because the assignor asked for it.
-Never: judges; passes anything from one round to the next that a real group would not: what an
-assignor is to know again travels through the members' subscriptions.
+Decides: what each member says when it joins; when the next round comes: because a member had to
+hand something back, or because the assignor asked for it; the single changes between rounds.
+Never: judges (`checks_rounds` does); passes anything from one round to the next that a real group
+would not: an assignor's knowledge travels through the members' subscriptions.
 KIPs: 429 (a cooperative member revokes what it is not given again, and joins once more), 792, 881.
 """
 
@@ -42,7 +42,7 @@ class Round:
     """One round of a group.
 
     Args:
-        group: what the assignor was told.
+        group: what the assignor was given.
         answer: what it returned.
         revoked: what members hold and were not given again, so that they hand it back.
     """
@@ -71,7 +71,7 @@ class Gathering:
 
     Args:
         subject: the assignor.
-        group: who is there at first, and the topics; what members claim is not looked at.
+        group: the first members, and the topics; claims are ignored.
 
     Attributes:
         log: what happened so far, in lines.
@@ -91,17 +91,17 @@ class Gathering:
 
     @property
     def members(self) -> tuple[Member, ...]:
-        """Who is there."""
+        """The members now."""
         return tuple(seat.member for seat in self._seats.values())
 
     @property
     def asked(self) -> GroupSubscription:
-        """The group as the assignor was last told of it."""
+        """The group as the assignor last saw it."""
         return self._asked
 
     @property
     def topics(self) -> TopicsMetadata:
-        """What there is."""
+        """The topics now."""
         return self._topics
 
     def held(self) -> dict[str, frozenset[TopicPartition]]:
@@ -109,7 +109,7 @@ class Gathering:
         return {who: frozenset(seat.last) for who, seat in self._seats.items()}
 
     def wait(self, seconds: float) -> None:
-        """Let time go by on the clock of whoever leads."""
+        """Let time go by on the leader's clock."""
         self._now += seconds
         self.log.append(f"{seconds:g} s go by")
 
@@ -157,8 +157,8 @@ class Gathering:
             seat.last = LastAssignment(read.partitions, read.user_data)
             seat.generation_id = self._generation_id
         self._rounds += 1
-        told = "; ".join(answer_as_text(answer).splitlines())
-        self.log.append(f"round {self._rounds}: {told}")
+        shown = "; ".join(answer_as_text(answer).splitlines())
+        self.log.append(f"round {self._rounds}: {shown}")
         return Round(group, answer, frozenset(revoked))
 
     def play_sound(self) -> Round:
@@ -183,7 +183,7 @@ class Gathering:
 
         Raises:
             Elsewhere: a round is not sound, nothing brings the next one, or the assignor holds
-                something back for longer than anybody waits here.
+                something back for longer than this waits.
         """
         waits = 0
         while most:
@@ -226,14 +226,6 @@ class Gathering:
         return frozenset(tp for tp in seat.last if tp.topic in seat.member.topics)
 
 
-# -- stories ---------------------------------------------------------------------------------------
-#
-# What happens to a group between its rounds.
-#
-# Decides: the single changes after which an assignor is watched.
-# Never: judges; see `checks_rounds`.
-
-
 class Kind(Enum):
     """What may happen."""
 
@@ -256,7 +248,7 @@ class Change:
 
     Args:
         kind: what happens.
-        which: to whom or to which topic, modulo how many there are.
+        which: the member or the topic, modulo how many there are.
     """
 
     kind: Kind
@@ -268,9 +260,9 @@ class Story:
     """A group, and what happens to it.
 
     Args:
-        group: who is there at first; claims nothing.
+        group: the first members; they claim nothing.
         early: what happens first, so that the group has a past.
-        change: after what it is watched.
+        change: what happens before it is watched.
         equal: whether all members subscribe to all topics.
     """
 
@@ -289,7 +281,7 @@ def happen(gathering: Gathering, change: Change, *, equal: bool) -> str:
         equal: whether a newcomer subscribes to everything.
 
     Returns:
-        Who it was about: a member id or a topic; empty for nothing.
+        The member id or the topic it was about; empty for nothing.
 
     Raises:
         Elsewhere: it cannot, as when the last member would leave.

@@ -1,8 +1,10 @@
 """The assignor under test: how new ones are made, and how one is asked.
 
-Decides: what can be tested (a class, a factory, an instance), and when an answer has a shape at
-all that other checks can look at.
-Never: lets what an author's code raises pass for an error of the kit.
+Decides: what can be tested (a class, a factory, an instance); when an answer has a shape that
+other checks can look at; when two answers are the same (`essence`): a member that is left out of
+`partitions` has the same as one with an empty entry.
+Never: lets what an author's code raises pass for an error of the kit; changes what a group says
+when it is sent over the wire (`as_sent`).
 """
 
 import copy
@@ -75,7 +77,7 @@ class Raised(Elsewhere):
 
 
 class Misshapen(Elsewhere):
-    """The assignor returned what cannot be sent, told in a sentence."""
+    """The assignor returned what cannot be sent; the message says what."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,12 +248,6 @@ def _check_partition(tp: object, what: str) -> None:
 
 
 # -- essence ---------------------------------------------------------------------------------------
-#
-# An answer as a value.
-#
-# Decides: when two answers are the same: a member that is left out of `partitions` has the same as
-# one with an empty entry.
-# Never: judges.
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,11 +278,6 @@ def essence(answer: GroupAssignment) -> Essence:
 
 
 # -- sent ------------------------------------------------------------------------------------------
-#
-# A group as its leader reads it off the wire.
-#
-# Decides: nothing; the codec does.
-# Never: changes what a group says.
 
 
 def as_sent(group: GroupSubscription) -> GroupSubscription:

@@ -1,15 +1,15 @@
-"""A group that is only described: what each assignor would do to it, event by event.
+"""A simulated group: what each assignor would do to it, event by event.
 
 scenario = Scenario({"orders": SimulatedTopic(8)}, events=(Join(), Join()))
 for outcome in play(scenario, BUILT_IN["range"]):
     print(in_words(outcome.event), outcome.moves, outcome.balance)
 
-- `documents`: Scenarios read from JSON documents
-- `examples`: Scenarios to begin with, by name;
+- `documents`: Scenarios and outcomes as JSON documents
+- `examples`: Scenarios to begin with, by name
 - `fields`: Strict reading of a JSON document: each value is known by its path
 - `measures`: What an assignment is worth, in numbers
 - `playing`: A scenario played with one assignor, event by event
-- `population`: Who is in a simulated group and which topics there are, before and after an event
+- `population`: The members and topics of a simulated group, before and after an event
 - `rounds`: One rebalance of a simulated group: what members send, what the leader answers, until
   it settles
 - `scenario`: What is simulated: topics, members and what they hold, and what happens to them in

@@ -1,8 +1,9 @@
-"""Scenarios read from JSON documents.
+"""Scenarios and outcomes as JSON documents.
 
-Decides: the format. Reading is strict: an unknown name, a wrong type, a name that stands twice or
-a number out of bounds is an error that says where it stands and what would be right.
-Never: reads a file; plays anything.
+Decides: the format. Reading is strict: an unknown name, a wrong type, a repeated name or a number
+out of bounds is an error with its path and what would be right. Writing leaves out what is absent;
+a written scenario can be read again.
+Never: reads or writes a file; plays anything.
 
     scenario: {"topics": {NAME: topic}, "members": [member], "events": [event],
                "now": SECONDS, "runs": anything, not read}
@@ -203,7 +204,7 @@ _KINDS: Final[
         "wait": ((), _wait),
     }
 )
-"""Kind of event -> what else it may say, and who reads it."""
+"""Kind of event -> its other names, and the function that reads it."""
 
 
 def _one_or_more(field: Field) -> tuple[str, ...]:
@@ -228,11 +229,6 @@ def _data(found: Mapping[str, Field], name: str) -> bytes | None:
 
 
 # -- writing ---------------------------------------------------------------------------------------
-#
-# Scenarios and outcomes written as JSON documents, in the format of `documents`.
-#
-# Decides: that what is absent is left out, and that what is written can be read again.
-# Never: writes a file.
 
 
 Document = dict[str, object]
@@ -254,7 +250,7 @@ def outcome_document(outcome: Outcome, *, with_owners: bool = True) -> Document:
 
     Args:
         outcome: after one event.
-        with_owners: whether to say who owns what, `{member: {topic: [number]}}`.
+        with_owners: whether to list what members own, `{member: {topic: [number]}}`.
     """
     even, racks = outcome.balance, outcome.racks
     document: Document = {

@@ -1,7 +1,7 @@
 """Scenarios to begin with, by name; the documentation shows what becomes of them.
 
-Decides: the groups and the events. Member ids end in hex digits, as those of real groups do, and
-where they begin with the same word, who restarts comes back at another place in the order of ids.
+Decides: the groups and the events. Member ids end in hex digits, as those of real groups do. Where
+ids begin with the same word, a member that restarts has another place in their order.
 Never: plays them.
 """
 

@@ -1,6 +1,6 @@
 """Strict reading of a JSON document: each value is known by its path.
 
-Decides: how a wrong value is told: where it stands, what it is, and what would be right.
+Decides: what an error says of a wrong value: its path, what it is, and what would be right.
 Never: knows what the document is about; guesses or repairs.
 """
 
@@ -21,7 +21,7 @@ _LONGEST_SHOWN: Final = 60
 
 
 class _Pairs(tuple[tuple[str, object], ...]):
-    """An object of JSON as it was written, so that a name which stands twice can be seen."""
+    """An object of JSON as it was written, so that a repeated name can be seen."""
 
     __slots__ = ()
 
@@ -43,7 +43,7 @@ class Field:
     """One value of a document.
 
     Args:
-        path: where it stands, such as `members[2].topics[0]`; "" for the whole document.
+        path: such as `members[2].topics[0]`; "" for the whole document.
         value: as JSON has it.
         source: what the document is called in errors.
     """

@@ -1,10 +1,10 @@
 """What an assignment is worth, in numbers.
 
-Decides: what counts as a move, how balance is told, and which rack matches were possible.
+Decides: what counts as a move, how balance is measured, and which rack matches were possible.
 Never: assigns; knows which assignor it measures.
 KIPs: 54 (moves), 881 (racks).
 
-A *move* is a partition whose owner is still in the group and owns it no more; papers and posts
+A *move* is a partition whose owner is still in the group and no longer owns it; papers and posts
 call it a swap. A partition whose owner has left has to move whatever the assignor does, so it is
 counted apart.
 """
@@ -32,7 +32,7 @@ Owned = Mapping[str, Sequence[TopicPartition]]
 """Member id -> what it owns."""
 
 Owners = Mapping[str, Sequence[str | None]]
-"""Topic -> the owner of each of its partitions, None for nobody."""
+"""Topic -> the owner of each of its partitions, None without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class RackMatches:
 
 
 def owners(population: Population, owned: Owned) -> Owners:
-    """Return who owns each partition there is."""
+    """Return the owner of each partition."""
     found: dict[str, list[str | None]] = {
         name: [None] * topic.partitions for name, topic in population.topics.items()
     }
@@ -93,9 +93,9 @@ def count_moves(population: Population, before: Owners, after: Owners) -> tuple[
     """Return how many partitions were taken from living members, and how many others were given.
 
     Args:
-        population: who lives.
-        before: who owned what; partitions that came to be since are missing.
-        after: who owns what now.
+        population: the members that are there.
+        before: the owners then; partitions that came to be since are missing.
+        after: the owners now.
     """
     moved = placed = 0
     for topic, now in after.items():
@@ -112,7 +112,7 @@ def count_moves(population: Population, before: Owners, after: Owners) -> tuple[
 
 
 def rack_matches(population: Population, after: Owners) -> RackMatches | None:
-    """Return how many partitions are near to their owners; None where no racks are told."""
+    """Return how many partitions are near to their owners; None where no racks are known."""
     members = population.members.values()
     if not any(member.rack for member in members) or not any(
         topic.racks for topic in population.topics.values()

@@ -1,6 +1,6 @@
 """A scenario played with one assignor, event by event.
 
-Decides: when the group rebalances, and what is told of it after each event.
+Decides: when the group rebalances, and what is reported after each event.
 Never: goes on after the assignor has failed; waits for anything (time is a number here).
 KIPs: 345 (what a static member gets back), 429.
 """
@@ -45,13 +45,13 @@ class Outcome:
         rounds: JoinGroup rounds until the group had settled.
         balance: how evenly partitions are spread.
         moves: partitions taken from a member that is still there.
-        placed: partitions given to somebody that no living member had.
+        placed: partitions given to a member that no living member had.
         stopped: how often a partition was taken from a reader that was still there, be it only
             for the length of a round.
-        unowned: partitions that exist, are subscribed to, and belong to nobody now.
-        racks: how many partitions are near to their owners, None where racks are not told.
+        unowned: partitions that exist, are subscribed to, and have no owner now.
+        racks: how many partitions are near to their owners, None where racks are not known.
         seconds: that the assignor took in all rounds, None when it was not timed.
-        owned: who owns what.
+        owned: what each member owns.
     """
 
     event: Event | None
@@ -79,7 +79,7 @@ class Optimum:
     supported_protocols: ClassVar[tuple[RebalanceProtocol, ...]] = (RebalanceProtocol.EAGER,)
 
     def assign(self, group: GroupSubscription) -> GroupAssignment:
-        """Divide the partitions as `sticky` does where nobody has a rack."""
+        """Divide the partitions as `sticky` does where no member has a rack."""
         members = tuple(replace(member, rack=None) for member in group.members)
         return StickyAssignor().assign(replace(group, members=members))
 
@@ -95,7 +95,7 @@ def play(
     protocol: RebalanceProtocol | None = None,
     clock: Callable[[], float] | None = None,
 ) -> Iterator[Outcome]:
-    """Play a scenario, and tell how the group is at the beginning and after each event.
+    """Play a scenario; yield the state of the group at the beginning and after each event.
 
     Args:
         scenario: the group and its events; all are checked before the first is played.

@@ -1,7 +1,7 @@
-"""Who is in a simulated group and which topics there are, before and after an event.
+"""The members and topics of a simulated group, before and after an event.
 
 Decides: whether an event fits, what it leaves open (names, topics), and which rebalances follow.
-Never: knows who owns what; so all events can be checked before the first is played.
+Never: knows what members own; so all events can be checked before the first is played.
 KIPs: 345 (a static member's restart is no rebalance).
 """
 
@@ -58,7 +58,7 @@ class Population:
         return replace(self, members=MappingProxyType(left))
 
     def named(self) -> tuple["Population", str]:
-        """Return a member id that nobody has, and the population that has used it."""
+        """Return a member id that is free, and the population that has used it."""
         taken = {*self.members, *(each.group_instance_id for each in self.members.values())}
         number = self.made_up + 1
         while f"new-{number:03d}" in taken:
@@ -109,7 +109,7 @@ class Change:
     Args:
         event: with member ids and topics; None is the beginning.
         steps: in order.
-        seconds: how long it takes; rebalances that a leader was told to begin fall into it.
+        seconds: how long it takes; rebalances that the leader begins on time fall into it.
     """
 
     event: Event | None
@@ -173,8 +173,8 @@ def _join(before: Population, event: Join, at: str) -> Change:
         rack=event.rack,
         user_data=event.user_data,
     )
-    told = replace(event, member_id=member_id, topics=topics)
-    return Change(told, (Step(population.joined(member)),))
+    filled = replace(event, member_id=member_id, topics=topics)
+    return Change(filled, (Step(population.joined(member)),))
 
 
 def _check_new(population: Population, at: str, name: str) -> None:

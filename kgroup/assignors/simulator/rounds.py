@@ -66,7 +66,7 @@ class Situation:
 
     @property
     def owned(self) -> Owned:
-        """Who owns what."""
+        """What each member owns."""
         return {member_id: held.owned for member_id, held in self.held.items()}
 
 
@@ -75,7 +75,7 @@ class Play:
     """How a scenario is played.
 
     Args:
-        assignor: who assigns.
+        assignor: of all members.
         protocol: what the members follow.
         clock: seconds that only grow, to time the assignor; None times nothing.
     """
@@ -159,7 +159,7 @@ def _round(before: Situation, play: Play) -> tuple[Situation, Tally, bool]:
 
 
 def _kept_as_it_is(partitions: Sequence[TopicPartition]) -> Sequence[TopicPartition]:
-    """Return partitions that nobody can change; a million of them only if somebody has to."""
+    """Return immutable partitions; a million of them are made only where they are needed."""
     return partitions if isinstance(partitions, Numbered) else tuple(partitions)
 
 

@@ -40,7 +40,7 @@ class Join:
         member_id: None for a new one (`new-001`, ...).
         topics: what it subscribes to; None for what all others do.
         group_instance_id: static identity, None for a dynamic member.
-        rack: where it runs, None when not told.
+        rack: where it runs, None when not known.
         user_data: see `SimulatedMember`.
     """
 
@@ -108,7 +108,7 @@ class Restart:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Time passes; a leader that was told to rejoin after some time does so.
+    """Time passes; a leader whose assignor asked for a rejoin by then does so.
 
     Args:
         seconds: more than 0.
@@ -143,9 +143,6 @@ def in_words(event: Event | None) -> str:
             assert_never(event)
 
 
-# -- scenario --------------------------------------------------------------------------------------
-
-
 MOST_PARTITIONS: Final = 1_000_000
 """Partitions of one topic; more are taken for a slip of the pen."""
 
@@ -159,7 +156,7 @@ class SimulatedTopic:
     Args:
         partitions: how many, from 0 (it is not there yet) to `MOST_PARTITIONS`.
         racks: for each partition the racks of its replicas, the leader's first, None for a
-            broker without a rack; empty when racks are not told.
+            broker without a rack; empty when racks are not known.
     """
 
     partitions: int
@@ -195,7 +192,7 @@ class SimulatedTopic:
         return SimulatedTopic(partitions, (*before, *racks) if racks else ())
 
     def metadata(self) -> Mapping[int, PartitionRacks]:
-        """Return the topic as an assignor is told of it."""
+        """Return the topic as an assignor sees it."""
         if not self.racks:
             return dict.fromkeys(range(self.partitions), PartitionRacks())
         known: dict[tuple[str | None, ...], PartitionRacks] = {}
@@ -213,7 +210,7 @@ class SimulatedMember:
         member_id: as a coordinator would give it; not empty.
         topics: what it subscribes to; all of them have to be among the scenario's topics.
         group_instance_id: static identity, None for a dynamic member.
-        rack: where it runs, None when not told.
+        rack: where it runs, None when not known.
         owned: what it holds when the simulation begins.
         user_data: what it sends in each subscription instead of what the assignor would encode;
             None leaves it to the assignor.

@@ -70,12 +70,9 @@ class CreateAclsRequest(Request[CreateAclsResponse]):
     creations: tuple[AclCreation, ...] = wire(rows(AclCreation))
 
 
-# -- describe acls ---------------------------------------------------------------------------------
-
-
 @message()
 class AclDescription(Message):
-    """Who is allowed or denied what, from where; numbers as in CreateAcls."""
+    """One rule: principal, host, operation, allowed or denied; numbers as in CreateAcls."""
 
     principal: str = wire(String)
     host: str = wire(String)
@@ -118,9 +115,6 @@ class DescribeAclsRequest(Request[DescribeAclsResponse]):
     host_filter: str | None = wire(nullable(String))
     operation: int = wire(Int8)
     permission_type: int = wire(Int8)
-
-
-# -- delete acls -----------------------------------------------------------------------------------
 
 
 @message()

@@ -108,9 +108,6 @@ class ApiVersionsRequest(Request[ApiVersionsResponse]):
     client_software_version: str = wire(String, since=3, default="", ignorable=True)
 
 
-# -- metadata --------------------------------------------------------------------------------------
-
-
 _METADATA_VERSIONS: Final = range(14)
 
 
@@ -197,9 +194,6 @@ class MetadataRequest(Request[MetadataResponse]):
     include_topic_authorized_operations: bool = wire(Boolean, since=8, default=False)
 
 
-# -- find coordinator ------------------------------------------------------------------------------
-
-
 _FIND_COORDINATOR_VERSIONS: Final = range(7)
 
 
@@ -242,9 +236,6 @@ class FindCoordinatorRequest(Request[FindCoordinatorResponse]):
     key: str = wire(String, until=3, default="")
     key_type: int = wire(Int8, since=1, default=0)
     coordinator_keys: tuple[str, ...] = wire(array(String), since=4, default=())
-
-
-# -- describe cluster ------------------------------------------------------------------------------
 
 
 _DESCRIBE_CLUSTER_VERSIONS: Final = range(3)

@@ -102,9 +102,6 @@ class DescribeConfigsRequest(Request[DescribeConfigsResponse]):
     include_documentation: bool = wire(Boolean, since=3, default=False)
 
 
-# -- incremental alter configs ---------------------------------------------------------------------
-
-
 _INCREMENTAL_ALTER_CONFIGS_VERSIONS: Final = range(2)
 
 

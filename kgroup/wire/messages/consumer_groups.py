@@ -97,9 +97,6 @@ class ConsumerGroupHeartbeatRequest(Request[ConsumerGroupHeartbeatResponse]):
     )
 
 
-# -- consumer group describe -----------------------------------------------------------------------
-
-
 @message()
 class ConsumerGroupDescribeTopicPartitions(Message):
     """Partitions of one topic."""

@@ -137,7 +137,7 @@ class FetchResponse(Message):
 
 @message()
 class ReplicaState(Message):
-    """Who fetches, from version 15 on (KIP-903); -1 = a consumer."""
+    """The replica that fetches, from version 15 on (KIP-903); -1 = a consumer."""
 
     replica_id: int = wire(Int32, since=15, default=-1)
     replica_epoch: int = wire(Int64, since=15, default=-1)

@@ -55,9 +55,6 @@ class ListGroupsRequest(Request[ListGroupsResponse]):
     types_filter: tuple[str, ...] = wire(array(String), since=5, default=())
 
 
-# -- describe groups -------------------------------------------------------------------------------
-
-
 _DESCRIBE_GROUPS_VERSIONS: Final = range(7)
 
 
@@ -108,9 +105,6 @@ class DescribeGroupsRequest(Request[DescribeGroupsResponse]):
 
     groups: tuple[str, ...] = wire(array(String))
     include_authorized_operations: bool = wire(Boolean, since=3, default=False)
-
-
-# -- delete groups ---------------------------------------------------------------------------------
 
 
 _DELETE_GROUPS_VERSIONS: Final = range(3)

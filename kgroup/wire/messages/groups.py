@@ -97,9 +97,6 @@ class JoinGroupRequest(Request[JoinGroupResponse]):
     reason: str | None = wire(nullable(Text), since=8, default=None, ignorable=True)
 
 
-# -- sync group ------------------------------------------------------------------------------------
-
-
 _SYNC_GROUP_VERSIONS: Final = range(6)
 
 
@@ -143,9 +140,6 @@ class SyncGroupRequest(Request[SyncGroupResponse]):
     assignments: tuple[SyncGroupRequestAssignment, ...] = wire(rows(SyncGroupRequestAssignment))
 
 
-# -- heartbeat -------------------------------------------------------------------------------------
-
-
 _HEARTBEAT_VERSIONS: Final = range(5)
 
 
@@ -171,9 +165,6 @@ class HeartbeatRequest(Request[HeartbeatResponse]):
     generation_id: int = wire(Int32)
     member_id: str = wire(String)
     group_instance_id: str | None = wire(nullable(String), since=3, default=None)
-
-
-# -- leave group -----------------------------------------------------------------------------------
 
 
 _LEAVE_GROUP_VERSIONS: Final = range(6)

@@ -96,9 +96,6 @@ class ListOffsetsRequest(Request[ListOffsetsResponse]):
     timeout_ms: int = wire(Int32, since=10, default=0, ignorable=True)
 
 
-# -- offset for leader epoch -----------------------------------------------------------------------
-
-
 _OFFSET_FOR_LEADER_EPOCH_VERSIONS: Final = range(2, 5)
 
 

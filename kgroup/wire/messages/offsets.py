@@ -121,9 +121,6 @@ class OffsetCommitRequest(Request[OffsetCommitResponse]):
     topics: tuple[OffsetCommitRequestTopic, ...] = wire(rows(OffsetCommitRequestTopic))
 
 
-# -- offset fetch ----------------------------------------------------------------------------------
-
-
 _OFFSET_FETCH_VERSIONS: Final = range(1, 11)
 
 
@@ -247,11 +244,8 @@ class OffsetFetchRequest(Request[OffsetFetchResponse]):
         rows(OffsetFetchRequestGroup), since=8, default=()
     )
     # Kafka's definition does not call it ignorable, but Java's consumer drops it for an older
-    # broker unless told not to (KIP-447); so does this one.
+    # broker unless asked not to (KIP-447); so does this one.
     require_stable: bool = wire(Boolean, since=7, default=False, ignorable=True)
-
-
-# -- offset delete ---------------------------------------------------------------------------------
 
 
 _OFFSET_DELETE_VERSIONS: Final = range(1)

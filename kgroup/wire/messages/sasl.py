@@ -37,9 +37,6 @@ class SaslHandshakeRequest(Request[SaslHandshakeResponse]):
     mechanism: str = wire(String)
 
 
-# -- sasl authenticate -----------------------------------------------------------------------------
-
-
 _SASL_AUTHENTICATE_VERSIONS: Final = range(3)
 
 

@@ -133,9 +133,6 @@ class CreateTopicsRequest(Request[CreateTopicsResponse]):
     validate_only: bool = wire(Boolean, since=1, default=False)
 
 
-# -- create partitions -----------------------------------------------------------------------------
-
-
 _CREATE_PARTITIONS_VERSIONS: Final = range(4)
 
 
@@ -183,9 +180,6 @@ class CreatePartitionsRequest(Request[CreatePartitionsResponse]):
     validate_only: bool = wire(Boolean)
 
 
-# -- delete topics ---------------------------------------------------------------------------------
-
-
 _DELETE_TOPICS_VERSIONS: Final = range(1, 7)
 
 
@@ -226,9 +220,6 @@ class DeleteTopicsRequest(Request[DeleteTopicsResponse]):
     topics: tuple[DeleteTopicState, ...] = wire(rows(DeleteTopicState), since=6, default=())
     topic_names: tuple[str, ...] = wire(array(String), until=5, default=(), ignorable=True)
     timeout_ms: int = wire(Int32)
-
-
-# -- delete records --------------------------------------------------------------------------------
 
 
 _DELETE_RECORDS_VERSIONS: Final = range(3)

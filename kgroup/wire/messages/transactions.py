@@ -66,9 +66,6 @@ class InitProducerIdRequest(Request[InitProducerIdResponse]):
     keep_prepared_txn: bool = wire(Boolean, since=6, default=False)
 
 
-# -- add partitions to txn -------------------------------------------------------------------------
-
-
 _ADD_PARTITIONS_TO_TXN_VERSIONS: Final = range(6)
 
 
@@ -151,9 +148,6 @@ class AddPartitionsToTxnRequest(Request[AddPartitionsToTxnResponse]):
     )
 
 
-# -- add offsets to txn ----------------------------------------------------------------------------
-
-
 _ADD_OFFSETS_TO_TXN_VERSIONS: Final = range(5)
 
 
@@ -173,9 +167,6 @@ class AddOffsetsToTxnRequest(Request[AddOffsetsToTxnResponse]):
     producer_id: int = wire(Int64)
     producer_epoch: int = wire(Int16)
     group_id: str = wire(String)
-
-
-# -- txn offset commit -----------------------------------------------------------------------------
 
 
 _TXN_OFFSET_COMMIT_VERSIONS: Final = range(6)
@@ -244,9 +235,6 @@ class TxnOffsetCommitRequest(Request[TxnOffsetCommitResponse]):
     member_id: str = wire(String, since=3, default="")
     group_instance_id: str | None = wire(nullable(String), since=3, default=None)
     topics: tuple[TxnOffsetCommitRequestTopic, ...] = wire(rows(TxnOffsetCommitRequestTopic))
-
-
-# -- end txn ---------------------------------------------------------------------------------------
 
 
 _END_TXN_VERSIONS: Final = range(6)

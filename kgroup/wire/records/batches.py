@@ -2,7 +2,7 @@
 
 Decides: where each batch begins and ends, and whether it is whole: checksum (N15), length (N16),
 figures (N17), magic and codec (N18).
-Never: decompresses a batch nobody asked the records of, or reads beyond the data: a batch that is
+Never: decompresses a batch before its records are asked for; reads beyond the data: a batch that is
 cut off at the end is normal, the broker cuts by size and not by batch.
 
 KIP-98 (magic 2). Magic 0 and 1 begin with offset i64 and size i32 too, and have magic at the same

@@ -2,7 +2,7 @@
 
 Decides: how offsets, timestamps, keys, values and headers are handed out: as late and as few
 objects as the caller needs.
-Never: fails; whoever makes `RecordColumns` has checked every bound.
+Never: fails; the maker of `RecordColumns` has checked every bound.
 """
 
 from bisect import bisect_left

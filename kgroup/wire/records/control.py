@@ -54,9 +54,6 @@ def control_type(columns: RecordColumns) -> ControlRecord | None:
     return ControlRecord(*_KEY.unpack_from(key))
 
 
-# -- aborted ---------------------------------------------------------------------------------------
-
-
 class AbortedTransactions:
     """The filter for one partition of one answer; show it every batch, in order, once.
 

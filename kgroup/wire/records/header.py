@@ -47,7 +47,7 @@ DELETE_HORIZON: Final = 1 << 6
 
 
 class TimestampType(Enum):
-    """Who set a record's timestamp: its producer, or the broker for the whole batch (KIP-32).
+    """The origin of a timestamp: the record's producer, or the broker for the whole batch (KIP-32).
 
     Records of magic 0, from before Kafka 0.10, have neither timestamp nor type.
     """
@@ -58,7 +58,7 @@ class TimestampType(Enum):
 
 
 class BatchHeader(NamedTuple):
-    """A header as it stands on the wire: -1 means absent, times are milliseconds."""
+    """A header as on the wire: -1 means absent, times are milliseconds."""
 
     base_offset: int = 0
     batch_length: int = 0

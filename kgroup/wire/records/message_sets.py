@@ -62,9 +62,6 @@ def _rotated(number: int, bits: int) -> int:
     return number << bits | number >> (32 - bits)
 
 
-# -- message sets ----------------------------------------------------------------------------------
-
-
 _FRONT: Final = struct.Struct(">qiIBb")
 _SIZE: Final = struct.Struct(">i")
 _TIME: Final = struct.Struct(">q")
@@ -72,7 +69,7 @@ _TIME: Final = struct.Struct(">q")
 _CRC_FROM: Final = 16
 _TIME_AT: Final = _FRONT.size
 _KEY_AT: Final = (_FRONT.size, _FRONT.size + _TIME.size)
-"""Where the key's length stands, by magic."""
+"""Position of the key's length, by magic."""
 SHORTEST: Final = (14, 22)
 """Least `size` of a message, by magic: two null lengths."""
 
@@ -149,7 +146,7 @@ class MessageSetView:
 
     @property
     def timestamp_type(self) -> TimestampType:
-        """Who set the timestamps (KIP-32); magic 0 has none."""
+        """The origin of the timestamps (KIP-32); magic 0 has none."""
         if not self.magic:
             return TimestampType.NO_TIMESTAMP_TYPE
         appended = self.attributes & layout.LOG_APPEND_TIME
