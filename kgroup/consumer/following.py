@@ -1,8 +1,8 @@
 """Reading every partition of topics without a group.
 
-Decides: which partitions the topics or the pattern asked for have now: those are owned, as if they
-were assigned by hand, and what is added later too.
-Never: asks for metadata itself; calls a listener: nobody takes anything away.
+Decides: which partitions the topics, or those of a pattern, have now. All are owned, as if they were
+assigned by hand; partitions that are added later are, too.
+Never: asks for metadata itself; calls a listener: no other member takes a partition.
 """
 
 import anyio
@@ -20,7 +20,7 @@ __all__ = ["Following"]
 
 
 class Following:
-    """Keeps what is owned equal to what there is.
+    """Keeps the owned partitions equal to those that exist.
 
     Args:
         cluster: its view; not owned.
@@ -72,12 +72,12 @@ class Following:
         """Return the partitions of topics that are watched, once each of them has some.
 
         Args:
-            topics: told what is asked for.
+            topics: which topics, or which pattern.
             timeout: seconds.
 
         Raises:
             BrokerError: the brokers refuse a topic.
-            TimeoutError: a topic was not there in time, or a pattern could not be told.
+            TimeoutError: a topic was not there in time, or not all topics were known.
         """
         missing = "not all topics were heard of"
         with anyio.move_on_after(timeout):

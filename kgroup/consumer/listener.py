@@ -1,4 +1,4 @@
-"""The application's listener: told what changes hands, before it does.
+"""The application's listener, and how it is called.
 
 Decides: how a callback is called: one at a time, plain or awaitable, under no lock, for at most
 the rebalance timeout.
@@ -34,7 +34,7 @@ CALLBACKS: Final = {
 
 
 _GRACE: Final = 1.0
-"""Seconds that a callback which is cut off may take to end, before somebody is warned."""
+"""Seconds that a callback which is cut off may take to end, before a warning."""
 
 _NAMED: Final = 5
 """Partitions that a warning names."""
@@ -65,7 +65,7 @@ class ListenerCalls:
         self._running: _Running | None = None
         self._begun = Notifier()
         self.listener: object | None = None
-        """Who is called; may be replaced at any time."""
+        """The listener; may be replaced at any time."""
 
     @property
     def inside(self) -> bool:
@@ -73,7 +73,7 @@ class ListenerCalls:
         return self._code.inside
 
     async def call(self, change: OwnershipChange) -> Exception | None:
-        """Tell the listener; return what it raised instead of raising it."""
+        """Call the listener; return what it raised instead of raising it."""
         callback = getattr(self.listener, CALLBACKS[change.kind], None)
         consumer = self._consumer()
         if callback is None or consumer is None:
@@ -85,7 +85,7 @@ class ListenerCalls:
         try:
             error = await self._code.call(name, callback, consumer, change)
         except BaseException:
-            # Closing does not wait for ever: to whoever reads the journal it has raised.
+            # Closing does not wait for ever: in the journal the callback has raised.
             self._emit(change, CallbackStage.RAISE, f"{name} was broken off")
             raise
         finally:
@@ -104,7 +104,7 @@ class ListenerCalls:
             await self._running.ended.wait()
 
     async def watch(self) -> None:
-        """Tell of each callback that goes on after it was cut off, once, until cancelled."""
+        """Warn of each callback that goes on after it was cut off, once, until cancelled."""
         while True:
             running = self._running
             if running is None:
@@ -117,10 +117,10 @@ class ListenerCalls:
                 await running.ended.wait()
 
     def _warn_overdue(self, running: _Running) -> None:
-        """Warn of what nobody can end.
+        """Warn of a callback that cannot be ended.
 
         1. on_revoked(p) shields itself, and hangs; 2. it is cut off, and goes on; 3. heartbeats go
-        on, and the application reads: p stays with this member, and nobody reads it.
+        on, and the application reads: p stays with this member, and is not read.
         """
         change = running.change
         claims = change.added if change.kind is ChangeKind.ASSIGNED else change.removed

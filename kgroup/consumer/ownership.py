@@ -1,8 +1,12 @@
 """Changes of ownership, carried out one after the other.
 
-Decides: the order of things at each change. Gained: taken in, the listener, then records flow.
-To be given up: no more records, what is done is committed, the listener, its commits answered,
-then gone. Lost: gone at once, then the listener; nothing is committed.
+Decides: the order of steps at each kind of change.
+- Assigned: the claims are added, `on_assigned` runs, then records are handed out.
+- Revoked: no more records are handed out. With auto-commit, records that are done are committed.
+  `on_revoked` runs. With auto-commit, records done meanwhile are committed. Every commit that was
+  asked for is answered. Then the claims are forgotten, and `settled` lets the backend hand the
+  partitions back.
+- Lost: the claims are forgotten at once, then `on_lost` runs. Nothing is committed.
 Never: changes ownership itself, or holds it up because a listener failed.
 KIPs: 429.
 """
@@ -25,10 +29,10 @@ __all__ = ["Ownership"]
 
 
 class Ownership:
-    """Settles changes for one consumer.
+    """Carries out changes for one consumer.
 
     Args:
-        delivery: what is owned and in hand.
+        delivery: knows which claims are owned, and which records are in hand.
         gate: knows the backend, and takes reports of failed callbacks.
         notifiers: fired when positions are needed, and when readers should look again.
         committing: commits before something is given up.
@@ -53,11 +57,10 @@ class Ownership:
         self._calls = calls
         self._sink = sink
         self.auto_commit: float | None = None
-        """Longest time to wait for a commit before something is given up, None to commit
-        nothing by itself."""
+        """Longest time to wait for a commit before a revocation, None without auto-commit."""
 
     async def run(self, backend: GroupBackend) -> None:
-        """Settle the changes of a backend until cancelled."""
+        """Carry out the changes of a backend, and report them settled, until cancelled."""
         while True:
             change = await backend.next_change()
             error = await self._carry_out(change)
@@ -67,7 +70,7 @@ class Ownership:
                 self._gate.report(error)
 
     def settle_now(self, change: OwnershipChange) -> None:
-        """Carry out a change that nobody has to be asked about: an assignment by hand."""
+        """Carry out a change that no listener hears of: an assignment by hand."""
         self._journal(change, Phase.BEGIN)
         match change.kind:
             case ChangeKind.ASSIGNED:
@@ -112,11 +115,7 @@ class Ownership:
         return error
 
     async def _commit(self, claims: tuple[Claim, ...]) -> None:
-        if self.auto_commit is None:
-            limit = anyio.move_on_after(None)
-        else:
-            limit = anyio.move_on_after(self.auto_commit)
-        with limit:
+        with anyio.move_on_after(self.auto_commit):
             if self.auto_commit is not None:
                 outcome = await self._committing.commit_done(claims)
                 if self._gate.failure is None:
@@ -128,7 +127,7 @@ class Ownership:
         self._delivery.forget(claims)
 
     def _complete(self, change: OwnershipChange) -> None:
-        """Let records flow: after the backend has heard that the listener returned."""
+        """Hand out records of claims that were added; the backend knows that it is settled."""
         self._owned.open(change.added)
         self._notifiers.work.notify()
         self._notifiers.news.notify()

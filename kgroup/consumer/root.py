@@ -2,8 +2,8 @@
 
 Decides: which tasks run, what the failure of one means, and the order of closing: the gate, work
 in hand, revoked, commits answered, leave, then fetchers and sockets; all within one deadline.
-Never: cancels the application's own code because of an error that has a name: that becomes
-`failure`, and readers raise it. Only what nobody foresaw leaves the task group.
+Never: cancels the application's own code because of a `KGroupError`: that becomes `failure`, and
+readers raise it. Only an unexpected exception leaves the task group.
 """
 
 import logging
@@ -40,7 +40,7 @@ class _Request:
 
     Args:
         deadline: instant by which it is over.
-        leave: what the coordinator is told.
+        leave: whether the member leaves the group.
         task: the task that asked; its own batch is not waited for. None when no task did.
     """
 
@@ -54,7 +54,7 @@ class Root:
 
     Args:
         config: all options.
-        parts: what is run.
+        parts: of the consumer.
     """
 
     def __init__(self, config: ConsumerConfig, parts: Parts) -> None:
@@ -76,9 +76,9 @@ class Root:
 
         Args:
             timeout: seconds until it is over.
-            leave: what the coordinator is told.
-            commit: whether commits by itself go on until then.
-            task: the task that asks, None for none.
+            leave: whether the member leaves the group.
+            commit: whether auto-commit goes on until then.
+            task: the task that asks, None without one.
         """
         if self._request is None:
             if not commit:
@@ -90,7 +90,7 @@ class Root:
 
     @property
     def end(self) -> str | None:
-        """How far its end is: failed, closing or closed; None while it goes on."""
+        """Its state when it ends: failed, closing or closed; None before."""
         if self._ended.is_set():
             return "closed"
         if self._request is not None:
@@ -98,7 +98,7 @@ class Root:
         return None if self._parts.gate.failure is None else "failed"
 
     def _stop_auto_commit(self) -> None:
-        """From now on it is as if `enable_auto_commit` were off."""
+        """Go on as if `enable_auto_commit` were off."""
         self._parts.ownership.auto_commit = None
         if self._parts.auto_commit is not None:
             self._parts.auto_commit.stop()
@@ -113,7 +113,7 @@ class Root:
             raise ClosedError("the consumer is closed")
 
     async def abort(self) -> None:
-        """End at once, without a word to anybody: entering failed."""
+        """End at once, sending nothing: entering failed."""
         self.close_soon(0.0, Leave.REMAIN)
         await self.closed()
 
@@ -126,7 +126,7 @@ class Root:
             await self._ended.wait()
 
     async def run(self, *, task_status: TaskStatus[None]) -> None:
-        """Run everything until closed. Shielded: whoever is cancelled closes in order."""
+        """Run everything until closed. Shielded: a task that is cancelled closes in order."""
         try:
             with anyio.CancelScope(shield=True):
                 async with anyio.create_task_group() as tasks:
@@ -168,7 +168,7 @@ class Root:
         self._must_close(getattr(work, "__qualname__", repr(work)))
 
     def _fail(self, what: str, error: KGroupError) -> None:
-        """Shut the gate; only the first failure is told, the others follow from it."""
+        """Shut the gate; only the first failure is an error in the log, others follow from it."""
         if self._parts.gate.failure is None:
             log.error("%s: %s", what, error)
         else:
@@ -176,7 +176,7 @@ class Root:
         self._parts.gate.fail(error)
 
     def _must_close(self, work: str) -> None:
-        """Nothing ends by itself: readers would wait for ever, and nobody would know."""
+        """Fail when background work ends by itself: readers would wait for ever."""
         if self._request is None:
             self._parts.gate.fail(IllegalStateError(f"{work} has ended, without an error"))
 
@@ -218,9 +218,9 @@ class Root:
             backend = self._parts.gate.backend
             with anyio.move_on_after(_LOOK_AGAIN):
                 seen = await backend.membership_changed(seen)
-            # Also when the time was up: 1. it ends the wait; 2. in the same pass of the loop the
-            # first heartbeat is answered; 3. the next wait has nothing new to see. Between this
-            # and that wait nothing awaits.
+            # Also after a timeout: 1. it ends the wait; 2. in the same pass of the loop the first
+            # heartbeat is answered; 3. the next wait sees nothing new. Between this line and that
+            # wait nothing awaits.
             self._parts.notifiers.news.notify()
 
     # -- the end ---------------------------------------------------------------------------

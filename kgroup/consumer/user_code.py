@@ -1,9 +1,11 @@
-"""Calling the application's own functions: listeners, and callbacks of commits.
+"""Calls of the application's own functions (listeners, callbacks of commits), and `close_soon`.
 
-Decides: that each is called plain or awaitable, under no lock, for a limited time, and that what
-it raises comes back as a value.
-Never: lets such a function end the task that calls it: not by raising, not by cancelling it, not
-by never returning.
+Decides: that each function is called plain or awaitable, under no lock, for a limited time, and
+that an exception of it comes back as a value; how `close_soon` reaches the event loop from another
+thread, or from a signal handler.
+Never: lets such a function end the task that calls it, by raising, by cancelling it, or by never
+returning. `close_soon` never waits, never raises because the loop is over, and never touches the
+consumer outside its loop.
 """
 
 import inspect
@@ -27,7 +29,7 @@ class _Call:
     """One call.
 
     Args:
-        owner: who calls.
+        owner: of the consumer that calls.
         name: of the function.
         task: that calls; tasks started by the function have other ones.
         over: whether it has returned. Such tasks may outlive the call and go on knowing it.
@@ -111,7 +113,7 @@ class UserCode:
             return error
         except anyio.get_cancelled_exc_class():
             # 1. The function awaits a task of its own, or cancels the one it runs in. 2. The
-            # cancellation comes out here. Nobody asked this task to stop: it counts as an
+            # cancellation comes out here. This task was not asked to stop: it counts as an
             # exception of the function. (A cancelled scope around this one has a deadline in
             # the past.)
             if anyio.current_effective_deadline() == -math.inf:
@@ -121,11 +123,6 @@ class UserCode:
 
 
 # -- closing ---------------------------------------------------------------------------------------
-#
-# Asking a consumer to close from outside its event loop.
-#
-# Decides: how a wish to close reaches the loop from another thread, or from a signal handler.
-# Never: waits, raises because the loop is over, or touches the consumer outside its loop.
 
 
 _Run: TypeAlias = Callable[[Callable[[], object]], object]
@@ -133,7 +130,7 @@ _Run: TypeAlias = Callable[[Callable[[], object]], object]
 
 
 class Closing:
-    """Carries wishes to close into the loop of one consumer."""
+    """Carries `close_soon` into the loop of one consumer."""
 
     __slots__ = ("_run",)
 

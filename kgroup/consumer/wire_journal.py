@@ -1,7 +1,7 @@
-"""What connections do, as events of the journal.
+"""Events of connections, for the journal.
 
 Decides: which fields of a message are journaled.
-Never: looks at bodies, or does anything when nobody journals (then it is not used at all).
+Never: looks at bodies. Without a journal it is not used at all.
 """
 
 from kgroup.journal import AnswerReceived, ConnectionClosed, ConnectionOpened, RequestSent, Sink

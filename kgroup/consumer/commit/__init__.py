@@ -1,7 +1,6 @@
-"""Commits: what to commit, in which order, and who is told.
+"""Commits: what to commit, in which order, and when callers get the outcome.
 
-- `autocommit`: Committing what is done, every now and then
-- `commit_order`: The order of commits: as they were asked for, whoever asked, and who hears when
-- `committing`: Commits: from what is done, or what the application says, to outcomes per
-  partition
+- `autocommit`: Auto-commit: when, and of what
+- `commit_order`: The order of commits, and the order of their callbacks
+- `committing`: Which offsets a commit has, and under which claims; to outcomes per partition
 """

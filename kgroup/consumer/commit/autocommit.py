@@ -1,9 +1,10 @@
-"""Committing what is done, every now and then.
+"""Auto-commit: when, and of what.
 
-Decides: when: at an interval, and at once where a partition is held back for want of a commit and
-something of it is done; and that a commit that fails is said and tried again with the next one.
+Decides: that offsets are committed at an interval, and at once when a partition is held back for
+want of a commit and some of its records are done. A commit that fails is logged, and tried again
+with the next one.
 Never: covers what the newest read handed out: that is not done (the ledger knows). Goes on, or
-says anything, once the consumer cannot go on: the reason was told.
+logs, after the consumer has failed: the reason is in the log already.
 """
 
 import anyio
@@ -37,7 +38,7 @@ class AutoCommit:
     async def run(self) -> None:
         """Commit until cancelled or stopped, or until the consumer cannot go on.
 
-        A cause of failure is told once, until commits succeed again.
+        A cause of failure is logged once, until commits succeed again.
         """
         warned: frozenset[str] = frozenset()
         calls = 0

@@ -1,13 +1,13 @@
-"""The order of commits: as they were asked for, whoever asked, and who hears when.
+"""The order of commits, and the order of their callbacks.
 
-Decides: what goes to a backend together, and that answers are told in the order of calls.
+Decides: what goes to a backend together, and that callbacks run in the order of calls.
 Never: lets a commit overtake an earlier one of the same partition; has a caller of `submit` wait.
 
-1. Whoever commits submits a job at once, at the end of the line. 2. The sender takes all of the
-line, the latest offset of each partition, and hands it to the backends: at once when somebody
-waits for an answer, else when the lot before it is answered, so that a commit after every record
-costs one request per round trip. 3. Answers close jobs. 4. The teller calls back, job by job, from
-the front of the line: one that is answered early waits for those before it.
+1. Every commit is a job at the end of the line. 2. The sender takes the whole line, the latest
+offset of each partition, and hands it to the backends: at once when a caller waits for an answer,
+else when the lot before it is answered, so that a commit after every record costs one request per
+round trip. 3. Answers close jobs. 4. Callbacks run job by job, from the front of the line: a job
+that is answered early waits for those before it.
 """
 
 import logging
@@ -45,7 +45,7 @@ _NAMED: Final = 5
 def log_failures(
     what: str, outcome: CommitOutcome, *, warned: frozenset[str] = frozenset()
 ) -> frozenset[str]:
-    """Warn of partitions that were not committed; they will be, or are somebody else's now.
+    """Warn of partitions that were not committed; they will be, or have another owner now.
 
     Args:
         what: which commit it was.
@@ -83,8 +83,8 @@ class Job:
     Args:
         bound: claim -> what to commit.
         asked: claim -> the ledger's moment at which that was said.
-        callback: told the outcome, None when nobody is.
-        urgent: whether somebody waits for the answer.
+        callback: called with the outcome, None without one.
+        urgent: whether a caller waits for the answer.
     """
 
     bound: dict[Claim, OffsetAndMetadata]
@@ -97,12 +97,12 @@ class Job:
 
     @property
     def silent(self) -> bool:
-        """Whether nobody waits for it or is told: it may as well be part of the next."""
+        """Whether no caller waits for it and no callback gets it: the next job may include it."""
         return not self.urgent and self.callback is None
 
     @property
     def outcome(self) -> CommitOutcome:
-        """What is known."""
+        """The outcomes that are known."""
         return CommitOutcome(dict(self._outcomes))
 
     def __post_init__(self) -> None:
@@ -127,8 +127,8 @@ class CommitOrder:
     """The line of commits of one consumer.
 
     Args:
-        gate: knows whose claim is whose, and takes reports of callbacks that failed.
-        ledger: hears what is committed.
+        gate: knows the backend of each claim, and takes reports of callbacks that failed.
+        ledger: notes the offsets that are committed.
         code: calls back.
     """
 
@@ -150,8 +150,8 @@ class CommitOrder:
         """Put a job at the end of the line; return it, or the one it became a part of.
 
         Raises:
-            ClosedError: everybody has been told; nothing is sent or called any more. A callback
-                that asks again after each failure would be called for ever.
+            ClosedError: the last callback has run; nothing is sent or called any more. A callback
+                that commits again after each failure would be called for ever.
         """
         if self._ended:
             raise ClosedError("the consumer is closed; nothing more is committed")
@@ -177,7 +177,7 @@ class CommitOrder:
                 await job.answered()
 
     async def run(self) -> None:
-        """Send and tell, until cancelled."""
+        """Send, and call back, until cancelled."""
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._report)
@@ -254,7 +254,7 @@ class CommitOrder:
             self._gate.hold.committed()
 
     def _give_up(self, job: Job) -> None:
-        """Close what is open of a job."""
+        """Close the partitions of a job that have no answer."""
         if job.sent:
             status, reason = CommitStatus.UNKNOWN, "the consumer was closed before the answer came"
         else:
@@ -266,10 +266,10 @@ class CommitOrder:
     # -- reporting -------------------------------------------------------------------------
 
     async def _report(self) -> None:
-        """Tell outcomes in the order of calls, until `_cut_off` tells the rest.
+        """Report outcomes in the order of calls, until `_cut_off` reports the rest.
 
         1. The answer to the oldest job comes, which wakes this task. 2. Before it runs, the time
-        for closing is over: `_cut_off` tells all there is. Cancelling comes too late to be noticed.
+        for closing is over: `_cut_off` reports all jobs. Cancelling comes too late to be noticed.
         """
         with self._reporting:
             while True:
@@ -298,7 +298,7 @@ class CommitOrder:
             self._news.notify()
 
     async def _cut_off(self) -> None:
-        """Tell the rest without waiting for anything: what waits is cut off where it waits."""
+        """Report the rest without waiting; a callback that waits is cut off where it waits."""
         self._ended = True
         self._reporting.cancel()
         for job in self._unreported:

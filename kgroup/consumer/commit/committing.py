@@ -1,9 +1,9 @@
-"""Commits: from what is done, or what the application says, to outcomes per partition.
+"""Which offsets a commit has, and under which claims; to outcomes per partition.
 
 Decides: which claims and offsets go into a commit, and what is refused before anything is sent.
 Never: commits a partition that is not owned, or under another claim than the one held when the
-commit was asked for; a record or a batch under another claim than its own; tells a caller less
-than every partition's outcome.
+commit was asked for; a record or a batch under another claim than its own; returns less than every
+partition's outcome.
 """
 
 from collections.abc import Collection, Mapping
@@ -47,8 +47,9 @@ class Committing:
         delivery: its ledger and its claims.
         gate: knows the backends, and takes reports of callbacks that failed.
         code: calls back.
-        group_id: whose offsets are committed, None for nobody's.
-        by_itself: whether what is handed out is committed before, so that nobody else may commit.
+        group_id: the group whose offsets are committed, None without a group.
+        by_itself: whether records are committed before they are handed out, at most once; then
+            the application may not commit.
     """
 
     def __init__(
@@ -68,11 +69,11 @@ class Committing:
         self._order = CommitOrder(gate, delivery.ledger, code)
 
     async def run(self) -> None:
-        """Send what is submitted, and tell what became of it, until cancelled."""
+        """Send commits, and report their outcomes, until cancelled."""
         await self._order.run()
 
     async def end(self, patience: float) -> None:
-        """Wait for what is under way, at most so many seconds; then tell everybody who asked."""
+        """Wait for answers, at most `patience` seconds; then run every callback that is left."""
         await self._order.end(patience)
 
     async def landed(self, claims: Collection[Claim] | None = None) -> None:
@@ -101,7 +102,7 @@ class Committing:
 
         Args:
             what: see `Committable`; it counts as done.
-            callback: told the outcome once, in the order of calls, also when it failed.
+            callback: called with the outcome once, in the order of calls, also when it failed.
 
         Raises:
             ArgumentError, NotOwnedError, IllegalStateError: nothing will be sent or called.
@@ -121,9 +122,9 @@ class Committing:
         return await job.answered()
 
     async def commit_held(self) -> CommitOutcome:
-        """Commit what is done; tell nothing about claims that ended meanwhile without a commit.
+        """Commit what is done; leave out claims that ended meanwhile without a commit.
 
-        Their end is told where they ended, and nobody can commit under them any more.
+        Their end is reported elsewhere, and no commit under them can succeed any more.
         """
         bound = self._done(None)
         outcome = await self._submit(bound, urgent=True).answered()
@@ -141,7 +142,7 @@ class Committing:
         return {claim: offset for claim, offset in uncommitted if claim in wanted}
 
     def _is_over(self, claim: Claim) -> bool:
-        """Ask the backend: what is owned here follows it when the loss is carried out."""
+        """Ask the backend: `owned` lags behind it until the loss is carried out."""
         return claim not in self._gate.backend_of(claim).membership.claims
 
     def _submit(
@@ -159,7 +160,7 @@ class Committing:
     # -- what to commit --------------------------------------------------------------------
 
     def _bound(self, what: object) -> dict[Claim, OffsetAndMetadata]:
-        """Bind what is to be committed to claims that are held now; it counts as done."""
+        """Return the offsets to commit, under the claims held now; their records count as done."""
         if self._group_id is None:
             raise IllegalStateError("there is no group_id to commit offsets for")
         if self._by_itself:

@@ -1,13 +1,10 @@
-"""Where reading goes on, and getting records from there.
+"""Positions, and fetching records from them.
 
 - `fetch_answers`: What a Fetch answer changes, partition by partition
 - `fetching`: Fetching ahead: one Fetch in flight per broker, partitions in fair rotation
-- `flow`: Where reading goes on, and whether: position, seek, pause
-- `jumps`: Every move of a position that is not reading on: seek, reset, truncation, a topic made
-  anew
-- `logs`: What the logs hold: questions about any partition, owned or not
-- `positioning`: Finding out where to begin: committed offsets first, the reset policy where there
-  are none
-- `validating`: Validation of positions: does the present leader's log still hold what was read
-  (KIP-320)?
+- `flow`: The calls position, seek and pause
+- `jumps`: Every move of a position but by fetching: seek, reset, truncation, a recreated topic
+- `logs`: Questions about the logs of any partition; which partitions and topics are new
+- `positioning`: Where a claim begins: the committed offset, else the reset policy
+- `validating`: Does the present leader's log still hold what was read (KIP-320)?
 """

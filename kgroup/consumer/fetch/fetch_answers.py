@@ -1,7 +1,7 @@
 """What a Fetch answer changes, partition by partition.
 
-Decides: what is kept of an answer, and what each error code does to its partition.
-Never: keeps what came back under a claim that is over or a position that was moved:
+Decides: which records of an answer are kept, and what each error code does to its partition.
+Never: keeps records of a claim that is over or a position that was moved:
 1. a Fetch is sent for a claim at an offset; 2. the claim ends, or the application seeks;
 3. the answer comes: its claim or its seek number is not the present one, it is dropped.
 Nor while the position awaits its validation: it would be asked for again, and kept twice.
@@ -45,10 +45,10 @@ _AT_LEAST: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One partition of one Fetch, as it stood when it was asked.
+    """One partition of one Fetch, as it was when it was asked.
 
     Args:
-        owned: whose.
+        owned: the claim.
         seek: number of the position.
         offset: first offset asked for.
         leader_epoch: of the leader as it is known, None when it is not.
@@ -138,7 +138,7 @@ class FetchAnswers:
 
     Args:
         settings: isolation level and patience.
-        cluster: told of leaders that moved; not owned.
+        cluster: takes in leaders that moved; not owned.
         owned: where records are kept.
         jumps: moves positions the log does not hold.
         sink: takes the journal's events.
@@ -160,7 +160,7 @@ class FetchAnswers:
         self._turn = 0
 
     def take(self, asked: list[Asked], request: FetchRequest, answer: FetchResponse) -> bool:
-        """Take one answer in; tell whether any of it concerned what is owned now."""
+        """Take one answer in; tell whether it concerned any partition that is owned now."""
         arrived = False
         brokers = {
             row.node_id: named_broker(row.node_id, row.host, row.port, row.rack)
@@ -173,7 +173,7 @@ class FetchAnswers:
         return arrived
 
     def left_open(self, question: Asked, now: float) -> bool:
-        """Tell whether a question stands as it did: nothing was moved, put off or turned away."""
+        """Tell whether a question is still open: nothing was moved, put off or turned away."""
         owned = question.owned
         turned = owned.replica is not None and owned.replica.node_id != question.node_id
         return self._still_asked(question) and owned.asks(now) and not turned
@@ -225,7 +225,7 @@ class FetchAnswers:
             case Reaction.RETRY:
                 self._put_off(owned, _words(code))
             case Reaction.OUT_OF_RANGE if owned.chunks:
-                # What was fetched before comes first; then the same question gets the same answer.
+                # Buffered records come first; then the same question gets the same answer.
                 self._put_off(owned, _words(code))
             case Reaction.OUT_OF_RANGE:
                 self._jumps.out_of_range(owned)
@@ -264,7 +264,7 @@ class FetchAnswers:
             self._buffer(question, chunk)
 
     def _follows(self, question: Asked, node_id: int) -> bool:
-        """Fetch from the replica a leader names (KIP-392); False when there is none to be asked.
+        """Fetch from the replica a leader names (KIP-392); False when it cannot be asked.
 
         1. A leader names a broker that metadata does not show; 2. the leader is asked instead;
         3. it names that broker again, at once and without records. So metadata comes first.

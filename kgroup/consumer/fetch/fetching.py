@@ -1,7 +1,7 @@
 """Fetching ahead: one Fetch in flight per broker, partitions in fair rotation.
 
 Decides: which partitions the next Fetch to a broker asks for: of a partition's leader, or of the
-replica the leader named, until that word is too old, the replica is gone, or it fails.
+replica the leader named, until the naming is too old, the replica is gone, or it fails.
 Never: fetches for a partition that is paused, full, not positioned, not validated or in error;
 lets one partition's buffer hold up another's: each has its own equal share of the bytes held ready.
 KIPs: 98, 227, 320, 392 (replicas close by).
@@ -36,7 +36,7 @@ _SHORT_WAIT: Final = 0.05
 must not wait for the quiet ones once they have room again."""
 _LOOK_AGAIN: Final = 30.0
 _LONGEST_WAIT: Final = 5.0
-"""Longest pause between two looks at a partition that nobody leads."""
+"""Longest pause between two looks at a partition without a leader."""
 _MIN_SHARE: Final = 16 * 1024
 
 
@@ -46,9 +46,9 @@ class Fetching:
     Args:
         settings: sizes and patience.
         cluster: connections, metadata, clock; not owned.
-        owned: what is fetched for, and where it is kept.
+        owned: the claims to fetch for; they keep the records.
         positioning: knows topics and moves positions.
-        notifiers: waited for, and fired when something came.
+        notifiers: waited for, and fired when records came.
         sink: takes the journal's events.
     """
 
@@ -139,7 +139,7 @@ class Fetching:
         known = self._cluster.view.partition(owned.tp)
         topic = self._cluster.view.topics.get(owned.tp.topic)
         waited_for = topic is not None and (topic.is_gone or topic.is_uncertain)
-        # What metadata itself lacks it chases by itself (`RefreshPlan`).
+        # Metadata that has no leader is refreshed anyway (`RefreshPlan`).
         if not waited_for and (known is None or known.leader is not None):
             self._cluster.invalidate()
 
@@ -206,7 +206,7 @@ class Fetching:
         self._failures.pop(node_id, None)
 
     def _refuse_empty(self, node_id: int, answer: FetchResponse) -> None:
-        """Have an answer that came at once, with nothing of what was asked, followed by a pause.
+        """Pause after an answer that came at once with none of the partitions asked for.
 
         A broker that leaves out every partition, or sends them empty, would be asked again at
         once, and again, as fast as it can answer. One that wants silence (KIP-219) may do so.

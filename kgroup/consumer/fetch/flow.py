@@ -1,10 +1,10 @@
-"""Where reading goes on, and whether: position, seek, pause.
+"""The calls position, seek and pause.
 
-Decides: that each acts on the claim held at the call. A seek to a place that must be asked for
-moves nothing unless every partition has an answer:
-1. a place is asked for; 2. the partition is lost, or sought elsewhere; 3. the answer comes: it is
-under another claim or the application has spoken since, that partition stays where it is.
-Never: waits longer than it is told; touches a partition that is not owned.
+Decides: that each acts on the claim held at the call. A seek to a place that brokers must be asked
+for moves nothing unless every partition has an answer:
+1. a place is asked for; 2. the partition is lost, or the application seeks elsewhere; 3. the answer
+comes: that partition stays where it is.
+Never: waits longer than its timeout; touches a partition that is not owned.
 """
 
 from collections.abc import Collection, Mapping
@@ -33,7 +33,7 @@ class Flow:
     """Positions and pauses of one consumer.
 
     Args:
-        delivery: what is owned and handed out.
+        delivery: knows which claims are owned, and what is handed out.
         positioning: sets positions.
         notifiers: waited for and fired.
         logs: knows where they begin and end.
@@ -60,7 +60,7 @@ class Flow:
         Raises:
             NotOwnedError: the partition is not owned, or no longer.
             KGroupError: why there is no position.
-            TimeoutError: none was found in time; it says why, as far as that is known.
+            TimeoutError: no position was found in time; it says why, if that is known.
         """
         delivery, why = self._delivery, None
         await anyio.lowlevel.checkpoint()
@@ -136,7 +136,7 @@ class Flow:
         return {each: each.sought for each in owned.require(tps or owned.partitions)}
 
     def _counts(self, owned: Owned) -> bool:
-        """Tell whether what is committed was committed for the present topic of the name."""
+        """Tell whether the committed offset is of the present topic, not of a deleted one."""
         return not owned.renewed or self._delivery.ledger.has_committed(owned.claim)
 
     def _unmoved(self, owned: Owned, sought: int) -> bool:

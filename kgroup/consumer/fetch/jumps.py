@@ -1,18 +1,17 @@
-"""Every move of a position that is not reading on: seek, reset, truncation, a topic made anew.
+"""Every move of a position but by fetching: seek, reset, truncation, a recreated topic.
 
-Decides: what goes with such a move: what is buffered is dropped, what is in hand says nothing
-about commits any more, the journal and, unless the application asked for it, a person are told.
+Decides: the effects of such a move. Buffered records are dropped; records in hand no longer count
+for commits; the move is journalled and, unless the application asked for it, logged.
 Never: asks a broker. Never moves a position because of an error.
 
 Truncation (KIP-320): a leader was elected that lacks records which were read. With a reset policy
-reading goes on where the logs part, as Java's consumer does: not at an end of the log, for what
-stands before that offset was read and what stands after it was not. Without a policy every read
-raises LogTruncatedError until a seek. Records that were fetched ahead and not handed out are no
-loss: nobody has seen them, they are fetched anew without a word.
+reading goes on at the offset where the logs diverge, as in Java's consumer, and not at an end of
+the log: records before that offset were read, records after it were not. Without a policy every
+read raises LogTruncatedError until a seek. Records that were fetched and not handed out are fetched
+again without a warning.
 
-A topic that was made anew (KIP-516) has none of the records that were read, so all it holds is
-unread: it is read from its beginning, whatever the policy, and nothing that was committed for its
-predecessor counts.
+A recreated topic (KIP-516) has none of the records that were read. It is read from its beginning,
+whatever the policy, and no offset counts that was committed for its predecessor.
 """
 
 import logging
@@ -126,7 +125,7 @@ class Jumps:
         self._slow_down(owned)
 
     def _slow_down(self, owned: Owned) -> None:
-        """Pause before a place is looked up again, when the last one found was none.
+        """Pause before a place is looked up again, when the last one was out of range.
 
         1. A leader names an offset that its log does not hold (N13), or that retention deletes at
         once; 2. the fetch there is out of range; 3. the leader is asked, and names it again.
@@ -139,11 +138,11 @@ class Jumps:
         owned.resets += 1
 
     def diverged(self, owned: Owned, end: EpochEnd, checked: int | None) -> None:
-        """Go on where the logs part: the leader knows less of the epoch of what was read.
+        """Go on where the logs diverge: the leader has fewer records of an epoch than were read.
 
         Args:
             owned: whose.
-            end: where the leader's log and what was read part, as far as it knows.
+            end: where the leader's log and what was read diverge, as far as it knows.
             checked: the leader's epoch.
         """
         at, epoch = (end.end_offset, end.leader_epoch) if end.known else (None, None)
@@ -174,10 +173,10 @@ class Jumps:
             self._look_up(owned, place, PositionMove.TRUNCATED)
 
     def _begin_again(self, owned: Owned) -> None:
-        """Ask anew where the log begins: nothing was read there, so what stands before was not.
+        """Ask again where the log begins: no record was read yet, so none may be skipped.
 
         1. A leader names a beginning behind the end of its log (N13), or loses its log just then;
-        2. the logs part before it; 3. going on there would pass over the records in front.
+        2. the logs diverge before it; 3. going on there would skip the records in front.
         """
         text = "partition=%s its log does not begin at %d, as its leader said; asked again"
         log.warning(text, owned.tp, owned.log_began)
@@ -185,7 +184,7 @@ class Jumps:
         self._slow_down(owned)
 
     def _holds(self, owned: Owned, at: int, epoch: int | None, checked: int | None) -> bool:
-        """Go on when everything that was handed out stands before the offset where logs part.
+        """Go on when all records handed out are before the offset where the logs diverge.
 
         An epoch without records leaves no trace in a log: 1. the end of a log is asked for, a
         leader says 100, epoch 5; 2. another is elected before anything is written; 3. its log
@@ -205,7 +204,7 @@ class Jumps:
         return True
 
     def recreated(self, owned: Owned) -> None:
-        """Go on at the beginning: the topic is another one of the same name."""
+        """Go on at the beginning: the topic was deleted and created again."""
         log.warning(
             "partition=%s offset=%s: the topic was deleted and made anew, "
             "it is read from its beginning",

@@ -1,8 +1,19 @@
-"""What the logs hold: questions about any partition, owned or not.
+"""Questions about the logs of any partition; which partitions and topics are new.
 
-Decides: the shape of the questions an application may ask, and of their answers.
-Never: moves a position; answers for some partitions and hides that others failed.
-KIPs: 79 (offsets for times), 98 (the end is the last stable offset under read_committed).
+Decides: the shape of the questions an application may ask, and of their answers. A partition is new
+when its topic had fewer when this consumer first saw it, or was another topic of that name. A topic
+was recreated when its id is not the one the claim began with.
+Never: moves a position; answers for some partitions and hides that others failed; forgets that a
+partition was new.
+KIPs: 79 (offsets for times), 98 (the end is the last stable offset under read_committed), 516
+(topic ids).
+
+A new partition without a committed offset is read from its beginning, also under `latest`:
+1. the topic has three partitions; 2. a fourth is added; 3. records are written to it; 4. metadata
+shows it, and the group assigns it. Under `latest` the records of step 3 would be skipped.
+
+An id that was replaced never comes back: 1. one broker reports the new topic; 2. another, whose
+metadata is older, reports the old one. The new topic does not begin a second time for that.
 """
 
 from collections.abc import Collection, Mapping
@@ -71,7 +82,7 @@ class Logs:
         """Return the first offset at or after each time, None where no record is that young.
 
         Raises:
-            ArgumentError: a time is negative, has no zone, or is none; nothing was asked.
+            ArgumentError: a time is negative, has no zone, or is not a time; no request was sent.
             BrokerError, TimeoutError: as `ends`.
         """
         async with refusing():
@@ -86,7 +97,7 @@ class Logs:
             for tp in wanted:
                 check_partition(tp)
         if not wanted:
-            await anyio.lowlevel.checkpoint()  # nobody is asked, and others run all the same
+            await anyio.lowlevel.checkpoint()  # no request is sent, and others run all the same
         found = await list_offsets(
             self._cluster,
             wanted,
@@ -156,7 +167,7 @@ class Logs:
         return found
 
     async def _existing(self, topics: frozenset[str], timeout: float) -> dict[str, frozenset[int]]:
-        """Ask once; leave out what is not there yet."""
+        """Ask once; leave out topics that are not there yet."""
         may_create = self._cluster.settings.allow_auto_create_topics
         view = await self._cluster.look_up(topics, timeout, may_create=may_create)
         for name, topic in view.topics.items():
@@ -173,16 +184,16 @@ class Logs:
         return self._settings.request_timeout if timeout is None else timeout
 
     def partitions_of(self, topic: str) -> frozenset[int] | None:
-        """Return the partition numbers of a topic as far as they are known; asks nobody."""
+        """Return the partition numbers of a topic as far as they are known; sends no request."""
         known = self._cluster.view.topics.get(topic) or self._listed.get(topic)
         return None if known is None or not known.partitions else frozenset(known.partitions)
 
 
 def check_partition(given: object) -> None:
-    """Refuse what is no partition.
+    """Refuse a value that is not a partition.
 
     Raises:
-        ArgumentError: it is none.
+        ArgumentError: it is not one.
     """
     match given:
         case (str(topic), int(number)) if topic and number >= 0:
@@ -213,20 +224,6 @@ def _with_time(found: ListedOffset | None) -> OffsetAndTimestamp | None:
 
 
 # -- topic history ---------------------------------------------------------------------------------
-#
-# What this consumer has seen of its topics before: which partitions are new, which topics are.
-#
-# Decides: that a partition is new when its topic had fewer when this consumer first saw it, or was
-# another one; that a claim's topic was made anew when its id is not the one the claim began with.
-# Never: asks; forgets: a partition that was new is so for the life of the consumer.
-# KIPs: 516 (topic ids).
-#
-# A new partition is read from its beginning when nothing is committed, also under `latest`:
-# 1. the topic has three partitions; 2. a fourth is added; 3. records are written to it; 4. metadata
-# shows it, the group gives it to somebody. What was written in 3 is no old record to pass over.
-#
-# An id that was replaced never comes back: 1. one broker tells of the new topic; 2. another, which
-# has not heard yet, tells of the old one. The new one is not begun a second time for that.
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,12 +235,12 @@ class _First:
 
 
 class TopicHistory:
-    """Remembers topics, and compares.
+    """Remembers what this consumer has seen of its topics.
 
     Args:
         cluster: its view; not owned.
         owned: the claims whose topics are compared.
-        jumps: told of topics that were made anew.
+        jumps: moves positions of topics that were recreated.
     """
 
     def __init__(self, cluster: Cluster, owned: OwnedPartitions, jumps: Jumps) -> None:

@@ -1,8 +1,8 @@
-"""Finding out where to begin: committed offsets first, the reset policy where there are none.
+"""Where a claim begins: the committed offset, else the reset policy.
 
-Decides: whom to ask for the position of each claim, and what an answer means for it. A partition
-that was added, or whose topic was made anew, since this consumer knows the topic begins at its
-beginning when nothing is committed for it, whatever the policy.
+Decides: which broker is asked for the position of each claim, and what an answer means for it. A
+new partition (see `logs`) without a committed offset is read from its beginning, whatever the
+policy.
 Never: resets because of an error: a coordinator or leader that cannot answer is asked again.
 KIPs: 79, 516 (topic ids), 1106 (reset by duration).
 """
@@ -62,8 +62,8 @@ class Positioning:
     Args:
         settings: reset policy and patience.
         cluster: connections, metadata, clock; not owned.
-        delivery: its claims, its ledger and its backend, which knows what is committed.
-        notifiers: waited for, and fired when a position, or why there is none, is known.
+        delivery: its claims, its ledger and its backend, which knows the committed offsets.
+        notifiers: waited for, and fired when a position is known, or an error instead.
         sink: takes the journal's events.
 
     `jumps` moves its positions, `history` knows its topics.
@@ -151,7 +151,7 @@ class Positioning:
                 whole=False,
             )
         except BrokerError as error:
-            # What a closed topic has nothing to do with is asked again at once, without it.
+            # Partitions of other topics are asked for again at once.
             for owned in (each for each in waiting if _is_about(error, each.tp)):
                 self._put_off(owned, str(error))
                 owned.fail(error, blocked=False)
@@ -304,7 +304,7 @@ class Positioning:
                 since = replace(since, none_yet=True)
                 owned.position = owned.position.after(ResetOwed(lookup.seek, since))
             case Since(end=int(end)), None:
-                # No record is that young: what comes next is (KIP-1106).
+                # No record is that young: the next one is (KIP-1106).
                 self.jumps.found(owned, lookup.seek, ListedOffset(end), lookup.leader_epoch)
             case _, ListedOffset():
                 self.jumps.found(owned, lookup.seek, found, lookup.leader_epoch)

@@ -1,4 +1,4 @@
-"""Validation of positions: does the present leader's log still hold what was read (KIP-320)?
+"""Does the present leader's log still hold what was read (KIP-320)?
 
 Decides: which leader is asked about which positions, and what an answer means for each.
 Never: lets a position that awaits its answer hold up another one: questions are grouped by
@@ -7,13 +7,14 @@ Never asks a broker that is too old to tell a consumer (before 2.3): the positio
 as it always did there.
 
 1. Records up to 20 are read. 2. The leader dies; a replica that only has 10 is elected, others
-write 10 more. 3. A fetch at 20 finds nothing wrong. So a position that knows the epoch of what
-stands before it is not fetched from under another leader epoch before this: the leader is asked
-where that epoch ends in its log. Not before the position: it agrees. Before: the logs part there.
+write 10 more. 3. A fetch at 20 finds nothing wrong. So when the leader epoch has changed, a position
+that knows the epoch of the record before it is validated first: the leader is asked where that
+epoch ends in its log. If that is before the position, the logs diverge there; else they agree.
 
-A leader of an epoch older than the one of what was read knows nothing of it, which looks like a
-truncation: 1. another member reads from leader 6, and commits; 2. we only know leader 5, who was
-cut off; 3. we take over. So metadata is asked until it shows a leader as new as what was read.
+A leader of an older epoch than the records that were read does not have them, which looks like a
+truncation: 1. another member reads from leader 6, and commits; 2. this member only knows leader 5,
+which was cut off; 3. it takes over. So metadata is asked for until it shows a leader as new as those
+records.
 """
 
 import logging
@@ -144,7 +145,7 @@ class Validating:
             for each in questions:
                 self._good(each)
         except (KGroupError, TimeoutError) as error:
-            # What is fatal in it meets the next fetch as well, and is told by that.
+            # A fatal error meets the next fetch as well, which raises it.
             for each in questions:
                 self._put_off(each.owned, f"node {node_id} did not confirm it: {error}")
         else:
