@@ -1,6 +1,6 @@
 """The parts of a consumer, put together.
 
-Decides: which part knows which other.
+Decides: which parts each part knows.
 Never: starts anything; `root` does.
 """
 
@@ -55,8 +55,8 @@ class Parts:
         group: the backend for subscriptions, None without a group id.
         standalone: the backend for assignments by hand.
         notifiers: how parts wake each other.
-        gate: what is asked at each hand-out.
-        delivery: what is owned and in hand.
+        gate: says whether records may be handed out.
+        delivery: hands records out.
         reading: waits for records.
         fetching: fills buffers.
         positioning: finds out where to begin.

@@ -1,7 +1,7 @@
 """Reading every partition of topics without a group.
 
-Decides: which partitions the topics, or those of a pattern, have now. All are owned, as if they were
-assigned by hand; partitions that are added later are, too.
+Decides: which partitions the topics, or those of a pattern, have now. All are owned, as if assigned
+by hand; partitions that are added later are, too.
 Never: asks for metadata itself; calls a listener: no other member takes a partition.
 """
 

@@ -53,7 +53,7 @@ class ListenerCalls:
     """Calls one listener on behalf of one consumer.
 
     Args:
-        consumer: returns what is passed to callbacks, None when it is gone: a weak reference.
+        consumer: a weak reference to the consumer that callbacks are given.
         sink: takes the journal's events.
         code: calls it, for at most the rebalance timeout.
     """

@@ -1,9 +1,9 @@
 """What one fetch brought of one partition, ready to be handed out.
 
-Decides: which batches of an answer hold records to see, and how far the position moves over what
-nobody sees (marks, aborted transactions, what compaction removed).
-Never: decompresses before records are taken; merges two answers; hides damage: what is in front
-of a damaged batch is handed out, then its error takes its place; moves by a figure that was not
+Decides: which batches of an answer the application sees, and how far the position moves over
+offsets without visible records (marks, aborted transactions, compaction).
+Never: decompresses before records are taken; merges two answers; hides damage: records before a
+damaged batch are handed out, then its error takes its place; moves by a number that was not
 checked, or backwards.
 KIPs: 74 (an answer with bytes holds a whole batch), 98 (transactions).
 """
@@ -98,11 +98,11 @@ class Chunk:
     """The records of one answer for one partition.
 
     Args:
-        at: next offset to hand out; all before it is taken, or nobody sees it.
+        at: next offset to hand out; all records before it are taken, or not visible.
         next_offset: offset after the answer, or of the damage in it, where the next fetch goes on.
         size: bytes it came in, for the prefetch bound.
         leader_epoch: epoch of its last batch, None without one.
-        error: what stands behind its last batch, None when nothing is wrong.
+        error: the error behind its last batch, None without one.
         max_output: most bytes one batch may inflate to.
         bound: offset below which records may be taken, None for all.
     """
@@ -181,7 +181,7 @@ class Chunk:
         self.at = self._open.columns.offsets[self._open.start - 1] + 1
 
     def _close(self) -> None:
-        """Move over what stands behind the last record taken."""
+        """Move past the last record taken, over offsets without records."""
         if self._open is not None:
             view = self.views.popleft()
             self.at = max(self.at, view.next_offset)
@@ -244,7 +244,7 @@ def read_chunk(
 
 
 def _by_itself(records: memoryview | bytes) -> memoryview | bytes:
-    """Copy what is a small part of its answer, so that it does not keep all of it in memory.
+    """Copy a small part of an answer, so that it does not keep the whole answer in memory.
 
     1. An answer has a megabyte of one partition and ten bytes of another; 2. only the first is
     read. What is held ready of the other counts as ten bytes, and must cost no more.

@@ -1,11 +1,11 @@
-"""Records that cannot be read: asked for again a few times, then an error until somebody seeks.
+"""Records that cannot be read: fetched again a few times, then an error until a seek.
 
-Decides: what damage found in an answer, or later when records are wanted, does to its partition.
-Never: moves over what could not be read; touches another partition; asks again for what arrived
-as it was written: a library that is missing, or records that contradict a right checksum.
+Decides: what damage does to its partition, found in an answer or later when records are read.
+Never: skips records that could not be read; touches another partition; fetches again when another
+answer would be the same: a codec's library is missing, or records contradict a right checksum.
 
-Bytes may be damaged on the way, or on one replica's disk, so the same question may get a better
-answer: from the same broker, or from the one that leads next.
+Bytes may be damaged on the way, or on one replica's disk, so another Fetch may get a better answer:
+from the same broker, or from the next leader.
 """
 
 import logging
@@ -47,7 +47,7 @@ def asks_again(owned: Owned, chunk: Chunk, asked: int) -> bool:
 
 
 def stop(owned: Owned, chunk: Chunk) -> None:
-    """Let nothing pass what a chunk ends with, until a seek.
+    """Hand out nothing behind the error that ends a chunk, until a seek.
 
     1. A batch has a right checksum, and fetching goes on behind it; 2. its records turn out to be
     unreadable when they are wanted; 3. what was fetched since, or is on its way, is not next.

@@ -1,13 +1,13 @@
-"""Handing records out, and hearing that they are done.
+"""Handing records out, and counting them as done.
 
-Decides: whose turn it is; under which handout records leave; what is journalled, and when.
+Decides: which claim has its turn; which handout records belong to; what is journalled, and when.
 Never: awaits: between taking a record and returning it nothing can be cancelled. Never hands out
 past the gate, or more of a partition at once than one fetch brought.
 
-A batch makes its records while it is iterated, so one that cannot be deserialised shows after it
-was handed out. It stays in front: 1. the batch ends there (`stop_at`), in whatever thread it is
-iterated; 2. before anything is done, read, committed or said about the position, what was handed
-out behind that is taken back (`sweep`), as if by a seek; 3. the next read begins with that record.
+A batch makes its records while it is iterated, so a record that cannot be deserialised is found
+after it was handed out. It comes again: 1. the batch ends there (`stop_at`), in the thread that
+iterates it; 2. before the next read, commit, `done` or `position`, the records handed out behind it
+are taken back (`sweep`), as if by a seek; 3. the next read begins with that record.
 """
 
 from collections import deque
@@ -45,12 +45,12 @@ class TakenRecords:
 
 
 class Delivery:
-    """The counter where records change hands.
+    """Hands records out, and takes them back.
 
     Args:
-        owned: what there is.
+        owned: the claims and their buffers.
         ledger: keeps the handouts.
-        gate: asked at each hand-out.
+        gate: says whether records may be handed out.
         notifiers: fired when a buffer has room again, and when a batch was let go.
         sink: takes the journal's events.
         skipped: counts records that were left out.
@@ -124,16 +124,16 @@ class Delivery:
     def _error(self, owned: Owned) -> Exception | None:
         """Return the error of a claim of which nothing is handed out now, if it is its turn.
 
-        1. Records are handed out up to the bound, and not committed; 2. what is behind them cannot
-        be read, or asked for. Who is held back would not hear of it before a commit. While there
-        are records in front of it they keep it back.
+        1. Records are handed out up to the bound, and not committed; 2. the records behind them
+        cannot be read, or fetched. Without this the error would wait for a commit. Records in front
+        of the error come first.
         """
         if self.gate.passes(owned) or (self.gate.is_held(owned) and not self.ready(owned)):
             return owned.error
         return None
 
     def ready(self, owned: Owned) -> bool:
-        """Tell whether a claim has a record to hand out; moves over what nobody sees."""
+        """Tell whether a claim has a record to hand out; moves over offsets without records."""
         while owned.chunks:
             chunk = owned.chunks[0]
             if chunk.head() is not None:
@@ -151,7 +151,7 @@ class Delivery:
         """
         chunk, hold = owned.chunks[0], self._hold
         segments = tuple(chunk.take(limit if hold is None else hold.within(owned.claim, limit)))
-        chunk.head()  # what nobody sees behind the last record belongs to this hand-out
+        chunk.head()  # offsets without records behind the last one belong to this handout
         epochs = {segment.leader_epoch for segment in segments}
         epoch = epochs.pop() if len(epochs) == 1 else None
         if self._journals:
@@ -191,7 +191,7 @@ class Delivery:
         return self.ledger.hand_out(owned.claim, offset + 1, epoch)
 
     def take_done(self, owned: Owned, handout: Handout | None) -> Handout:
-        """Hand out the record as `take_one` does; it is done with that, and in nobody's hand."""
+        """Hand out the record as `take_one` does; it is done at once, and not in hand."""
         taken = self.take_one(owned, handout)
         self.ledger.deliver(taken)
         if taken is not handout:
@@ -213,9 +213,7 @@ class Delivery:
 
     def _journal_delivered(self, claim: Claim, first: int, last: int, count: int) -> None:
         if first < self._journalled.get(claim, 0):
-            self._journalled[claim] = (
-                first  # after a seek back it is to be done, and told, once more
-            )
+            self._journalled[claim] = first  # after a seek back it is done, and journalled, again
         self._sink.emit(Delivered(claim, first, last, count))
 
     # -- back ------------------------------------------------------------------------------
@@ -237,7 +235,7 @@ class Delivery:
         self._drained(claim)
 
     def drop(self, handout: Handout) -> None:
-        """Take a handout out of the application's hands; what is not done stays so."""
+        """Take a handout out of the application's hands; records that are not done stay so."""
         self.ledger.drop(handout)
         self._drained(handout.claim)
 
@@ -266,9 +264,8 @@ class Delivery:
     def sweep(self) -> None:
         """Take back what could not be read, and abandoned handouts out of hand.
 
-        A loop that is left by `break` drops its last batch without a word. That is no failure:
-        whoever goes on reading is through with it (the next read counts it as done), whoever
-        closes instead gets it again.
+        A loop that is left by `break` drops its last batch. That is no failure: the next read
+        counts the batch as done; if the consumer is closed instead, its records come again.
         """
         while self._stopped:
             self._take_back(self._stopped.popleft())
@@ -279,7 +276,7 @@ class Delivery:
                 self._left.append(handout)
 
     def next_read(self, wanted: Collection[TopicPartition] | None) -> None:
-        """Count what abandoned loops left behind as done: somebody reads on."""
+        """Count handouts of abandoned loops as done: the application reads on."""
         self.sweep()
         for handout in tuple(self._left):
             if wanted is None or handout.claim.tp in wanted:
@@ -306,7 +303,7 @@ class Delivery:
         owned = self.owned.of(handout.claim)
         if owned is None or not self.ledger.rewind(handout):
             return
-        # No seek of the application's: one of those that is under way goes on.
+        # Not a seek of the application: one of those that is under way goes on.
         owned.position = owned.position.after(Sought(handout.next_offset))
         owned.forget_data()
         self._sink.emit(PositionMoved(handout.claim, handout.next_offset, PositionMove.SEEK))

@@ -1,11 +1,13 @@
-"""The gate: what is asked at each hand-out of records.
+"""Whether records may be handed out; records that a deserialiser refused.
 
-Decides: whether this consumer may hand out anything at all, and records of one claim now.
-Never: remembers an answer: a lease ends by the clock, between any two records.
+Decides: whether this consumer may hand out anything at all, and records of one claim now. Refused
+records (`on_deserialize_error="skip"`) are counted, and the first of a burst is logged.
+Never: remembers an answer: a lease ends by the clock, between any two records. Never logs a key, a
+value, or a deserialiser's own words, which may quote them.
 
-A fatal error of background work shuts the gate for good and is what every reader raises. A
-listener that raised is reported once, by the next read. What the group does not permit is raised
-by every read for as long as that lasts.
+A fatal error of background work shuts the gate for good, and every read raises it. An exception of
+a listener is raised once, by the next read. While the group does not permit reading, every read
+raises why.
 """
 
 import logging
@@ -32,8 +34,7 @@ class Gate:
         standalone: the backend for assignments by hand.
         notifiers: fired when an answer may have changed.
         topics: knows which of the topics asked for are refused.
-        hold: holds partitions back that are too far ahead of what is committed, None when any
-            may be.
+        hold: holds partitions back at `max_uncommitted`, None without that option.
     """
 
     def __init__(
@@ -56,7 +57,7 @@ class Gate:
         self._reports: deque[Exception] = deque()
 
     def backend_of(self, claim: Claim) -> GroupBackend:
-        """Return the backend a claim is from, which need not be the one that serves now.
+        """Return the backend that gave a claim; it need not be the one that serves now.
 
         1. The application unsubscribes with records in hand, and assigns by hand at once. 2. The
         group still waits for those records, and for the commit of what is done.
@@ -100,7 +101,7 @@ class Gate:
             raise self._failure.with_traceback(None)
 
     def check_alive(self) -> None:
-        """Raise what ended the consumer's work.
+        """Raise the error that ended the consumer.
 
         Raises:
             ClosedError: the consumer is closed.
@@ -111,7 +112,7 @@ class Gate:
             raise ClosedError("the consumer is closed")
 
     def check_read(self) -> None:
-        """Raise what a reader must hear before it gets anything; see `check_alive`."""
+        """Raise the error that a read has instead of records; see `check_alive`."""
         self.check_alive()
         if self._reports:
             raise self._reports.popleft()
@@ -134,13 +135,7 @@ class Gate:
         return self.backend_of(owned.claim).may_deliver(owned.claim)
 
 
-# -- passed over -----------------------------------------------------------------------------------
-#
-# Records passed over because a deserialiser refused them (`on_deserialize_error="skip"`).
-#
-# Decides: how many there were, and when a person hears of them: the first of a burst is logged, the
-# rest of it counted.
-# Never: logs a key, a value, or a deserialiser's own words, which may quote them.
+# -- skipped records -------------------------------------------------------------------------------
 
 
 log = logging.getLogger(__name__)
@@ -163,7 +158,7 @@ class Skipped:
 
     def __init__(self, clock: Clock) -> None:
         self.count: int = 0
-        """Records passed over since the consumer was entered."""
+        """Records skipped since the consumer was entered."""
         self._clock = clock
         self._warned: dict[_Cause, tuple[float, int]] = {}
 
@@ -178,7 +173,7 @@ class Skipped:
             return
         self._warned[cause] = now, 0
         log.warning(
-            "partition=%s offset=%d passed over: its %s cannot be deserialised (%s); "
+            "partition=%s offset=%d skipped: its %s cannot be deserialised (%s); "
             "%d more of this kind since the last such line",
             error.tp,
             error.offset,

@@ -1,7 +1,7 @@
 """The two ways one part of a consumer wakes others.
 
-Decides: who is woken by what.
-Never: carries data: whoever wakes looks at the state itself.
+Decides: which parts each of them wakes.
+Never: carries data: a part that wakes looks at the state itself.
 """
 
 from dataclasses import dataclass, field
@@ -16,9 +16,8 @@ class Notifiers:
     """Two notifiers.
 
     Args:
-        work: something may be asked of brokers that could not before; wakes fetching and
-            positioning.
-        news: something came, or may be handed out now; wakes readers.
+        work: a request may be sent that could not be sent before; wakes fetching and positioning.
+        news: records came, or may be handed out now; wakes readers.
     """
 
     work: Notifier = field(default_factory=Notifier)

@@ -1,8 +1,15 @@
-"""What a consumer owns right now, partition by partition.
+"""The claims of a consumer, and what is kept about each; the bound of uncommitted records.
 
-Decides: that everything kept about a partition hangs on its claim and goes with it: position,
-buffered answers, pause, error.
-Never: awaits; owns two claims of one partition.
+Decides: that everything kept about a partition belongs to its claim and ends with it: position,
+buffered answers, pause, error. Whether a partition is at `max_uncommitted`, how much of it may be
+handed out at once, and that records then done are committed without waiting for the interval of
+auto-commit.
+Never: awaits; owns two claims of one partition. The bound never drops buffered records, stops
+fetching, counts (the ledger does) or changes what the application has paused.
+
+1. Records are handed out until `max_uncommitted` is reached. 2. Reads skip the partition, which is
+journalled; other partitions go on. An error behind those records is raised all the same. 3. A
+commit is answered that covers some of them. 4. Readers look again, and the partition goes on.
 """
 
 from collections import deque
@@ -46,7 +53,7 @@ class Owned:
         paused: whether the application holds it back.
         held_back: whether it was at its bound of uncommitted records at the latest look.
         chunks: fetched and not handed out yet, oldest first.
-        error: what every read of the partition raises, after what is buffered; None without.
+        error: raised by every read of the partition, after its buffer is empty; None without.
         blocked: whether nothing more is asked for until a seek.
         failures: failed questions in a row.
         retry_at: instant before which nothing is asked.
@@ -58,7 +65,7 @@ class Owned:
         topic_id: of the topic the position belongs to, None while that is not known.
         renewed: whether the topic was made anew since the claim began.
         fresh: whether nothing is committed for it, and it has had no position yet.
-        move: what the journal is told of the position once it is found.
+        move: how the position is journalled once it is found.
         log_began: where its log began when the position was put there, None when it was put
             elsewhere.
         replica: whom to fetch from instead of the leader, None for the leader.
@@ -132,7 +139,7 @@ class Owned:
     def led_under(self, leader_epoch: int | None) -> None:
         """Doubt the position when it is good under another leader only (KIP-320).
 
-        Whoever leads now is asked at once: what failed before was asked of another one.
+        The new leader is asked at once: earlier failures were those of another broker.
         """
         if leader_epoch is None:
             return
@@ -150,7 +157,7 @@ class Owned:
         self.log_start_offset = data.log_start_offset if data.log_start_offset >= 0 else None
 
     def forget_data(self) -> None:
-        """Drop what is buffered and what was wrong: the position was set anew."""
+        """Drop the buffer and forget errors: the position was set anew."""
         self.chunks.clear()
         self.fail(None, blocked=False)
         self.failures, self.retry_at, self.trouble = 0, 0.0, None
@@ -194,7 +201,7 @@ class OwnedPartitions:
             owned.open = True
 
     def shut(self, claims: Iterable[Claim]) -> None:
-        """Let no more records of claims be handed out; what is buffered is dropped."""
+        """Hand out no more records of claims, and drop their buffers."""
         for owned in self.held(claims):
             owned.open = False
             owned.chunks.clear()
@@ -211,16 +218,16 @@ class OwnedPartitions:
         return tuple(owned for owned in found if owned is not None)
 
     def of(self, claim: Claim) -> Owned | None:
-        """Return what is kept under a claim, None when it is over."""
+        """Return the entry of a claim, None when the claim is over."""
         owned = self._by_tp.get(claim.tp)
         return owned if owned is not None and owned.claim == claim else None
 
     def find(self, tp: TopicPartition) -> Owned | None:
-        """Return what is kept about a partition, None when it is not owned."""
+        """Return the entry of a partition, None when it is not owned."""
         return self._by_tp.get(tp)
 
     def require(self, partitions: Iterable[TopicPartition]) -> tuple[Owned, ...]:
-        """Return what is kept about partitions.
+        """Return the entries of partitions.
 
         Raises:
             NotOwnedError: some are not owned.
@@ -248,18 +255,6 @@ class OwnedPartitions:
 
 
 # -- hold ------------------------------------------------------------------------------------------
-#
-# Holding back: the bound on what is handed out of a partition beyond what is committed of it.
-#
-# Decides: whether a partition is at its bound, how much of it may be handed out at once, and that
-# what is then done of it is committed without waiting for the interval of auto-commit.
-# Never: drops what is buffered, or stops fetching it; counts (the ledger does); touches what the
-# application has paused.
-#
-# 1. So many records are handed out that `max_uncommitted` is reached. 2. A read passes the
-# partition over, and the journal is told; other partitions go on. What is wrong behind those
-# records is raised all the same. 3. A commit is answered that covers some of them. 4. Readers
-# look again, and the partition goes on by as many.
 
 
 class Hold:
@@ -280,7 +275,7 @@ class Hold:
         """How often something of a partition at its bound was done: each time a commit is due."""
 
     def holds(self, owned: Owned) -> bool:
-        """Tell whether a partition is held back; the journal is told when that has changed."""
+        """Tell whether a partition is held back; a change of that is journalled."""
         held = self._ledger.is_at_bound(owned.claim)
         if held is not owned.held_back:
             owned.held_back = held

@@ -1,9 +1,8 @@
-"""What stands in the way of the topics that are read.
+"""Topics and partitions that are asked for and cannot be read.
 
-Decides: what a read raises about a topic that the brokers refuse, while they do: other topics go
-on, and its error takes turns with what they have. What a person is told of a topic or partition
-that is not there: once, a few seconds later, and again only after it has changed. Why a partition
-has no position yet.
+Decides: what a read raises while the brokers refuse a topic: other topics go on, and the error
+takes turns with their records. When a missing topic or partition is warned of: once, after a few
+seconds, and again only when the reason has changed. Why a partition has no position yet.
 Never: ends anything: a topic that is missing or refused is waited for (`kgroup.net.refresh`).
 """
 
@@ -27,7 +26,7 @@ __all__ = ["TopicWatch"]
 log = logging.getLogger(__name__)
 
 _WARN_AFTER: Final = 5.0
-"""Seconds something must be missing before a person is told: topics are made meanwhile."""
+"""Seconds something must be missing before a warning: topics are made meanwhile."""
 
 
 @dataclass(slots=True)
@@ -37,7 +36,7 @@ class _Missing:
     Args:
         reason: why, in words.
         since: instant at which that was seen first.
-        warned: whether a person was told.
+        warned: whether there was a warning.
     """
 
     reason: str
@@ -46,7 +45,7 @@ class _Missing:
 
 
 class TopicWatch:
-    """Watches what one consumer asks for.
+    """Watches the topics that one consumer asks for.
 
     Args:
         cluster: its view and its clock; not owned.
@@ -63,13 +62,13 @@ class TopicWatch:
         self._has_turn = True
 
     def ask(self, subscription: Subscription | None) -> None:
-        """Watch what is asked for from now on, None for nothing."""
+        """Watch the topics of a subscription from now on, None for none."""
         self._wanted, self._seen = subscription, EMPTY_VIEW
         self._has_turn = True
         self.look()
 
     def look(self) -> None:
-        """Take in the present view, and tell what has been missing for some time."""
+        """Take in the present view, and warn of what has been missing for some time."""
         view = self._cluster.view
         if view is not self._seen:
             self._seen = view

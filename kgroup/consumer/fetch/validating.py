@@ -7,13 +7,13 @@ Never asks a broker that is too old to tell a consumer (before 2.3): the positio
 as it always did there.
 
 1. Records up to 20 are read. 2. The leader dies; a replica that only has 10 is elected, others
-write 10 more. 3. A fetch at 20 finds nothing wrong. So when the leader epoch has changed, a position
-that knows the epoch of the record before it is validated first: the leader is asked where that
-epoch ends in its log. If that is before the position, the logs diverge there; else they agree.
+write 10 more. 3. A fetch at 20 finds nothing wrong. So when the leader epoch has changed, a
+position that knows the epoch of the record before it is validated first: the leader is asked where
+that epoch ends in its log. If that is before the position, the logs diverge there; else they agree.
 
 A leader of an older epoch than the records that were read does not have them, which looks like a
 truncation: 1. another member reads from leader 6, and commits; 2. this member only knows leader 5,
-which was cut off; 3. it takes over. So metadata is asked for until it shows a leader as new as those
+which was cut off; 3. it takes over. So metadata is asked for until it shows a leader as new as the
 records.
 """
 

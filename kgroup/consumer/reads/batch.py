@@ -29,15 +29,15 @@ V = TypeVar("V")
 class Batch(Generic[K, V]):
     """Records of one partition, in order; made by a consumer.
 
-    While a batch is in hand its partition is not given to another member, except when the
-    membership is lost, nobody reads for `max_poll_interval`, or half of that is over since the
-    group asked for the partition.
+    While a batch is in hand its partition is not given to another member. Exceptions: the
+    membership is lost, the application does not read for `max_poll_interval`, or half of that is
+    over since the group asked for the partition.
 
     Args:
         taken: what was handed out.
         formats: deserialisers.
         delivery: where it goes back.
-        orphaned: called when the batch is collected undone, None when somebody else remembers it.
+        orphaned: called when the batch is collected undone, None when `Reading` remembers it.
     """
 
     __slots__ = ("_delivery", "_first", "_formats", "_orphaned", "_read_to", "_taken")
@@ -103,7 +103,7 @@ class Batch(Generic[K, V]):
     # -- the records -----------------------------------------------------------------------
 
     def __iter__(self) -> Iterator[Record[K, V]]:
-        """Yield the records, made one by one; fewer than `len` when some are passed over.
+        """Yield the records, made one by one; fewer than `len` when some are skipped.
 
         Raises:
             DeserializationError: at the record that was refused. The batch ends there: whatever
@@ -150,7 +150,7 @@ class Batch(Generic[K, V]):
         return made
 
     def _refused(self, error: DeserializationError, stopped_at: int) -> None:
-        """Pass over a record, or stop the batch and raise."""
+        """Skip a record, or stop the batch and raise."""
         if self._formats.skips:
             self._delivery.skipped.note(error)
             return
@@ -176,8 +176,8 @@ class Batch(Generic[K, V]):
         self._delivery.done(self._taken.handout, upto)
 
     def release(self) -> None:
-        """Give the batch back as it is: what is not done stays so and will be read again by
-        whoever owns the partition next, or after a seek. Nothing behind it is committed by itself.
+        """Give the batch back; records that are not done stay so, and come again after a seek or to
+        the partition's next owner. Auto-commit commits nothing behind them.
         """
         self._delivery.drop(self._taken.handout)
 

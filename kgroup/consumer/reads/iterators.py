@@ -1,7 +1,7 @@
-"""Reading for ever: batches, or records one by one.
+"""Loops over batches, or over records one by one.
 
-Decides: that asking for the next says the one before is done, and when iteration ends: when the
-consumer is closed. A fatal error is raised.
+Decides: that asking for the next batch or record counts the one before as done, and that a loop
+ends when the consumer is closed. A fatal error is raised.
 Never: is an async generator: those keep a handout when a loop is left, and corrupt cancel scopes.
 One checkpoint per batch, none per record: a checkpoint costs more than a record.
 """
@@ -64,7 +64,7 @@ class BatchIterator(Generic[K, V]):
         return self._current
 
     async def aclose(self) -> None:
-        """Give the batch in hand back as it is; what is not done of it stays so."""
+        """Give the batch in hand back; records that are not done stay so."""
         current, self._current = self._current, None
         if current is not None:
             current.release()
@@ -156,7 +156,8 @@ class RecordIterator(Generic[K, V]):
     def _again(self, owned: Owned) -> bool:
         """Tell whether the run goes on: the same claim, within what was admitted of one fetch.
 
-        After a seek it is another fetch; and another reader may have asked about more, or taken it.
+        After a seek it is another fetch. Another reader may have been admitted to more, or have
+        taken it.
         """
         chunk = self._chunk
         if chunk is None or not owned.chunks or owned.chunks[0] is not chunk:
@@ -171,7 +172,7 @@ class RecordIterator(Generic[K, V]):
             self._delivery.drop(handout)
 
     def _make(self, owned: Owned) -> Record[K, V] | None:
-        """Return the next record without taking it; None when it is passed over."""
+        """Return the next record without taking it; None when it is skipped."""
         segment = owned.chunks[0].head()
         assert segment is not None
         kind, epoch = segment.timestamp_type, segment.leader_epoch

@@ -1,7 +1,7 @@
-"""Single reads: the next record, or what is there.
+"""Single reads: `getone` and `getmany`.
 
-Decides: what `getone` and `getmany` return, and that it is lent until the next read.
-Never: returns nothing while something may be handed out; loses what it took when cancelled.
+Decides: which records they return, and that those are done at the next read.
+Never: returns nothing while records may be handed out; loses records when cancelled.
 """
 
 from collections.abc import Collection
@@ -52,7 +52,7 @@ class Polling(Generic[K, V]):
         raise TimeoutError(f"no record within {timeout:g} s")
 
     def _take(self, owned: Owned) -> Record[K, V] | None:
-        """Take the next record of a claim that is ready; None when it was passed over."""
+        """Take the next record of a claim that is ready; None when it was skipped."""
         delivery = self._reading.delivery
         chunk = owned.chunks[0]
         segment = chunk.head()
@@ -105,7 +105,7 @@ class Polling(Generic[K, V]):
         try:
             self._check(wanted, max_records)
         except Exception:
-            # In a loop that takes no notice of it nothing else awaits.
+            # A loop that ignores the error would never let other tasks run.
             await anyio.lowlevel.checkpoint()
             raise
         self._reading.next_read(wanted)

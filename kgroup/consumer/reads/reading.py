@@ -1,7 +1,7 @@
-"""Waiting for records: what every kind of reader has in common.
+"""Waiting for records: what all readers have in common.
 
-Decides: that asking is polling (KIP-62), how long one waits, and that what `getone` and `getmany`
-returned is done at the next read, of whatever kind, that is about the same partitions.
+Decides: that a read counts as a poll (KIP-62), how long it waits, and that records of `getone` and
+`getmany` are done at the next read, of any kind, that is about the same partitions.
 Never: holds a record across an await.
 """
 
@@ -56,10 +56,10 @@ class Reading:
     """Waits for records on behalf of all readers of one consumer.
 
     Args:
-        delivery: the counter.
+        delivery: hands records out.
         notifiers: waited for.
         sink: takes the journal's events.
-        code: knows who is inside a listener.
+        code: knows which tasks are inside a listener.
         clock: monotonic seconds.
         pace: how long without a read, and how much at a time.
     """
@@ -148,7 +148,7 @@ class Reading:
             admitted = await backend.admit(owned.claim, until)
         else:
             # It may take as long as a claim lasts: a read ends at its deadline all the same, and
-            # the group hears meanwhile that somebody reads. The backend goes on with the question.
+            # the group hears meanwhile that the application reads. The backend goes on asking.
             left = max(deadline - self._clock(), 0.0)
             with anyio.move_on_after(min(left, self._pause, _LONGEST_NAP)):
                 admitted = await backend.admit(owned.claim, until)
@@ -157,8 +157,8 @@ class Reading:
     def _still_ready(self, owned: Owned, chunk: Chunk, until: int) -> bool:
         """Tell whether what was admitted is what would be handed out.
 
-        1. Records up to an offset are admitted; 2. somebody seeks, or another reader takes them,
-        or asks about those behind; 3. what is in front now was not asked about.
+        1. Records up to an offset are admitted; 2. the application seeks, or another reader takes
+        them, or is admitted to more; 3. the records in front now were not admitted.
         """
         if not self._gate.passes(owned) or not self.delivery.ready(owned):
             return False
@@ -214,10 +214,10 @@ class Reading:
         if self._stays and owned.chunks and owned.chunks[0] is chunk and chunk.head() is not None:
             self.delivery.owned.put_first(owned)
 
-    # -- what getone and getmany lent ------------------------------------------------------
+    # -- records of getone and getmany -----------------------------------------------------
 
     def next_read(self, wanted: Wanted) -> None:
-        """Count what the reads before returned as done, as far as this one asks for it."""
+        """Count the records of the last reads as done, those of the partitions wanted now."""
         self.delivery.next_read(wanted)
         asked = [claim for claim in self._done_next if wanted is None or claim.tp in wanted]
         for handout in [handout for claim in asked for handout in self._done_next.pop(claim)]:
@@ -225,11 +225,11 @@ class Reading:
                 self.delivery.done(handout)
 
     def done_at_next_read(self, handout: Handout) -> None:
-        """Remember what is done at the next read."""
+        """Count a handout as done at the next read."""
         self._done_next[handout.claim].append(handout)
 
     def let_go(self) -> None:
-        """Take what the reads before returned out of hand: everything is given up.
+        """Take the records of the last reads out of hand: every partition is given up.
 
         As after a loop that was left: it is done at the next read, or not at all.
         """

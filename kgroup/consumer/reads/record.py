@@ -2,8 +2,8 @@
 
 Decides: the shape of a record; that a deserialiser's error names the record it failed on, and
 what such a record looks like when it is wanted all the same.
-Never: copies what is not asked for: a batch makes records only while it is iterated. Decides where
-reading goes on after an error; whoever asked for the record does.
+Never: makes records before they are asked for: a batch makes them while it is iterated. Never
+decides where reading goes on after an error; the reader does.
 """
 
 from collections.abc import Callable
@@ -106,7 +106,7 @@ class Formats(Generic[K, V]):
 
     @property
     def skips(self) -> bool:
-        """Whether records that are refused are passed over."""
+        """Whether records that are refused are skipped."""
         return self.policy is DeserializeErrorPolicy.SKIP
 
     def record(
@@ -142,7 +142,7 @@ class Formats(Generic[K, V]):
         )
 
     def values(self, claim: Claim, rows: list[Row]) -> tuple[list[V], list[DeserializationError]]:
-        """Make values one by one; what is refused is left out, told, or taken as it is (RAW)."""
+        """Return values, and the errors of those refused; under RAW refused ones stay bytes."""
         made: list[V] = []
         errors: list[DeserializationError] = []
         for row in rows:
