@@ -80,8 +80,8 @@ def transcript(
         at = round(each.at, 6)
         lines.append((at, f"{at:.6f} {each.client_id} v{each.version} {shown(each)!r}"))
     for actor in actors:
-        for entry in actor.application.told:
-            at = round(entry.told_at, 6)
+        for entry in actor.application.heard:
+            at = round(entry.heard_at, 6)
             lines.append((at, f"{at:.6f} {actor.name} hears {entry.change!r}"))
     return [text for _, text in sorted(lines)]
 

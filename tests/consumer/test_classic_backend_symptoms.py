@@ -271,7 +271,7 @@ async def test_26_a_restart_gives_the_same_partitions_and_an_impostor_fences_the
         held, generation, changes = (
             claims_of(first),
             on.group.generation,
-            len(other.application.told),
+            len(other.application.heard),
         )
         for _ in range(3):
             await first.backend.leave(Leave.DEFAULT, "restarting", timeout=5.0)
@@ -283,7 +283,7 @@ async def test_26_a_restart_gives_the_same_partitions_and_an_impostor_fences_the
         assert "'a'" in str(first.error)
         assert claims_of(impostor) == held
         assert on.group.generation == generation
-        assert len(other.application.told) == changes
+        assert len(other.application.heard) == changes
 
 
 # -- 27 -----------------------------------------------------------------------------------------
@@ -326,7 +326,7 @@ async def test_27_a_fatal_member_error_on_any_request_triggers_the_rejoin_at_onc
         lost = lambda: member.application.of_kind(ChangeKind.LOST)  # noqa: E731
         await until(lost, 2 * HEARTBEAT, "the loss")
         await anyio.sleep(AT_ONCE)
-        answered_at = lost()[0].told_at
+        answered_at = lost()[0].heard_at
         rejoins = [seen for seen in on.seen(JoinGroupRequest) if seen.at >= answered_at]
         assert rejoins
         assert rejoins[0].at - answered_at <= AT_ONCE

@@ -1,7 +1,7 @@
-"""The application beside a backend: it polls, hears of every change, and says when it is done.
+"""The application beside a backend: it polls, hears of every change, and settles it.
 
-Written against `GroupBackend` only. It keeps what it was told and when, on the harness' clock; the
-guarantees are judged on that.
+Written against `GroupBackend` only. It keeps every change and its time on the harness' clock; the
+guarantees are judged on these.
 """
 
 from collections import defaultdict
@@ -15,7 +15,7 @@ from kgroup.backends.backend import GroupBackend
 from kgroup.net.ports import Clock
 from kgroup.types import ChangeKind, Claim, OwnershipChange, TopicPartition
 
-__all__ = ["Application", "Told", "no_listener", "overlaps", "until"]
+__all__ = ["Application", "Heard", "no_listener", "overlaps", "until"]
 
 Listener = Callable[[OwnershipChange], Awaitable[None]]
 
@@ -28,11 +28,11 @@ async def no_listener(_change: OwnershipChange) -> None:
 
 
 @dataclass(slots=True, eq=False)
-class Told:
-    """One change, from the moment it was told to the moment it was settled (None: not yet)."""
+class Heard:
+    """One change, with the time it came and the time it was settled (None: not yet)."""
 
     change: OwnershipChange
-    told_at: float
+    heard_at: float
     settled_at: float | None = None
 
 
@@ -50,7 +50,7 @@ class Application:
         self, backend: GroupBackend, clock: Clock, *, poll_interval: float, listener: Listener
     ) -> None:
         self.backend = backend
-        self.told: list[Told] = []
+        self.heard: list[Heard] = []
         self.listener = listener
         self.polls = True
         self._clock = clock
@@ -62,11 +62,11 @@ class Application:
             tasks.start_soon(self._poll)
             while True:
                 change = await self.backend.next_change()
-                told = Told(change, self._clock())
-                self.told.append(told)
+                heard = Heard(change, self._clock())
+                self.heard.append(heard)
                 await self.listener(change)
                 self.backend.settled(change)
-                told.settled_at = self._clock()
+                heard.settled_at = self._clock()
 
     async def _poll(self) -> None:
         while True:
@@ -76,17 +76,17 @@ class Application:
 
     # -- reading ---------------------------------------------------------------------------
 
-    def of_kind(self, *kinds: ChangeKind) -> list[Told]:
-        """Return what was told, of some kinds."""
-        return [told for told in self.told if told.change.kind in kinds]
+    def of_kind(self, *kinds: ChangeKind) -> list[Heard]:
+        """Return the changes of some kinds."""
+        return [heard for heard in self.heard if heard.change.kind in kinds]
 
     def gained(self) -> list[Claim]:
         """Return every claim it was ever given, in order."""
-        return [claim for told in self.told for claim in told.change.added]
+        return [claim for heard in self.heard for claim in heard.change.added]
 
     def ended(self) -> list[Claim]:
-        """Return every claim it was told to be over, in order."""
-        return [claim for told in self.told for claim in told.change.removed]
+        """Return every claim that ended, in order."""
+        return [claim for heard in self.heard for claim in heard.change.removed]
 
     def claim(self, tp: TopicPartition) -> Claim:
         """Return the present claim of a partition it owns."""
@@ -95,25 +95,25 @@ class Application:
     def settled(self) -> frozenset[TopicPartition]:
         """Return what it owns, empty while a change is not settled."""
         membership = self.backend.membership
-        busy = any(told.settled_at is None for told in self.told)
+        busy = any(heard.settled_at is None for heard in self.heard)
         usable = all(self.backend.may_deliver(claim) for claim in membership.claims)
         return frozenset() if busy or not usable else membership.partitions
 
     def periods(self) -> list[tuple[TopicPartition, float, float]]:
-        """Return partition, begin and end of every period of ownership, as told.
+        """Return partition, begin and end of every period of ownership.
 
-        A period begins when it is told, and ends when on_revoked has returned, or when it was
-        told to be lost.
+        A period begins when its change comes, and ends when on_revoked has returned, or when a
+        loss comes.
         """
         begun: dict[Claim, float] = {}
         found = []
-        for told in self.told:
-            lost = told.change.kind is ChangeKind.LOST
-            end = told.told_at if lost else told.settled_at
-            for claim in told.change.removed:
+        for heard in self.heard:
+            lost = heard.change.kind is ChangeKind.LOST
+            end = heard.heard_at if lost else heard.settled_at
+            for claim in heard.change.removed:
                 start = begun.pop(claim)
                 found.append((claim.tp, start, float("inf") if end is None else end))
-            begun.update(dict.fromkeys(told.change.added, told.told_at))
+            begun.update(dict.fromkeys(heard.change.added, heard.heard_at))
         return [*found, *((claim.tp, at, float("inf")) for claim, at in begun.items())]
 
 

@@ -1,8 +1,8 @@
 """A network cable between one member and its brokers, which a test can cut and mend.
 
-Cut, it behaves as a network that swallows packets while TCP lives on: nothing arrives, nobody
-hears of it, and what was written before or meanwhile arrives after all when the cable is mended,
-even on connections the member has given up since. That is the worst a network does to a fence.
+Cut, it behaves as a network that swallows packets while TCP lives on: nothing arrives, and no error
+says so. What was written before or meanwhile arrives when the cable is mended, even on connections
+that the member has given up since. That is the worst a network does to a fence.
 """
 
 from collections import deque

@@ -6,7 +6,7 @@ import anyio
 
 from kgroup.types import CommitStatus, Leave, MemberState, OffsetAndMetadata
 from tests.contracts.application import until
-from tests.contracts.harness import Harness, Stage
+from tests.contracts.harness import Harness, Stage, joined
 
 __all__ = ["CancellationContract"]
 
@@ -22,9 +22,7 @@ class CancellationContract:
     """G7, for any backend."""
 
     async def test_a_cancelled_commit_leaves_the_queue_in_order(self, stage: Stage) -> None:
-        async with stage() as harness:
-            one = await harness.start("one")
-            await harness.settle(one)
+        async with joined(stage, "one") as (harness, (one,)):
             claim = one.backend.membership.claims[0]
             offsets = iter(range(1, 1000))
 
@@ -38,9 +36,7 @@ class CancellationContract:
             assert await harness.committed(claim.tp) == last
 
     async def test_a_cancelled_committed_can_be_asked_again(self, stage: Stage) -> None:
-        async with stage() as harness:
-            one = await harness.start("one")
-            await harness.settle(one)
+        async with joined(stage, "one") as (harness, (one,)):
             tp = min(harness.partitions)
             await one.backend.commit({one.application.claim(tp): OffsetAndMetadata(3)})
             await _cut_short(harness, lambda: one.backend.committed({tp}, timeout=5.0))
@@ -48,10 +44,8 @@ class CancellationContract:
             assert read == {tp: OffsetAndMetadata(3)}
 
     async def test_cancelled_waits_miss_no_change(self, stage: Stage) -> None:
-        async with stage() as harness:
-            one = await harness.start("one")
-            await harness.settle(one)
-            told = len(one.application.told)
+        async with joined(stage, "one") as (harness, (one,)):
+            changes = len(one.application.heard)
             seen = one.backend.membership
             await _cut_short(harness, lambda: one.backend.membership_changed(seen))
             await _cut_short(harness, one.backend.next_change)
@@ -59,7 +53,7 @@ class CancellationContract:
             await _cut_short(harness, one.backend.next_change)
             await _cut_short(harness, lambda: one.backend.membership_changed(seen))
             await harness.settle(one, two)
-            assert len(one.application.told) > told
+            assert len(one.application.heard) > changes
             assert await one.backend.membership_changed(seen) == one.backend.membership
 
     async def test_a_cancelled_leave_leaves_all_the_same(self, stage: Stage) -> None:
@@ -72,7 +66,7 @@ class CancellationContract:
                 assert one.backend.membership.state is MemberState.LEFT
                 await one.backend.leave(Leave.LEAVE, "once more", timeout=5.0)
                 assert one.backend.membership.state is MemberState.LEFT
-                # It has left: who comes next need not wait for a session to end.
+                # It has left: the next member need not wait for a session to end.
                 two = await harness.start("two")
                 begun_at = harness.now()
                 await harness.settle(two)
@@ -82,9 +76,7 @@ class CancellationContract:
     async def test_a_member_cancelled_while_it_joins_holds_nobody_up_for_long(
         self, stage: Stage
     ) -> None:
-        async with stage() as harness:
-            one = await harness.start("one")
-            await harness.settle(one)
+        async with joined(stage, "one") as (harness, (one,)):
             for moment in harness.profile.moments:
                 two = await harness.start("two")
                 with anyio.move_on_after(moment):

@@ -1,6 +1,6 @@
 """G2: no two periods of ownership share a claim."""
 
-from tests.contracts.harness import Stage
+from tests.contracts.harness import Stage, joined
 
 __all__ = ["ClaimContract"]
 
@@ -9,11 +9,7 @@ class ClaimContract:
     """G2, for any backend."""
 
     async def test_every_period_of_ownership_has_a_claim_of_its_own(self, stage: Stage) -> None:
-        async with stage() as harness:
-            one = await harness.start("one")
-            await harness.settle(one)
-            two = await harness.start("two")
-            await harness.settle(one, two)
+        async with joined(stage, "one", "two") as (harness, (one, two)):
             await harness.another_round(one, two)
             await harness.silence(two)
             await harness.settle(one)
@@ -24,11 +20,7 @@ class ClaimContract:
     async def test_a_claim_that_is_over_stays_over_when_its_partition_comes_back(
         self, stage: Stage
     ) -> None:
-        async with stage() as harness:
-            one = await harness.start("one")
-            await harness.settle(one)
-            two = await harness.start("two")
-            await harness.settle(one, two)
+        async with joined(stage, "one", "two") as (harness, (one, two)):
             await harness.silence(two)
             await harness.settle(one)
             ended = one.application.ended()

@@ -4,7 +4,7 @@ import anyio
 
 from kgroup.types import ChangeKind, Claim, CommitStatus, OffsetAndMetadata
 from tests.contracts.application import until
-from tests.contracts.harness import Harness, Seat, Stage
+from tests.contracts.harness import Harness, Seat, Stage, joined
 
 __all__ = ["CommitContract"]
 
@@ -24,9 +24,7 @@ class CommitContract:
     """G1, for any backend."""
 
     async def test_a_commit_of_the_owner_moves_the_offset(self, stage: Stage) -> None:
-        async with stage() as harness:
-            one = await harness.start("one")
-            await harness.settle(one)
+        async with joined(stage, "one") as (harness, (one,)):
             claim = one.backend.membership.claims[0]
             assert await commit(one, claim, 7) is CommitStatus.COMMITTED
             assert await harness.committed(claim.tp) == 7
@@ -36,22 +34,14 @@ class CommitContract:
     async def test_a_commit_under_an_ended_claim_moves_nothing_and_says_so(
         self, stage: Stage
     ) -> None:
-        async with stage() as harness:
-            one = await harness.start("one")
-            await harness.settle(one)
-            two = await harness.start("two")
-            await harness.settle(one, two)
+        async with joined(stage, "one", "two") as (harness, (one, two)):
             old = moved(one, two)
             assert await commit(two, two.application.claim(old.tp), 9) is CommitStatus.COMMITTED
             assert await commit(one, old, 5) is CommitStatus.REFUSED
             assert await harness.committed(old.tp) == 9
 
     async def test_a_good_partition_is_committed_beside_a_bad_one(self, stage: Stage) -> None:
-        async with stage() as harness:
-            one = await harness.start("one")
-            await harness.settle(one)
-            two = await harness.start("two")
-            await harness.settle(one, two)
+        async with joined(stage, "one", "two") as (harness, (one, two)):
             bad, good = moved(one, two), one.backend.membership.claims[0]
             offsets = {bad: OffsetAndMetadata(5), good: OffsetAndMetadata(6)}
             outcome = await one.backend.commit(offsets)
@@ -61,11 +51,7 @@ class CommitContract:
     async def test_a_stale_commit_that_arrives_late_moves_nothing(self, stage: Stage) -> None:
         """1. one writes a commit, and the network keeps it; 2. one's session ends, two takes over
         and commits; 3. the network lets one's commit through."""
-        async with stage() as harness:
-            one = await harness.start("one")
-            await harness.settle(one)
-            two = await harness.start("two")
-            await harness.settle(one, two)
+        async with joined(stage, "one", "two") as (harness, (one, two)):
             claim = one.backend.membership.claims[0]
             async with anyio.create_task_group() as tasks:
                 said: list[CommitStatus] = []
@@ -87,11 +73,9 @@ class CommitContract:
     async def test_a_commit_without_an_answer_is_unknown_and_never_sent_again(
         self, stage: Stage
     ) -> None:
-        """1. one commits 5, the answer is swallowed; 2. one hears nothing and is told so; 3. later
-        9 is committed; 5 must not come after it."""
-        async with stage() as harness:
-            one = await harness.start("one")
-            await harness.settle(one)
+        """1. one commits 5, the answer is swallowed; 2. its outcome is UNKNOWN; 3. later 9 is
+        committed; 5 must not come after it."""
+        async with joined(stage, "one") as (harness, (one,)):
             claim = one.backend.membership.claims[0]
             harness.cut(one, answers_only=True)
             assert await commit(one, claim, 5) is CommitStatus.UNKNOWN

@@ -1,6 +1,6 @@
 """The contracts' harness for any backend, on any broker that can be dialled.
 
-What a backend adds is how one is made, where its positions stand, and what a round is.
+A backend adds how one is made, where its positions are kept, and what a round is.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -147,7 +147,7 @@ class GroupHarness:
 
 @asynccontextmanager
 async def group_harness(ground: Ground, coordination: Backend) -> AsyncIterator[GroupHarness]:
-    """Run a group for one block; whoever is still there at its end falls silent."""
+    """Run a group for one block; members that are left at its end fall silent."""
     reader = Cluster(NetSettings(bootstrap=ground.bootstrap, client_id="reader"), ground.ports)
     async with anyio.create_task_group() as tasks:
         await tasks.start(reader.run)

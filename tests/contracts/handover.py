@@ -1,10 +1,10 @@
-"""G3: while no message is lost nobody owns a partition before its former owner has given it up."""
+"""G3: if no message is lost, no member owns a partition before its former owner gave it up."""
 
 import anyio
 
 from kgroup.types import ChangeKind, Leave, OwnershipChange
 from tests.contracts.application import overlaps, until
-from tests.contracts.harness import Seat, Stage
+from tests.contracts.harness import Seat, Stage, joined
 
 __all__ = ["HandoverContract"]
 
@@ -39,9 +39,7 @@ class HandoverContract:
     async def test_members_that_come_and_go_never_own_a_partition_at_once(
         self, stage: Stage
     ) -> None:
-        async with stage() as harness:
-            one = await harness.start("one")
-            await harness.settle(one)
+        async with joined(stage, "one") as (harness, (one,)):
             two = await harness.start("two")
             three = await harness.start("three")
             await harness.settle(one, two, three)
@@ -54,12 +52,10 @@ class HandoverContract:
             assert one.application.of_kind(ChangeKind.LOST) == []
 
     async def test_a_member_that_leaves_hands_everything_back_first(self, stage: Stage) -> None:
-        async with stage() as harness:
-            one = await harness.start("one")
-            await harness.settle(one)
+        async with joined(stage, "one") as (_, (one,)):
             held = set(one.backend.membership.claims)
             await one.backend.leave(Leave.LEAVE, "closing", timeout=5.0)
-            last = one.application.told[-1]
+            last = one.application.heard[-1]
             assert last.change.kind is ChangeKind.REVOKED
             assert set(last.change.removed) == held
             assert one.backend.membership.claims == ()

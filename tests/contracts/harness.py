@@ -4,8 +4,8 @@ A contract is written against `GroupBackend` and this protocol only. A new backe
 broker, gets all contracts by one harness.
 """
 
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,7 +13,7 @@ from kgroup.backends.backend import GroupBackend
 from kgroup.types import TopicPartition
 from tests.contracts.application import Application, Listener, no_listener
 
-__all__ = ["Harness", "Profile", "Seat", "Stage"]
+__all__ = ["Harness", "Profile", "Seat", "Stage", "joined"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Harness(Protocol):
         ...
 
     def cut(self, seat: Seat, *, answers_only: bool = False) -> None:
-        """Cut a member off from every broker, without anybody hearing of it."""
+        """Cut a member off from every broker, without any error."""
         ...
 
     async def mend(self, seat: Seat) -> None:
@@ -85,7 +85,7 @@ class Harness(Protocol):
         ...
 
     async def settle(self, *seats: Seat) -> None:
-        """Wait until these members, and nobody else, share all partitions evenly."""
+        """Wait until these members, and no others, share all partitions evenly."""
         ...
 
     async def another_round(self, seat: Seat, *seats: Seat) -> None:
@@ -95,3 +95,14 @@ class Harness(Protocol):
 
 Stage = Callable[[], AbstractAsyncContextManager[Harness]]
 """Makes a harness for one test; given by the fixture `stage`."""
+
+
+@asynccontextmanager
+async def joined(stage: Stage, *names: str) -> AsyncIterator[tuple[Harness, list[Seat]]]:
+    """Run a harness for one block, with members that joined one by one and share all."""
+    async with stage() as harness:
+        seats: list[Seat] = []
+        for name in names:
+            seats.append(await harness.start(name))
+            await harness.settle(*seats)
+        yield harness, seats

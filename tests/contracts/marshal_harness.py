@@ -81,8 +81,8 @@ async def _position(
             tasks.cancel_scope.cancel()
     opened = events[0]
     assert isinstance(opened, LogOpened)
-    standing = opened.keys.get(tp)
-    return None if standing is None else standing.offset
+    state = opened.keys.get(tp)
+    return None if state is None else state.offset
 
 
 async def _another_round(profile: Profile, seat: Seat, subscription: Subscription) -> None:

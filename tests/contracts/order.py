@@ -15,15 +15,15 @@ def _disorder(application: Application) -> list[str]:
     """Describe what is out of order: each claim is gained once, then given up or lost once."""
     found = []
     steps: dict[Claim, list[str]] = defaultdict(list)
-    for told in application.told:
-        for claim in told.change.added:
+    for heard in application.heard:
+        for claim in heard.change.added:
             steps[claim].append("gained")
-        for claim in told.change.removed:
+        for claim in heard.change.removed:
             steps[claim].append("gone")
     for claim, seen in steps.items():
         if seen not in (["gained"], ["gained", "gone"]):
             found.append(f"{claim}: {seen}")
-    serials = [told.change.serial for told in application.told]
+    serials = [heard.change.serial for heard in application.heard]
     if serials != sorted(set(serials)):
         found.append(f"serials {serials}")
     return found
@@ -45,9 +45,9 @@ class OrderContract:
             await harness.settle(one)
             assert asked[0] == asked[1] == asked[2]
             assert not any(
-                one.backend.may_deliver(claim) and told.settled_at is None
-                for told in one.application.told
-                for claim in told.change.added
+                one.backend.may_deliver(claim) and heard.settled_at is None
+                for heard in one.application.heard
+                for claim in heard.change.added
             )
 
     async def test_nothing_is_delivered_before_its_assignment_is_settled(

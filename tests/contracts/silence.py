@@ -1,6 +1,6 @@
 """G5: a silent member's partitions are available again within the session and one round."""
 
-from tests.contracts.harness import Stage
+from tests.contracts.harness import Stage, joined
 
 __all__ = ["SilenceContract"]
 
@@ -11,11 +11,7 @@ class SilenceContract:
     async def test_what_a_silent_member_held_is_owned_again_in_a_session_and_a_round(
         self, stage: Stage
     ) -> None:
-        async with stage() as harness:
-            one = await harness.start("one")
-            await harness.settle(one)
-            two = await harness.start("two")
-            await harness.settle(one, two)
+        async with joined(stage, "one", "two") as (harness, (one, two)):
             silent_at = harness.now()
             await harness.silence(one)
             await harness.settle(two)

@@ -76,7 +76,7 @@ class Child:
         """Let it go on; return when, by the clock that stamps its event log.
 
         1. It looks at its lease, stamps that a record is handed out, and is frozen; 2. it wakes,
-        and what was stamped before stands behind the rest of its log. So what is told after this
+        and what was stamped before stands behind the rest of its log. So what is logged after this
         time was decided by who had woken.
         """
         now = system_clock()
@@ -110,8 +110,8 @@ async def child(
         work: seconds it is busy with each record; its event loop stands still meanwhile.
         options: of its consumer.
     """
-    told = {"topic": topic, "work": work, "journal": str(log), **options}
-    orders = json.dumps({"runs_on": runs_on, **told})
+    given = {"topic": topic, "work": work, "journal": str(log), **options}
+    orders = json.dumps({"runs_on": runs_on, **given})
     command = [sys.executable, "-m", "tests.real.child", orders]
     process = await anyio.open_process(command, cwd=_ROOT, stdout=None, stderr=None)
     member = Child(process, log)

@@ -86,7 +86,7 @@ class ClaimLog:
         return await anyio.to_thread.run_sync(partial(self._stored, group.encode()))
 
     async def accepted(self, group: str) -> list[str]:
-        """Return who had a claim accepted, in order."""
+        """Return the members whose claims were accepted, in order."""
         return [
             each.client
             for each in await self.stored(group)
@@ -163,8 +163,8 @@ async def lay_log(
     """
     topic = fresh("claims")
     kind = "LogAppendTime" if append_time else "CreateTime"
-    told = {"message.timestamp.type": kind, **(settings or {})}
-    make = partial(create_topic, kafka.bootstrap, topic, partitions, settings=told)
+    merged = {"message.timestamp.type": kind, **(settings or {})}
+    make = partial(create_topic, kafka.bootstrap, topic, partitions, settings=merged)
     await anyio.to_thread.run_sync(make)
     return ClaimLog(kafka, topic, append_time)
 

@@ -165,8 +165,8 @@ async def crash(
         script: what it does.
         options: of its consumer.
     """
-    told = {"topic": topic, "folder": str(folder), "script": asdict(script), "options": options}
-    orders = json.dumps({"runs_on": runs_on, **told})
+    given = {"topic": topic, "folder": str(folder), "script": asdict(script), "options": options}
+    orders = json.dumps({"runs_on": runs_on, **given})
     command = [sys.executable, "-m", "tests.real.crashing", orders]
     process: Process = await anyio.open_process(command, cwd=_ROOT, stdout=None, stderr=None)
     try:
@@ -210,6 +210,6 @@ async def _commit(consumer: Consumer[Any, Any], tp: TopicPartition, offset: int 
 
 if __name__ == "__main__":
     orders = json.loads(sys.argv[1])
-    told = Script(**orders["script"])
-    serve = partial(_serve, orders["topic"], Path(orders["folder"]), told, orders["options"])
+    script = Script(**orders["script"])
+    serve = partial(_serve, orders["topic"], Path(orders["folder"]), script, orders["options"])
     anyio.run(serve, backend=orders["runs_on"])

@@ -68,5 +68,5 @@ async def ask() -> None:
 
 
 asyncio.run(app.run())
-told = {"answers": sorted(answers), "refused": refused, "assigned": assigned, "kinds": [*kinds]}
-sys.stdout.write(json.dumps(told))
+report = {"answers": sorted(answers), "refused": refused, "assigned": assigned, "kinds": [*kinds]}
+sys.stdout.write(json.dumps(report))

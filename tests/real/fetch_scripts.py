@@ -77,7 +77,7 @@ def epochs(talk: Talk) -> None:
                 talk.fetch(f"last {epoch} at {offset}", {T0: row}, version=version)
     stale = {"fetch_offset": 9, "last_fetched_epoch": 5, "current_leader_epoch": 3}
     talk.fetch("both", {T0: stale, T1: 0})
-    # From 16 on, a broker that is refused is told the leader's address by 3.9.1 only.
+    # From 16 on, only 3.9.1 sends a refused broker the leader's address.
     for version in (12, 14, 15):
         for epoch in (-1, 0, 1):
             talk.fetch(

@@ -43,7 +43,7 @@ _ADMIN_TIMEOUT = 10.0
 
 
 def fresh(what: str) -> str:
-    """Return a name nobody has used on this broker."""
+    """Return a name that is new on this broker."""
     return f"{what}-{secrets.token_hex(4)}"
 
 

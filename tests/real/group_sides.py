@@ -30,7 +30,7 @@ Reply = Callable[[float], Any | None]
 
 
 class Side(Protocol):
-    """Whom a conversation is held with."""
+    """The other side of a conversation."""
 
     def ask(self, name: str, request: Request[Any]) -> Reply:
         """Send a request on a client's connection."""

@@ -111,7 +111,7 @@ class Member:
         return [(read.tp, read.offset) for read in self.reads]
 
     @property
-    def told(self) -> bool:
+    def knows_its_round(self) -> bool:
         """Whether its listener has heard of the round it is in; it hears of empty ones, too."""
         last = self.changes[-1].generation if self.changes else None
         return last is not None and last.generation_id == self.generation_id
@@ -142,14 +142,14 @@ class Member:
             self.reads.append(Read(batch.partition, record.offset, now))
 
     async def commit_reads(self) -> None:
-        """Commit how far each owned partition was read, and be told that it is stored."""
+        """Commit how far each owned partition was read, and check that it is stored."""
         ends = {read.tp: read.offset + 1 for read in self.reads}
         outcome = await self.consumer.commit({tp: OffsetAndMetadata(ends[tp]) for tp in self.owned})
         assert outcome.ok
         assert outcome.partitions.keys() == self.owned
 
     def heard(self, kind: ChangeKind) -> frozenset[TopicPartition]:
-        """Return every partition its listener was told of in one kind of callback."""
+        """Return every partition its listener heard of in one kind of callback."""
         return frozenset(
             claim.tp
             for change in self.changes
@@ -172,7 +172,7 @@ class Member:
 
 
 class Reader(Protocol):
-    """Whoever reads, in whatever process or library."""
+    """A reader, in any process or library."""
 
     @property
     def seen(self) -> list[tuple[TopicPartition, int]]: ...
@@ -232,8 +232,8 @@ class Group:
             options: on top of the group's.
         """
         member = Member(label)
-        told = {**self.options(label), "journal": self._folder / f"{label}.jsonl", **options}
-        member.consumer = Consumer(*(topics or (self.ground.topic,)), listener=member, **told)
+        given = {**self.options(label), "journal": self._folder / f"{label}.jsonl", **options}
+        member.consumer = Consumer(*(topics or (self.ground.topic,)), listener=member, **given)
         await self._tasks.start(self._live, member, work)
         self.members.append(member)
         return member
@@ -259,19 +259,19 @@ class Group:
                 sorted(map(len, owned)) == sorted(sizes)
                 and frozenset().union(*owned) == self.ground.all_partitions
                 and len({member.generation_id for member in self.members}) == 1
-                and all(member.told for member in self.members)
+                and all(member.knows_its_round for member in self.members)
             )
 
         what = f"members own {sizes} of {self.ground.partitions} partitions"
         try:
             await eventually(is_so, what)
         except TimeoutError as error:
-            told = [f"{m.label}: {m.consumer.membership} {m.failure}" for m in self.members]
-            error.add_note("\n".join(told))
+            states = [f"{m.label}: {m.consumer.membership} {m.failure}" for m in self.members]
+            error.add_note("\n".join(states))
             raise
 
     async def steady(self) -> None:
-        """Wait until nobody is in a round, or owes one."""
+        """Wait until no member is in a round, or owes one."""
 
         def is_so() -> bool:
             return all(member.is_in(MemberState.STABLE) for member in self.members)
@@ -319,7 +319,7 @@ class Group:
 async def group_on(
     ground: Ground, folder: Path, *, name: str | None = None, **options: Any
 ) -> AsyncIterator[Group]:
-    """Have a group for one block; whoever is still a member at its end is closed.
+    """Have a group for one block; members that are left at its end are closed.
 
     Args:
         ground: what it reads.

@@ -5,7 +5,7 @@ Never: tells a member anything but to come and to go.
 
 One member of kgroup's own may stay throughout. It counts the generations, which nobody else tells.
 What the others own is looked at every few ms; members of other libraries are asked themselves, at
-every of their reads, so what is told of them is up to 0.1 s late.
+every of their reads, so what is known of them is up to 0.1 s late.
 """
 
 import time
@@ -60,7 +60,7 @@ class Spells:
             self.longest = max(self.longest, now - self.since.pop(tp))
 
     def end(self, now: float) -> None:
-        """Count what is still away up to now: nobody looks any more."""
+        """Count what is still away up to now: nothing looks any more."""
         for tp in tuple(self.since):
             self.back(tp, now)
 
@@ -86,7 +86,7 @@ class Rollout:
         self._tasks = tasks
         self._read_up_to: dict[int, int] = {}
 
-    # -- who comes and goes ----------------------------------------------------------------
+    # -- joining and leaving ---------------------------------------------------------------
 
     async def come(self, make: Make | None, label: str) -> Peer | Member:
         """Have a member join: another library's, or with None one of kgroup's own."""
@@ -147,7 +147,7 @@ class Rollout:
         await self.group.ground.stored()
         await self.group.all_read(*self.everybody)
         while self.here:
-            # Who is closed in the middle of a round may leave without a commit: librdkafka did.
+            # A member closed in the middle of a round may leave without a commit: librdkafka did.
             if in_rounds:
                 await self.settled()
             await self.go(self.here[0])
@@ -232,7 +232,7 @@ class Rollout:
     async def judge(
         self, *, at_most: int, generations: int | None = None, absences: int = 0
     ) -> None:
-        """Judge the whole: nobody refused, nothing lost, all committed, nothing away for long.
+        """Judge the whole: no member refused, nothing lost, all committed, nothing away for long.
 
         A round takes a partition from its owner once at most.
 
@@ -287,7 +287,7 @@ async def rolling(
 
 @asynccontextmanager
 async def among_themselves(group: Group, make: Make, size: int) -> AsyncIterator[Rollout]:
-    """Have a group of members of another library, and nobody else; records flow for one block.
+    """Have a group of members of another library only; records flow for one block.
 
     At the end of the block all has been read, and all have left.
 

@@ -69,7 +69,7 @@ def shared(ground: Ground, everybody: Sequence[Member | Peer]) -> bool:
 
 
 async def read_by_their_owners(ground: Ground, everybody: Sequence[Member | Peer]) -> None:
-    """Write a wave and wait until it is read: each place by the one who owns it."""
+    """Write a wave and wait until it is read: each place by its owner."""
     before = ground.expected()
     await ground.fill(WAVE)
     await eventually(

@@ -1,6 +1,6 @@
 """A raw member of a group: it says what a test has it say, and holds rounds up or follows them.
 
-Decides: that it asks for no topic unless told otherwise, so that nothing is moved to or from it.
+Decides: that it asks for no topic unless its caller says so, so that nothing moves to or from it.
 Never: heartbeats, except in `follow`. Its session is long; a test has it leave, or lets the group
 go.
 """

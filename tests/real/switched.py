@@ -1,4 +1,4 @@
-"""An assignor that does as it is told: well, or in one of the ways in which assignors go wrong.
+"""An assignor that obeys its test: well, or in one of the ways in which assignors go wrong.
 
 Decides: what each way looks like to the leader that runs it.
 Never: goes wrong of itself; who switches it is the test.
@@ -52,7 +52,7 @@ class SwitchedAssignor:
 
 
 def _without_first(right: GroupAssignment) -> GroupAssignment:
-    """Take one partition from whoever has most."""
+    """Take one partition from the member that has most."""
     given = dict(right.partitions)
     fullest = max(given, key=lambda member_id: len(given[member_id]))
     given[fullest] = given[fullest][1:]

@@ -32,7 +32,7 @@ pytestmark = pytest.mark.real
 
 
 SESSION = 2.0
-"""Seconds; rounds fail for longer, so that who does not heartbeat is thrown out meanwhile."""
+"""Seconds; rounds fail for longer, so that a member without heartbeats is thrown out meanwhile."""
 
 PLUG_IN = """\
 from kgroup.assignors import RebalanceProtocol
@@ -92,7 +92,7 @@ async def test_an_installed_assignor_is_chosen_by_its_name(
 async def outlived(
     group: Group, own: SwitchedAssignor, mode: Mode, offence: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Have rounds fail for longer than a session, then work again; nobody does anything about it.
+    """Have rounds fail for longer than a session, then work again without any help.
 
     The newcomer that begins the first of these rounds gets nothing as long as they fail.
     """
@@ -240,7 +240,7 @@ async def in_another_round(members: Sequence[Member]) -> None:
 
     def is_so() -> bool:
         now = {member.generation_id for member in members}
-        return len(now) == 1 and now.isdisjoint(before) and all(m.told for m in members)
+        return len(now) == 1 and now.isdisjoint(before) and all(m.knows_its_round for m in members)
 
     await eventually(is_so, "there is a new generation")
 
@@ -249,7 +249,7 @@ async def in_another_round(members: Sequence[Member]) -> None:
 async def test_members_say_what_they_can_bear_and_get_as_much(
     kafka: RealKafka, tmp_path: Path
 ) -> None:
-    """The example with capacities: each member's user data reaches whoever leads."""
+    """The example with capacities: each member's user data reaches the leader."""
     ground = await lay_ground(kafka, 6)
     async with group_on(ground, tmp_path) as group:
         await group.join("large", assignors=(WeightedAssignor(4),))
@@ -264,7 +264,7 @@ async def test_members_say_what_they_can_bear_and_get_as_much(
 
 # -- assignors large ------------------------------------------------------------------------------
 #
-# A group whose members say so much that dividing it is work: that stops nobody.
+# A group whose members say so much that dividing it is work: that stops no member.
 #
 # The leader's assignor runs off the event loop when there is much to divide, so its heartbeats go
 # on, and so does its reading, even when dividing takes longer than a session.
@@ -278,7 +278,7 @@ SESSION, THINKING = 3.0, 3.5
 
 
 class Thoughtful:
-    """Divides like `cooperative-sticky`, after it has computed for seconds if it is told to."""
+    """Divides like `cooperative-sticky`, after it has computed for seconds if it is asked to."""
 
     name: ClassVar[str] = "thoughtful"
     supported_protocols: ClassVar[Sequence[RebalanceProtocol]] = (RebalanceProtocol.COOPERATIVE,)

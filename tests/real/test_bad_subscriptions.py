@@ -41,7 +41,7 @@ NONSENSE: Mapping[str, bytes] = MappingProxyType(
         "owns more than is said": b"\x00\x01" + b"\x00" * 4 + b"\xff" * 4 + b"\x00\x00\x00\x09",
     }
 )
-"""Bytes that a coordinator passes on, and nobody can read."""
+"""Bytes that a coordinator passes on, and no client can read."""
 
 NO_TEXT = b"\x00\x00" + ONE_TOPIC + b"\x00\x02\xc3\x28" + b"\xff" * 4
 """Asks for a topic whose name is no text; there is none of whatever name is read from it."""
@@ -85,8 +85,8 @@ async def test_an_eager_group_gives_nothing_to_who_cannot_be_read_and_goes_on(
                 await ground.fill(10)
                 await group.all_read()
         assert [each for each in raw if its_part(each)] == []
-        told = caplog.text
-        assert [each.member_id in told for each in raw] == [*[True] * len(NONSENSE), False]
+        log = caplog.text
+        assert [each.member_id in log for each in raw] == [*[True] * len(NONSENSE), False]
         await group.settled(2, 2)
         await group.end()
     total = (await group.verdict()).total
@@ -120,7 +120,7 @@ async def test_a_cooperative_group_keeps_what_it_has_when_a_newcomer_cannot_be_r
 async def test_what_a_member_had_before_it_became_unreadable_is_held_back_until_it_is_gone(
     kafka: RealKafka, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Nobody can read what it holds, but its leader knows what it gave it (KIP-429)."""
+    """What it holds cannot be read, but its leader knows what it gave it (KIP-429)."""
     ground = await lay_ground(kafka, 6)
     readable = encode_subscription(MemberSubscription(topics=(ground.topic,)))
     async with group_on(ground, tmp_path) as group:
@@ -133,8 +133,8 @@ async def test_what_a_member_had_before_it_became_unreadable_is_held_back_until_
             before = claims(group)
             raw.says = NONSENSE["cut in a length"]
             leader.consumer.enforce_rebalance("the test wants a round")
-            told = f"gives nothing to member={raw.member_id!r} instance=None and holds back its 2"
-            await eventually(lambda: told in caplog.text, "the leader says so")
+            line = f"gives nothing to member={raw.member_id!r} instance=None and holds back its 2"
+            await eventually(lambda: line in caplog.text, "the leader says so")
             await eventually(lambda: not its_part(raw), "it is given nothing")
             await ground.fill(10, partitions=[claim.tp.partition for claim in before])
             await group.all_read()
@@ -144,7 +144,9 @@ async def test_what_a_member_had_before_it_became_unreadable_is_held_back_until_
 
 
 def all_stable(group: Group) -> bool:
-    return all(member.is_in(MemberState.STABLE) and member.told for member in group.members)
+    return all(
+        member.is_in(MemberState.STABLE) and member.knows_its_round for member in group.members
+    )
 
 
 def its_part(raw: Straggler) -> frozenset[TopicPartition]:
@@ -205,7 +207,7 @@ async def test_a_member_that_claims_what_it_never_owned_is_given_its_part(
 async def test_a_claim_of_a_generation_to_come_holds_partitions_back_until_its_member_is_gone(
     kafka: RealKafka, tmp_path: Path
 ) -> None:
-    """Who says that it holds everything, newer than anybody, may hold it: nobody else gets it."""
+    """A member that claims everything, in the newest generation, may hold it: no other gets it."""
     ground = await lay_ground(kafka, 4)
     async with group_on(ground, tmp_path) as group:
         await group.join("leader")
@@ -245,7 +247,9 @@ async def test_a_round_that_the_coordinator_cannot_complete_is_told_and_outlived
         with caplog.at_level(logging.WARNING, "kgroup"), anyio.CancelScope() as joining:
             async with bad, anyio.create_task_group() as tasks:
                 tasks.start_soon(bad.join)
-                await eventually(lambda: "cannot complete the round" in caplog.text, "it is told")
+                await eventually(
+                    lambda: "cannot complete the round" in caplog.text, "the leader logs it"
+                )
                 await ground.fill(10)
                 await group.all_read()
                 tasks.cancel_scope.cancel()

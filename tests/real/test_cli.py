@@ -42,7 +42,7 @@ def ground_with(kafka: RealKafka, partitions: int, records: int) -> Ground:
     return anyio.run(lay)
 
 
-def told(words: list[str], shown: Shown) -> Any:
+def answer(words: list[str], shown: Shown) -> Any:
     """Run a verb that must work, and return its JSON."""
     shown.readouterr()
     assert main([*words, "--json"]) == 0, shown.readouterr().err
@@ -108,7 +108,7 @@ def test_a_topic_is_made_listed_described_and_deleted(capsys: Shown) -> None:
     assert main(["topics"]) == 0
     (line,) = [each for each in capsys.readouterr().out.splitlines() if name in each]
     assert line.split() == [name, "3", "1", "1"]
-    (described,) = told(["topics", name, "--offsets"], capsys)
+    (described,) = answer(["topics", name, "--offsets"], capsys)
     assert [(p["partition"], p["begin"], p["end"]) for p in described["partitions"]] == [
         (0, 0, 0),
         (1, 0, 0),
@@ -123,8 +123,8 @@ def test_topics_of_the_broker_are_listed_when_asked_for(kafka: RealKafka, capsys
     ground = ground_with(kafka, 1, 1)
     assert main(["consume", ground.topic, "--group", fresh("cli"), "--no-follow"]) == 0
     internal = "__consumer_offsets"
-    assert internal not in [topic["name"] for topic in told(["topics"], capsys)]
-    found = {topic["name"]: topic for topic in told(["topics", "--internal"], capsys)}
+    assert internal not in [topic["name"] for topic in answer(["topics"], capsys)]
+    found = {topic["name"]: topic for topic in answer(["topics", "--internal"], capsys)}
     assert found[internal]["internal"]
 
 
@@ -168,7 +168,7 @@ def test_what_a_group_printed_is_no_lag_any_more(kafka: RealKafka, capsys: Shown
     words = ["consume", ground.topic, "--group", group, "--from", "earliest"]
     assert main([*words, "--until", "15"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 45
-    behind = told(["lag", group], capsys)
+    behind = answer(["lag", group], capsys)
     assert (behind["lag"], [row["lag"] for row in behind["partitions"]]) == (15, [5, 5, 5])
     assert main([*words, "--no-follow"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 15
@@ -188,7 +188,7 @@ def test_ctrl_c_ends_cleanly_and_commits_what_was_printed(
         assert verb.interrupt() == INTERRUPTED
         assert (verb.err.read_text(), len(verb.lines)) == ("", 100)
     assert committed(kafka, group) == {0: 50, 1: 50}
-    assert told(["groups", "show", group], capsys)["members"] == []
+    assert answer(["groups", "show", group], capsys)["members"] == []
 
 
 def test_a_reader_that_goes_away_ends_it_silently(kafka: RealKafka) -> None:
@@ -215,14 +215,14 @@ def test_a_group_is_listed_and_shown_with_its_member(
     words = ["consume", ground.topic, "--group", group, "--from", "earliest"]
     with running(words, tmp_path) as verb:
         verb.prints(3)
-        (listed,) = [one for one in told(["groups"], capsys) if one["group"] == group]
+        (listed,) = [one for one in answer(["groups"], capsys) if one["group"] == group]
         assert (listed["state"], listed["members"], listed["type"]) == ("Stable", 1, "classic")
-        (member,) = told(["groups", "show", group], capsys)["members"]
+        (member,) = answer(["groups", "show", group], capsys)["members"]
         assert (member["client_id"], member["topics"]) == ("kgroup-cli", [ground.topic])
         assert [each["partition"] for each in member["assigned"]] == [0, 1, 2]
         assert main(["groups", "show", group]) == 0
         assert f"{ground.topic} 0-2" in capsys.readouterr().out
-        owners = {row["client_id"] for row in told(["lag", group], capsys)["partitions"]}
+        owners = {row["client_id"] for row in answer(["lag", group], capsys)["partitions"]}
         assert owners == {"kgroup-cli"}
         assert verb.interrupt() == INTERRUPTED
 
@@ -238,12 +238,12 @@ def test_a_static_member_that_died_is_evicted(
         verb.prints(2)
         verb.process.kill()
         verb.process.wait(PATIENCE)
-    (member,) = told(["groups", "show", group], capsys)["members"]
+    (member,) = answer(["groups", "show", group], capsys)["members"]
     assert member["group_instance_id"] == "till-7"
     evict = ["groups", "evict", group, "--instance", "till-7", "--reason", "it died"]
     assert main(evict) == 0
     assert capsys.readouterr().out == "instance 'till-7': removed\n"
-    shown = told(["groups", "show", group], capsys)
+    shown = answer(["groups", "show", group], capsys)
     assert (shown["state"], shown["members"]) == ("Empty", [])
     assert main(evict) == 1
     assert capsys.readouterr().out == f"instance 'till-7': no member of {group}\n"

@@ -92,7 +92,7 @@ async def test_nobody_waits_for_another_members_batch_but_for_its_partition(
 
 
 class Desk:
-    """Work of a member that keeps one batch of each partition in hand until told otherwise."""
+    """Work of a member that keeps one batch of each partition in hand until asked otherwise."""
 
     def __init__(self) -> None:
         self.hold = True
@@ -171,7 +171,7 @@ async def test_a_member_that_does_not_poll_leaves_and_comes_back_by_reading(
 
 
 class Pause:
-    """Work of a member that stops asking for records while told so."""
+    """Work of a member that stops asking for records while asked to."""
 
     def __init__(self) -> None:
         self._go = anyio.Event()
@@ -249,11 +249,11 @@ async def test_two_members_join_consume_commit_hand_over_and_close(
 
 # -- no broker ------------------------------------------------------------------------------------
 #
-# Nobody answers: the error comes in time and says of every address what is wrong with it.
+# No broker answers: the error comes in time and says of every address what is wrong with it.
 
 
 TIMEOUT = 1.0
-"""Shorter than the time after which a second address is asked when nobody is in a hurry (2 s)."""
+"""Shorter than the time after which a second address is asked when no call is in a hurry (2 s)."""
 
 
 @pytest.fixture
@@ -265,7 +265,7 @@ def silent() -> Iterator[str]:
 
 @pytest.fixture
 def closed() -> str:
-    """An address where nobody listens."""
+    """An address where no process listens."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         return f"127.0.0.1:{server.getsockname()[1]}"
 

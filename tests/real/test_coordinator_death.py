@@ -96,7 +96,7 @@ async def test_closing_returns_in_time_when_every_broker_is_dead(
 ) -> None:
     ground = await lay_ground(kafka_cluster, 3)
     await ground.fill(20)
-    # Everything that was read is still to be committed, and nobody is there to take it.
+    # Everything that was read is still to be committed, and no coordinator is there to take it.
     async with group_on(ground, tmp_path, auto_commit_interval=3600.0) as group:
         member = await group.join("m1")
         await group.settled(3)
@@ -134,7 +134,7 @@ def moved_on(group: Group, victim: int) -> bool:
 
 
 async def all_commit(group: Group) -> None:
-    """Have each member commit, and be told of each of its partitions that it is stored."""
+    """Have each member commit, and check for each of its partitions that it is stored."""
     for member in group.members:
         await member.commit_reads()
 

@@ -48,17 +48,17 @@ def test_a_short_demo_is_clean_and_leaves_nothing_running(
     broker: RealKafka, capfd: pytest.CaptureFixture[str]
 ):
     assert main(["demo", "--seconds", "12", "--members", "2", "--no-tty"]) == 0
-    told = capfd.readouterr().out
-    assert "CLEAN: " in told.splitlines()[-1]
+    shown = capfd.readouterr().out
+    assert "CLEAN: " in shown.splitlines()[-1]
     for disturbance in ("is added", "is killed", "is restarted", "is closed"):
-        assert disturbance in told
+        assert disturbance in shown
     assert members_left(broker.bootstrap) == []
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_ctrl_c_ends_the_demo_and_all_it_started(broker: RealKafka, tmp_path: Path):
-    told = tmp_path / "told"
-    with told.open("wb") as output:
+    shown = tmp_path / "shown"
+    with shown.open("wb") as output:
         demo = await anyio.open_process(
             [sys.executable, "-m", "kgroup.cli", "demo", "--seconds", "600", "--no-tty"],
             stdout=output,
@@ -67,7 +67,7 @@ async def test_ctrl_c_ends_the_demo_and_all_it_started(broker: RealKafka, tmp_pa
             start_new_session=True,
         )
     try:
-        await eventually(lambda: re.search(r"generation \d+:", told.read_text()), "a generation")
+        await eventually(lambda: re.search(r"generation \d+:", shown.read_text()), "a generation")
         assert members_left(broker.bootstrap)
         demo.send_signal(signal.SIGINT)
         with anyio.fail_after(PATIENCE):
@@ -75,5 +75,5 @@ async def test_ctrl_c_ends_the_demo_and_all_it_started(broker: RealKafka, tmp_pa
     finally:
         with suppress(ProcessLookupError):
             demo.kill()
-    assert (code, "Traceback" in told.read_text()) == (INTERRUPTED, False), told.read_text()
+    assert (code, "Traceback" in shown.read_text()) == (INTERRUPTED, False), shown.read_text()
     assert members_left(broker.bootstrap) == []

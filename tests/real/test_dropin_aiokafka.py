@@ -31,29 +31,29 @@ def options_of(ground: Ground, **more: Any) -> dict[str, Any]:
 
 async def _by_turns(kind: Any, ground: Ground) -> list[object]:
     """Read, commit, seek, pause and ask in a group of its own; return what it all came to."""
-    told: list[object] = []
+    answers: list[object] = []
     first, second = (TopicPartition(ground.topic, number) for number in (0, 1))
     group = fresh("group")
     async with kind(ground.topic, **options_of(ground, group_id=group)) as consumer:
-        told += [sorted(consumer.assignment()), consumer.subscription()]
+        answers += [sorted(consumer.assignment()), consumer.subscription()]
         read = [await consumer.getone(first) for _ in range(10)]
-        told += [[(record.offset, record.value, record.headers) for record in read]]
-        told += [await consumer.position(first), consumer.highwater(first)]
-        told += [await consumer.commit({first: (7, "seven")}), await consumer.committed(first)]
+        answers += [[(record.offset, record.value, record.headers) for record in read]]
+        answers += [await consumer.position(first), consumer.highwater(first)]
+        answers += [await consumer.commit({first: (7, "seven")}), await consumer.committed(first)]
         consumer.pause(first)
         found = await consumer.getmany(timeout_ms=5000, max_records=3)
-        told += [{tp: [record.value for record in records] for tp, records in found.items()}]
+        answers += [{tp: [record.value for record in records] for tp, records in found.items()}]
         consumer.resume(first)
-        told += [await consumer.seek_to_committed(), await consumer.seek_to_end(second)]
-        told += [await consumer.position(first), await consumer.position(second)]
-        told += [await consumer.beginning_offsets([first]), await consumer.end_offsets([second])]
-        told += [await consumer.offsets_for_times({first: 0, second: 2**42})]
-        told += [consumer.partitions_for_topic(ground.topic)]
+        answers += [await consumer.seek_to_committed(), await consumer.seek_to_end(second)]
+        answers += [await consumer.position(first), await consumer.position(second)]
+        answers += [await consumer.beginning_offsets([first]), await consumer.end_offsets([second])]
+        answers += [await consumer.offsets_for_times({first: 0, second: 2**42})]
+        answers += [consumer.partitions_for_topic(ground.topic)]
         record = await consumer.getone()
-        told += [record.offset, record.serialized_key_size, record.serialized_value_size]
+        answers += [record.offset, record.serialized_key_size, record.serialized_value_size]
     async with kind(ground.topic, **options_of(ground, group_id=group)) as consumer:
-        told += [await consumer.committed(first), await consumer.committed(second)]
-    return told
+        answers += [await consumer.committed(first), await consumer.committed(second)]
+    return answers
 
 
 @pytest.mark.real
@@ -195,11 +195,11 @@ async def test_who_is_dropped_leaves_its_group(kafka: RealKafka) -> None:
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 async def test_a_program_comes_to_the_same_on_the_facade(kafka: RealKafka, program: Any) -> None:
-    told = []
+    answers = []
     for kind in (Original, Facade):
         ground = await lay_ground(kafka, 1)
-        told.append(await program(kind, kafka.bootstrap, TopicPartition(ground.topic, 0)))
-    assert told == [PROGRAMS[program]] * 2
+        answers.append(await program(kind, kafka.bootstrap, TopicPartition(ground.topic, 0)))
+    assert answers == [PROGRAMS[program]] * 2
 
 
 # -- frameworks -----------------------------------------------------------------------------------
@@ -224,12 +224,12 @@ async def test_faststreams_own_example_reads_with_the_facade(kafka: RealKafka) -
     program = "tests.real.faststream_program"
     ended = await _run(program, kafka.bootstrap, given.topic, made.topic, "5")
     assert ended.returncode == 0, ended.stderr
-    told = json.loads(ended.stdout.splitlines()[-1])
-    assert told["answers"] == [f"User: {number} - John registered" for number in range(5)]
-    assert told["assigned"] == [f"{given.topic}-0", f"{given.topic}-1"]
-    assert told["kinds"] == ["kgroup.compat.aiokafka.faststream.AIOKafkaConsumer"]
+    report = json.loads(ended.stdout.splitlines()[-1])
+    assert report["answers"] == [f"User: {number} - John registered" for number in range(5)]
+    assert report["assigned"] == [f"{given.topic}-0", f"{given.topic}-1"]
+    assert report["kinds"] == ["kgroup.compat.aiokafka.faststream.AIOKafkaConsumer"]
     # A record that its handler refused was read again; others were committed one by one.
-    assert told["refused"][0] in told["answers"]
+    assert report["refused"][0] in report["answers"]
     assert (await run_sync(committed, kafka, made.topic))[0] >= 4
     # Its log has a line of each assignment, and no listener failed.
     log = ended.stdout + ended.stderr

@@ -67,7 +67,7 @@ def write(kafka: RealKafka, topic: str, values: Sequence[bytes]) -> None:
 
 
 def in_sync(kafka: RealKafka, topic: str) -> set[int]:
-    """Return who is in sync with the leader of a topic's only partition."""
+    """Return the replicas in sync with the leader of a topic's only partition."""
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
     return set(admin.list_topics(topic, timeout=PATIENCE).topics[topic].partitions[0].isrs)
 
@@ -88,7 +88,7 @@ async def test_reading_goes_on_where_logs_part_after_an_unclean_election(
     async with reader(kafka, journal=sink) as consumer:
         consumer.assign([tp])
         assert await read(consumer, 10) == list(enumerate(kept))
-        # What was read stands with all who are in sync.
+        # All replicas in sync have what was read.
         await eventually(lambda: in_sync(kafka, topic) == {first, second}, "both have it")
         await anyio.to_thread.run_sync(kafka.kill, second)
         await anyio.to_thread.run_sync(write, kafka, topic, lost)

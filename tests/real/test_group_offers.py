@@ -49,7 +49,7 @@ EAGER, COOPERATES = RebalanceProtocol.EAGER, RebalanceProtocol.COOPERATIVE
 
 
 async def offers_of(group: Group, options: Mapping[str, Any] | None = None) -> GroupOffers:
-    """Ask as somebody who is no member."""
+    """Ask as a client that is no member."""
     servers = {"bootstrap_servers": group.ground.kafka.bootstrap}
     config = ConsumerConfig.of(options or servers)
     async with connected(config) as cluster:
@@ -70,7 +70,9 @@ async def test_asking_what_is_common_tells_the_truth_and_changes_nothing(
         found = [await offers_of(group) for _ in range(3)]
         await anyio.sleep(1.0)
         assert [(each.consumer.membership, len(each.changes)) for each in group.members] == before
-        await group.join("three", assignors=("range",))  # nobody is waited for who does not exist
+        await group.join(
+            "three", assignors=("range",)
+        )  # a member that does not exist is not waited for
         await group.settled(2, 2, 2)
         last = await offers_of(group)
         await group.end()
@@ -85,7 +87,7 @@ async def test_asking_what_is_common_tells_the_truth_and_changes_nothing(
 async def test_members_of_the_newer_protocol_list_nothing_and_are_in_the_way(
     kafka: RealKafka, tmp_path: Path
 ) -> None:
-    """KIP-848: the coordinator assigns, and nobody is asked anything."""
+    """KIP-848: the coordinator assigns, and no member is asked anything."""
     ground = await lay_ground(kafka, PARTITIONS)
     async with group_on(ground, tmp_path) as group:
         newer = Consumer(
@@ -101,8 +103,8 @@ async def test_members_of_the_newer_protocol_list_nothing_and_are_in_the_way(
             found = await offers_of(group)
         finally:
             await anyio.to_thread.run_sync(newer.close)
-    (told,) = find_obstacles(found, (COOPERATIVE,))
-    assert told.kind is ObstacleKind.OTHER_PROTOCOL
+    (obstacle,) = find_obstacles(found, (COOPERATIVE,))
+    assert obstacle.kind is ObstacleKind.OTHER_PROTOCOL
     assert not found.common | found.not_common
 
 
@@ -137,8 +139,8 @@ async def test_who_may_describe_but_not_join_is_told_the_assignor_in_use_and_why
     assert not found.not_common
     assert sorted(each.version or 0 for each in found.members) == [0, 3]
     assert {each.protocol for each in found.members} == {EAGER}
-    (told,) = (each for each in find_obstacles(found, (COOPERATIVE,)) if each.step == 1)
-    assert told.kind is ObstacleKind.NOT_ASKED
+    (obstacle,) = (each for each in find_obstacles(found, (COOPERATIVE,)) if each.step == 1)
+    assert obstacle.kind is ObstacleKind.NOT_ASKED
     assert "could not be asked" in offers_in_words(found)
 
 
@@ -166,7 +168,7 @@ def narrow(kafka: RealKafka) -> Iterator[RealKafka]:
 async def test_of_a_group_that_is_full_the_assignor_in_use_is_told(
     narrow: RealKafka, tmp_path: Path
 ) -> None:
-    """With a place left it is asked; with none, everybody who is no member is refused."""
+    """With a place left it is asked; with none, every client that is no member is refused."""
     ground = await lay_ground(narrow, PARTITIONS)
     async with (
         group_on(ground, tmp_path, assignors=("range", COOPERATIVE)) as group,
@@ -203,7 +205,7 @@ class Case:
         lists: its list.
         ours: that of the member of ours which joins it.
         version: of its subscription.
-        alone: how it rebalances, as far as can be told while it is alone.
+        alone: how it rebalances, as far as it shows while it is alone.
         later: the same after it has been in a round with a member of ours.
         kinds: what then stands in the way of a restart with cooperative-sticky only.
     """
@@ -315,7 +317,7 @@ async def join_for_two_rounds(group: Group, peer: Peer) -> None:
     share = PARTITIONS // 2
 
     def is_shared() -> bool:
-        return (len(ours.owned), len(peer.owned)) == (share, share) and ours.told
+        return (len(ours.owned), len(peer.owned)) == (share, share) and ours.knows_its_round
 
     await eventually(is_shared, "each owns its half")
     await until_in_order(group)  # a cooperative change takes a second round

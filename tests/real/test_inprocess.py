@@ -157,7 +157,7 @@ def lone(side: Side, group_id: str, **habits: object) -> Speaker:
 
 
 def accept(leader: Speaker, *others: Speaker) -> None:
-    """Let others join a group whose leader joins again; nobody has synced then."""
+    """Let others join a group whose leader joins again; no member has synced then."""
     for each in others:
         if each.instance is None:
             each.take_id()
@@ -383,8 +383,8 @@ def test_the_core_answers_random_scripts_as_a_real_broker_does(kafka: RealKafka)
     lay_topics(kafka)
     scripts = draw_scripts(range(SEED, SEED + COUNT), SETTINGS[0], kafka.version)
     address = parse_bootstrap(kafka.bootstrap)[0]
-    told: list[str] = []
-    tally = compare(address, kafka.version, scripts, concurrency=AT_ONCE, say=told.append)
+    lines: list[str] = []
+    tally = compare(address, kafka.version, scripts, concurrency=AT_ONCE, say=lines.append)
     found = "\n\n".join(describe(each) for each in tally.differences)
     assert not found, found
-    assert tally.scripts > COUNT / 2, f"this machine was too slow: {told}"
+    assert tally.scripts > COUNT / 2, f"this machine was too slow: {lines}"

@@ -1,4 +1,4 @@
-"""Groups that coordinate by claims in a log, on real brokers: who has what, and since when.
+"""Groups that coordinate by claims in a log, on real brokers: what each member has, and since when.
 
 Leases are short, so nothing here says how long something takes beyond what a lease forbids: the
 assertions are about order and counts, and the audit of all event logs.
@@ -44,7 +44,7 @@ async def flowing(ground: Ground, interval: float = WORK / 2) -> AsyncIterator[N
 
 
 async def judged(group: Group) -> Verdict:
-    """Judge all logs; nobody may have owned what another had, and nothing may be lost."""
+    """Judge all logs; no member may have owned what another had, and nothing may be lost."""
     found = await group.verdict()
     assert (found.total.lost, found.total.two_owners, found.total.not_owned) == (0, 0, 0)
     return found
@@ -159,9 +159,9 @@ async def test_a_process_that_starts_again_resumes_at_once_what_it_had(
     often = {"auto_commit_interval": 0.1, "max_poll_records": 10}
     options = claiming(log, marshal_heartbeat_interval=LONG, **often)
     async with group_on(ground, tmp_path, **options) as group:
-        told = group.options("member") | {"work": WORK, "group_instance_id": "member"}
+        settings = group.options("member") | {"work": WORK, "group_instance_id": "member"}
         journal = tmp_path / "first.jsonl"
-        async with child(ground.topic, journal, anyio_backend_name, **told) as first:
+        async with child(ground.topic, journal, anyio_backend_name, **settings) as first:
             await eventually(lambda: has_worked(first, ground), "the first process has worked")
             await first.kill()
         other = await join(group, "other")
@@ -211,7 +211,7 @@ async def test_of_two_with_one_name_the_later_has_all_and_the_earlier_is_fenced(
 async def test_members_share_a_topic_and_take_over_what_one_of_them_releases(
     kafka: RealKafka, tmp_path: Path, append_time: bool
 ) -> None:
-    """Who closes releases: nobody waits for a lease, and nothing comes twice."""
+    """A member that closes releases: none waits for a lease, and nothing comes twice."""
     ground, log = await lay_ground(kafka, 6), await lay_log(kafka, append_time=append_time)
     async with group_on(
         ground, tmp_path, **claiming(log, marshal_heartbeat_interval=LONG)
@@ -237,7 +237,7 @@ def has_worked(process: Child, ground: Ground) -> bool:
 
 
 def lost(process: Child, since: int) -> list[OwnershipStep]:
-    """Return the losses that a process has told of after so many entries of its log."""
+    """Return the losses that a process has logged after so many entries of its log."""
     events = (entry.event for entry in process.entries()[since:])
     steps = (event for event in events if isinstance(event, OwnershipStep))
     return [e for e in steps if e.kind is ChangeKind.LOST and e.phase is Phase.BEGIN]

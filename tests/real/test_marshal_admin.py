@@ -48,7 +48,7 @@ class Site:
         self._log = fresh("claims")
         self._shown = shown
 
-    async def told(self, *words: str) -> Any:
+    async def answer(self, *words: str) -> Any:
         """Run a verb that must work, and return its JSON."""
         self._shown.readouterr()
         line = ["marshal", *words, "--json", "--coordination-topic", self._log]
@@ -76,7 +76,7 @@ class Site:
 
     async def paused_partitions(self) -> list[int]:
         """Return the coordination partitions in which the group is paused."""
-        groups = (await self.told("state", "--group", self.group))["groups"]
+        groups = (await self.answer("state", "--group", self.group))["groups"]
         return [each["coordination_partition"] for row in groups for each in row["pauses"]]
 
     def claiming(self) -> Consumer[bytes | None, bytes | None]:
@@ -104,7 +104,7 @@ async def laid(
     ground = await lay_ground(kafka, 1)
     await ground.fill(records)
     site = Site(ground, shown)
-    made = await site.told("init", "--partitions", str(coordination_partitions))
+    made = await site.answer("init", "--partitions", str(coordination_partitions))
     assert (made["created"], made["partitions"]) == (True, coordination_partitions)
     assert [each["concern"] for each in made["warnings"]] == ["replicas", "in-sync replicas"]
     return site
@@ -125,10 +125,10 @@ async def test_a_live_member_is_moved_and_reads_on_from_there(
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(read_on)
             group = "--group", site.group
-            (row,) = await site.told("set-positions", *group, "--to", f"{key}=25")
+            (row,) = await site.answer("set-positions", *group, "--to", f"{key}=25")
             assert (row["former"], row["target"], row["result"]) == (30, 25, "set")
         assert seen == list(range(25, 30))
-        (state,) = (await site.told("state", *group))["groups"]
+        (state,) = (await site.answer("state", *group))["groups"]
         assert (state["keys"][0]["state"], state["keys"][0]["offset"]) == ("owned", 30)
         assert state["pauses"] == []
 
@@ -143,7 +143,7 @@ async def test_a_group_moves_from_the_coordinator_to_the_log_and_back(
             total += await read(consumer, 10)
         async with site.consumer() as consumer:
             total += await read(consumer, 10)
-        (row,) = await site.told("set-positions", "--group", site.group, "--from-committed")
+        (row,) = await site.answer("set-positions", "--group", site.group, "--from-committed")
         assert row["result"] == "set"
     assert total == list(range(40))
     await eventually(lambda: committed(kafka, site.group) == {0: 40}, "all is committed")
@@ -163,16 +163,16 @@ async def test_a_pause_that_is_ended_while_it_begins_stands_wholly_or_not_at_all
         return True
 
     async def try_once(later: float) -> tuple[bool, bool]:
-        told: dict[str, bool] = {}
+        done: dict[str, bool] = {}
 
         async def note(name: str, call: Callable[[], Awaitable[bool]], after: float) -> None:
             await anyio.sleep(after)
-            told[name] = await call()
+            done[name] = await call()
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(note, "paused", pause, 0.0)
             tasks.start_soon(note, "resumed", site.admin().resume, later)
-        return told["paused"], told["resumed"]
+        return done["paused"], done["resumed"]
 
     began = anyio.current_time()
     assert await pause()
@@ -219,8 +219,8 @@ async def test_members_go_on_where_they_are_told_from_outside(
         line += ["--coordination-topic", log.topic, *(f"--to={word}" for word in words)]
         assert await anyio.to_thread.run_sync(partial(main, line)) == 0
         rows = json.loads(capsys.readouterr().out)
-        told = {(row["former"], row["target"], row["result"]) for row in rows}
-        assert told == {(RECORDS, offset, "set") for offset in TARGETS.values()}
+        results = {(row["former"], row["target"], row["result"]) for row in rows}
+        assert results == {(RECORDS, offset, "set") for offset in TARGETS.values()}
         again = {
             (ground.tp(number), offset)
             for number, target in TARGETS.items()

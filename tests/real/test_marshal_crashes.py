@@ -35,7 +35,7 @@ BATCH = 10
 AT_A_TIME = 4
 """Rows: most of their time is spent waiting, for a process to start or for a lease to end."""
 LONG = 30
-"""Heartbeat interval of rows in which nobody waits for the end of a lease."""
+"""Heartbeat interval of rows in which no member waits for the end of a lease."""
 PATIENCE = 60.0
 """Seconds; processes start slowly where several of them do."""
 
@@ -137,9 +137,9 @@ async def test_a_bound_on_what_is_not_committed_is_all_that_comes_twice(
     await ground.fill_in_one_batch(RECORDS)
     more = {"enable_auto_commit": False, "max_poll_records": BATCH}
     async with group_on(ground, tmp_path, **claiming(log, **more)) as group:
-        told = group.options("victim") | {"max_uncommitted": 5}
+        settings = group.options("victim") | {"max_uncommitted": 5}
         script = Script(spot=Spot.POLLED.value, done=8, commits=(3,))
-        done = await crash(ground.topic, tmp_path, anyio_backend_name, script, **told)
+        done = await crash(ground.topic, tmp_path, anyio_backend_name, script, **settings)
         heir = await group.join("heir")
         rest = "the rest is read"
         await eventually(lambda: read_by(heir)[-1:] == [RECORDS - 1], rest, timeout=PATIENCE)
@@ -157,9 +157,9 @@ async def test_without_the_log_and_without_offsets_the_reset_policy_decides(
     await ground.fill_in_one_batch(RECORDS)
     more = {"enable_auto_commit": False, "max_poll_records": BATCH, "auto_offset_reset": reset}
     async with group_on(ground, tmp_path, **claiming(log, **more)) as group:
-        told = group.options("victim") | {"auto_offset_reset": "earliest"}
+        settings = group.options("victim") | {"auto_offset_reset": "earliest"}
         script = committing(Spot.DONE, 20)
-        done = await crash(ground.topic, tmp_path, anyio_backend_name, script, **told)
+        done = await crash(ground.topic, tmp_path, anyio_backend_name, script, **settings)
         await anyio.to_thread.run_sync(forget, kafka, group.name)
         empty = await lay_log(kafka)
         heir = await group.join("heir", coordination_topic=empty.topic)
@@ -217,8 +217,8 @@ async def fate(
     if row.heir == "itself":
         given["marshal_heartbeat_interval"] = LONG
     async with group_on(ground, folder, **claiming(log, **given)) as group:
-        told = group.options("victim") | {"group_instance_id": "victim"}
-        done = await crash(ground.topic, folder, runs_on, row.script, **told)
+        settings = group.options("victim") | {"group_instance_id": "victim"}
+        done = await crash(ground.topic, folder, runs_on, row.script, **settings)
         heir = "victim" if row.heir == "itself" else "heir"
         member = await group.join(heir, group_instance_id=heir)
         rest = "the rest is read"
@@ -232,7 +232,7 @@ async def fate(
 
 # -- marshal doubt --------------------------------------------------------------------------------
 #
-# At most once, nobody knows whether a heartbeat was stored, and the process lives on.
+# At most once: whether a heartbeat was stored is unknown, and the process lives on.
 #
 # Row 8c of the table of crash points, on a real broker. The network is cut at the step itself:
 # what a member is about to send, it tells in its event log first. Batches have ten records, and

@@ -1,4 +1,4 @@
-"""The leader of the coordination partition dies: nobody owns what another has, and nobody hangs."""
+"""The leader of the coordination partition dies: no member owns what another has or hangs."""
 
 import time
 from functools import partial

@@ -96,7 +96,7 @@ async def test_what_the_original_left_long_ago_is_taken_over_by_the_senders_time
 async def test_nothing_is_handed_out_once_a_heartbeat_of_the_original_was_read(
     kafka_391: RealKafka, tmp_path: Path, append_time: bool, compat: str
 ) -> None:
-    """It obeys no fence: its heartbeat makes it the owner. Whoever has read that stops at once."""
+    """It obeys no fence: its heartbeat makes it the owner. A member that reads it stops at once."""
     ground, log = await grounds(kafka_391, append_time=append_time)
     options = claiming(log, marshal_heartbeat_interval=STANDARD, compat=compat)
     async with group_on(ground, tmp_path, **options) as group:
@@ -149,8 +149,8 @@ async def test_what_cannot_be_kept_beside_the_original_is_refused(
     kafka_391: RealKafka, tmp_path: Path, options: dict[str, object], why: str, first: str
 ) -> None:
     ground, log = await grounds(kafka_391, append_time=True)
-    told = claiming(log, **{"marshal_heartbeat_interval": STANDARD, **options})
-    async with group_on(ground, tmp_path, **told) as group:
+    settings = claiming(log, **{"marshal_heartbeat_interval": STANDARD, **options})
+    async with group_on(ground, tmp_path, **settings) as group:
         peer = original(group, log)
         if first == "kgroup":
             member = await group.join("member", group_instance_id="member")

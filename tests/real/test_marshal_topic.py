@@ -91,7 +91,7 @@ async def disturbed(
         await disturb(log)
         members = tuple(group.members)
         texts = {await failure_of(group, member) for member in members}
-        # Nobody can say what they had now; so each is told that it is lost.
+        # What they had cannot be known now; so each claim is reported as lost.
         assert [member.took(*ENDING) for member in members] == [[ChangeKind.LOST]] * 2
     (text,) = texts
     assert log.topic in text

@@ -123,12 +123,12 @@ async def only_what_moves_is_revoked(group: Group) -> None:
     """Have one more member join: the others keep what they keep, without a break."""
     await group.steady()
     before = {each: frozenset(each.consumer.membership.claims) for each in group.members}
-    told = {each: len(each.changes) for each in group.members}
+    known = {each: len(each.changes) for each in group.members}
     new = await enter(group, "d", COOPERATIVE)
     await group.settled(1, 1, 2, 2)
     for each, claims in before.items():
         assert frozenset(each.consumer.membership.claims) <= claims
-        revoked = [c.tp for change in each.changes[told[each] :] for c in change.removed]
+        revoked = [c.tp for change in each.changes[known[each] :] for c in change.removed]
         assert set(revoked) == {claim.tp for claim in claims} & new.owned
     assert all(each.took(ChangeKind.LOST) == [] for each in group.members)
 
@@ -230,7 +230,7 @@ async def chosen(group: Group, *sizes: int) -> str:
 async def test_the_common_assignor_with_most_votes_is_used_by_all(
     kafka: RealKafka, tmp_path: Path
 ) -> None:
-    """Of what all offer, each votes for what it names first; who is outvoted works all the same."""
+    """Of what all offer, each votes for what it names first; outvoted members work all the same."""
     ground = await lay_ground(kafka, 6)
     async with group_on(ground, tmp_path) as group:
         await group.join("m1", assignors=("range", "roundrobin", "sticky"))
@@ -272,7 +272,7 @@ async def test_a_member_with_an_eager_assignor_in_its_list_is_eager_among_cooper
     ground = await lay_ground(kafka, 6)
     async with group_on(ground, tmp_path) as group:
         members = {leader: await group.join(leader, assignors=lists[leader])}
-        await group.settled(6)  # who comes first leads
+        await group.settled(6)  # the first member leads
         members[other] = await group.join(other, assignors=lists[other])
         assert await chosen(group, 3, 3) == COOPERATIVE
         await group.steady()

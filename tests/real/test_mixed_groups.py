@@ -71,7 +71,7 @@ def _troubles(peer: JavaPeer) -> list[str]:
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_a_java_client_changes_over_with_ours(kafka: RealKafka, tmp_path: Path) -> None:
     """KIP-429, in the middle of the second restart: Java still lists both and is eager, ours are
-    cooperative already; Java leads, and nobody owns what another one does."""
+    cooperative already; Java leads, and no member owns what another one does."""
     ground = await lay_ground(kafka, PARTITIONS)
     async with group_on(ground, tmp_path, assignors=(COOPERATIVE,)) as group:
         peer = JavaPeer(ground, group.name, COOPERATIVE, "range")

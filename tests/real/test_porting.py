@@ -66,9 +66,9 @@ def test_a_program_does_after_porting_what_it_did_before(kafka: RealKafka, title
     before, after = programs()[title]
     ground = anyio.run(some_records, kafka)
     lines = PARTITIONS * RECORDS + ("assigned" in before)
-    told = printed(before, kafka, ground, fresh("before"), lines=lines)
-    assert printed(after, kafka, ground, fresh("after"), lines=lines) == told
-    assert len(set(told)) == lines
+    expected = printed(before, kafka, ground, fresh("before"), lines=lines)
+    assert printed(after, kafka, ground, fresh("after"), lines=lines) == expected
+    assert len(set(expected)) == lines
 
 
 # -- migrating ------------------------------------------------------------------------------------
@@ -83,9 +83,9 @@ def test_a_program_does_after_migrating_what_it_did_before(kafka: RealKafka, tit
     lines = PARTITIONS * RECORDS + ("assigned" in before)
     # kafka-python reads its schemas in a deprecated way.
     warnings = "ignore" if "from kafka import" in before else "error"
-    told = printed(before, kafka, ground, fresh("before"), lines=lines, warnings=warnings)
-    assert printed(after, kafka, ground, fresh("after"), lines=lines) == told
-    assert len(set(told)) == lines
+    expected = printed(before, kafka, ground, fresh("before"), lines=lines, warnings=warnings)
+    assert printed(after, kafka, ground, fresh("after"), lines=lines) == expected
+    assert len(set(expected)) == lines
 
 
 # -- readme ---------------------------------------------------------------------------------------

@@ -64,7 +64,7 @@ EACH_LIBRARY = pytest.mark.parametrize(
 async def test_members_are_replaced_by_the_drop_in_and_back(
     kafka: RealKafka, tmp_path: Path, library: tuple[Make, Make], assignor: str
 ) -> None:
-    """Who is replaced first has led; what it had goes on where it stopped.
+    """The member that is replaced first has led; what it had goes on where it stopped.
 
     Each of the four replacements is a change when the old one leaves, and one when the new one
     joins; both may come in one round.
@@ -89,7 +89,7 @@ async def test_members_are_replaced_by_the_drop_in_and_back(
 async def test_originals_and_drop_ins_are_enough_for_themselves_there_and_back(
     kafka: RealKafka, tmp_path: Path, library: tuple[Make, Make], assignor: str
 ) -> None:
-    """Nobody else is in the group: every round is led by an original or by a drop-in.
+    """No other is in the group: every round is led by an original or by a drop-in.
 
     All three are replaced, so that in the middle there are drop-ins only.
     """
@@ -109,9 +109,9 @@ async def test_originals_and_drop_ins_are_enough_for_themselves_there_and_back(
 async def test_static_members_are_replaced_by_the_drop_in_and_back_without_a_round(
     kafka: RealKafka, tmp_path: Path
 ) -> None:
-    """KIP-345: who comes under the same group_instance_id takes over what the one before had."""
+    """KIP-345: a member with the same group_instance_id takes over what the one before had."""
     ground = await lay_ground(kafka, PARTITIONS)
-    names = cycle(("till-1", "till-2"))  # who comes is the one that has been away longest
+    names = cycle(("till-1", "till-2"))  # the one that has been away longest comes
 
     def theirs(group: str) -> Peer:
         return AiokafkaPeer(ground, group, "roundrobin", instance_id=next(names))
@@ -132,7 +132,7 @@ async def test_static_members_are_replaced_by_the_drop_in_and_back_without_a_rou
 #
 # Members of librdkafka and of Java are replaced by kgroup's own, one by one, and back again.
 #
-# The group goes on: nobody is refused, nothing is lost, and no partition waits for longer than
+# The group goes on: no member is refused, nothing is lost, and no partition waits for longer than
 # one rebalance. All of it is cooperative (KIP-429), so a change takes two rounds at most: one in
 # which what moves is given up, one in which it is given away.
 
@@ -161,7 +161,7 @@ def java(ground: Ground, group: str) -> Peer:
 async def test_members_are_replaced_by_ours_and_back(
     kafka: RealKafka, tmp_path: Path, library: Callable[[Ground, str], Peer], replaced: int
 ) -> None:
-    """Who is replaced first has led; what it had goes on where it stopped."""
+    """The member that is replaced first has led; what it had goes on where it stopped."""
     ground = await lay_ground(kafka, PARTITIONS)
     make = partial(library, ground)
     async with group_on(ground, tmp_path, assignors=(COOPERATIVE,)) as group:

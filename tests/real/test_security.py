@@ -1,4 +1,4 @@
-"""TLS, SASL and access rules on a real Kafka: who gets in, and what is told to who does not."""
+"""TLS, SASL and access rules on a real Kafka: accepted clients, and errors of refused ones."""
 
 import base64
 import logging
@@ -75,7 +75,7 @@ async def read_all(ground: Ground, options: dict[str, Any], count: int) -> None:
 
 
 async def refusal(options: dict[str, Any]) -> NoBrokerError:
-    """Return why nobody lets us in; it must be told at once."""
+    """Return why no broker lets us in; the error must come at once."""
     with pytest.raises(NoBrokerError) as caught, anyio.fail_after(5):
         async with Consumer("orders", group_id="g", **{**QUICK, **options}):
             pass
@@ -86,7 +86,7 @@ def without(options: dict[str, Any], *names: str) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name not in names}
 
 
-# -- who gets in ------------------------------------------------------------------------------
+# -- accepted --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("listener", "mechanism"), WAYS)
@@ -146,7 +146,7 @@ async def alter_scram(kafka: RealKafka, change: Any) -> None:
     await anyio.to_thread.run_sync(done.result, PATIENCE)
 
 
-# -- who does not -----------------------------------------------------------------------------
+# -- refused ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("listener", ["SASL_PLAINTEXT", "SASL_SSL"])
@@ -377,16 +377,16 @@ async def test_neither_log_nor_journal_nor_error_holds_a_password(
     await ground.fill(1)
     options = kafka_secure.access.options("SASL_PLAINTEXT", mechanism)
     options |= {"sasl_password": password, "journal": journal}
-    told = []
+    said = []
     try:
         await read_all(ground, options, 1)
     except NoBrokerError as error:
-        told += [repr(error), str(error), repr(error.tried), repr(error.__cause__)]
-    told += [caplog.text, journal.read_text(encoding="utf-8")]
+        said += [repr(error), str(error), repr(error.tried), repr(error.__cause__)]
+    said += [caplog.text, journal.read_text(encoding="utf-8")]
     assert (
-        "SASL_AUTHENTICATE" in told[-1]
-        or "sasl_authenticate" in told[-1]
-        or '"api": 36' in told[-1]
+        "SASL_AUTHENTICATE" in said[-1]
+        or "sasl_authenticate" in said[-1]
+        or '"api": 36' in said[-1]
     )
     forms = (password, base64.b64encode(password.encode()).decode(), password.encode().hex())
-    assert not [form for form in forms for text in told if form in text]
+    assert not [form for form in forms for text in said if form in text]

@@ -21,7 +21,7 @@ def broker(kafka: RealKafka, monkeypatch: pytest.MonkeyPatch) -> RealKafka:
     return kafka
 
 
-def told(words: list[str], shown: Shown) -> tuple[Any, str]:
+def answer(words: list[str], shown: Shown) -> tuple[Any, str]:
     """Run a verb that must work; return its JSON, and what it says beside."""
     shown.readouterr()
     code = main([*words, "--json"])
@@ -39,10 +39,10 @@ def test_a_live_group_is_simulated_with_other_assignors_and_does_not_notice(
     words = ["consume", ground.topic, "--group", group, "--from", "earliest"]
     with running([*words, "--config", str(options)], tmp_path) as verb:
         verb.prints(6)
-        before, _ = told(["groups", "show", group], capsys)
+        before, _ = answer(["groups", "show", group], capsys)
         ask = ["assignors", "simulate", "--live", group, "--join", "1", "--show-assignment"]
-        found, said = told(ask, capsys)
-        after, _ = told(["groups", "show", group], capsys)
+        found, said = answer(ask, capsys)
+        after, _ = answer(["groups", "show", group], capsys)
         assert verb.interrupt() == INTERRUPTED
     assert before == after
     assert "nothing was changed" in said
@@ -57,7 +57,7 @@ def test_a_live_group_is_simulated_with_other_assignors_and_does_not_notice(
         assert len(joined["owned"]["new-001"][ground.topic]) == 3
     again = tmp_path / "again.json"
     again.write_text(json.dumps(found))
-    assert told(["assignors", "simulate", "--group", str(again)], capsys)[0]["runs"]
+    assert answer(["assignors", "simulate", "--group", str(again)], capsys)[0]["runs"]
 
 
 def test_a_live_group_without_members_says_why_it_cannot_be_simulated(

@@ -1,4 +1,4 @@
-"""Static members on a real broker (KIP-345): a restart nobody notices, and a twin that fences.
+"""Static members on a real broker (KIP-345): an unnoticed restart, and a twin that fences.
 
 Among them symptom 26 of other clients: each docstring names the report and what is required.
 """
@@ -57,7 +57,7 @@ async def test_a_restart_within_the_session_is_not_noticed(
         await group.all_read()
         ending, staying = (leader, follower) if restarted == "leader" else (follower, leader)
         instance = "one" if ending is leader else "two"
-        held, generation, told = ending.owned, staying.generation_id, len(staying.changes)
+        held, generation, changes = ending.owned, staying.generation_id, len(staying.changes)
         await group.leave(ending)
         await ground.fill(10)
         back = await group.join("again", group_instance_id=instance)
@@ -65,7 +65,7 @@ async def test_a_restart_within_the_session_is_not_noticed(
         await group.all_read(ending)
         assert back.owned == held
         assert staying.generation_id == back.generation_id == generation
-        assert len(staying.changes) == told
+        assert len(staying.changes) == changes
         await group.end()
     assert (await group.verdict()).total.duplicated == 0
 
@@ -80,7 +80,7 @@ async def test_the_older_of_two_twins_is_fenced_and_reads_nothing_more(
             older = await group.join("older", group_instance_id="one")
             other = await group.join("other", group_instance_id="two")
             await group.settled(2, 2)
-            told = len(other.changes)
+            changes = len(other.changes)
             younger = await group.join("younger", group_instance_id="one")
             ended = older.finished.is_set
             took = await eventually(ended, "the older one ends", timeout=5)
@@ -92,7 +92,7 @@ async def test_the_older_of_two_twins_is_fenced_and_reads_nothing_more(
             before = len(younger.reads)
             await eventually(lambda: len(younger.reads) > before + 20, "the younger one reads on")
             assert len(older.reads) == last
-            assert len(other.changes) == told
+            assert len(other.changes) == changes
             tasks.cancel_scope.cancel()
         await ground.stored()
         await group.all_read(older)
@@ -178,7 +178,7 @@ async def test_26_restarts_with_a_topic_that_went_to_others_begin_no_round(
         await anyio.sleep(1.0)
         bare, other = (two, one) if two.owned.isdisjoint(small.all_partitions) else (one, two)
         instance, held = bare.label, bare.owned
-        generation, told = other.generation_id, len(other.changes)
+        generation, changes = other.generation_id, len(other.changes)
         for number in range(3):
             await group.leave(bare)
             bare = await group.join(
@@ -187,7 +187,7 @@ async def test_26_restarts_with_a_topic_that_went_to_others_begin_no_round(
             await eventually(lambda: bare.owned == held, "it has its partitions back")  # noqa: B023
             await anyio.sleep(1.0)
             assert bare.generation_id == other.generation_id == generation
-        assert len(other.changes) == told
+        assert len(other.changes) == changes
 
 
 @BOTH
@@ -209,7 +209,7 @@ async def test_26_a_restart_with_other_topics_takes_effect_by_one_round(
         await eventually(lambda: len(other.owned) == 3, "the first owns everything")
         back = await group.join("b", group_instance_id="b", topics=before)
         await eventually(lambda: len(other.owned) + len(back.owned) == 3, "they share")
-        await eventually(lambda: back.owned and back.told, "the second owns something")
+        await eventually(lambda: back.owned and back.knows_its_round, "the second owns something")
         await anyio.sleep(1.0)
         generation = other.generation_id
         assert generation is not None

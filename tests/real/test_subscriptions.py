@@ -39,8 +39,8 @@ class Reader:
 
     def __init__(self, kafka: RealKafka, **options: Any) -> None:
         fixed = {"bootstrap_servers": kafka.bootstrap, "metadata_max_age": AGE}
-        told = {**FAST, **fixed, "group_id": fresh("group"), **options}
-        self.consumer: Consumer[bytes | None, bytes | None] = Consumer(**told)
+        settings = {**FAST, **fixed, "group_id": fresh("group"), **options}
+        self.consumer: Consumer[bytes | None, bytes | None] = Consumer(**settings)
         self.places: list[tuple[TopicPartition, int]] = []
         self.errors: list[Exception] = []
 

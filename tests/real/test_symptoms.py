@@ -26,7 +26,7 @@ def _in_a_round(member: Member) -> bool:
 
 
 class OneBatch:
-    """Work of a member that keeps its first batch of each partition until told, and commits it."""
+    """Work of a member that keeps its first batch of each partition until asked, and commits it."""
 
     def __init__(self) -> None:
         self.batch: Batch[bytes | None, bytes | None] | None = None
@@ -168,7 +168,7 @@ async def test_a_slow_consumer_holds_up_nobody_and_reads_everything(
         await eventually(lambda: _count(quick)[mine] == 250, "and goes on", timeout=10)
         await group.all_read()
         assert slow.consumer.rebalances == rounds
-        # What it has in hand when it closes would be read again by whoever is left.
+        # What it has in hand when it closes would be read again by the members that are left.
         await group.leave(quick)
         await group.end()
     assert (await group.verdict()).total.duplicated == 0

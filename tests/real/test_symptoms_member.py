@@ -155,7 +155,7 @@ async def test_17_commits_through_a_cooperative_round_lose_nothing_that_is_kept(
 
 
 class Idle:
-    """Work of a member that reads until it is told to stop, and then only waits."""
+    """Work of a member that reads until it is asked to stop, and then only waits."""
 
     def __init__(self) -> None:
         self.stop = anyio.Event()

@@ -241,7 +241,7 @@ async def test_25_a_listener_that_never_returns_is_cut_off_and_told_once(
         second = await group.join("m2", read_on)
         await eventually(lambda: len(second.owned) == 2, "the other one owns its share")
         assert 2.0 < time.monotonic() - began < 12.0
-        await eventually(lambda: claim_log.errors, "it is told")
+        await eventually(lambda: claim_log.errors, "the error is heard")
         await ground.fill(20)
         await group.all_read()
         first.on_revoking = None
