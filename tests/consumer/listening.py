@@ -10,7 +10,6 @@ from kgroup.testing import InProcessBroker
 from kgroup.types import ChangeKind, OwnershipChange, TopicPartition
 from tests.consumer.entered import A, B, Grouped
 from tests.consumer.ground import ground
-from tests.consumer.shelf import Shelf
 
 Act = Callable[[Consumer[Any, Any], OwnershipChange], Awaitable[None]]
 
@@ -49,13 +48,6 @@ class Heard:
 
 def tps(claims: Any) -> set[TopicPartition]:
     return {claim.tp for claim in claims}
-
-
-def full(count: int = 50) -> Shelf:
-    shelf = Shelf(t=2)
-    shelf.fill(A, count)
-    shelf.fill(B, count)
-    return shelf
 
 
 def filled(count: int = 50) -> InProcessBroker:

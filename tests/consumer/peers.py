@@ -13,11 +13,7 @@ from kgroup.testing.broker.core import Core
 from kgroup.testing.broker.groups.group import Group, Phase
 from kgroup.testing.broker.groups.member import Member
 from kgroup.types import TopicPartition
-from kgroup.wire.consumer_protocol import (
-    MemberSubscription,
-    decode_assignment,
-    encode_subscription,
-)
+from kgroup.wire.consumer_protocol import MemberSubscription, decode_assignment, encode_subscription
 from kgroup.wire.messages import (
     JoinGroupRequest,
     JoinGroupRequestProtocol,

@@ -22,11 +22,7 @@ from kgroup.testing.broker.server.switchboard import Arrival
 from kgroup.testing.broker.settings import BrokerSettings
 from kgroup.testing.virtual_time import virtual_ports
 from kgroup.types import Claim, MemberState, OffsetAndMetadata, Subscription, TopicPartition
-from kgroup.wire.messages import (
-    JoinGroupRequest,
-    MetadataRequest,
-    OffsetCommitRequest,
-)
+from kgroup.wire.messages import JoinGroupRequest, MetadataRequest, OffsetCommitRequest
 from kgroup.wire.schema import Request
 from tests.consumer.ground import hidden
 from tests.consumer.peers import LONGEST_SESSION, Peers

@@ -290,6 +290,14 @@ def _failed(
     )
 
 
+def full(partitions: int = 2, count: int = 50) -> Shelf:
+    """Return brokers with records in every partition of topic `t`."""
+    shelf = Shelf(t=partitions)
+    for number in range(partitions):
+        shelf.fill(TopicPartition("t", number), count)
+    return shelf
+
+
 def offsets_of(batches: Mapping[TopicPartition, object]) -> dict[TopicPartition, list[int]]:
     """Return the offsets in what `getmany` returned."""
     return {tp: [record.offset for record in batch] for tp, batch in batches.items()}  # type: ignore[attr-defined]

@@ -7,16 +7,9 @@ import pytest
 
 from kgroup.types import TopicPartition
 from tests.consumer.entered import A, B, C, Stage, entered
-from tests.consumer.shelf import Shelf, offsets_of
+from tests.consumer.shelf import full, offsets_of
 
 pytestmark = pytest.mark.anyio
-
-
-def full() -> Shelf:
-    shelf = Shelf(t=3)
-    for tp in (A, B, C):
-        shelf.fill(tp, 50)
-    return shelf
 
 
 async def reads_while(stage: Stage, act: Callable[[], object]) -> list[int]:
@@ -35,7 +28,7 @@ async def reads_while(stage: Stage, act: Callable[[], object]) -> list[int]:
 
 
 async def test_records_paused_during_admission_are_not_handed_out() -> None:
-    async with entered(full()) as stage:
+    async with entered(full(3)) as stage:
         await stage.give(A)
         assert await reads_while(stage, lambda: stage.consumer.pause(A)) == []
         stage.consumer.resume(A)
@@ -43,13 +36,13 @@ async def test_records_paused_during_admission_are_not_handed_out() -> None:
 
 
 async def test_records_lost_during_admission_are_not_handed_out() -> None:
-    async with entered(full()) as stage:
+    async with entered(full(3)) as stage:
         await stage.give(A, B)
         assert await reads_while(stage, stage.group.lose) == []
 
 
 async def test_a_seek_during_admission_admits_the_records_at_the_new_position() -> None:
-    shelf = full()
+    shelf = full(3)
     async with entered(shelf, max_partition_fetch_bytes=1) as stage:
         await stage.give(A)
         assert await reads_while(stage, lambda: stage.consumer.seek(A, 40)) == [40, 41, 42, 43, 44]
@@ -57,7 +50,7 @@ async def test_a_seek_during_admission_admits_the_records_at_the_new_position() 
 
 
 async def test_partitions_paused_or_sought_during_admission_are_not_handed_out() -> None:
-    async with entered(full()) as stage:
+    async with entered(full(3)) as stage:
         await stage.give(A, B, C)
         await anyio.sleep(1)
         stage.group.admit_seconds = 1.0

@@ -11,7 +11,7 @@ from kgroup.errors import GroupError
 from kgroup.types import CommitStatus, TopicPartition
 from tests.consumer.entered import A, B, Stage, entered
 from tests.consumer.refused import refused_in_the_middle
-from tests.consumer.test_committing import full
+from tests.consumer.shelf import full
 
 pytestmark = pytest.mark.anyio
 

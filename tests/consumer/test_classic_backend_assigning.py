@@ -9,11 +9,7 @@ from kgroup.assignors import BUILT_IN, GroupAssignment, GroupSubscription
 from kgroup.errors import AssignorError
 from kgroup.journal import RoundFailed
 from kgroup.wire.consumer_protocol import decode_subscription
-from kgroup.wire.messages import (
-    JoinGroupRequest,
-    LeaveGroupRequest,
-    SyncGroupRequest,
-)
+from kgroup.wire.messages import JoinGroupRequest, LeaveGroupRequest, SyncGroupRequest
 from tests.consumer.foreign import BAD_BODIES, COOPERATIVE, Foreign, good, led_by, raises
 from tests.consumer.scene import (
     HEARTBEAT,

@@ -10,11 +10,7 @@ import pytest
 from kgroup.codes import ErrorCode
 from kgroup.testing.broker.server.faults import Rule
 from kgroup.types import Cause, ChangeKind, Membership, OffsetAndMetadata
-from kgroup.wire.messages import (
-    HeartbeatRequest,
-    JoinGroupRequest,
-    OffsetFetchRequest,
-)
+from kgroup.wire.messages import HeartbeatRequest, JoinGroupRequest, OffsetFetchRequest
 from tests.consumer.scene import (
     HEARTBEAT,
     PATIENT,

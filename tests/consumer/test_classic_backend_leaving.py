@@ -7,12 +7,7 @@ import anyio
 import pytest
 
 from kgroup.codes import ErrorCode
-from kgroup.types import (
-    ChangeKind,
-    Leave,
-    MemberState,
-    OwnershipChange,
-)
+from kgroup.types import ChangeKind, Leave, MemberState, OwnershipChange
 from kgroup.wire.messages import (
     FindCoordinatorRequest,
     HeartbeatRequest,

@@ -14,16 +14,13 @@ from kgroup.codes import ApiKey, ErrorCode
 from kgroup.consumer import Consumer
 from kgroup.errors import CommitFailedError, UnauthorizedError
 from kgroup.testing import InProcessBroker
-from kgroup.types import Cause, ChangeKind, MemberState, OwnershipChange, TopicPartition
+from kgroup.types import Cause, ChangeKind, MemberState, TopicPartition
 from kgroup.wire.frames import request_class
-from kgroup.wire.messages import (
-    OffsetFetchRequest,
-    OffsetFetchResponse,
-    OffsetFetchResponseTopics,
-)
+from kgroup.wire.messages import OffsetFetchRequest, OffsetFetchResponse, OffsetFetchResponseTopics
 from kgroup.wire.schema import replace
 from tests.consumer.entered import A, Bytes, config_for
 from tests.consumer.ground import fill, ground
+from tests.consumer.listening import Heard
 from tests.contracts.application import until
 
 pytestmark = pytest.mark.slow  # each takes tens of milliseconds, many times a quick test
@@ -36,17 +33,7 @@ SESSION, HEARTBEAT = 10.0, 3.0
 class Scene:
     broker: InProcessBroker
     consumer: Consumer[Bytes, Bytes]
-    changes: list[OwnershipChange]
-
-
-class Hears:
-    """A listener that keeps what it hears."""
-
-    def __init__(self) -> None:
-        self.changes: list[OwnershipChange] = []
-
-    def on_lost(self, _consumer: Consumer[Bytes, Bytes], change: OwnershipChange) -> None:
-        self.changes.append(change)
+    heard: Heard
 
 
 @asynccontextmanager
@@ -55,11 +42,11 @@ async def member(*closed: ApiKey, **topics: int) -> AsyncIterator[Scene]:
     broker = ground(0, **{"t": 1, **topics})
     fill(broker, A, 200)
     close(broker, *closed)
-    hears = Hears()
+    heard = Heard()
     times = {"session_timeout": SESSION, "heartbeat_interval": HEARTBEAT}
     config = config_for(broker, enable_auto_commit=False, **times)
-    async with Consumer("t", *topics, config=config, listener=hears) as consumer:
-        yield Scene(broker, consumer, hears.changes)
+    async with Consumer("t", *topics, config=config, listener=heard) as consumer:
+        yield Scene(broker, consumer, heard)
 
 
 def close(broker: InProcessBroker, *apis: ApiKey) -> None:
@@ -133,9 +120,9 @@ async def test_a_group_that_is_closed_under_a_member_costs_its_partitions_by_the
         error = await refused(on.consumer)
         assert error.api == "HEARTBEAT"
         assert on.consumer.owns(A), "nobody else can own it yet"
-        await until(lambda: on.changes, SESSION, "everything is lost")
+        await until(lambda: on.heard.of(ChangeKind.LOST), SESSION, "everything is lost")
         assert anyio.current_time() - closed_at < SESSION
-        (change,) = on.changes
+        (change,) = on.heard.of(ChangeKind.LOST)
         assert change.kind is ChangeKind.LOST
         assert change.cause is Cause.SESSION_EXPIRED
         await refused(on.consumer)

@@ -5,11 +5,7 @@ from anyio.abc import ByteStream
 
 from kgroup.types import ChangeKind, MemberState, Subscription, TopicPartition
 from kgroup.wire.consumer_protocol import decode_subscription
-from kgroup.wire.messages import (
-    HeartbeatRequest,
-    JoinGroupRequest,
-    SyncGroupRequest,
-)
+from kgroup.wire.messages import HeartbeatRequest, JoinGroupRequest, SyncGroupRequest
 from tests.consumer.scene import (
     HEARTBEAT,
     REBALANCE,

@@ -4,21 +4,9 @@ give: it reads topics and user data itself, and lets nobody in whose bytes it ca
 import pytest
 
 from kgroup.types import TopicPartition
-from kgroup.wire.consumer_protocol import (
-    MemberSubscription,
-    decode_assignment,
-    encode_subscription,
-)
+from kgroup.wire.consumer_protocol import MemberSubscription, decode_assignment, encode_subscription
 from kgroup.wire.messages import MetadataRequest, SyncGroupRequest
-from tests.consumer.scene import (
-    Member,
-    Scene,
-    claims_of,
-    next_round,
-    partitions,
-    scene,
-    settings,
-)
+from tests.consumer.scene import Member, Scene, claims_of, next_round, partitions, scene, settings
 from tests.contracts.application import until
 
 pytestmark = pytest.mark.slow  # each takes tens of milliseconds, many times a quick test

@@ -12,15 +12,9 @@ from kgroup.journal import CallbackStage, CallbackStep, MemberStopped, Ownership
 from kgroup.types import ChangeKind, Leave, OwnershipChange
 from tests.consumer.entered import A, Stage, entered, grouped, staged
 from tests.consumer.ground import ground
-from tests.consumer.shelf import Shelf
+from tests.consumer.shelf import Shelf, full
 
 pytestmark = pytest.mark.anyio
-
-
-def full() -> Shelf:
-    shelf = Shelf(t=1)
-    shelf.fill(A, 50)
-    return shelf
 
 
 def in_a_thread(ask: Callable[[], None]) -> None:
@@ -37,7 +31,7 @@ async def ask_in_a_thread(stage: Stage) -> None:
 
 
 async def test_another_thread_can_end_a_loop_and_the_batch_in_hand_is_waited_for() -> None:
-    async with entered(full(), max_poll_records=10) as stage:
+    async with entered(full(1), max_poll_records=10) as stage:
         await stage.give(A)
         count = 0
         async for batch in stage.consumer.batches():
@@ -64,7 +58,7 @@ async def test_another_thread_can_wake_a_reader_that_waits() -> None:
 
 
 async def test_its_own_loop_may_ask_too_and_close_waits_for_the_rest() -> None:
-    async with entered(full()) as stage:
+    async with entered(full(1)) as stage:
         await stage.give(A)
         stage.consumer.close_soon()
         assert stage.consumer.owns(A)  # nothing happens at the call
@@ -74,7 +68,7 @@ async def test_its_own_loop_may_ask_too_and_close_waits_for_the_rest() -> None:
 
 
 async def test_the_first_wish_counts() -> None:
-    async with entered(full()) as stage:
+    async with entered(full(1)) as stage:
         await stage.give(A)
         in_a_thread(lambda: stage.consumer.close_soon(leave=Leave.LEAVE))
         in_a_thread(lambda: stage.consumer.close_soon(leave=Leave.REMAIN))

@@ -16,7 +16,8 @@ from kgroup.types import (
     TopicPartition,
 )
 from tests.consumer.entered import A, B, by_hand, entered
-from tests.consumer.test_commit_soon import Callbacks, full
+from tests.consumer.shelf import full
+from tests.consumer.test_commit_soon import Callbacks
 
 pytestmark = pytest.mark.anyio
 

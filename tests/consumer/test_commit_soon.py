@@ -13,18 +13,11 @@ from kgroup.errors import ArgumentError, ClosedError, IllegalStateError, NotOwne
 from kgroup.types import CommitOutcome, CommitStatus, OwnershipChange
 from kgroup.wire.messages import OffsetCommitRequest
 from tests.consumer.entered import A, B, Stage, by_hand, entered
-from tests.consumer.shelf import Shelf
+from tests.consumer.shelf import full
 
 pytestmark = pytest.mark.anyio
 
 MANUAL: dict[str, Any] = {"enable_auto_commit": False}
-
-
-def full() -> Shelf:
-    shelf = Shelf(t=2)
-    shelf.fill(A, 50)
-    shelf.fill(B, 50)
-    return shelf
 
 
 class Callbacks:

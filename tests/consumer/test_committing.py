@@ -14,16 +14,9 @@ from kgroup.journal import Done
 from kgroup.types import CommitStatus, OffsetAndMetadata
 from kgroup.wire.messages import OffsetCommitRequest
 from tests.consumer.entered import A, B, by_hand, entered
-from tests.consumer.shelf import Shelf
+from tests.consumer.shelf import Shelf, full
 
 pytestmark = pytest.mark.anyio
-
-
-def full() -> Shelf:
-    shelf = Shelf(t=2)
-    shelf.fill(A, 50)
-    shelf.fill(B, 50)
-    return shelf
 
 
 async def test_auto_commit_leaves_out_the_records_of_the_newest_read() -> None:

@@ -11,12 +11,7 @@ import pytest
 from kgroup.consumer.buffer.damage import REFETCHES
 from kgroup.errors import CorruptRecordError, UnsupportedCodecError
 from kgroup.journal import Delivered
-from kgroup.wire.messages import (
-    FetchableTopicResponse,
-    FetchRequest,
-    FetchResponse,
-    PartitionData,
-)
+from kgroup.wire.messages import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
 from kgroup.wire.records import BatchHeader, Codec, NewRecord, encode_batch
 from kgroup.wire.records.encode import seal
 from tests.consumer.entered import A, B, Stage, by_hand, entered

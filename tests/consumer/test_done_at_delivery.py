@@ -9,7 +9,7 @@ import pytest
 from kgroup.journal import Done
 from kgroup.types import DoneAt, OffsetAndMetadata
 from tests.consumer.entered import A, Stage, entered
-from tests.consumer.test_commit_soon import full
+from tests.consumer.shelf import full
 
 pytestmark = pytest.mark.anyio
 

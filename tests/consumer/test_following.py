@@ -10,10 +10,11 @@ from kgroup.codes import ErrorCode
 from kgroup.consumer import Consumer
 from kgroup.errors import ArgumentError, ConfigError, IllegalStateError, UnauthorizedError
 from kgroup.testing import InProcessBroker
-from kgroup.types import OwnershipChange, Subscription, TopicPartition
+from kgroup.types import Subscription, TopicPartition
 from kgroup.wire.messages import MetadataRequest
 from tests.consumer.entered import A, B, Bytes, C, config_for
 from tests.consumer.ground import fill, ground, hidden
+from tests.consumer.listening import Heard
 from tests.contracts.application import until
 
 pytestmark = pytest.mark.anyio
@@ -104,19 +105,8 @@ async def test_unsubscribing_ends_it_for_good() -> None:
         assert consumer.assignment() == {B}
 
 
-class _Heard:
-    def __init__(self) -> None:
-        self.changes: list[OwnershipChange] = []
-
-    def on_assigned(self, consumer: object, change: OwnershipChange) -> None:
-        self.changes.append(change)
-
-    def on_revoked(self, consumer: object, change: OwnershipChange) -> None:
-        self.changes.append(change)
-
-
 async def test_no_listener_hears_of_it() -> None:
-    heard = _Heard()
+    heard = Heard()
     config = config_for(ground(1, t=1), group_id=None)
     async with Consumer(config=config, listener=heard) as consumer:
         consumer.follow("t")

@@ -7,7 +7,8 @@ import pytest
 
 from kgroup.types import CommitStatus
 from tests.consumer.entered import A, entered
-from tests.consumer.test_commit_soon import Callbacks, full
+from tests.consumer.shelf import full
+from tests.consumer.test_commit_soon import Callbacks
 
 pytestmark = pytest.mark.anyio
 

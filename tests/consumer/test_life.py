@@ -20,16 +20,9 @@ from kgroup.journal import MemberStarted, MemberStopped
 from kgroup.types import Leave, OwnershipChange, Subscription
 from tests.consumer.entered import A, B, by_hand, entered, staged
 from tests.consumer.refused import refused_in_the_middle
-from tests.consumer.shelf import Shelf
+from tests.consumer.shelf import Shelf, full
 
 pytestmark = pytest.mark.anyio
-
-
-def full() -> Shelf:
-    shelf = Shelf(t=2)
-    shelf.fill(A, 50)
-    shelf.fill(B, 50)
-    return shelf
 
 
 async def test_entering_without_a_broker_lists_every_address_and_why() -> None:

@@ -17,8 +17,8 @@ from kgroup.types import Cause, ChangeKind, OwnershipChange, TopicPartition
 from kgroup.wire.consumer_protocol import decode_subscription
 from kgroup.wire.messages import JoinGroupRequest, OffsetCommitRequest
 from tests.consumer.entered import A, B, entered, grouped
-from tests.consumer.listening import Heard, filled, full, read_on, settle, tps
-from tests.consumer.shelf import offsets_of
+from tests.consumer.listening import Heard, filled, read_on, settle, tps
+from tests.consumer.shelf import full, offsets_of
 
 pytestmark = pytest.mark.anyio
 

@@ -14,7 +14,8 @@ from kgroup.testing.virtual_time import virtual_backend
 from kgroup.types import Cause, ChangeKind, OwnershipChange
 from kgroup.wire.messages import HeartbeatRequest
 from tests.consumer.entered import GROUP, A, B, Grouped, entered, grouped
-from tests.consumer.listening import Heard, filled, full, read_on, settle, tps
+from tests.consumer.listening import Heard, filled, read_on, settle, tps
+from tests.consumer.shelf import full
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 

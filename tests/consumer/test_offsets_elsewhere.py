@@ -12,11 +12,7 @@ from kgroup.errors import KGroupError, UnauthorizedError
 from kgroup.testing import InProcessBroker
 from kgroup.testing.virtual_time import virtual_ports
 from kgroup.types import TopicPartition
-from kgroup.wire.messages import (
-    FindCoordinatorRequest,
-    OffsetFetchRequest,
-    OffsetFetchResponse,
-)
+from kgroup.wire.messages import FindCoordinatorRequest, OffsetFetchRequest, OffsetFetchResponse
 from kgroup.wire.schema import replace
 
 pytestmark = pytest.mark.anyio

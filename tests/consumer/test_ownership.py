@@ -12,7 +12,7 @@ from kgroup.errors import ClosedError, FencedError
 from kgroup.journal import CallbackStage, CallbackStep, Delivered, OwnershipStep, Phase
 from kgroup.types import ChangeKind, Leave, OwnershipChange
 from tests.consumer.entered import A, B, Stage, entered
-from tests.consumer.shelf import Shelf, offsets_of
+from tests.consumer.shelf import Shelf, full, offsets_of
 
 pytestmark = pytest.mark.anyio
 
@@ -35,13 +35,6 @@ class Notes:
 
     def _note(self, what: str, claims: Any) -> None:
         self.heard.append((what, tuple(claim.tp.partition for claim in claims)))
-
-
-def full(partitions: int = 2, count: int = 50) -> Shelf:
-    shelf = Shelf(t=partitions)
-    for number in range(partitions):
-        shelf.fill(A._replace(partition=number), count)
-    return shelf
 
 
 async def test_plain_and_awaitable_callbacks_hear_every_change() -> None:

@@ -6,11 +6,7 @@ import anyio
 import pytest
 
 from kgroup.journal import PositionMove, PositionMoved
-from kgroup.wire.messages import (
-    ListOffsetsRequest,
-    MetadataRequest,
-    OffsetFetchRequest,
-)
+from kgroup.wire.messages import ListOffsetsRequest, MetadataRequest, OffsetFetchRequest
 from tests.consumer.entered import A, C, Stage, by_hand, entered
 from tests.consumer.shelf import Shelf, offsets_of
 

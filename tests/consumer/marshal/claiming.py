@@ -1,6 +1,6 @@
 """What tests of whole consumers that claim stand on: a cluster, its log of claims, and members."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -18,14 +18,18 @@ from tests.contracts.application import until
 
 __all__ = [
     "LEASE",
+    "WAYS",
     "A",
     "B",
     "Said",
+    "Way",
     "claiming",
     "foreign",
     "gives",
     "kafka",
+    "one_by_one",
     "owns",
+    "records",
     "said",
     "says",
 ]
@@ -120,3 +124,31 @@ def says(kind: Kind, tail: int | None = None) -> Callable[[ProduceRequest], bool
         )
 
     return condition
+
+
+async def one_by_one(consumer: Consumer[Any, Any]) -> AsyncGenerator[int, None]:
+    while True:
+        yield (await consumer.getone()).offset
+
+
+async def many(consumer: Consumer[Any, Any]) -> AsyncGenerator[int, None]:
+    while True:
+        for batch in (await consumer.getmany(timeout=5.0)).values():
+            for record in batch:
+                yield record.offset
+
+
+async def batches(consumer: Consumer[Any, Any]) -> AsyncGenerator[int, None]:
+    async for batch in consumer.batches():
+        for record in batch:
+            yield record.offset
+
+
+async def records(consumer: Consumer[Any, Any]) -> AsyncGenerator[int, None]:
+    async for record in consumer:
+        yield record.offset
+
+
+Way = Callable[[Consumer[Any, Any]], AsyncGenerator[int, None]]
+WAYS: tuple[Way, ...] = (one_by_one, many, batches, records)
+"""Every way of reading: each yields the offsets it is handed out."""

@@ -1,12 +1,14 @@
 """What these tests stand on: a coordination topic in the process, who writes, and a reader."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any, TypeVar
 
 import anyio
 
+from kgroup import MarshalAdmin
 from kgroup.backends.marshal.log_reader import LogReader, ReaderSettings
 from kgroup.marshal.events import KeyRead, LogLost, LogOpened, LogRead
 from kgroup.marshal.extension import Extension, write_extension
@@ -18,8 +20,21 @@ from kgroup.testing.broker.handles import PartitionHandle
 from kgroup.testing.broker.settings import BrokerSettings
 from kgroup.testing.virtual_time import WALL_AT_START, virtual_ports
 from kgroup.types import TopicPartition
+from tests.consumer.ground import fill
 
-__all__ = ["APPENDED", "KEY", "LOG", "LogEvents", "Writer", "coordinated", "reading", "running"]
+__all__ = [
+    "APPENDED",
+    "KEY",
+    "LOG",
+    "LogEvents",
+    "Writer",
+    "admin_of",
+    "claims_of_two_topics",
+    "committed",
+    "coordinated",
+    "reading",
+    "running",
+]
 
 LOG = "__marshal"
 KEY = TopicPartition("t", 0)
@@ -45,6 +60,43 @@ def coordinated(
     if broker.group("g").coordinator != 1:
         broker.group("g").move_to(1)
     return broker
+
+
+def claims_of_two_topics(
+    t: int, u: int, *, nodes: int = 1, slow: Sequence[float] = (0.01,)
+) -> InProcessBroker:
+    """Return a cluster where the claims of `t` and of `u` are in different partitions of the log.
+
+    Args:
+        t: its partitions, of 100 records each.
+        u: likewise.
+        nodes: brokers; what holds up one of several does not hold up the others.
+        slow: seconds that each broker takes to answer.
+    """
+    broker = coordinated(3, nodes=nodes, t=t, u=u)
+    for topic, width in (("t", t), ("u", u)):
+        for number in range(width):
+            fill(broker, TopicPartition(topic, number), 100)
+    for node_id, seconds in enumerate(slow, 1):
+        broker.node(node_id).slow(seconds)
+    return broker
+
+
+_SEEDS = count(1)
+
+
+def admin_of(broker: InProcessBroker, **more: Any) -> MarshalAdmin:
+    """Return an administrator of group `g` with dice of its own, as each process has them."""
+    ports = virtual_ports(broker.dial, seed=next(_SEEDS))
+    return MarshalAdmin(
+        bootstrap_servers=broker.bootstrap_servers, group_id="g", ports=ports, **more
+    )
+
+
+def committed(broker: InProcessBroker, tp: TopicPartition = KEY) -> int | None:
+    """Return what the group coordinator has as committed."""
+    found = broker.group("g").offsets.get(tp)
+    return None if found is None else found.offset
 
 
 @dataclass(slots=True)

@@ -1,47 +1,26 @@
 """Two administrators of one group at one time: what the one does is done whole, or not at all."""
 
 from collections.abc import Callable, Mapping
-from itertools import count
-from typing import Any
 
 import anyio
 import pytest
 
-from kgroup import GroupError, KGroupError, MarshalAdmin
+from kgroup import GroupError, KGroupError
 from kgroup.codes import ErrorCode
 from kgroup.marshal.messages import Kind, Message, decode
 from kgroup.marshal.plan import coordination_partition
 from kgroup.testing import InProcessBroker
-from kgroup.testing.virtual_time import virtual_ports, virtual_wall
+from kgroup.testing.virtual_time import virtual_wall
 from kgroup.types import TopicPartition
 from kgroup.wire.messages import ProduceRequest
-from tests.consumer.ground import fill
-from tests.consumer.marshal.stage import LOG, Writer, coordinated
+from tests.consumer.marshal.stage import LOG, Writer, admin_of, claims_of_two_topics
 
 pytestmark = pytest.mark.anyio
 
 T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)
 FORTY = dict.fromkeys((T0, T1, U0), 40)
 SEVENTY = dict.fromkeys((T0, T1, U0), 70)
-SEEDS = count(1)
 FULL = ErrorCode.POLICY_VIOLATION
-
-
-def laid() -> InProcessBroker:
-    """Return a cluster where claims of `t` and of `u` stand in different partitions of the log."""
-    broker = coordinated(3, t=2, u=1)
-    for tp in (T0, T1, U0):
-        fill(broker, tp, 100)
-    broker.node(1).slow(0.01)
-    return broker
-
-
-def admin_of(broker: InProcessBroker, **more: Any) -> MarshalAdmin:
-    """Return an administrator with dice of its own, as each process has them."""
-    ports = virtual_ports(broker.dial, seed=next(SEEDS))
-    return MarshalAdmin(
-        bootstrap_servers=broker.bootstrap_servers, group_id="g", ports=ports, **more
-    )
 
 
 def committed(broker: InProcessBroker) -> dict[TopicPartition, int]:
@@ -50,7 +29,7 @@ def committed(broker: InProcessBroker) -> dict[TopicPartition, int]:
 
 @pytest.mark.parametrize("later", [0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0, 5.0])
 async def test_positions_that_two_set_at_once_are_those_of_one_of_them(later: float) -> None:
-    broker, left = laid(), dict[int, str]()
+    broker, left = claims_of_two_topics(2, 1), dict[int, str]()
 
     async def work(asked: Mapping[TopicPartition, int], after: float) -> None:
         await anyio.sleep(after)
@@ -77,7 +56,7 @@ async def test_positions_that_two_set_at_once_are_those_of_one_of_them(later: fl
 
 
 async def test_an_administrator_goes_on_under_its_own_pause_and_no_other_does() -> None:
-    broker = laid()
+    broker = claims_of_two_topics(2, 1)
     one, other = admin_of(broker), admin_of(broker)
     await one.pause(600)
     with pytest.raises(GroupError, match="is paused by 'kgroup-admin-"):
@@ -91,14 +70,14 @@ async def test_an_administrator_goes_on_under_its_own_pause_and_no_other_does() 
 
 
 async def test_an_administrator_goes_on_under_a_pause_of_its_name() -> None:
-    broker = laid()
+    broker = claims_of_two_topics(2, 1)
     await admin_of(broker, name="night-shift").pause(600)
     assert await admin_of(broker, name="night-shift").set_positions(FORTY) == {}
 
 
 async def test_an_administrator_that_gives_up_leaves_another_pause_alone() -> None:
     """1. One sets positions, and waits; 2. another pauses the group; 3. the first gives up."""
-    broker, left = laid(), dict[TopicPartition, str]()
+    broker, left = claims_of_two_topics(2, 1), dict[TopicPartition, str]()
     Writer(broker.partition(LOG, place_of("t")), now=virtual_wall).claim()
     one, other = admin_of(broker), admin_of(broker, name="other")
     async with anyio.create_task_group() as tasks:
@@ -116,7 +95,7 @@ async def test_an_administrator_that_gives_up_leaves_another_pause_alone() -> No
 
 
 async def test_release_gives_up_when_another_administrator_pauses_the_group() -> None:
-    broker = laid()
+    broker = claims_of_two_topics(2, 1)
     Writer(broker.partition(LOG, place_of("t")), now=virtual_wall).claim()
     async with anyio.create_task_group() as tasks:
 
@@ -133,7 +112,7 @@ async def test_release_gives_up_when_another_administrator_pauses_the_group() ->
 
 async def test_a_pause_of_before_goes_on_where_it_was_and_no_longer_than_it_would_have() -> None:
     """1. One topic is paused; 2. under that pause positions of another are set, too."""
-    broker = laid()
+    broker = claims_of_two_topics(2, 1)
     admin = admin_of(broker)
     await admin.pause(600, ["t"])
     await anyio.sleep(200.0)
@@ -146,7 +125,7 @@ async def test_a_pause_of_before_goes_on_where_it_was_and_no_longer_than_it_woul
 
 
 async def test_a_pause_that_does_not_come_to_stand_everywhere_is_left_nowhere() -> None:
-    broker, said = laid(), list[str]()
+    broker, said = claims_of_two_topics(2, 1), list[str]()
     broker.answers.error(ProduceRequest, FULL, where=is_about(place_of("u")), times=None)
     with pytest.raises(KGroupError):
         await admin_of(broker, say=said.append).pause(600)
@@ -157,7 +136,7 @@ async def test_a_pause_that_does_not_come_to_stand_everywhere_is_left_nowhere() 
 
 
 async def test_a_pause_that_is_refused_leaves_that_of_before_as_it_was() -> None:
-    broker = laid()
+    broker = claims_of_two_topics(2, 1)
     admin = admin_of(broker)
     await admin.pause(600, ["t"])
     broker.answers.error(ProduceRequest, FULL, where=is_about(place_of("u")), times=None)

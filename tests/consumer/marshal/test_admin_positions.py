@@ -9,11 +9,7 @@ import pytest
 from kgroup import Consumer
 from kgroup.admin.groups import committed_offsets
 from kgroup.admin.marshal.claim_log import claim_log
-from kgroup.admin.marshal.positions import (
-    Asked,
-    plan_positions,
-    set_positions,
-)
+from kgroup.admin.marshal.positions import Asked, plan_positions, set_positions
 from kgroup.admin.marshal.settings import AdminSettings
 from kgroup.codes import ErrorCode
 from kgroup.errors import ArgumentError, BrokerError, CoordinationTopicError, GroupError

@@ -1,21 +1,19 @@
 """`resume` while a pause is only beginning: the group stands still wholly, or goes on wholly."""
 
-from collections.abc import Callable, Collection
-from itertools import count
+from collections.abc import Callable, Sequence
 
 import anyio
 import pytest
 
-from kgroup import GroupError, KGroupError, MarshalAdmin
+from kgroup import GroupError, KGroupError
 from kgroup.marshal.messages import Kind, Message, decode
 from kgroup.marshal.plan import coordination_partition
 from kgroup.testing import InProcessBroker
-from kgroup.testing.virtual_time import virtual_ports, virtual_wall
+from kgroup.testing.virtual_time import virtual_wall
 from kgroup.types import TopicPartition
 from kgroup.wire.messages import ProduceRequest
 from kgroup.wire.records import iter_batches
-from tests.consumer.ground import fill
-from tests.consumer.marshal.stage import LOG, Writer, coordinated
+from tests.consumer.marshal.stage import LOG, Writer, admin_of, claims_of_two_topics
 
 pytestmark = pytest.mark.anyio
 
@@ -23,26 +21,10 @@ T0, U0 = TopicPartition("t", 0), TopicPartition("u", 0)
 COUNT = 3
 T, U = (coordination_partition(topic, COUNT) for topic in "tu")
 (OTHER,) = set(range(COUNT)) - {T, U}
-SEEDS = count(1)
 
 
-def laid(slow: Collection[float] = (0.01, 0.01, 0.01)) -> InProcessBroker:
-    """Return a cluster where claims of `t` and of `u` stand in different partitions of the log.
-
-    With three brokers these are led by two of them: what one holds up does not hold up the other.
-    """
-    broker = coordinated(COUNT, nodes=3, t=1, u=1)
-    for tp in (T0, U0):
-        fill(broker, tp, 100)
-    for node, seconds in enumerate(slow, 1):
-        broker.node(node).slow(seconds)
-    return broker
-
-
-def admin_of(broker: InProcessBroker) -> MarshalAdmin:
-    """Return an administrator with dice of its own, as each process has them."""
-    ports = virtual_ports(broker.dial, seed=next(SEEDS))
-    return MarshalAdmin(bootstrap_servers=broker.bootstrap_servers, group_id="g", ports=ports)
+def laid_out(slow: Sequence[float] = (0.01, 0.01, 0.01)) -> InProcessBroker:
+    return claims_of_two_topics(1, 1, nodes=3, slow=slow)
 
 
 class Trial:
@@ -111,7 +93,7 @@ def writes(*numbers: int, ends: bool) -> Callable[[ProduceRequest], bool]:
 async def test_resume_during_a_pause_leaves_all_partitions_paused_or_none(
     slow: tuple[float, ...], later: float
 ) -> None:
-    trial = Trial(laid(slow))
+    trial = Trial(laid_out(slow))
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(trial.pause)
         await anyio.sleep(later)
@@ -128,7 +110,7 @@ async def test_a_pause_ended_while_it_begins_ends_everywhere_and_raises(
     by_one: bool,
 ) -> None:
     """1. It stands in one partition; 2. it is ended there; 3. it comes to stand in another."""
-    trial = Trial(laid(), by_one=by_one)
+    trial = Trial(laid_out(), by_one=by_one)
     late = trial.broker.answers.hold_request(ProduceRequest, where=writes(U, ends=False))
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(trial.pause)
@@ -146,7 +128,7 @@ async def test_the_end_of_a_pause_that_has_begun_meanwhile_ends_it_everywhere(
     by_one: bool,
 ) -> None:
     """1. It is to end where it stands; 2. it comes to stand everywhere; 3. the end arrives."""
-    trial = Trial(laid(), by_one=by_one)
+    trial = Trial(laid_out(), by_one=by_one)
     late = trial.broker.answers.hold_request(ProduceRequest, where=writes(U, ends=False))
     there = writes(T, OTHER, ends=True)
     end = trial.broker.answers.hold_request(ProduceRequest, where=there, times=2)
@@ -164,7 +146,7 @@ async def test_the_end_of_a_pause_that_has_begun_meanwhile_ends_it_everywhere(
 
 
 async def test_a_pause_ended_during_its_renewal_ends_everywhere_and_raises() -> None:
-    trial = Trial(laid(slow=()))
+    trial = Trial(laid_out(slow=()))
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(trial.pause, 4000)
         await anyio.sleep(1400)
@@ -185,7 +167,7 @@ async def test_a_pause_ended_during_its_renewal_ends_everywhere_and_raises() -> 
 
 async def test_a_renewal_that_arrives_after_the_end_is_ended_everywhere_and_raises() -> None:
     """1. It is on its way to all partitions; 2. the pause is ended in all; 3. it arrives."""
-    trial = Trial(laid(slow=()))
+    trial = Trial(laid_out(slow=()))
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(trial.pause, 4000)
         await anyio.sleep(1400)
@@ -203,7 +185,7 @@ async def test_a_renewal_that_arrives_after_the_end_is_ended_everywhere_and_rais
 
 
 async def test_release_under_an_ended_pause_gives_up_and_restores_no_pause() -> None:
-    broker = laid()
+    broker = laid_out()
     Writer(broker.partition(LOG, T), now=virtual_wall).claim()
     admin = admin_of(broker)
     await admin.pause(600)
@@ -227,7 +209,7 @@ async def test_release_under_an_ended_pause_gives_up_and_restores_no_pause() -> 
 
 async def test_set_positions_under_an_ended_pause_changes_nothing() -> None:
     """Also no pause of before: it was ended, too."""
-    broker, left = laid(), dict[TopicPartition, str]()
+    broker, left = laid_out(), dict[TopicPartition, str]()
     Writer(broker.partition(LOG, T), now=virtual_wall).claim()
     admin = admin_of(broker)
     await admin.pause(600)
@@ -246,7 +228,7 @@ async def test_set_positions_under_an_ended_pause_changes_nothing() -> None:
 
 
 async def test_release_gives_up_when_its_pause_is_ended() -> None:
-    broker = laid()
+    broker = laid_out()
     Writer(broker.partition(LOG, T), now=virtual_wall).claim()
     async with anyio.create_task_group() as tasks:
 
@@ -262,7 +244,7 @@ async def test_release_gives_up_when_its_pause_is_ended() -> None:
 
 
 async def test_resume_raises_when_the_group_is_paused_again_and_again() -> None:
-    broker = laid()
+    broker = laid_out()
     admin, other = admin_of(broker), Writer(broker.partition(LOG, T), "other", now=virtual_wall)
     await admin.pause(600)
 

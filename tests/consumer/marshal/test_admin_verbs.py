@@ -19,23 +19,13 @@ from kgroup.wire.messages import ProduceRequest
 from kgroup.wire.records import iter_batches
 from tests.consumer.ground import fill
 from tests.consumer.marshal.crew import crew, until
-from tests.consumer.marshal.stage import LOG, Writer, coordinated
+from tests.consumer.marshal.stage import LOG, Writer, admin_of, coordinated
 
 pytestmark = pytest.mark.anyio
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
 Call = Callable[[], Coroutine[Any, Any, object]]
-
-
-def admin_of(broker: InProcessBroker, **more: Any) -> MarshalAdmin:
-    """Return an administrator of group `g`."""
-    return MarshalAdmin(
-        bootstrap_servers=broker.bootstrap_servers,
-        group_id="g",
-        ports=virtual_ports(broker.dial),
-        **more,
-    )
 
 
 def laid() -> InProcessBroker:

@@ -1,27 +1,18 @@
 """`MarshalAdmin.watch`: changes in a group, reported to a program as they are read."""
 
-from typing import Any
-
 import anyio
 import pytest
 
-from kgroup import GroupChangeKind, KGroupError, MarshalAdmin
+from kgroup import GroupChangeKind, KGroupError
 from kgroup.testing import InProcessBroker
-from kgroup.testing.virtual_time import virtual_ports, virtual_wall
+from kgroup.testing.virtual_time import virtual_wall
 from kgroup.types import TopicPartition
-from tests.consumer.marshal.stage import LOG, Writer, coordinated
+from tests.consumer.marshal.stage import LOG, Writer, admin_of, coordinated
 
 pytestmark = pytest.mark.anyio
 
 T0 = TopicPartition("t", 0)
 SOON = 5.0
-
-
-def admin_of(broker: InProcessBroker, **more: Any) -> MarshalAdmin:
-    ports = virtual_ports(broker.dial)
-    return MarshalAdmin(
-        bootstrap_servers=broker.bootstrap_servers, group_id="g", ports=ports, **more
-    )
 
 
 def writer(broker: InProcessBroker) -> Writer:

@@ -15,7 +15,7 @@ from kgroup.wire.messages import OffsetCommitRequest, ProduceRequest
 from tests.consumer.ground import fill
 from tests.consumer.listening import Heard
 from tests.consumer.marshal.claiming import LEASE, A, claiming, foreign, gives, owns, said, says
-from tests.consumer.marshal.stage import coordinated
+from tests.consumer.marshal.stage import committed, coordinated
 from tests.contracts.application import until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
@@ -30,11 +30,6 @@ def two_logs() -> InProcessBroker:
     fill(broker, A, 10)
     fill(broker, U, 10)
     return broker
-
-
-def committed(broker: InProcessBroker, tp: TopicPartition) -> int | None:
-    found = broker.group("g").offsets.get(tp)
-    return None if found is None else found.offset
 
 
 async def test_former_topics_are_committed_and_released() -> None:

@@ -8,15 +8,7 @@ from kgroup.testing import InProcessBroker
 from kgroup.testing.virtual_time import virtual_ports
 from kgroup.types import Leave, TopicPartition
 from kgroup.wire.messages import ProduceRequest
-from tests.consumer.marshal.claiming import (
-    LEASE,
-    claiming,
-    gives,
-    kafka,
-    owns,
-    said,
-    says,
-)
+from tests.consumer.marshal.claiming import LEASE, claiming, gives, kafka, owns, said, says
 from tests.contracts.application import until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]

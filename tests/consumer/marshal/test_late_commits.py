@@ -5,19 +5,14 @@ import pytest
 
 from kgroup.codes import ErrorCode
 from kgroup.marshal.messages import Kind
-from kgroup.testing import InProcessBroker
 from kgroup.wire.messages import OffsetCommitRequest
 from tests.consumer.marshal.claiming import LEASE, A, claiming, foreign, gives, kafka, said
+from tests.consumer.marshal.stage import committed
 from tests.contracts.application import until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 LOADING = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-
-
-def committed(broker: InProcessBroker) -> int | None:
-    found = broker.group("g").offsets.get(A)
-    return None if found is None else found.offset
 
 
 async def test_a_commit_does_not_outlive_the_claim_it_was_made_under() -> None:

@@ -4,7 +4,6 @@ At no time are more records ahead of the position in the log than the bound, in 
 reads; and no loop waits for an interval of auto-commit when what it has is done.
 """
 
-from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +14,17 @@ import pytest
 from kgroup.consumer import Consumer
 from kgroup.marshal.messages import Kind
 from kgroup.testing import InProcessBroker
-from tests.consumer.marshal.claiming import A, claiming, kafka, owns, said
+from tests.consumer.marshal.claiming import (
+    WAYS,
+    A,
+    Way,
+    claiming,
+    kafka,
+    one_by_one,
+    owns,
+    records,
+    said,
+)
 from tests.consumer.marshal.crew import crew, until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
@@ -26,31 +35,6 @@ BOUND = 3
 BY_HAND: dict[str, Any] = {"max_uncommitted": BOUND, "enable_auto_commit": False}
 
 
-async def one_by_one(consumer: C) -> AsyncGenerator[int, None]:
-    while True:
-        yield (await consumer.getone()).offset
-
-
-async def many(consumer: C) -> AsyncGenerator[int, None]:
-    while True:
-        for batch in (await consumer.getmany(timeout=5.0)).values():
-            for record in batch:
-                yield record.offset
-
-
-async def batches(consumer: C) -> AsyncGenerator[int, None]:
-    async for batch in consumer.batches():
-        for record in batch:
-            yield record.offset
-
-
-async def records(consumer: C) -> AsyncGenerator[int, None]:
-    async for record in consumer:
-        yield record.offset
-
-
-Way = Callable[[C], AsyncGenerator[int, None]]
-WAYS: tuple[Way, ...] = (one_by_one, many, batches, records)
 RECORDS, INTERVAL = 24, 1000.0
 
 

@@ -22,13 +22,9 @@ from kgroup.offsets.reset import ResetPolicy, ResetRule, Since
 from kgroup.testing import InProcessBroker
 from kgroup.testing.virtual_time import WALL_AT_START
 from kgroup.types import IsolationLevel, TopicPartition
-from kgroup.wire.messages import (
-    ListOffsetsRequest,
-    OffsetCommitRequest,
-    OffsetFetchRequest,
-)
+from kgroup.wire.messages import ListOffsetsRequest, OffsetCommitRequest, OffsetFetchRequest
 from kgroup.wire.records import NewRecord, encode_batch
-from tests.consumer.marshal.stage import KEY, coordinated, running
+from tests.consumer.marshal.stage import KEY, committed, coordinated, running
 
 pytestmark = pytest.mark.anyio
 
@@ -272,11 +268,6 @@ async def committing(
         await tasks.start(commits.run)
         yield commits, answers
         tasks.cancel_scope.cancel()
-
-
-def committed(broker: InProcessBroker, tp: TopicPartition = KEY) -> int | None:
-    offset = broker.group("g").offsets.get(tp)
-    return None if offset is None else offset.offset
 
 
 async def test_positions_are_committed_without_a_member_id() -> None:

@@ -4,7 +4,7 @@ Whoever dies with it must not leave it to a successor; so at each hand-out the l
 log, and what is committed, are behind the record.
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from typing import Any
 
 import anyio
@@ -14,38 +14,12 @@ from kgroup.consumer import Consumer
 from kgroup.marshal.messages import Kind
 from kgroup.testing import InProcessBroker
 from tests.consumer.ground import fill
-from tests.consumer.marshal.claiming import A, claiming, kafka, said
+from tests.consumer.marshal.claiming import WAYS, A, Way, claiming, kafka, said
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 C = Consumer[Any, Any]
 COUNT = 12
-
-
-async def one_by_one(consumer: C) -> AsyncIterator[int]:
-    while True:
-        yield (await consumer.getone()).offset
-
-
-async def many(consumer: C) -> AsyncIterator[int]:
-    while True:
-        for part in (await consumer.getmany(timeout=5.0)).values():
-            for record in part:
-                yield record.offset
-
-
-async def batches(consumer: C) -> AsyncIterator[int]:
-    async for batch in consumer.batches():
-        for record in batch:
-            yield record.offset
-
-
-async def records(consumer: C) -> AsyncIterator[int]:
-    async for record in consumer:
-        yield record.offset
-
-
-WAYS = (one_by_one, many, batches, records)
 
 
 def in_batches() -> InProcessBroker:
@@ -75,7 +49,7 @@ async def read(
 @pytest.mark.parametrize("readers", [1, 2])
 @pytest.mark.parametrize("way", WAYS)
 async def test_every_handed_out_record_is_published_before(
-    way: Callable[[C], AsyncIterator[int]], readers: int, portion: int
+    way: Way, readers: int, portion: int
 ) -> None:
     broker = in_batches()
     seen: list[int] = []
