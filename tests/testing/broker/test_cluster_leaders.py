@@ -1,7 +1,5 @@
 """Who leads when brokers of an in-process cluster die, stop and come back, and who coordinates."""
 
-from copy import deepcopy
-
 import pytest
 
 from kgroup.codes import ErrorCode
@@ -9,9 +7,7 @@ from kgroup.testing.broker.cluster.cluster import OFFSETS_TOPIC, Topic
 from kgroup.testing.broker.settings import BrokerSettings
 from kgroup.types import TopicPartition
 from kgroup.wire.messages import (
-    Coordinator,
     FindCoordinatorRequest,
-    FindCoordinatorResponse,
     HeartbeatRequest,
     JoinGroupRequest,
     JoinGroupRequestProtocol,
@@ -257,20 +253,6 @@ def test_what_a_coordinator_had_in_memory_dies_with_it_not_with_the_election() -
     assert not shard.groups
 
 
-@pytest.mark.parametrize("verb", ["stop", "kill"])
-def test_only_a_coordinator_that_stops_in_good_order_answers_who_is_parked(verb: str) -> None:
-    raw = asking(
-        nodes=2, settings=BrokerSettings(min_session_timeout=1.0, initial_rebalance_delay=3.0)
-    )
-    _, home = coordinator(raw, "g")
-    call = parked_join(raw, home, "g")
-    assert call.parked
-    getattr(raw.core.cluster, verb)(home)
-    raw.run(20.0)
-    code = None if call.answer is None else call.answer.error_code
-    assert code == {"stop": ErrorCode.NOT_COORDINATOR, "kill": None}[verb]
-
-
 def test_a_group_without_any_broker_has_no_coordinator() -> None:
     raw = asking(nodes=2)
     shard = raw.core.coordinators.shard_of("g")
@@ -301,30 +283,6 @@ def test_an_internal_topic_that_found_no_broker_is_made_when_somebody_asks_again
     assert coordinator(raw, "g") == (ErrorCode.NONE, 1)
 
 
-def test_a_transactional_id_has_a_coordinator_and_asking_makes_its_topic() -> None:
-    raw = asking(nodes=3)
-    code, node = coordinator(raw, "t", key_type=1)
-    assert code == ErrorCode.NONE
-    assert node in (1, 2, 3)
-    assert named(raw, "__transaction_state").topics[0].is_internal
-
-
-def test_up_to_version_3_an_answer_says_none_and_where() -> None:
-    answer = asking().ask(1, FindCoordinatorRequest(key="g"), version=2).now
-    assert answer == FindCoordinatorResponse(
-        error_message="NONE", node_id=1, host="broker-1", port=9092
-    )
-
-
-def test_from_version_4_on_each_key_has_a_row() -> None:
-    request = FindCoordinatorRequest(coordinator_keys=("g", ""))
-    rows = asking().ask(1, request, version=4).now.coordinators
-    assert rows == tuple(
-        Coordinator(key=key, node_id=1, host="broker-1", port=9092, error_message="")
-        for key in ("g", "")
-    )
-
-
 @pytest.mark.parametrize("version", [1, 3, 4, 6])
 def test_an_unknown_kind_of_key_is_refused(version: int) -> None:
     keys = {"coordinator_keys": ("g",)} if version > 3 else {"key": "g"}
@@ -336,17 +294,6 @@ def test_an_unknown_kind_of_key_is_refused(version: int) -> None:
 
 
 # -- copies ------------------------------------------------------------------------------------
-
-
-def test_a_copied_cluster_goes_its_own_way() -> None:
-    raw = asking(nodes=2, settings=BrokerSettings(election_delay=1.0))
-    raw.core.cluster.create_topic("a")
-    raw.core.cluster.kill(1)
-    copied = Raw(deepcopy(raw.core))
-    copied.run(1.0)
-    assert places(copied) == [(2, 1, (2,))]
-    assert places(raw) == [(1, 0, (1, 2))]
-    assert copied.core.coordinators.homes != raw.core.coordinators.homes
 
 
 def test_listeners_hear_of_deleted_topics() -> None:

@@ -85,12 +85,6 @@ def test_ids_are_refused_where_the_field_exists_but_does_not_work(
     assert encode(answer, version)
 
 
-def test_a_topic_named_twice_is_told_once() -> None:
-    raw = asking()
-    raw.core.cluster.create_topic("a")
-    assert [row.name for row in named(raw, "a", "a").topics] == ["a"]
-
-
 @pytest.mark.parametrize("name", ["", ".", "a b", "x" * 250, "ä"])
 def test_a_name_no_topic_can_have_is_invalid_and_makes_nothing(name: str) -> None:
     raw = asking()
@@ -183,16 +177,6 @@ def test_a_topic_that_is_made_anew_has_another_id_and_begins_at_epoch_0() -> Non
     assert row.topic_id not in (old.topic_id, NO_ID)
     assert row.partitions[0].leader_epoch == 0
     assert by_id(raw, old.topic_id).error_code == ErrorCode.UNKNOWN_TOPIC_ID
-
-
-@pytest.mark.parametrize("version", MetadataRequest.VERSIONS)
-def test_the_answer_can_be_sent_in_every_version(version: int) -> None:
-    raw = asking(nodes=2)
-    raw.core.cluster.create_topic("a")
-    answer = named(raw, "a", "unknown", "in valid", version=version)
-    again = decode(MetadataResponse, version, encode(answer, version))
-    codes = [row.error_code for row in again.topics]
-    assert codes == [0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.INVALID_TOPIC_EXCEPTION]
 
 
 @pytest.mark.parametrize("release", ["3.9.1", "4.3.1"])

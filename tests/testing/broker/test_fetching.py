@@ -5,86 +5,13 @@ import pytest
 from kgroup.codes import ErrorCode
 from kgroup.testing.broker.settings import BrokerSettings
 from kgroup.types import TopicPartition
-from kgroup.wire.messages import FetchRequest
-from tests.testing.broker.fetching import BY_ID, BY_NAME, Asker, offsets_in, one, rows_of
+from tests.testing.broker.fetching import BY_ID, Asker, offsets_in, one, rows_of
 
 T0, T1, U0 = ("t", 0), ("t", 1), ("u", 0)
 FOLLOWERS = 11
 
 
-@pytest.mark.parametrize("version", FetchRequest.VERSIONS)
-def test_every_version_gets_the_records_and_the_ends_of_the_log(version: int) -> None:
-    asker = Asker()
-    asker.append(b"a", b"b")
-    asker.append(b"c")
-    row = one(asker.fetch({T0: 1}, version=version))
-    assert (row.error_code, offsets_in(row)) == (0, [0, 1, 2])
-    assert (row.high_watermark, row.last_stable_offset, row.log_start_offset) == (3, 3, 0)
-    assert row.aborted_transactions is None
-
-
-def test_topics_are_named_by_name_up_to_version_12_and_by_id_after() -> None:
-    asker = Asker()
-    (by_name,) = asker.fetch({T0: 0}, version=BY_NAME).now.responses
-    (by_id,) = asker.fetch({T0: 0}, version=BY_ID).now.responses
-    assert by_name.topic == "t"
-    assert by_id.topic_id == asker.partition().topic_id
-
-
-def test_partitions_that_do_not_exist_are_told_last() -> None:
-    asker = Asker()
-    answer = asker.fetch({("t", 9): 0, ("nothing", 0): 0, U0: 0, T0: 0}, version=BY_NAME).now
-    told = [(topic.topic, row.partition_index, row.error_code) for topic in answer.responses
-            for row in topic.partitions]  # fmt: skip
-    unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    assert told == [("u", 0, 0), ("t", 0, 0), ("t", 9, unknown), ("nothing", 0, unknown)]
-
-
-def test_an_id_that_no_topic_has_is_an_unknown_topic_id() -> None:
-    asker = Asker()
-    row = one(asker.fetch({T0: 0}, ids={"t": b"\1" * 16}))
-    assert (row.error_code, row.high_watermark) == (ErrorCode.UNKNOWN_TOPIC_ID, -1)
-    assert (row.log_start_offset, row.last_stable_offset, row.records) == (-1, -1, b"")
-    assert row.aborted_transactions == ()  # where reading fails it is None
-
-
-def test_neighbours_of_one_topic_are_told_together_and_others_apart() -> None:
-    asker = Asker()
-    answer = asker.fetch({T0: 0, T1: 0, U0: 0}, version=BY_NAME).now
-    assert [(each.topic, len(each.partitions)) for each in answer.responses] == [("t", 2), ("u", 1)]
-
-
-def test_a_partition_that_is_named_twice_counts_with_its_last_row() -> None:
-    asker = Asker()
-    asker.append(b"a")
-    asker.append(b"b")
-    twice = asker.fetch({T0: 0}, version=BY_NAME).request
-    assert isinstance(twice, FetchRequest)
-    first, second = twice.topics[0], asker.fetch({T0: 1}, version=BY_NAME).request
-    assert isinstance(second, FetchRequest)
-    both = FetchRequest(max_wait_ms=0, min_bytes=1, topics=(first, *second.topics))
-    (row,) = rows_of(asker.raw.ask(1, both, version=BY_NAME).now)
-    assert offsets_in(row) == [1]
-
-
 # -- offsets ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("offset", [-1, 1, 4])
-def test_an_offset_outside_of_the_log_is_out_of_range(offset: int) -> None:
-    asker = Asker()
-    for _ in range(3):
-        asker.append(b"a")
-    asker.partition().log.delete_before(2)
-    row = one(asker.fetch({T0: offset}))
-    assert (row.error_code, row.high_watermark) == (ErrorCode.OFFSET_OUT_OF_RANGE, -1)
-
-
-def test_the_end_of_the_log_is_in_range_and_empty() -> None:
-    asker = Asker()
-    asker.append(b"a")
-    row = one(asker.fetch({T0: 1}))
-    assert (row.error_code, row.records, row.high_watermark) == (0, b"", 1)
 
 
 def test_nothing_beyond_the_high_watermark_is_handed_out() -> None:
@@ -112,13 +39,6 @@ def test_the_first_batch_is_whole_however_small_the_limits_are() -> None:
     assert [len(row.records or b"") for row in rows] == [size, 0]
 
 
-def test_an_empty_partition_leaves_that_favour_to_the_next() -> None:
-    asker = Asker()
-    size = asker.append(b"x" * 500, number=1)
-    rows = rows_of(asker.fetch({T0: 0, T1: {"partition_max_bytes": 10}}).now)
-    assert [len(row.records or b"") for row in rows] == [0, size]
-
-
 def test_the_last_batch_is_cut_where_the_limit_of_its_partition_is() -> None:
     asker = Asker()
     size = asker.append(b"a" * 50)
@@ -126,15 +46,6 @@ def test_the_last_batch_is_cut_where_the_limit_of_its_partition_is() -> None:
     row = one(asker.fetch({T0: {"partition_max_bytes": size + 20}}))
     assert len(row.records or b"") == size + 20
     assert offsets_in(row) == [0]
-
-
-def test_max_bytes_are_shared_out_in_the_order_of_the_request() -> None:
-    asker = Asker()
-    size = asker.append(b"a" * 50, number=1)
-    asker.append(b"a" * 50)
-    asker.append(b"b" * 50)
-    rows = rows_of(asker.fetch({T1: 0, T0: 0}, max_bytes=2 * size + 5).now)
-    assert [len(row.records or b"") for row in rows] == [size, size + 5]
 
 
 def test_a_negative_limit_is_an_unknown_server_error_where_there_are_records() -> None:

@@ -43,34 +43,12 @@ def test_only_what_changed_is_told_after_the_first_answer(version: int) -> None:
     assert told(asker.fetch({T1: 1}, session=(session, 3), version=version)) == []
 
 
-def test_the_first_answer_tells_every_partition() -> None:
-    asker = Asker()
-    assert told(asker.fetch({T0: 0, T1: 5}, session=NEW)) == [(0, 0), (1, 1)]
-
-
-def test_records_are_told_until_the_position_moves() -> None:
-    asker = Asker()
-    asker.append(b"a")
-    session = begin(asker, {T0: 0})
-    assert told(asker.fetch({}, session=(session, 1))) == [(0, 0)]
-    assert told(asker.fetch({T0: 1}, session=(session, 2))) == []
-
-
 def test_a_log_start_that_moves_is_told() -> None:
     asker = Asker()
     asker.append(b"a")
     session = begin(asker, {T0: 1})
     asker.partition().log.delete_before(1)
     assert told(asker.fetch({}, session=(session, 1))) == [(0, 0)]
-
-
-def test_an_error_is_told_each_time_and_so_is_its_end() -> None:
-    asker = Asker()
-    session = begin(asker, {T0: 1})
-    for epoch in (1, 2):
-        assert told(asker.fetch({}, session=(session, epoch))) == [(0, 1)]
-    assert told(asker.fetch({T0: 0}, session=(session, 3))) == [(0, 0)]
-    assert told(asker.fetch({}, session=(session, 4))) == []
 
 
 def test_a_parting_of_logs_is_told_each_time() -> None:
@@ -80,15 +58,6 @@ def test_a_parting_of_logs_is_told_each_time() -> None:
     session = begin(asker, {T0: row})
     for epoch in (1, 2):
         assert told(asker.fetch({}, session=(session, epoch))) == [(0, 0)]
-
-
-def test_partitions_are_added_and_forgotten() -> None:
-    asker = Asker()
-    session = begin(asker, {T0: 0})
-    assert told(asker.fetch({T1: 0}, session=(session, 1))) == [(1, 0)]
-    asker.append(b"a")
-    asker.append(b"b", number=1)
-    assert told(asker.fetch({}, session=(session, 2), forgotten=[T0])) == [(1, 0)]
 
 
 def test_what_is_added_and_forgotten_at_once_is_forgotten() -> None:
@@ -107,27 +76,7 @@ def test_a_session_without_partitions_ends() -> None:
     assert refusal(asker.fetch({}, session=(session, 2))) == (gone, 0, 0)
 
 
-def test_a_partition_that_gave_records_goes_to_the_end() -> None:
-    asker = Asker()
-    session = begin(asker, {T0: 0, T1: 0})
-    size = asker.append(b"a")
-    asker.append(b"b", number=1)
-    first = rows_of(asker.fetch({}, session=(session, 1), max_bytes=size).now)
-    assert [(row.partition_index, bool(row.records)) for row in first] == [(0, True), (1, False)]
-    # Partition 1 was told before its turn because its high watermark rose; now it is first.
-    second = rows_of(asker.fetch({}, session=(session, 2), max_bytes=size).now)
-    assert [(row.partition_index, bool(row.records)) for row in second] == [(1, True)]
-    third = rows_of(asker.fetch({}, session=(session, 3), max_bytes=size).now)
-    assert [(row.partition_index, bool(row.records)) for row in third] == [(0, True)]
-
-
 # -- refusals --------------------------------------------------------------------------------------
-
-
-def test_a_session_that_nobody_knows_is_not_found() -> None:
-    asker = Asker()
-    call = asker.fetch({T0: 0}, session=(77, 1))
-    assert refusal(call) == (ErrorCode.FETCH_SESSION_ID_NOT_FOUND, 0, 0)
 
 
 @pytest.mark.parametrize("epoch", [2, 3, 5])
@@ -170,24 +119,6 @@ def test_the_earlier_of_two_requests_that_overlap_is_refused() -> None:
 
 
 # -- ends and slots --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("epoch", "has_new"), [(-1, False), (0, True)])
-def test_a_full_fetch_ends_the_session_that_it_names(epoch: int, has_new: bool) -> None:
-    asker = Asker()
-    session = begin(asker, {T0: 0})
-    full = asker.fetch({T0: 0}, session=(session, epoch)).now
-    assert (full.session_id > 0) is has_new
-    assert full.session_id != session
-    gone = ErrorCode.FETCH_SESSION_ID_NOT_FOUND
-    assert refusal(asker.fetch({}, session=(session, 1))) == (gone, 0, 0)
-
-
-def test_a_fetch_without_a_session_tells_everything_each_time() -> None:
-    asker = Asker()
-    for _ in range(2):
-        answer = asker.fetch({T0: 0}, session=(0, -1))
-        assert (answer.now.session_id, told(answer)) == (0, [(0, 0)])
 
 
 def test_sessions_are_a_brokers_own_and_end_with_it() -> None:
@@ -279,15 +210,6 @@ def test_a_session_remembers_how_an_id_was_called() -> None:
     assert told(asker.fetch({T0: 1}, session=(session, 1))) == [(0, gone)]
     unknown = ErrorCode.UNKNOWN_TOPIC_ID
     assert told(asker.fetch({T0: 0}, session=(0, -1))) == [(0, unknown)]
-
-
-def test_a_topic_made_anew_is_read_on_under_its_name() -> None:
-    asker = Asker()
-    session = begin(asker, {T0: 0}, BY_NAME)
-    asker.cluster.delete_topic("t")
-    asker.cluster.create_topic("t", 1)
-    asker.append(b"a")
-    assert told(asker.fetch({}, session=(session, 1), version=BY_NAME)) == [(0, 0)]
 
 
 def test_an_id_that_is_unknown_at_first_may_become_known() -> None:

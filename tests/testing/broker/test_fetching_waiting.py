@@ -1,6 +1,5 @@
 """When a fetch that may wait is answered."""
 
-from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -30,15 +29,6 @@ def test_a_fetch_without_records_is_answered_when_its_time_is_up() -> None:
     assert [row.records for row in rows_of(call.now)] == [b"", b""]
 
 
-def test_a_fetch_is_answered_at_once_when_it_has_its_bytes_or_wants_none() -> None:
-    asker = Asker()
-    size = asker.append(b"a")
-    assert not asker.fetch({T0: 0}, max_wait_ms=500, min_bytes=size).parked
-    assert not asker.fetch({T0: 1}, max_wait_ms=500, min_bytes=0).parked
-    assert not asker.fetch({T0: 1}, max_wait_ms=0, min_bytes=1).parked
-    assert not asker.fetch({T0: 0}, max_wait_ms=500, min_bytes=9999, max_bytes=size).parked
-
-
 def test_appended_records_end_the_waiting_as_soon_as_there_are_enough() -> None:
     asker = Asker()
     size = asker.append(b"a")
@@ -52,14 +42,6 @@ def test_appended_records_end_the_waiting_as_soon_as_there_are_enough() -> None:
     assert [offsets_in(row) for row in rows_of(call.now)] == [[0, 1], [0]]
 
 
-def test_records_of_other_partitions_do_not_end_the_waiting() -> None:
-    asker = Asker()
-    call = waiting(asker, {T0: 0})
-    asker.append(b"a", number=1)
-    asker.raw.run(0)
-    assert call.parked
-
-
 def test_a_partition_counts_with_no_more_than_its_own_limit() -> None:
     asker = Asker()
     size = asker.append(b"a")
@@ -68,15 +50,6 @@ def test_a_partition_counts_with_no_more_than_its_own_limit() -> None:
     asker.append(b"c", number=1)
     asker.raw.run(0)
     assert not call.parked
-
-
-def test_records_that_become_stable_end_the_waiting_of_read_committed() -> None:
-    asker = Asker()
-    asker.append(b"a", producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
-    call = waiting(asker, {T0: 0}, isolation_level=1)
-    asker.partition().log.append_control(7, 0, committed=True, epoch=0, now_ms=0)
-    asker.raw.run(0)
-    assert offsets_in(one(call))[0] == 0
 
 
 def test_a_high_watermark_that_rises_ends_the_waiting() -> None:
@@ -95,22 +68,6 @@ def test_an_offset_beyond_the_high_watermark_is_not_waited_for() -> None:
     asker.partition().log.hold_back(0)
     row = one(asker.fetch({T0: 1}, max_wait_ms=500))
     assert (row.error_code, row.records, row.high_watermark) == (0, b"", 0)
-
-
-def test_an_error_of_one_partition_is_told_at_once() -> None:
-    asker = Asker()
-    rows = rows_of(asker.fetch({T0: 0, T1: 9}, max_wait_ms=500).now)
-    assert [row.error_code for row in rows] == [0, ErrorCode.OFFSET_OUT_OF_RANGE]
-
-
-def test_a_partition_that_does_not_exist_is_told_when_the_others_are() -> None:
-    asker = Asker()
-    assert not asker.fetch({("t", 9): 0}, max_wait_ms=500).parked
-    call = waiting(asker, {("t", 9): 0, T0: 0})
-    asker.append(b"a")
-    asker.raw.run(0)
-    codes = [row.error_code for row in rows_of(call.now)]
-    assert codes == [0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
 
 
 # -- what else ends the waiting --------------------------------------------------------------------
@@ -197,15 +154,3 @@ def test_a_broker_that_dies_answers_nobody() -> None:
     asker.cluster.kill(1)
     asker.raw.run(1)
     assert call.parked
-
-
-def test_a_waiting_fetch_is_copied_with_its_cluster() -> None:
-    asker = Asker()
-    call = waiting(asker, {T0: 0})
-    twin = deepcopy(asker)
-    twin.append(b"a")
-    twin.raw.run(0)
-    assert not twin.raw.calls[call.ticket].parked
-    assert call.parked
-    asker.raw.run(0.5)
-    assert one(call).records == b""

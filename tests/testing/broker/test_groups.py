@@ -1,7 +1,5 @@
 """Rules of the group coordinator that no recorded conversation holds."""
 
-from copy import deepcopy
-
 import pytest
 
 from kgroup.codes import ErrorCode
@@ -90,32 +88,6 @@ def test_a_round_without_anybody_but_absent_static_members_goes_on(kind: Coordin
 
 
 @BOTH
-def test_timeouts_of_the_last_round_count(kind: CoordinatorKind) -> None:
-    club = Club(kind)
-    a, b = two(club, rebalance=5.0, session=10.0)
-    a.session, a.rebalance = 3.0, 2.0
-    joins = a.join(), b.join()
-    a.adopt(joins[0])
-    b.adopt(joins[1])
-    a.sync()
-    b.sync()
-    club.raw.run(2.9)
-    assert len(club.group.members) == 2
-    club.raw.run(0.1)
-    assert [*club.group.members] == [b.member_id]
-
-
-@BOTH
-def test_a_rebalance_timeout_of_a_join_counts_at_once(kind: CoordinatorKind) -> None:
-    club = Club(kind)
-    a, _ = two(club, rebalance=5.0)
-    a.rebalance = 8.0
-    waiting = a.join()
-    club.raw.run(8.0)
-    assert waiting.answered_at == 8.0
-
-
-@BOTH
 def test_who_never_syncs_loses_its_place(kind: CoordinatorKind) -> None:
     club = Club(kind)
     a, b = two(club, rebalance=2.0)
@@ -126,34 +98,6 @@ def test_who_never_syncs_loses_its_place(kind: CoordinatorKind) -> None:
     club.raw.run(2.0)
     assert a.beat() == ErrorCode.REBALANCE_IN_PROGRESS
     assert b.beat() == ErrorCode.UNKNOWN_MEMBER_ID
-
-
-@BOTH
-def test_a_leader_that_never_syncs_loses_its_place_and_its_followers_join_again(
-    kind: CoordinatorKind,
-) -> None:
-    club = Club(kind)
-    a, b = two(club, rebalance=2.0)
-    joins = a.join(), b.join()
-    a.adopt(joins[0])
-    b.generation = a.generation
-    waiting = b.sync()
-    club.raw.run(1.9)
-    assert a.beat() == ErrorCode.NONE
-    assert waiting.parked
-    club.raw.run(0.1)
-    assert waiting.now.error_code == ErrorCode.REBALANCE_IN_PROGRESS
-    assert a.beat() == ErrorCode.UNKNOWN_MEMBER_ID
-
-
-@BOTH
-def test_a_group_in_which_nobody_syncs_is_empty(kind: CoordinatorKind) -> None:
-    club = Club(kind)
-    a = club.member("A", rebalance=2.0)
-    a.enter()
-    club.raw.run(2.0)
-    assert club.phase is Phase.EMPTY
-    assert (club.group.generation_id, club.group.protocol_name) == (2, None)
 
 
 @BOTH
@@ -259,18 +203,3 @@ def test_a_member_that_left_does_not_come_back_with_a_move(kind: CoordinatorKind
     club.move(1)
     assert a.beat() == ErrorCode.UNKNOWN_MEMBER_ID
     assert club.group.generation_id == 2
-
-
-@BOTH
-def test_a_copied_cluster_goes_its_own_way_in_the_middle_of_a_round(
-    kind: CoordinatorKind,
-) -> None:
-    club = Club(kind)
-    a, b = two(club, rebalance=3.0)
-    parked = a.join()
-    other = deepcopy(club)
-    other.raw.run(3.0)
-    assert parked.parked
-    assert other.raw.calls[parked.ticket].now.error_code == ErrorCode.NONE
-    assert [*other.group.members] == [a.member_id]
-    assert b.join().now.generation_id == parked.now.generation_id

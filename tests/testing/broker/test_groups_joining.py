@@ -59,75 +59,6 @@ def test_a_pending_id_of_a_member_that_left_begins_a_round_under_the_new_rules_o
 
 
 @BOTH
-def test_a_pending_id_that_leaves_ends_the_round_that_it_held_up(kind: CoordinatorKind) -> None:
-    club = Club(kind)
-    a = club.member("A")
-    a.enter()
-    a.sync()
-    late = club.member("B")
-    late.member_id = late.join_once().now.member_id
-    waiting = a.join()
-    assert waiting.parked
-    late.leave()
-    assert waiting.now.error_code == ErrorCode.NONE
-
-
-@BOTH
-def test_a_refusal_names_no_protocol_from_version_7_on_and_an_empty_one_before(
-    kind: CoordinatorKind,
-) -> None:
-    stranger = Club(kind).member("A")
-    stranger.member_id = "nobody"
-    named = [stranger.join_once(version).now.protocol_name for version in (6, 7)]
-    assert named == ["", None]
-
-
-@BOTH
-def test_a_pending_id_that_leaves_an_empty_group_changes_nothing(kind: CoordinatorKind) -> None:
-    club = Club(kind)
-    a = club.member("A")
-    a.member_id = a.join_once().now.member_id
-    assert a.leave() == ErrorCode.NONE
-    club.raw.run(1.0)
-    assert (club.phase, club.group.generation_id) == (Phase.EMPTY, 0)
-
-
-@BOTH
-def test_a_pending_id_that_leaves_an_emptied_group_changes_nothing(kind: CoordinatorKind) -> None:
-    club = Club(kind)
-    a = club.member("A")
-    a.enter()
-    a.leave()
-    b = club.member("B")
-    b.member_id = b.join_once().now.member_id
-    assert b.leave() == ErrorCode.NONE
-    club.raw.run(1.0)
-    assert (club.phase, club.group.generation_id) == (Phase.EMPTY, 2)
-
-
-@BOTH
-def test_who_waits_in_a_full_group_may_ask_again(kind: CoordinatorKind) -> None:
-    club = Club(kind, max_group_size=1, initial_rebalance_delay=1.0)
-    a = club.member("A")
-    a.join()
-    again = a.join()
-    club.raw.run(1.0)
-    assert again.now.error_code == ErrorCode.NONE
-
-
-@BOTH
-def test_a_pending_id_that_claims_an_instance_is_an_unknown_server_error(
-    kind: CoordinatorKind,
-) -> None:
-    club = Club(kind)
-    person = club.member("A")
-    person.member_id = person.join_once().now.member_id
-    person.instance = "i"
-    answer = person.join_once().now
-    assert (answer.error_code, answer.member_id) == (ErrorCode.UNKNOWN_SERVER_ERROR, "")
-
-
-@BOTH
 def test_who_is_turned_away_for_size_loses_the_id_that_was_handed_out(
     kind: CoordinatorKind,
 ) -> None:
@@ -142,18 +73,6 @@ def test_who_is_turned_away_for_size_loses_the_id_that_was_handed_out(
     assert late.join_once().now.error_code == ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_a_group_whose_members_have_all_left_a_round_takes_who_has_an_id() -> None:
-    club = Club()
-    a = club.member("A")
-    a.enter()
-    a.sync()
-    late = club.member("B")
-    late.member_id = late.join_once().now.member_id
-    a.leave()
-    assert club.phase is Phase.PREPARING
-    assert late.enter().generation_id == 2
-
-
 def test_the_end_of_a_pending_id_cuts_the_initial_delay_under_the_new_rules() -> None:
     for kind, answered_at in ((NEW, 2.0), (OLD, 3.0)):
         club = Club(kind, initial_rebalance_delay=3.0)
@@ -162,12 +81,3 @@ def test_the_end_of_a_pending_id_cuts_the_initial_delay_under_the_new_rules() ->
         join = club.member("A").join()
         club.raw.run(4.0)
         assert join.answered_at == answered_at
-
-
-@BOTH
-def test_an_unknown_member_makes_no_group(kind: CoordinatorKind) -> None:
-    club = Club(kind)
-    stranger = club.member("A")
-    stranger.member_id = "nobody"
-    assert stranger.join_once().now.error_code == ErrorCode.UNKNOWN_MEMBER_ID
-    assert club.state == "Dead"

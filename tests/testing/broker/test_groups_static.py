@@ -88,21 +88,6 @@ def test_a_member_that_restarted_waits_as_long_as_others_do(kind: CoordinatorKin
 
 
 @BOTH
-def test_a_restart_begins_a_session(kind: CoordinatorKind) -> None:
-    club = Club(kind)
-    a = club.member("A", instance="i", session=3.0)
-    a.enter()
-    a.sync()
-    club.raw.run(2.0)
-    a.member_id = ""
-    a.adopt(a.join())
-    club.raw.run(2.9)
-    assert club.state == "Stable"
-    club.raw.run(0.1)
-    assert club.state == "Empty"
-
-
-@BOTH
 def test_a_restart_that_changes_the_vote_starts_a_round(kind: CoordinatorKind) -> None:
     club = Club(kind)
     offers = ("range", "sticky"), ("range", "sticky"), ("sticky", "range")

@@ -8,7 +8,6 @@ import pytest
 from kgroup import Consumer
 from kgroup.testing import InProcessBroker
 from kgroup.testing.virtual_time import VIRTUAL_BACKENDS, virtual_backend, virtual_ports
-from kgroup.types import TopicPartition
 
 pytestmark = pytest.mark.anyio
 
@@ -43,46 +42,6 @@ async def test_a_consumer_reads_what_was_appended() -> None:
     broker.partition("orders", 1).append("c")
     async with consumer(broker, "A") as member:
         assert sorted(await read_for(1, member)) == [b"a", b"b", b"c"]
-
-
-async def test_two_members_share_the_partitions_and_leave_an_empty_group() -> None:
-    broker = InProcessBroker(topics={"orders": 6})
-    group = broker.group("g")
-    async with consumer(broker, "A") as first, consumer(broker, "B"):
-        await read_for(10, first)
-        assert group.state == "Stable"
-        assert sorted(len(each) for each in group.assignment.values()) == [3, 3]
-    assert group.state == "Empty"
-
-
-async def test_the_death_of_the_coordinator_costs_no_member_its_partitions() -> None:
-    broker = InProcessBroker(nodes=2, topics={"orders": 2})
-    group = broker.group("g")
-    async with consumer(broker, "A") as member:
-        await read_for(5, member)
-        coordinator = group.coordinator
-        assert coordinator is not None
-        broker.node(coordinator).kill()
-        await read_for(20, member)
-        assert (group.state, group.generation) == ("Stable", 1)
-        assert group.coordinator not in (None, coordinator)
-        broker.partition("orders", 0).append("later")
-        assert await read_for(5, member) == [b"later"]
-
-
-async def test_an_expired_member_joins_again() -> None:
-    broker = InProcessBroker(topics={"orders": 2})
-    group = broker.group("g")
-    async with consumer(broker, "A") as member:
-        await read_for(5, member)
-        before = group.view().members
-        group.expire("A")
-        assert group.state == "Empty"
-        await read_for(10, member)
-        after = group.view().members
-        assert [len(before), len(after)] == [1, 1]
-        assert after[0].member_id != before[0].member_id
-        assert after[0].partitions == (TopicPartition("orders", 0), TopicPartition("orders", 1))
 
 
 async def test_a_cluster_tells_of_changes_and_can_be_lent_out_for_one() -> None:

@@ -109,26 +109,6 @@ async def test_only_static_members_can_be_fenced(broker: InProcessBroker) -> Non
             broker.group("g").fence("one")
 
 
-async def test_a_member_goes_on_while_its_coordinator_moves(broker: InProcessBroker) -> None:
-    group = broker.group("g")
-    async with consumer(broker, "A") as member:
-        await read_for(1, member)
-        other = 3 - (group.coordinator or 0)
-        group.move_to(other)
-        await read_for(10, member)
-        assert (group.coordinator, group.state, group.generation) == (other, "Stable", 1)
-
-
-async def test_a_member_goes_on_while_its_coordinator_loads(broker: InProcessBroker) -> None:
-    group = broker.group("g")
-    async with consumer(broker, "A") as member:
-        await read_for(1, member)
-        group.load(5)
-        assert group.state == "Dead"
-        await read_for(10, member)
-        assert (group.state, group.generation) == ("Stable", 1)
-
-
 async def test_members_of_a_deleted_group_form_it_anew(broker: InProcessBroker) -> None:
     group = broker.group("g")
     async with consumer(broker, "A") as member:
@@ -288,3 +268,13 @@ def test_settings_are_those_of_every_broker() -> None:
     part = InProcessBroker(topics={"t": 1}, settings=settings).partition("t")
     with pytest.raises(ValueError, match="MESSAGE_TOO_LARGE"):
         part.append("x" * 200)
+
+
+async def test_a_member_goes_on_while_its_coordinator_loads(broker: InProcessBroker) -> None:
+    group = broker.group("g")
+    async with consumer(broker, "A") as member:
+        await read_for(1, member)
+        group.load(5)
+        assert group.state == "Dead"
+        await read_for(10, member)
+        assert (group.state, group.generation) == ("Stable", 1)

@@ -1,22 +1,15 @@
 """The log of a partition: what is kept, read, cut, and known of producers."""
 
-import copy
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgroup.codes import ErrorCode
-from kgroup.testing.broker.logs.log import Found, Log
+from kgroup.testing.broker.logs.log import Log
 from kgroup.wire.compression import Codec
 from kgroup.wire.records import (
     MessageSetView,
-    NewRecord,
-    TimestampType,
-    encode_batch,
     iter_batches,
 )
-from tests.testing.broker.driver import surroundings
-from tests.testing.broker.logs import EVERYTHING, NOW, append, new_log, views
+from tests.testing.broker.logs import EVERYTHING, append, new_log, views
 from tests.wire.records.old_messages import message
 
 few = settings(max_examples=25, deadline=None)
@@ -28,42 +21,6 @@ def offsets(log: Log) -> list[int]:
 
 
 # -- what is kept --------------------------------------------------------------------------------
-
-
-def test_a_batch_gets_its_offset_and_epoch_and_keeps_its_checksum() -> None:
-    log = new_log()
-    sent = encode_batch([NewRecord(b"k", b"v"), NewRecord(None, None)])
-    append(log, b"before")
-
-    result = log.append(sent, epoch=7, now_ms=NOW)
-
-    (view,) = views(log.read(1, EVERYTHING, upto=log.end))
-    assert (result.base_offset, result.last_offset, log.end) == (1, 2, 3)
-    assert (view.base_offset, view.leader_epoch) == (1, 7)
-    assert bytes(view.data[16:]) == sent[16:]
-
-
-def test_a_topic_that_stamps_on_append_gives_all_records_the_brokers_time() -> None:
-    log = new_log(message_timestamp_type="LogAppendTime")
-
-    result = append(log, b"a", b"b", codec=Codec.GZIP)
-
-    (view,) = views(log.read(0, EVERYTHING, upto=log.end))
-    assert result.append_time == NOW
-    assert view.timestamp_type is TimestampType.LOG_APPEND_TIME
-    assert [row[1] for row in view.columns()] == [NOW, NOW]
-    assert log.offset_for_time(NOW) == Found(NOW, 0, 0)
-
-
-def test_what_a_topics_configs_say_counts_from_the_next_append_on() -> None:
-    configs: dict[str, str] = {}
-    log = Log(surroundings(), configs)
-    assert append(log, b"v" * 99).code == 0
-
-    configs["max.message.bytes"] = "100"
-
-    assert append(log, b"v" * 99).code is ErrorCode.MESSAGE_TOO_LARGE
-    assert log.end == 1
 
 
 @given(
@@ -120,20 +77,6 @@ def test_bytes_that_a_test_lays_into_a_log_are_read_as_they_are() -> None:
 
 
 # -- what is cut ---------------------------------------------------------------------------------
-
-
-def test_a_start_in_the_middle_of_a_batch_keeps_the_batch() -> None:
-    log = new_log()
-    for _ in range(3):
-        append(log, b"a", b"b", b"c")
-
-    log.delete_before(4)
-    log.delete_before(2)
-
-    assert (log.start, [view.base_offset for view in views(log.read(4, EVERYTHING, upto=9))]) == (
-        4,
-        [3, 6],
-    )
 
 
 def test_a_truncated_log_forgets_epochs_and_producers() -> None:
@@ -219,14 +162,3 @@ def test_a_high_watermark_is_held_back_until_it_is_let_go() -> None:
 
     assert log.high_watermark == 3
     assert rung == [0, 1, 1, 3]
-
-
-def test_a_copy_of_a_log_goes_its_own_way() -> None:
-    log = new_log()
-    append(log, producer=(7, 0))
-
-    other = copy.deepcopy(log)
-    append(other, producer=(7, 0), sequence=1)
-
-    assert (log.end, other.end) == (1, 2)
-    assert append(log, producer=(7, 0), sequence=1).is_duplicate is False

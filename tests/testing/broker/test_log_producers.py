@@ -1,6 +1,5 @@
 """What a log knows of producers: transactions, duplicates, epochs that fence."""
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -119,25 +118,6 @@ def test_batches_sent_again_are_in_the_log_once(order: list[int]) -> None:
         else:
             assert result.code is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
     assert log.end == 2 * len(stored)
-
-
-@pytest.mark.parametrize(
-    ("epoch", "sequence", "code"),
-    [
-        (0, 1, ErrorCode.INVALID_PRODUCER_EPOCH),
-        (1, 1, ErrorCode.NONE),
-        (1, 2, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER),
-        (2, 0, ErrorCode.NONE),
-        (2, 1, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER),
-    ],
-)
-def test_a_newer_epoch_fences_the_older_and_begins_at_0(
-    epoch: int, sequence: int, code: ErrorCode
-) -> None:
-    log = new_log()
-    append(log, producer=(7, 1))
-
-    assert append(log, producer=(7, epoch), sequence=sequence).code is code
 
 
 def test_a_mark_of_a_newer_epoch_fences_who_had_the_older() -> None:

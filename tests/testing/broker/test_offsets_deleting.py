@@ -5,7 +5,7 @@ import pytest
 from kgroup.codes import ErrorCode
 from kgroup.testing.broker.releases import CoordinatorKind
 from kgroup.testing.broker.settings import BrokerSettings
-from tests.testing.broker.committing import NEW, OLD, Cluster, Membership
+from tests.testing.broker.committing import NEW, OLD, Cluster
 from tests.testing.broker.offset_rows import offsets_of
 
 T0, T1, U0 = ("t", 0), ("t", 1), ("u", 0)
@@ -14,40 +14,7 @@ NON_EMPTY = ErrorCode.NON_EMPTY_GROUP
 SUBSCRIBED = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
 
 
-def in_phase(cluster: Cluster, phase: str) -> Membership:
-    member = cluster.stable()
-    if phase != "Stable":
-        cluster.join("B")
-    if phase == "CompletingRebalance":
-        member = cluster.membership(cluster.join(member_id=member.member_id))
-    assert cluster.describe().group_state == phase
-    return member
-
-
 # -- DeleteGroups ----------------------------------------------------------------------------------
-
-
-def test_what_does_not_exist_cannot_be_deleted() -> None:
-    assert Cluster().delete("g") == [NOT_FOUND]
-    assert Cluster().delete("") == [NOT_FOUND]
-
-
-@pytest.mark.parametrize("phase", ["Stable", "PreparingRebalance", "CompletingRebalance"])
-def test_a_group_with_members_cannot_be_deleted(phase: str) -> None:
-    cluster = Cluster()
-    in_phase(cluster, phase)
-    assert cluster.delete("g") == [NON_EMPTY]
-
-
-def test_an_empty_group_goes_with_its_offsets_and_begins_at_generation_1_again() -> None:
-    cluster = Cluster()
-    member = cluster.stable()
-    cluster.commit({T0: 5}, member)
-    cluster.leave(member)
-    assert cluster.delete("g") == [0]
-    assert cluster.describe().group_state == "Dead"
-    assert offsets_of(cluster.fetch()) == {}
-    assert cluster.joined().generation_id == 1
 
 
 def test_a_deleted_group_is_not_loaded_again() -> None:
@@ -58,21 +25,6 @@ def test_a_deleted_group_is_not_loaded_again() -> None:
     cluster.delete("g")
     cluster.move(3 - cluster.home())
     assert cluster.describe().group_state == "Dead"
-
-
-def test_a_simple_group_goes() -> None:
-    cluster = Cluster()
-    cluster.commit()
-    assert cluster.delete("g") == [0]
-    assert cluster.offset() == -1
-
-
-def test_pending_ids_go_with_their_group() -> None:
-    cluster = Cluster()
-    pending = cluster.ask_to_join().now.member_id
-    assert cluster.delete("g") == [0]
-    answer = cluster.ask_to_join(member_id=pending).now
-    assert answer.error_code == ErrorCode.UNKNOWN_MEMBER_ID
 
 
 def test_what_a_transaction_holds_goes_with_its_group() -> None:
@@ -103,23 +55,10 @@ def test_only_the_coordinator_deletes_and_only_when_it_has_loaded() -> None:
 # -- OffsetDelete ----------------------------------------------------------------------------------
 
 
-def test_offsets_of_an_unknown_group_cannot_be_deleted() -> None:
-    assert Cluster().delete_offsets(T0) == (NOT_FOUND, {})
-
-
 def test_the_empty_group_id_is_invalid() -> None:
     cluster = Cluster()
     cluster.commit(group_id="")
     assert cluster.delete_offsets(T0, group_id="") == (ErrorCode.INVALID_GROUP_ID, {})
-
-
-@pytest.mark.parametrize("phase", ["Stable", "PreparingRebalance", "CompletingRebalance"])
-def test_members_keep_offsets_of_what_they_subscribe_to(phase: str) -> None:
-    cluster = Cluster()
-    cluster.commit({T0: 5, U0: 6})
-    in_phase(cluster, phase)
-    assert cluster.delete_offsets(T0, U0) == (0, {T0: SUBSCRIBED, U0: 0})
-    assert offsets_of(cluster.fetch()) == {T0: (5, 0)}
 
 
 def test_before_its_first_round_a_group_is_taken_for_a_reader_of_everything() -> None:
@@ -142,37 +81,11 @@ def test_members_that_are_no_consumers_keep_all_offsets() -> None:
     assert cluster.delete_offsets(U0) == (NON_EMPTY, {})
 
 
-def test_an_empty_group_keeps_nothing() -> None:
-    cluster = Cluster()
-    member = cluster.stable()
-    cluster.commit({T0: 5, T1: 6}, member)
-    cluster.leave(member)
-    assert cluster.delete_offsets(T0) == (0, {T0: 0})
-    assert offsets_of(cluster.fetch()) == {T1: (6, 0)}
-
-
 def test_subscriptions_are_known_after_a_move() -> None:
     cluster = Cluster(nodes=2)
     cluster.stable()
     cluster.move(3 - cluster.home())
     assert cluster.delete_offsets(T0, U0) == (0, {T0: SUBSCRIBED, U0: 0})
-
-
-def test_unknown_partitions_and_such_without_an_offset() -> None:
-    cluster = Cluster()
-    cluster.commit({T0: 5})
-    codes = cluster.delete_offsets(("none", 0), T1, ("t", 9))
-    assert codes == (0, {("none", 0): 3, ("t", 9): 3, T1: 0})
-
-
-@pytest.mark.parametrize(("kind", "state"), [(NEW, "Empty"), (OLD, "Dead")])
-def test_with_its_last_offset_an_empty_group_goes_from_old_coordinators(
-    kind: CoordinatorKind, state: str
-) -> None:
-    cluster = Cluster(kind)
-    cluster.commit({T0: 5})
-    cluster.delete_offsets(T0)
-    assert cluster.describe().group_state == state
 
 
 # -- topics ----------------------------------------------------------------------------------------

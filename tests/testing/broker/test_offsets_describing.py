@@ -3,11 +3,10 @@
 import pytest
 
 from kgroup.codes import ErrorCode
-from kgroup.testing.broker.mint import bucket_order
 from kgroup.testing.broker.releases import CoordinatorKind
 from kgroup.testing.broker.settings import BrokerSettings
 from kgroup.wire.messages import ListGroupsRequest, ListGroupsResponse
-from tests.testing.broker.committing import NEW, OLD, Cluster, subscription
+from tests.testing.broker.committing import NEW, OLD, Cluster
 
 KINDS = pytest.mark.parametrize("kind", [NEW, OLD])
 NO_OPERATIONS = -(1 << 31)
@@ -16,74 +15,10 @@ NO_OPERATIONS = -(1 << 31)
 # -- DescribeGroups --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("version", range(6))
-def test_an_unknown_group_is_dead(version: int) -> None:
-    described = Cluster().describe(version=version)
-    assert (described.error_code, described.group_state, described.members) == (0, "Dead", ())
-    assert (described.protocol_type, described.protocol_data) == ("", "")
-
-
 def test_from_version_6_on_an_unknown_group_is_an_error() -> None:
     described = Cluster().describe(version=6)
     assert described.error_code == ErrorCode.GROUP_ID_NOT_FOUND
     assert (described.group_state, described.error_message) == ("Dead", "Group g not found.")
-
-
-@KINDS
-def test_a_stable_group_shows_everything(kind: CoordinatorKind) -> None:
-    cluster = Cluster(kind)
-    member = cluster.stable(group_instance_id="i")
-    described = cluster.describe()
-    assert (described.group_state, described.protocol_type) == ("Stable", "consumer")
-    assert described.protocol_data == "range"
-    (row,) = described.members
-    assert (row.member_id, row.group_instance_id) == (member.member_id, "i")
-    assert (row.client_id, row.client_host) == ("A", "/127.0.0.1")
-    assert (row.member_metadata, row.member_assignment) == (subscription("t"), b"part")
-
-
-@pytest.mark.parametrize(("kind", "assignment"), [(NEW, b"part"), (OLD, b"")])
-@pytest.mark.parametrize("phase", ["PreparingRebalance", "CompletingRebalance"])
-def test_during_a_round_only_new_coordinators_show_the_last_assignments(
-    kind: CoordinatorKind, assignment: bytes, phase: str
-) -> None:
-    cluster = Cluster(kind)
-    member = cluster.stable()
-    cluster.join("B")
-    if phase == "CompletingRebalance":
-        cluster.join("A", member_id=member.member_id)
-    described = cluster.describe()
-    assert (described.group_state, described.protocol_type) == (phase, "consumer")
-    assert described.protocol_data == ""
-    rows = {row.client_id: row for row in described.members}
-    assert {row.member_metadata for row in described.members} == {b""}
-    assert rows["A"].member_assignment == assignment
-    assert rows["B"].member_assignment == b""
-
-
-def test_an_empty_group_keeps_its_protocol_type() -> None:
-    cluster = Cluster()
-    cluster.leave(cluster.stable())
-    described = cluster.describe()
-    assert (described.group_state, described.protocol_type) == ("Empty", "consumer")
-    assert (described.protocol_data, described.members) == ("", ())
-
-
-def test_a_group_of_pending_ids_is_empty() -> None:
-    cluster = Cluster()
-    cluster.ask_to_join()
-    described = cluster.describe()
-    assert (described.group_state, described.protocol_type) == ("Empty", "")
-    assert described.members == ()
-
-
-def test_members_come_in_hash_order() -> None:
-    cluster = Cluster()
-    for client in "ABCDEF":
-        cluster.join(client)
-    ids = [row.member_id for row in cluster.describe().members]
-    assert ids == bucket_order(ids)
-    assert len(ids) == 6
 
 
 def test_operations_are_told_when_asked_for() -> None:

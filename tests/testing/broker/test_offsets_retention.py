@@ -1,7 +1,6 @@
 """What time does to offsets and to groups without members (KIP-211)."""
 
 import math
-from copy import deepcopy
 
 import pytest
 
@@ -37,38 +36,6 @@ def keep_alive(cluster: Cluster, member: Membership, seconds: float) -> None:
 
 
 @KINDS
-def test_an_empty_group_goes_when_it_has_been_empty_for_the_retention_time(
-    kind: CoordinatorKind,
-) -> None:
-    cluster = aging(kind)
-    member = cluster.stable(session=30.0)
-    cluster.commit({T0: 5}, member)
-    cluster.raw.run(20.0)
-    cluster.leave(member)
-    cluster.raw.until(79.9)
-    assert (state(cluster), cluster.offset()) == ("Empty", 5)
-    cluster.raw.until(80.0)
-    assert (state(cluster), cluster.offset()) == ("Dead", -1)
-
-
-@KINDS
-def test_a_simple_group_loses_offset_by_offset_and_goes_with_the_last(
-    kind: CoordinatorKind,
-) -> None:
-    cluster = aging(kind)
-    cluster.raw.until(1.0)
-    cluster.commit({T0: 5})
-    cluster.raw.until(31.0)
-    cluster.commit({U0: 6})
-    cluster.raw.until(64.9)
-    assert set(offsets_of(cluster.fetch())) == {T0, U0}
-    cluster.raw.until(65.0)
-    assert (state(cluster), set(offsets_of(cluster.fetch()))) == ("Empty", {U0})
-    cluster.raw.until(95.0)
-    assert state(cluster) == "Dead"
-
-
-@KINDS
 def test_members_keep_offsets_of_what_they_subscribe_to_and_lose_others(
     kind: CoordinatorKind,
 ) -> None:
@@ -93,18 +60,6 @@ def test_nothing_ages_during_a_round() -> None:
     cluster.joined(session=200.0)
     cluster.raw.run(80.0)
     assert (state(cluster), cluster.offset("u")) == ("CompletingRebalance", 6)
-
-
-@KINDS
-def test_an_empty_group_without_offsets_goes_at_the_next_check(kind: CoordinatorKind) -> None:
-    cluster = aging(kind)
-    cluster.raw.until(6.0)
-    cluster.leave(cluster.stable())
-    cluster.raw.until(9.9)
-    assert state(cluster) == "Empty"
-    cluster.raw.until(10.0)
-    assert state(cluster) == "Dead"
-    assert cluster.joined().generation_id == 1
 
 
 def test_pending_ids_go_with_their_group_at_the_next_check() -> None:
@@ -187,11 +142,3 @@ def test_without_a_coordinator_nothing_is_checked() -> None:
     cluster.raw.run(70.0)
     coordinators.take_over(cluster.shard().partition, 1, resigned=True)
     assert cluster.offset() == 5
-
-
-def test_a_copy_ages_by_itself() -> None:
-    cluster = aging()
-    cluster.commit({T0: 5})
-    copied = deepcopy(cluster)
-    copied.raw.run(70.0)
-    assert (state(copied), state(cluster)) == ("Dead", "Empty")

@@ -4,15 +4,12 @@ import pytest
 
 from kgroup.codes import ErrorCode
 from kgroup.testing.broker.cluster.cluster import TRANSACTIONS_TOPIC
-from kgroup.testing.broker.releases import CoordinatorKind
 from kgroup.testing.broker.settings import BrokerSettings
 from kgroup.wire.messages import TxnOffsetCommitRequest
-from tests.testing.broker.committing import NEW, OLD, Cluster, Membership, Producer
+from tests.testing.broker.committing import Cluster, Membership, Producer
 from tests.testing.broker.offset_rows import offsets_of
 
 T0, T1 = ("t", 0), ("t", 1)
-UNKNOWN_MEMBER = ErrorCode.UNKNOWN_MEMBER_ID
-ILLEGAL_GENERATION = ErrorCode.ILLEGAL_GENERATION
 
 
 def code(cluster: Cluster, producer: Producer, who: Membership, version: int = 3) -> int:
@@ -33,15 +30,6 @@ def test_offsets_stand_when_their_transaction_commits(version: int) -> None:
     assert cluster.offset() == 6
 
 
-def test_offsets_are_dropped_when_their_transaction_aborts() -> None:
-    cluster = Cluster()
-    cluster.commit({T0: 5})
-    producer = cluster.producer()
-    cluster.txn_commit(producer)
-    cluster.end(producer, committed=False)
-    assert offsets_of(cluster.fetch(T0, require_stable=True)) == {T0: (5, 0)}
-
-
 def test_the_last_offset_of_a_transaction_is_the_one_that_stands() -> None:
     cluster = Cluster()
     producer = cluster.producer()
@@ -49,16 +37,6 @@ def test_the_last_offset_of_a_transaction_is_the_one_that_stands() -> None:
     cluster.txn_commit(producer, {T0: 4})
     cluster.end(producer, committed=True)
     assert cluster.offset() == 4
-
-
-def test_a_plain_commit_wins_over_an_older_one_whose_transaction_commits_later() -> None:
-    cluster = Cluster()
-    producer = cluster.producer()
-    cluster.txn_commit(producer, {T0: 6, T1: 6})
-    assert cluster.commit({T0: 7}) == {T0: 0}
-    assert offsets_of(cluster.fetch(T0, require_stable=True))[T0][1] == 88
-    cluster.end(producer, committed=True)
-    assert offsets_of(cluster.fetch(require_stable=True)) == {T0: (7, 0), T1: (6, 0)}
 
 
 def test_a_partition_is_unstable_until_the_last_of_its_transactions_ends() -> None:
@@ -83,49 +61,6 @@ def test_what_a_transaction_holds_outlives_a_move() -> None:
 
 
 # -- who -------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("phase", ["Stable", "PreparingRebalance", "CompletingRebalance"])
-def test_with_members_a_transaction_needs_no_membership_but_a_true_one(phase: str) -> None:
-    cluster = Cluster()
-    member = cluster.stable()
-    if phase != "Stable":
-        cluster.join("B")
-    if phase == "CompletingRebalance":
-        member = cluster.membership(cluster.join(member_id=member.member_id))
-    producer = cluster.producer()
-    assert cluster.describe().group_state == phase
-    generation = member.generation_id
-    assert code(cluster, producer, member) == 0
-    assert code(cluster, producer, Membership()) == 0
-    assert code(cluster, producer, Membership(), version=2) == 0
-    assert code(cluster, producer, Membership(member.member_id, generation + 1)) == 22
-    assert code(cluster, producer, Membership("ghost", generation)) == UNKNOWN_MEMBER
-    assert code(cluster, producer, Membership("ghost")) == UNKNOWN_MEMBER
-    foreign = Membership(member.member_id, generation, "nobody")
-    assert code(cluster, producer, foreign) == UNKNOWN_MEMBER
-
-
-def test_an_empty_group_knows_no_member() -> None:
-    cluster = Cluster()
-    member = cluster.stable()
-    cluster.leave(member)
-    producer = cluster.producer()
-    assert code(cluster, producer, member) == UNKNOWN_MEMBER
-    assert code(cluster, producer, Membership("ghost", member.generation_id)) == UNKNOWN_MEMBER
-    assert code(cluster, producer, Membership()) == 0
-
-
-@pytest.mark.parametrize(
-    ("kind", "expected", "state"),
-    [(NEW, ILLEGAL_GENERATION, "Dead"), (OLD, UNKNOWN_MEMBER, "Empty")],
-)
-def test_a_generation_in_no_group_is_refused_in_two_ways(
-    kind: CoordinatorKind, expected: ErrorCode, state: str
-) -> None:
-    cluster = Cluster(kind)
-    assert code(cluster, cluster.producer(), Membership("x", 1)) == expected
-    assert cluster.describe().group_state == state
 
 
 def test_a_transactional_commit_renews_no_session() -> None:
@@ -171,13 +106,6 @@ def test_old_producers_are_not_told_of_loading(version: int, expected: ErrorCode
     producer = cluster.producer()
     cluster.move(1)
     assert cluster.txn_commit(producer, version=version) == {T0: expected}
-
-
-def test_another_broker_is_no_coordinator() -> None:
-    cluster = Cluster(nodes=2)
-    producer = Producer("x", 1, 0)
-    elsewhere = 3 - cluster.home()
-    assert cluster.txn_commit(producer, node=elsewhere) == {T0: ErrorCode.NOT_COORDINATOR}
 
 
 @pytest.mark.parametrize(

@@ -133,15 +133,6 @@ def test_a_broker_that_does_not_coordinate_says_so() -> None:
     assert coordinators.refusal(producer.home, "x") is ErrorCode.NONE
 
 
-def test_a_producer_that_another_has_replaced_does_not_go_on() -> None:
-    producer = Producer()
-    before = producer.begin()
-    now = producer.begin()
-
-    assert producer.init(had=before).error_code == ErrorCode.PRODUCER_FENCED
-    assert producer.init(had=now).producer_epoch == now[1] + 1
-
-
 def test_while_marks_are_written_only_the_ended_transaction_may_be_ended_again() -> None:
     producer = Producer(settings=BrokerSettings(marker_delay=0.2))
     had = producer.begin()
