@@ -128,11 +128,11 @@ class ListenerCalls:
         more = f" and {len(claims) - _NAMED} more" if len(claims) > _NAMED else ""
         log.warning(
             "%s was cut off after %g s and goes on: it shields itself, or waits for a thread. "
-            "Until it returns, nothing is handed out of %s, and no further change is told; end it, "
+            "Until it returns, nothing is handed out of %s, and no other callback runs; end it, "
             "or close this consumer",
             running.name,
             self._code.limit,
-            f"{names}{more}" or "what it is told of",
+            f"{names}{more}" or "its partitions",
         )
         self._emit(change, CallbackStage.OVERDUE)
 

@@ -1,17 +1,17 @@
-"""What has been handed out, what is done, and so what may be committed, claim by claim.
+"""Which records are handed out, which are done, and so which offset may be committed.
 
 Decides: the committable offset of a claim: below it every record handed out is done.
-Never: commits; counts a record as done because it was handed out. That is at-least-once: a
-process that dies commits nothing it has not finished, and what one read returned is not covered
-by a commit before the next read (or `done`, or an explicit commit) says so.
+Never: commits; counts a record as done because it was handed out. That is at-least-once: a process
+that dies has committed only finished records. Records of one read are not covered by a commit
+before the next read, `done`, or an explicit commit.
 
-A handout is one stretch of offsets in the application's hands. Several of a claim may be out at
-once and finish in any order; the committable offset stops at the first that is not done, also
-when it was dropped undone, until a seek or an explicit commit speaks.
+A `Handout` is one stretch of offsets in the application's hands. Several of a claim may be out at
+once and finish in any order. The committable offset stops at the first that is not done, also when
+that was dropped, until a seek or an explicit commit.
 
-With a bound the records that a crash would have come again are counted: handed out, and covered by
-no commit. Where the position is set back, only a commit that was asked for since covers them: an
-older one stands further on, and the next one takes it back.
+With a bound, the ledger counts the records that a crash would repeat: handed out, and covered by no
+commit. After the position is set back, only a commit that is asked for later covers them: an older
+one has a higher offset, and the next commit replaces it.
 """
 
 from bisect import bisect_left
@@ -58,15 +58,15 @@ class _Account:
 
     Args:
         handed: first offset that is not handed out.
-        handed_epoch: leader epoch of what stands before it.
+        handed_epoch: leader epoch of the record before it.
         committed: what the coordinator holds, None while that is not known.
-        done: below this everything is done; handouts stand behind it.
-        done_epoch: leader epoch of what stands before it.
+        done: below this everything is done; handouts begin here.
+        done_epoch: leader epoch of the record before it.
         decreed: moment at which the position was set anew, 0 when it is the first of the claim or
             the coordinator's.
         asked: moment at which the commit was asked for that `committed` is from, 0 without one.
-        handouts: what is handed out and not done, in order.
-        exposed: what is handed out and not committed; nothing without a bound.
+        handouts: those that are not done, in order.
+        exposed: the records handed out and not committed; empty without a bound.
     """
 
     handed: int
@@ -108,7 +108,7 @@ class Ledger:
     ) -> None:
         """Set a claim's position: read from the coordinator, found by a reset, or sought.
 
-        What is in hand stays in hand, but says nothing about commits any more.
+        Records in hand stay in hand, but no longer count for commits.
 
         Args:
             claim: the period of ownership.
@@ -122,7 +122,7 @@ class Ledger:
             for handout in old.handouts:
                 handout.void = True
         asked = 0 if old is None else old.asked
-        # The first position is nobody's word against a commit that was asked for before it.
+        # The first position does not take back a commit that was asked for before it.
         decreed = 0 if committed or old is None else self.moment()
         account = _Account(offset, epoch, known, offset, epoch, decreed, asked)
         self._accounts[claim] = account
@@ -133,7 +133,7 @@ class Ledger:
             account.exposed.cover(offset)
 
     def renew(self, claim: Claim) -> None:
-        """Begin anew with a topic that was made anew: nothing of it is handed out or committed."""
+        """Begin anew with a recreated topic: nothing of it is handed out or committed."""
         self.begin(claim, 0)
         account = self._accounts[claim]
         # Answers to commits that were asked for before are about its predecessor.
@@ -183,7 +183,7 @@ class Ledger:
     def extend(self, handout: Handout, next_offset: int) -> None:
         """Hand out one more stretch under the newest handout; all that was in it is done.
 
-        One handout for a run of single records: what is cheap enough to do for each of them.
+        One handout serves a run of single records, because this runs for each of them.
         """
         handout.done_to = handout.next_offset
         handout.next_offset = next_offset
@@ -196,7 +196,7 @@ class Ledger:
             self.drop(handout)
 
     def skip(self, claim: Claim, next_offset: int) -> None:
-        """Move over offsets that hold nothing an application could see."""
+        """Move over offsets without records that an application could see."""
         account = self._accounts[claim]
         account.handed = max(account.handed, next_offset)
 
@@ -224,10 +224,10 @@ class Ledger:
             self.finish(handout, upto)
 
     def cut(self, handout: Handout, offset: int) -> bool:
-        """Shorten a handout: what it held from an offset on could not be used; `rewind` follows.
+        """Shorten a handout: its records from an offset on could not be used; `rewind` follows.
 
         Returns:
-            Whether that was news. Not when a seek has made the handout meaningless.
+            Whether it was shortened. Not when a seek has made the handout meaningless.
         """
         if handout.void or handout.finished or offset >= handout.next_offset:
             return False
@@ -237,7 +237,7 @@ class Ledger:
     def rewind(self, handout: Handout) -> bool:
         """Go on behind a handout that was cut: the rest will be handed out again.
 
-        What was handed out later says nothing about commits any more, as after a seek.
+        Records handed out later no longer count for commits, as after a seek.
 
         Returns:
             Whether the position went back. Not when a seek has set it meanwhile.
@@ -269,7 +269,7 @@ class Ledger:
     # -- the bound -------------------------------------------------------------------------
 
     def expose(self, claim: Claim, offsets: Sequence[int]) -> None:
-        """Count records that are handed out; not those in front of what is committed already.
+        """Count records that are handed out, but not those that are committed already.
 
         Args:
             claim: one with a position.
@@ -310,12 +310,12 @@ class Ledger:
         return OffsetAndMetadata(max(first.done_to, account.done), leader_epoch=epoch)
 
     def uncommitted(self) -> Iterator[tuple[Claim, OffsetAndMetadata]]:
-        """Yield what may be committed and is not yet.
+        """Yield the offsets that may be committed and are not yet.
 
-        A commit goes back only where the position was set back since the last one: what the
-        application committed ahead of its reading stays. What it was set back over and is done
-        again up to the same offset is committed once more where there is a bound: it is the answer
-        that counts.
+        A commit goes back only where the position was set back since the last one: an offset that
+        the application committed ahead of its reading stays. With a bound, records that are done
+        again after a seek back are committed again, also up to the same offset: the ledger needs
+        the answer.
         """
         for claim, account in self._accounts.items():
             offset = self.committable(claim)
@@ -333,13 +333,13 @@ class Ledger:
         """Note that the coordinator holds an offset.
 
         1. A commit is on its way; 2. the application seeks back; 3. the answer comes. The seek is
-        the newer word: what is read after it is committed all the same.
+        newer: records read after it are committed all the same.
 
         Args:
             claim: the period of ownership.
             offset: the one that was committed.
-            asked: `moment` at which the commit was asked for; an answer to an older one than was
-                heard of before says nothing.
+            asked: `moment` at which the commit was asked for; an answer to an older one than
+                before is ignored.
         """
         account = self._accounts.get(claim)
         if account is not None and asked > account.asked:

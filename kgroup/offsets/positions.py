@@ -1,7 +1,7 @@
 """Where the next fetch of a claim begins, and how that becomes known.
 
 Decides: the states of a position and every move between them.
-Never: asks anybody; says what may be committed (`ledger` does); survives its claim.
+Never: sends a request; decides what may be committed (`ledger` does); survives its claim.
 KIPs: 320 (leader epochs, validation).
 
     AWAITING_COMMITTED   the coordinator is asked what the group has committed
@@ -52,7 +52,7 @@ class PositionState(Word):
 
 @dataclass(frozen=True, slots=True)
 class CommittedRead:
-    """The coordinator said where the group stands; `ResetOwed` follows when nowhere.
+    """The coordinator named a committed offset; without one `ResetOwed` follows.
 
     Args:
         seek: number the question was asked under.
@@ -142,7 +142,7 @@ class EpochChanged:
 
 @dataclass(frozen=True, slots=True)
 class Validated:
-    """The leader's log agrees with the position, or nobody can tell.
+    """The leader's log agrees with the position, or the brokers are too old to say.
 
     Args:
         seek: number the question was asked under.
@@ -160,7 +160,7 @@ PositionEvent: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where one claim stands.
+    """The position of one claim.
 
     Args:
         claim: the period of ownership.
@@ -226,7 +226,7 @@ class Position:
         )
 
     def _owed(self, end: LogPlace) -> "Position":
-        # The number rises at once: what is still in flight for the old position is void.
+        # The number rises at once: answers still in flight for the old position are void.
         return replace(
             self,
             state=PositionState.AWAITING_RESET,

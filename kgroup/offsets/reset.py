@@ -2,9 +2,11 @@
 
 Decides: `auto_offset_reset` acts in exactly three cases: the coordinator said that nothing is
 committed, a partition's leader said that its log does not hold the position, or that leader does
-not know the epoch of what was read.
+not know the epoch of what was read. `Exposed` counts the records of a claim that were handed out
+and that no commit covers: a crash would repeat them.
 Never: acts on an error, a time-out or silence: a position that is merely not known yet must not
-jump to an end of the log (records would be skipped, or all read again).
+jump to an end of the log (records would be skipped, or all read again). `Exposed` keeps only the
+ends of each run of neighbouring offsets.
 KIPs: 320 (truncation), 1106 (reset by duration).
 """
 
@@ -109,8 +111,8 @@ def after_truncation(
 ) -> int | LogPlace:
     """Say where to go on with a partition whose log lost records that were handed out.
 
-    With a policy reading goes on where the logs part: what stands there now was never read, and
-    what stands before it was. Only when the leader cannot tell that place (it does not know the
+    With a policy reading goes on where the logs diverge: records from there on were never read, and
+    records before it were. Only when the leader cannot tell that place (it does not know the
     epoch) the policy names one; so does Java's consumer (KIP-320).
 
     Args:
@@ -118,7 +120,7 @@ def after_truncation(
         tp: the partition.
         position: the next offset to hand out.
         leader_epoch: epoch of the record before it, None when not known.
-        diverged_at: first offset that is not what was read, None when nobody knows.
+        diverged_at: first offset where the logs differ, None when it is not known.
 
     Returns:
         The offset, or the place to ask for.
@@ -147,11 +149,6 @@ def _place(rule: ResetRule) -> LogPlace | None:
 
 
 # -- exposed ---------------------------------------------------------------------------------------
-#
-# Records of one claim that were handed out and that no commit covers: a crash has them come again.
-#
-# Decides: how many those are, counted in records, whatever offsets compaction and marks leave out.
-# Never: keeps more than the ends of each run of neighbouring offsets; knows what is done.
 
 
 class Exposed:
@@ -181,7 +178,7 @@ class Exposed:
         self.count += len(offsets)
 
     def cover(self, offset: int) -> None:
-        """Let go of what stands in front of an offset: it is committed."""
+        """Forget records before an offset: they are committed."""
         while self._runs and self._runs[0][0] < offset:
             first, after = self._runs.popleft()
             self.count -= min(after, offset) - first
@@ -189,7 +186,7 @@ class Exposed:
                 self._runs.appendleft((offset, after))
 
     def cut(self, offset: int) -> None:
-        """Let go of what stands from an offset on: it is to be handed out again."""
+        """Forget records from an offset on: they will be handed out again."""
         while self._runs and self._runs[-1][1] > offset:
             first, after = self._runs.pop()
             self.count -= after - max(first, offset)

@@ -1,4 +1,4 @@
-"""What a crash would have come again, counted in records."""
+"""The records that a crash would repeat, counted."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,19 +16,19 @@ def exposed(*offsets: int) -> Exposed:
     return found
 
 
-def test_a_commit_covers_what_stands_in_front_of_it() -> None:
+def test_a_commit_covers_the_records_before_it() -> None:
     found = exposed(0, 1, 2, 3)
     found.cover(3)
     assert found.count == 1
 
 
-def test_offsets_that_nobody_sees_are_not_counted() -> None:
+def test_offsets_without_records_are_not_counted() -> None:
     found = exposed(0, 5, 6, 20)
     found.cover(6)
     assert found.count == 2
 
 
-def test_what_is_to_be_handed_out_again_is_not_counted() -> None:
+def test_records_to_be_handed_out_again_are_not_counted() -> None:
     found = exposed(0, 1, 5, 6)
     found.cut(1)
     assert found.count == 1
@@ -76,13 +76,13 @@ def hand_out(ledger: Ledger, first: int, after: int) -> None:
     ledger.expose(CLAIM, range(first, after))
 
 
-def test_without_a_bound_there_is_room_for_anything() -> None:
+def test_without_a_bound_there_is_always_room() -> None:
     ledger = begun(None)
     hand_out(ledger, 0, 10_000)
     assert (ledger.room(CLAIM), ledger.is_at_bound(CLAIM)) == (None, False)
 
 
-def test_what_is_handed_out_takes_room_and_what_is_committed_gives_it_back() -> None:
+def test_records_handed_out_take_room_until_they_are_committed() -> None:
     ledger = begun(5, offset=100)
     hand_out(ledger, 100, 105)
     assert ledger.is_at_bound(CLAIM)
@@ -90,7 +90,7 @@ def test_what_is_handed_out_takes_room_and_what_is_committed_gives_it_back() -> 
     assert ledger.room(CLAIM) == 3
 
 
-def test_what_is_done_and_not_committed_takes_room_still() -> None:
+def test_records_done_and_not_committed_still_take_room() -> None:
     ledger = begun(5)
     hand_out(ledger, 0, 5)
     ledger.finish_all(CLAIM)
@@ -109,7 +109,7 @@ def test_a_commit_asked_for_before_a_seek_back_gives_no_room() -> None:
     assert ledger.room(CLAIM) == 5
 
 
-def test_what_is_done_again_up_to_its_commit_is_committed_anew_where_there_is_a_bound() -> None:
+def test_records_done_again_are_committed_again_only_with_a_bound() -> None:
     for bound, expected in ((5, [5]), (None, [])):
         ledger = begun(bound)
         ledger.acknowledged(CLAIM, 5, ledger.moment())
@@ -119,7 +119,7 @@ def test_what_is_done_again_up_to_its_commit_is_committed_anew_where_there_is_a_
         assert [offset.offset for _, offset in ledger.uncommitted()] == expected
 
 
-def test_a_topic_that_was_made_anew_has_nothing_ahead() -> None:
+def test_a_recreated_topic_has_all_its_room() -> None:
     ledger = begun(5)
     hand_out(ledger, 0, 5)
     ledger.renew(CLAIM)

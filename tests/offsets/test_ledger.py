@@ -24,7 +24,7 @@ def test_nothing_is_committable_before_a_position_is_known() -> None:
     assert Ledger().committable(CLAIM) is None
 
 
-def test_what_is_handed_out_is_not_committable_before_it_is_done() -> None:
+def test_records_handed_out_are_not_committable_before_they_are_done() -> None:
     ledger = begun(5)
     handout = ledger.hand_out(CLAIM, 9, None)
     assert committable(ledger) == 5
@@ -32,7 +32,7 @@ def test_what_is_handed_out_is_not_committable_before_it_is_done() -> None:
     assert committable(ledger) == 9
 
 
-def test_a_part_of_a_lease_can_be_done() -> None:
+def test_part_of_a_handout_can_be_done() -> None:
     ledger = begun()
     handout = ledger.hand_out(CLAIM, 10, 3)
     ledger.finish(handout, 4)
@@ -40,7 +40,7 @@ def test_a_part_of_a_lease_can_be_done() -> None:
     assert ledger.in_hand(CLAIM)
 
 
-def test_a_later_lease_that_is_done_first_is_not_committable() -> None:
+def test_a_later_handout_done_first_is_not_committable() -> None:
     ledger = begun()
     ledger.hand_out(CLAIM, 10, None)
     second = ledger.hand_out(CLAIM, 20, None)
@@ -48,7 +48,7 @@ def test_a_later_lease_that_is_done_first_is_not_committable() -> None:
     assert committable(ledger) == 0
 
 
-def test_a_lease_dropped_undone_holds_commits_up() -> None:
+def test_a_handout_dropped_undone_holds_commits_up() -> None:
     ledger = begun()
     first = ledger.hand_out(CLAIM, 10, None)
     ledger.drop(first)
@@ -57,14 +57,14 @@ def test_a_lease_dropped_undone_holds_commits_up() -> None:
     assert not ledger.in_hand(CLAIM)
 
 
-def test_an_explicit_word_about_everything_ends_what_was_dropped() -> None:
+def test_finish_all_counts_a_dropped_handout_as_done() -> None:
     ledger = begun()
     ledger.drop(ledger.hand_out(CLAIM, 10, None))
     ledger.finish_all(CLAIM)
     assert committable(ledger) == 10
 
 
-def test_a_seek_makes_older_leases_meaningless_for_commits() -> None:
+def test_a_handout_from_before_a_seek_does_not_count_for_commits() -> None:
     ledger = begun()
     old = ledger.hand_out(CLAIM, 10, None)
     ledger.begin(CLAIM, 3)
@@ -72,7 +72,7 @@ def test_a_seek_makes_older_leases_meaningless_for_commits() -> None:
     assert committable(ledger) == 3
 
 
-def test_a_lease_from_before_a_seek_stays_in_hand() -> None:
+def test_a_handout_from_before_a_seek_stays_in_hand() -> None:
     ledger = begun()
     old = ledger.hand_out(CLAIM, 10, None)
     ledger.begin(CLAIM, 3)
@@ -85,11 +85,11 @@ def test_a_committed_position_is_not_committed_again() -> None:
     assert not list(begun(7, committed=True).uncommitted())
 
 
-def test_a_position_found_by_a_reset_is_worth_a_commit() -> None:
+def test_a_position_found_by_a_reset_is_committed() -> None:
     assert [offset.offset for _, offset in begun(7).uncommitted()] == [7]
 
 
-def test_what_the_coordinator_acknowledged_is_not_committed_again() -> None:
+def test_an_acknowledged_offset_is_not_committed_again() -> None:
     ledger = begun()
     ledger.finish(ledger.hand_out(CLAIM, 4, None))
     ledger.acknowledged(CLAIM, 4, ledger.moment())
@@ -105,14 +105,14 @@ def test_a_commit_ahead_of_reading_is_not_taken_back() -> None:
     assert [offset.offset for _, offset in ledger.uncommitted()] == [12]
 
 
-def test_a_position_that_was_set_back_is_worth_a_commit() -> None:
+def test_a_position_set_back_is_committed() -> None:
     ledger = begun()
     ledger.acknowledged(CLAIM, 9, ledger.moment())
     ledger.begin(CLAIM, 3)
     assert [offset.offset for _, offset in ledger.uncommitted()] == [3]
 
 
-def test_a_position_set_back_after_a_commit_was_asked_for_is_worth_another() -> None:
+def test_a_position_set_back_while_a_commit_is_in_flight_is_committed() -> None:
     ledger = begun()
     asked = ledger.moment()
     ledger.begin(CLAIM, 3)
@@ -128,7 +128,7 @@ def test_a_first_position_does_not_take_back_a_commit_asked_for_before_it() -> N
     assert not list(ledger.uncommitted())
 
 
-def test_an_older_commit_that_is_answered_later_says_nothing() -> None:
+def test_a_late_answer_to_an_older_commit_is_ignored() -> None:
     ledger = begun()
     older, newer = ledger.moment(), ledger.moment()
     ledger.acknowledged(CLAIM, 9, newer)
@@ -137,7 +137,7 @@ def test_an_older_commit_that_is_answered_later_says_nothing() -> None:
     assert not list(ledger.uncommitted())
 
 
-def test_an_answer_about_the_topic_before_it_was_made_anew_says_nothing() -> None:
+def test_a_commit_from_before_a_topic_was_recreated_is_ignored() -> None:
     ledger = begun()
     asked = ledger.moment()
     ledger.renew(CLAIM)
@@ -146,14 +146,14 @@ def test_an_answer_about_the_topic_before_it_was_made_anew_says_nothing() -> Non
     assert [offset.offset for _, offset in ledger.uncommitted()] == [0]
 
 
-def test_offsets_that_hold_nothing_move_the_position() -> None:
+def test_offsets_without_records_move_the_position() -> None:
     ledger = begun()
     ledger.skip(CLAIM, 6)
     assert ledger.handed(CLAIM) == 6
     assert committable(ledger) == 6
 
 
-def test_offsets_that_hold_nothing_wait_for_what_is_in_front_of_them() -> None:
+def test_offsets_without_records_wait_for_the_records_before_them() -> None:
     ledger = begun()
     handout = ledger.hand_out(CLAIM, 4, None)
     ledger.skip(CLAIM, 6)
@@ -180,7 +180,7 @@ def test_a_run_of_single_records_is_one_handout() -> None:
     assert ledger.is_newest(handout)
 
 
-def test_a_lease_done_at_its_delivery_is_in_nobodys_hand_and_goes_on() -> None:
+def test_a_handout_done_at_delivery_is_not_in_hand_and_can_be_extended() -> None:
     ledger = begun()
     handout = ledger.hand_out(CLAIM, 1, 3)
     ledger.deliver(handout)
@@ -195,7 +195,7 @@ def test_a_lease_done_at_its_delivery_is_in_nobodys_hand_and_goes_on() -> None:
     assert committable(ledger) == 5
 
 
-def test_a_lease_with_another_behind_it_is_not_the_newest() -> None:
+def test_a_handout_with_another_behind_it_is_not_the_newest() -> None:
     ledger = begun()
     handout = ledger.hand_out(CLAIM, 1, None)
     ledger.hand_out(CLAIM, 2, None)
@@ -211,7 +211,7 @@ def test_a_claim_that_is_over_has_no_account() -> None:
     assert not ledger.held()
 
 
-def test_a_lease_that_was_cut_is_done_up_to_there_and_the_rest_is_handed_out_again() -> None:
+def test_a_cut_handout_is_done_up_to_the_cut_and_the_rest_is_handed_out_again() -> None:
     ledger = begun()
     handout = ledger.hand_out(CLAIM, 10, None)
     assert ledger.cut(handout, 4)
@@ -222,7 +222,7 @@ def test_a_lease_that_was_cut_is_done_up_to_there_and_the_rest_is_handed_out_aga
     assert not ledger.in_hand(CLAIM)
 
 
-def test_a_lease_cut_at_its_beginning_is_out_of_hand() -> None:
+def test_a_handout_cut_at_its_beginning_is_out_of_hand() -> None:
     ledger = begun()
     handout = ledger.hand_out(CLAIM, 10, None)
     assert ledger.cut(handout, 0)
@@ -231,7 +231,7 @@ def test_a_lease_cut_at_its_beginning_is_out_of_hand() -> None:
     assert committable(ledger) == 0
 
 
-def test_what_was_handed_out_behind_a_cut_says_nothing_about_commits() -> None:
+def test_records_handed_out_behind_a_cut_do_not_count_for_commits() -> None:
     ledger = begun()
     handout = ledger.hand_out(CLAIM, 10, None)
     later = ledger.hand_out(CLAIM, 20, None)
@@ -242,14 +242,14 @@ def test_what_was_handed_out_behind_a_cut_says_nothing_about_commits() -> None:
     assert committable(ledger) == 4
 
 
-def test_a_lease_is_cut_at_one_place_once() -> None:
+def test_a_second_cut_at_the_same_place_changes_nothing() -> None:
     ledger = begun()
     handout = ledger.hand_out(CLAIM, 10, None)
     assert ledger.cut(handout, 4)
     assert not ledger.cut(handout, 4)
 
 
-def test_what_is_done_cannot_be_cut_off() -> None:
+def test_records_that_are_done_cannot_be_cut_off() -> None:
     ledger = begun()
     handout = ledger.hand_out(CLAIM, 10, None)
     ledger.finish(handout, 6)
@@ -259,7 +259,7 @@ def test_what_is_done_cannot_be_cut_off() -> None:
     assert not ledger.cut(handout, 2)
 
 
-def test_a_seek_is_stronger_than_a_cut() -> None:
+def test_a_seek_after_a_cut_keeps_its_position() -> None:
     ledger = begun()
     handout = ledger.hand_out(CLAIM, 10, None)
     ledger.cut(handout, 4)

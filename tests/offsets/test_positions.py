@@ -116,7 +116,7 @@ def test_a_position_is_good_under_one_leader_epoch_only(good: Position) -> None:
     assert good.after(EpochChanged(good.seek, 6)).state is S.AWAITING_VALIDATION
 
 
-def test_a_position_that_was_read_as_committed_is_good_under_no_leader() -> None:
+def test_a_committed_position_is_validated_under_any_leader() -> None:
     assert AT_TEN.after(EpochChanged(0, 4)).state is S.AWAITING_VALIDATION
 
 

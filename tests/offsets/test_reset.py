@@ -1,4 +1,4 @@
-"""The reset policy acts in two cases, and on no error."""
+"""The reset policy acts in three cases, and on no error."""
 
 import pytest
 
@@ -33,7 +33,7 @@ def test_a_policy_names_a_place_in_the_log(rule: ResetRule, place: LogPlace) -> 
 
 
 @pytest.mark.parametrize(("rule", "place"), RULES)
-def test_after_a_truncation_reading_goes_on_where_the_logs_part(
+def test_after_a_truncation_reading_goes_on_where_the_logs_diverge(
     rule: ResetRule, place: LogPlace
 ) -> None:
     assert after_truncation(rule, TP, 20, leader_epoch=4, diverged_at=10) == 10

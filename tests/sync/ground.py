@@ -1,4 +1,4 @@
-"""What the tests of blocking consumers stand on: an in-process Kafka with sockets, real time."""
+"""Helpers for tests of blocking consumers: an in-process Kafka with sockets, in real time."""
 
 import signal
 import sys
@@ -53,7 +53,7 @@ class Ground:
     def by_hand(
         self, *tps: TopicPartition, **options: Any
     ) -> Iterator[Consumer[bytes | None, bytes | None]]:
-        """Lend a consumer that has partitions by hand, and knows where to begin."""
+        """Yield a consumer with partitions assigned by hand, and their positions known."""
         with self.consumer(**options) as consumer:
             consumer.assign(tps)
             for tp in tps:
@@ -93,7 +93,7 @@ def in_thread(work: Callable[[], object]) -> Iterator[list[object]]:
 
 
 def until(is_so: Callable[[], object]) -> None:
-    """Wait until something holds that nobody tells of; look again and again."""
+    """Poll until a condition holds."""
     deadline = time.monotonic() + PATIENCE
     while not is_so():
         assert time.monotonic() < deadline, f"waited {PATIENCE:g} s in vain"
@@ -123,14 +123,13 @@ def _is_waiting(frame: FrameType | None) -> bool:
 def interrupting(first: float, interval: float = 0.0) -> Iterator[list[int]]:
     """Press Ctrl-C in the main thread after so many seconds, as long as it waits for an answer.
 
-    Anywhere else it is not pressed: between two instructions of a program nothing can be promised.
-    One that is pressed once waits for its moment.
+    Anywhere else it is not pressed: elsewhere the consumer promises nothing.
     """
     pressed = [0]
     over = False
 
     def press(number: int, frame: FrameType | None) -> None:
-        if over:  # 1. it rings, 2. the block ends, 3. this is called: nobody waits any more
+        if over:  # 1. it rings, 2. the block ends, 3. this is called: no thread waits any more
             return
         if frame is not None and frame.f_code.co_name == "wait":
             pressed[0] += 1

@@ -1,4 +1,4 @@
-"""A blocking consumer ends when it is told to: its thread too, in time, whatever brokers do."""
+"""A blocking consumer closes in time, and its thread ends, whatever brokers do."""
 
 import gc
 import sys
@@ -100,7 +100,7 @@ def test_a_consumer_is_entered_once() -> None:
 
 
 @pytest.mark.parametrize(("commit", "stored"), [(True, 6), (False, None)])
-def test_closing_commits_what_is_done_unless_it_is_told_not_to(
+def test_closing_commits_records_that_are_done_unless_commit_is_false(
     commit: bool, stored: int | None
 ) -> None:
     with grounded(6) as ground:
@@ -112,7 +112,7 @@ def test_closing_commits_what_is_done_unless_it_is_told_not_to(
 
 
 @pytest.mark.parametrize("calls", [0, 1])
-def test_a_consumer_that_is_dropped_unclosed_says_so_and_ends(calls: int) -> None:
+def test_a_consumer_dropped_unclosed_warns_and_ends(calls: int) -> None:
     with grounded(1) as ground:
         consumer = ground.consumer("t", group_id="g", auto_offset_reset="earliest")
         seen = weakref.ref(consumer)

@@ -1,4 +1,4 @@
-"""A forked child has no part in a consumer: it is told so, and leaves the parent's alone."""
+"""A forked child cannot use a consumer of its parent, and does not disturb it."""
 
 import json
 import os
@@ -61,17 +61,17 @@ def test_a_call_in_a_forked_child_is_refused_at_once(
 ) -> None:
     with grounded(5) as ground, ground.by_hand(A, group_id="g") as consumer:
         began = time.monotonic()
-        told = in_a_child(lambda: call(consumer))
+        answer = in_a_child(lambda: call(consumer))
         took = time.monotonic() - began
         assert consumer.getone(timeout=10).offset == 0
-    assert str(told).startswith(f"{IllegalStateError.__name__}: ")
-    assert "entered once" in told or f"of process {os.getpid()}" in told
-    assert took < 0.9  # before, who asked waited a second for the thread
+    assert str(answer).startswith(f"{IllegalStateError.__name__}: ")
+    assert "entered once" in answer or f"of process {os.getpid()}" in answer
+    assert took < 0.9  # without waiting for the thread
 
 
 @pytest.mark.parametrize("call", ["getmany", "commit", "seek"])
-def test_a_forked_child_waits_for_no_thread_of_the_parents(call: str) -> None:
-    """One makes a record, and has locked the stock; in the child there is no such thread."""
+def test_a_forked_child_does_not_wait_for_a_lock_of_the_parent(call: str) -> None:
+    """A thread of the parent makes a record under the lock; the child has no such thread."""
     begun, go = threading.Event(), threading.Event()
 
     def slow(data: bytes | None) -> bytes | None:
@@ -89,20 +89,20 @@ def test_a_forked_child_waits_for_no_thread_of_the_parents(call: str) -> None:
         in_thread(lambda: next(iter(consumer)).offset) as came,
     ):
         assert begun.wait(10)
-        told = in_a_child(ask)
+        answer = in_a_child(ask)
         go.set()
-    assert str(told).startswith("IllegalStateError: ")
+    assert str(answer).startswith("IllegalStateError: ")
     assert came == [0]
 
 
-def test_a_loop_that_goes_on_in_a_forked_child_hands_out_nothing_there() -> None:
-    """What was read ahead is the parent's; two processes must not both handle it."""
+def test_a_loop_in_a_forked_child_hands_out_nothing() -> None:
+    """Records read ahead are the parent's; two processes must not both handle them."""
     with grounded(5) as ground, ground.by_hand(A, group_id="g") as consumer:
         records = iter(consumer)
         assert next(records).offset == 0
-        told = in_a_child(lambda: next(records).offset)
+        answer = in_a_child(lambda: next(records).offset)
         assert [next(records).offset for _ in range(4)] == [1, 2, 3, 4]
-    assert str(told).startswith("IllegalStateError: ")
+    assert str(answer).startswith("IllegalStateError: ")
 
 
 def test_a_forked_child_that_closes_ends_nothing_of_the_parents() -> None:
@@ -130,7 +130,7 @@ def test_a_forked_child_makes_a_consumer_of_its_own() -> None:
         assert consumer.getone(timeout=10).offset == 1
 
 
-def test_a_consumer_that_was_not_entered_yet_may_be_entered_in_a_forked_child() -> None:
+def test_a_consumer_that_is_not_entered_yet_can_be_entered_in_a_forked_child() -> None:
     def read(consumer: Consumer[Any, Any]) -> int:
         with consumer:
             consumer.assign([A])

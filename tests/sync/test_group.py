@@ -1,4 +1,4 @@
-"""What a blocking consumer is in its group, and what several threads may do with it."""
+"""A blocking consumer in its group, and used by several threads."""
 
 import threading
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ def until_stable(changes: Iterator[Membership]) -> Iterator[Membership]:
             return
 
 
-def test_a_commit_that_is_not_waited_for_has_a_future() -> None:
+def test_commit_soon_returns_a_future() -> None:
     with grounded(3) as ground, ground.by_hand(A, group_id="g") as consumer:
         answered = consumer.commit_soon({A: 2})
         assert answered.result(10).ok
@@ -43,7 +43,7 @@ def test_a_commit_that_is_not_waited_for_has_a_future() -> None:
         assert consumer.getone().offset == 2
 
 
-def test_a_commit_in_a_group_that_others_are_in_fails_with_its_outcome() -> None:
+def test_a_commit_without_membership_in_a_group_with_members_fails_with_its_outcome() -> None:
     with (
         grounded(3) as ground,
         ground.consumer("t", group_id="g") as member,
@@ -57,7 +57,7 @@ def test_a_commit_in_a_group_that_others_are_in_fails_with_its_outcome() -> None
         assert isinstance(caught.value.outcome, CommitOutcome)
 
 
-def test_without_a_group_there_is_nothing_to_be_a_member_of() -> None:
+def test_without_a_group_id_group_calls_are_refused() -> None:
     with grounded() as ground, ground.by_hand(A) as consumer:
         with pytest.raises(ConfigError):
             consumer.group_metadata()

@@ -1,4 +1,4 @@
-"""Callbacks run in a thread of the application that is inside a call, and may do what it may."""
+"""Callbacks run in a thread of the application that is inside a call."""
 
 import threading
 from collections.abc import Callable
@@ -37,7 +37,7 @@ class Hearing:
             self.came.append(error)
 
 
-def test_a_listener_hears_in_the_thread_that_reads_or_closes() -> None:
+def test_a_listener_runs_in_the_thread_that_reads_or_closes() -> None:
     hearing = Hearing()
     with grounded(1) as ground:
         with ground.consumer("t", group_id="g", listener=hearing) as consumer:
@@ -72,7 +72,7 @@ def test_a_listener_that_closes_ends_the_loop() -> None:
         assert hearing.heard == ["assigned", "revoked"]
 
 
-def test_what_a_listener_raises_is_raised_by_a_read_once() -> None:
+def test_an_exception_of_a_listener_is_raised_by_one_read() -> None:
     def fail(consumer: object) -> None:
         raise LookupError("no such thing")
 
@@ -93,19 +93,19 @@ def test_an_async_listener_is_refused() -> None:
 
 
 def test_a_callback_of_a_commit_runs_before_a_commit_behind_it_is_answered() -> None:
-    told: list[str] = []
+    threads: list[str] = []
 
-    def tell(outcome: CommitOutcome) -> None:
-        told.append(threading.current_thread().name)
+    def note(outcome: CommitOutcome) -> None:
+        threads.append(threading.current_thread().name)
 
     with grounded(1) as ground, ground.by_hand(A, group_id="g") as consumer:
-        consumer.commit_soon({A: 1}, tell)
+        consumer.commit_soon({A: 1}, note)
         consumer.commit({A: 1})
-        assert told == [threading.current_thread().name]
+        assert threads == [threading.current_thread().name]
 
 
-def test_a_partition_is_given_up_though_a_loop_has_read_ahead() -> None:
-    """The loop has hundreds of records in stock; who joins does not wait for all of them."""
+def test_a_partition_is_handed_back_although_a_loop_has_read_ahead() -> None:
+    """The loop has read hundreds of records ahead; a joining member does not wait for them."""
     with grounded(400, partitions=2) as ground:
         options = {"group_id": "g", "assignors": ["cooperative-sticky"], "heartbeat_interval": 0.1}
         first, second = ground.consumer("t", **options), ground.consumer("t", **options)
@@ -127,9 +127,9 @@ def test_a_partition_is_given_up_though_a_loop_has_read_ahead() -> None:
 
 
 @pytest.mark.slow
-def test_what_was_lost_while_nobody_read_is_told_before_the_next_record() -> None:
-    """1. Nobody reads for max_poll_interval, and the member is expelled; 2. the time that a
-    listener has is over, too; 3. the application reads again."""
+def test_on_lost_runs_before_the_next_record_after_a_long_pause() -> None:
+    """1. The application does not read for max_poll_interval, and the member is expelled; 2. the
+    time for its listener is over, too; 3. the application reads again."""
 
     class Losing(Hearing):
         def on_lost(self, consumer: Consumer[Any, Any], change: OwnershipChange) -> None:
@@ -142,7 +142,7 @@ def test_what_was_lost_while_nobody_read_is_told_before_the_next_record() -> Non
             consumer.getone(timeout=10)
             threading.Event().wait(1.3)
             assert hearing.heard == ["assigned"]
-            with suppress(TimeoutError):  # told of the callback that was late
+            with suppress(TimeoutError):  # raised for the callback that was late
                 consumer.getone(timeout=10)
             assert hearing.heard[:2] == ["assigned", "lost"]
             assert consumer.getone(timeout=10).offset in {0, 1}

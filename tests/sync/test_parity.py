@@ -1,7 +1,7 @@
-"""The blocking consumer's calls are the native one's: names, arguments, defaults, what they mean.
+"""The blocking consumer has the calls of the native one: names, arguments, defaults, meaning.
 
-Both write their signatures and docstrings out, for readers and for editors; here they are held
-together. What differs on purpose is in tables, and a row that is not needed any more fails.
+Both write their signatures and docstrings out, for readers and for editors; these tests keep them
+equal. Intended differences are in tables, and a row that is no longer needed fails.
 """
 
 import inspect
@@ -20,7 +20,7 @@ ONLY_BLOCKING: Final = frozenset({"records", "wakeup"})
 """A loop that ends by itself, and what ends a blocked thread: tasks are cancelled instead."""
 
 MORE_ARGUMENTS: Final = frozenset({("commit", "timeout")})
-"""Nobody can cancel a blocked call."""
+"""A blocked call cannot be cancelled."""
 OTHER_TYPES: Final = frozenset({("commit_soon", "callback")})
 """A callback is not awaited in a thread."""
 OTHER_RETURNS: Final = frozenset({"commit_soon", "membership_changes"})
@@ -44,7 +44,7 @@ SHARED: Final = sorted(public(Native) & public(Consumer))
 CALLS: Final = [name for name in SHARED if callable(getattr(Native, name))]
 
 
-def test_both_have_the_same_calls_but_those_that_only_one_needs() -> None:
+def test_both_have_the_same_calls_except_those_in_the_tables() -> None:
     assert public(Native) - public(Consumer) == ONLY_NATIVE
     assert public(Consumer) - public(Native) == ONLY_BLOCKING
 
@@ -90,12 +90,12 @@ def types_of(call: Callable[..., Any]) -> dict[str, str]:
 def test_arguments_mean_the_same_in_the_same_words() -> None:
     other = set()
     for name in CALLS:
-        ours, native = (dict(told_of(getattr(kind, name))) for kind in (Consumer, Native))
+        ours, native = (dict(documented(getattr(kind, name))) for kind in (Consumer, Native))
         other |= {(name, each) for each in ours.keys() & native if ours[each] != native[each]}
     assert other == OTHER_WORDS
 
 
-def told_of(call: object) -> Iterator[tuple[str, str]]:
+def documented(call: object) -> Iterator[tuple[str, str]]:
     """Iterate over the arguments of a docstring, and what it says of each."""
     text = inspect.getdoc(call) or ""
     section = re.search(r"^Args:\n((?:    .*\n?)+)", text, re.MULTILINE)

@@ -26,7 +26,7 @@ def test_a_loop_gets_every_record_once_and_in_order() -> None:
         assert [record.offset for record in islice(consumer, 1200)] == list(range(1200))
 
 
-def test_a_loop_that_ended_because_nothing_came_may_go_on() -> None:
+def test_a_loop_that_timed_out_goes_on_later() -> None:
     with grounded(3) as ground, ground.by_hand(A) as consumer:
         assert [record.offset for record in islice(consumer, 3)] == [0, 1, 2]
         records = consumer.records(timeout=0.05)
@@ -51,7 +51,7 @@ def test_batches_are_done_when_the_next_is_asked_for() -> None:
         assert consumer.commit_done().partitions[A].offset.offset == 4
 
 
-def test_a_batch_that_a_block_is_left_with_is_done() -> None:
+def test_a_batch_is_done_when_its_with_block_ends() -> None:
     with grounded(4) as ground, ground.by_hand(A, group_id="g") as consumer:
         with consumer.getmany(timeout=1)[A] as batch:
             assert batch.values() == [b"0", b"1", b"2", b"3"]
@@ -59,7 +59,7 @@ def test_a_batch_that_a_block_is_left_with_is_done() -> None:
         assert consumer.commit_done().partitions[A].offset.offset == 4
 
 
-def test_what_a_loop_has_in_hand_is_not_done() -> None:
+def test_the_record_a_loop_has_in_hand_is_not_done() -> None:
     with grounded(10) as ground, ground.by_hand(A, group_id="g") as consumer:
         for record in consumer:
             if record.offset == 5:
@@ -67,14 +67,14 @@ def test_what_a_loop_has_in_hand_is_not_done() -> None:
         assert consumer.commit_done().partitions[A].offset.offset == 5
 
 
-def test_closing_in_a_loop_commits_what_is_done_and_no_more() -> None:
+def test_closing_in_a_loop_commits_only_records_that_are_done() -> None:
     with grounded(10) as ground:
         with ground.by_hand(A, group_id="g") as consumer:
             assert len(list(islice(consumer, 6))) == 6
         assert ground.broker.group("g").offsets[A].offset == 5
 
 
-def test_a_commit_in_a_loop_is_of_what_the_loop_was_given() -> None:
+def test_a_commit_in_a_loop_covers_exactly_the_records_the_loop_was_given() -> None:
     with grounded(10, partitions=2) as ground, ground.by_hand(A, B, group_id="g") as consumer:
         seen = dict.fromkeys((A, B), 0)
         for record in consumer:
@@ -85,13 +85,13 @@ def test_a_commit_in_a_loop_is_of_what_the_loop_was_given() -> None:
         assert {tp: each.offset.offset for tp, each in outcome.partitions.items()} == seen
 
 
-def test_a_commit_without_waiting_is_of_the_same() -> None:
+def test_commit_soon_in_a_loop_covers_exactly_the_records_the_loop_was_given() -> None:
     with grounded(10) as ground, ground.by_hand(A, group_id="g") as consumer:
         next(iter(consumer))
-        told: list[int] = []
-        consumer.commit_soon(callback=lambda out: told.append(out.partitions[A].offset.offset))
+        outcomes: list[int] = []
+        consumer.commit_soon(callback=lambda out: outcomes.append(out.partitions[A].offset.offset))
         consumer.commit({A: 1})
-        assert told == [1]
+        assert outcomes == [1]
 
 
 def test_position_and_lag_are_those_of_the_loop() -> None:
@@ -101,7 +101,7 @@ def test_position_and_lag_are_those_of_the_loop() -> None:
         assert (consumer.position(A), consumer.lag(A)) == (2, 8)
 
 
-def test_a_seek_in_a_loop_is_where_it_goes_on() -> None:
+def test_a_loop_goes_on_where_a_seek_in_it_leads() -> None:
     with grounded(10) as ground, ground.by_hand(A) as consumer:
         records = iter(consumer)
         assert next(records).offset == 0
@@ -109,7 +109,7 @@ def test_a_seek_in_a_loop_is_where_it_goes_on() -> None:
         assert next(records).offset == 7
 
 
-def test_a_partition_that_is_paused_in_a_loop_rests_where_the_loop_was() -> None:
+def test_a_partition_paused_in_a_loop_goes_on_where_the_loop_was() -> None:
     with grounded(10, partitions=2) as ground, ground.by_hand(A, B) as consumer:
         records = iter(consumer)
         first = next(records)
@@ -127,7 +127,7 @@ def test_a_single_read_in_a_loop_takes_the_next_record() -> None:
         assert [next(records).offset, consumer.getone().offset, next(records).offset] == [0, 1, 2]
 
 
-def test_a_record_that_is_refused_stays_in_front_of_the_loop() -> None:
+def test_a_refused_record_is_raised_again_until_a_seek() -> None:
     with grounded(2) as ground:
         ground.broker.partition(*A).append("no number", "3")
         config = ConsumerConfig(
@@ -149,12 +149,12 @@ def refused(records: Iterator[object]) -> None:
     assert caught.value.offset == 2
 
 
-def test_records_that_are_done_at_delivery_are_refused() -> None:
+def test_done_at_delivery_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"batch\.done"):
         Consumer(done_at="delivery")
 
 
-def test_a_consumer_that_was_not_entered_says_so() -> None:
+def test_a_read_before_the_consumer_is_entered_is_refused() -> None:
     with grounded() as ground:
         consumer = ground.consumer()
         with pytest.raises(IllegalStateError, match="with consumer"):
@@ -189,7 +189,7 @@ def test_topics_are_followed_without_a_group() -> None:
         assert consumer.subscribed_topics() == {"t"}
 
 
-def test_what_logs_hold_can_be_asked_for() -> None:
+def test_questions_about_logs_are_answered() -> None:
     with grounded(3, partitions=2) as ground, ground.by_hand(A) as consumer:
         assert consumer.beginning_offsets(A, B) == {A: 0, B: 0}
         assert consumer.end_offsets(A) == {A: 3}

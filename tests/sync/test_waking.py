@@ -85,7 +85,7 @@ def test_ctrl_c_ends_a_blocked_read_and_the_consumer_goes_on() -> None:
 
 
 def stubborn(consumer: Consumer[Any, Any], count: int) -> list[int]:
-    """Read on whatever is pressed; return the offsets."""
+    """Read on after each Ctrl-C; return the offsets."""
     seen: list[int] = []
     while len(seen) < count:
         with suppress(KeyboardInterrupt):
@@ -94,8 +94,8 @@ def stubborn(consumer: Consumer[Any, Any], count: int) -> list[int]:
 
 
 @pytest.mark.slow
-def test_what_comes_while_ctrl_c_is_pressed_is_not_lost() -> None:
-    """Records arrive and interruptions too, as close together as can be."""
+def test_records_that_arrive_while_ctrl_c_is_pressed_are_not_lost() -> None:
+    """Records and interruptions arrive as close together as possible."""
     with grounded() as ground, ground.by_hand(A) as consumer:
         over = threading.Event()
 
