@@ -7,9 +7,8 @@ Never: writes what a member would not.
 import random
 from typing import Final, NamedTuple
 
-from kgroup.marshal.extension import Extension, write_extension
 from kgroup.marshal.key_state import Key
-from kgroup.marshal.messages import Kind, Message, encode
+from kgroup.marshal.messages import Extension, Kind, Message, encode, write_extension
 from kgroup.wire.records import Headers, NewRecord, encode_batch
 
 __all__ = ["GROUP", "KEYS", "MEMBERS", "SEED", "TOPIC", "Log", "Row", "cut", "made", "records_of"]

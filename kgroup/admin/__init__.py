@@ -1,13 +1,11 @@
 """Groups, offsets and Marshal groups, seen and edited from outside.
 
-- `marshal`: Marshal groups from outside: set-up of their topic, pauses, positions
-- `groups`: What is done to a group, and asked about its offsets, by somebody who is no member
-- `lag`: How far a group is behind: committed positions beside the ends of the logs, and who owns
-  what
-- `obstacles`: What stands in the way when a group's members are replaced, or restarted with other
-  assignors
-- `offers`: Which assignors the members of a live group offer, and how they rebalance, as far as
-  it is known
-- `offers_text`: What is known of a group's assignors, and what stands in the way of a plan, for a
-  person
+Decides: what an administrator, who is no member, may ask and change.
+Never: joins a group, or reads the records of its topics.
+
+- `groups`: How is a group deleted, a member evicted, an offset read, the lag computed?
+- `offers`: Which assignors do the members of a live group offer, and how do they rebalance?
+- `obstacles`: What prevents replacing a group's members, or restarting them with other assignors?
+- `offers_text`: How are offers and obstacles shown to a person?
+- `marshal`: Marshal groups: setting up their topic, pauses, positions, watching
 """

@@ -1,7 +1,7 @@
 """`kgroup lag`: how far a group is behind, once or watched.
 
 Decides: what is shown of each partition, and how fast things change between two looks.
-Never: asks a broker itself; `kgroup.admin.lag` does.
+Never: asks a broker itself; `kgroup.admin.groups` does.
 """
 
 import json
@@ -16,7 +16,7 @@ from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
-from kgroup.admin.lag import GroupLag, PartitionLag, group_lag
+from kgroup.admin.groups import GroupLag, PartitionLag, group_lag
 from kgroup.cli.connecting import Common, perform
 from kgroup.cli.tables import Cell, make_table, screen
 from kgroup.codes import ErrorCode

@@ -13,8 +13,8 @@ one (whose it is, that it is a message, what its headers say) is true of it, too
 from collections.abc import Iterable
 from typing import Final
 
-from kgroup.marshal.extension import NONCE
 from kgroup.marshal.key_state import Key, Tenure
+from kgroup.marshal.messages import NONCE
 from kgroup.marshal.rules import Verdict
 from kgroup.marshal.world import World
 from kgroup.wire.records import Headers, RawRow, RecordColumns, pack_headers

@@ -12,10 +12,10 @@ from typing import Final
 
 from kgroup.frozen import replace
 from kgroup.marshal.events import CommitRequested, Committed
-from kgroup.marshal.firing import fire
+from kgroup.marshal.key_actions import fire
+from kgroup.marshal.key_rows import KeyPhase, KeyTrigger
 from kgroup.marshal.key_state import KeyLife
 from kgroup.marshal.member import PendingCommit
-from kgroup.marshal.phases import KeyPhase, KeyTrigger
 from kgroup.marshal.rules import Guarantee
 from kgroup.marshal.turn import Turn
 from kgroup.types import Claim

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 
 from kgroup.machine.describe import diagram, every_row, plain_rows
 from kgroup.marshal.admission import ADMISSION_ROWS
-from kgroup.marshal.key_rows import KEY_ROWS
-from kgroup.marshal.phases import KeyPhase
+from kgroup.marshal.key_rows import KEY_ROWS, KeyPhase
 
 __all__ = ["marshal_page"]
 

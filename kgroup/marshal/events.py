@@ -23,9 +23,8 @@ from kgroup.machine.wishes import (
     Tick,
     Unsubscribed,
 )
-from kgroup.marshal.extension import Extension
 from kgroup.marshal.key_state import Pause
-from kgroup.marshal.messages import Kind
+from kgroup.marshal.messages import Extension, Kind
 from kgroup.marshal.presence import NOBODY, UNKNOWN, Limits, Presence, Waits
 from kgroup.marshal.rules import Verdict
 from kgroup.marshal.standing import Standing

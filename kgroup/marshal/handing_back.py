@@ -11,8 +11,8 @@ from kgroup.machine.claims import HoldingState, HoldingTrigger
 from kgroup.machine.wishes import Drained, ListenerDone
 from kgroup.marshal.admitting import end_admission
 from kgroup.marshal.events import Note, Tell
-from kgroup.marshal.firing import fire
-from kgroup.marshal.phases import KeyTrigger
+from kgroup.marshal.key_actions import fire
+from kgroup.marshal.key_rows import KeyTrigger
 from kgroup.marshal.turn import Turn
 from kgroup.types import Cause, ChangeKind, Claim, TopicPartition
 

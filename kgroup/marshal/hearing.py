@@ -27,11 +27,11 @@ from kgroup.marshal.events import (
     PositionFound,
     Tell,
 )
-from kgroup.marshal.firing import fire
+from kgroup.marshal.key_actions import fire
+from kgroup.marshal.key_rows import KeyPhase, KeyTrigger
 from kgroup.marshal.key_state import KeyLife
 from kgroup.marshal.member import MarshalLog
 from kgroup.marshal.messages import Kind
-from kgroup.marshal.phases import KeyPhase, KeyTrigger
 from kgroup.marshal.rules import Guarantee, Verdict
 from kgroup.marshal.showing import sooner
 from kgroup.marshal.standing import Standing

@@ -1,19 +1,23 @@
-"""What is known of one key: who owns it, under which epoch, and where reading stands.
+"""One key: what the log says of it (`KeyState`), and how one member lives it (`KeyLife`).
 
-Decides: the shape, and what "free" means.
-Never: changes by itself; `world` writes it, one record after the other.
+Decides: the shape of both; when a key is free; which timers run in each phase, and when
+    each is due.
+Never: changes by itself. `world` writes a `KeyState`, one record after the other; a step replaces a
+    `KeyLife`, and fires its timers.
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from kgroup.marshal.admission import Admission
+from kgroup.marshal.admission import Admission, AdmissionStage
+from kgroup.marshal.key_rows import KeyPhase, KeyTrigger
 from kgroup.marshal.messages import Kind
-from kgroup.marshal.phases import KeyPhase
 from kgroup.types import Cause, Claim, TopicPartition
 
 __all__ = [
+    "KEY_TIMERS",
     "LEASE_MS",
     "LONGEST_PAUSE",
     "QUIET_MS",
@@ -23,6 +27,8 @@ __all__ = [
     "Pause",
     "Tenure",
     "Write",
+    "due_of",
+    "timers_of",
 ]
 
 LEASE_MS: Final = 120_000
@@ -235,3 +241,45 @@ class KeyLife:
     def is_idle(self) -> bool:
         """Whether nothing of it is under way."""
         return self.phase is KeyPhase.IDLE
+
+
+# -- key timers ------------------------------------------------------------------------------------
+
+
+KEY_TIMERS = frozenset(
+    {
+        KeyTrigger.CLAIM_DUE,
+        KeyTrigger.LOCATE_DUE,
+        KeyTrigger.BEAT_DUE,
+        KeyTrigger.WRITE_LIMIT,
+        KeyTrigger.LEASE_OVER,
+    }
+)
+
+
+def timers_of(life: KeyLife) -> Iterator[tuple[KeyTrigger, float]]:
+    """Yield the timers that run, with their instants; an end of the lease first."""
+    if life.phase is KeyPhase.IDLE:
+        return
+    if life.phase is KeyPhase.PAUSING:
+        yield KeyTrigger.CLAIM_DUE, life.claim_at
+        return
+    if life.lease_end is not None:
+        yield KeyTrigger.LEASE_OVER, life.lease_end
+    if life.phase is KeyPhase.LOCATING:
+        yield KeyTrigger.LOCATE_DUE, life.locate_at
+    elif life.write is not None:
+        yield KeyTrigger.WRITE_LIMIT, life.write.limit
+    elif life.phase in (KeyPhase.CONFIRMING, KeyPhase.OWNED, KeyPhase.RELEASING):
+        yield KeyTrigger.BEAT_DUE, life.beat_at
+
+
+def due_of(life: KeyLife) -> float:
+    """Return the instant at which the first of its timers is due, infinity when none runs."""
+    due = min((at for _, at in timers_of(life)), default=math.inf)
+    if life.drain_until is not None:
+        due = min(due, life.drain_until)
+    batch = life.admission
+    if batch is not None and batch.stage is AdmissionStage.WAITING and life.write is None:
+        due = min(due, batch.not_before)
+    return due

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from kgroup.machine.claims import Holdings, HoldingState
 from kgroup.machine.wishes import CloseRequested
+from kgroup.marshal.key_rows import KeyPhase
 from kgroup.marshal.key_state import KeyLife, Pause
-from kgroup.marshal.phases import KeyPhase
 from kgroup.marshal.presence import Limits, Presence, Waits
 from kgroup.marshal.rules import MarshalSettings
 from kgroup.marshal.standing import Standing

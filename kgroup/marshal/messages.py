@@ -1,21 +1,41 @@
-"""What members write to the coordination topic: five messages, as values and as bytes.
+"""What members write to the coordination topic: five messages, and kgroup's headers beside them.
 
 Decides: the grammar, to the byte, as the original library reads and writes it: what counts as a
-    message, and which of its rules a value breaks that is none.
-Never: judges what a message does (`world`), or whether its figures can be true (`world`, too).
+    message, and which rule an invalid value breaks; the names of the headers and their bytes, and
+    when a record without them counts as one of kgroup's.
+Never: judges what a message does (`transitions`), or whether its figures can be true (`world`);
+    puts anything into a payload that the original library could not read.
 Source: the PROTOCOL.md of dropbox/marshal, corrected by what its code does.
 
     TYPE / version / time / instance_id / client_id / group_id / topic / partition [ / tail ]
 
 There is no escaping and no room for another field: a decoder of the original wants the exact
-count. Ids are bytes; anything but a slash passes through.
+count. Ids are bytes; anything but a slash passes through. The original library never sees headers:
+
+    kg-v       1: the sender keeps kgroup's rules; a record without it comes from another library
+    kg-epoch   offset of the accepted claim under which a heartbeat, release or probe is written
+    kg-start   start of the sender's process, milliseconds since the epoch: the later twin wins
+    kg-hi      heartbeat interval, whole seconds: a claim lives for two of them
+    kg-max     of a sign of presence: how many partitions of the topic its sender takes at most
+    kg-nonce   identifies a claim when its sender does not know whether it was written
 """
 
 import re
+from collections.abc import Iterable
 from enum import Enum
 from typing import Final, NamedTuple
 
-__all__ = ["Kind", "Message", "Reject", "decode", "encode"]
+__all__ = [
+    "NONCE",
+    "Extension",
+    "Kind",
+    "Message",
+    "Reject",
+    "decode",
+    "encode",
+    "read_extension",
+    "write_extension",
+]
 
 VERSION: Final = 1
 """What is written; what is read may be any integer."""
@@ -162,3 +182,83 @@ def _integer(field: bytes) -> int | None:
         return None
     found = -int(matched[2]) if matched[1] == b"-" else int(matched[2])
     return found if -_MOST <= found < _MOST else None
+
+
+# -- extension -------------------------------------------------------------------------------------
+
+
+_VERSION: Final = "kg-v"
+_EPOCH: Final = "kg-epoch"
+_START: Final = "kg-start"
+_INTERVAL: Final = "kg-hi"
+_TAKES_AT_MOST: Final = "kg-max"
+NONCE: Final = "kg-nonce"
+
+_NUMBER_DIGITS: Final = 19
+_INTERVALS: Final = range(1, 61)
+
+
+class Extension(NamedTuple):
+    """The headers of one record of kgroup's.
+
+    Args:
+        epoch: offset of the claim; None in a claim itself.
+        started: of the sender's process, milliseconds since the epoch.
+        interval: between heartbeats, seconds, 1 to 60.
+        nonce: of a claim.
+        most: partitions that the sender takes at most, None for any number.
+    """
+
+    epoch: int | None = None
+    started: int | None = None
+    interval: int | None = None
+    nonce: bytes | None = None
+    most: int | None = None
+
+
+def read_extension(headers: Iterable[tuple[str, bytes | None]]) -> Extension | Reject | None:
+    """Read the headers of a record.
+
+    Args:
+        headers: (key, value), in order; of several with one key the last counts.
+
+    Returns:
+        What they say; None when their sender does not keep kgroup's rules; `Reject.HEADER` when
+        it does, and one of them is nonsense.
+    """
+    found = dict(headers)
+    if _VERSION not in found:
+        return None
+    try:
+        epoch, started = _number(found.get(_EPOCH)), _number(found.get(_START))
+        interval, most = _number(found.get(_INTERVAL)), _number(found.get(_TAKES_AT_MOST))
+    except ValueError:
+        return Reject.HEADER
+    if interval is not None and interval not in _INTERVALS:
+        return Reject.HEADER
+    return Extension(epoch, started, interval, found.get(NONCE), most)
+
+
+def write_extension(extension: Extension) -> list[tuple[str, bytes]]:
+    """Write the headers of a record; what is None is left out."""
+    words: list[tuple[str, bytes]] = [(_VERSION, b"1")]
+    numbers = (
+        (_EPOCH, extension.epoch),
+        (_START, extension.started),
+        (_INTERVAL, extension.interval),
+        (_TAKES_AT_MOST, extension.most),
+    )
+    words += [(name, b"%d" % number) for name, number in numbers if number is not None]
+    if extension.nonce is not None:
+        words.append((NONCE, extension.nonce))
+    return words
+
+
+def _number(value: bytes | None) -> int | None:
+    if value is None:
+        return None
+    if len(value) > _NUMBER_DIGITS or not value.isdigit():
+        raise ValueError(
+            f"{value[:_NUMBER_DIGITS]!r} is no number of up to {_NUMBER_DIGITS} digits"
+        )
+    return int(value)

@@ -12,10 +12,10 @@ from zlib import crc32
 
 from kgroup.frozen import replace
 from kgroup.machine.claims import HoldingState
-from kgroup.marshal.firing import fire
 from kgroup.marshal.handing_back import hand_back, take_back
+from kgroup.marshal.key_actions import fire
+from kgroup.marshal.key_rows import KeyPhase, KeyTrigger
 from kgroup.marshal.member import MarshalMember
-from kgroup.marshal.phases import KeyPhase, KeyTrigger
 from kgroup.marshal.rules import ClaimPolicy
 from kgroup.marshal.shares import (
     APART,

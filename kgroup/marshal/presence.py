@@ -18,9 +18,8 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from kgroup.marshal.extension import Extension
 from kgroup.marshal.key_state import LEASE_MS
-from kgroup.marshal.messages import Kind, Message
+from kgroup.marshal.messages import Extension, Kind, Message
 from kgroup.marshal.rules import Verdict
 from kgroup.types import TopicPartition
 

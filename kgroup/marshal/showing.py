@@ -13,9 +13,8 @@ from types import MappingProxyType
 from typing import Final
 
 from kgroup.frozen import replace
-from kgroup.marshal.extension import Extension
 from kgroup.marshal.member import MarshalMember
-from kgroup.marshal.messages import Kind
+from kgroup.marshal.messages import Extension, Kind
 from kgroup.marshal.presence import PRESENCE_SUFFIX
 from kgroup.marshal.shares import limit_of
 from kgroup.marshal.turn import Turn

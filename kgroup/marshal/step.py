@@ -44,7 +44,6 @@ from kgroup.marshal.events import (
     PositionFound,
     Tell,
 )
-from kgroup.marshal.firing import fire
 from kgroup.marshal.handing_back import cut_drains, give_up, hear_drained, hear_listener
 from kgroup.marshal.hearing import (
     hear_append_failed,
@@ -54,11 +53,11 @@ from kgroup.marshal.hearing import (
     hear_log_read,
     hear_position,
 )
-from kgroup.marshal.key_state import KeyLife
-from kgroup.marshal.key_timers import timers_of
+from kgroup.marshal.key_actions import fire
+from kgroup.marshal.key_rows import KeyPhase, KeyTrigger
+from kgroup.marshal.key_state import KeyLife, timers_of
 from kgroup.marshal.member import MarshalMember
 from kgroup.marshal.messages import Kind
-from kgroup.marshal.phases import KeyPhase, KeyTrigger
 from kgroup.marshal.plan import plan
 from kgroup.marshal.showing import presence_due, show_presence
 from kgroup.marshal.turn import KeyRow, Turn

@@ -14,9 +14,8 @@ Never: knows another key, or more of the log than the record and what the key re
 
 from typing import Final, NamedTuple
 
-from kgroup.marshal.extension import Extension
 from kgroup.marshal.key_state import LEASE_MS, QUIET_MS, KeyState
-from kgroup.marshal.messages import Message
+from kgroup.marshal.messages import Extension, Message
 from kgroup.marshal.rules import Verdict
 
 __all__ = ["Place", "claim", "heartbeat", "probe", "release", "renew"]

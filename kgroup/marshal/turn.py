@@ -14,12 +14,10 @@ from kgroup.machine.claims import Holdings
 from kgroup.machine.rows import Row
 from kgroup.machine.wishes import CallListener, Moment
 from kgroup.marshal.events import Append, CommitOffsets, Effect, KeyRead
-from kgroup.marshal.extension import Extension
-from kgroup.marshal.key_state import KeyLife, Write
-from kgroup.marshal.key_timers import due_of
+from kgroup.marshal.key_rows import KeyAction, KeyGuard, KeyPhase, KeyTrigger
+from kgroup.marshal.key_state import KeyLife, Write, due_of
 from kgroup.marshal.member import MarshalMember
-from kgroup.marshal.messages import Kind
-from kgroup.marshal.phases import KeyAction, KeyGuard, KeyPhase, KeyTrigger
+from kgroup.marshal.messages import Extension, Kind
 from kgroup.marshal.shares import Share, share_of
 from kgroup.types import Cause, ChangeKind, Claim, OwnershipChange, TopicPartition
 

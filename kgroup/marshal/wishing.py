@@ -6,8 +6,8 @@ Never: how much of it (`shares`), or whether it is free (`member`).
 
 from typing import Final
 
+from kgroup.marshal.key_rows import KeyPhase
 from kgroup.marshal.member import MarshalMember
-from kgroup.marshal.phases import KeyPhase
 from kgroup.types import TopicPartition
 
 __all__ = ["FRESH", "is_paused", "is_wanted", "pause_ends_at", "wanted_partitions"]

@@ -17,9 +17,8 @@ from hashlib import sha256
 from types import MappingProxyType
 from typing import Final
 
-from kgroup.marshal.extension import Extension, read_extension
 from kgroup.marshal.key_state import LONGEST_PAUSE, Key, KeyState, Pause, Tenure
-from kgroup.marshal.messages import Kind, Message, Reject, decode
+from kgroup.marshal.messages import Extension, Kind, Message, Reject, decode, read_extension
 from kgroup.marshal.presence import PATIENCE_MS, Presences, is_presence
 from kgroup.marshal.rules import Compat, Verdict, WorldRules
 from kgroup.marshal.shares import Workers

@@ -6,7 +6,7 @@ import anyio
 import pytest
 from rich.console import Console
 
-from kgroup.admin.lag import GroupLag, PartitionLag, group_lag
+from kgroup.admin.groups import GroupLag, PartitionLag, group_lag
 from kgroup.cli.lag import Asked, Look, lag_json, lag_table, watch
 from kgroup.codes import ErrorCode
 from kgroup.errors import BrokerError

@@ -5,9 +5,8 @@ Decides: what is short to say in a test: who says what about which key, when.
 
 from collections.abc import Sequence
 
-from kgroup.marshal.extension import Extension, write_extension
 from kgroup.marshal.key_state import Key, KeyState
-from kgroup.marshal.messages import Kind, Message, Reject, encode
+from kgroup.marshal.messages import Extension, Kind, Message, Reject, encode, write_extension
 from kgroup.marshal.rules import Compat, Verdict, WorldRules
 from kgroup.marshal.world import World
 from kgroup.wire.records import RecordColumns, pack_headers

@@ -11,9 +11,8 @@ from kgroup.marshal.admin import (
     heard,
     was_committed,
 )
-from kgroup.marshal.extension import Extension, write_extension
 from kgroup.marshal.key_state import Key
-from kgroup.marshal.messages import Kind, Message, Reject, encode
+from kgroup.marshal.messages import Extension, Kind, Message, Reject, encode, write_extension
 from kgroup.marshal.plan import coordination_partition
 from kgroup.marshal.rules import Verdict, WorldRules
 from kgroup.marshal.survey import (

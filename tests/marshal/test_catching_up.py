@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from kgroup.marshal.catching_up import CatchUp
-from kgroup.marshal.extension import Extension, write_extension
 from kgroup.marshal.key_state import Key
-from kgroup.marshal.messages import Kind, Message, Reject, encode
+from kgroup.marshal.messages import Extension, Kind, Message, Reject, encode, write_extension
 from kgroup.marshal.rules import Compat, Verdict, WorldRules
 from kgroup.marshal.world import World
 from kgroup.wire.records import Headers

@@ -7,10 +7,8 @@ import pytest
 
 from kgroup.marshal.admission import ADMISSION_ROWS, AdmissionStage
 from kgroup.marshal.events import KeyRead
-from kgroup.marshal.extension import Extension, write_extension
-from kgroup.marshal.key_rows import KEY_ROWS
-from kgroup.marshal.messages import Kind, Message
-from kgroup.marshal.phases import KeyPhase
+from kgroup.marshal.key_rows import KEY_ROWS, KeyPhase
+from kgroup.marshal.messages import Extension, Kind, Message, write_extension
 from kgroup.marshal.rules import ClaimPolicy, Guarantee, Verdict
 from kgroup.types import ChangeKind, Leave
 from tests.marshal.room.node import Node

@@ -5,8 +5,15 @@ from random import Random
 
 import pytest
 
-from kgroup.marshal.extension import Extension, read_extension, write_extension
-from kgroup.marshal.messages import Kind, Message, Reject, encode
+from kgroup.marshal.messages import (
+    Extension,
+    Kind,
+    Message,
+    Reject,
+    encode,
+    read_extension,
+    write_extension,
+)
 from kgroup.marshal.presence import PRESENCE_SUFFIX
 from kgroup.marshal.rules import ClaimPolicy, WorldRules
 from kgroup.marshal.shares import Share

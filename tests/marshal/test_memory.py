@@ -2,9 +2,8 @@
 
 import tracemalloc
 
-from kgroup.marshal.extension import Extension, write_extension
 from kgroup.marshal.key_state import Key
-from kgroup.marshal.messages import Kind, Message, encode
+from kgroup.marshal.messages import Extension, Kind, Message, encode, write_extension
 from kgroup.marshal.rules import WorldRules
 from kgroup.marshal.world import World
 

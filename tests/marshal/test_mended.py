@@ -3,8 +3,7 @@
 import pytest
 
 from kgroup.marshal.events import Assigned, Committed
-from kgroup.marshal.extension import Extension, write_extension
-from kgroup.marshal.messages import Kind, Message
+from kgroup.marshal.messages import Extension, Kind, Message, write_extension
 from kgroup.marshal.rules import ClaimPolicy, Guarantee
 from kgroup.types import ChangeKind, Leave, TopicPartition
 from tests.marshal.room.habits import Habits

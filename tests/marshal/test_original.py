@@ -6,9 +6,16 @@ clock; `Log` is read by our rules, which ask the log alone.
 
 import pytest
 
-from kgroup.marshal.extension import Extension, write_extension
 from kgroup.marshal.key_state import Key, KeyState
-from kgroup.marshal.messages import Kind, Message, Reject, decode, encode
+from kgroup.marshal.messages import (
+    Extension,
+    Kind,
+    Message,
+    Reject,
+    decode,
+    encode,
+    write_extension,
+)
 from kgroup.marshal.rules import Compat, Verdict
 from kgroup.marshal.standing import standing_of
 from kgroup.types import TopicPartition

@@ -5,8 +5,7 @@ import random
 import pytest
 
 from kgroup.marshal.events import LogRead
-from kgroup.marshal.extension import Extension, write_extension
-from kgroup.marshal.messages import Kind, Message, encode
+from kgroup.marshal.messages import Extension, Kind, Message, encode, write_extension
 from kgroup.marshal.rules import WorldRules
 from kgroup.marshal.view import LogRow, LogView
 from tests.marshal.counting import calls_of

@@ -12,10 +12,9 @@ from kgroup.marshal.admission import (
     AdmissionStage,
     AdmissionTrigger,
 )
-from kgroup.marshal.firing import FAMILIES
-from kgroup.marshal.key_rows import KEY_ROWS
-from kgroup.marshal.key_timers import KEY_TIMERS
-from kgroup.marshal.phases import POSSIBLE, KeyAction, KeyGuard, KeyPhase, KeyTrigger
+from kgroup.marshal.key_actions import FAMILIES
+from kgroup.marshal.key_rows import KEY_ROWS, POSSIBLE, KeyAction, KeyGuard, KeyPhase, KeyTrigger
+from kgroup.marshal.key_state import KEY_TIMERS
 
 KEY = Expectation(
     possible=POSSIBLE,

@@ -6,8 +6,7 @@ Each has the number it has among the scenarios; those of whole members beside it
 
 import pytest
 
-from kgroup.marshal.extension import Extension, write_extension
-from kgroup.marshal.messages import Kind
+from kgroup.marshal.messages import Extension, Kind, write_extension
 from kgroup.marshal.rules import Compat, Guarantee, Verdict, WorldRules
 from kgroup.marshal.view import LogView
 from kgroup.types import ChangeKind, Leave

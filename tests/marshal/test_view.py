@@ -5,8 +5,7 @@ from itertools import islice
 import pytest
 
 from kgroup.marshal.events import KeyRead, LogRead
-from kgroup.marshal.extension import Extension, write_extension
-from kgroup.marshal.messages import Kind, Message, encode
+from kgroup.marshal.messages import Extension, Kind, Message, encode, write_extension
 from kgroup.marshal.presence import PRESENCE_SUFFIX
 from kgroup.marshal.rules import Verdict, WorldRules
 from kgroup.marshal.view import LogRow, LogView

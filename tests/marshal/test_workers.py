@@ -6,9 +6,8 @@ from collections import Counter
 import pytest
 
 from kgroup.marshal.catching_up import CatchUp
-from kgroup.marshal.extension import Extension, write_extension
 from kgroup.marshal.key_state import Key
-from kgroup.marshal.messages import Kind, Message, encode
+from kgroup.marshal.messages import Extension, Kind, Message, encode, write_extension
 from kgroup.marshal.presence import PATIENCE_MS
 from kgroup.marshal.rules import WorldRules
 from kgroup.marshal.shares import Workers

@@ -4,8 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kgroup.marshal.extension import Extension, write_extension
-from kgroup.marshal.messages import Reject
+from kgroup.marshal.messages import Extension, Reject, write_extension
 from kgroup.marshal.rules import Compat, Verdict
 from tests.marshal.logs import START, Log, Peer
 

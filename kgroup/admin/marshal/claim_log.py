@@ -20,9 +20,8 @@ from kgroup.backends.marshal.topic_check import TopicCheck, check_topic
 from kgroup.errors import KGroupError
 from kgroup.marshal.admin import Draft
 from kgroup.marshal.events import KeyRead, LogLost, LogOpened, LogRead
-from kgroup.marshal.extension import Extension, write_extension
 from kgroup.marshal.key_state import Key, Pause
-from kgroup.marshal.messages import Kind, Message, encode
+from kgroup.marshal.messages import Extension, Kind, Message, encode, write_extension
 from kgroup.marshal.standing import standing_of
 from kgroup.marshal.survey import free_at, names_everywhere
 from kgroup.marshal.world import World

@@ -1,24 +1,28 @@
 """Marshal mode in a running consumer: what is between brokers and the pure member.
 
-- `appender`: Writes messages to the coordination topic, in the order they were asked for
-- `backend`: The Marshal backend: a group that coordinates by claims written to a log
-- `clock_check`: Whether this process's clock is that of the others, where leases depend on it
-- `coordination_topic`: The coordination topic as metadata shows it, and whether it still is the
-  one it was
-- `effects`: What the machine of a Marshal member wants done, done
-- `entrance`: What must hold before a member begins to claim
-- `followed_log`: One coordination partition as it is read: position, state, and what stands in
-  the way
-- `log_fetch`: Fetch of coordination partitions, as messages
-- `log_questions`: Questions about one coordination partition: where to begin, and whether it is
-  what was read
-- `log_reader`: Reads the coordination partitions of a group's topics, each to its end and on
-- `offset_commits`: Positions committed with the group coordinator, beside the log of claims
-- `positions`: What is committed, of any partition: the log of claims, else the group coordinator
-- `recalling`: Positions of keys in the part of a log of claims that was not read
-- `start_positions`: Where a partition that was claimed is read from
-- `topic_check`: Whether the coordination topic is fit for its purpose
-- `trace`: What the journal is told about each step of a Marshal member
-- `window`: Where reading a coordination partition begins: so early that what went before cannot
-  matter
+- `backend`: How does a consumer join, commit, hand back and close in Marshal mode?
+- `effects`: Who does what the pure member (`kgroup.marshal`) asks for?
+- `trace`: What does the journal get from each step of a member?
+
+Before a member claims:
+
+- `entrance`: What must hold before a member begins to claim?
+- `topic_check`: Is the coordination topic fit for its purpose?
+- `clock_check`: Does this process's clock agree with the brokers, where claims depend on it?
+
+Reading and writing the log of claims:
+
+- `coordination_topic`: What do metadata say of the coordination topic, and is it still the same?
+- `log_reader`: How are the coordination partitions read to their ends, and on?
+- `followed_log`: What is known of one coordination partition that is read, and what blocks it?
+- `window`: Where does reading begin, so early that nothing before it can matter?
+- `log_fetch`: What is the leader of a coordination partition asked?
+- `appender`: In which order are messages written, and what if an answer is lost?
+
+Positions:
+
+- `start_positions`: At which offset does a claimed partition begin?
+- `recalling`: What did the part of the log that was not read say of a position?
+- `positions`: What is committed of any partition: by the log, else by the group coordinator?
+- `offset_commits`: How are positions committed with the group coordinator, too?
 """

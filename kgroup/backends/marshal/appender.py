@@ -18,8 +18,7 @@ from kgroup.backends.marshal.clock_check import BrokerClock
 from kgroup.backends.marshal.log_fetch import WRITE_LANE
 from kgroup.errors import IllegalStateError
 from kgroup.marshal.events import Append, AppendFailed
-from kgroup.marshal.extension import write_extension
-from kgroup.marshal.messages import Message, encode
+from kgroup.marshal.messages import Message, encode, write_extension
 from kgroup.marshal.presence import PRESENCE_SUFFIX
 from kgroup.marshal.rules import MARSHAL_TOPIC
 from kgroup.net.cluster import Cluster

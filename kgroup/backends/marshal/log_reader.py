@@ -26,11 +26,12 @@ from kgroup.backends.marshal.followed_log import FollowedLog, LogEvent, Stage
 from kgroup.backends.marshal.log_fetch import (
     LogFetch,
     LogQuestion,
+    LogQuestions,
     ReaderSettings,
+    cut_off,
     fetch_log,
     says_something,
 )
-from kgroup.backends.marshal.log_questions import LogQuestions, cut_off
 from kgroup.backends.marshal.recalling import Recalling
 from kgroup.codes import ApiKey, error_name
 from kgroup.errors import (

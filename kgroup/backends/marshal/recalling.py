@@ -24,7 +24,7 @@ from anyio.abc import TaskGroup
 from anyio.lowlevel import checkpoint
 
 from kgroup.backends.marshal.followed_log import FollowedLog
-from kgroup.backends.marshal.log_questions import LogQuestions
+from kgroup.backends.marshal.log_fetch import LogQuestions
 from kgroup.errors import (
     BrokerError,
     DecodeError,

@@ -22,10 +22,10 @@ from kgroup.journal import (
 )
 from kgroup.machine.wishes import CallListener
 from kgroup.marshal.events import Append, AppendFailed, Event, KeyRead, LogRead
+from kgroup.marshal.key_rows import KeyPhase
 from kgroup.marshal.key_state import KeyLife
 from kgroup.marshal.member import MarshalMember
 from kgroup.marshal.messages import Kind
-from kgroup.marshal.phases import KeyPhase
 from kgroup.marshal.presence import PRESENCE_SUFFIX
 from kgroup.marshal.rules import MarshalSettings, Verdict
 from kgroup.marshal.step import Step

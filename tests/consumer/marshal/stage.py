@@ -11,8 +11,7 @@ import anyio
 from kgroup import MarshalAdmin
 from kgroup.backends.marshal.log_reader import LogReader, ReaderSettings
 from kgroup.marshal.events import KeyRead, LogLost, LogOpened, LogRead
-from kgroup.marshal.extension import Extension, write_extension
-from kgroup.marshal.messages import Kind, Message, encode
+from kgroup.marshal.messages import Extension, Kind, Message, encode, write_extension
 from kgroup.net.cluster import Cluster
 from kgroup.net.settings import NetSettings
 from kgroup.testing import InProcessBroker

@@ -11,8 +11,7 @@ from kgroup.backends.marshal.appender import Appender, AppenderSettings
 from kgroup.codes import ErrorCode
 from kgroup.errors import BrokerError, IllegalStateError
 from kgroup.marshal.events import Append, AppendFailed
-from kgroup.marshal.extension import Extension, read_extension
-from kgroup.marshal.messages import Kind, Message, decode
+from kgroup.marshal.messages import Extension, Kind, Message, decode, read_extension
 from kgroup.marshal.plan import coordination_partition
 from kgroup.marshal.presence import PRESENCE_SUFFIX
 from kgroup.net.cluster import Cluster

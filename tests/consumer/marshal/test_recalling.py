@@ -5,8 +5,7 @@ import pytest
 
 from kgroup.codes import ErrorCode
 from kgroup.errors import CommitFailedError
-from kgroup.marshal.extension import Extension, write_extension
-from kgroup.marshal.messages import Kind, Message, encode
+from kgroup.marshal.messages import Extension, Kind, Message, encode, write_extension
 from kgroup.testing import InProcessBroker
 from kgroup.testing.virtual_time import WALL_AT_START
 from kgroup.wire.messages import FetchRequest, OffsetCommitRequest

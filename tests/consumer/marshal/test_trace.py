@@ -27,11 +27,10 @@ from kgroup.marshal.events import (
     LogRead,
     PositionFound,
 )
-from kgroup.marshal.extension import Extension, write_extension
+from kgroup.marshal.key_rows import KeyPhase
 from kgroup.marshal.key_state import Key
 from kgroup.marshal.member import MarshalMember
-from kgroup.marshal.messages import Kind, Message, encode
-from kgroup.marshal.phases import KeyPhase
+from kgroup.marshal.messages import Extension, Kind, Message, encode, write_extension
 from kgroup.marshal.presence import is_presence
 from kgroup.marshal.rules import MarshalSettings, Verdict, WorldRules
 from kgroup.marshal.standing import standing_of

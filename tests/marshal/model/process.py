@@ -11,9 +11,8 @@ from enum import Enum, auto
 from random import Random
 from typing import Final, Protocol
 
-from kgroup.marshal.extension import Extension, write_extension
 from kgroup.marshal.key_state import Key, KeyState
-from kgroup.marshal.messages import Kind, Message, Reject, decode
+from kgroup.marshal.messages import Extension, Kind, Message, Reject, decode, write_extension
 from kgroup.marshal.rules import Verdict, WorldRules
 from kgroup.marshal.standing import standing_of
 from kgroup.marshal.world import World

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from kgroup.marshal.admission import AdmissionStage
 from kgroup.marshal.events import Admitted, Committed, Event
-from kgroup.marshal.key_state import KeyLife
-from kgroup.marshal.key_timers import due_of
+from kgroup.marshal.key_state import KeyLife, due_of
 from kgroup.marshal.rules import Guarantee
 from kgroup.marshal.step import Step, next_deadline
 from kgroup.types import ChangeKind, Claim, OwnershipChange, TopicPartition

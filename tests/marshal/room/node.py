@@ -41,9 +41,8 @@ from kgroup.marshal.events import (
     PositionFound,
     Tell,
 )
-from kgroup.marshal.extension import write_extension
 from kgroup.marshal.member import MarshalMember
-from kgroup.marshal.messages import Kind, Message
+from kgroup.marshal.messages import Kind, Message, write_extension
 from kgroup.marshal.rules import Guarantee, MarshalSettings
 from kgroup.marshal.step import next_deadline, step
 from kgroup.types import Claim, Leave, OwnershipChange, TopicPartition

@@ -330,7 +330,7 @@ _OF_MEMBERS = (
     ),
     _of_member(
         "a claim is written without a last look at the log",
-        "firing",
+        "key_actions",
         "    return _wanted(member, life, now) and now >= member.claimable_at(life.tp)\n",
         "    return _wanted(member, life, now)\n",
         _KNOWN,
