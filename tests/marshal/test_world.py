@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kgroup.marshal.messages import Extension, Reject, write_extension
+from kgroup.marshal.messages import Extension, Kind, Message, Reject, encode, write_extension
 from kgroup.marshal.rules import Compat, Verdict
 from tests.marshal.logs import START, Log, Peer
 
@@ -384,3 +384,14 @@ def test_equal_logs_give_equal_worlds() -> None:
     assert again.world.digest() == log.world.digest()
     log.beat(GO, 4)
     assert again.world.digest() != log.world.digest()
+
+
+def test_digest_of_a_log_is_the_same_in_every_version() -> None:
+    log = owned_by_a()
+    log.beat(A, 7)
+    log.pause(B, 60)
+    log.append(encode(Message(Kind.HEARTBEAT, START, b"i", b"c", b"g", b"t~members", 0, 0)))
+    log.world.presences.pass_over(b"g", b"t", b"c", START * 1000)
+    assert log.world.digest() == (
+        "7d1719f780448558b1632c707df8f9f3ebcca439c2bce2f2689c6c94868fe2b1"
+    )
