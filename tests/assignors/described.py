@@ -6,6 +6,7 @@ from typing import Any
 from kgroup.assignors import GroupAssignment, GroupSubscription, Member, PartitionRacks
 from kgroup.assignors.claims import cooperative_claim, sticky_claim
 from kgroup.types import TopicPartition
+from tests.assignors import exact
 from tests.assignors.groups import target
 
 Line = dict[str, Any]
@@ -44,27 +45,9 @@ def as_sets(partitions: Mapping[str, Any]) -> dict[str, set[TopicPartition]]:
 
 
 def owners(line: Line) -> dict[TopicPartition, str]:
-    """Who owns what, as the vectors count moves: the newest claimant, if it still subscribes.
-
-    Written from the vectors' README, not from the product: only the reading of claims is shared.
-    """
-    described = group(line)
+    """Member that owns each partition, as the vectors count moves."""
     claim = sticky_claim if line["assignor"] == "sticky" else cooperative_claim
-    generations: dict[TopicPartition, dict[str, int]] = {}
-    for each in described.members:
-        said = claim(each)
-        for tp in said.partitions:
-            generation = -1 if said.generation_id is None else said.generation_id
-            generations.setdefault(tp, {})[each.member_id] = generation
-    topics = {m.member_id: m.topics for m in described.members}
-    found = {}
-    for tp, by_member in generations.items():
-        newest = max(by_member.values())
-        claimants = [who for who, generation in by_member.items() if generation == newest]
-        exists = any(row["partition"] == tp.partition for row in line["topics"].get(tp.topic, ()))
-        if exists and len(claimants) == 1 and tp.topic in topics[claimants[0]]:
-            found[tp] = claimants[0]
-    return found
+    return exact.owners(group(line), claim)
 
 
 def score(assignment: GroupAssignment) -> int:
@@ -84,21 +67,3 @@ def rack_matches(line: Line, assignment: GroupAssignment) -> int:
         for member_id, given in target(assignment).items()
         for tp in given
     )
-
-
-def check_valid(line: Line, assignment: GroupAssignment) -> None:
-    """Every partition once, to subscribers; nothing to a member while another one owns it."""
-    described = group(line)
-    topics = {m.member_id: m.topics for m in described.members}
-    assert set(assignment.partitions) == set(topics), "every member is in the result"
-    everything = [
-        *(tp for given in assignment.partitions.values() for tp in given),
-        *assignment.withheld,
-    ]
-    assert sorted(everything) == sorted(described.partitions)
-    for member_id, given in target(assignment).items():
-        assert all(tp.topic in topics[member_id] for tp in given), member_id
-    if line["assignor"] == "cooperative-sticky":
-        owned = owners(line)
-        for member_id, now in assignment.partitions.items():
-            assert all(owned.get(tp, member_id) == member_id for tp in now), member_id

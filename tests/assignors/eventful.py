@@ -10,8 +10,7 @@ from random import Random
 
 from kgroup.assignors import BUILT_IN, GroupSubscription, Member, PartitionRacks
 from kgroup.types import TopicPartition
-from kgroup.wire.user_data import encode_sticky_user_data
-from tests.assignors.groups import target
+from tests.assignors.groups import claiming, target
 
 GENERATION = 7
 
@@ -19,16 +18,9 @@ Topics = dict[str, dict[int, PartitionRacks]]
 Event = Callable[[Random, list[Member], Topics], list[Member]]
 
 
-def claiming(member: Member, owned, generation_id: int = GENERATION) -> Member:
-    """The member, claiming partitions in both ways: for the eager and the cooperative."""
-    claim = tuple(owned)
-    data = encode_sticky_user_data(claim, generation_id)
-    return replace(member, owned=claim, generation_id=generation_id, user_data=data)
-
-
 def settled(group: GroupSubscription, ends) -> GroupSubscription:
     """The group when everybody has what it gets in the end."""
-    members = (claiming(each, sorted(ends[each.member_id])) for each in group.members)
+    members = (claiming(each, sorted(ends[each.member_id]), GENERATION) for each in group.members)
     return GroupSubscription(tuple(members), group.topics)
 
 

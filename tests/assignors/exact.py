@@ -1,16 +1,16 @@
 """The best assignment there is, found by a solver that knows nothing of ours.
 
 Every partition is a node of its own in a flow of least cost (network simplex of networkx), and
-every place of a member costs as much as it adds to the sum of squares. Who owns what is decided
-here once more, partition by partition.
+every place of a member costs as much as it adds to the sum of squares.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import networkx as nx
 
 from kgroup.assignors import GroupSubscription, Member
+from kgroup.assignors.claims import MemberClaim, stated_claim
 from kgroup.types import TopicPartition
 
 
@@ -22,12 +22,18 @@ class Cost(NamedTuple):
     far: int
 
 
-def owners(group: GroupSubscription) -> dict[TopicPartition, str]:
-    """Partition -> who alone claims it in the newest generation and still subscribes."""
+def owners(
+    group: GroupSubscription, claim: Callable[[Member], MemberClaim] = stated_claim
+) -> dict[TopicPartition, str]:
+    """Partition -> the only member that claims it in the newest generation and still subscribes.
+
+    Decided here once more, not by the product: only the reading of claims is shared.
+    """
     claims: dict[TopicPartition, dict[int, set[str]]] = {}
     for each in group.members:
-        for tp in each.owned:
-            said = -1 if each.generation_id is None else each.generation_id
+        stated = claim(each)
+        for tp in stated.partitions:
+            said = -1 if stated.generation_id is None else stated.generation_id
             claims.setdefault(tp, {}).setdefault(said, set()).add(each.member_id)
     topics = {each.member_id: each.topics for each in group.members}
     found = {}
@@ -47,8 +53,8 @@ def racks_count(group: GroupSubscription) -> bool:
         for number in group.topics[topic]
     ]
     everywhere = frozenset[str]().union(*replicas)
-    told = {each.rack for each in group.members}
-    return not everywhere.isdisjoint(told) and any(racks != everywhere for racks in replicas)
+    known = {each.rack for each in group.members}
+    return not everywhere.isdisjoint(known) and any(racks != everywhere for racks in replicas)
 
 
 def is_far(group: GroupSubscription, member: Member, tp: TopicPartition) -> bool:

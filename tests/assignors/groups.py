@@ -1,5 +1,7 @@
 """Groups made for tests: by hand in one line, or drawn by Hypothesis."""
 
+from collections.abc import Iterable
+from dataclasses import replace
 from itertools import product
 
 from hypothesis import strategies as st
@@ -24,7 +26,7 @@ def tps(names: str) -> tuple[TopicPartition, ...]:
 
 
 def member(member_id, topics="t", owned="", generation_id=None, **more):
-    """Make a member that tells its claim in both ways, for the eager and the cooperative."""
+    """Make a member that claims in both ways, for the eager and the cooperative."""
     claim = tps(owned)
     return Member(
         member_id=member_id,
@@ -45,20 +47,17 @@ def group(members, **counts):
     return GroupSubscription(tuple(members), topics)
 
 
+def claiming(member: Member, owned: Iterable[TopicPartition], generation_id: int | None) -> Member:
+    """Return the member, claiming partitions in both ways: for the eager and the cooperative."""
+    claim = tuple(owned)
+    data = encode_sticky_user_data(claim, generation_id)
+    return replace(member, owned=claim, generation_id=generation_id, user_data=data)
+
+
 def after(described, assignment, generation_id):
     """Return the group as it joins the next round, holding what it was just given."""
-    members = tuple(
-        Member(
-            member_id=m.member_id,
-            topics=m.topics,
-            rack=m.rack,
-            owned=assignment.of(m.member_id),
-            generation_id=generation_id,
-            user_data=encode_sticky_user_data(assignment.of(m.member_id), generation_id),
-        )
-        for m in described.members
-    )
-    return GroupSubscription(members, described.topics)
+    members = (claiming(m, assignment.of(m.member_id), generation_id) for m in described.members)
+    return GroupSubscription(tuple(members), described.topics)
 
 
 def target(assignment):

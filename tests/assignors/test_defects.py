@@ -81,7 +81,7 @@ def test_6_an_assignor_remembers_no_generation_of_an_earlier_group():
 
 
 @each_sticky
-def test_7_a_partition_that_is_near_to_nobody_stays_where_it_is(assignor):
+def test_7_a_partition_far_from_all_members_stays_where_it_is(assignor):
     topics = {
         "t": {
             0: PartitionRacks("x", frozenset("x")),

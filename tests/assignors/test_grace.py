@@ -58,7 +58,7 @@ def test_a_static_member_that_comes_back_gets_its_own_at_once(protocol):
 
 
 @PROTOCOLS
-def test_any_newcomer_takes_the_place_of_who_is_waited_for(protocol):
+def test_any_newcomer_takes_the_place_of_an_absent_member(protocol):
     played = grace_of("a", "b", "c", protocol=protocol)
     before = played.held()
     played.leave("c")
@@ -78,7 +78,7 @@ def test_a_second_newcomer_gets_a_share():
     assert sorted(played.sizes().values()) == [2, 2, 2, 3]
 
 
-def test_who_is_waited_for_longest_is_succeeded_first():
+def test_the_member_that_is_absent_longest_is_succeeded_first():
     played = grace_of("a", "b", "c")
     before = played.held()
     played.leave("b")
@@ -132,7 +132,7 @@ def test_the_memory_of_the_newest_generation_counts():
     assert not played.round().withheld
 
 
-def test_who_had_nothing_is_no_newcomer():
+def test_a_member_that_had_nothing_is_no_newcomer():
     played = grace_of("a", "b", "c", count=2)
     (idle,) = [name for name, held in played.held().items() if not held]
     left = next(name for name, held in played.held().items() if held)
@@ -158,11 +158,11 @@ def test_what_a_member_holds_is_not_held_back_for_another():
     assert len(assignment.withheld) == 8
 
 
-def test_a_place_before_the_first_is_nobodys():
+def test_a_place_before_the_first_has_no_owner():
     assert not GraceAssignor().assign(told([-1] * 9, gone=None)).withheld
 
 
-def test_new_partitions_are_waited_for_by_nobody():
+def test_new_partitions_are_given_at_once():
     played = grace_of("a", "b", count=4)
     played.leave("b")
     played.settle()
@@ -195,7 +195,7 @@ FALSE_MEMORIES = [
 
 
 @pytest.mark.parametrize("echo", FALSE_MEMORIES, ids=lambda echo: repr(echo[:30]))
-def test_a_false_memory_can_at_most_hold_back_what_nobody_has(echo):
+def test_a_false_memory_holds_back_at_most_partitions_without_an_owner(echo):
     members = (replace(member("a", owned="t-0", generation_id=3), user_data=echo), member("b"))
     described = GroupSubscription(members, group(members, t=9).topics, now=5000.0)
     assignor = GraceAssignor(60.0)

@@ -146,13 +146,13 @@ def test_what_an_assignor_returns_must_be_an_assignment():
         verify(two_members(), None, assignor="mine", protocol=EAGER)  # type: ignore[arg-type]
 
 
-def test_only_the_first_offences_of_a_kind_are_told():
+def test_only_the_first_offences_of_a_kind_are_listed():
     assignment = GroupAssignment({"a": tps("x-0 x-1 x-2 x-3 x-4 x-5 x-6"), "b": ()})
     with pytest.raises(AssignorError, match="exist x-0, x-1, x-2, x-3, x-4 and 2 more; gave"):
         verify(two_members(), assignment, assignor="mine", protocol=EAGER)
 
 
-def test_what_nobody_shall_have_for_now_counts_as_dealt_with():
+def test_a_partition_withheld_for_no_member_counts_as_dealt_with():
     assignment = GroupAssignment({"a": tps("t-0 u-0"), "b": ()}, {tp("t-1"): None})
     verify(two_members(a="t-0 t-1"), assignment, assignor="mine", protocol=COOPERATIVE)
 

@@ -93,7 +93,7 @@ def test_what_is_withheld_from_its_owner_is_remembered_until_the_next_round() ->
     assert tuple(known.of_member("b", None).partitions) == ()
 
 
-def test_a_member_nobody_can_read_is_remembered_as_it_was_before() -> None:
+def test_an_unreadable_member_is_remembered_as_it_was_before() -> None:
     """It is sent nothing, but it may not have handed back what it had."""
     first = sent(member("a"), a=given(1, 2))
     second = sent(member("a", unreadable="garbage"), before=first)
@@ -101,7 +101,7 @@ def test_a_member_nobody_can_read_is_remembered_as_it_was_before() -> None:
     assert tuple(third.of_member("a", None).partitions) == tps(1, 2)
 
 
-def test_a_newcomer_nobody_can_read_is_remembered_as_having_nothing() -> None:
+def test_an_unreadable_newcomer_is_remembered_as_having_nothing() -> None:
     known = sent(member("a", unreadable="garbage"), before=sent(member("b")))
     assert tuple(known.of_member("a", None).partitions) == ()
 
@@ -109,7 +109,7 @@ def test_a_newcomer_nobody_can_read_is_remembered_as_having_nothing() -> None:
 # -- members that cannot be read ----------------------------------------------------------------
 
 
-def test_a_cooperative_member_nobody_can_read_claims_what_it_was_last_given() -> None:
+def test_an_unreadable_cooperative_member_claims_what_it_was_last_given() -> None:
     known = sent(member("bad"), bad=given(1, 3))
     (read,) = read_members([("bad", None, b"\x00")], COOPERATIVE, known)
     assert tuple(read.owned) == tps(1, 3)
@@ -131,7 +131,7 @@ def test_without_knowledge_the_round_fails_with_the_way_out() -> None:
 
 
 @pytest.mark.parametrize("name", ["cooperative-sticky"])
-def test_what_it_claims_is_withheld_and_nobody_gets_it(name: str) -> None:
+def test_what_an_unreadable_member_claims_is_withheld(name: str) -> None:
     known = sent(member("bad"), bad=given(1, 3))
     joined = [("bad", None, b"\x00"), ("good", None, asks(owned=tps(0), generation_id=7))]
     group = describe_group(joined, TOPICS, COOPERATIVE, sent=known)

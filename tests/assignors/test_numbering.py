@@ -28,7 +28,7 @@ def test_topics_are_in_javas_order():
 
 
 @pytest.mark.parametrize("numbering", [ALL, DENSE])
-def test_a_partition_and_its_place_tell_each_other(numbering):
+def test_a_partition_leads_to_its_place_and_back(numbering):
     for place, partition in enumerate(numbering):
         assert numbering[place] == partition
         assert numbering.index(partition) == place

@@ -213,7 +213,7 @@ def memory_that_aiokafkas_own_consumers_left_is_gone(monkeypatch):
 
 
 @pytest.mark.parametrize("peer", [AiokafkaSticky, AiokafkaSticky()], ids=["class", "instance"])
-def test_what_aiokafka_keeps_on_the_class_is_kept_by_nobody(peer):
+def test_nothing_stays_on_the_class_of_aiokafka(peer):
     assignor = wrapped(peer)
     read = decode_sticky_user_data(assignor.encode_user_data(held("t-0 t-1"), 7))
     assert (read.partitions, read.generation_id) == (tps("t-0 t-1"), 7)
@@ -342,7 +342,7 @@ class Forgetful(KafkaCooperative):  # type: ignore[misc]  # without types
         return {each.member_id: ConsumerProtocolAssignment(1, [], b"") for each in members}
 
 
-def test_a_cooperative_one_may_leave_out_only_what_somebody_holds():
+def test_a_cooperative_one_may_leave_out_only_what_a_member_holds():
     assignor = wrapped(Forgetful)
     held = member("a", owned="t-0", generation_id=1)
     assert assignor.assign(group([held], t=1)).withheld == {tp("t-0"): None}

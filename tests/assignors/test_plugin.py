@@ -77,7 +77,7 @@ def test_only_assignors_with_user_data_are_taken_for_such():
 # -- drafts
 
 
-def test_a_draft_tells_what_it_has_given():
+def test_a_draft_knows_what_it_has_given():
     described = group([member("a"), member("b")], t=2)
     a, b = described.members
     draft = described.draft()

@@ -103,7 +103,7 @@ def test_user_data_that_cannot_be_read_claims_nothing(garbage):
 
 
 @pytest.mark.parametrize("shape", ["equal", "unequal"])
-def test_nobody_could_take_from_a_larger_member_when_half_the_group_is_new(shape):
+def test_no_member_could_take_from_a_larger_one_when_half_the_group_is_new(shape):
     names = [f"t{number:02}" for number in range(50)]
     counts = dict.fromkeys(names, 60)
 

@@ -77,7 +77,7 @@ def test_a_flow_that_forgets_costs_is_complete_all_the_same():
         assert (least(arcs, excess) is None) == any(flow.excess)
 
 
-def test_what_has_no_way_is_told_from_what_has():
+def test_nodes_without_a_way_are_not_reached():
     flow = Flow(4)
     flow.excess[:] = [2, 0, 3, -2]
     flow.join(0, 1)

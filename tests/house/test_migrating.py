@@ -83,7 +83,7 @@ def test_every_option_of_librdkafka_that_is_named_is_taken_with_its_default() ->
     ("name", "theirs"),
     [("kafka-python", KafkaConsumer), ("confluent-kafka", ConfluentConsumer)],
 )
-def test_every_call_stands_for_one_that_is_there(name: str, theirs: type) -> None:
+def test_every_call_in_the_tables_exists_on_both_sides(name: str, theirs: type) -> None:
     table = rows(name, "Calls")
     ours = public(kgroup.sync.Consumer) | {"failure", "membership"}
     named = {each[0][0] for each in table}

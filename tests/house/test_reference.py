@@ -36,7 +36,7 @@ def test_type_checkers_see_every_name_that_is_loaded_when_first_used() -> None:
     assert set(kgroup.__all__) <= {name.name for node in imports for name in node.names}
 
 
-def test_every_name_of_the_package_stands_in_the_reference() -> None:
+def test_every_name_of_the_package_is_in_the_reference() -> None:
     described = {name for path in REFERENCE for name in HEADING.findall(PAGES[path]())}
     assert set(kgroup.__all__) - described == ELSEWHERE
 
@@ -49,7 +49,7 @@ def test_kafkas_name_is_known_of_every_option_and_of_nothing_else() -> None:
     assert KAFKA_NAMES.keys() == {option.name for option in fields(ConsumerConfig)}
 
 
-def test_a_docstring_tells_of_no_argument_that_does_not_exist() -> None:
+def test_a_docstring_names_no_argument_that_does_not_exist() -> None:
     wrong = [
         f"{module.path}.{thing.name}: {argument.name}"
         for module in _modules(source())

@@ -42,7 +42,7 @@ def test_every_parameter_of_aiokafka_has_an_answer() -> None:
     assert sorted(OPTIONS) == sorted(given)
 
 
-def test_every_option_that_stands_for_one_of_aiokafka_exists() -> None:
+def test_every_option_that_replaces_one_of_aiokafka_exists() -> None:
     known = inspect.signature(ConsumerConfig).parameters.keys() | {"key", "value"}
     assert not [ours for ours, _ in OPTIONS.values() if ours and ours not in known]
 
@@ -56,7 +56,7 @@ def test_every_call_of_aiokafka_has_an_answer() -> None:
     assert {match[0] for call in METHODS if (match := re.match(r"\w+(?=\()", call))} == public
 
 
-def test_every_call_that_stands_for_one_of_aiokafka_exists_with_these_arguments() -> None:
+def test_every_call_that_replaces_one_of_aiokafka_exists_with_these_arguments() -> None:
     wrong = []
     for ours, _ in METHODS.values():
         if match := re.fullmatch(r"(\w+)\((.*)\)", ours):

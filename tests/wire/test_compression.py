@@ -129,7 +129,7 @@ def test_what_follows_the_last_stream_must_be_a_stream(codec: Codec) -> None:
         decompress(codec, compress(codec, TEXT) + b"garbage!")
 
 
-def test_one_raw_block_of_snappy_is_told_from_a_stream_by_its_first_bytes() -> None:
+def test_one_raw_block_of_snappy_differs_from_a_stream_by_its_first_bytes() -> None:
     assert decompress(Codec.SNAPPY, bytes(cramjam.snappy.compress_raw(TEXT))) == TEXT
 
 

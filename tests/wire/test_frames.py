@@ -176,7 +176,7 @@ def test_a_client_id_past_the_end_or_not_utf8_is_an_error() -> None:
             decode_request(bytes.fromhex("000c 0000 00000001" + tail))
 
 
-def test_a_request_in_a_version_nobody_speaks_leaves_its_header_to_the_server() -> None:
+def test_a_request_in_an_unknown_version_leaves_its_header_to_the_server() -> None:
     frame = encode_request(ApiVersionsRequest(), 4, 9, "c")[4:]
     future = frame[:2] + b"\0\x63" + frame[4:]
     with pytest.raises(UnsupportedVersionError):

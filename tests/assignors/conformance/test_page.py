@@ -20,6 +20,6 @@ def test_every_block_of_the_page_runs_and_prints_what_it_says(capsys):
     assert capsys.readouterr().out == shown
 
 
-def test_every_promise_is_told_in_its_own_words():
+def test_the_page_has_every_promise_in_its_own_words():
     rows = re.findall(r"^\| `([a-z-]+)` \| ([^|`]+) \| [^|]+ \|$", PAGE, re.MULTILINE)
     assert rows == [(promise.name, promise.says) for promise in PROMISES]

@@ -33,7 +33,7 @@ def test_whatever_was_drawn_is_pasted_as_it_was(data):
     assert tuple(pasted(group).partitions) == tuple(group.partitions)
 
 
-def test_a_simple_group_is_told_in_few_lines():
+def test_a_simple_group_takes_few_lines():
     members = (Member(member_id="a", topics=frozenset({"t"})),)
     group = GroupSubscription(members, {"t": dict.fromkeys(range(2), PartitionRacks())})
     assert group_as_code(group, imports=False) == (

@@ -32,7 +32,7 @@ def test_each_promise_that_binds_is_a_test_of_its_own():
 
 
 @pytest.mark.slow
-def test_one_line_is_collected_and_what_is_broken_is_told_without_a_traceback(pytester):
+def test_one_line_is_collected_and_a_broken_promise_fails_without_a_traceback(pytester):
     pytester.makepyfile(AUTHORS)
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "-q", "-rf")
     result.assert_outcomes(passed=2 * len(names(suite(Decent))) - 1, failed=1)

@@ -130,7 +130,7 @@ def changed(path: str, value: object) -> str:
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "told"),
+    ("path", "value", "message"),
     [
         ("topics", [], "topics: got [], expected an object of topics by name"),
         ("topics.orders", -1, "topics.orders: got -1, expected a whole number of partitions"),
@@ -178,18 +178,18 @@ def changed(path: str, value: object) -> str:
         ("topics", int, "the document: got"),
     ],
 )
-def test_a_wrong_value_is_told_by_its_path_with_the_way_out(
-    path: str, value: object, told: str
+def test_the_error_for_a_wrong_value_names_its_path_and_the_way_out(
+    path: str, value: object, message: str
 ) -> None:
     with pytest.raises(ArgumentError) as caught:
         read_scenario(changed(path, value), source="group.json")
     assert str(caught.value).startswith("group.json: ")
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert len(str(caught.value)) < 400
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("", "f: line 1, column 1: got nothing, expected JSON"),
         ('{"topics":\n {"a": 1,}}', 'f: line 2, column 10: got {"a": 1,}}, expected JSON'),
@@ -202,17 +202,17 @@ def test_a_wrong_value_is_told_by_its_path_with_the_way_out(
         ("9" * 5000, "f: got "),
     ],
 )
-def test_what_is_no_scenario_at_all_is_told(text: str | bytes, told: str) -> None:
+def test_a_text_that_is_no_scenario_is_refused(text: str | bytes, message: str) -> None:
     with pytest.raises(ArgumentError) as caught:
         read_scenario(text, source="f")
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert len(str(caught.value)) < 400
 
 
 # -- outcomes ----------------------------------------------------------------------------------
 
 
-def test_an_outcome_is_told_in_numbers_and_by_owner() -> None:
+def test_an_outcome_holds_numbers_and_owners() -> None:
     _, joined, *_ = play(EXAMPLES["swaps"], BUILT_IN["range"])
     assert outcome_document(joined) == {
         "event": {"join": "m2", "topics": ["orders"]},

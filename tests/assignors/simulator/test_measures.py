@@ -22,7 +22,7 @@ from kgroup.types import TopicPartition
 RANGE = BUILT_IN["range"]
 
 
-def test_balance_is_told_exactly() -> None:
+def test_balance_is_measured_exactly() -> None:
     members = tuple(SimulatedMember(member_id=n, topics=frozenset({"t"})) for n in "abc")
     (outcome,) = play(Scenario({"t": SimulatedTopic(8)}, members), RANGE)
     assert outcome.balance == Balance(2, 3, pytest.approx((2 / 9) ** 0.5), 22)  # type: ignore[arg-type]  # near it
@@ -65,10 +65,10 @@ def test_no_rack_is_not_a_rack_that_matches() -> None:
 
 
 def test_a_member_that_came_back_is_where_it_was() -> None:
-    told = {"topics": frozenset({"t"}), "rack": "a"}
+    shared = {"topics": frozenset({"t"}), "rack": "a"}
     members = (
-        SimulatedMember(member_id="dynamic", **told),  # type: ignore[arg-type]  # of two kinds
-        SimulatedMember(member_id="static", group_instance_id="i", **told),  # type: ignore[arg-type]  # the same
+        SimulatedMember(member_id="dynamic", **shared),  # type: ignore[arg-type]  # of two kinds
+        SimulatedMember(member_id="static", group_instance_id="i", **shared),  # type: ignore[arg-type]  # the same
     )
     topics = {"t": SimulatedTopic(4, (("a",), ("a",), ("b",), ("b",)))}
     scenario = Scenario(topics, members, (Restart(("dynamic", "i")),))
@@ -83,7 +83,7 @@ def test_a_member_that_came_back_is_where_it_was() -> None:
         racks_of("a", "b", partitions=()),
     ],
 )
-def test_where_no_racks_are_told_there_are_none_to_match(scenario: Scenario) -> None:
+def test_without_known_racks_none_match(scenario: Scenario) -> None:
     (outcome,) = play(scenario, RANGE)
     assert outcome.racks is None
 
@@ -105,7 +105,7 @@ def test_the_optimum_pays_nothing_for_racks() -> None:
 
 @pytest.mark.parametrize("name", EXAMPLES)
 @pytest.mark.parametrize("assignor", [*BUILT_IN.values(), Optimum()], ids=lambda each: each.name)
-def test_in_every_example_everything_belongs_to_somebody_after_each_event(
+def test_in_every_example_everything_has_an_owner_after_each_event(
     name: str, assignor: Optimum
 ) -> None:
     scenario = EXAMPLES[name]
@@ -129,7 +129,7 @@ def test_no_assignor_spreads_more_evenly_than_the_optimum(name: str) -> None:
         assert all(mine >= least for mine, least in zip(squares(assignor), best, strict=True))
 
 
-def test_events_are_told_in_a_few_words() -> None:
+def test_events_are_described_in_a_few_words() -> None:
     assert in_words(None) == "start"
     assert in_words(Join()) == "join"
     words = [in_words(each.event) for each in play(EXAMPLES["equal"], RANGE)]
@@ -143,7 +143,7 @@ def test_events_are_told_in_a_few_words() -> None:
 
 
 @pytest.mark.parametrize(
-    ("members", "told"),
+    ("members", "message"),
     [
         ([{"member_id": ""}], r"members\[0\].member_id: got ''"),
         ([{}, {}], r"members\[1\].member_id: got 'm', expected another name than members\[0\]"),
@@ -164,11 +164,11 @@ def test_events_are_told_in_a_few_words() -> None:
     ],
 )
 def test_a_description_that_contradicts_itself_is_refused(
-    members: list[dict[str, object]], told: str
+    members: list[dict[str, object]], message: str
 ) -> None:
     usual: dict[str, object] = {"member_id": "m", "topics": frozenset("t")}
     made = tuple(SimulatedMember(**{**usual, **each}) for each in members)  # type: ignore[arg-type]  # of a table
-    with pytest.raises(ArgumentError, match=told):
+    with pytest.raises(ArgumentError, match=message):
         Scenario({"t": SimulatedTopic(2), "u": SimulatedTopic(1)}, made)
 
 
@@ -178,6 +178,6 @@ def test_a_topic_has_a_number_of_partitions_that_can_be(count: int) -> None:
         SimulatedTopic(count)
 
 
-def test_racks_are_told_of_all_partitions_or_of_none() -> None:
+def test_racks_are_given_for_all_partitions_or_for_none() -> None:
     with pytest.raises(ArgumentError, match="racks of all 3 partitions"):
         SimulatedTopic(3, (("a",),))

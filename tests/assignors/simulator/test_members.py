@@ -50,7 +50,7 @@ def test_an_assignor_that_encodes_sees_the_echo_too() -> None:
     assert capacity.seen[1]["n"][0] == b"0 None None"
 
 
-def test_user_data_of_the_description_stands_for_what_the_assignor_would_encode() -> None:
+def test_user_data_of_the_description_replaces_that_of_the_assignor() -> None:
     fixed = SimulatedMember(member_id="a", topics=frozenset({"t"}), user_data=b"capacity 4")
     capacity = Capacity()
     scenario = Scenario({"t": SimulatedTopic(2)}, (fixed,), (Join(user_data=b"9"),))
@@ -66,7 +66,7 @@ def test_what_a_member_was_assigned_before_the_story_is_sent_back_too() -> None:
     assert notebook.seen == [{"a": (b"x", 1)}]
 
 
-def test_an_assignor_is_told_of_instance_ids_and_of_the_racks_of_leaders() -> None:
+def test_an_assignor_sees_instance_ids_and_the_racks_of_leaders() -> None:
     seen: list[GroupSubscription] = []
 
     class Curious(Notebook):
@@ -105,7 +105,7 @@ class Grace:
         return GroupAssignment({**held, first: (*held[first], *free)})
 
 
-def test_time_passes_and_the_leader_rejoins_when_it_was_told_to() -> None:
+def test_time_passes_and_the_leader_rejoins_when_its_assignor_asked_for_it() -> None:
     members = (member("a", owned=range(4)), member("b", owned=range(4, 8)))
     events = (Leave("b"), Wait(30), Wait(40))
     scenario = Scenario({"t": SimulatedTopic(8)}, members, events, now=100.0)
@@ -178,7 +178,7 @@ def failure(outcomes: Iterator[Outcome]) -> tuple[int, AssignorError]:
     raise AssertionError("nothing failed")
 
 
-def test_what_was_played_before_an_assignor_raises_is_told() -> None:
+def test_outcomes_from_before_an_assignor_raises_are_yielded() -> None:
     came, error = failure(play(group_of(1, Join()), Broken()))
     assert came == 1
     assert "assignor 'broken' raised" in str(error)

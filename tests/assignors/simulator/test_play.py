@@ -93,7 +93,7 @@ def test_new_partitions_are_given_without_moving_others() -> None:
     assert outcome.balance.most == 6
 
 
-def test_a_topic_that_nobody_reads_grows_without_a_rebalance() -> None:
+def test_a_topic_without_readers_grows_without_a_rebalance() -> None:
     topics = {"t": SimulatedTopic(4), "u": SimulatedTopic(1)}
     outcome = last(Scenario(topics, (member("a"),), (Grow("u", 3),)), STICKY)
     assert (outcome.rounds, outcome.unowned) == (0, 0)
@@ -116,7 +116,7 @@ def test_a_member_that_drops_a_topic_gives_up_its_partitions_before_it_joins() -
     assert (changed.unowned, changed.balance.fewest) == (0, 4)
 
 
-def test_what_nobody_reads_any_more_was_taken_from_who_stays() -> None:
+def test_a_dropped_topic_counts_as_taken_from_its_reader() -> None:
     scenario = group_of(1, Subscribe("m0", frozenset()))
     outcome = last(scenario, COOPERATIVE_STICKY)
     assert (outcome.moves, outcome.stopped, outcome.unowned, outcome.rounds) == (8, 8, 0, 1)
@@ -133,13 +133,13 @@ def test_a_group_that_all_have_left_owns_nothing_and_begins_anew() -> None:
     assert (again.balance.most, again.moves, again.placed) == (8, 0, 8)
 
 
-def test_who_joins_subscribes_to_what_all_others_do() -> None:
+def test_a_member_that_joins_subscribes_to_what_all_others_do() -> None:
     topics = {"t": SimulatedTopic(4), "u": SimulatedTopic(4)}
     outcome = last(Scenario(topics, (member("a", "u"),), (Join(),)), STICKY)
     assert {tp.topic for tp in outcome.owned["new-001"]} == {"u"}
 
 
-def test_a_name_that_somebody_has_is_not_made_up() -> None:
+def test_a_name_that_is_taken_is_not_made_up() -> None:
     scenario = Scenario({"t": SimulatedTopic(4)}, (member("new-001"),), (Join(), Join()))
     assert set(last(scenario, STICKY).owned) == {"new-001", "new-002", "new-003"}
 
@@ -148,7 +148,7 @@ def test_a_name_that_somebody_has_is_not_made_up() -> None:
 
 
 @pytest.mark.parametrize(
-    ("event", "told"),
+    ("event", "message"),
     [
         (
             Leave("m7"),
@@ -171,8 +171,8 @@ def test_a_name_that_somebody_has_is_not_made_up() -> None:
         (Wait(float("inf")), r"events\[1\].wait: got inf"),
     ],
 )
-def test_an_event_that_does_not_fit_is_told_before_anything_is_played(
-    event: Event, told: str
+def test_an_event_that_does_not_fit_is_refused_before_anything_is_played(
+    event: Event, message: str
 ) -> None:
     calls: list[GroupSubscription] = []
 
@@ -181,12 +181,12 @@ def test_an_event_that_does_not_fit_is_told_before_anything_is_played(
             calls.append(group)
             raise AssertionError
 
-    with pytest.raises(ArgumentError, match=told):
+    with pytest.raises(ArgumentError, match=message):
         play(group_of(2, Wait(1), event), Watched())
     assert not calls
 
 
-def test_who_joins_a_group_of_different_subscriptions_has_to_say_its_own() -> None:
+def test_a_member_that_joins_a_group_of_different_subscriptions_names_its_own() -> None:
     topics = {"t": SimulatedTopic(4), "u": SimulatedTopic(4)}
     scenario = Scenario(topics, (member("a", "u"), member("b", "t")), (Join(),))
     with pytest.raises(ArgumentError, match=r"events\[0\].topics: got None, expected the topics"):

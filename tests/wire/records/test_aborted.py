@@ -60,7 +60,7 @@ def interleaved() -> dict[str, Any]:
     return line
 
 
-def test_interleaved_transactions_are_told_apart() -> None:
+def test_interleaved_transactions_are_kept_apart() -> None:
     line = interleaved()
     batches = batches_of(bytes.fromhex(line["hex"]))
     aborted = [(each["producer_id"], each["first_offset"]) for each in line["aborted_transactions"]]
@@ -101,7 +101,7 @@ def test_a_second_abort_mark_or_one_without_a_transaction_changes_nothing() -> N
 
 
 @pytest.mark.parametrize("key", [UNKNOWN, b"", b"\0\0\0", None])
-def test_a_mark_nobody_knows_is_left_out_and_ends_nothing(key: bytes | None) -> None:
+def test_an_unknown_mark_is_left_out_and_ends_nothing(key: bytes | None) -> None:
     assert admitted([(P1, 0)], mark(0, P1, key), data(1, P1)) == []
 
 

@@ -17,6 +17,11 @@ from tests.wire.records.golden import record_data
 MAX_OUTPUT = 1 << 20
 
 
+each_seed = pytest.mark.parametrize(
+    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 8))]
+)
+
+
 def some_records(chance: random.Random) -> list[NewRecord]:
     def some_bytes(longest: int) -> bytes | None:
         size = chance.choice([0, 3, chance.randrange(longest)])
@@ -42,9 +47,7 @@ def their_rows(data: bytes) -> Iterator[Row]:
 
 
 @pytest.mark.parametrize("codec", Codec)
-@pytest.mark.parametrize(
-    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 8))]
-)
+@each_seed
 def test_aiokafka_reads_what_is_written_here(codec: Codec, seed: int) -> None:
     data = encode_batch(some_records(random.Random(seed)), codec=codec)
     (batch,) = iter_batches(data)
@@ -52,9 +55,7 @@ def test_aiokafka_reads_what_is_written_here(codec: Codec, seed: int) -> None:
 
 
 @pytest.mark.parametrize("codec", Codec)
-@pytest.mark.parametrize(
-    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 8))]
-)
+@each_seed
 def test_what_aiokafka_writes_is_read_here(codec: Codec, seed: int) -> None:
     records = some_records(random.Random(100 + seed))
     builder = DefaultRecordBatchBuilder(2, codec.value, 0, -1, -1, -1, 1 << 24)

@@ -84,7 +84,7 @@ def test_a_damaged_batch_is_refused_and_those_after_it_are_read(line: dict[str, 
             assert caught.value.base_offset == golden["base_offset"]
 
 
-def test_a_magic_nobody_knows_is_refused_by_number() -> None:
+def test_an_unknown_magic_is_refused_by_number() -> None:
     data = bytearray(record_data("one_none"))
     data[MAGIC_AT] = 3
     with pytest.raises(UnsupportedCodecError, match=r"offset 0.* magic 3 "):

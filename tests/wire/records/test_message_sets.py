@@ -169,7 +169,7 @@ def test_a_damaged_message_hides_neither_those_in_front_nor_those_behind(magic: 
     assert caught.value.base_offset == 2
 
 
-def test_checksums_that_nobody_asks_for_are_not_judged() -> None:
+def test_checksums_are_judged_only_when_asked_for() -> None:
     damaged = bytearray(message_set(1, 0, 1, 2))
     damaged[-1] ^= 1
     assert [row[0] for row in rows_of(bytes(damaged), check_crc=False)] == [0, 1, 2]

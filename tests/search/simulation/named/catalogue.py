@@ -130,7 +130,7 @@ _SYMPTOMS: Final = (
         "the heartbeat thread deadlocks",
         ("kafka-python#1623", "kafka-python#1985", "kafka-python#2077"),
         (
-            "house/test_contracts.py::test_every_pure_room_stands_whole_in_the_contract",
+            "house/test_contracts.py::test_the_contract_covers_every_pure_room",
             (
                 "consumer/test_closing.py::"
                 "test_another_thread_can_end_a_loop_and_the_batch_in_hand_is_waited_for"

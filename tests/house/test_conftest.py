@@ -1,4 +1,8 @@
-"""Where a real broker is required, a skip is a failure."""
+"""What `tests/conftest.py` adds to a run.
+
+Where a real broker is required, a skip is a failure. A failure names the threads that an earlier
+test left running: any of them may be its cause.
+"""
 
 from pathlib import Path
 
@@ -76,3 +80,41 @@ def test_a_module_that_skips_itself_as_a_whole_fails_under_the_flag(
     result = run(project, "import pytest; pytest.skip('no broker', allow_module_level=True)")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*skipped itself before its tests could be seen*"])
+
+
+LEAVES_ONE = """
+import threading
+
+over = threading.Event()
+left = threading.Thread(target=over.wait, args=(30,), name="left", daemon=True)
+
+def test_leaves_one():
+    left.start()
+"""
+
+FAILS = """
+def test_fails():
+    assert False
+"""
+
+ENDS_IT = """
+def test_ends_it():
+    over.set()
+    left.join()
+"""
+
+
+def said_by(pytester: pytest.Pytester, *tests: str) -> str:
+    """Run tests of which one fails."""
+    pytester.makeconftest(CONFTEST.read_text(encoding="utf-8"))
+    result = run(pytester, "".join(tests))
+    result.assert_outcomes(passed=2, failed=1)
+    return result.stdout.str()
+
+
+def test_a_failure_names_the_threads_that_still_run(pytester: pytest.Pytester) -> None:
+    assert "<Thread(left, started" in said_by(pytester, LEAVES_ONE, FAILS, ENDS_IT)
+
+
+def test_a_failure_names_no_thread_that_is_over(pytester: pytest.Pytester) -> None:
+    assert "<Thread(left, " not in said_by(pytester, LEAVES_ONE, ENDS_IT, FAILS)
