@@ -345,7 +345,7 @@ class Life:
         `async with` around it waits for the rest. Does nothing before the consumer is entered.
 
         Args:
-            timeout: seconds after which it is over, counted from when the loop hears of it.
+            timeout: seconds after which it is over, counted from when the event loop is notified.
             leave: whether the member leaves the group.
             commit: whether what is done is committed, as for `close`.
         """
@@ -763,11 +763,11 @@ class OffsetCalls(Life):
 
         Args:
             what: a mapping of partitions to the next offset to read (alone, or with metadata of at
-                most 4,096 bytes); a record or a batch, which stands for itself and all before it;
+                most 4,096 bytes); a record or a batch, which means it and all records before it;
                 or None for everything handed out so far. What is committed counts as done.
 
         Raises:
-            CommitFailedError: its `outcome` tells each partition, the good ones too.
+            CommitFailedError: its `outcome` has every partition, the committed ones too.
             NotOwnedError: a partition is not owned, or a record or batch is from an earlier period
                 of ownership; nothing was sent.
             ArgumentError, IllegalStateError: nothing was sent.
@@ -798,7 +798,7 @@ class OffsetCalls(Life):
         this at a moment of your own choice, such as in `on_revoked`.
 
         Raises:
-            CommitFailedError: its `outcome` tells each partition, the good ones too.
+            CommitFailedError: its `outcome` has every partition, the committed ones too.
             ConfigError: there is no group_id.
         """
         async with refusing():

@@ -70,7 +70,7 @@ class Ownership:
                 self._gate.report(error)
 
     def settle_now(self, change: OwnershipChange) -> None:
-        """Carry out a change that no listener hears of: an assignment by hand."""
+        """Carry out an assignment by hand, which calls no listener."""
         self._journal(change, Phase.BEGIN)
         match change.kind:
             case ChangeKind.ASSIGNED:

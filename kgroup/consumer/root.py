@@ -235,7 +235,7 @@ class Root:
                 await self._work_in_hand(request.task)
             self._take_back()
             await self._part(request)
-            # A member that has failed does not wait for its listener to hear of the loss.
+            # A member that has failed does not wait for `on_lost` by itself.
             await self._parts.calls.returned()
         await self._parts.committing.end(max(request.deadline - self._parts.ports.clock(), 0.0))
         await self._break_off()

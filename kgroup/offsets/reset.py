@@ -112,7 +112,7 @@ def after_truncation(
     """Say where to go on with a partition whose log lost records that were handed out.
 
     With a policy reading goes on where the logs diverge: records from there on were never read, and
-    records before it were. Only when the leader cannot tell that place (it does not know the
+    records before it were. Only when the leader cannot name that offset (it does not know the
     epoch) the policy names one; so does Java's consumer (KIP-320).
 
     Args:

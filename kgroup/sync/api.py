@@ -135,7 +135,7 @@ class Life(Generic[K, V]):
     ) -> None:
         """Stop handing out, let others finish their batches, commit what is done, leave.
 
-        The listener hears what is given up, in this thread. A second call waits for the first.
+        The listener is called in this thread. A second call waits for the first.
         Inside a listener it only asks for all that; the `with` around it, or another `close`,
         waits. In a forked child it does nothing: the consumer is the parent's.
 
@@ -175,7 +175,7 @@ class Life(Generic[K, V]):
         `with` around it waits for the rest. Does nothing before the consumer is entered.
 
         Args:
-            timeout: seconds after which it is over, counted from when the loop hears of it.
+            timeout: seconds after which it is over, counted from when the event loop is notified.
             leave: whether the member leaves the group.
             commit: whether what is done is committed, as for `close`.
         """
@@ -237,7 +237,6 @@ class AssignedListener(Protocol):
 
     def on_assigned(self, consumer: "Consumer[Any, Any]", change: OwnershipChange, /) -> None:
         """Called before any record of `change.added` is handed out; each round, also empty."""
-        ...
 
 
 class RevokedListener(Protocol):
@@ -245,7 +244,6 @@ class RevokedListener(Protocol):
 
     def on_revoked(self, consumer: "Consumer[Any, Any]", change: OwnershipChange, /) -> None:
         """Called while `change.removed` is still owned: commit here."""
-        ...
 
 
 class LostListener(Protocol):
@@ -253,7 +251,6 @@ class LostListener(Protocol):
 
     def on_lost(self, consumer: "Consumer[Any, Any]", change: OwnershipChange, /) -> None:
         """Called when `change.removed` may have another owner already: too late to commit."""
-        ...
 
 
 Listener: TypeAlias = AssignedListener | RevokedListener | LostListener
@@ -514,7 +511,7 @@ class LogCalls(Life[K, V]):
         return self._do(partial(self._native.find_partitions, *topics, timeout=timeout))
 
     def partitions_for_topic(self, topic: str) -> frozenset[int] | None:
-        """Return the partition numbers of a topic, None while they are not known; asks nobody."""
+        """Return the partition numbers of a topic, None while not known; sends no request."""
         return self._view(partial(self._native.partitions_for_topic, topic))
 
     def api_versions(self, *, timeout: float | None = None) -> dict[int, tuple[int, int]]:
@@ -586,14 +583,14 @@ class OffsetCalls(Life[K, V]):
 
         Args:
             what: a mapping of partitions to the next offset to read (alone, or with metadata of at
-                most 4,096 bytes); a record or a batch, which stands for itself and all before it;
+                most 4,096 bytes); a record or a batch, which means it and all records before it;
                 or None for everything handed out so far. What is committed counts as done.
             timeout: seconds after which the wait is over, the commit goes on; None to wait for
                 what becomes of it, which has deadlines of its own.
 
         Raises:
             TimeoutError: there was no answer in time.
-            CommitFailedError: its `outcome` tells each partition, the good ones too.
+            CommitFailedError: its `outcome` has every partition, the committed ones too.
             NotOwnedError: a partition is not owned, or a record or batch is from an earlier period
                 of ownership; nothing was sent.
             ArgumentError, IllegalStateError: nothing was sent.
@@ -643,7 +640,7 @@ class OffsetCalls(Life[K, V]):
         """Commit what is done and not committed yet, and wait for the coordinator's answer.
 
         Raises:
-            CommitFailedError: its `outcome` tells each partition, the good ones too.
+            CommitFailedError: its `outcome` has every partition, the committed ones too.
             ConfigError: there is no group_id.
         """
         return self._do(self._native.commit_done, self._ahead.progress())

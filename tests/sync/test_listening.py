@@ -14,7 +14,7 @@ from tests.sync.ground import A, B, grounded, in_thread
 
 
 class Hearing:
-    """A listener that notes what it hears, and where; it may do something, too."""
+    """A listener that notes its calls and their threads, and acts in each call."""
 
     def __init__(self, act: Callable[[Any], object] = lambda consumer: None) -> None:
         self.heard: list[str] = []

@@ -37,7 +37,7 @@ class Segment:
         columns: all records of the batch.
         start: index of the first one meant.
         stop: index after the last one meant.
-        timestamp_type: who set the timestamps.
+        timestamp_type: whether producers or the broker set the timestamps.
         leader_epoch: epoch of the leader that took the batch, None when not known.
     """
 

@@ -63,12 +63,12 @@ class Owned:
         sought: how often the application has set the position.
         trouble: what the latest question that failed met, None after one that did not.
         topic_id: of the topic the position belongs to, None while that is not known.
-        renewed: whether the topic was made anew since the claim began.
+        renewed: whether the topic was recreated since the claim began.
         fresh: whether nothing is committed for it, and it has had no position yet.
         move: how the position is journalled once it is found.
         log_began: where its log began when the position was put there, None when it was put
             elsewhere.
-        replica: whom to fetch from instead of the leader, None for the leader.
+        replica: the broker to fetch from instead of the leader, None for the leader.
         high_watermark: end of the log, as the latest answer said; None before one.
         last_stable_offset: end of what transactions have decided; likewise.
         log_start_offset: first offset the log still holds; likewise.

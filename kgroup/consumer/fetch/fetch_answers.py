@@ -305,7 +305,7 @@ def _words(code: int) -> str:
 
 
 def _diverged(data: PartitionData) -> EpochEnd | None:
-    """Return where the logs part, None when the broker found nothing wrong (KIP-320)."""
+    """Return where the logs diverge, None when the broker found nothing wrong (KIP-320)."""
     epoch, end = data.diverging_epoch.epoch, data.diverging_epoch.end_offset
     if epoch < 0 and end < 0:
         return None

@@ -3,7 +3,7 @@
 Decides: which leader is asked about which positions, and what an answer means for each.
 Never: lets a position that awaits its answer hold up another one: questions are grouped by
 leader, one in flight to each, and a partition that fails waits by itself, with growing pauses.
-Never asks a broker that is too old to tell a consumer (before 2.3): the position counts as good,
+Never asks a broker that is too old to answer this (before 2.3): the position counts as good,
 as it always did there.
 
 1. Records up to 20 are read. 2. The leader dies; a replica that only has 10 is elected, others

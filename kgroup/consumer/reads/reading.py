@@ -102,7 +102,7 @@ class Reading:
     # -- polling ---------------------------------------------------------------------------
 
     def note_poll(self) -> None:
-        """Say that the application reads; the group hears of it often enough, not each time."""
+        """Note that the application reads; the group is notified often enough, not each time."""
         now = self._clock()
         if now - self._noted_at >= min(self._pause, 0.05):
             self._noted_at = now
@@ -148,7 +148,7 @@ class Reading:
             admitted = await backend.admit(owned.claim, until)
         else:
             # It may take as long as a claim lasts: a read ends at its deadline all the same, and
-            # the group hears meanwhile that the application reads. The backend goes on asking.
+            # the group is notified of reads meanwhile. The backend goes on asking.
             left = max(deadline - self._clock(), 0.0)
             with anyio.move_on_after(min(left, self._pause, _LONGEST_NAP)):
                 admitted = await backend.admit(owned.claim, until)
