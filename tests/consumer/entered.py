@@ -1,5 +1,5 @@
-"""What the tests of this folder stand on: a consumer on scripted brokers with logs, in a group of
-the test's memory (`entered`), or one on an in-process Kafka, in a real group (`grouped`)."""
+"""Consumers for tests: one on scripted brokers with a group in memory (`entered`), and one on an
+in-process Kafka in a real group (`grouped`)."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -28,7 +28,7 @@ Bytes = bytes | None
 
 @dataclass
 class Stage:
-    """A consumer and what it stands on."""
+    """A consumer, its brokers, its group and its event log."""
 
     consumer: Consumer[Bytes, Bytes]
     shelf: Shelf

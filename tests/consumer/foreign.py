@@ -1,4 +1,4 @@
-"""Assignors from outside, good and bad."""
+"""Assignors written by users, good and bad."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -47,7 +47,7 @@ def led_by(assignor: Foreign, **options: Any) -> MembershipSettings:
     return settings(assignors=(assignor,), **options)
 
 
-# -- what a bad one returns (the words that its error must have) ---------------------------------
+# -- what a bad one returns (the words that its error must have) -------------------------------
 
 
 def raises(group: GroupSubscription) -> GroupAssignment:

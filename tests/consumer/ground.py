@@ -33,7 +33,7 @@ def fill(broker: InProcessBroker, tp: TopicPartition, count: int, *, per_batch: 
 
 
 def hidden(topic: str, code: int, answer: MetadataResponse) -> MetadataResponse:
-    """Return an answer to Metadata with an error instead of what is known of a topic."""
+    """Return an answer to Metadata that has an error in place of a topic."""
     rows = (
         replace(row, error_code=code, partitions=()) if row.name == topic else row
         for row in answer.topics

@@ -1,4 +1,4 @@
-"""Listeners for tests, and what a member does meanwhile."""
+"""Listeners that record changes, and helpers for members that read meanwhile."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any

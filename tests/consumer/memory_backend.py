@@ -1,7 +1,7 @@
-"""A `GroupBackend` whose group is this process's memory: the test says who owns what.
+"""A `GroupBackend` in memory: the test decides which partitions it owns.
 
-A real one in what it promises: claims are minted and never reused, changes wait to be settled and
-come in order, draining waits for what is in hand, commits under ended claims are refused.
+It keeps the promises of a real one: claims are minted and never reused, changes wait to be settled
+and come in order, draining waits for records in hand, commits under ended claims are refused.
 """
 
 from collections.abc import Collection, Iterable, Mapping

@@ -1,7 +1,7 @@
-"""Members of an in-process group that are no clients: they are always there, or never come.
+"""Members of an in-process group that are not clients: some always join, some never do.
 
-A phantom looks at the group instead of being answered. It joins every round at once, claims what it
-was given last, and never leads while a client is there.
+A phantom reads the state of the group instead of answers. It joins every round at once, claims its
+latest assignment, and never leads while a client is in the group.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ from kgroup.wire.schema import Message, Request, replace
 __all__ = ["LONGEST_SESSION", "Peers", "Phantom"]
 
 LONGEST_SESSION = 2e6
-"""Seconds; what says nothing for so long is still there."""
+"""Seconds; a phantom sends no heartbeats, and its session must not end."""
 
 _WITHOUT_A_DETOUR = 3
 """The last version of JoinGroup in which a member without an id is taken in at once."""
@@ -36,7 +36,7 @@ _LEAVE_VERSION = 5
 
 @dataclass(slots=True, eq=False)
 class Phantom:
-    """A member that is always there.
+    """A member that joins every round at once.
 
     Args:
         name: its client id.
@@ -89,7 +89,7 @@ def _join(
 
 @dataclass(eq=False)
 class Peers:
-    """What is in a group besides clients.
+    """The members of a group that are not clients.
 
     Args:
         broker: the cluster; it must allow sessions of `LONGEST_SESSION`.
@@ -128,7 +128,7 @@ class Peers:
         return self._phantoms[name].partitions
 
     def name_of(self, member_id: str) -> str:
-        """Return a phantom's name, or the id as it is if nobody here has it."""
+        """Return the name of the phantom with an id, or the id if there is none."""
         phantoms = self._phantoms.values()
         return next((each.name for each in phantoms if each.member_id == member_id), member_id)
 
@@ -165,10 +165,10 @@ class Peers:
             ),
         )
 
-    # -- who does not come -----------------------------------------------------------------------
+    # -- ids that never join ----------------------------------------------------------------------
 
     def expect_somebody(self) -> None:
-        """Hand out an id that nobody joins with: it holds up every round but a group's first."""
+        """Hand out an id that is never used to join: it delays every round but the first."""
         with self.broker.changing() as core:
             group = core.coordinators.shard_of(self.group_id).groups[self.group_id]
             before = {*group.pending}
@@ -178,7 +178,7 @@ class Peers:
             self._expected |= {*group.pending} - before
 
     def give_up(self) -> None:
-        """Take back the ids that nobody has joined with."""
+        """Take back the ids that were never used to join."""
         leaving = tuple(MemberIdentity(member_id=each) for each in sorted(self._expected))
         self._expected.clear()
         with self.broker.changing() as core:
@@ -187,7 +187,7 @@ class Peers:
 
     @property
     def pending(self) -> set[str]:
-        """Ids that were handed out and that nobody has joined with."""
+        """Ids that were handed out and not used to join yet."""
         return {
             *self.broker.core.coordinators.shard_of(self.group_id).groups[self.group_id].pending
         }

@@ -1,4 +1,4 @@
-"""What plays of two members in virtual time share, whatever their backend: actors, transcript."""
+"""Actors and transcripts for plays of two members in virtual time, on any backend."""
 
 import subprocess
 import sys
@@ -61,7 +61,7 @@ class Actor:
 
 
 def as_asked(seen: Arrival) -> Any:
-    """Return what is shown of a request: all of it."""
+    """Show the whole request."""
     return seen.request
 
 

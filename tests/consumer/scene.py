@@ -1,4 +1,4 @@
-"""What the tests of the classic backend stand on: members of a group of the in-process Kafka."""
+"""Members of a classic group on an in-process Kafka, for the tests of the classic backend."""
 
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
@@ -109,7 +109,7 @@ class Member:
 
 @dataclass(slots=True, eq=False)
 class Scene:
-    """A cluster, the group on it, its members, and who else is in the group."""
+    """A cluster, the group on it, and its members."""
 
     broker: InProcessBroker
     group: GroupHandle

@@ -1,6 +1,6 @@
 """Brokers with logs: a scripted cluster whose brokers answer for records, offsets and commits.
 
-Nothing here is a coordinator: whoever asks for committed offsets gets them, whoever commits may.
+There is no group coordinator: every broker answers for committed offsets and takes every commit.
 """
 
 import struct
@@ -45,7 +45,7 @@ _BASE_OFFSET = struct.Struct(">q")
 
 @dataclass
 class Log:
-    """One partition: batches in order, where it starts and ends, and what was written when.
+    """One partition: its batches in order, its start and end, and the times of its records.
 
     `times` are (milliseconds, offset) in order; with `forgets_epochs` it knows no leader epoch.
     """
@@ -63,7 +63,7 @@ class Log:
         self.put(encode_batch(records), len(values), epoch=epoch)
 
     def put(self, data: bytes, count: int, *, epoch: int = 0) -> None:
-        """Write a batch of some bytes, standing for some offsets."""
+        """Write a batch of some bytes that takes `count` offsets."""
         stamped = bytearray(data)
         _BASE_OFFSET.pack_into(stamped, 0, self.end)
         struct.pack_into(">i", stamped, 12, epoch)
@@ -76,7 +76,7 @@ class Log:
         self.end = offset
 
     def epoch_end(self, epoch: int, leader_epoch: int) -> tuple[int, int]:
-        """Return the largest epoch not above one, and where it ends; -1, -1 when nobody knows."""
+        """Return the largest epoch not above one, and where it ends; -1, -1 when it is unknown."""
         epochs = [int.from_bytes(data[12:16], "big") for _, _, data in self.batches]
         if self.forgets_epochs or epoch > leader_epoch:
             return -1, -1

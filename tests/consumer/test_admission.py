@@ -1,4 +1,4 @@
-"""A backend that takes its time to admit records: what it was not asked about is not handed out."""
+"""A backend that admits records slowly: records that it has not admitted are not handed out."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""What the user of a consumer sees while its assignor cannot divide the group."""
+"""Reads of a consumer whose assignor fails: they wait, and raise once the failure lasts."""
 
 import traceback
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""Committing in the background: when it ends, and what is not worth saying."""
+"""Auto-commit: when it ends, and which failures are logged."""
 
 import logging
 from functools import partial

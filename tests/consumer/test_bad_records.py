@@ -1,4 +1,4 @@
-"""Records that a deserialiser refuses: raised and kept, passed over, or handed over as bytes.
+"""Records that a deserialiser refuses: they are raised, skipped, or handed over as bytes.
 
 The symptom (a bad record raises for ever, or is lost):
 https://github.com/aio-libs/aiokafka/issues/744, https://github.com/dpkp/kafka-python/issues/1141

@@ -1,4 +1,4 @@
-"""A question that falls due while a task looks at what is due is asked all the same, and soon.
+"""A question that falls due while a task looks for due questions is asked soon.
 
 1. It is put off until some instant; 2. something else wakes the task just before that; 3. the look
 takes until after it, and so finds it not due; 4. what is waited for must not be computed as if it

@@ -1,4 +1,4 @@
-"""What is made of one partition's part of a Fetch answer: in order, no damage passed over."""
+"""Records of one partition of a Fetch answer: in order, and damage is an error."""
 
 import struct
 from collections.abc import Sequence
@@ -61,7 +61,7 @@ def read(
     check_crcs: bool = True,
     max_output: int = MAX_OUTPUT,
 ) -> Chunk:
-    """An answer of these parts, with only what is committed when aborted ones are given."""
+    """Read an answer of these parts; read_committed when aborted transactions are given."""
     rows = tuple(AbortedTransaction(producer_id=p, first_offset=o) for p, o in aborted or ())
     data = PartitionData(
         partition_index=0, high_watermark=0, records=b"".join(parts), aborted_transactions=rows
@@ -302,7 +302,7 @@ def test_reserved_attribute_bits_change_nothing() -> None:
 def test_a_mark_of_any_type_is_never_seen_and_moves_the_position(
     key: bytes, committed_only: bool
 ) -> None:
-    """N19: also one nobody knows, and one without a transaction."""
+    """N19: also of an unknown type, and without a transaction."""
     parts = [Part(0).data, Part(1, producer=9, control=key).data, Part(2).data]
     chunk = read(*parts, aborted=[] if committed_only else None)
     assert offsets(chunk) == [0, 2]

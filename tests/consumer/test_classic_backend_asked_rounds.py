@@ -1,4 +1,4 @@
-"""What an assignor asks for: another round, user data that comes back, partitions withheld."""
+"""Wishes of an assignor: another round, user data that comes back, withheld partitions."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ from tests.contracts.application import until
 
 pytestmark = pytest.mark.slow  # each takes tens of milliseconds, many times a quick test
 
-# -- the leader's clock, and rounds that an assignor asks for -----------------------------------
+# -- the leader's clock, and rounds that an assignor asks for ----------------------------------
 
 
 async def test_an_assignor_sees_the_leaders_wall_clock() -> None:
@@ -45,7 +45,7 @@ async def test_a_leader_begins_the_round_that_its_assignor_asked_for() -> None:
         await until(lambda: len(assignor.seen) == 3, 60.0, "and another one")
 
 
-# -- what an assignor remembers through the members ---------------------------------------------
+# -- what an assignor remembers through the members --------------------------------------------
 
 
 def counts_rounds(group: GroupSubscription) -> GroupAssignment:
@@ -67,7 +67,7 @@ async def test_user_data_from_an_assignor_comes_back_in_the_next_round() -> None
         assert newest == {leader.member_id: newest_data, other.member_id: newest_data}
 
 
-# -- partitions that nobody shall have for a time -----------------------------------------------
+# -- withheld partitions -----------------------------------------------------------------------
 
 
 async def test_withheld_partitions_are_assigned_in_the_round_the_assignor_asked_for() -> None:

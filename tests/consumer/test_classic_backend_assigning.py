@@ -1,4 +1,4 @@
-"""Assignors from outside, through the whole machine: what fails a round, and what follows it."""
+"""Assignors of users in a whole member: failed rounds, and how the member goes on."""
 
 import logging
 
@@ -43,7 +43,7 @@ def assignments(on: Scene) -> list[SyncGroupRequest]:
     return [each for each in found if isinstance(each, SyncGroupRequest) and each.assignments]
 
 
-# -- rounds that fail ---------------------------------------------------------------------------
+# -- rounds that fail --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("words", BAD_BODIES)
@@ -137,7 +137,7 @@ class Interrupt(BaseException):
     """Like KeyboardInterrupt, for a test."""
 
 
-# -- what a cooperative assignor may not do -----------------------------------------------------
+# -- what a cooperative assignor may not do ----------------------------------------------------
 
 
 async def test_a_handover_before_the_owner_has_revoked_fails_the_round_and_is_not_sent() -> None:

@@ -73,7 +73,7 @@ class Asked:
         return outcome.status
 
     def heard_in_order(self) -> bool:
-        """Tell whether nobody heard before one that had asked earlier."""
+        """Tell whether outcomes came in the order in which they were asked for."""
         times = [self._heard_at[name] for name in self._begun]
         return times == sorted(times)
 

@@ -1,4 +1,4 @@
-"""The leader's errand: metadata that does not come, or comes late."""
+"""A leader whose metadata does not come, or comes late."""
 
 import anyio
 import pytest

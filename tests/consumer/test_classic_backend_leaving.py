@@ -112,7 +112,7 @@ async def leave(member: Member) -> None:
     await member.backend.leave(Leave.DEFAULT, "closing", timeout=5.0)
 
 
-# -- closing with every broker dead ----------------------------------------------------------
+# -- closing with every broker dead ------------------------------------------------------------
 
 
 async def finding(on: Scene) -> Member:

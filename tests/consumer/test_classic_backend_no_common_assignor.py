@@ -1,4 +1,4 @@
-"""A member whose assignors nobody else has asks who is there, and says so in its error."""
+"""A member without a common assignor describes the group, and its error names the group's one."""
 
 from collections.abc import Callable
 

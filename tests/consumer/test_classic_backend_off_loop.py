@@ -1,4 +1,4 @@
-"""Large groups: the work of a leader leaves the event loop, and nobody waits for it in vain."""
+"""Large groups: the assignor of the leader runs in a thread, and delays nothing else."""
 
 import threading
 from collections.abc import AsyncIterator, Callable

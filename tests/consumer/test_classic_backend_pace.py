@@ -1,4 +1,4 @@
-"""No storm: whatever is answered for ever, a member asks at most 20 times a second."""
+"""No storm: a member sends at most 20 requests a second, whatever fails for good."""
 
 from collections.abc import Callable
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""A leader watches where replicas are, as far as a member's rack is concerned (KIP-881)."""
+"""A leader watches the racks of replicas that matter to members (KIP-881)."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,7 +23,7 @@ Move = Callable[[Scene], None]
 
 
 async def settled(on: Scene, *racks: str | None) -> list[Member]:
-    """Have one member in each rack, the first of them leading; the brokers stand in theirs."""
+    """Have one member in each rack, the first of them leading; each broker has its own."""
     give_racks(on)
     members = [await on.joined(settings("range", client_rack=racks[0]))]
     for rack in racks[1:]:
@@ -112,7 +112,7 @@ async def test_a_leader_without_a_rack_watches_for_members_with_one() -> None:
 
 
 async def test_a_replica_that_moves_while_the_group_is_divided_is_not_missed() -> None:
-    """1. The assignor runs on what was known; 2. the view changes; 3. the result is here."""
+    """1. The assignor runs on the old view; 2. the view changes; 3. the assignor returns."""
     moved = False
 
     def divide(group: GroupSubscription) -> GroupAssignment:

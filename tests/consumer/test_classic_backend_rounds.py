@@ -1,4 +1,4 @@
-"""Rounds of the classic backend: what is sent, on which connection, and what a parked one costs."""
+"""Rounds of the classic backend: requests, their connections, and parked requests."""
 
 import anyio
 from anyio.abc import ByteStream
@@ -48,7 +48,9 @@ async def test_a_heartbeat_that_waits_for_its_connection_gives_way_to_the_next()
         connected = anyio.Event()
         await anyio.sleep(1.5 * HEARTBEAT)
         sync.release()
-        await until(lambda: member.backend.membership.state is MemberState.STABLE, 5.0, "it stands")
+        await until(
+            lambda: member.backend.membership.state is MemberState.STABLE, 5.0, "it is stable"
+        )
         assert on.seen(HeartbeatRequest) == []
         connected.set()
         await anyio.sleep(0.5)
@@ -57,7 +59,7 @@ async def test_a_heartbeat_that_waits_for_its_connection_gives_way_to_the_next()
 
 
 async def test_a_second_heartbeat_gives_a_dead_connection_no_new_patience() -> None:
-    """1. A heartbeat is written on a connection that is dead, which nobody has noticed; 2. a round
+    """1. A heartbeat is written on a dead connection; 2. a round
     takes the next one, on the same connection, 1 s before the first one's time is up."""
     async with scene() as on:
         wires = on.dial = Wires(on.dial)

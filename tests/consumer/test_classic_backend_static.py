@@ -69,7 +69,7 @@ async def ended(member: Member, mode: Leave = Leave.DEFAULT) -> None:
     await member.ends()
 
 
-# -- coming back --------------------------------------------------------------------------------
+# -- coming back -------------------------------------------------------------------------------
 
 
 async def test_a_follower_that_comes_back_with_a_topic_more_is_given_its_share_of_it() -> None:
@@ -95,7 +95,7 @@ async def test_a_leader_that_comes_back_with_a_topic_more_is_given_it() -> None:
         assert partitions(0, 1, 2, 3, topic="u") <= claims_of(back)
 
 
-# -- a leader that comes back -------------------------------------------------------------------
+# -- a leader that comes back ------------------------------------------------------------------
 
 
 async def test_partitions_added_while_the_leader_was_away_are_given_in_one_round() -> None:
@@ -175,7 +175,7 @@ async def test_a_restart_with_other_topics_begins_one_round_with_them(
         before = on.group.generation
         back = await come_back(on, bare, *topics)
         assert on.group.generation == before + 1
-        # Whoever leads knows who asks for what, so what the other one had goes where it should.
+        # The leader knows all subscriptions, so the partitions of the other go to a subscriber.
         await ended(other, Leave.LEAVE)
         await anyio.sleep(2 * SESSION)
         assert {tp.topic for tp in claims_of(back)} == set(topics)

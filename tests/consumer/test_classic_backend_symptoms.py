@@ -1,4 +1,4 @@
-"""Named symptoms of other clients that concern a member, each with what is required instead.
+"""Defects of other clients that concern a member, each with the requirement for kgroup.
 
 The same requirements are tested on real brokers in `tests/real/test_symptoms_member.py`.
 """
@@ -49,7 +49,7 @@ def generation_claimed(join: JoinGroupRequest) -> int | None:
     return decode_subscription(join.protocols[0].metadata).generation_id
 
 
-# -- 6 ------------------------------------------------------------------------------------------
+# -- 6 -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("code", RESETS)
@@ -81,7 +81,7 @@ async def test_6_an_answer_of_an_older_generation_never_changes_the_state_of_a_n
         assert member.application.of_kind(ChangeKind.LOST) == []
 
 
-# -- 13 -----------------------------------------------------------------------------------------
+# -- 13 ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("api", [ApiKey.HEARTBEAT, ApiKey.OFFSET_COMMIT, ApiKey.SYNC_GROUP])
@@ -121,7 +121,7 @@ async def test_13_unknown_member_and_illegal_generation_reset_exactly_once(code:
         claims = member.backend.membership.claims
 
         def stale(request: Request[Message]) -> bool:
-            """Tell what is said under the first generation, whatever it is."""
+            """Tell whether a request names the first generation."""
             generation = getattr(request, "generation_id", None)
             return getattr(request, "generation_id_or_member_epoch", generation) == 1
 
@@ -139,7 +139,7 @@ async def test_13_unknown_member_and_illegal_generation_reset_exactly_once(code:
         assert decode_subscription(rejoin.protocols[0].metadata).owned == ()
 
 
-# -- 17 -----------------------------------------------------------------------------------------
+# -- 17 ----------------------------------------------------------------------------------------
 
 
 async def test_17_a_commit_that_fails_in_a_cooperative_round_loses_nothing_and_is_retried() -> None:
@@ -172,7 +172,7 @@ async def test_17_a_commit_that_fails_in_a_cooperative_round_loses_nothing_and_i
         assert member.application.of_kind(ChangeKind.LOST, ChangeKind.REVOKED) == []
 
 
-# -- 23 -----------------------------------------------------------------------------------------
+# -- 23 ----------------------------------------------------------------------------------------
 
 
 async def stable(on: Scene) -> Member:
@@ -255,7 +255,7 @@ async def test_23_partitions_given_up_by_the_application_are_revoked_in_any_stat
         assert ended.change.kind is ChangeKind.REVOKED
 
 
-# -- 26 -----------------------------------------------------------------------------------------
+# -- 26 ----------------------------------------------------------------------------------------
 
 
 async def test_26_a_restart_gives_the_same_partitions_and_an_impostor_fences_the_older() -> None:
@@ -286,7 +286,7 @@ async def test_26_a_restart_gives_the_same_partitions_and_an_impostor_fences_the
         assert len(other.application.heard) == changes
 
 
-# -- 27 -----------------------------------------------------------------------------------------
+# -- 27 ----------------------------------------------------------------------------------------
 
 
 FATAL = [
@@ -334,7 +334,7 @@ async def test_27_a_fatal_member_error_on_any_request_triggers_the_rejoin_at_onc
         assert claim not in member.backend.membership.claims, "a new period of ownership"
 
 
-# -- 30 -----------------------------------------------------------------------------------------
+# -- 30 ----------------------------------------------------------------------------------------
 
 
 async def pending(on: Scene) -> Member:

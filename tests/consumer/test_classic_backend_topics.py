@@ -37,7 +37,7 @@ def topic(name: str, count: int = 1) -> frozenset[TopicPartition]:
     return partitions(*range(count), topic=name)
 
 
-# -- patterns ------------------------------------------------------------------------------
+# -- patterns ----------------------------------------------------------------------------------
 
 
 async def test_a_pattern_joins_with_everything_it_takes_at_once() -> None:
@@ -125,7 +125,7 @@ async def test_quick_changes_of_mind_end_with_the_last_one() -> None:
         assert subscribed(on)[-1] == ("u", "v")
 
 
-# -- topics that come and go ---------------------------------------------------------------
+# -- topics that come and go -------------------------------------------------------------------
 
 
 async def test_a_topic_that_is_not_there_yet_is_waited_for_and_picked_up() -> None:
@@ -171,7 +171,7 @@ async def test_a_topic_that_cannot_be_seen_for_now_holds_up_no_other(code: int) 
         await member.owns(topic("t") | topic("u"), within=AGE + ROUNDS)
 
 
-# -- partition counts ----------------------------------------------------------------------
+# -- partition counts --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("assignor", ["cooperative-sticky", "range"])

@@ -1,5 +1,8 @@
-"""Subscriptions that make no sense to the leader (N23), in answers that a broker of today would not
-give: it reads topics and user data itself, and lets nobody in whose bytes it cannot read (B14)."""
+"""Subscriptions that the leader cannot read (N23).
+
+Brokers of today do not send them: they read topics and user data themselves, and refuse a member
+whose bytes they cannot read (B14).
+"""
 
 import pytest
 
@@ -42,7 +45,7 @@ async def in_half(on: Scene, instance_id: str | None = None) -> tuple[Member, st
     return leader, "bad"
 
 
-# -- eager: who joins holds nothing -------------------------------------------------------------
+# -- eager: a member that joins holds nothing-----------------------------------------------
 
 
 async def test_an_unreadable_subscription_is_reported_once_in_many_rounds(
@@ -60,7 +63,7 @@ async def test_an_unreadable_subscription_is_reported_once_in_many_rounds(
         assert len([each for each in caplog.messages if name in each]) == 2
 
 
-# -- cooperative: what it holds is not said -----------------------------------------------------
+# -- cooperative: what it holds is not said ----------------------------------------------------
 
 
 async def test_withheld_partitions_are_assigned_when_the_unreadable_member_is_gone() -> None:
@@ -96,7 +99,7 @@ async def test_a_static_member_is_known_by_its_instance_not_by_its_member_id() -
         assert not held & claims_of(leader)
 
 
-# -- what can be read and cannot be true --------------------------------------------------------
+# -- what can be read and cannot be true -------------------------------------------------------
 
 
 @pytest.mark.slow

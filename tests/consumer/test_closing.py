@@ -1,4 +1,4 @@
-"""`close_soon`: asked for from anywhere, carried out on the loop."""
+"""`close_soon` can be called from any thread, and closes on the event loop."""
 
 import threading
 from collections.abc import Callable
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.anyio
 
 
 def in_a_thread(ask: Callable[[], None]) -> None:
-    """Ask, and see that asking did not wait for the loop: it stands still here."""
+    """Ask in a thread; the call returns although the event loop is blocked here."""
     thread = threading.Thread(target=ask)
     thread.start()
     thread.join(timeout=5.0)

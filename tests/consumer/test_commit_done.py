@@ -1,4 +1,4 @@
-"""Committing by hand what is done, and nothing that is still in somebody's hands; and the last."""
+"""`commit_done` commits done records and leaves out records in hand; and the end of closing."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Commits cover what is done, say what became of each partition, and bind to claims."""
+"""Commits cover done records, report an outcome for each partition, and bind to claims."""
 
 import gc
 import logging

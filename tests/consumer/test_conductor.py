@@ -1,4 +1,4 @@
-"""The conductor with a machine that is no group: what it promises to any machine and effects."""
+"""The conductor with a machine that is not a group: its promises to any machine and effects."""
 
 import math
 from collections.abc import Callable
@@ -36,7 +36,7 @@ class Say:
 
 @dataclass(frozen=True)
 class Switch:
-    """An event: switch it, for some seconds, with these effects; `quiet`: nobody can see it."""
+    """An event: switch it, for some seconds, with these effects; `quiet`: the snapshot hides it."""
 
     lasts: float = math.inf
     effects: tuple[Say | Raise | Done, ...] = ()

@@ -25,14 +25,14 @@ PATIENCE = 10.0
 
 
 def replace_last(log: Log, data: bytes) -> bytes:
-    """Put other bytes in place of the last batch; return what was there."""
+    """Put other bytes in place of the last batch; return the former ones."""
     first, end, before = log.batches[-1]
     log.batches[-1] = (first, end, data)
     return before
 
 
 def damage(log: Log) -> bytes:
-    """Flip a bit of the last batch; return what was there."""
+    """Flip a bit of the last batch; return the former ones."""
     data = log.batches[-1][2]
     return replace_last(log, data[:-1] + bytes([data[-1] ^ 1]))
 
@@ -74,7 +74,7 @@ async def test_old_records_after_damage_are_not_asked_for_without_a_pause() -> N
     old, _ = shelf.logs[A].batches[0][2], damage(shelf.logs[A])
 
     def stale(request: FetchRequest) -> Any:
-        """Send damage once, then what was read before; virtual time stands still in a storm."""
+        """Send damage once, then old records; virtual time does not advance in a storm."""
         if len(shelf.fetches) == 1:
             return shelf.fetch(request)
         (topic,) = request.topics
@@ -168,7 +168,7 @@ async def test_a_commit_covers_records_before_damage_and_no_more() -> None:
 
 
 async def test_a_batch_that_turns_out_to_be_damaged_lets_nothing_behind_it_pass() -> None:
-    """N17: the checksum is right, so what is behind it has been fetched long since."""
+    """N17: the checksum is right, so later batches have been fetched long since."""
     shelf = shelf_with(b"good", b"lies")
     lie(shelf.logs[A])
     async with by_hand(shelf, A, max_partition_fetch_bytes=1) as stage:

@@ -1,4 +1,4 @@
-"""Fetching from the replica that a leader names, because it stands close by (KIP-392)."""
+"""Fetching from the replica that a leader names, because it is in the same rack (KIP-392)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -26,7 +26,7 @@ Rule = Callable[[FetchRequest], FetchResponse]
 
 
 def shelf_of(records: int = 0) -> Shelf:
-    """Return two brokers; 1 leads A and names 2, which has a replica, to whoever has a rack."""
+    """Return two brokers; 1 leads A and names 2, which has a replica, to consumers with a rack."""
     shelf = Shelf(brokers=2, t=2)
     shelf.topics["t"].partitions[A.partition].replicas = (1, 2)
     shelf.fill(A, records)
@@ -150,7 +150,7 @@ async def test_a_replica_that_hangs_holds_up_no_other_partition() -> None:
     shelf.topics["t"].partitions[B.partition].leader = 1
     shelf.broker(1).on(FetchRequest, lambda request: by_partition(shelf, request))
     shelf.broker(2).mute = True
-    # Without a group nobody asks the broker that hangs for a coordinator.
+    # Without a group the broker that hangs is not asked for a coordinator.
     async with by_hand(shelf, A, B, **NEAR, group_id=None) as stage:
         await anyio.sleep(1.0)
         shelf.fill(B, 3)
@@ -182,5 +182,5 @@ async def test_a_leader_that_names_an_unknown_replica_is_asked_with_pauses() -> 
 
 
 def bounded(shelf: Shelf, answer: FetchResponse) -> Any:
-    """Keep a storm from lasting for ever: virtual time stands still in it."""
+    """Keep a storm from lasting for ever: virtual time does not advance in it."""
     return Delayed(answer, 1.0) if len(shelf.fetches) > 200 else answer

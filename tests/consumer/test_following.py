@@ -134,7 +134,7 @@ def test_following_takes_topics_or_a_pattern() -> None:
         Consumer().follow("t", pattern="t")
 
 
-# -- what was asked for, as topics ---------------------------------------------------------
+# -- subscribed topics -------------------------------------------------------------------------
 
 
 def test_topics_and_partitions_that_are_asked_for_are_known_without_a_broker() -> None:
@@ -157,7 +157,7 @@ async def test_a_members_pattern_is_known_as_the_topics_it_takes() -> None:
         assert consumer.subscribed_topics() == {"t", "u"}
 
 
-# -- the partitions of what was asked for --------------------------------------------------
+# -- subscribed partitions ---------------------------------------------------------------------
 
 
 async def test_followed_topics_are_owned_once_their_partitions_are_known() -> None:

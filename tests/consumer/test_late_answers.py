@@ -1,4 +1,4 @@
-"""Answers to commits that come when something has changed since they were asked for."""
+"""Answers to commits that come after a claim ended or a seek."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
-"""The listener, word for word as the architecture promises it.
+"""The promises of the architecture about listeners.
 
-Its own group is real (the classic backend on an in-process Kafka) wherever the words are about
-rounds; where they are about calls, the group is the test's memory.
+Tests about rounds use a real group (the classic backend on an in-process Kafka); tests about calls
+use a group in memory.
 """
 
 from typing import Any

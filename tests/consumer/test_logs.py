@@ -1,4 +1,4 @@
-"""What the application asks of logs, and seeks to places that must be asked for."""
+"""Questions about logs (ends, times, topics, lag), and seeks that need an answer."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -125,7 +125,7 @@ async def test_topics_of_the_brokers_are_left_out_when_they_are_not_wanted() -> 
         assert await consumer.topics(internal=False) == {"t"}
 
 
-# -- partitions of topics that may not exist yet -------------------------------------------
+# -- partitions of topics that may not exist yet -----------------------------------------------
 
 
 async def test_partitions_of_any_topics_are_found() -> None:
@@ -195,7 +195,7 @@ async def test_topics_makes_the_partitions_of_other_topics_known() -> None:
         assert stage.consumer.partitions_for_topic("another") is None
 
 
-# -- what fetching heard last --------------------------------------------------------------
+# -- what fetching heard last ------------------------------------------------------------------
 
 
 async def test_lag_counts_from_the_position() -> None:
@@ -235,7 +235,7 @@ async def test_lag_of_a_partition_that_is_not_owned_is_refused() -> None:
                 ask(B)
 
 
-# -- seeks ---------------------------------------------------------------------------------
+# -- seeks -------------------------------------------------------------------------------------
 
 
 async def test_seeking_to_the_beginning_reads_everything_again() -> None:

@@ -1,4 +1,4 @@
-"""A reset is for a log that holds nothing to go on with, never for a question that failed.
+"""A position is reset only when there is no offset to go on with, never after an error.
 
 Symptom: platformatic/kafka issue 267. An error of OffsetFetch fell through to "latest", and
 everything written since the last commit was skipped.

@@ -1,4 +1,4 @@
-"""Committed offsets that cannot be read: whom a member asks next, and how soon."""
+"""Committed offsets that cannot be read: the next broker that a member asks, and when."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

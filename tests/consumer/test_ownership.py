@@ -1,4 +1,4 @@
-"""Partitions come and go: the gate, the listener, and what is committed on the way."""
+"""Partitions come and go: delivery, the listener, and commits before a revocation."""
 
 import logging
 from typing import Any

@@ -1,4 +1,4 @@
-"""Records wait for the proof of a membership, and not a moment longer."""
+"""Records wait for the first heartbeat answer of a membership, and no longer."""
 
 from collections.abc import Callable
 

@@ -27,7 +27,7 @@ ALL = [TopicPartition("t", number) for number in range(PARTITIONS)]
 
 
 class Ground:
-    """Logs that get a record whenever one is expected, and what was delivered of each.
+    """Logs that get a record whenever one is expected, and the delivered records of each.
 
     Args:
         seed: of every choice.

@@ -1,4 +1,4 @@
-"""A rebalance timeout that is not the poll interval: what each of the two bounds."""
+"""A rebalance timeout shorter than the poll interval, and the bounds of both."""
 
 from typing import Any
 

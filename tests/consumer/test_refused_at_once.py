@@ -1,5 +1,5 @@
-"""A call that is refused at once lets other tasks run: a loop that takes no notice of the error
-keeps neither the event loop for itself, nor its own cancellation from coming."""
+"""A call that is refused at once lets other tasks run: a loop that ignores the error neither blocks
+the event loop nor prevents its own cancellation."""
 
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
@@ -11,8 +11,8 @@ import pytest
 from kgroup.consumer import Consumer
 from kgroup.errors import GroupError, KGroupError
 from kgroup.types import OwnershipChange
+from tests.consumer.busy_loops import alone, repeat
 from tests.consumer.entered import A, B, Stage, by_hand, entered, staged
-from tests.consumer.insisting import alone, insist
 from tests.consumer.listening import Heard
 from tests.consumer.shelf import Shelf
 
@@ -177,7 +177,7 @@ async def test_a_loop_that_takes_no_notice_of_refusals_can_be_cancelled(
         await begin(stage)
         for name, call in calls.items():
             with anyio.move_on_after(0) as scope:
-                await insist(stage.consumer, call)
+                await repeat(stage.consumer, call)
             if not scope.cancelled_caught:
                 goes_on.append(name)
     assert goes_on == []

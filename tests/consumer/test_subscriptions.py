@@ -1,4 +1,4 @@
-"""A whole consumer in a group: what it asks for, and what becomes of that."""
+"""Subscriptions of a whole consumer in a group, and the way to partitions by hand and back."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -40,7 +40,7 @@ async def owns(consumer: Consumer[Bytes, Bytes], *tps: TopicPartition) -> None:
     await until(lambda: consumer.assignment() == {*tps}, 60.0, f"owns {tps}")
 
 
-# -- what is committed, without a subscription ---------------------------------------------
+# -- committed offsets, without a subscription -------------------------------------------------
 
 
 async def test_committed_works_before_a_subscription() -> None:
@@ -94,7 +94,7 @@ async def test_committed_refuses_an_invalid_partition_before_any_request(given: 
             await consumer.committed(given)  # type: ignore[arg-type]
 
 
-# -- from a group to partitions by hand, and back ------------------------------------------
+# -- from a group to partitions by hand, and back ----------------------------------------------
 
 
 async def test_a_commit_by_hand_follows_the_leave_of_the_member_there_was() -> None:
@@ -155,7 +155,7 @@ async def test_partitions_by_hand_are_taken_once_and_replaced_by_the_next() -> N
         assert read == {"t", "u"}
 
 
-# -- patterns and names --------------------------------------------------------------------
+# -- patterns and names ------------------------------------------------------------------------
 
 
 async def test_a_pattern_reads_a_topic_that_comes_later() -> None:
@@ -210,7 +210,7 @@ async def read_or_refusal(consumer: Consumer[Bytes, Bytes]) -> str:
         return f"refused: {', '.join(error.resources)}"
 
 
-# -- topics that are deleted ---------------------------------------------------------------
+# -- topics that are deleted -------------------------------------------------------------------
 
 
 async def test_a_failed_commit_of_a_deleted_topic_delays_no_other_partition() -> None:

@@ -41,7 +41,7 @@ async def outcomes(stage: Stage, reads: int) -> list[str]:
     return found
 
 
-# -- refused topics ------------------------------------------------------------------------
+# -- refused topics ----------------------------------------------------------------------------
 
 
 async def test_the_error_of_a_refused_topic_takes_turns_with_records_of_others() -> None:
@@ -120,7 +120,7 @@ async def test_a_topic_that_is_not_asked_for_any_more_is_not_heard_of() -> None:
         assert await stage.consumer.getmany(timeout=1.0) == {}
 
 
-# -- what is missing -----------------------------------------------------------------------
+# -- missing topics ----------------------------------------------------------------------------
 
 
 def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -175,7 +175,7 @@ async def test_a_missing_partition_is_logged_and_read_when_it_exists(
         assert (await stage.consumer.getone(timeout=5.0)).partition == 1
 
 
-# -- why there is no position --------------------------------------------------------------
+# -- why there is no position ------------------------------------------------------------------
 
 
 async def test_a_position_of_a_missing_topic_says_why_there_is_none() -> None:

@@ -1,4 +1,4 @@
-"""What a subscription comes to, view by view."""
+"""The topics of a subscription, for different views of the cluster."""
 
 from dataclasses import replace
 

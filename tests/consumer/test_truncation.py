@@ -2,7 +2,7 @@
 
 Symptom: kafka-python issue 3106. A validation that stayed open stopped all fetching.
 Requirement: a partition that awaits validation is asked about with growing pauses, says so, and
-holds up no other; what was lost is never passed over in silence.
+delays no other; lost records are never skipped silently.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""Whose turn it is at the next read: partitions take turns, or stay (`stay_with_partition`)."""
+"""Partitions take turns at each read, or a read stays with one (`stay_with_partition`)."""
 
 from itertools import groupby
 from typing import Any

@@ -1,4 +1,4 @@
-"""Committed offsets of which the coordinator cannot say anything yet (KIP-447)."""
+"""Committed offsets that are not stable yet, because a transaction is open (KIP-447)."""
 
 from dataclasses import dataclass
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.anyio
 
 @dataclass
 class Undecided:
-    """A transaction that holds back what is committed for partition 0, until it ends."""
+    """A transaction that holds back the committed offset of partition 0 until it ends."""
 
     shelf: Shelf
     open: bool = True

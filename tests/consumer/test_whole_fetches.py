@@ -35,7 +35,7 @@ PASSING = [
 
 
 class Play:
-    """Some steps of trouble, chosen by dice, and what was read meanwhile."""
+    """Random steps of trouble, and the records read meanwhile."""
 
     def __init__(self, stage: Stage, seed: int) -> None:
         self.stage = stage
@@ -82,7 +82,7 @@ class Play:
         self.dice.choice(self.stage.shelf.brokers).once(FetchRequest, Lost())
 
     def reassign(self) -> None:
-        """Own another set; what is not owned any more goes on where it was read to."""
+        """Assign another set; a partition that comes back goes on at its last offset."""
         self.assigned = set(self.dice.sample(TPS, self.dice.randint(1, PARTITIONS)))
         self.stage.consumer.assign(self.assigned)
         for tp in self.assigned:

@@ -1,4 +1,4 @@
-"""The wires between members and an in-process Kafka: counted, and jammed when a test wants it."""
+"""The wires between members and an in-process Kafka: counted, and blocked on request."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -8,7 +8,7 @@ import pytest
 from kgroup.compat.aiokafka import AIOKafkaConsumer
 from kgroup.compat.aiokafka.errors import FencedInstanceIdError
 from tests.compat.aiokafka.ground import A, B, broker_with, made, started, until
-from tests.consumer.insisting import alone
+from tests.consumer.busy_loops import alone
 
 pytestmark = pytest.mark.anyio
 

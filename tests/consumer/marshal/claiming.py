@@ -1,4 +1,4 @@
-"""What tests of whole consumers that claim stand on: a cluster, its log of claims, and members."""
+"""Whole consumers that claim, their cluster and its log of claims, for tests."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -52,7 +52,7 @@ class Said:
 
     @property
     def words(self) -> tuple[Kind, int]:
-        """What was said, and the position with it."""
+        """Its kind and its position."""
         return self.message.kind, self.message.tail
 
 
@@ -67,7 +67,7 @@ def kafka(width: int = 1, *, records: int = 10, nodes: int = 1, **options: Any) 
 
 
 def said(broker: InProcessBroker, tp: TopicPartition = A, *kinds: Kind) -> list[Said]:
-    """Return what the log says about a partition, in order; of some kinds, or all."""
+    """Return the messages about a partition in the log, in order; of some kinds, or all."""
     found = []
     for record in broker.partition(LOG).records():
         message = decode(record.value or b"")
@@ -79,7 +79,7 @@ def said(broker: InProcessBroker, tp: TopicPartition = A, *kinds: Kind) -> list[
 
 
 def foreign(broker: InProcessBroker, client: str = "other") -> Writer:
-    """Return somebody else who writes to the log of claims."""
+    """Return another writer of the log of claims."""
     return Writer(broker.partition(LOG), client)
 
 

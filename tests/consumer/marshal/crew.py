@@ -1,4 +1,4 @@
-"""Whole consumers that claim, over a Kafka in the process: who read what, and when.
+"""Processes with a claiming consumer on an in-process Kafka, and the records that each read.
 
 Decides: how a process reads (one batch after the other, and works on each), and how it dies: its
 cable is cut, and nothing of it arrives any more.
@@ -148,7 +148,7 @@ class Crew:
         return process
 
     def messages(self, kind: Kind | None = None) -> list[Message]:
-        """Return what stands in the log, signs of presence left out."""
+        """Return the messages in the log, signs of presence left out."""
         found = []
         for record in self.broker.partition(LOG).records():
             message = decode(record.value)

@@ -1,4 +1,4 @@
-"""What these tests stand on: a coordination topic in the process, who writes, and a reader."""
+"""A coordination topic on an in-process Kafka, a writer, a reader and an administrator."""
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager

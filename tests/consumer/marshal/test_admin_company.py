@@ -1,4 +1,4 @@
-"""Two administrators of one group at one time: what the one does is done whole, or not at all."""
+"""Two administrators of one group at one time: the work of each is done whole, or not at all."""
 
 from collections.abc import Callable, Mapping
 
@@ -46,7 +46,7 @@ async def test_positions_that_two_set_at_once_are_those_of_one_of_them(later: fl
     logged = await admin_of(broker).positions(FORTY)
     done = [offset for offset, reason in left.items() if not reason]
     if done:
-        assert set(logged.values()) == {done[-1]}, "who ended last, if both did"
+        assert set(logged.values()) == {done[-1]}, "the one that ended last, if both did"
         assert committed(broker) == logged
     else:
         assert set(logged.values()) <= {None, 0}
@@ -151,13 +151,13 @@ def place_of(topic: str) -> int:
 
 
 def pauses(broker: InProcessBroker, number: int) -> list[Message]:
-    """Return the pauses, and ends of pauses, that stand in a coordination partition."""
+    """Return the pauses, and ends of pauses, in a coordination partition."""
     read = (decode(record.value or b"") for record in broker.partition(LOG, number).records())
     return [each for each in read if isinstance(each, Message) and each.kind is Kind.RELEASE_GROUP]
 
 
 def last_pause(broker: InProcessBroker, number: int) -> bytes | None:
-    """Return who wrote the last pause into a coordination partition, or ended one there."""
+    """Return the client that last wrote or ended a pause in a coordination partition."""
     found = pauses(broker, number)
     return found[-1].client_id if found else None
 

@@ -1,4 +1,4 @@
-"""Pauses of any length: none that a reader of the last hour of the log does not know of."""
+"""Pauses of any length: a reader of the last hour of the log knows every one."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -21,7 +21,7 @@ from tests.consumer.marshal.stage import LOG, Writer, coordinated, running
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 LONG = 3700.0
-"""More than an hour: longer than what anybody reads of the log."""
+"""More than an hour: longer than the part of the log that members read."""
 
 
 @pytest.fixture

@@ -199,7 +199,7 @@ async def test_a_native_group_of_the_same_name_is_refused() -> None:
     assert broker.partition(LOG).records() == []
 
 
-# -- members of the original library ---------------------------------------------------------
+# -- members of the original library -----------------------------------------------------------
 
 
 async def test_a_live_member_of_the_original_library_is_never_paused() -> None:

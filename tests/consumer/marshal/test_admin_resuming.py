@@ -1,4 +1,4 @@
-"""`resume` while a pause is only beginning: the group stands still wholly, or goes on wholly."""
+"""`resume` while a pause begins: all coordination partitions are paused, or none."""
 
 from collections.abc import Callable, Sequence
 
@@ -57,13 +57,13 @@ class Trial:
             self.resumed = error
 
     @property
-    def standing(self) -> set[bool]:
+    def paused_states(self) -> set[bool]:
         """Whether the group is paused: by one coordination partition, by another."""
         return {is_paused(self.broker, number) for number in range(COUNT)}
 
 
 def written(value: bytes | None) -> Message | None:
-    """Return the pause, or the end of one, that stands in a record."""
+    """Return the pause, or the end of one, in a record."""
     found = decode(value or b"")
     return found if isinstance(found, Message) and found.kind is Kind.RELEASE_GROUP else None
 
@@ -98,18 +98,18 @@ async def test_resume_during_a_pause_leaves_all_partitions_paused_or_none(
         tasks.start_soon(trial.pause)
         await anyio.sleep(later)
         tasks.start_soon(trial.resume)
-    assert len(trial.standing) == 1
+    assert len(trial.paused_states) == 1
     if trial.paused is not True:
         assert isinstance(trial.paused, GroupError)
         assert "ended" in str(trial.paused)
-    assert trial.standing == {trial.paused is True and trial.resumed is False}
+    assert trial.paused_states == {trial.paused is True and trial.resumed is False}
 
 
 @pytest.mark.parametrize("by_one", [False, True])
 async def test_a_pause_ended_while_it_begins_ends_everywhere_and_raises(
     by_one: bool,
 ) -> None:
-    """1. It stands in one partition; 2. it is ended there; 3. it comes to stand in another."""
+    """1. It is written in one partition; 2. it is ended there; 3. it is written in another."""
     trial = Trial(laid_out(), by_one=by_one)
     late = trial.broker.answers.hold_request(ProduceRequest, where=writes(U, ends=False))
     async with anyio.create_task_group() as tasks:
@@ -118,7 +118,7 @@ async def test_a_pause_ended_while_it_begins_ends_everywhere_and_raises(
         await trial.resume()
         assert trial.resumed is True
         late.release()
-    assert trial.standing == {False}
+    assert trial.paused_states == {False}
     assert isinstance(trial.paused, GroupError)
     assert "was ended" in str(trial.paused)
 
@@ -127,7 +127,7 @@ async def test_a_pause_ended_while_it_begins_ends_everywhere_and_raises(
 async def test_the_end_of_a_pause_that_has_begun_meanwhile_ends_it_everywhere(
     by_one: bool,
 ) -> None:
-    """1. It is to end where it stands; 2. it comes to stand everywhere; 3. the end arrives."""
+    """1. Its end is sent to some partitions; 2. it is written in all; 3. the end arrives."""
     trial = Trial(laid_out(), by_one=by_one)
     late = trial.broker.answers.hold_request(ProduceRequest, where=writes(U, ends=False))
     there = writes(T, OTHER, ends=True)
@@ -142,7 +142,7 @@ async def test_the_end_of_a_pause_that_has_begun_meanwhile_ends_it_everywhere(
         assert trial.paused is True
         end.release()
     assert trial.resumed is True
-    assert trial.standing == {False}
+    assert trial.paused_states == {False}
 
 
 async def test_a_pause_ended_during_its_renewal_ends_everywhere_and_raises() -> None:
@@ -160,7 +160,7 @@ async def test_a_pause_ended_during_its_renewal_ends_everywhere_and_raises() -> 
         await anyio.sleep(1)
         late.release()
     assert trial.resumed is True
-    assert trial.standing == {False}
+    assert trial.paused_states == {False}
     assert isinstance(trial.paused, GroupError)
     assert "was ended" in str(trial.paused)
 
@@ -176,12 +176,12 @@ async def test_a_renewal_that_arrives_after_the_end_is_ended_everywhere_and_rais
         await anyio.sleep(105)
         assert (late.count, trial.paused) == (COUNT, None)
         await trial.resume()
-        assert (trial.resumed, trial.standing) == (True, {False})
+        assert (trial.resumed, trial.paused_states) == (True, {False})
         late.release()
         await anyio.sleep(5)
         assert isinstance(trial.paused, GroupError), "at once, not when the pause is over"
     assert "was ended" in str(trial.paused)
-    assert trial.standing == {False}
+    assert trial.paused_states == {False}
 
 
 async def test_release_under_an_ended_pause_gives_up_and_restores_no_pause() -> None:
@@ -248,14 +248,14 @@ async def test_resume_raises_when_the_group_is_paused_again_and_again() -> None:
     admin, other = admin_of(broker), Writer(broker.partition(LOG, T), "other", now=virtual_wall)
     await admin.pause(600)
 
-    async def insist() -> None:
+    async def pause_again() -> None:
         while True:
             await anyio.sleep(0.001)
             if not is_paused(broker, T):
                 other.say(Kind.RELEASE_GROUP, 0, int(virtual_wall()) + 600, topic="")
 
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(insist)
+        tasks.start_soon(pause_again)
         with pytest.raises(GroupError, match="was paused anew each of the 5 times"):
             await admin.resume()
         tasks.cancel_scope.cancel()

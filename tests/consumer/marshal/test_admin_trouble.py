@@ -1,4 +1,4 @@
-"""Setting positions while brokers fail: what was done is found out, what was not is said."""
+"""Setting positions while brokers fail: the outcome is found out, or reported as unknown."""
 
 import anyio
 import pytest
@@ -77,7 +77,7 @@ async def test_a_commit_that_was_carried_out_counts_though_its_answer_was_lost()
 
 async def test_a_given_up_change_takes_its_commit_back() -> None:
     """
-    1. the new positions are committed; 2. nobody can read them back in time;
+    1. the new positions are committed; 2. they cannot be read back in time;
     3. keys are released where they were, and what is committed goes back, too.
     """
     broker = begun()

@@ -1,4 +1,4 @@
-"""`kgroup.MarshalAdmin`: what `kgroup marshal` does, for programs."""
+"""`kgroup.MarshalAdmin`: the verbs of `kgroup marshal` for programs."""
 
 import itertools
 from collections.abc import Callable, Coroutine
@@ -184,7 +184,7 @@ async def test_the_end_of_a_pause_ends_no_later_pause_by_the_same_name() -> None
             paused.append(True)
         end.release()
     assert end.count == 1
-    assert await admin.resume() is bool(paused), "a pause that was said of stands"
+    assert await admin.resume() is bool(paused), "a pause whose call succeeded lasts"
 
 
 @pytest.mark.parametrize("later", VERBS)
@@ -247,8 +247,8 @@ def test_bad_options_are_refused_at_once(options: dict[str, Any], error: type[Ex
         MarshalAdmin(**{"group_id": "g", **options})
 
 
-async def insist(call: Call) -> None:
-    """Take no notice of refusals."""
+async def repeat(call: Call) -> None:
+    """Repeat a call, and ignore refusals."""
     for _ in range(50):
         with suppress(ArgumentError, IllegalStateError):
             await call()
@@ -269,7 +269,7 @@ async def test_a_call_that_is_refused_at_once_can_be_cancelled_by_whoever_takes_
         await anyio.sleep(10)
         for name, call in calls.items():
             with anyio.move_on_after(0) as scope:
-                await insist(call)
+                await repeat(call)
             if not scope.cancelled_caught:
                 goes_on.append(name)
         tasks.cancel_scope.cancel()

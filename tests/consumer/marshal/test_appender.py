@@ -153,7 +153,7 @@ async def test_messages_about_members_go_where_the_claims_of_their_topic_are() -
     assert message.topic == b"orders~members"
 
 
-# -- time ----------------------------------------------------------------------------------------
+# -- time --------------------------------------------------------------------------------------
 
 
 async def test_a_message_is_a_second_behind_in_whole_seconds() -> None:
@@ -191,7 +191,7 @@ async def test_a_broker_that_is_ahead_is_not() -> None:
     assert messages(broker)[1].time <= WALL_AT_START + 9
 
 
-# -- failures ------------------------------------------------------------------------------------
+# -- failures ----------------------------------------------------------------------------------
 
 
 async def test_nothing_is_sent_after_its_deadline() -> None:

@@ -1,4 +1,4 @@
-"""Logs of claims with what does not belong there: counted, or the end that names its cause."""
+"""Logs of claims with foreign content: it is counted, or ends the reader with its cause."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -109,11 +109,11 @@ async def test_a_gap_at_the_end_does_not_stop_the_start() -> None:
     assert events.reads[0].standing.offset == 6
 
 
-# -- damage --------------------------------------------------------------------------------------
+# -- damage ------------------------------------------------------------------------------------
 
 
 def damaged(at: int, *, flip: int) -> Callable[[], bytes]:
-    """Return a batch of one claim that stands at an offset, with one byte turned over."""
+    """Return a batch of one claim at an offset, with one damaged byte."""
 
     def make() -> bytes:
         batch = bytearray(encode_batch([NewRecord(None, b"x" * 40, (), NOW * 1000)]))
@@ -164,7 +164,7 @@ async def test_compressed_claims_are_read_all_the_same() -> None:
         assert (await events.opened()).keys[KEY].offset == 5
 
 
-# -- the topic itself ----------------------------------------------------------------------------
+# -- the topic itself --------------------------------------------------------------------------
 
 
 async def test_a_missing_topic_is_the_end() -> None:

@@ -1,4 +1,4 @@
-"""Other topics are asked for, whose claims stand in another partition of the coordination topic."""
+"""A change to topics whose claims are in another partition of the coordination topic."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ LOADING = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
 
 
 def two_logs() -> InProcessBroker:
-    """Return a cluster where the claims of `t` and of `u` stand in different partitions."""
+    """Return a cluster where the claims of `t` and of `u` are in different partitions."""
     broker = coordinated(3, t=1, u=1)
     fill(broker, A, 10)
     fill(broker, U, 10)
@@ -70,7 +70,7 @@ async def test_a_commit_that_the_coordinator_was_late_to_take_is_taken_behind_th
     """
     1. it commits, and the coordinator is loading: it is tried again;
     2. other topics are asked for, and the partition is released;
-    3. the coordinator is back. Nobody has claimed the partition since: the commit still stands.
+    3. the coordinator is back. The partition has no other owner yet: the commit is still valid.
     """
     broker = two_logs()
     async with claiming(broker, enable_auto_commit=False) as consumer:

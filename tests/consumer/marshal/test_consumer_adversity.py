@@ -1,4 +1,4 @@
-"""What goes wrong around a consumer that claims: its log, its brokers, its clock, its process."""
+"""Trouble around a claiming consumer: its log, its brokers, its clock, its process."""
 
 from dataclasses import replace
 
@@ -42,7 +42,7 @@ CLAIM, HEARTBEAT, RELEASE = Kind.CLAIMING_PARTITION, Kind.HEARTBEAT, Kind.RELEAS
 async def test_a_process_that_was_not_scheduled_hands_out_nothing_once_its_lease_is_over(
     frozen: float, lasts: bool
 ) -> None:
-    """Scenario 9: 1. records are fetched ahead; 2. the process stands still, the clock does not;
+    """Scenario 9: 1. records are fetched ahead; 2. the process is stopped, the clock is not;
     3. it goes on, and its first read comes before any of its timers."""
     broker = kafka(records=100)
     heard, ports, stood_still = Heard(), virtual_ports(broker.dial), [0.0]

@@ -1,5 +1,5 @@
-"""At most once, as the reader sees it: nothing is ever handed out twice, and what may be lost is
-what was about to be handed out."""
+"""At most once, as the reader sees it: no record is handed out twice, and only records that were
+about to be handed out may be lost."""
 
 from contextlib import AbstractAsyncContextManager
 from typing import Any
@@ -97,7 +97,7 @@ def test_a_classic_group_cannot_be_at_most_once() -> None:
 
 async def test_a_read_cancelled_during_admission_gets_its_records_later_and_once() -> None:
     """1. A reader waits, its records are being admitted; 2. it is cancelled; 3. they are admitted;
-    4. the next reader gets them, and nobody gets them again."""
+    4. the next reader gets them, and they do not come again."""
     broker = kafka()
     async with careful(broker) as consumer:
         await owns(consumer, A)

@@ -1,4 +1,4 @@
-"""What a log of claims may end with when a consumer that claims starts, or while it owns."""
+"""Ends of a log of claims, when a claiming consumer starts or while it owns."""
 
 import anyio
 import pytest

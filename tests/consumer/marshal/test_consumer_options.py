@@ -1,4 +1,4 @@
-"""What each option of a member that claims does, seen by whole consumers and in the log."""
+"""Options of claiming members, seen by whole consumers and in the log."""
 
 import anyio
 import pytest

@@ -1,4 +1,4 @@
-"""What the original's own tests say of claims, consumers and clusters, as this consumer keeps it.
+"""The original's tests of claims, consumers and clusters, for this consumer.
 
 The names are those of the original's tests. Where the behaviour differs, the test says why.
 """
@@ -109,7 +109,7 @@ async def test_all_records_of_two_partitions_are_read_once() -> None:
 
 @pytest.mark.parametrize("policy", ["greedy", "gradual", "fair"])
 async def test_all_that_is_free_is_claimed_at_once_or_one_by_one(policy: str) -> None:
-    """TestAggressiveClaim: who is alone has all, whichever way."""
+    """TestAggressiveClaim: a single member has all, with any policy."""
     broker = kafka(3)
     async with claiming(broker, claim_policy=policy) as consumer:
         begun = anyio.current_time()

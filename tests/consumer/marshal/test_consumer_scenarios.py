@@ -1,7 +1,7 @@
 """Scenarios of whole consumers that claim: doubtful answers, zombies, twins of the original, and
 one record that is never done.
 
-Each has the number it has among the scenarios.
+Each names its number among the scenarios.
 """
 
 from typing import Any
@@ -33,7 +33,7 @@ STANDARD = 60
 """Heartbeat interval of the original library, seconds."""
 
 
-# -- answers -------------------------------------------------------------------------------------
+# -- answers -----------------------------------------------------------------------------------
 
 
 def refused_after_append(_: ProduceRequest, answer: ProduceResponse) -> ProduceResponse:
@@ -56,8 +56,8 @@ def refused_after_append(_: ProduceRequest, answer: ProduceResponse) -> ProduceR
 async def test_a_message_that_too_few_replicas_have_is_settled_by_reading(
     kind: Kind, times: int
 ) -> None:
-    """Scenario 4: error 20 comes after the message was appended. Nothing is said twice over, and
-    nobody sits on what nobody has."""
+    """Scenario 4: error 20 comes after the message was appended. No message is written
+    twice, and no claim is left over."""
     broker, heard = kafka(), Heard()
     rule = broker.answers.rewrite(
         ProduceRequest, refused_after_append, where=says(kind), times=times
@@ -75,7 +75,7 @@ async def test_a_message_that_too_few_replicas_have_is_settled_by_reading(
         assert await gives(consumer, 1) == [3]
 
 
-# -- zombies -------------------------------------------------------------------------------------
+# -- zombies -----------------------------------------------------------------------------------
 
 
 def with_old_versions(_: ApiVersionsRequest, answer: ApiVersionsResponse) -> ApiVersionsResponse:
@@ -113,7 +113,7 @@ async def test_a_heartbeat_that_arrives_behind_the_takeover_counts_by_the_origin
             assert not consumer.owns(A)
 
 
-# -- twins ---------------------------------------------------------------------------------------
+# -- twins -------------------------------------------------------------------------------------
 
 
 async def test_a_twin_of_the_original_takes_the_partition_from_the_one_that_has_it() -> None:
@@ -138,7 +138,7 @@ async def test_a_twin_of_the_original_takes_the_partition_from_the_one_that_has_
 
 
 async def test_a_member_does_not_begin_beside_a_live_twin_of_the_original() -> None:
-    """Scenario 21, with the original: when it was started nobody knows, so it is no predecessor."""
+    """Scenario 21, with the original: its start is unknown, so it is no predecessor."""
     broker = kafka()
     twin = Writer(broker.partition(LOG), "one", "twin", headerless=True)
     twin.claim()
@@ -151,7 +151,7 @@ async def test_a_member_does_not_begin_beside_a_live_twin_of_the_original() -> N
         assert await gives(consumer, 1) == [5]
 
 
-# -- one that is never done ----------------------------------------------------------------------
+# -- one that is never done --------------------------------------------------------------------
 
 STUCK, LATER = 7, 10_000
 

@@ -1,4 +1,4 @@
-"""What the death of a process costs, step by step: what is lost then, and what is read twice.
+"""The cost of the death of a process at each step: lost records, and records read twice.
 
 Each time a process reads ten records in batches of four, dies at a step, and another one goes on.
 It dies by its cable, in the very instant at which the log, or the group coordinator, has got so
@@ -28,10 +28,10 @@ PROBE, RELEASE = Kind.CLAIMING_MESSAGES, Kind.RELEASING_PARTITION
 
 @dataclass(frozen=True)
 class Cost:
-    """What came of a death.
+    """The cost of a death.
 
     Args:
-        lost: offsets that nobody got.
+        lost: offsets that no process got.
         doubled: offsets that two processes got.
     """
 
@@ -39,7 +39,7 @@ class Cost:
     doubled: list[int]
 
 
-def stands(kind: Kind, tail: int | None = None) -> Callable[[Crew], bool]:
+def log_ends_with(kind: Kind, tail: int | None = None) -> Callable[[Crew], bool]:
     """Tell whether the log ends with a message."""
 
     def is_so(group: Crew) -> bool:
@@ -86,13 +86,13 @@ async def cost(group: Crew, first: Process, **options: object) -> Cost:
     return Cost(lost, sorted(offset for offset, times in got.items() if times > 1))
 
 
-# -- at most once ---------------------------------------------------------------------------------
+# -- at most once ------------------------------------------------------------------------------
 
 AT_MOST_ONCE = {
-    "owned, nothing asked for": (stands(BEAT, 0), Cost([], [])),
-    "probe in the log": (stands(PROBE, BATCH), Cost([], [])),
+    "owned, nothing asked for": (log_ends_with(BEAT, 0), Cost([], [])),
+    "probe in the log": (log_ends_with(PROBE, BATCH), Cost([], [])),
     "committed": (committed(BATCH), Cost(FIRST_BATCH, [])),
-    "heartbeat in the log": (stands(BEAT, BATCH), Cost(FIRST_BATCH, [])),
+    "heartbeat in the log": (log_ends_with(BEAT, BATCH), Cost(FIRST_BATCH, [])),
 }
 
 
@@ -120,7 +120,7 @@ async def test_at_most_once_a_live_process_discards_unpublished_records() -> Non
     once = {"guarantee": "at_most_once", "at_most_once_records": BATCH}
     async with crew(RECORDS) as group:
         first = group.enter(**once)
-        when(group, first, stands(BEAT, BATCH), first.cable.cut)
+        when(group, first, log_ends_with(BEAT, BATCH), first.cable.cut)
         assert await cost(group, first, **once) == Cost(FIRST_BATCH, [])
         assert first.heard == ["gained", "lost"]
         await first.cable.mend()
@@ -128,11 +128,11 @@ async def test_at_most_once_a_live_process_discards_unpublished_records() -> Non
         assert not first.seen
 
 
-# -- at least once --------------------------------------------------------------------------------
+# -- at least once -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    "is_so", [stands(CLAIM), stands(BEAT, 0)], ids=["claim in the log", "confirmed"]
+    "is_so", [log_ends_with(CLAIM), log_ends_with(BEAT, 0)], ids=["claim in the log", "confirmed"]
 )
 async def test_a_death_without_records_in_hand_costs_nothing(
     is_so: Callable[[Crew], bool],
@@ -155,7 +155,7 @@ async def test_a_commit_in_the_log_counts_without_an_answer() -> None:
     async with crew(RECORDS) as group:
         first = group.enter(most=BATCH, work=1000.0)
         await until(lambda: first.seen)
-        die_when(group, first, stands(BEAT, 2))
+        die_when(group, first, log_ends_with(BEAT, 2))
         first.consumer.commit_soon({KEY: 2})
         assert await cost(group, first, most=BATCH) == Cost([], [2, 3])
 
@@ -176,7 +176,7 @@ async def test_the_next_owner_begins_at_the_position_of_the_release() -> None:
         first = group.enter(most=BATCH, work=1000.0)
         await until(lambda: first.seen)
         await first.consumer.commit({KEY: 2})
-        die_when(group, first, stands(RELEASE, 2))
+        die_when(group, first, log_ends_with(RELEASE, 2))
         first.consumer.close_soon()
         assert await cost(group, first, most=BATCH) == Cost([], [2, 3])
 

@@ -1,4 +1,4 @@
-"""What the event log of a consumer that claims has: as much as that of any other."""
+"""The event log of a claiming consumer has as much as that of any other."""
 
 from functools import partial
 from typing import Any

@@ -1,4 +1,4 @@
-"""At most once, a log that does not hold the position: no reset brings back what was handed out."""
+"""At most once, a log without the position: no reset repeats records."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Commits with the group coordinator that come late: who has the partition by then?"""
+"""Late commits with the group coordinator: they count only under the latest claim."""
 
 import anyio
 import pytest

@@ -1,4 +1,4 @@
-"""The reader of coordination partitions: what it tells, and when."""
+"""The reader of coordination partitions: its events, and when they come."""
 
 import anyio
 import pytest
@@ -140,7 +140,7 @@ async def test_a_reader_that_is_cut_off_gives_no_sign() -> None:
         await events.until(lambda: events.reads)
 
 
-# -- leaders -------------------------------------------------------------------------------------
+# -- leaders -----------------------------------------------------------------------------------
 
 
 async def test_reading_goes_on_under_another_leader() -> None:

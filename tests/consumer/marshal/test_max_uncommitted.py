@@ -1,7 +1,7 @@
 """`max_uncommitted`: so many records of a partition are ahead of its commit, and no more.
 
-What is handed out beyond that would all come again after a death; so the partition is held back
-until a commit covers some of it. Nobody waits for it but who asks for it alone.
+Records beyond that would all come again after a death, so the partition is held back until a commit
+covers some of them. Only a read of that partition alone waits.
 """
 
 from collections.abc import AsyncIterator
@@ -49,7 +49,7 @@ async def at_bound(broker: InProcessBroker | None = None, **options: Any) -> Asy
         yield consumer
 
 
-# -- held back, and going on ----------------------------------------------------------------------
+# -- held back, and going on -------------------------------------------------------------------
 
 
 async def test_a_partition_is_held_back_at_its_bound_until_a_commit() -> None:
@@ -111,7 +111,7 @@ async def test_other_partitions_go_on() -> None:
 
 
 async def test_a_commit_that_is_not_answered_yet_makes_no_room() -> None:
-    """Nobody knows whether a successor would begin behind it."""
+    """It is unknown whether a successor would begin behind it."""
     broker = kafka()
     async with at_bound(broker) as consumer:
         commit = broker.answers.hold_request(ProduceRequest, where=says(Kind.HEARTBEAT, BOUND))
@@ -122,11 +122,11 @@ async def test_a_commit_that_is_not_answered_yet_makes_no_room() -> None:
         assert await got(consumer) == [3, 4, 5]
 
 
-# -- what is counted ------------------------------------------------------------------------------
+# -- counting records --------------------------------------------------------------------------
 
 
 async def test_records_are_counted_and_not_offsets() -> None:
-    """As compaction leaves them: between two records there are offsets that nobody sees."""
+    """After compaction there are offsets without a record between two records."""
     broker = kafka(records=0)
     log = broker.partition(*A)
     for _ in range(2 * BOUND):
@@ -152,11 +152,11 @@ async def test_uncommitted_records_of_a_former_owner_do_not_count() -> None:
         assert second.offsets == [1, 2, 3]
 
 
-# -- seeks ----------------------------------------------------------------------------------------
+# -- seeks -------------------------------------------------------------------------------------
 
 
 async def test_the_bound_holds_after_a_seek_back_over_commits() -> None:
-    """The next commit takes the position back, and what was read since then is ahead of it."""
+    """The next commit takes the position back, and records read since then are ahead of it."""
     async with claiming(kafka(), **BY_HAND) as consumer:
         await owns(consumer, A)
         for _ in range(3):
@@ -181,7 +181,7 @@ async def test_reading_goes_on_behind_a_commit_that_is_reached_again(by_itself: 
         assert await got(consumer) == [3, 4, 5]
 
 
-# -- pauses and losses ----------------------------------------------------------------------------
+# -- pauses and losses -------------------------------------------------------------------------
 
 
 async def test_a_partition_paused_by_the_application_stays_paused() -> None:
@@ -211,7 +211,7 @@ async def test_a_partition_that_is_gone_is_not_held_back() -> None:
             await consumer.getmany(A)
 
 
-# -- errors ---------------------------------------------------------------------------------------
+# -- errors ------------------------------------------------------------------------------------
 
 
 def ends_in_damage(broker: InProcessBroker) -> None:
@@ -267,7 +267,7 @@ async def test_an_error_of_a_held_back_partition_hides_no_other() -> None:
         assert failures > 1
 
 
-# -- events ---------------------------------------------------------------------------------------
+# -- events ------------------------------------------------------------------------------------
 
 
 async def test_the_event_log_says_why_a_partition_rests_and_until_when() -> None:
@@ -286,7 +286,7 @@ async def test_the_event_log_says_why_a_partition_rests_and_until_when() -> None
 
 
 async def test_deliveries_in_the_event_log_are_in_order_and_fair() -> None:
-    """Nothing is delivered of what rests, and nothing starves but what is said to rest."""
+    """A held back partition delivers nothing, and no other partition starves."""
     sink = MemorySink()
     async with claiming(kafka(2, records=60), journal=sink, max_poll_records=1, **BY_HAND) as one:
         await owns(one, A, B)
@@ -303,7 +303,7 @@ async def test_deliveries_in_the_event_log_are_in_order_and_fair() -> None:
     assert not judge([DeliveryGate(), ServedInTurn(1)], entries)
 
 
-# -- a commit that fails --------------------------------------------------------------------------
+# -- a commit that fails -----------------------------------------------------------------------
 
 
 async def test_a_commit_by_itself_that_fails_is_tried_again_at_the_interval_only() -> None:

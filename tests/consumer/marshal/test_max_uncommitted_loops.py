@@ -114,7 +114,7 @@ async def test_a_loop_that_never_commits_waits_and_counts_as_polling() -> None:
         assert consumer.held_back() == consumer.assignment() == {A}
 
 
-# -- a death --------------------------------------------------------------------------------------
+# -- a death -----------------------------------------------------------------------------------
 
 STUCK, LATER = 7, 10_000
 

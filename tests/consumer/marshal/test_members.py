@@ -1,4 +1,4 @@
-"""Whole consumers that claim: what each of them may rely on, whatever befalls the others."""
+"""Whole consumers that claim: the promises to each, whatever happens to the others."""
 
 import anyio
 import pytest
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.anyio
 CLAIM, BEAT, RELEASE = Kind.CLAIMING_PARTITION, Kind.HEARTBEAT, Kind.RELEASING_PARTITION
 
 
-# -- having and sharing ----------------------------------------------------------------------
+# -- having and sharing ------------------------------------------------------------------------
 
 
 async def test_a_member_claims_confirms_and_only_then_reads() -> None:
@@ -88,7 +88,7 @@ async def test_a_new_owner_begins_where_the_last_one_committed() -> None:
         assert second.offsets[0] == 4
 
 
-# -- falling silent ---------------------------------------------------------------------------
+# -- falling silent ----------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -148,7 +148,7 @@ async def test_closing_ends_in_time_though_no_broker_is_there() -> None:
             await alone.consumer.close(timeout=5.0)
 
 
-# -- restarts and twins -----------------------------------------------------------------------
+# -- restarts and twins ------------------------------------------------------------------------
 
 
 async def test_a_static_member_that_starts_again_within_its_lease_resumes_at_once() -> None:
@@ -182,7 +182,7 @@ async def test_the_older_of_two_twins_ends() -> None:
         assert isinstance(first.error, FencedError)
 
 
-# -- what cannot be ---------------------------------------------------------------------------
+# -- what cannot be ----------------------------------------------------------------------------
 
 
 async def test_the_token_of_a_later_owner_is_higher() -> None:
@@ -260,7 +260,7 @@ async def test_another_number_of_coordination_partitions_ends_the_consumer_by_na
 
 
 async def test_partitions_are_lost_at_once_when_the_coordination_topic_is_deleted() -> None:
-    """1. The topic goes; 2. nobody can say any more who has what; 3. nothing can be given up in
+    """1. The topic goes; 2. ownership is unknown from then on; 3. nothing can be released in
     it, so closing waits for nothing, and the listener is not asked to commit."""
     async with crew() as group:
         alone = group.enter()
@@ -273,7 +273,7 @@ async def test_partitions_are_lost_at_once_when_the_coordination_topic_is_delete
 
 async def test_a_restart_resumes_all_it_had_also_beyond_its_share() -> None:
     """1. It has all; 2. another one comes; 3. it dies before it has shared, and starts again: until
-    its lease is over nobody else could have the rest."""
+    its lease is over no other member could own the rest."""
     async with crew(partitions=4) as group:
         before = group.enter(group_instance_id="a")
         await until(lambda: before.has == [0, 1, 2, 3])
@@ -285,7 +285,7 @@ async def test_a_restart_resumes_all_it_had_also_beyond_its_share() -> None:
         assert other.has == []
 
 
-# -- beside members of the original library -----------------------------------------------------
+# -- beside members of the original library ----------------------------------------------------
 
 
 async def beside(group: Crew, **options: object) -> tuple[Process, Writer]:

@@ -1,6 +1,6 @@
-"""What the original's own tests say of claiming, topics had whole, and commits: as it is kept here.
+"""The original's tests of claiming, entire topics and commits, for this consumer.
 
-Names are those of the original's tests; those of whole consumers stand in `test_consumer_original`.
+Names are those of the original's tests; those of whole consumers are in `test_consumer_original`.
 """
 
 from collections.abc import Callable
@@ -117,7 +117,7 @@ async def test_closing_takes_the_sign_of_presence_back() -> None:
 
 
 def signs(broker: InProcessBroker) -> list[Kind]:
-    """Return what was said of members, in order."""
+    """Return the signs of presence, in order."""
     found = [decode(record.value or b"") for record in broker.partition(LOG).records()]
     shown = [each for each in found if isinstance(each, Message)]
     return [each.kind for each in shown if each.topic == b"t~members"]
@@ -195,7 +195,7 @@ async def test_a_record_is_committed_by_itself_or_by_its_place(way: str) -> None
 
 
 async def test_done_records_are_in_the_log_when_commit_done_returns() -> None:
-    """TestFlush of a claim: the gapless part, and what is done later with the next one."""
+    """TestFlush of a claim: the gapless part, and later done records with the next one."""
     broker = kafka()
     async with claiming(broker, enable_auto_commit=False) as consumer:
         async for batch in consumer.batches():
@@ -246,8 +246,8 @@ async def test_each_fetch_updates_the_end_of_its_partition() -> None:
 
 
 async def test_records_come_in_order_within_a_partition_and_each_once_it_is_committed() -> None:
-    """TestOrderedConsume (removed there in 2016): who commits each record before it asks for the
-    next has the log one record behind at the most."""
+    """TestOrderedConsume (removed there in 2016): a consumer that commits each record before it
+    asks for the next has the log at most one record behind."""
     broker = kafka(2, records=4)
     async with claiming(broker, enable_auto_commit=False) as consumer:
         found: dict[TopicPartition, list[int]] = {A: [], B: []}
@@ -271,7 +271,7 @@ async def test_with_portions_of_one_no_second_record_is_out_before_the_first_is_
 
 
 async def test_reading_goes_on_when_one_of_the_partitions_is_lost() -> None:
-    """TestMessagePump (never merged there): what is buffered of the lost one is dropped."""
+    """TestMessagePump (never merged there): buffered records of the lost one are dropped."""
     broker = kafka(2, records=50)
     async with claiming(broker, max_poll_records=1) as consumer:
         await owns(consumer, A, B)

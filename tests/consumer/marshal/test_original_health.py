@@ -1,4 +1,4 @@
-"""What the original's own tests say of the health of a claim, and what becomes of it here.
+"""The original's tests of the health of a claim, and what kgroup does instead.
 
 The original gives a partition back when its reader seems slow, or gets nothing for a minute; its
 tests fix the arithmetic. Here neither moves anything: only who cannot renew its lease loses it.
@@ -58,7 +58,7 @@ HISTORIES = {
 
 @pytest.mark.parametrize("ends", HISTORIES.values(), ids=HISTORIES)
 async def test_no_history_of_a_partitions_end_moves_it(ends: list[int]) -> None:
-    """TestVelocity: nobody measures how fast a partition grows, or is read."""
+    """TestVelocity: kgroup does not measure how fast a partition grows, or is read."""
     broker = kafka(records=0)
     async with beside_an_idle_one(broker) as owner:
         await owner.getmany(timeout=0)
@@ -84,7 +84,7 @@ async def test_an_owner_at_the_end_or_reading_on_keeps_its_partition(arrives: bo
 async def test_an_owner_whose_fetches_fail_keeps_its_partition(grows: bool) -> None:
     """TestReleaseIfWedged2: the original releases after a minute. 1. The leader of the partition
     answers no fetch; 2. it would answer no other member either; 3. once it does, reading goes on
-    at once, for nobody had to claim anew."""
+    at once, because the claim was kept."""
     broker = kafka(nodes=2)
     broker.partition(LOG).move_to(1)
     broker.partition("t").move_to(2)
@@ -116,8 +116,7 @@ async def test_an_owner_that_falls_behind_keeps_its_partition() -> None:
 
 async def test_an_owner_that_cannot_renew_its_lease_loses_it_at_its_position() -> None:
     """TestHealthCheckRelease: the original releases at offset 5 when its own heartbeat is too old.
-    A release of who could not renew would come too late: nothing is written, and 5 stands in the
-    last heartbeat."""
+    Here the lease has ended by then: no release is written, and the last heartbeat has offset 5."""
     broker = kafka()
     heard = Heard()
     async with claiming(broker, listener=heard) as owner:

@@ -254,7 +254,7 @@ async def test_a_log_that_cannot_be_recalled_in_time_is_no_log_that_says_nothing
     assert isinstance(await found(filled(), None, furthest=furthest, recall=recall), TimeoutError)
 
 
-# -- commits -------------------------------------------------------------------------------------
+# -- commits -----------------------------------------------------------------------------------
 
 
 @asynccontextmanager

@@ -1,4 +1,4 @@
-"""Positions that stand in the log of claims further in front than members read."""
+"""Positions in the part of the log of claims that members do not read at first."""
 
 import anyio
 import pytest
@@ -21,7 +21,7 @@ GUARANTEES = pytest.mark.parametrize("guarantee", ["at_least_once", "at_most_onc
 
 
 def say(broker: InProcessBroker, ago: float, kind: Kind, tail: int = 0, **words: bytes) -> None:
-    """Write a message of somebody who is long gone."""
+    """Write a message of a member that left long ago."""
     time = int(WALL_AT_START - ago)
     who = words.get("instance", b"i"), words.get("client", b"gone"), words.get("group", b"g")
     message = Message(kind, time, *who, b"t", 0, tail)
@@ -47,7 +47,7 @@ def old_log(*, tail: int = 7, batches: int = 0, size: int = 60_000) -> InProcess
     return broker
 
 
-# -- what counts ---------------------------------------------------------------------------------
+# -- what counts -------------------------------------------------------------------------------
 
 
 @GUARANTEES
@@ -64,7 +64,7 @@ async def test_at_least_once_a_commit_needs_no_recalling() -> None:
         assert await gives(consumer, 2) == [4, 5]
 
 
-# -- how it is read ------------------------------------------------------------------------------
+# -- how it is read ----------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -73,8 +73,8 @@ async def test_a_log_that_takes_longer_to_read_than_a_question_is_read_once(
     guarantee: str,
 ) -> None:
     """
-    1. what stands before the window takes a dozen seconds to fetch, a question two;
-    2. the question fails, and what was read by then is kept;
+    1. the log before the window takes a dozen seconds to fetch, a question two;
+    2. the question fails, and the part read by then is kept;
     3. a later one finds it read.
     """
     broker = old_log(batches=300)
@@ -125,7 +125,7 @@ async def test_a_recall_that_fails_midway_goes_on_from_there() -> None:
     assert asked.count(0) == 1
 
 
-# -- trouble -------------------------------------------------------------------------------------
+# -- trouble -----------------------------------------------------------------------------------
 
 
 async def test_trouble_shows_until_the_first_position_is_recalled() -> None:

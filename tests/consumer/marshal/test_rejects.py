@@ -1,4 +1,4 @@
-"""What a member tells of records in the log of claims that are no messages: each reason once."""
+"""Reports about invalid records in the log of claims: each reason once."""
 
 import logging
 

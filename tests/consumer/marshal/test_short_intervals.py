@@ -1,4 +1,4 @@
-"""Heartbeats every few seconds: what a lost or a slow answer may cost, and what is refused."""
+"""Heartbeats every few seconds: the cost of lost or slow answers, and refused intervals."""
 
 from typing import Any
 

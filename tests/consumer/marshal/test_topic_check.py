@@ -1,4 +1,4 @@
-"""What is said of a coordination topic before anything is claimed through it."""
+"""Checks of a coordination topic before the first claim."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a Marshal member tells the journal, with a log that is folded in place."""
+"""The journal of a Marshal member, with a log in memory."""
 
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -103,7 +103,7 @@ class Room:
         *,
         extension: Extension,
     ) -> None:
-        """Have a message stand in the log, and the member read it."""
+        """Write a message to the log, and have the member read it."""
         client, instance = (word.encode() for word in sender.split("/"))
         time = WALL + int(self.now)
         message = Message(kind, time, instance, client, b"g", topic.encode(), partition, tail)
@@ -134,7 +134,7 @@ def room() -> Room:
 
 
 def begun(*, keeps: bool = False) -> Room:
-    """Return a member that subscribes to a topic of one partition that nobody claims."""
+    """Return a member that subscribes to a topic of one free partition."""
     made = room()
     made.keeps = keeps
     made.step(CountsChanged({"t": 1}))

@@ -1,7 +1,7 @@
-"""At most once, in every way of reading: a record is in nobody's hands before the log says so.
+"""At most once, in every way of reading: a record is published before it is handed out.
 
-Whoever dies with it must not leave it to a successor; so at each hand-out the last heartbeat in the
-log, and what is committed, are behind the record.
+A successor of a dead process must not read it again; so at each hand-out the last heartbeat in the
+log, and the committed offset, are behind the record.
 """
 
 from collections.abc import AsyncIterator

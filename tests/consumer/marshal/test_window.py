@@ -114,7 +114,7 @@ async def test_the_whole_log_is_read_where_that_is_asked_for() -> None:
     assert (first, opened.complete) == (1000, False)
 
 
-# -- in front of the window ----------------------------------------------------------------------
+# -- in front of the window --------------------------------------------------------------------
 
 
 async def test_a_position_in_front_of_the_window_is_recalled() -> None:

@@ -1,6 +1,6 @@
-"""A loop that calls a consumer again and again, heedless of errors, and who runs beside it.
+"""A loop that repeats a call and ignores its errors, and a task that runs beside it.
 
-For consumers of any kind, those of the facades too.
+It works for consumers of the facades, too.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -10,7 +10,7 @@ from typing import TypeVar
 import anyio
 import anyio.lowlevel
 
-__all__ = ["alone", "insist"]
+__all__ = ["alone", "repeat"]
 
 _MOST = 50
 """Calls after which a loop that nothing ends is left."""
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class _Turns:
-    """What another task does."""
+    """Counts the turns of another task."""
 
     taken = 0
 
@@ -29,21 +29,21 @@ class _Turns:
             await anyio.lowlevel.checkpoint()
 
 
-async def insist(consumer: T, call: Callable[[T], Awaitable[object]]) -> None:
-    """Call, and take no notice of errors."""
+async def repeat(consumer: T, call: Callable[[T], Awaitable[object]]) -> None:
+    """Repeat a call, and ignore its errors."""
     for _ in range(_MOST):
         with suppress(Exception):
             await call(consumer)
 
 
 async def alone(consumer: T, calls: Mapping[str, Callable[[T], Awaitable[object]]]) -> list[str]:
-    """Return the names of the calls that let nobody else run."""
+    """Return the names of the calls that let no other task run."""
     found = []
     for name, call in calls.items():
         turns = _Turns()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(turns.take)
-            await insist(consumer, call)
+            await repeat(consumer, call)
             tasks.cancel_scope.cancel()
         if turns.taken < _MOST // 2:
             found.append(name)
