@@ -192,7 +192,7 @@ class PeerAssignor(Protocol):
 def is_peer_assignor(candidate: object) -> bool:
     """Whether a class or an instance has the shape of another client's assignor.
 
-    One of kgroup's may have methods of the same names; its `supported_protocols` tell it.
+    One of kgroup's may have methods of the same names; its `supported_protocols` show what it is.
     """
     calls = ("assign", "metadata", "on_assignment")
     shaped = all(callable(getattr(candidate, call, None)) for call in calls)
@@ -202,7 +202,7 @@ def is_peer_assignor(candidate: object) -> bool:
 def wrap(peer: PeerAssignor | type[PeerAssignor]) -> "WrappedAssignor":
     """Return an assignor of another client as one of kgroup's.
 
-    Its protocols are what kafka-python's tell; aiokafka knows the eager protocol only.
+    Its protocols are those that kafka-python's names; aiokafka knows the eager protocol only.
 
     Args:
         peer: the class or the instance; see `is_peer_assignor`.
@@ -215,34 +215,19 @@ def wrap(peer: PeerAssignor | type[PeerAssignor]) -> "WrappedAssignor":
     return WrappedAssignor(peer, fresh.name, protocols)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class WrappedAssignor:
     """An assignor of another client, as one of kgroup's; see `wrap`.
 
     Args:
         peer: the class or the instance.
         name: the peer's name for it.
-        protocols: that it supports.
+        supported_protocols: the protocols it may be used with.
     """
 
-    def __init__(
-        self,
-        peer: PeerAssignor | type[PeerAssignor],
-        name: str,
-        protocols: tuple[RebalanceProtocol, ...],
-    ) -> None:
-        self._peer = peer
-        self._name = name
-        self._protocols = protocols
-
-    @property
-    def name(self) -> str:
-        """The peer's name for it."""
-        return self._name
-
-    @property
-    def supported_protocols(self) -> tuple[RebalanceProtocol, ...]:
-        """The protocols it may be used with."""
-        return self._protocols
+    peer: PeerAssignor | type[PeerAssignor]
+    name: str
+    supported_protocols: tuple[RebalanceProtocol, ...]
 
     def assign(self, group: GroupSubscription) -> GroupAssignment:
         """Divide the partitions by the peer's own algorithm.
@@ -250,7 +235,7 @@ class WrappedAssignor:
         Raises:
             AssignorError: the result is not one of assignments; or a cooperative one is wrong.
         """
-        fresh = _fresh(self._peer)
+        fresh = _fresh(self.peer)
         members = [
             PeerMember(m.member_id, m.group_instance_id, PeerSubscription.of(m))
             for m in group.members  # static members first: kafka-python loses some otherwise
@@ -266,20 +251,20 @@ class WrappedAssignor:
             raise AssignorError(self.name, [str(error)]) from error
 
     def encode_user_data(self, owned: LastAssignment, generation_id: int | None) -> bytes | None:
-        """Return the user data of the peer's `metadata`, after telling it the last assignment.
+        """Return the user data of the peer's `metadata`, after passing it the last assignment.
 
         Args:
             owned: what the member held last; their topics are what `metadata` is asked with.
             generation_id: None before the first assignment, which does nothing.
         """
-        fresh = _fresh(self._peer)
+        fresh = _fresh(self.peer)
         if generation_id is not None:
-            _tell(fresh, PeerAssignment.of(owned, owned.user_data), generation_id)
+            _pass_on(fresh, PeerAssignment.of(owned, owned.user_data), generation_id)
         user_data = fresh.metadata(frozenset(tp.topic for tp in owned)).user_data
         return _as_bytes(user_data) or None
 
     def __repr__(self) -> str:
-        return f"WrappedAssignor({self._peer!r})"
+        return f"WrappedAssignor({self.peer!r})"
 
     def _read(
         self, result: object
@@ -327,15 +312,15 @@ def _lists_members(peer: object) -> bool:
     return callable(getattr(peer, "supported_protocols", None))
 
 
-def _tell(fresh: Any, assignment: PeerAssignment, generation_id: int) -> None:  # noqa: ANN401 - as above
-    """Tell a last assignment, and its generation in whichever way the peer can hear it."""
+def _pass_on(fresh: Any, assignment: PeerAssignment, generation_id: int) -> None:  # noqa: ANN401 - as above
+    """Pass on a last assignment, and its generation in whichever way the peer takes it."""
     try:
         inspect.signature(fresh.on_assignment).bind(assignment, generation_id)
     except TypeError:
         fresh.on_assignment(assignment)
-        hear = getattr(fresh, "on_generation_assignment", None)  # aiokafka's client never calls it
-        if callable(hear):
-            hear(generation_id)
+        take = getattr(fresh, "on_generation_assignment", None)  # aiokafka's client never calls it
+        if callable(take):
+            take(generation_id)
     else:
         fresh.on_assignment(assignment, generation_id)
 

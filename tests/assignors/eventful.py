@@ -93,7 +93,7 @@ class Drawn:
 
 
 def fresh(drawn: Drawn) -> None:
-    """Nobody has anything, or what was said before is false."""
+    """No member has anything, or what was said before is false."""
 
 
 def leave(drawn: Drawn) -> None:

@@ -1,4 +1,4 @@
-"""The example plug-in with a grace period: who is waited for, how long, and what is remembered."""
+"""The example plug-in with a grace period: how long it waits for absent members, and its memory."""
 
 import json
 from dataclasses import replace
@@ -142,9 +142,9 @@ def test_a_member_that_had_nothing_is_no_newcomer():
     assert len(assignment.withheld) == 1
 
 
-def told(rows, **who):
+def remembering(rows, **others):
     """Return members a and b, the former with a memory of both and of somebody else."""
-    memory = {"who": [["member a", None], ["member b", None], *who.items()], "had": {"t": rows}}
+    memory = {"who": [["member a", None], ["member b", None], *others.items()], "had": {"t": rows}}
     members = (
         replace(member("a", owned="t-0", generation_id=3), user_data=json.dumps(memory).encode()),
         member("b"),
@@ -153,13 +153,13 @@ def told(rows, **who):
 
 
 def test_what_a_member_holds_is_not_held_back_for_another():
-    assignment = GraceAssignor().assign(told([2] * 9, gone=None))
+    assignment = GraceAssignor().assign(remembering([2] * 9, gone=None))
     assert assignment.of("a") == tps("t-0")
     assert len(assignment.withheld) == 8
 
 
 def test_a_place_before_the_first_has_no_owner():
-    assert not GraceAssignor().assign(told([-1] * 9, gone=None)).withheld
+    assert not GraceAssignor().assign(remembering([-1] * 9, gone=None)).withheld
 
 
 def test_new_partitions_are_given_at_once():

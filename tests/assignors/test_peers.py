@@ -232,11 +232,11 @@ def test_two_consumers_of_a_process_do_not_share_a_memory(peer):
 
 def test_an_instance_two_consumers_share_is_left_as_it_was():
     shared = KafkaSticky()
-    told = {
+    made = {
         partition: wrapped(shared).encode_user_data(held(partition), 2)
         for partition in ("t-0", "t-1")
     }
-    assert told["t-0"] != told["t-1"]
+    assert made["t-0"] != made["t-1"]
     assert shared.member_assignment is None
     assert shared.generation == -1
 

@@ -129,8 +129,8 @@ def test_the_block_about_other_clients_assignors_runs():
 def test_the_table_of_built_in_assignors_is_complete():
     page = (DOCS / "assignors.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `([\w-]+)` \| ([\w, ]+) \|", page, re.MULTILINE)
-    told = {name: {word.strip() for word in protocols.split(",")} for name, protocols in rows}
-    assert told == {
+    shown = {name: {word.strip() for word in protocols.split(",")} for name, protocols in rows}
+    assert shown == {
         name: {each.value for each in assignor.supported_protocols}
         for name, assignor in BUILT_IN.items()
     }

@@ -175,8 +175,8 @@ def test_member_data_is_believed_as_java_believes_it():
         blob = bytes.fromhex(line["subscription_hex"])
         (member,) = read_members([("m", None, blob)], RebalanceProtocol.EAGER)
         claim = (sticky_claim if line["assignor"] == "sticky" else cooperative_claim)(member)
-        told = line["decoded"]["generation"]
+        since = line["decoded"]["generation"]
         assert sorted(claim.partitions) == sorted(described.tps(line["decoded"]["partitions"]))
-        assert claim.generation_id == (told if told is not None and told >= 0 else None)
+        assert claim.generation_id == (since if since is not None and since >= 0 else None)
         # Java's member data often lacks the rack, which its leader takes from the subscription.
         assert line["decoded"]["rack"] in (None, member.rack)

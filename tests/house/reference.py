@@ -23,7 +23,7 @@ _KINDS: Final = griffe.DocstringSectionKind
 
 def load() -> griffe.Module:
     """Return kgroup as griffe reads it: source only, nothing is imported."""
-    # It takes a named tuple's fields for arguments nobody knows.
+    # It takes a named tuple's fields for unknown arguments.
     logging.getLogger("griffe").setLevel(logging.ERROR)
     package = griffe.load("kgroup", docstring_parser="google")
     assert isinstance(package, griffe.Module)
@@ -66,7 +66,7 @@ def calls(thing: Documented, *, level: int = 3) -> str:
 
 
 def arguments(thing: Documented) -> list[griffe.DocstringParameter]:
-    """Return the arguments, or fields, that a docstring tells of."""
+    """Return the arguments, or fields, that a docstring names."""
     parsed = thing.docstring.parsed if thing.docstring else ()
     return [
         each for section in parsed if section.kind is _KINDS.parameters for each in section.value
@@ -188,8 +188,8 @@ def _documentation(thing: Documented, *, made: bool = True) -> list[str]:
                 ]
                 blocks += [table(("name", "type", "meaning"), rows)] if made else []
             case _KINDS.attributes:
-                told = [(f"`{a.name}`", cell(a.description)) for a in section.value]
-                blocks.append(table(("attribute", "meaning"), told))
+                shown = [(f"`{a.name}`", cell(a.description)) for a in section.value]
+                blocks.append(table(("attribute", "meaning"), shown))
             case _KINDS.returns:
                 blocks.append("Returns: " + cell(" ".join(a.description for a in section.value)))
             case _KINDS.raises:

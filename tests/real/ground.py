@@ -50,7 +50,7 @@ def fresh(what: str) -> str:
 async def eventually(is_so: Callable[[], object], what: str, *, timeout: float = PATIENCE) -> float:
     """Wait until something holds; return the seconds it took.
 
-    The peers of other libraries tell nobody of their changes, so this looks again and again.
+    Other libraries do not report their changes, so this looks again and again.
     """
     began = time.monotonic()
     with anyio.move_on_after(timeout):

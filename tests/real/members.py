@@ -26,7 +26,7 @@ from kgroup.types import (
     OwnershipChange,
     TopicPartition,
 )
-from tests.real.ground import Ground, eventually, fresh, value_at
+from tests.real.ground import PATIENCE, Ground, eventually, fresh, value_at
 from tests.search.oracles import members_oracles
 
 __all__ = [
@@ -281,7 +281,7 @@ class Group:
         await self.settled(*(len(member.owned) for member in self.members))
 
     async def all_read(self, *others: Reader) -> None:
-        """Wait until everything that was written has been read by somebody."""
+        """Wait until everything that was written has been read by some member."""
 
         def missing() -> set[tuple[TopicPartition, int]]:
             readers: tuple[Reader, ...] = (*self.members, *others)
@@ -289,6 +289,16 @@ class Group:
             return self.ground.expected() - found
 
         await eventually(lambda: not missing(), "every record is read")
+
+    async def all_read_more(self, *, timeout: float = PATIENCE) -> None:
+        """Wait until each partition was read from again."""
+        begun = time.monotonic()
+
+        def is_so() -> bool:
+            news = {read.tp for m in self.members for read in m.reads if read.at > begun}
+            return news == self.ground.all_partitions
+
+        await eventually(is_so, "every partition is read from", timeout=timeout)
 
     async def judged(self) -> Verdict:
         """Judge all logs against what the broker holds."""

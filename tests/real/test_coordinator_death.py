@@ -42,12 +42,12 @@ async def test_a_dead_coordinator_costs_no_rebalance_and_stops_no_partition_led_
         assert {m.consumer.membership.coordinator for m in members} == {victim}
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(ground.stream, INTERVAL)
-            await all_deliver(group)
+            await group.all_read_more()
             died_at = time.monotonic()
             await anyio.to_thread.run_sync(kafka_cluster.kill, victim)
             away = await eventually(lambda: moved_on(group, victim), "another one coordinates")
             await all_commit(group)
-            await all_deliver(group)
+            await group.all_read_more()
             tasks.cancel_scope.cancel()
         await ground.stored()
         await group.all_read()
@@ -137,17 +137,6 @@ async def all_commit(group: Group) -> None:
     """Have each member commit, and check for each of its partitions that it is stored."""
     for member in group.members:
         await member.commit_reads()
-
-
-async def all_deliver(group: Group) -> None:
-    """Wait until each partition was delivered from again."""
-    begun = time.monotonic()
-
-    def is_so() -> bool:
-        news = {read.tp for m in group.members for read in m.reads if read.at > begun}
-        return news == group.ground.all_partitions
-
-    await eventually(is_so, "every partition is delivered from")
 
 
 def longest_gap(

@@ -1,6 +1,5 @@
 """The leader of the coordination partition dies: no member owns what another has or hangs."""
 
-import time
 from functools import partial
 from pathlib import Path
 
@@ -94,7 +93,7 @@ class Bereft:
             await all_owned(group, timeout=PATIENCE)
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(ground.stream, STREAM)
-                await all_read_more(group)
+                await group.all_read_more(timeout=PATIENCE)
                 self.is_at_work.set()
                 await self.is_killed.wait()
                 await self._outlast(group)
@@ -113,7 +112,7 @@ class Bereft:
         if self.interval == RUNS_OUT:
             await eventually(lambda: lost(group.members), "leases run out", timeout=PATIENCE)
         await all_claim_or_keep(group)
-        await all_read_more(group)
+        await group.all_read_more(timeout=PATIENCE)
 
 
 def made(folder: Path) -> Path:
@@ -133,14 +132,3 @@ async def all_claim_or_keep(group: Group) -> None:
         for member in group.members:
             while not (await member.consumer.commit()).ok:  # noqa: ASYNC110 - as it may
                 await anyio.sleep(0.1)
-
-
-async def all_read_more(group: Group) -> None:
-    """Wait until each partition was read from by somebody again."""
-    begun = time.monotonic()
-
-    def is_so() -> bool:
-        news = {read.tp for m in group.members for read in m.reads if read.at > begun}
-        return news == group.ground.all_partitions
-
-    await eventually(is_so, "every partition is read from", timeout=PATIENCE)

@@ -62,7 +62,7 @@ class BelievesUserData(Decent):
 
 
 class BelievesItsEcho(Decent):
-    """Reads what it sent along itself, as if nobody could cut it off."""
+    """Reads what it sent along itself, as if it could not be cut off."""
 
     def assign(self, group):
         for member in group.members:
@@ -142,7 +142,7 @@ class WithholdsWhatItGives(Decent):
 
 
 class GivesToAnybody(Decent):
-    """Does not ask who subscribes."""
+    """Ignores subscriptions."""
 
     def assign(self, group):
         given: Given = {member.member_id: [] for member in group.members}
@@ -214,8 +214,8 @@ class RemembersTheNewestGeneration(Decent):
         self.newest = 0
 
     def assign(self, group):
-        told = [m.generation_id for m in group.members if m.generation_id is not None]
-        self.newest = max([self.newest, *told])
+        known = [m.generation_id for m in group.members if m.generation_id is not None]
+        self.newest = max([self.newest, *known])
         return GroupAssignment(divided(group), user_data=stamped(group, self.newest))
 
 

@@ -40,7 +40,7 @@ class RejoinsAtNoTime(RejoinsInThePast):
 
 
 class HoldsForNobody(Decent):
-    """Withholds, and says neither for whom nor until when."""
+    """Withholds for no member and without a time."""
 
     after: ClassVar[float | None] = None
 
@@ -61,7 +61,7 @@ class HandsOverAtOnce(Decent):
 
 
 class NeverGivesTheWithheld(Decent):
-    """Withholds for a member what nobody has to hand back."""
+    """Withholds for a member what no other has to hand back."""
 
     supported_protocols = COOPERATIVE
 
@@ -113,7 +113,7 @@ class Sticky(Decent):
 
 
 def held_in(group: GroupSubscription) -> Given:
-    """Return what members that are not new say they held, in a group that tells the truth."""
+    """Return what members that are not new say they held, in a group without false claims."""
     return {
         m.member_id: list(decode_sticky_user_data(m.user_data).partitions)
         for m in group.members
@@ -122,7 +122,7 @@ def held_in(group: GroupSubscription) -> Given:
 
 
 def afresh(group: GroupSubscription) -> GroupAssignment:
-    """Divide as if nobody had anything, and the other way round."""
+    """Divide as if no member had anything, in the opposite order."""
     given: Given = {member.member_id: [] for member in group.members}
     for place, tp in enumerate(group.partitions):
         able = group.subscribers(tp.topic)
@@ -173,8 +173,8 @@ class RemembersByEcho(Decent):
     def assign(self, group):
         members = [m if self.reads else replace(m, user_data=None) for m in group.members]
         answer = STICKY.assign(GroupSubscription(tuple(members), group.topics, group.now))
-        told = [generation(member) for member in members]
-        latest = min(1 + max(told, default=0), 2**31 - 1)
+        known = [generation(member) for member in members]
+        latest = min(1 + max(known, default=0), 2**31 - 1)
         memory = {
             who: encode_sticky_user_data(each, latest) for who, each in answer.partitions.items()
         }

@@ -1,4 +1,4 @@
-"""Scenarios as JSON: what can be said, how it is told what cannot, and reading it again."""
+"""Scenarios as JSON: the format, the errors, and reading back what was written."""
 
 import json
 import re

@@ -88,7 +88,7 @@ def test_an_assignor_sees_instance_ids_and_the_racks_of_leaders() -> None:
 
 @dataclass
 class Grace:
-    """Holds what nobody has now back for 60 s, then gives all to the first member."""
+    """Holds partitions without an owner back for 60 s, then gives all to the first member."""
 
     name: str = "grace"
     supported_protocols: tuple[RebalanceProtocol, ...] = (COOPERATIVE,)

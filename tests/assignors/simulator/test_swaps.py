@@ -38,7 +38,7 @@ def test_the_optimum_takes_just_what_members_have_above_their_share(partitions: 
         after = {member_id: len(owned) for member_id, owned in outcome.owned.items()}
         share, extra = divmod(partitions, len(after)) if after else (0, 0)
         # With equal subscriptions the best balance is known: `extra` members have one above the
-        # share. So who stays gives up what is above it, as few as possible of them one more.
+        # share. So a member that stays gives up what is above it, as few as possible one more.
         stayed = sorted((before[name] for name in after if name in before), reverse=True)
         most = [share + (place < extra) for place in range(len(stayed))]
         least = sum(max(had - may, 0) for had, may in zip(stayed, most, strict=True))

@@ -176,7 +176,7 @@ def test_checksums_are_judged_only_when_asked_for() -> None:
 
 
 def test_an_offset_that_does_not_rise_begins_another_batch() -> None:
-    """N17: whoever goes through the batches in order sees that it goes backwards."""
+    """N17: a reader of the batches sees that the offset goes backwards."""
     assert [batch.last_offset for batch in iter_batches(message_set(0, 5, 6, 6, 3))] == [6, 6, 3]
 
 
