@@ -163,7 +163,7 @@ def virtual_ports(dial: Dial, *, seed: int = 0) -> Ports:
 
 
 class _NamedDice:
-    """Dice by name, all from one seed: who draws first in an instant changes nobody's draw.
+    """Dice by name, all from one seed: the order of draws in an instant does not change them.
 
     The n-th that are made under one name are always the same, and others than those before them.
 

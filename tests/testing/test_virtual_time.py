@@ -74,7 +74,7 @@ def _drawn(names: str, *, seed: int = 4) -> dict[str, list[float]]:
     return drawn
 
 
-def test_what_a_task_draws_does_not_hang_on_who_draws_first() -> None:
+def test_a_draw_does_not_depend_on_the_order_of_tasks() -> None:
     assert _drawn("aabab") == _drawn("babaa")
 
 

@@ -2,7 +2,10 @@
 
 Decides: in which order timers run: by their instant, and those of one instant in the order in
 which they were set. Each runs with the clock at its own instant, however late somebody looks.
-Never: reads a clock; time is told by `run`.
+Never: reads a clock; `run` gives it the time.
+
+Bell: Tells waiting requests that something may have changed. Decides: nothing; listeners look for
+themselves.
 """
 
 import heapq
@@ -82,10 +85,6 @@ class Agenda:
 
 
 # -- bell ------------------------------------------------------------------------------------------
-#
-# Tells who waits that something may have changed.
-#
-# Decides: nothing; listeners look for themselves.
 
 
 class Bell:
@@ -103,6 +102,6 @@ class Bell:
         self._listeners.pop(ticket, None)
 
     def ring(self) -> None:
-        """Let everybody look who listens now."""
+        """Call every present listener."""
         for act in [*self._listeners.values()]:
             act()

@@ -80,7 +80,7 @@ class NodeHandle:
             self._board.brokers_changed()
 
     def stop(self) -> None:
-        """Stop it in good order: others take over at once, and members that wait here are told."""
+        """Stop it in good order: others take over at once, and waiting members are answered."""
         with self._board.changing() as core:
             core.cluster.stop(self.node_id)
             self._board.cut(self.node_id, reset=False)
@@ -137,7 +137,7 @@ class PartitionHandle:
 
     @property
     def leader(self) -> int | None:
-        """Id of the broker that leads it, None while nobody does."""
+        """Id of the broker that leads it, None while it has none."""
         return self._seen.leader
 
     @property
@@ -195,7 +195,7 @@ class PartitionHandle:
             timestamp: milliseconds since the epoch, of all that do not bring one; None = now.
 
         Raises:
-            ValueError: no values, nobody leads the partition, or its log refuses the batch.
+            ValueError: no values, no leader, or its log refuses the batch.
         """
         if not values:
             raise ValueError(f"nothing to append to {self.tp}: give at least one value")
@@ -253,7 +253,7 @@ class PartitionHandle:
         """Let another broker lead it, at once.
 
         Args:
-            node_id: who; None = nobody.
+            node_id: the new leader; None = none.
             resigned: the former leader gives it up in good order; otherwise as if it had died.
         """
         with self._board.changing() as core:

@@ -37,7 +37,7 @@ Offsets: TypeAlias = (
 
 _JOIN_VERSION = 9
 _NO_TICKET = 0
-"""Tickets of connections begin at 1, so nobody gets what this one asks."""
+"""Tickets of connections begin at 1, so no connection gets the answers to this one."""
 
 
 class GroupHandle:
@@ -198,7 +198,7 @@ class GroupHandle:
         """Let another broker coordinate it, and all groups of the same partition of the log.
 
         Args:
-            node_id: who; None = nobody.
+            node_id: the new coordinator; None = none.
             resigned: the former coordinator hands over in good order and answers those who wait by
                 16; otherwise it does as if it had died, and never answers them.
         """
@@ -229,7 +229,8 @@ class GroupHandle:
     def load(self, seconds: float) -> None:
         """Let its coordinator resign and read the log anew; it answers 14 for so long.
 
-        Who waits is answered by 16; a round that had not ended is rolled back to the one before it.
+        Members that wait are answered by 16; a round that had not ended is rolled back to the one
+        before it.
         """
         with self._board.changing() as core:
             shard = core.coordinators.shard_of(self.group_id)
@@ -242,7 +243,7 @@ class GroupHandle:
             core.coordinators.shard_of(self.group_id).forget(self.group_id)
 
     def commit(self, offsets: Offsets) -> None:
-        """Set committed offsets, whoever is a member.
+        """Set committed offsets, also while the group has members.
 
         Args:
             offsets: partition, or (topic, number) -> first offset that is not handled yet.

@@ -137,7 +137,7 @@ class InProcessBroker:
 
     @property
     def board(self) -> Switchboard:
-        """Its connections, for who carries bytes himself instead of by `dial`."""
+        """Its connections, for tests that carry bytes themselves instead of by `dial`."""
         return self._board
 
     def changing(self) -> AbstractContextManager[Core]:
@@ -241,7 +241,7 @@ class InProcessBroker:
             timeout: seconds, on the event loop's clock.
 
         Raises:
-            TimeoutError: it did not come in time; says how the groups stand.
+            TimeoutError: it did not come in time; says what state the groups are in.
             TypeError: `is_so` is no plain function.
         """
         await until(self._board, is_so, timeout)
@@ -256,7 +256,7 @@ class InProcessBroker:
             timeout: seconds.
 
         Raises:
-            TimeoutError: it did not come in time; says how the groups stand.
+            TimeoutError: it did not come in time; says what state the groups are in.
             TypeError: `is_so` is no plain function.
             RuntimeError: it would block an event loop, or nothing is served.
         """

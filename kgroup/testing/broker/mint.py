@@ -3,6 +3,11 @@
 Decides: that they look like Kafka's, never repeat within a cluster, and depend on its seed and the
 order of asking alone.
 Never: draws chance.
+
+Java hash: Java's hash of a string, and the order in which hash maps of Java and Scala list strings.
+Decides: which partition of the offsets topic a group belongs to, and in which order a broker walks
+its members and protocols, which shows in answers (`broker_facts.md` B6, B12, F7). Never: is used
+where order does not show.
 """
 
 from collections.abc import Iterable
@@ -43,12 +48,6 @@ class Mint:
 
 
 # -- java hash -------------------------------------------------------------------------------------
-#
-# Java's hash of a string, and the order in which hash maps of Java and Scala list strings.
-#
-# Decides: which partition of the offsets topic a group belongs to, and in which order a broker
-# walks its members and protocols, which shows in answers (`broker_facts.md` B6, B12, F7).
-# Never: is used where order does not show.
 
 
 _LOAD_FACTOR = 0.75

@@ -1,8 +1,8 @@
 """How an in-process cluster is configured: the broker settings that clients can feel.
 
 Decides: names and defaults. A name is that of Kafka's broker setting, times in seconds; the
-defaults are Kafka's, except that nobody waits without need (no initial delay, no loading) and that
-the offsets topic has 4 partitions.
+defaults are Kafka's, except that no client waits without need (no initial delay, no loading) and
+that the offsets topic has 4 partitions.
 Never: holds what a test does to a running cluster; those are calls of `InProcessBroker`.
 """
 

@@ -1,6 +1,6 @@
 """Waiting until a cluster is as a test wants it, in async tests and in plain ones.
 
-Decides: that a wait has an end, and that who waited in vain is told what was there instead.
+Decides: that a wait has an end, and that its error names what was there instead.
 Never: changes the cluster.
 """
 
@@ -24,7 +24,7 @@ _GLANCE: Final = 0.002
 """Seconds between two looks of an async wait; also the time that passes when time is virtual."""
 
 _LAST: Final = 5
-"""Requests that are told of when a wait was in vain."""
+"""Requests that the error of a wait in vain names."""
 
 
 async def until(board: Switchboard, is_so: Callable[[], object], timeout: float) -> None:
@@ -50,8 +50,8 @@ def wait_until(board: Switchboard, is_so: Callable[[], object], timeout: float) 
             left = ends_at - time.monotonic()
             if left <= 0:
                 raise _in_vain(board, timeout)
-            # A client's own state may be what is waited for, and nobody tells of that.
-            # Looking at a handle tells of a change, too: what was told before now says nothing.
+            # A client's own state may be the condition, and its changes are not announced.
+            # Looking at a handle counts as a change, too: earlier announcements say nothing.
             changed.clear()
             changed.wait(min(left, 10 * _GLANCE))
     finally:

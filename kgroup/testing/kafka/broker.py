@@ -95,7 +95,7 @@ def up(
         brokers: 1 or 3.
         secure: whether there are listeners with TLS and SASL beside the open one.
         environ: where JAVA_HOME, PATH and the cache folder are read.
-        progress: is told in words how far it is.
+        progress: called with a line of text at each step.
 
     Raises:
         IllegalStateError: another one is running.
@@ -148,7 +148,7 @@ def _remember(cache: Path, cluster: LocalKafka) -> BrokerState:
     folder = str(cluster.folder)
     state = BrokerState(cluster.version, brokers, cluster.bootstrap, folder, processes, listeners)
     _write(cache, state)
-    # Only now: until the state is written, nobody else could end it.
+    # Only now: until the state is written, no other process could end it.
     cluster.release()
     return state
 

@@ -29,7 +29,7 @@ __all__ = [
 LOOPBACK = "127.0.0.1"
 BROKER_COUNTS = (1, 3)
 
-# Node ids: brokers count from 1; the controller of a larger cluster stands apart.
+# Node ids: brokers count from 1; the controller of a larger cluster is a node of its own.
 _CONTROLLER_ID = 100
 
 # Below the range from which the system takes the ports of outgoing connections: a client that
@@ -222,7 +222,7 @@ def server_properties(plan: ClusterPlan, node: NodePlan, data: PurePath) -> str:
         )
         lines["inter.broker.listener.name"] = "INTERNAL"
     if node.is_broker and brokers > 1:
-        # Each broker stands in a rack, and leaders name replicas close by (KIP-392).
+        # Each broker is in a rack, and leaders name replicas close by (KIP-392).
         lines["broker.rack"] = f"rack-{node.node_id}"
         lines["replica.selector.class"] = _REPLICA_SELECTOR
     if plan.is_secure:

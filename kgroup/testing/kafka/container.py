@@ -156,7 +156,7 @@ def engine_runs(environ: Mapping[str, str] = os.environ) -> bool:
     if not (importlib.util.find_spec("testcontainers") and importlib.util.find_spec("docker")):
         return False
     host = environ.get("DOCKER_HOST", _DEFAULT_ENGINE)
-    # The client leaks its socket when nobody listens, so it is asked only when somebody does.
+    # The client leaks its socket when no engine listens, so it is asked only when one does.
     if host.startswith("unix://") and not _listens(host.removeprefix("unix://")):
         return False
     docker = importlib.import_module("docker")
@@ -194,7 +194,7 @@ def start_container(
         version: of Kafka; the tag of the image `apache/kafka`.
         brokers: only 1; a cluster needs Java on this machine.
         settings: broker settings that win over kgroup's.
-        progress: is told in words how far it is.
+        progress: called with a line of text at each step.
 
     Raises:
         UnsupportedError: more than one broker.

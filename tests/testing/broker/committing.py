@@ -200,7 +200,7 @@ class Cluster:
         node: int | None = None,
         **fields: Any,
     ) -> Codes:
-        """Commit, at `t-0` offset 5 unless told otherwise; return the code of each partition.
+        """Commit, at `t-0` offset 5 unless given; return the code of each partition.
 
         Fields of a partition: leader_epoch, metadata. Of the request: retention_time_ms.
         """
@@ -288,7 +288,7 @@ class Cluster:
         version: int = 3,
         **fields: Any,
     ) -> Codes:
-        """Commit in a transaction, at `t-0` offset 6 unless told otherwise."""
+        """Commit in a transaction, at `t-0` offset 6 unless given."""
         home = fields.pop("node", None) or self.home(group_id)
         request = TxnOffsetCommitRequest(
             transactional_id=producer.transactional_id,

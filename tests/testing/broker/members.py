@@ -42,7 +42,7 @@ class Club:
 
     Args:
         kind: rules of the group coordinator.
-        settings: of the broker; sessions from 1 s on unless told otherwise.
+        settings: of the broker; sessions from 1 s on unless given.
     """
 
     def __init__(self, kind: CoordinatorKind = NEW, **settings: Any) -> None:

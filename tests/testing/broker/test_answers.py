@@ -227,7 +227,7 @@ async def test_a_broker_that_hangs_up_has_done_what_was_asked(broker: InProcessB
 # -- which rule --------------------------------------------------------------------------------
 
 
-async def test_a_rule_acts_once_unless_told_otherwise(broker: InProcessBroker) -> None:
+async def test_a_rule_acts_once_without_times(broker: InProcessBroker) -> None:
     broker.answers.lose(HeartbeatRequest)
     twice = broker.answers.lose(InitProducerIdRequest, times=2)
     always = broker.answers.lose(FindCoordinatorRequest, times=None)
@@ -341,7 +341,7 @@ async def test_connections_of_one_client_can_be_reset(broker: InProcessBroker) -
         assert await second.numbers() == [1]
 
 
-async def test_nobody_is_at_an_address_that_no_broker_has(broker: InProcessBroker) -> None:
+async def test_an_address_that_no_broker_has_refuses(broker: InProcessBroker) -> None:
     with pytest.raises(OSError, match=r"broker-9:9092"):
         await broker.dial("broker-9", 9092)
 

@@ -126,7 +126,7 @@ def test_a_broker_shows_what_clients_can_feel() -> None:
         (99, "a", ErrorCode.INVALID_REQUEST, "Unsupported resource type: 99"),
     ],
 )
-def test_settings_that_are_nobodys_are_refused(
+def test_settings_of_an_unknown_resource_are_refused(
     kind: int, name: str, code: ErrorCode, text: str | None
 ) -> None:
     row = describe(with_topic(), kind, name)

@@ -63,7 +63,7 @@ def test_a_killed_broker_closes_connections_instead_of_answering() -> None:
     assert not raw.ask(2, MetadataRequest(topics=None)).hung_up
 
 
-def test_the_last_replica_stays_in_sync_and_nobody_leads() -> None:
+def test_the_last_replica_stays_in_sync_without_a_leader() -> None:
     raw = asking(nodes=2)
     raw.core.cluster.create_topic("a")
     raw.core.cluster.kill(1)
@@ -112,7 +112,7 @@ def test_killing_starting_and_stopping_twice_changes_nothing() -> None:
         assert places(raw) == before
 
 
-def test_an_election_may_choose_a_dead_broker_that_nobody_has_noticed_yet() -> None:
+def test_an_election_may_choose_a_dead_broker_before_its_death_is_noticed() -> None:
     raw = asking(nodes=3, settings=BrokerSettings(election_delay=9.0))
     raw.core.cluster.create_topic("a")
     raw.core.cluster.kill(1)
@@ -272,7 +272,7 @@ def test_the_coordinator_of_a_new_cluster_is_not_available_until_its_topic_is_ma
     assert loading == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
 
 
-def test_an_internal_topic_that_found_no_broker_is_made_when_somebody_asks_again() -> None:
+def test_an_internal_topic_that_found_no_broker_is_made_at_the_next_request() -> None:
     raw = asking(settings=BrokerSettings(offsets_topic_creation=1.0))
     coordinator(raw, "g")
     raw.core.cluster.kill(1)

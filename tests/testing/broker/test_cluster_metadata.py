@@ -30,7 +30,7 @@ def test_brokers_are_named_with_their_addresses_and_racks() -> None:
     assert len(answer.cluster_id) == 22
 
 
-def test_all_topics_are_told_when_none_is_named_and_the_internal_one_is_among_them() -> None:
+def test_without_names_all_topics_are_listed_the_internal_one_too() -> None:
     raw = asking(settings=BrokerSettings(offsets_partitions=7))
     raw.core.cluster.create_topic("a")
     topics = all_topics(raw)
@@ -113,7 +113,7 @@ def test_asking_for_an_unknown_topic_makes_nothing_when_the_brokers_do_not_allow
     assert codes == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION] * 2
 
 
-def test_authorized_operations_are_told_only_when_asked_for() -> None:
+def test_authorized_operations_are_shown_only_when_asked_for() -> None:
     raw = asking()
     raw.core.cluster.create_topic("a")
     silent = named(raw, "a", version=10)
@@ -129,7 +129,7 @@ def test_authorized_operations_are_told_only_when_asked_for() -> None:
     assert answer.topics[0].topic_authorized_operations == 3576
 
 
-def test_a_partition_without_a_leader_is_told_with_an_error_of_its_own() -> None:
+def test_a_partition_without_a_leader_has_an_error_of_its_own() -> None:
     raw = asking(nodes=2)
     raw.core.cluster.create_topic("a", 2, replicas=1)
     raw.core.cluster.stop(1)

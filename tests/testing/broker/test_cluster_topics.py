@@ -237,7 +237,7 @@ def test_the_answer_to_create_topics_can_be_sent_in_every_version(version: int) 
 # -- by the test itself ------------------------------------------------------------------------
 
 
-def test_a_test_that_asks_for_the_impossible_is_told_so() -> None:
+def test_an_impossible_topic_is_refused_with_the_reason() -> None:
     cluster = asking(nodes=2).core.cluster
     cluster.create_topic("a", 2)
     for verb, text in (

@@ -137,7 +137,7 @@ def test_a_replica_hands_out_what_all_replicas_have() -> None:
 
 
 @pytest.mark.parametrize("version", [15, 16])
-def test_a_fenced_fetch_is_told_the_leader_from_version_16_on(version: int) -> None:
+def test_a_fenced_fetch_names_the_leader_from_version_16_on(version: int) -> None:
     answer = moved().fetch({T0: {"current_leader_epoch": 0}}, node=1, version=version).now
     (row,) = rows_of(answer)
     assert row.error_code == ErrorCode.FENCED_LEADER_EPOCH
@@ -158,7 +158,7 @@ def test_a_broker_without_a_replica_names_the_leader() -> None:
     assert [one.node_id for one in answer.node_endpoints] == [2]
 
 
-def test_who_has_no_leader_names_none() -> None:
+def test_a_partition_without_a_leader_names_none() -> None:
     asker = moved()
     asker.cluster.elect(TopicPartition(*T0), None)
     answer = asker.fetch({T0: {"current_leader_epoch": 1}}).now
@@ -189,9 +189,9 @@ def test_a_fetcher_whose_log_parts_is_told_where(
     epoch: int, offset: int, parting: tuple[int, int] | None
 ) -> None:
     row = one(parted().fetch({T0: {"fetch_offset": offset, "last_fetched_epoch": epoch}}))
-    told = row.diverging_epoch
+    answered = row.diverging_epoch
     assert row.error_code == 0
-    assert (told.epoch, told.end_offset) == (parting or (-1, -1))
+    assert (answered.epoch, answered.end_offset) == (parting or (-1, -1))
     assert not (parting and row.records)
 
 
@@ -221,7 +221,7 @@ def test_the_leader_names_a_replica_in_the_rack_and_gives_no_records() -> None:
 
 
 @pytest.mark.parametrize(("rack", "version"), [("a", BY_ID), ("c", BY_ID), ("", 11), ("b", 10)])
-def test_the_leader_reads_itself_in_its_own_rack_and_for_who_has_no_replica_near(
+def test_the_leader_answers_in_its_own_rack_and_where_no_replica_is_near(
     rack: str, version: int
 ) -> None:
     row = one(racked().fetch({T0: 0}, rack_id=rack, version=version))
@@ -240,7 +240,7 @@ def test_without_follower_reads_no_replica_is_named() -> None:
     assert row.preferred_read_replica == -1
 
 
-def test_who_is_fenced_is_not_sent_to_a_replica() -> None:
+def test_a_fenced_fetch_is_not_sent_to_a_replica() -> None:
     row = one(racked().fetch({T0: {"current_leader_epoch": 4}}, rack_id="b"))
     assert (row.error_code, row.preferred_read_replica) == (ErrorCode.UNKNOWN_LEADER_EPOCH, -1)
 

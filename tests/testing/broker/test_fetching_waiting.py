@@ -73,7 +73,7 @@ def test_an_offset_beyond_the_high_watermark_is_not_waited_for() -> None:
 # -- what else ends the waiting --------------------------------------------------------------------
 
 
-def test_a_new_leader_fences_who_waits_under_the_old_epoch_and_nobody_else() -> None:
+def test_a_new_leader_fences_only_fetches_under_the_old_epoch() -> None:
     asker = Asker(nodes=2)
     strict = waiting(asker, {T0: {"current_leader_epoch": 0}})
     loose = waiting(asker, {T0: 0})
@@ -123,7 +123,7 @@ def test_a_parting_of_logs_ends_the_waiting() -> None:
     assert one(call).diverging_epoch.end_offset == 1
 
 
-def test_an_epoch_that_proves_empty_ends_the_waiting_of_who_read_in_it() -> None:
+def test_an_epoch_that_proves_empty_ends_the_waiting_of_its_readers() -> None:
     asker = Asker(nodes=2)
     asker.append(b"a")
     asker.cluster.elect(TopicPartition(*T0), 2)
@@ -148,7 +148,7 @@ def test_what_a_closed_connection_waits_for_is_forgotten() -> None:
     assert not asker.raw.core.fetches.waiting
 
 
-def test_a_broker_that_dies_answers_nobody() -> None:
+def test_a_broker_that_dies_answers_no_waiting_fetch() -> None:
     asker = Asker(nodes=2)
     call = waiting(asker, {T0: {"current_leader_epoch": 0}})
     asker.cluster.kill(1)

@@ -113,7 +113,7 @@ def test_a_newcomer_waits_no_longer_than_five_minutes(kind: CoordinatorKind) -> 
 
 
 @BOTH
-def test_a_group_that_nobody_may_join_does_not_spin(kind: CoordinatorKind) -> None:
+def test_a_rebalance_timeout_of_zero_does_not_spin(kind: CoordinatorKind) -> None:
     club = Club(kind)
     a = club.member("A", instance="i", rebalance=0.0)
     a.enter()
@@ -161,7 +161,7 @@ def test_of_members_that_leave_together_the_old_rules_let_each_count_at_once() -
 
 
 @BOTH
-def test_a_coordinator_that_died_answers_nobody(kind: CoordinatorKind) -> None:
+def test_a_dead_coordinator_answers_no_parked_join(kind: CoordinatorKind) -> None:
     club = Club(kind)
     a, _ = two(club)
     parked = a.join()

@@ -14,7 +14,7 @@ def test_topics_are_read() -> None:
     assert topics_of(BYTES) == frozenset({"t", "u"})
 
 
-def test_a_version_that_nobody_knows_is_read_but_a_negative_one_is_not() -> None:
+def test_an_unknown_version_is_read_but_a_negative_one_is_not() -> None:
     assert topics_of(struct.pack(">h", 77) + BYTES[2:]) == frozenset({"t", "u"})
     assert topics_of(struct.pack(">h", 0) + BYTES[2:]) == frozenset({"t", "u"})
     assert topics_of(struct.pack(">h", -1) + BYTES[2:]) is None

@@ -53,7 +53,7 @@ def test_a_static_member_that_restarts_before_it_has_synced_costs_a_round(
 
 
 @BOTH
-def test_a_round_forgets_who_had_not_synced_before(kind: CoordinatorKind) -> None:
+def test_a_round_forgets_missing_syncs_of_the_one_before(kind: CoordinatorKind) -> None:
     club = Club(kind)
     a, b = club.member("A", rebalance=2.0), club.member("B", instance="i", rebalance=2.0)
     a.enter()

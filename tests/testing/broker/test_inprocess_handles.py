@@ -75,7 +75,7 @@ async def test_a_view_stays_as_it_was_taken(broker: InProcessBroker) -> None:
         assert (view.protocol, view.leader, dict(view.offsets)) == ("range", seen.member_id, {})
 
 
-async def test_a_rebalance_costs_a_round_and_nobody_its_place(broker: InProcessBroker) -> None:
+async def test_a_rebalance_costs_a_round_and_no_member_its_place(broker: InProcessBroker) -> None:
     group = broker.group("g")
     async with consumer(broker, "A") as member:
         await read_for(1, member)
@@ -88,7 +88,7 @@ async def test_a_rebalance_costs_a_round_and_nobody_its_place(broker: InProcessB
         assert after.leader == before.leader
 
 
-async def test_a_fenced_member_is_told_so(broker: InProcessBroker) -> None:
+async def test_a_fenced_member_raises_fenced_error(broker: InProcessBroker) -> None:
     group = broker.group("g")
 
     async def live() -> None:
@@ -128,7 +128,7 @@ async def test_a_member_begins_where_the_handle_committed(broker: InProcessBroke
         assert await read_for(1, member) == [b"c"]
 
 
-async def test_whom_to_expire_can_be_said_in_three_ways(broker: InProcessBroker) -> None:
+async def test_expire_takes_member_id_client_id_or_instance_id(broker: InProcessBroker) -> None:
     group = broker.group("g")
     async with consumer(broker, "A", group_instance_id="one") as member:
         for name in ("A", "one"):
@@ -214,7 +214,7 @@ def test_a_broker_whose_clock_is_wrong_stamps_what_it_appends(broker: InProcessB
     assert part.records()[0].timestamp == int((WALL_AT_START + 60) * 1000)
 
 
-async def test_clients_are_told_of_racks(broker: InProcessBroker) -> None:
+async def test_clients_see_the_racks_of_brokers(broker: InProcessBroker) -> None:
     async with consumer(broker, "A") as member:
         await read_for(1, member)
     assert [each.rack for each in broker.core.cluster.nodes.values()] == ["east", "west"]

@@ -35,7 +35,7 @@ async def test_the_cluster_itself_is_lent_out_as_it_is_now() -> None:
     assert broker.core.cluster.usable == [2]
 
 
-def test_who_is_told_of_changes_may_look_at_everything() -> None:
+def test_a_listener_to_changes_may_look_at_everything() -> None:
     broker = InProcessBroker(topics={"orders": 1})
     part, group, seen = broker.partition("orders"), broker.group("g"), []
 

@@ -102,7 +102,7 @@ def test_a_truncation_inside_a_batch_loses_the_whole_batch() -> None:
     assert (log.end, offsets(log)) == (2, [0, 1])
 
 
-def test_removed_records_leave_gaps_that_nobody_gets_again() -> None:
+def test_removed_records_leave_gaps_that_are_not_filled() -> None:
     log = new_log()
     append(log, b"a", b"b", b"c", codec=Codec.GZIP)
     append(log, b"d")

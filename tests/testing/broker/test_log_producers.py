@@ -120,7 +120,7 @@ def test_batches_sent_again_are_in_the_log_once(order: list[int]) -> None:
     assert log.end == 2 * len(stored)
 
 
-def test_a_mark_of_a_newer_epoch_fences_who_had_the_older() -> None:
+def test_a_mark_of_a_newer_epoch_fences_the_older_producer() -> None:
     log = new_log()
     append(log, producer=(7, 0), transactional=True)
 

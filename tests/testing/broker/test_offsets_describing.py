@@ -21,7 +21,7 @@ def test_from_version_6_on_an_unknown_group_is_an_error() -> None:
     assert (described.group_state, described.error_message) == ("Dead", "Group g not found.")
 
 
-def test_operations_are_told_when_asked_for() -> None:
+def test_operations_are_shown_when_asked_for() -> None:
     cluster = Cluster()
     cluster.commit()
     told = cluster.describe(include_authorized_operations=True).authorized_operations

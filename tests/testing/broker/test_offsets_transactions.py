@@ -21,7 +21,7 @@ def code(cluster: Cluster, producer: Producer, who: Membership, version: int = 3
 
 
 @pytest.mark.parametrize("version", TxnOffsetCommitRequest.VERSIONS)
-def test_offsets_stand_when_their_transaction_commits(version: int) -> None:
+def test_offsets_count_when_their_transaction_commits(version: int) -> None:
     cluster = Cluster()
     producer = cluster.producer()
     assert cluster.txn_commit(producer, version=version) == {T0: 0}
@@ -30,7 +30,7 @@ def test_offsets_stand_when_their_transaction_commits(version: int) -> None:
     assert cluster.offset() == 6
 
 
-def test_the_last_offset_of_a_transaction_is_the_one_that_stands() -> None:
+def test_the_last_offset_of_a_transaction_counts() -> None:
     cluster = Cluster()
     producer = cluster.producer()
     cluster.txn_commit(producer, {T0: 6})
@@ -100,7 +100,7 @@ def test_the_empty_group_id_has_no_transactions() -> None:
         (3, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
     ],
 )
-def test_old_producers_are_not_told_of_loading(version: int, expected: ErrorCode) -> None:
+def test_old_producers_get_another_code_while_loading(version: int, expected: ErrorCode) -> None:
     cluster = Cluster(settings=BrokerSettings(load_time=5.0))
     cluster.raw.run(5.0)
     producer = cluster.producer()

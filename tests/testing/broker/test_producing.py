@@ -70,9 +70,9 @@ def test_who_is_not_the_leader_names_the_leader() -> None:
 
     call = producer.send(node=2)
 
-    told = row(call)
-    assert told.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
-    assert (told.current_leader.leader_id, told.current_leader.leader_epoch) == (1, 0)
+    answered = row(call)
+    assert answered.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert (answered.current_leader.leader_id, answered.current_leader.leader_epoch) == (1, 0)
     (endpoint,) = call.now.node_endpoints
     assert (endpoint.node_id, endpoint.host, endpoint.port) == (1, "broker-1", 9092)
     assert row(producer.send(node=2, version=9)).current_leader.leader_id == -1
@@ -86,9 +86,9 @@ def test_a_parked_write_ends_when_another_leads() -> None:
     producer.cluster.elect(producer.partition().tp, 2)
     producer.raw.run(0)
 
-    told = row(call)
-    assert told.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
-    assert (told.current_leader.leader_id, told.current_leader.leader_epoch) == (2, 1)
+    answered = row(call)
+    assert answered.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert (answered.current_leader.leader_id, answered.current_leader.leader_epoch) == (2, 1)
 
 
 def test_a_dead_broker_answers_no_parked_write_and_its_records_stay() -> None:
@@ -145,8 +145,8 @@ def end_of_log(
     request = ListOffsetsRequest(
         replica_id=-1, topics=(ListOffsetsTopic(name="t", partitions=(asked,)),)
     )
-    told = producer.raw.ask(2, request, version=version).now.topics[0].partitions[0]
-    return told.error_code, told.offset, told.leader_epoch
+    answered = producer.raw.ask(2, request, version=version).now.topics[0].partitions[0]
+    return answered.error_code, answered.offset, answered.leader_epoch
 
 
 @pytest.mark.parametrize(
@@ -193,8 +193,8 @@ def test_epochs_end_where_the_next_leader_began() -> None:
         )
         topics = (OffsetForLeaderTopic(topic="t", partitions=(wanted,)),)
         request = OffsetForLeaderEpochRequest(replica_id=-1, topics=topics)
-        told = producer.raw.ask(2, request, version=4).now.topics[0].partitions[0]
-        return told.error_code, told.leader_epoch, told.end_offset
+        answered = producer.raw.ask(2, request, version=4).now.topics[0].partitions[0]
+        return answered.error_code, answered.leader_epoch, answered.end_offset
 
     assert [end_of(epoch) for epoch in range(5)] == [
         (0, 0, 1),

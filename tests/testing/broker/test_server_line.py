@@ -74,7 +74,7 @@ async def test_what_is_left_over_behind_a_request_is_not_looked_at(
     assert len(await stream.receive()) == 10
 
 
-async def test_what_stands_behind_bytes_that_cannot_be_read_has_no_effect(
+async def test_a_request_behind_unreadable_bytes_has_no_effect(
     broker: InProcessBroker,
 ) -> None:
     broker.create_topic("orders")

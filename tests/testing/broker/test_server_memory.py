@@ -85,7 +85,7 @@ async def test_another_client_keeps_watch_when_the_one_that_did_gives_up() -> No
             assert anyio.current_time() == pytest.approx(3.0, abs=1e-6)
 
 
-async def test_who_waits_is_told_when_the_coordinator_loads_anew() -> None:
+async def test_a_parked_join_is_answered_when_the_coordinator_loads_anew() -> None:
     broker = InProcessBroker(settings=BrokerSettings(initial_rebalance_delay=3.0))
     stream = await broker.dial(*broker.bootstrap[0])
     await stream.send(encode_request(join(), 3, 1, "a"))
@@ -120,7 +120,7 @@ async def test_an_offset_that_is_set_by_hand_ages_from_then_on() -> None:
     assert (group.state, group.committed) == ("Dead", {})
 
 
-async def test_a_broker_that_stops_answers_who_waits_before_it_closes() -> None:
+async def test_a_broker_that_stops_answers_parked_joins_before_it_closes() -> None:
     broker = InProcessBroker(settings=BrokerSettings(initial_rebalance_delay=3.0))
     stream = await broker.dial(*broker.bootstrap[0])
     await stream.send(encode_request(join(), 3, 1, "a"))

@@ -61,7 +61,7 @@ def test_every_api_of_a_release_can_be_refused(release: str) -> None:
             assert CODE in codes(read), f"{api.name} v{version}: {read}"
 
 
-def test_rows_of_a_refusal_stand_for_rows_of_the_request() -> None:
+def test_a_refusal_has_a_row_for_each_row_of_the_request() -> None:
     fetch = made(wire.FetchRequest, 12)
     answer: Any = refusal(fetch, 12, CODE)
     assert [each.topic for each in answer.responses] == ["name"]
@@ -74,7 +74,7 @@ def test_rows_of_a_refusal_stand_for_rows_of_the_request() -> None:
     ]
 
 
-def test_an_error_of_a_fetch_session_stands_alone() -> None:
+def test_an_error_of_a_fetch_session_has_no_rows() -> None:
     answer: Any = refusal(made(wire.FetchRequest, 12), 12, 70)
     assert (answer.error_code, answer.responses) == (70, ())
 

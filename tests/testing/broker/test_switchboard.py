@@ -105,7 +105,7 @@ def test_nothing_is_served_after_a_client_that_had_not_read_all_has_closed() -> 
     assert made(board) == []
 
 
-def test_a_rule_that_fails_costs_nobody_else_an_answer() -> None:
+def test_a_rule_that_fails_costs_no_other_client_an_answer() -> None:
     context = surroundings()
     board = Switchboard(Core(context, 1))
 

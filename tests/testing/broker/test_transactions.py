@@ -53,7 +53,7 @@ def test_a_partition_without_a_leader_gets_its_mark_when_it_has_one() -> None:
     assert producer.add(had) == 0
 
 
-def test_a_dead_leader_that_nobody_has_noticed_gets_no_mark() -> None:
+def test_a_dead_leader_gets_no_mark_before_the_election() -> None:
     producer = Producer(nodes=2, settings=BrokerSettings(election_delay=3.0))
     producer.cluster.elect(producer.partition().tp, 3 - producer.home)
     had = producer.begin()

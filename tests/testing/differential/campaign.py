@@ -146,7 +146,7 @@ def compare(
         version: of Kafka.
         scripts: for its settings.
         concurrency: how many at once.
-        say: is told how far it is.
+        say: called with a line of text at each step.
     """
     tally = Tally()
     seen: Counter[tuple[Script, str]] = Counter()

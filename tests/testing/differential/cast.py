@@ -1,4 +1,4 @@
-"""The actors of a script: what each was told, and the requests that its steps become.
+"""The actors of a script: what each was answered, and the requests that its steps become.
 
 Decides: which id, generation and assignment a word of a script stands for at the moment of sending.
 Never: knows more than an actor could: it learns from answers alone.
@@ -63,7 +63,7 @@ _GROUPS_SINCE = 8
 
 @dataclass(slots=True)
 class Known:
-    """What one actor was told.
+    """What one actor was answered.
 
     Args:
         member_id: the last id it was given.
@@ -71,7 +71,7 @@ class Known:
         generation: of its last round, -1 before the first.
         protocol_type: of that round.
         protocol_name: of that round.
-        leads: whether it was told so.
+        leads: whether an answer said so.
         members: ids it was shown as leader.
     """
 
@@ -105,7 +105,7 @@ class Cast:
     Args:
         group_id: the group.
         known: by actor.
-        newest: highest generation anybody was told.
+        newest: highest generation in any answer.
     """
 
     group_id: str

@@ -44,7 +44,7 @@ class World:
     Args:
         plan: its figures.
         stage: the core.
-        cast: what the actors were told.
+        cast: what the actors were answered.
         steps: so far.
         sent: what each step became; None for a connection that was closed.
         edge: the last instant at which the group changed by itself.

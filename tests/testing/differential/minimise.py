@@ -27,7 +27,7 @@ def minimise(
     Args:
         address: of a broker with the settings of the script.
         difference: what to show.
-        say: is told how far it is.
+        say: called with a line of text at each step.
     """
     version = difference.played.trace.version
     for _ in range(_ROUNDS):

@@ -4,7 +4,7 @@ A script names nobody by id, because ids are made by the broker. `member` and `g
 request are words that are looked up when it is sent:
 
     member      "" none | "own" | "old" own former id | "of B" what B has | "ghost" nobody's id
-    generation  "own" of the last join answer | "group" newest anybody was told | a number;
+    generation  "own" of the last join answer | "group" newest in any answer | a number;
                 each may be followed by "+1" or "-1"
 
 Times are seconds since the start; `session` and `rebalance` are time-outs in seconds.

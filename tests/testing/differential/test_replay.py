@@ -32,7 +32,7 @@ def test_the_core_answers_a_few_saved_scripts_as_the_real_broker_did(path: Path)
 def test_the_core_answers_every_saved_script_as_the_real_broker_did(path: Path) -> None:
     traces = list(load_traces(path))
     assert len(traces) >= 150
-    found = [told for trace in traces if (told := unexplained(trace)) is not None]
+    found = [text for trace in traces if (text := unexplained(trace)) is not None]
     assert not found, "\n\n".join(found)
 
 

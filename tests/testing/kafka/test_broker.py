@@ -51,7 +51,7 @@ def test_another_broker_is_not_started_beside_the_running_one(
         broker.up(version, brokers, environ=environ)
 
 
-def test_a_process_id_given_to_somebody_else_does_not_count_as_running(
+def test_a_process_id_of_another_process_does_not_count_as_running(
     environ: dict[str, str], tmp_path: Path
 ) -> None:
     remember(environ, tmp_path / "data", mark=str(tmp_path / "data"))

@@ -80,7 +80,7 @@ def test_the_error_repeats_what_each_tool_complained_of(tmp_path: Path) -> None:
     assert "Beta: exit code 2: ended badly" in str(caught.value)
 
 
-def test_a_certificate_nobody_knows_leads_to_the_trust_store(tmp_path: Path) -> None:
+def test_an_unknown_certificate_leads_to_the_trust_store(tmp_path: Path) -> None:
     tool = FakeTool(code=1, lines=["Server access error: PKIX path building failed"])
     with pytest.raises(UnsupportedError, match=r"javax\.net\.ssl\.trustStore"):
         fetch_jars("4.3.1", tmp_path, [ALPHA], run=tool)
@@ -109,7 +109,7 @@ def test_a_second_logger_binding_is_left_out(tmp_path: Path) -> None:
     assert [path.name for path in folder.iterdir()] == [SERVER]
 
 
-def test_progress_is_told_while_files_arrive(tmp_path: Path) -> None:
+def test_progress_is_reported_while_files_arrive(tmp_path: Path) -> None:
     told: list[str] = []
     maven = ["[INFO] Downloaded from here: a.jar"] * 20
     ivy = ["\t[SUCCESSFUL ] org.x#a;1!a.jar (3ms)"] * 20

@@ -28,7 +28,7 @@ def test_java_home_is_asked_before_the_path(tmp_path: Path) -> None:
     assert java == Java(str(tmp_path / "home" / "bin" / "java"), 21, "JAVA_HOME")
 
 
-def test_a_java_that_is_too_old_is_passed_over(tmp_path: Path) -> None:
+def test_a_java_that_is_too_old_is_skipped(tmp_path: Path) -> None:
     on_path = str(executable(tmp_path))
     versions = {on_path: 'version "17.0.1"'}
     environ = {"JAVA_HOME": str(tmp_path / "old"), "PATH": str(Path(on_path).parent)}

@@ -134,8 +134,8 @@ def test_who_does_not_use_it_does_not_pay_for_it(pytester: pytest.Pytester) -> N
 
 @pytest.mark.slow
 def test_fixtures_and_marker_say_what_they_are_for(pytester: pytest.Pytester) -> None:
-    told = pytester.runpytest_subprocess("--fixtures", "--markers").stdout.str()
-    assert "@pytest.mark.kgroup_broker(**options)" in told
+    shown = pytester.runpytest_subprocess("--fixtures", "--markers").stdout.str()
+    assert "@pytest.mark.kgroup_broker(**options)" in shown
     listed = pytester.runpytest_subprocess("--fixtures").stdout.str()
     assert "One in-process broker on a loopback socket" in listed
     assert "Three in-process brokers on loopback sockets" in listed
@@ -154,7 +154,7 @@ WRONG = {
 
 
 @pytest.mark.slow
-def test_a_wrong_marker_is_told_with_the_way_out(pytester: pytest.Pytester) -> None:
+def test_the_error_of_a_wrong_marker_names_the_way_out(pytester: pytest.Pytester) -> None:
     tests = [
         f"@pytest.mark.kgroup_broker({marker})\ndef test_{number}(kgroup_broker): ...\n"
         for number, marker in enumerate(WRONG)
@@ -162,6 +162,6 @@ def test_a_wrong_marker_is_told_with_the_way_out(pytester: pytest.Pytester) -> N
     pytester.makepyfile("import pytest\n" + "\n".join(tests))
     ran = pytester.runpytest_subprocess()
     ran.assert_outcomes(errors=len(WRONG))
-    for number, told in enumerate(WRONG.values()):
-        ran.stdout.fnmatch_lines([f"the marker kgroup_broker of *::test_{number}: {told}"])
+    for number, shown in enumerate(WRONG.values()):
+        ran.stdout.fnmatch_lines([f"the marker kgroup_broker of *::test_{number}: {shown}"])
     assert "pytest_plugin.py" not in ran.stdout.str()

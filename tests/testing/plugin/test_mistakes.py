@@ -1,4 +1,4 @@
-"""Mistakes that users make with a broker, each told with the way out."""
+"""Mistakes that users make with a broker, each with an error that names the way out."""
 
 from collections.abc import Callable
 from typing import Any
@@ -42,8 +42,8 @@ async def test_a_wait_in_vain_says_how_things_stand() -> None:
         broker.group("g").commit({("orders", 0): 7})
         with pytest.raises(TimeoutError) as caught:
             await broker.until(lambda: False, timeout=4)
-    told, group, asked = str(caught.value).splitlines()
-    assert told == "waited 4 s in vain"
+    text, group, asked = str(caught.value).splitlines()
+    assert text == "waited 4 s in vain"
     assert group == (
         "group 'g' is Stable in generation 1; members: 'A' has ['orders-0']; "
         "committed: {'orders-0': 7}"
@@ -129,7 +129,7 @@ def test_a_blocking_wait_ends_in_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "text"),
     [
         (lambda broker: broker.partition("bills"), r"no partition bills-0; .*create_topic\(\)"),
         (lambda broker: broker.partition("orders", 9), "no partition orders-9; .*'orders': 1"),
@@ -141,15 +141,15 @@ def test_a_blocking_wait_ends_in_time() -> None:
     ],
 )
 def test_what_is_not_there_is_named_with_what_is(
-    wrong: Callable[[InProcessBroker], object], told: str
+    wrong: Callable[[InProcessBroker], object], text: str
 ) -> None:
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=text):
         wrong(InProcessBroker(topics={"orders": 1}))
 
 
 @pytest.mark.slow
 @pytest.mark.anyio
-async def test_a_member_that_is_not_there_or_is_two_is_told() -> None:
+async def test_a_missing_or_ambiguous_member_is_an_error() -> None:
     broker = InProcessBroker(topics={"orders": 2})
     group = broker.group("g")
     async with member(broker, "A"), member(broker, "A", group_instance_id="till"):
@@ -196,7 +196,7 @@ def test_a_cluster_is_served_once_at_a_time() -> None:
 
 
 @pytest.mark.anyio
-async def test_a_broker_that_is_down_refuses_and_its_partitions_have_nobody() -> None:
+async def test_a_broker_that_is_down_refuses_and_its_partitions_have_no_leader() -> None:
     broker = InProcessBroker(topics={"orders": 1})
     broker.node(1).stop()
     with pytest.raises(ConnectionRefusedError, match="refuses connections"):

@@ -33,7 +33,7 @@ def parts(block: str) -> list[str]:
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
-def test_a_block_stands_in_an_example_or_runs_by_itself(block: str) -> None:
+def test_a_block_is_part_of_an_example_or_runs_by_itself(block: str) -> None:
     if all(part in SHOWN for part in parts(block)):
         return
     names: dict[str, Any] = {}
@@ -52,11 +52,11 @@ def test_every_call_that_the_page_names_exists() -> None:
 
 
 def test_every_call_of_a_broker_and_its_parts_is_on_the_page() -> None:
-    told = {f"{kind}.{name}" for kind, name in CALLS}
+    shown = {f"{kind}.{name}" for kind, name in CALLS}
     public = {
         f"{kind}.{name}"
         for kind, owner in OBJECTS.items()
         for name, _ in inspect.getmembers(owner, callable)
         if not name.startswith("_")
     }
-    assert public - told <= {"answers.after", "answers.before"}  # those are for the switchboard
+    assert public - shown <= {"answers.after", "answers.before"}  # those are for the switchboard

@@ -1,10 +1,10 @@
 """The brokers, topics and leaders of one cluster.
 
-Decides: who leads which partition when brokers die, stop and come back, and when the others learn
-it (`broker_facts.md` F1, F2, F5): a broker that is killed keeps its partitions until
+Decides: the leader of each partition when brokers die, stop and come back, and when the others
+learn it (`broker_facts.md` F1, F2, F5): a broker that is killed keeps its partitions until
 `election_delay` has passed, one that stops in good order hands them over at once, one that comes
-back follows, except where nobody leads. Internal topics: the leader of a partition of the offsets
-topic is the coordinator of its groups.
+back follows, except where there is no leader. Internal topics: the leader of a partition of the
+offsets topic is the coordinator of its groups.
 Never: answers requests; `requests` and its neighbours do.
 """
 
@@ -40,7 +40,7 @@ class Cluster:
     Args:
         context: clock, settings, ids.
         nodes: how many brokers, at least 1; their ids are 1 to n.
-        coordinators: told who has which partition of the offsets topic.
+        coordinators: hear which broker has which partition of the offsets topic.
 
     Attributes:
         nodes: by id.
@@ -200,7 +200,7 @@ class Cluster:
 
     @property
     def default_replication(self) -> int:
-        """Replicas of a partition when nobody says how many: one per broker, at most 3."""
+        """Replicas of a partition unless the request says how many: one per broker, at most 3."""
         return min(_REPLICATION, len(self.nodes))
 
     def placed(self, first: int, count: int, replicas: int | None) -> list[tuple[int, ...]]:
@@ -275,7 +275,7 @@ class Cluster:
     def _make_internal(self, name: str) -> None:
         self._being_made.discard(name)
         if not self.usable:
-            return  # whoever asks next begins anew
+            return  # the next request begins anew
         for partition in self._create_internal(name).partitions:
             self._elections.announce(partition, resigned=False)
 
@@ -290,7 +290,7 @@ class Cluster:
 
         Args:
             tp: the partition; one of the offsets topic moves the groups in it.
-            node_id: who leads; None = nobody, until a broker that may lead starts. One that is no
+            node_id: the leader; None = none, until a broker that may lead starts. One that is no
                 replica takes the former leader's place among them.
             resigned: the former leader gives it up in good order (F2); otherwise it does as if it
                 had died (F1).
@@ -322,7 +322,7 @@ class Cluster:
         self._elections.stop(self._node(node_id))
 
     def start(self, node_id: int) -> None:
-        """Start a broker that is down: it follows, and leads where nobody else may.
+        """Start a broker that is down: it follows, and leads where no other broker may.
 
         Raises:
             ValueError: there is no such broker.

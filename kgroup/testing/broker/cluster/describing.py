@@ -124,7 +124,7 @@ class Describing:
         return _refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name, _NO_ID, operations)
 
     def _make(self, name: str) -> None:
-        """Begin to make a topic; whoever asked learns of it when they ask again."""
+        """Begin to make a topic; the client learns of it when it asks again."""
         if name in (OFFSETS_TOPIC, TRANSACTIONS_TOPIC):
             self._cluster.internal_topic(name)
         elif self._cluster.usable:

@@ -1,7 +1,7 @@
-"""Who leads what when brokers die, stop and come back.
+"""The leaders of partitions when brokers die, stop and come back.
 
 Decides: when the controller notices that a broker is down, and what each partition does then
-(`broker_facts.md` F1, F2, F5). Each change of leader, also that to nobody, adds 1 to the epoch,
+(`broker_facts.md` F1, F2, F5). Each change of leader, also the loss of one, adds 1 to the epoch,
 rings the partition's bell and, for the offsets topic, moves its groups.
 Never: lets a replica lead that was not in sync.
 """
@@ -31,7 +31,7 @@ class Elections:
         context: clock and settings.
         nodes: by id, shared with the cluster.
         topics: by name, shared with the cluster.
-        coordinators: told who has which partition of the offsets topic.
+        coordinators: hear which broker has which partition of the offsets topic.
 
     Attributes:
         on_leader_changed: called with a partition after each change of its leader.
@@ -80,7 +80,7 @@ class Elections:
         self._tell_down(node)
 
     def start(self, node: Node) -> None:
-        """Start a broker again; if nobody noticed that it was down, they do now."""
+        """Start a broker again; if the others had not noticed that it was down, they do now."""
         if node.alive:
             return
         if not node.fenced:
@@ -120,7 +120,7 @@ class Elections:
     # -- leaders ---------------------------------------------------------------------------------
 
     def move(self, partition: Partition, node_id: int | None, *, resigned: bool) -> None:
-        """Let a certain broker lead, or nobody; see `Cluster.elect`."""
+        """Let a certain broker lead, or none; see `Cluster.elect`."""
         if node_id is not None and node_id not in partition.replicas:
             leaves = partition.replicas[0] if partition.leader is None else partition.leader
             stay = tuple(each for each in partition.replicas if each != leaves)
@@ -139,7 +139,7 @@ class Elections:
         partition.log.bell.ring()
 
     def announce(self, partition: Partition, *, resigned: bool) -> None:
-        """Tell everybody whom it concerns who leads a partition now.
+        """Announce the present leader of a partition.
 
         Args:
             partition: its leader has changed, or it is new.

@@ -1,10 +1,16 @@
 """FindCoordinator: which broker coordinates a group or a transactional id.
 
 Decides: what is answered while there is none (`broker_facts.md` F1, F6, G4): a broker that died is
-named until the election, 15 before the topic exists or while nobody leads, and asking makes the
-topic.
+named until the election, 15 before the topic exists or while there is no leader, and asking makes
+the topic.
 Never: looks into groups or transactions.
 KIPs: 98 (transactions), 699 (several keys).
+
+Versions: ApiVersions: what the cluster speaks. Decides: that exactly the APIs are listed that have
+a handler here, in the versions of the release. Never: lists features; a client that knows them
+works without. KIPs: 35, 511 (names of client software), 584 (features: none).
+
+Requests: All requests about the cluster itself, put together. Decides: nothing.
 """
 
 import re
@@ -48,7 +54,7 @@ class Finding:
     """Answers FindCoordinator.
 
     Args:
-        cluster: knows who leads the partitions of the internal topics.
+        cluster: knows the leaders of the partitions of the internal topics.
     """
 
     def __init__(self, cluster: Cluster) -> None:
@@ -96,13 +102,6 @@ class Finding:
 
 
 # -- versions --------------------------------------------------------------------------------------
-#
-# ApiVersions: what the cluster speaks.
-#
-# Decides: that exactly the APIs are listed that have a handler here, in the versions of the
-# release.
-# Never: lists features; a client that knows them works without.
-# KIPs: 35, 511 (names of client software), 584 (features: none).
 
 
 _SOFTWARE_SINCE: Final = 3
@@ -115,7 +114,7 @@ class Versions:
     Args:
         context: its release has the ranges.
 
-    `served` says which APIs have a handler; whoever puts the parts together sets it.
+    `served` says which APIs have a handler; `Core` sets it.
     """
 
     def __init__(self, context: Context) -> None:
@@ -152,10 +151,6 @@ def unsupported_version(release: Release) -> ApiVersionsResponse:
 
 
 # -- requests --------------------------------------------------------------------------------------
-#
-# All requests about the cluster itself, put together.
-#
-# Decides: nothing.
 
 
 class ClusterRequests:

@@ -2,6 +2,26 @@
 
 Decides: nothing; `Cluster` does.
 Never: holds records; a partition's `Log` does, one for all of its replicas.
+
+Node: One broker of the cluster, as the others see it. Decides: nothing. Never: knows topics or
+connections.
+
+Placement: Where replicas are put, and which of them leads. Decides: deterministically what a real
+controller does from a random start: leaders and replicas go round the brokers in the order of their
+ids, and the first replica in sync that is up leads. Never: lets a replica lead that missed records
+(unclean.leader.election.enable is false).
+
+Topic names: Which names a topic may have. Decides: as Kafka does, in its words. Never: knows which
+topics exist, except to say with which one a new name collides.
+
+Refusal: Why a request, or a row of it, is refused. Decides: nothing.
+
+Topic configs: The settings a topic can have: names, types, defaults, bounds. Decides: which names
+and values are accepted, in the words of Kafka's `ConfigDef`, and what applies where a topic has no
+value of its own. Of all of them, the log obeys `cleanup.policy`, `max.message.bytes` and
+`message.timestamp.*`; the others are kept and shown. Never: stores a value. Source: `LogConfig` of
+Apache Kafka 4.3; two defaults are what holds here rather than Kafka's
+(`message.timestamp.after.max.ms` and `flush.messages` are without bound).
 """
 
 import re
@@ -45,7 +65,7 @@ class Partition:
         tp: topic and number.
         topic_id: 16 bytes; a topic that is made anew has another.
         leader: node id, None while no replica may lead.
-        epoch: of the leader; each change of leader adds 1, also that to nobody.
+        epoch: of the leader; each change of leader adds 1, also the loss of one.
         replicas: node ids, the preferred leader first.
         isr: those of them that may lead, never empty: the last one stays in when it goes down.
         log: its records.
@@ -80,11 +100,6 @@ class Topic:
 
 
 # -- node ------------------------------------------------------------------------------------------
-#
-# One broker of the cluster, as the others see it.
-#
-# Decides: nothing.
-# Never: knows topics or connections.
 
 
 @dataclass(slots=True)
@@ -93,7 +108,7 @@ class Node:
 
     Args:
         node_id: 1 to n.
-        host: name of its listener; whoever opens the listener may set it.
+        host: name of its listener; the code that opens the listener may set it.
         port: of its listener.
         rack: broker.rack, None without one.
         alive: whether the process runs; one that is not answers nothing.
@@ -112,12 +127,6 @@ class Node:
 
 
 # -- placement -------------------------------------------------------------------------------------
-#
-# Where replicas are put, and which of them leads.
-#
-# Decides: deterministically what a real controller does from a random start: leaders and replicas
-# go round the brokers in the order of their ids, and the first replica in sync that is up leads.
-# Never: lets a replica lead that missed records (unclean.leader.election.enable is false).
 
 
 def place(
@@ -157,11 +166,6 @@ def without(isr: tuple[int, ...], node_id: int) -> tuple[int, ...]:
 
 
 # -- topic names -----------------------------------------------------------------------------------
-#
-# Which names a topic may have.
-#
-# Decides: as Kafka does, in its words.
-# Never: knows which topics exist, except to say with which one a new name collides.
 
 
 _LONGEST: Final = 249
@@ -197,10 +201,6 @@ def collision(name: str, existing: Iterable[str]) -> str | None:
 
 
 # -- refusal ---------------------------------------------------------------------------------------
-#
-# Why a request, or a row of it, is refused.
-#
-# Decides: nothing.
 
 
 class Refusal(NamedTuple):
@@ -216,15 +216,6 @@ class Refusal(NamedTuple):
 
 
 # -- topic configs ---------------------------------------------------------------------------------
-#
-# The settings a topic can have: names, types, defaults, bounds.
-#
-# Decides: which names and values are accepted, in the words of Kafka's `ConfigDef`, and what
-# applies where a topic has no value of its own. Of all of them, the log obeys `cleanup.policy`,
-# `max.message.bytes` and `message.timestamp.*`; the others are kept and shown.
-# Never: stores a value.
-# Source: `LogConfig` of Apache Kafka 4.3; two defaults are what holds here rather than Kafka's
-# (`message.timestamp.after.max.ms` and `flush.messages` are without bound).
 
 
 class ConfigType(IntEnum):

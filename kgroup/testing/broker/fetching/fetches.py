@@ -43,7 +43,7 @@ class WaitingFetch:
         terms: of all its partitions.
         plan: its session.
         readable: what is read.
-        missing: what does not exist, and is told at the end.
+        missing: what does not exist; the answer names it at the end.
         bells: of the logs that it waits for.
         timer: the end of its time.
     """
@@ -167,7 +167,7 @@ class Fetches:
     def _answer(self, waiting: WaitingFetch, read: dict[Place, PartitionData]) -> FetchResponse:
         outcome = waiting.plan.conclude({**read, **waiting.missing})
         topics: list[tuple[bytes | str, list[PartitionData]]] = []
-        for place, data in outcome.told.items():
+        for place, data in outcome.rows.items():
             if not topics or topics[-1][0] != place.topic:
                 topics.append((place.topic, []))
             topics[-1][1].append(data)

@@ -1,4 +1,4 @@
-"""How one fetch stands to its session: what is read for it, and which part of that is told.
+"""What is read for one fetch, and which part of it its session sends.
 
 Decides: the four kinds of fetch of KIP-227, and the errors 70, 71 and 106 of the session itself.
 Never: reads a log, or waits.
@@ -35,17 +35,17 @@ __all__ = ["Full", "Incremental", "Outcome", "Plan", "Refused", "Sessionless", "
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What stands at the top of an answer, and what is told.
+    """The top of an answer, and the partitions it holds.
 
     Args:
         error_code: of the session.
         session_id: 0 = none.
-        told: the partitions of the answer, in its order.
+        rows: the partitions of the answer, in its order.
     """
 
     error_code: ErrorCode
     session_id: int
-    told: Mapping[Place, PartitionData]
+    rows: Mapping[Place, PartitionData]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Refused:
 
     @property
     def wanted(self) -> dict[Place, Wanted]:
-        """Nothing: without the session nobody knows what was meant."""
+        """Nothing: without the session the request names nothing to read."""
         return {}
 
     def conclude(self, _read: Mapping[Place, PartitionData]) -> Outcome:

@@ -26,7 +26,7 @@ from kgroup.wire.messages import (
 )
 from kgroup.wire.vocabulary import ZERO_UUID
 
-__all__ = ["Reader", "records_row", "refused", "stored_bytes", "told", "unknown"]
+__all__ = ["Reader", "read_row", "records_row", "refused", "stored_bytes", "unknown"]
 
 
 def refused(
@@ -80,7 +80,7 @@ def stored_bytes(
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def told(
+def read_row(
     row: FetchPartition,
     log: Log,
     *,
@@ -225,10 +225,10 @@ class Reader:
         if code:
             return self._failed(terms, wanted, code)
         if replica is not None:
-            return told(row, partition.log, preferred_read_replica=replica)
+            return read_row(row, partition.log, preferred_read_replica=replica)
         part = _parting(partition.log, row)
         if isinstance(part, FetchEpochEndOffset):
-            return told(row, partition.log, diverging_epoch=part)
+            return read_row(row, partition.log, diverging_epoch=part)
         if part or not partition.log.start <= row.fetch_offset <= partition.log.end:
             return refused(row.partition, ErrorCode.OFFSET_OUT_OF_RANGE)
         limit = min(row.partition_max_bytes, left)

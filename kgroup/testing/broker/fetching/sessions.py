@@ -1,7 +1,7 @@
 """Fetch sessions of one broker: what a consumer need not say again (KIP-227).
 
 Decides: which partitions belong to a session and in which order they are read, what changed since
-they were last told, and who must make room when all slots are taken.
+it was last sent, and which session must make room when all slots are taken.
 Never: reads a log.
 
 A session is made by the answer to a full fetch, in the order of that answer. A partition that gave
@@ -40,7 +40,7 @@ class Told:
 
     Args:
         wanted: as it was asked for last.
-        high_watermark: as it was told last; -1 before, and after an error.
+        high_watermark: as it was last sent; -1 before, and after an error.
         log_start: the same.
     """
 
@@ -85,29 +85,29 @@ class Session:
     def update(self, wanted: Mapping[Place, Wanted], forgotten: Iterable[Place]) -> None:
         """Take what a request adds, changes and removes."""
         for place, one in wanted.items():
-            told = self.partitions.get(place)
-            if told is None:
+            kept = self.partitions.get(place)
+            if kept is None:
                 self.partitions[place] = Told(one)
             else:
-                known = told.wanted.name if told.wanted.name is not None else one.name
-                told.wanted = Wanted(known, one.topic_id, one.row)
+                known = kept.wanted.name if kept.wanted.name is not None else one.name
+                kept.wanted = Wanted(known, one.topic_id, one.row)
         for place in forgotten:
             self.partitions.pop(place, None)
 
     def wanted(self, name_of: NameOf) -> dict[Place, Wanted]:
         """Return all that is asked for; ids that had no name may have one by now."""
-        for told in self.partitions.values():
-            one = told.wanted
+        for kept in self.partitions.values():
+            one = kept.wanted
             if one.name is None:
-                told.wanted = Wanted(name_of(one.topic_id), one.topic_id, one.row)
-        return {place: told.wanted for place, told in self.partitions.items()}
+                kept.wanted = Wanted(name_of(one.topic_id), one.topic_id, one.row)
+        return {place: kept.wanted for place, kept in self.partitions.items()}
 
     def pick(self, read: Mapping[Place, PartitionData]) -> dict[Place, PartitionData]:
-        """Return what of a read must be told."""
+        """Return the part of a read that the answer holds."""
         picked = {}
         for place, data in read.items():
-            told = self.partitions[place]
-            if not told.learn(data):
+            kept = self.partitions[place]
+            if not kept.learn(data):
                 continue
             picked[place] = data
             if data.records:

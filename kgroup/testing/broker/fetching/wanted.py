@@ -5,6 +5,9 @@ Never: knows whether it exists, or whether this broker has it.
 
 KIP-516: from version 13 on a topic is its id, and the name is what the broker knows it by at that
 time; a partition of a session keeps the first name its id was known by.
+
+Terms: What a fetch says once, for all of its partitions. Decides: which fields of a request count
+in which version, and how far the fetcher may read. Never: knows leaders.
 """
 
 from collections.abc import Callable
@@ -80,11 +83,6 @@ def _topic(
 
 
 # -- terms -----------------------------------------------------------------------------------------
-#
-# What a fetch says once, for all of its partitions.
-#
-# Decides: which fields of a request count in which version, and how far who fetches may read.
-# Never: knows leaders.
 
 
 _REPLICAS_SINCE = 11
@@ -138,7 +136,7 @@ class Terms:
 
     @property
     def only_leader(self) -> bool:
-        """Whether nobody but the leader may answer."""
+        """Whether only the leader may answer."""
         return self.is_follower or (
             self.version < _REPLICAS_SINCE and self.replica_id != _FUTURE_REPLICA
         )

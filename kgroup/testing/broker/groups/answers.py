@@ -1,6 +1,6 @@
 """Answers of the coordinator to members, in the layout their version wants.
 
-Decides: what stands in fields that an error leaves empty (null since JoinGroup 7, else "").
+Decides: the value of fields that an error leaves empty (null since JoinGroup 7, else "").
 Never: decides whether somebody is refused.
 """
 
@@ -30,7 +30,7 @@ def joined(group: Group, member_id: str, *, listed: bool) -> JoinGroupResponse:
 
     Args:
         group: with its generation.
-        member_id: who is answered.
+        member_id: of the member that is answered.
         listed: whether the members are listed, as for the leader.
     """
     return JoinGroupResponse(

@@ -38,7 +38,7 @@ class Coordinators:
         context: of the cluster.
 
     `homes` says which node id has each partition of the offsets topic, None while none does;
-    whoever elects leaders calls `take_over`.
+    the election of leaders calls `take_over`.
     """
 
     def __init__(self, context: Context) -> None:
@@ -60,7 +60,7 @@ class Coordinators:
     # -- places ----------------------------------------------------------------------------------
 
     def shard_of(self, group_id: str) -> Shard:
-        """Return the shard that holds a group, whoever has it now."""
+        """Return the shard that holds a group, whichever broker has it now."""
         return self.shards[group_partition(group_id, len(self.shards))]
 
     def refusal(self, node_id: int, group_id: str) -> ErrorCode:
@@ -75,9 +75,9 @@ class Coordinators:
 
         Args:
             partition: its number.
-            node_id: who has it now; None = nobody.
-            resigned: the former one gave it up in good order, so it answers who is parked (F2);
-                otherwise it died and answers nobody (F1).
+            node_id: the broker that has it now; None = none.
+            resigned: the former one gave it up in good order, so it answers parked requests (F2);
+                otherwise it died and answers nothing (F1).
         """
         shard = self.shards[partition]
         if resigned:

@@ -1,8 +1,8 @@
 """What a coordinator knows of one group: members, phase, generation, and questions about them.
 
-Decides: who is fenced, unknown or late (`refusal`), which protocols are common ground, who leads
-when the leader is gone, and which assignor is chosen; all as real brokers do, hash order included
-(`broker_facts.md` B6, B8, B12, B13, C1, D1).
+Decides: which member is fenced, unknown or late (`refusal`), which protocols are common ground,
+the leader when the leader is gone, and which assignor is chosen; all as real brokers do, hash
+order included (`broker_facts.md` B6, B8, B12, B13, C1, D1).
 Never: sets timers or answers requests; `rounds` does.
 """
 
@@ -21,7 +21,7 @@ __all__ = ["Group", "Phase"]
 
 
 class Phase(Word):
-    """Where a group stands; the values are those of DescribeGroups."""
+    """State of a group; the values are those of DescribeGroups."""
 
     EMPTY = "Empty"
     PREPARING = "PreparingRebalance"
@@ -37,7 +37,7 @@ class Group:
     Args:
         group_id: its name; "" exists for commits without membership.
         kind: rule set of its coordinator; it decides ties and the order of members.
-        phase: where it stands.
+        phase: its state.
         was: the phase before; a round that began in Empty waits for its initial delay.
         generation_id: rises with each round and whenever the group becomes empty.
         protocol_type: of its members, such as `consumer`; None before the first.
@@ -83,7 +83,7 @@ class Group:
     def refusal(
         self, member_id: str, instance_id: str | None, generation_id: int | None = None
     ) -> ErrorCode:
-        """Judge who asks: the instance, then the member, then the generation; in this order.
+        """Judge the sender: the instance, then the member, then the generation; in this order.
 
         Args:
             member_id: as in the request.
@@ -185,7 +185,7 @@ class Group:
             self.leader_id = member.member_id
 
     def elect_joined_leader(self) -> bool:
-        """Make sure that the leader waits in JoinGroup; False when nobody does (B8)."""
+        """Make sure that the leader waits in JoinGroup; False when no member does (B8)."""
         if self.leader_id is None:
             return False
         if self.members[self.leader_id].join is not None:

@@ -1,6 +1,6 @@
 """JoinGroup, as a coordinator that has the group answers it.
 
-Decides: who may join under which id, what a rejoin changes, and what a static restart does (R1, R6,
+Decides: which id may join, what a rejoin changes, and what a static restart does (R1, R6,
 R11, R12, R14, R17 as corrected by `broker_facts.md` B1-B5, B13, B15-B19, B21, B24, S1-S3).
 Never: ends rounds; `rounds` does.
 """
@@ -48,7 +48,7 @@ class Joining:
             return join_refused(ErrorCode.UNKNOWN_SERVER_ERROR, asked.version)
 
     def _go_on_waiting(self, group: Group, asked: Asked) -> None:
-        """B14: who was told -1 goes on counting as one that waits."""
+        """B14: a member that was answered -1 still counts as one that waits."""
         for member in group.members.values():
             if member.join is not None and member.join.ticket == asked.ticket:
                 member.join = Waiting(None, asked.version)
@@ -67,7 +67,7 @@ class Joining:
         return self._again(group, asked, request)
 
     def _refusal(self, group: Group, request: JoinGroupRequest) -> ErrorCode:
-        """Judge before anything changes: common ground, then who it is."""
+        """Judge before anything changes: common ground, then the member."""
         names = [each.name for each in request.protocols]
         if not group.supports(request.protocol_type, names):
             return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
@@ -80,7 +80,7 @@ class Joining:
         return group.refusal(request.member_id, request.group_instance_id)
 
     def _is_full(self, group: Group, member_id: str) -> bool:
-        """B21: in PreparingRebalance only those count who wait."""
+        """B21: in PreparingRebalance only waiting members count."""
         limit = self._context.settings.max_group_size
         if limit is None or group.phase in (Phase.EMPTY, Phase.DEAD):
             return False
@@ -90,7 +90,7 @@ class Joining:
         return member is None and len(group.members) >= limit
 
     def _turn_away(self, group: Group, asked: Asked, request: JoinGroupRequest) -> Answer:
-        """B21: a member that came too late loses its place; only the old rules look who waits."""
+        """B21: a latecomer loses its place; only the old rules count waiting members."""
         group.remove(request.member_id)
         if self._context.is_old:
             self._rounds.try_complete(group)
@@ -173,7 +173,7 @@ class Joining:
         return PARKED
 
     def _replace(self, group: Group, before: Member, member_id: str) -> Member:
-        """Give a static member another id; whoever waits under the old one is fenced."""
+        """Give a static member another id; a request that waits under the old one is fenced."""
         code = ErrorCode.FENCED_INSTANCE_ID
         if before.join is not None:
             refused = join_refused(code, before.join.version, before.member_id)
@@ -197,7 +197,7 @@ class Joining:
 
 
 def _returned(group: Group, asked: Asked, ids: tuple[str | None, str]) -> Answer:
-    """Answer a restart without a round: before 9 a leader is told its own old id (S2, T3)."""
+    """Answer a restart without a round: before 9 a leader gets its own old id (S2, T3)."""
     led_as, member_id = ids
     skips = led_as is not None and asked.version >= _SKIP_SINCE
     answer = joined(group, member_id, listed=skips)

@@ -2,6 +2,11 @@
 
 Decides: what a member offers, whether it waits for an answer, and what it votes for.
 Never: knows the group it is in.
+
+Metadata: The little a broker reads of its members' subscriptions: the topics. Decides: which bytes
+the coordinator stumbles over (`broker_facts.md` B14a). Real ones read topics and user data only,
+forgive what ends inside a length field, and throw at a count or length that is negative or promises
+more than is there. Never: judges what comes after the user data; no broker does.
 """
 
 import struct
@@ -79,13 +84,6 @@ class Member:
 
 
 # -- metadata --------------------------------------------------------------------------------------
-#
-# The little a broker reads of its members' subscriptions: the topics.
-#
-# Decides: which bytes the coordinator stumbles over (`broker_facts.md` B14a). Real ones read topics
-# and user data only, forgive what ends inside a length field, and throw at a count or length that
-# is negative or promises more than is there.
-# Never: judges what comes after the user data; no broker does.
 
 
 _SHORT: Final = struct.Struct(">h")

@@ -1,8 +1,8 @@
 """Rounds and sessions of one coordinator: what time, joining and leaving do to a group.
 
-Decides: when a round begins and ends, who is dropped at its end, and when silence or a missing
-SyncGroup costs a member its place (R2-R4, R8, R10 as corrected by `broker_facts.md` B4, B7-B11,
-B14, B20, B22, C4, C7, D4, D5).
+Decides: when a round begins and ends, which members are dropped at its end, and when silence or a
+missing SyncGroup costs a member its place (R2-R4, R8, R10 as corrected by `broker_facts.md` B4,
+B7-B11, B14, B20, B22, C4, C7, D4, D5).
 Never: reads requests; `joining` and `syncing` do.
 
 A round that begins in Empty waits for the initial delay, and for nothing else: ids that were handed
@@ -66,7 +66,7 @@ class Rounds:
             self._end_round_after(group, group.rebalance_timeout)
 
     def try_complete(self, group: Group) -> None:
-        """Complete the running round if nobody is missing.
+        """Complete the running round if no member is missing.
 
         Raises:
             UnreadableMetadataError: see `complete`.
@@ -78,7 +78,7 @@ class Rounds:
     def _begin_first(self, group: Group) -> None:
         delay = self._context.settings.initial_rebalance_delay
         left = max(group.rebalance_timeout - delay, 0.0)
-        # Who came in a window that could not be followed by another still counts in this one.
+        # A member that came in a window with no window after it still counts in this one.
         self._end_window_after(group, delay, left)
 
     def _end_window_after(self, group: Group, seconds: float, left: float) -> None:
@@ -102,16 +102,16 @@ class Rounds:
         try:
             self.complete(group)
         except UnreadableMetadataError:
-            return  # B14: nobody is there to be told, so whoever waits goes on waiting
+            return  # B14: no member can be answered, so waiting ones go on waiting
 
     # -- the end of a round ----------------------------------------------------------------------
 
     def complete(self, group: Group) -> None:
-        """End the round: drop who is missing, begin the next generation, answer who waits.
+        """End the round: drop missing members, begin the next generation, answer waiting ones.
 
         Raises:
             UnreadableMetadataError: a real coordinator would throw here; the generation has gone
-                on, nobody is answered, and nothing will end the round by itself (B14).
+                on, no member is answered, and nothing will end the round by itself (B14).
         """
         if group.join_timer is not None:
             group.join_timer.cancel()
@@ -196,7 +196,7 @@ class Rounds:
         group.unsynced.discard(member_id)
 
     def _drop_unsynced(self, group: Group, generation_id: int) -> None:
-        """C4: who has not synced within R loses its place, also when the group is Stable."""
+        """C4: a member that has not synced within R loses its place, also in Stable."""
         if generation_id != group.generation_id or group.phase not in _REBALANCING:
             return
         if not group.unsynced:
@@ -287,6 +287,6 @@ def subscribed_topics(group: Group) -> frozenset[str] | None:
     for member in group.in_hash_order():
         topics = topics_of(member.metadata(name))
         if topics is None:
-            return None  # what comes behind is not read, so nobody stumbles over it
+            return None  # the rest is not read, so it cannot fail
         every |= topics
     return frozenset(every)

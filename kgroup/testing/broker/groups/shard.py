@@ -94,7 +94,7 @@ class Shard:
     # -- moving ----------------------------------------------------------------------------------
 
     def resign(self, code: ErrorCode) -> None:
-        """Give the partition up in good order: who is parked is answered (F2)."""
+        """Give the partition up in good order: parked requests are answered (F2)."""
         for group in self.groups.values():
             for member in group.members.values():
                 if member.join is not None:
@@ -104,7 +104,7 @@ class Shard:
         self.drop()
 
     def drop(self) -> None:
-        """Lose what was in memory, as when the broker dies; nobody is answered."""
+        """Lose what was in memory, as when the broker dies; no request is answered."""
         for group in self.groups.values():
             _silence(group)
         self.groups = {}

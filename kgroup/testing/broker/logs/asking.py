@@ -1,6 +1,6 @@
 """ListOffsets, OffsetForLeaderEpoch and DeleteRecords: where logs begin and end.
 
-Decides: which offset answers which question, and who may not be told.
+Decides: which offset answers which question, and which asker gets none.
 Never: appends or reads records for anybody; of a search by time, the log does.
 
 KIP-79 (by time), 98 (read_committed), 101 and 320 (epochs), 107 (DeleteRecords), 405 and 1005
@@ -64,7 +64,7 @@ class LogRequests:
 
     def __init__(self, context: Context, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._tells_once = context.release.speaks(ApiKey.LIST_OFFSETS, _TELLS_ONCE_SINCE)
+        self._answers_once = context.release.speaks(ApiKey.LIST_OFFSETS, _TELLS_ONCE_SINCE)
 
     @property
     def handlers(self) -> dict[type[Request[Any]], Handler]:
@@ -92,13 +92,13 @@ class LogRequests:
         self, asked: Asked, request: ListOffsetsRequest, topic: ListOffsetsTopic
     ) -> Iterator[ListOffsetsPartitionResponse]:
         counts = Counter(row.partition_index for row in topic.partitions)
-        told: set[int] = set()
+        answered: set[int] = set()
         for row in topic.partitions:
             number = row.partition_index
             if counts[number] == 1:
                 yield self._listed(asked, request, topic.name, row)
-            elif number not in told or not self._tells_once:
-                told.add(number)
+            elif number not in answered or not self._answers_once:
+                answered.add(number)
                 yield _not_listed(row, ErrorCode.INVALID_REQUEST)
 
     def _listed(
@@ -209,7 +209,7 @@ _SPECIAL: Final = frozenset({_END, _START, _LOCAL_START, -5, -6})
 
 
 def _limit(partition: Partition, request: ListOffsetsRequest) -> int:
-    """Return the offset before which a record may be told."""
+    """Return the offset before which a record may be named."""
     log = partition.log
     if request.replica_id != _CONSUMER:
         return log.end

@@ -2,7 +2,7 @@
 
 Decides: what is appended, where it goes and how it can be read; how far a consumer may read: to the
 high watermark, or to the last stable offset (KIP-98).
-Never: knows who leads, or answers a request; a log outlives its leaders.
+Never: knows the leader, or answers a request; a log outlives its leaders.
 
 A partition has one log, whatever its replicas: followers are as far as the leader, unless a test
 holds the high watermark back (`hold_back`).

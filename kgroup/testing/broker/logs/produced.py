@@ -1,6 +1,6 @@
 """The answer to a Produce (KIP-467, 516, 951).
 
-Decides: what each partition is told.
+Decides: what each partition is answered.
 Never: appends.
 """
 

@@ -4,7 +4,7 @@ Decides: whether a batch is the next one of its producer, one that is there alre
 which transactions are open, and which were aborted.
 Never: reads records; what the coordinator of transactions knows is not known here.
 
-KIP-360: a producer nobody remembers may begin with any sequence. A duplicate is recognised among
+KIP-360: a forgotten producer may begin with any sequence. A duplicate is recognised among
 the last five batches.
 """
 

@@ -5,7 +5,7 @@ watermark has passed what was written (acks -1), or at the end of its time (7).
 Never: judges a batch by its records; the log does. A refused partition does not stop the others.
 
 KIP-98 (transactions), 467 (records at fault), 516 (topic ids), 890 (transactions are verified, or
-joined by writing), 951 (who leads instead).
+joined by writing), 951 (the present leader).
 """
 
 from dataclasses import dataclass, field
@@ -68,7 +68,7 @@ class Producing:
     Args:
         context: clock and answers.
         cluster: partitions and their leaders.
-        transactions: say who may write in which.
+        transactions: say which producer may write in which.
 
     Attributes:
         waiting: parked requests, by ticket.

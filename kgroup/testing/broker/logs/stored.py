@@ -2,7 +2,10 @@
 
 Decides: what a broker changes of a batch before it keeps it: base offset and leader epoch, which
 the checksum does not cover, and the timestamps where the topic says so.
-Never: reads the records of a batch that nobody asked about.
+Never: reads the records of a batch that no request asked about.
+
+Epochs: Leader epochs of one log: which began where (KIP-101, KIP-279, KIP-320). Decides: where an
+epoch ends. Never: fences anybody; the handlers compare epochs of requests.
 """
 
 import struct
@@ -155,7 +158,7 @@ def read_batch(data: bytes | memoryview) -> BatchView | None:
 
     Raises:
         CorruptRecordError: a length that cannot be one.
-        UnsupportedCodecError: a magic that nobody knows.
+        UnsupportedCodecError: an unknown magic.
     """
     batches = list(iter_batches(data))
     if len(batches) != 1 or not isinstance(batches[0], BatchView):
@@ -164,11 +167,6 @@ def read_batch(data: bytes | memoryview) -> BatchView | None:
 
 
 # -- epochs ----------------------------------------------------------------------------------------
-#
-# Leader epochs of one log: which began where (KIP-101, KIP-279, KIP-320).
-#
-# Decides: where an epoch ends.
-# Never: fences anybody; the handlers compare epochs of requests.
 
 
 class EpochStart(NamedTuple):

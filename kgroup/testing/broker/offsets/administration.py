@@ -1,9 +1,15 @@
 """DeleteGroups and OffsetDelete, and what the deletion of a topic does to offsets.
 
-Decides: that only a group without members goes (KIP-229), and only offsets of topics that nobody
+Decides: that only a group without members goes (KIP-229), and only offsets of topics that no member
 in it reads (KIP-496); `broker_facts.md` B2, G3. The old coordinator drops a group without members
 as soon as its last offset is deleted, the new one leaves that to the next check of `retention`.
 Never: looks at the age of anything; `retention` does.
+
+Describing: DescribeGroups and ListGroups: what administrators see of classic groups. Decides: what
+is shown in which phase. The assignor and the members' subscriptions show in Stable only;
+assignments too with the old coordinator, while the new one goes on showing the last ones
+(`commit_states` of the golden traces). Members come in hash order (`broker_facts.md` B6), and what
+is unknown is Dead (KIP-1043: an error from version 6 on). Never: changes anything.
 """
 
 from kgroup.codes import ErrorCode
@@ -142,14 +148,6 @@ def _drop_idle(shard: Shard, group: Group) -> None:
 
 
 # -- describing ------------------------------------------------------------------------------------
-#
-# DescribeGroups and ListGroups: what administrators see of classic groups.
-#
-# Decides: what is shown in which phase. The assignor and the members' subscriptions show in Stable
-# only; assignments too with the old coordinator, while the new one goes on showing the last ones
-# (`commit_states` of the golden traces). Members come in hash order (`broker_facts.md` B6), and
-# what is unknown is Dead (KIP-1043: an error from version 6 on).
-# Never: changes anything.
 
 
 _NOT_FOUND_SINCE = 6

@@ -1,11 +1,11 @@
 """OffsetCommit and TxnOffsetCommit, as the coordinator of a group answers them.
 
-Decides: who may commit in which phase, in which order faults are found, and that an accepted
-OffsetCommit is as good as a heartbeat (`broker_facts.md` A2, A3, B2, B23, D3, E1-E4, E7, S4).
-Unknown partitions are refused first, by any broker and to anybody; then the place, the group, the
-instance, the member, the generation and the phase are looked at; the metadata's length last.
+Decides: which member may commit in which phase, in which order faults are found, and that an
+accepted OffsetCommit is as good as a heartbeat (`broker_facts.md` A2, A3, B2, B23, D3, E1-E4, E7,
+S4). Unknown partitions are refused first, by any broker and to anybody; then the place, the group,
+the instance, the member, the generation and the phase are looked at; the metadata's length last.
 TxnOffsetCommit is laxer: it may come without a member id, and while the group completes a round.
-Never: decides which commit stands; `store` does. Never judges a producer; `producers` does.
+Never: decides which commit counts; `store` does. Never judges a producer; `producers` does.
 """
 
 from collections.abc import Callable, Sequence
@@ -46,7 +46,7 @@ _RENEWING = (Phase.PREPARING, Phase.STABLE)
 
 @dataclass(frozen=True, slots=True)
 class _Committer:
-    """Who commits.
+    """The sender of a commit.
 
     Args:
         member_id: empty without membership.
@@ -233,7 +233,7 @@ class Commits:
 
 
 def _refusal(group: Group, committer: _Committer) -> ErrorCode:
-    """Judge who commits, and the phase (E1-E3, E7)."""
+    """Judge the sender, then the phase (E1-E3, E7)."""
     if committer.generation_id < 0 and group.phase is Phase.EMPTY:
         return ErrorCode.NONE  # whatever the member id is
     if committer.is_nobody:

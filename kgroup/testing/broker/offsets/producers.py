@@ -1,7 +1,7 @@
 """Whether the producer of a TxnOffsetCommit may commit in its transaction.
 
 Decides: nothing by itself; the transaction coordinator is asked whether the offsets of the group
-belong to the transaction, or told that they do from version 5 on (KIP-890), and its codes are put
+belong to the transaction, or join it from version 5 on (KIP-890), and its codes are put
 into the words that group coordinators use.
 Never: looks at the group.
 """

@@ -5,6 +5,10 @@ member fields of version 9 are of no interest to a classic group, which partitio
 (E6, KIP-447), and where the group's own error stands: at each partition in version 1, at the top up
 to 7, at the group from 8 on (KIP-709).
 Never: reads what open transactions have committed.
+
+Rows: The partitions that one request names, and what becomes of each. Decides: which of them exist,
+and in which order an answer lists them: refused ones first, topics in the order in which they were
+first listed; as real brokers merge their two lists. Never: judges anything but existence.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -222,12 +226,6 @@ def _rows(found: Iterable[_FoundTopic]) -> tuple[OffsetFetchResponseTopics, ...]
 
 
 # -- rows ------------------------------------------------------------------------------------------
-#
-# The partitions that one request names, and what becomes of each.
-#
-# Decides: which of them exist, and in which order an answer lists them: refused ones first,
-# topics in the order in which they were first listed; as real brokers merge their two lists.
-# Never: judges anything but existence.
 
 
 Offset: TypeAlias = OffsetCommitRequestPartition | TxnOffsetCommitRequestPartition

@@ -1,10 +1,18 @@
 """The committed offsets in one partition of the offsets topic, as its log has them.
 
-Decides: which of two commits stands (the later one, also when the earlier one belongs to a
+Decides: which of two commits counts (the later one, also when the earlier one belongs to a
 transaction that ends after it: `broker_facts.md` E6, KIP-98), and which partitions are unstable
 because a transaction that is still open has offsets for them (KIP-447).
-Never: judges who may commit; `commits` does. Never forgets anything because another broker takes
-the partition over: what was answered with 0 has been replicated.
+Never: judges which member may commit; `commits` does. Never forgets anything because another
+broker takes the partition over: what was answered with 0 has been replicated.
+
+Retention: What time does to committed offsets and to groups without members. Decides: which offsets
+have expired at a check, and that a group without members and offsets goes (KIP-211;
+`broker_facts.md` E8). With members, offsets of subscribed topics stay whatever their age; without,
+they go when the group has been empty for the retention time, and those of a group that never had
+members when their last commit is that old. What an open transaction has committed for stays. Never:
+expires anything between two checks; no broker does. There is one timer, and only while there is
+something to check, so that an idle broker is idle.
 """
 
 import math
@@ -60,7 +68,7 @@ class OffsetStore:
     """Offsets of all groups of one partition of the offsets topic.
 
     Args:
-        committed: what stands: group id -> partition -> commit.
+        committed: group id -> partition -> commit.
         pending: what open transactions have committed: producer id -> group id -> the same.
         written: how many commits there have been.
     """
@@ -93,7 +101,7 @@ class OffsetStore:
     # -- committing ------------------------------------------------------------------------------
 
     def commit(self, group_id: str, partition: TopicPartition, commit: Committed) -> None:
-        """Let an offset stand from now on."""
+        """Make this the committed offset."""
         self.committed.setdefault(group_id, {})[partition] = self._next(commit)
 
     def hold(
@@ -115,18 +123,18 @@ class OffsetStore:
 
         Args:
             producer_id: of the transactional producer.
-            committed: whether its offsets stand from now on, where nothing later does; else they
+            committed: whether its offsets count from now on, unless a later one does; else they
                 are dropped.
         """
         groups = self.pending.pop(producer_id, {})
         if not committed:
             return
         for group_id, offsets in groups.items():
-            standing = self.committed.setdefault(group_id, {})
+            kept = self.committed.setdefault(group_id, {})
             for partition, commit in offsets.items():
-                present = standing.get(partition)
+                present = kept.get(partition)
                 if present is None or present.number < commit.number:
-                    standing[partition] = commit
+                    kept[partition] = commit
 
     def _next(self, commit: Committed) -> Committed:
         self.written += 1
@@ -166,17 +174,6 @@ def _take_out(
 
 
 # -- retention -------------------------------------------------------------------------------------
-#
-# What time does to committed offsets and to groups without members.
-#
-# Decides: which offsets have expired at a check, and that a group without members and offsets goes
-# (KIP-211; `broker_facts.md` E8). With members, offsets of subscribed topics stay whatever their
-# age; without, they go when the group has been empty for the retention time, and those of a group
-# that never had members when their last commit is that old. What an open transaction has
-# committed for stays.
-# Never: expires anything between two checks; no broker does.
-#
-# There is one timer, and only while there is something to check, so that an idle broker is idle.
 
 
 class Kept(Protocol):

@@ -4,9 +4,10 @@
 - `line`: One connection to one broker: requests go on one at a time, answers leave in order
 - `memory`: Connections in memory, which drive the broker's clock: virtual or real, without any
   task
-- `misdeeds`: One rule about answers: whom it is for, and what it does to them
+- `misdeeds`: One rule about answers: which answers it fits, and what it does to them
 - `refusals`: Answers that are nothing but an error
 - `sockets`: Connections on the loopback: one listener per broker, served in a thread with a loop
   of its own
-- `switchboard`: Pairs connections with the core: who asked, who is answered, and what time it is
+- `switchboard`: Pairs connections with the core: which client asked, where
+  its answer goes, what time it is
 """

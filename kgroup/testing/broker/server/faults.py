@@ -48,7 +48,7 @@ class Scope(TypedDict, Generic[Q], total=False):
 
     Args:
         node: the broker asked, None = any.
-        client_id: who asks, None = anybody.
+        client_id: of the client that asks, None = any.
         where: a function of the request, None = any will do.
         times: how often the rule acts, None = for ever; once if left out.
     """
@@ -91,7 +91,7 @@ class Answers:
 
         Args:
             request: class of the requests.
-            code: stands wherever the answer has room for one.
+            code: put wherever the answer has room for one.
             scope: see `Scope`.
         """
         return self._lay(Rule(request, Error(code), **scope))

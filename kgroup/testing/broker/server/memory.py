@@ -1,8 +1,9 @@
 """Connections in memory, which drive the broker's clock: virtual or real, without any task.
 
-Decides: who wakes up when the broker has something to do. Of all clients that wait for bytes one is
-the watchman: it wakes at the broker's next timer, and hands its post over when it stops waiting. So
-time is exact as long as somebody waits for an answer, and costs nothing per connection.
+Decides: which client wakes up when the broker has something to do. Of all clients that wait for
+bytes one is the watchman: it wakes at the broker's next timer, and hands its post over when it
+stops waiting. So time is exact as long as somebody waits for an answer, and costs nothing per
+connection.
 Never: runs a task, or lets time pass by itself.
 
 What is here is for the tasks of one event loop; another loop may follow when the first has ended,
@@ -97,7 +98,7 @@ class MemoryNetwork:
     # -- the watch -------------------------------------------------------------------------------
 
     async def wait(self, number: int, notifier: Notifier) -> None:
-        """Wait until a connection may have bytes; its client keeps watch if nobody else does.
+        """Wait until a connection may have bytes; its client keeps watch if no other does.
 
         Args:
             number: of the connection.

@@ -1,4 +1,4 @@
-"""One rule about answers: whom it is for, and what it does to them.
+"""One rule about answers: which answers it fits, and what it does to them.
 
 Decides: which requests a rule matches, and what leaves the broker instead of an answer.
 Never: decides which of several rules acts; `faults` does.
@@ -129,7 +129,7 @@ class Rule:
         request: class of the requests it is for.
         effect: what it does.
         node: the broker asked, None = any.
-        client_id: who asks, None = anybody.
+        client_id: of the client that asks, None = any.
         where: a question about the request, None = any will do.
         times: how often it acts, None = for ever.
 

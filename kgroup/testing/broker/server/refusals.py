@@ -37,7 +37,7 @@ _ELSEWHERE: Final[Mapping[str, tuple[str, ...]]] = {
     "results": ("groups_names", "topics", "resources"),
     "topic": ("topic", "name"),
 }
-"""Field of an answer -> fields of a request in which what it echoes may stand."""
+"""Field of an answer -> fields of a request that may hold what it echoes."""
 
 _CODES: Final = ("error_code", "partition_error_code")
 
@@ -58,7 +58,7 @@ def refusal(request: Request[Any], version: int, code: int) -> Message:
     Args:
         request: what is refused.
         version: of both.
-        code: stands wherever the answer has room for one.
+        code: put wherever the answer has room for one.
     """
     answer: Message = _echo(type(request).RESPONSE, request, version, code)
     if not isinstance(request, FetchRequest):

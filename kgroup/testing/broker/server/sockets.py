@@ -219,8 +219,9 @@ class SocketServer:
 class _Port:
     """One port, which stays ours while its broker is down.
 
-    A socket that is bound and does not listen refuses connections, and nobody else gets its port.
-    asyncio's own servers are of no use here: one that is closed while it accepts leaks the socket.
+    A socket that is bound and does not listen refuses connections, and no other process gets its
+    port. asyncio's own servers are of no use here: one that is closed while it accepts leaks the
+    socket.
     """
 
     def __init__(self) -> None:

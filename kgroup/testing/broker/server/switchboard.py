@@ -1,9 +1,9 @@
-"""Pairs connections with the core: who asked, who is answered, and what time it is.
+"""Pairs connections with the core: which client asked, where its answer goes, and what time it is.
 
 Decides: what is done with a request before and after the core has it (`faults`), that ApiVersions
 in an unknown version is answered by 35 in version 0 and any other unknown or unreadable request by
-closing the connection (`broker_facts.md` G2), and that an answer nobody waits for any more is
-dropped.
+closing the connection (`broker_facts.md` G2), and that an answer that no client waits for any more
+is dropped.
 Never: waits or opens sockets; `memory` and `sockets` bring it bytes and time.
 
 One lock guards everything, so that control calls may come from any thread. Whoever enters by
@@ -39,7 +39,7 @@ _SLACK: Final = 1e-9
 """Seconds by which a clock may be early, because floats are."""
 
 _KEPT: Final = 64
-"""Answers that are remembered, to tell who waits in vain what was refused."""
+"""Answers that are remembered, so that a wait in vain can name what was refused."""
 
 _CLIENT_HOST: Final = "/127.0.0.1"
 
@@ -145,7 +145,7 @@ class Switchboard:
     def changing(self) -> Iterator[Core]:
         """Lend the core out for a change, at the present instant.
 
-        Afterwards everything that has an answer by it is on its way, and whoever waits is told.
+        Afterwards everything that has an answer by it is on its way, and waiting clients wake up.
         """
         with self.lock:
             self._borrowed += 1

@@ -78,7 +78,7 @@ class TransactionCoordinators:
     # -- ids -------------------------------------------------------------------------------------
 
     def new_identity(self) -> Identity:
-        """Give out a producer id that nobody has had."""
+        """Give out a new producer id."""
         self._ids_given += 1
         return Identity(self._ids_given - 1, 0)
 

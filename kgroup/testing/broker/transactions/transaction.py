@@ -8,6 +8,9 @@ KIP-360: a producer that names the id and epoch it has goes on with the next epo
 changes nothing. KIP-890, version 2: each end of a transaction raises the epoch, so a request of an
 earlier transaction is never taken for one of the next. An epoch that could not be raised any more
 is never given out: the producer gets another id.
+
+Markers: The marks that end a transaction in each of its partitions (KIP-98). Decides: what is done
+where; a partition without a leader that is up has to wait. Never: decides how a transaction ends.
 """
 
 from dataclasses import dataclass, field
@@ -27,7 +30,7 @@ _LAST_EPOCH: Final = (1 << 15) - 2
 
 
 class Phase(Enum):
-    """Where a transactional id stands; Kafka's names."""
+    """State of a transactional id; Kafka's names."""
 
     EMPTY = "Empty"
     ONGOING = "Ongoing"
@@ -138,7 +141,7 @@ def judge_end(
 
     Args:
         transaction: to end.
-        identity: of who asks.
+        identity: of the producer that asks.
         committed: or aborted.
         raises_epochs: whether the request is one of KIP-890.
 
@@ -161,18 +164,13 @@ def judge_end(
         case Phase.COMPLETE_COMMIT | Phase.COMPLETE_ABORT if is_retry or not raises_epochs:
             return ErrorCode.NONE if as_asked else ErrorCode.INVALID_TXN_STATE
         case _:
-            # An abort without a transaction raises the epoch too, for who is in doubt whether
+            # An abort without a transaction raises the epoch too, for a producer in doubt whether
             # anything was written (KIP-890).
             nothing = raises_epochs and not committed and not is_retry
             return None if nothing else ErrorCode.INVALID_TXN_STATE
 
 
 # -- markers ---------------------------------------------------------------------------------------
-#
-# The marks that end a transaction in each of its partitions (KIP-98).
-#
-# Decides: what is done where; a partition without a leader that is up has to wait.
-# Never: decides how a transaction ends.
 
 
 class Markers:
