@@ -13,9 +13,10 @@
 - `user_code`: Calls of the application's own functions (listeners, callbacks), and `close_soon`
 - `wire_journal`: Events of connections, for the journal
 
-When does a cooperative member hand a partition back? When `Ownership.run` has carried the
-revocation out and calls `settled` of the backend; the claim then leaves `HOLDING_ROWS`
-(`kgroup.machine.claims`), and the member joins the next round.
+When does a cooperative member hand a partition back? See `HOLDING_ROWS` (`kgroup.machine.claims`):
+the claim is DRAINING while its records are in hand, and REVOKING while `Ownership.run` carries the
+revocation out. `settled` of the backend frees it, and `tell_group` (`kgroup.membership.waiting`)
+asks for the next round.
 
 What is committed when a partition is revoked? See `Ownership._revoke`: with auto-commit the records
 that are done, before `on_revoked` and after it; without auto-commit only earlier calls of `commit`
