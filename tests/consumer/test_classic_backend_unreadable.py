@@ -45,7 +45,7 @@ async def in_half(on: Scene, instance_id: str | None = None) -> tuple[Member, st
     return leader, "bad"
 
 
-# -- eager: a member that joins holds nothing-----------------------------------------------
+# -- eager: a member that joins holds nothing ----------------------------------------------
 
 
 async def test_an_unreadable_subscription_is_reported_once_in_many_rounds(
