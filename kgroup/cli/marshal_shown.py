@@ -109,7 +109,7 @@ class State:
         """Return how long a claim lasts, seconds; None when nobody has the key."""
         if not standing.owned or standing.beat is None:
             return None
-        return max(standing.beat + standing.lease - self.now, 0) / _MS
+        return max(standing.beat + standing.ttl - self.now, 0) / _MS
 
 
 async def state_of(

@@ -303,18 +303,18 @@ class Root:
         )
 
     def _journal_claimant(self) -> None:
-        """A member that claims has a lease for each key; see `kgroup.marshal.key_actions`.
+        """A member that claims has a time to live for each key; see `kgroup.marshal.key_actions`.
 
         The margin is the least there is: with timestamps of members, and beside the original, which
-        are not known yet, it is a quarter of the lease and more.
+        are not known yet, it is a quarter of it and more.
         """
         settings = self._config.marshal("", 0)
         self._parts.sink.emit(
             MemberStarted(
                 group_instance_id=self._config.group_instance_id,
-                session_timeout=settings.lease,
+                session_timeout=settings.ttl,
                 rebalance_timeout=settings.rebalance_timeout,
-                lease_margin=settings.lease / 8,
+                lease_margin=settings.ttl / 8,
                 heartbeat_interval=settings.beat_interval,
             )
         )

@@ -20,7 +20,7 @@ Do not edit it: `python -m tests.pages` writes it, and a test compares it.
 
 Members write to a log that all of them read.
 Each partition of a topic is a key, and each key goes through one small table.
-Only what was read back from the log moves a key towards OWNED; only the log or the end of the lease
+Only what was read back from the log moves a key towards OWNED; only the log or the end of the claim
 takes it away.
 What a broker answered to a write shortens waits, no more.
 """

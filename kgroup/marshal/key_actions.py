@@ -61,7 +61,7 @@ def _pause(turn: Turn, life: KeyLife) -> KeyLife:
 
 
 def _send_claim(turn: Turn, life: KeyLife) -> KeyLife:
-    life = replace(life, epoch=None, lease_end=None, proved=False, logged=None)
+    life = replace(life, epoch=None, expires_at=None, proved=False, logged=None)
     return turn.write(life, Kind.CLAIMING_PARTITION, 0)
 
 
@@ -71,7 +71,7 @@ def _take_epoch(turn: Turn, life: KeyLife) -> KeyLife:
     end = sent_at + _term(turn, life)
     sent = turn.read.standing.offset or 0
     return replace(
-        life, epoch=turn.read.offset, lease_end=end, write=None, beat_at=math.inf,
+        life, epoch=turn.read.offset, expires_at=end, write=None, beat_at=math.inf,
         sent=sent,
     )  # fmt: skip
 
@@ -114,7 +114,7 @@ def _send_beat(turn: Turn, life: KeyLife) -> KeyLife:
 
 
 def _prove(turn: Turn, life: KeyLife) -> KeyLife:
-    """Count the lease from the sending: nobody can have read the heartbeat before.
+    """Let the claim live on from the sending: nobody can have read the heartbeat before.
 
     What is committed with the group coordinator is committed once more in each interval, though it
     stands still: 1. nobody knows what became of a commit, or one of a former owner came late; 2. a
@@ -131,7 +131,7 @@ def _prove(turn: Turn, life: KeyLife) -> KeyLife:
         turn.published[life.tp] = wanted
         life = replace(life, committed_at=turn.now)
     end = write.sent_at + _term(turn, life)
-    return replace(life, lease_end=end, logged=write.tail, proved=True, failures=0)
+    return replace(life, expires_at=end, logged=write.tail, proved=True, failures=0)
 
 
 def _own(turn: Turn, life: KeyLife) -> KeyLife:
@@ -187,11 +187,11 @@ def _term(turn: Turn, life: KeyLife) -> float:
     the original library compares it with its own clock, which does not lag behind by a second.
     """
     member = turn.member
-    lease, log = member.settings.lease, member.log_of(life.tp.topic)
+    ttl, log = member.settings.ttl, member.log_of(life.tp.topic)
     # Whoever writes about one key of the group may claim the next one.
     if log is None or log.is_go or member.is_beside_peers:
-        return lease * 3 / 4 - 2.0
-    return lease * 7 / 8 if log.append_time else lease * 3 / 4 - 1.0
+        return ttl * 3 / 4 - 2.0
+    return ttl * 7 / 8 if log.append_time else ttl * 3 / 4 - 1.0
 
 
 _ARMS: Final[Mapping[KeyAction, Callable[[Turn, KeyLife], KeyLife]]] = MappingProxyType(

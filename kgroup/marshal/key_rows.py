@@ -55,7 +55,7 @@ class KeyTrigger(Word):
     LOCATE_DUE = "position to be asked for again"
     BEAT_DUE = "heartbeat due"
     WRITE_LIMIT = "not read back in time"
-    LEASE_OVER = "lease over"
+    EXPIRED = "claim expired"
 
 
 class KeyGuard(Word):
@@ -87,7 +87,7 @@ class KeyAction(Word):
     LOCATE_LATER = "ask for it again soon"
     BEGIN_AT = "begin at the position found"
     SEND_BEAT = "write a heartbeat"
-    PROVE = "count the lease from its sending"
+    PROVE = "the claim lives on from its sending"
     OWN = "own it, tell the listener"
     SEND_RELEASE = "write a release"
     LOSE = "lose it, tell the listener"
@@ -109,19 +109,19 @@ POSSIBLE: Final[Mapping[KeyPhase, frozenset[KeyTrigger]]] = MappingProxyType(
         _P.PAUSING: _HEARD | {_T.DROP, _T.CLAIM_DUE},
         _P.CLAIMING: _HEARD | {_T.REFUSED, _T.WRITE_REFUSED, _T.WRITE_LIMIT},
         _P.LOCATING: frozenset(
-            {_T.TAKEN, _T.LOG_LOST, _T.LOCATED, _T.UNLOCATED, _T.LOCATE_DUE, _T.LEASE_OVER},
+            {_T.TAKEN, _T.LOG_LOST, _T.LOCATED, _T.UNLOCATED, _T.LOCATE_DUE, _T.EXPIRED},
         ),
         _P.CONFIRMING: frozenset(
-            {_T.COUNTED, _T.VOID, _T.TAKEN, _T.LOG_LOST, _T.LEASE_OVER}
+            {_T.COUNTED, _T.VOID, _T.TAKEN, _T.LOG_LOST, _T.EXPIRED}
             | {_T.WRITE_REFUSED, _T.WRITE_LIMIT, _T.BEAT_DUE},
         ),
         _P.OWNED: frozenset(
             {_T.REWOUND, _T.GIVEN_UP, _T.COUNTED, _T.VOID, _T.TAKEN, _T.LOG_LOST}
-            | {_T.BEAT_DUE, _T.WRITE_REFUSED, _T.WRITE_LIMIT, _T.LEASE_OVER},
+            | {_T.BEAT_DUE, _T.WRITE_REFUSED, _T.WRITE_LIMIT, _T.EXPIRED},
         ),
         _P.RELEASING: frozenset(
             {_T.COUNTED, _T.VOID, _T.RELEASED, _T.TAKEN, _T.LOG_LOST}
-            | {_T.BEAT_DUE, _T.WRITE_REFUSED, _T.WRITE_LIMIT, _T.LEASE_OVER},
+            | {_T.BEAT_DUE, _T.WRITE_REFUSED, _T.WRITE_LIMIT, _T.EXPIRED},
         ),
     }
 )
@@ -288,7 +288,7 @@ KEY_ROWS: Final[Table[KeyPhase, KeyTrigger, KeyGuard, KeyAction]] = Table(
         # gone
         fan(
             _OURS,
-            (_T.TAKEN, _T.LOG_LOST, _T.LEASE_OVER),
+            (_T.TAKEN, _T.LOG_LOST, _T.EXPIRED),
             to=_P.IDLE,
             do=(_A.LOSE, _A.FORGET, _A.BACK_OFF),
         ),

@@ -18,9 +18,9 @@ from kgroup.types import Cause, Claim, TopicPartition
 
 __all__ = [
     "KEY_TIMERS",
-    "LEASE_MS",
     "LONGEST_PAUSE",
     "QUIET_MS",
+    "TTL_MS",
     "Key",
     "KeyLife",
     "KeyState",
@@ -31,7 +31,7 @@ __all__ = [
     "timers_of",
 ]
 
-LEASE_MS: Final = 120_000
+TTL_MS: Final = 120_000
 """Of a claim that does not say how often its owner beats: two intervals of a minute."""
 
 QUIET_MS: Final = 120_000
@@ -76,7 +76,7 @@ class KeyState:
         started: of the owner's process, milliseconds, -1 when it did not say.
         beat: log time of the last heartbeat or claim that counted, milliseconds.
         heard: log time of the last heartbeat or claim, whether it counted or not.
-        lease: milliseconds from `beat` after which the key is free.
+        ttl: time to live of the claim: milliseconds from `beat` after which the key is free.
         offset: next to read, as the last heartbeat or release has it; -1 before any.
         released_at: log time of the release, -1 while the key is owned.
         definite: whether what went before the first record read can change nothing any more.
@@ -94,7 +94,7 @@ class KeyState:
     started: int = _NONE
     beat: int = _NONE
     heard: int = _NONE
-    lease: int = LEASE_MS
+    ttl: int = TTL_MS
     offset: int = _NONE
     released_at: int = _NONE
     definite: bool = False
@@ -104,7 +104,7 @@ class KeyState:
 
     def owned_at(self, time: int) -> bool:
         """Tell whether somebody owns the key at a log time, milliseconds; in its past, too."""
-        return self.owned and time - self.beat < self.lease
+        return self.owned and time - self.beat < self.ttl
 
     def nobodys_since(self, time: int) -> int | None:
         """Return the log time since which nobody works on the key; None: somebody does.
@@ -113,7 +113,7 @@ class KeyState:
         """
         if not self.owned or self.idle_since >= 0:
             return self.idle_since
-        over = self.beat + self.lease
+        over = self.beat + self.ttl
         return over if time >= over else None
 
     def is_owner(self, client_id: bytes, instance_id: bytes) -> bool:
@@ -152,7 +152,7 @@ class Write:
         ticket: also the nonce in its header.
         kind: of the message.
         tail: position that it carries.
-        sent_at: instant before it was written; the lease counts from here.
+        sent_at: instant before it was written; the time to live counts from here.
         limit: instant after which it is not waited for.
     """
 
@@ -179,7 +179,7 @@ class KeyLife:
         claim: the period of ownership, None before and after.
         leaving: the same, from when it was given up until its release is settled.
         epoch: offset of the accepted claim, None without one.
-        lease_end: instant after which nothing is handed out, nor waited for; None without a claim.
+        expires_at: instant after which nothing is handed out, nor waited for; None without a claim.
         proved: whether a heartbeat was read back.
         beat_at: when the next heartbeat is due.
         beaten_at: instant at which the last one was written.
@@ -207,7 +207,7 @@ class KeyLife:
     claim: Claim | None = None
     leaving: Claim | None = None
     epoch: int | None = None
-    lease_end: float | None = None
+    expires_at: float | None = None
     proved: bool = False
     beat_at: float = math.inf
     beaten_at: float = -math.inf
@@ -234,7 +234,7 @@ class KeyLife:
 
     @property
     def flows(self) -> bool:
-        """Whether its records may be handed out while its lease lasts."""
+        """Whether its records may be handed out until its claim expires."""
         return self.phase is KeyPhase.OWNED and not self.rewinds
 
     @property
@@ -252,20 +252,20 @@ KEY_TIMERS = frozenset(
         KeyTrigger.LOCATE_DUE,
         KeyTrigger.BEAT_DUE,
         KeyTrigger.WRITE_LIMIT,
-        KeyTrigger.LEASE_OVER,
+        KeyTrigger.EXPIRED,
     }
 )
 
 
 def timers_of(life: KeyLife) -> Iterator[tuple[KeyTrigger, float]]:
-    """Yield the timers that run, with their instants; an end of the lease first."""
+    """Yield the timers that run, with their instants; the end of the claim first."""
     if life.phase is KeyPhase.IDLE:
         return
     if life.phase is KeyPhase.PAUSING:
         yield KeyTrigger.CLAIM_DUE, life.claim_at
         return
-    if life.lease_end is not None:
-        yield KeyTrigger.LEASE_OVER, life.lease_end
+    if life.expires_at is not None:
+        yield KeyTrigger.EXPIRED, life.expires_at
     if life.phase is KeyPhase.LOCATING:
         yield KeyTrigger.LOCATE_DUE, life.locate_at
     elif life.write is not None:

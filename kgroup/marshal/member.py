@@ -165,7 +165,7 @@ class MarshalMember:
         lives: keys that this member has to do with.
         key_due: when the first of their timers is due, infinity when none runs. This and the next
             are what is asked of all keys at each step; kept by whoever replaces one.
-        flowing: keys whose records may be handed out while their leases last.
+        flowing: keys whose records may be handed out until their claims expire.
         holdings: what it owns.
         changes: calls of the listener that have not returned.
         commits: that are not answered yet, in order.
@@ -306,13 +306,13 @@ class MarshalMember:
         )
 
     def may_deliver(self, claim: Claim, now: float) -> bool:
-        """Tell whether records may be handed out: held, announced, and the lease not over."""
+        """Tell whether records may be handed out: held, announced, and the claim not expired."""
         if self.holdings.states.get(claim) is not HoldingState.HELD:
             return False
         life = self.lives.get(claim.tp)
         if life is None or life.phase is not KeyPhase.OWNED or life.rewinds:
             return False
-        in_time = life.lease_end is not None and now < life.lease_end
+        in_time = life.expires_at is not None and now < life.expires_at
         return in_time and claim not in self.settling()
 
     def may_commit(self, tp: TopicPartition, now: float) -> bool:
@@ -322,7 +322,7 @@ class MarshalMember:
         """
         life, standing = self.life(tp), self.standing(tp)
         if not life.is_idle and life.epoch is not None:
-            return life.lease_end is not None and now < life.lease_end
+            return life.expires_at is not None and now < life.expires_at
         ours = (standing.client_id, standing.instance_id) == self.who
         return ours and not standing.owned
 

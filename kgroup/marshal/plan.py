@@ -251,7 +251,7 @@ class _Budget:
         """Take one, if there is room for it; whoever has a topic's lock has room for all of it.
 
         What its last process had is resumed beyond a fair share: nobody else can have it before
-        the lease is over. It is handed back, for those who have less.
+        the claim expires. It is handed back, for those who have less.
         """
         if self._whole and tp.partition:
             return True

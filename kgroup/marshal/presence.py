@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from kgroup.marshal.key_state import LEASE_MS
+from kgroup.marshal.key_state import TTL_MS
 from kgroup.marshal.messages import Extension, Kind, Message
 from kgroup.marshal.rules import Verdict
 from kgroup.types import TopicPartition
@@ -131,7 +131,7 @@ class Presences:
         match message.kind:
             case Kind.HEARTBEAT:
                 interval = None if peer is None else peer.interval
-                until = time + (LEASE_MS if interval is None else 2 * interval * _MS)
+                until = time + (TTL_MS if interval is None else 2 * interval * _MS)
                 wait = Wait(time)
                 if known is not None:
                     until = max(until, known.until)
@@ -239,7 +239,7 @@ def _live(there: Mapping[bytes, _Sign], time: int) -> dict[bytes, int]:
 
 # -- owners ----------------------------------------------------------------------------------------
 #
-# Until when who owns keys: the longest lease of each client in a topic, kept as records move keys.
+# Until when each client owns keys of a topic: the end of its last claim, kept as records move keys.
 #
 # Decides: what a record about one key changes for its owner, and for the one before.
 # Never: looks at the keys of others when one moves: a group may have 10,000 of them in one
@@ -263,7 +263,7 @@ class Owners:
         Args:
             tp: the key.
             client_id: of its owner.
-            until: log time at which its lease is over, milliseconds.
+            until: log time at which its claim expires, milliseconds.
         """
         if self._who.get(tp) != client_id:
             self.free(tp)
@@ -291,7 +291,7 @@ class Owners:
             self._latest[owner] = None
 
     def latest(self) -> Iterator[tuple[str, bytes, int]]:
-        """Yield each owner: topic, client id, and the log time at which its last lease is over."""
+        """Yield each owner: topic, client id, and the log time at which its last claim expires."""
         for owner, known in self._latest.items():
             until = max(self._ends[owner].values()) if known is None else known
             self._latest[owner] = until  # no new key: iterating goes on

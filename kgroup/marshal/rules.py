@@ -127,9 +127,9 @@ class MarshalSettings:
         rebalance_timeout: longest time between two polls.
         shows_itself: whether others are to know of it while it owns nothing.
         write_timeout: after which a message that was not read back counts as not written. One of a
-            key is under way at a time: the next one has to come within the lease, too.
+            key is under way at a time: the next one has to come while the claim lives, too.
         commit_timeout: after which a commit with the group coordinator counts as not answered.
-            It is not bound to leases: heartbeats go on beside it.
+            Claims do not expire meanwhile: heartbeats go on beside it.
     """
 
     group_id: str
@@ -149,11 +149,11 @@ class MarshalSettings:
     commit_timeout: float = 30.0
 
     @property
-    def lease(self) -> float:
-        """Seconds from a heartbeat to the end of the claim."""
+    def ttl(self) -> float:
+        """Time to live of a claim: seconds from its last heartbeat to its end."""
         return 2.0 * self.interval
 
     @property
     def beat_interval(self) -> float:
-        """Seconds between two heartbeats of a key: several tries within a lease."""
+        """Seconds between two heartbeats of a key: several tries while a claim lives."""
         return self.interval / 3.0

@@ -296,7 +296,7 @@ def _counts(member: MarshalMember, topic: str, time: int) -> dict[bytes, int]:
     counts: dict[bytes, int] = {}
     for number in range(member.counts.get(topic, 0)):
         standing = member.standings.get(TopicPartition(topic, number))
-        if standing is not None and standing.owned and time < (standing.beat or 0) + standing.lease:
+        if standing is not None and standing.owned and time < (standing.beat or 0) + standing.ttl:
             counts[standing.client_id] = counts.get(standing.client_id, 0) + 1
     return counts
 
@@ -313,9 +313,9 @@ def _order(client_id: bytes, topic: str) -> bytes:
 # Never: looks at all keys again: a count costs what has changed since the last one, however many
 #     keys there are.
 #
-# What a heartbeat changes about a key that is worked on is not told here, for most records are such
-# heartbeats: the end of a lease is looked up when it may have come. A key whose lease is over is
-# let go; a heartbeat that comes after all renews no tenure, and is told here (`World.renew`).
+# Most records are heartbeats about a key that its owner works on, and they are not reported here:
+# the end of a claim is looked up when it may have come. A key whose claim has expired is let go. A
+# heartbeat that comes later renews no tenure, and is reported here (`World.renew`).
 
 
 class Workers:
@@ -345,7 +345,7 @@ class Workers:
             time: latest log time, milliseconds.
         """
         state, known = self._states[key], self._known.get(key)
-        works, end = state.nobodys_since(time) is None, state.beat + state.lease
+        works, end = state.nobodys_since(time) is None, state.beat + state.ttl
         if known is not None:
             if works and known[0] == state.client_id and known[1] <= end:
                 return
@@ -368,7 +368,7 @@ class Workers:
             if end != known_end:
                 continue  # it has changed hands since
             state = self._states[key]
-            later = state.beat + state.lease
+            later = state.beat + state.ttl
             if later > time:
                 self._known[key] = who, later
                 heappush(self._ends, (later, key))

@@ -95,7 +95,7 @@ def _comes_anew(member: MarshalMember, topic: str, now: float) -> bool:
     wait = None if log is None else log.waits.get(topic, {}).get(member.who[0])
     if log is None or wait is None or log.time_at(now) >= wait.passed_until:
         return False
-    # The end of a lease is one failure; who may not claim, or cannot begin, soon has more.
+    # The end of a claim is one failure; who may not claim, or cannot begin, soon has more.
     failures = (life.failures for tp, life in member.lives.items() if tp.topic == topic)
     return max(failures, default=0) <= 1 and member.trouble is None
 

@@ -22,7 +22,7 @@ class Standing(NamedTuple):
         started: of the owner's process, None when it did not say.
         beat: of the last heartbeat or claim that counted, None before any.
         heard: of the last heartbeat or claim, None before any.
-        lease: after `beat` until the key is free.
+        ttl: time to live of the claim, after `beat`.
         offset: next to read, as the last heartbeat or release has it, None before any.
         released_at: of the release, None while the key is owned.
         definite: whether what was not read can change nothing any more.
@@ -37,7 +37,7 @@ class Standing(NamedTuple):
     started: int | None = None
     beat: int | None = None
     heard: int | None = None
-    lease: int = 0
+    ttl: int = 0
     offset: int | None = None
     released_at: int | None = None
     definite: bool = False
@@ -51,7 +51,7 @@ class Standing(NamedTuple):
             since: log time of the first message that was read.
         """
         if self.definite:
-            return self.beat + self.lease if self.owned and self.beat is not None else 0
+            return self.beat + self.ttl if self.owned and self.beat is not None else 0
         heard = since if self.heard is None else max(since, self.heard)
         return heard + QUIET_MS
 
@@ -62,7 +62,7 @@ class Standing(NamedTuple):
         """
         if not self.owned or self.idle_since is not None:
             return -1 if self.idle_since is None else self.idle_since
-        over = (self.beat or 0) + self.lease
+        over = (self.beat or 0) + self.ttl
         return over if time >= over else None
 
     def is_owner(self, client_id: bytes, instance_id: bytes) -> bool:
@@ -84,7 +84,7 @@ def standing_of(state: KeyState) -> Standing:
         _known(state.started),
         _known(state.beat),
         _known(state.heard),
-        state.lease,
+        state.ttl,
         _known(state.offset),
         _known(state.released_at),
         state.definite,

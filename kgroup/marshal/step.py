@@ -121,13 +121,13 @@ def next_deadline(member: MarshalMember) -> float:
 
 
 def _run_due(turn: Turn) -> None:
-    """Fire what is overdue: an expired lease ends before any late answer."""
+    """Fire what is overdue: an expired claim ends before any late answer."""
     for _ in range(_MOST_ROUNDS):
         if next_deadline(turn.member) > turn.now:
             return
         for life in [one for one in turn.member.lives.values() if one.due <= turn.now]:
             _run_key(turn, life)
-        # 1. A process stands still; 2. it wakes, and its leases are over, and so is everything
+        # 1. A process stands still; 2. it wakes, and its claims have expired, and so is everything
         # else. Nobody is asked to give up what is lost already.
         _take_losses(turn)
         if _poll_limit(turn.member) <= turn.now:
@@ -142,16 +142,16 @@ def _run_due(turn: Turn) -> None:
 
 
 def _run_key(turn: Turn, life: KeyLife) -> None:
-    # The end of the lease comes first, however long the others are due: nothing is written after.
+    # The end of the claim comes first, however long the others are due: nothing is written after.
     timer = next((timer for timer, at in timers_of(life) if at <= turn.now), None)
     cut = life.drain_until is not None and life.drain_until <= turn.now
-    if cut and life.claim is not None and timer is not KeyTrigger.LEASE_OVER:
+    if cut and life.claim is not None and timer is not KeyTrigger.EXPIRED:
         cut_drains(turn, (life.claim,))
         return
     if timer is None:
         _run_batch(turn, life)
         return
-    if timer is KeyTrigger.LEASE_OVER:
+    if timer is KeyTrigger.EXPIRED:
         turn.cause = Cause.SESSION_EXPIRED
     if timer is KeyTrigger.WRITE_LIMIT:
         probe = life.write is not None and life.write.kind is Kind.CLAIMING_MESSAGES

@@ -97,7 +97,7 @@ def holders(
         tp = TopicPartition(_text(key.topic), key.partition)
         if not standing.owned or standing.beat is None or (wanted is not None and tp not in wanted):
             continue
-        until = standing.beat + standing.lease
+        until = standing.beat + standing.ttl
         if time < until:
             names = _text(standing.client_id), _text(standing.instance_id)
             found.append(Holder(tp, *names, until))

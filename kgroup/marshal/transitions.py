@@ -14,7 +14,7 @@ Never: knows another key, or more of the log than the record and what the key re
 
 from typing import Final, NamedTuple
 
-from kgroup.marshal.key_state import LEASE_MS, QUIET_MS, KeyState
+from kgroup.marshal.key_state import QUIET_MS, TTL_MS, KeyState
 from kgroup.marshal.messages import Extension, Message
 from kgroup.marshal.rules import Verdict
 
@@ -56,7 +56,7 @@ def claim(state: KeyState, message: Message, peer: Extension | None, at: Place) 
 def heartbeat(
     state: KeyState, message: Message, peer: Extension | None, at: Place, *, strict: bool
 ) -> Verdict:
-    """Renew the lease of the owner, or find out who it is; `strict`: without rule 4."""
+    """Renew the claim of the owner, or find out who it is; `strict`: without rule 4."""
     state.heard = max(state.heard, at.time)
     known = state.owned and state.is_owner(message.client_id, message.instance_id)
     if strict and peer is None and not known:
@@ -76,7 +76,7 @@ def heartbeat(
 
 
 def renew(state: KeyState, tail: int, time: int, *, fenced: bool) -> None:
-    """Renew the lease of the owner at a log time; `fenced`: its heartbeat has headers."""
+    """Renew the claim of the owner at a log time; `fenced`: its heartbeat has headers."""
     # Under one epoch a position goes forward only: of two heartbeats that were delivered twice, or
     # in the wrong order, the further one counts. The original library takes the last one.
     if not fenced or tail > state.offset:
@@ -139,6 +139,6 @@ def _own(state: KeyState, message: Message, peer: Extension | None, at: Place) -
     state.client_id, state.instance_id = message.client_id, message.instance_id
     state.started = -1 if peer is None or peer.started is None else peer.started
     interval = None if peer is None else peer.interval
-    state.lease = LEASE_MS if interval is None else 2 * interval * _MS
+    state.ttl = TTL_MS if interval is None else 2 * interval * _MS
     state.beat = at.time
     state.released_at = -1

@@ -192,7 +192,7 @@ class _There:
             self._told = None
             if owners is not None and standing.owned:
                 beat = -1 if standing.beat is None else standing.beat
-                owners.has(read.tp, standing.client_id, beat + standing.lease)
+                owners.has(read.tp, standing.client_id, beat + standing.ttl)
             elif owners is not None:
                 owners.free(read.tp)
         elif read.verdict is Verdict.REFUSED:
@@ -216,7 +216,7 @@ class _There:
                 clients = there.setdefault(topic, {})
                 clients[client_id] = max(until, clients.get(client_id, until))
         self.limits, self.waits = self._limits(), self._waits()
-        # A sign may be over before the lease of its sender, and with it what it said.
+        # A sign may be over before the claims of its sender, and with it what it said.
         both = (*there.values(), *signs.values())
         ends = [until for clients in both for until in clients.values()]
         self._over_at = min(ends, default=time + 1)
@@ -245,7 +245,7 @@ class _There:
         found = Owners()
         for tp, state in _keys_of(self._world, self._group):
             if state.owned:
-                found.has(tp, state.client_id, state.beat + state.lease)
+                found.has(tp, state.client_id, state.beat + state.ttl)
         return found
 
 

@@ -13,6 +13,7 @@ a key is `definite` when what went before can no longer matter.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from hashlib import sha256
 from types import MappingProxyType
 from typing import Final
@@ -29,6 +30,8 @@ __all__ = ["World"]
 _MS: Final = 1000
 _MIXED_MS: Final = 600 * _MS
 _TEN_YEARS_MS: Final = 3653 * 86_400 * _MS
+_HASHED_AS: Final = {"ttl": "lease"}
+"""Field of a key -> its name in the digest, which readers of older versions compare."""
 _LONGEST: Final = 64 * 1024
 _PLAUSIBLE_MS: Final = range(1_388_534_400 * _MS, 4_102_444_800 * _MS)
 """From 2014, when there was no such log yet, to 2100."""
@@ -127,11 +130,11 @@ class World:
             tail: position in the message, at least 0.
 
         Returns:
-            Whether it renews the lease; if not, nothing has happened, and `apply` has to judge.
+            Whether it renews the claim; if not, nothing has happened, and `apply` has to judge.
         """
         state = tenure.state
-        if state.tenure is not tenure or self.time - state.beat >= state.lease:
-            return False  # whose lease was over counts as one who begins: `Workers` has let it go
+        if state.tenure is not tenure or self.time - state.beat >= state.ttl:
+            return False  # its claim had expired: to `Workers` it begins anew
         time = sent * _MS
         if self._is_far(time, timestamp):
             return False
@@ -160,7 +163,7 @@ class World:
     def digest(self) -> str:
         """Return a hash of everything that is known; equal logs give equal ones."""
         words = [repr((self.next_offset, self.time, sorted(self._paused.items())))]
-        words += [repr((*key, self._keys[key])) for key in sorted(self._keys)]
+        words += [_hashed(key, self._keys[key]) for key in sorted(self._keys)]
         words += [repr(each) for each in self.presences.known(self.time)]
         return sha256("\n".join(words).encode()).hexdigest()
 
@@ -311,3 +314,10 @@ def _names_what_is_to_come(message: Message, peer: Extension, offset: int) -> bo
     """
     claims = message.kind is Kind.CLAIMING_PARTITION  # which is under no epoch, whatever it says
     return peer.epoch is not None and peer.epoch >= offset and not claims
+
+
+def _hashed(key: Key, state: KeyState) -> str:
+    """Return what the digest says of a key, in words that are the same in every version."""
+    known = ((each.name, getattr(state, each.name)) for each in fields(state) if each.repr)
+    words = ", ".join(f"{_HASHED_AS.get(name, name)}={value!r}" for name, value in known)
+    return f"({key.group!r}, {key.topic!r}, {key.partition!r}, KeyState({words}))"

@@ -34,7 +34,7 @@ def test_two_messages_may_be_lost_within_a_lease_and_commits_are_not_bound_to_it
     interval: float,
 ) -> None:
     settings = marshal(marshal_heartbeat_interval=interval).marshal("00000001", 5)
-    assert 2 * settings.write_timeout + settings.beat_interval < settings.lease * 7 / 8
+    assert 2 * settings.write_timeout + settings.beat_interval < settings.ttl * 7 / 8
     assert settings.commit_timeout == 30.0
 
 

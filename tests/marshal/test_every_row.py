@@ -173,7 +173,7 @@ SCENES: Mapping[str, tuple[Begin, Callable[[Room, Node], None]]] = {
     ),
     "PAUSING+LOG_LOST": (lambda: arriving(_P.PAUSING, policy=ClaimPolicy.GRADUAL), cut_off),
     "CLAIMING+LOG_LOST": (lambda: arriving(_P.CLAIMING), cut_off),
-    "LOCATING+LEASE_OVER": (lambda: arriving(_P.LOCATING, answers=False), nothing),
+    "LOCATING+EXPIRED": (lambda: arriving(_P.LOCATING, answers=False), nothing),
     "LOCATING+LOCATED[UNWANTED]": (lambda: arriving(_P.LOCATING), closed),
     "LOCATING+UNLOCATED[UNWANTED]": (lambda: arriving(_P.LOCATING, answers=False), closed),
     "LOCATING+LOG_LOST": (lambda: arriving(_P.LOCATING, answers=False), cut_off),

@@ -16,8 +16,8 @@ def term(node: Node) -> float:
     """Return how long after its sending the latest heartbeat counts."""
     life = node.member.life(P0)
     assert life.write is None
-    assert life.lease_end is not None
-    return life.lease_end - life.beaten_at
+    assert life.expires_at is not None
+    return life.expires_at - life.beaten_at
 
 
 @pytest.mark.parametrize(("append_time", "seconds"), [(True, 105), (False, 89)])

@@ -26,7 +26,7 @@ KEY = Expectation(
         KeyTrigger.LOCATE_DUE: frozenset({KeyAction.FIND_POSITION}),
         KeyTrigger.BEAT_DUE: frozenset({KeyAction.SEND_BEAT, KeyAction.SEND_RELEASE}),
         KeyTrigger.WRITE_LIMIT: frozenset({KeyAction.SEND_BEAT, KeyAction.SEND_RELEASE}),
-        KeyTrigger.LEASE_OVER: frozenset(),
+        KeyTrigger.EXPIRED: frozenset(),
     },
 )
 

@@ -58,7 +58,7 @@ def test_a_shorter_interval_makes_a_shorter_lease() -> None:
     assert log.claim(B) is Verdict.REFUSED
     log.wait(1)
     assert log.claim(B) is Verdict.ACCEPTED
-    assert log.state.lease == 120_000
+    assert log.state.ttl == 120_000
 
 
 def test_a_process_that_was_restarted_has_its_key_at_once_and_its_twin_is_fenced() -> None:

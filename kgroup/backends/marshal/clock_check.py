@@ -1,27 +1,27 @@
-"""Whether this process's clock is that of the others, where leases depend on it.
+"""Whether this process's clock agrees with the others' clocks, where claims depend on that.
 
-Decides: with CreateTime, that a member whose clock is ahead of everybody's by more than a lease
-does not begin: by its clock all leases are over, and after it nobody's claim would count until the
-others' clocks have come as far.
-Never: compares with anything but the log; asks a member to wait whose latest message is recent.
+Decides: with CreateTime, a member does not begin while its clock is ahead of everybody's by more
+    than a claim lives. By its clock all claims have expired, and after it no claim would count
+    until the other clocks have caught up.
+Never: compares with anything but the log; makes a member wait whose latest message is recent.
 
-1. The latest message is older than a lease: nobody has written since, or our clock is ahead;
-2. whoever owns something writes within half an interval, so we look on for as long; 3. what comes
-then says which of the two it is.
+1. The latest message is older than a claim lives: either nothing was written since, or our clock is
+ahead; 2. every owner writes within half an interval, so we look on for as long; 3. the next message
+says which of the two it is.
 """
 
 import math
 from typing import Final
 
 from kgroup.errors import CoordinationTopicError
-from kgroup.marshal.key_state import LEASE_MS
+from kgroup.marshal.key_state import TTL_MS
 from kgroup.net.cluster import Cluster
 
 __all__ = ["WATCH", "BrokerClock", "ClockCheck"]
 
 WATCH: Final = 30.0
 """Seconds that are looked on: half of the longest interval between heartbeats."""
-_LEASE: Final = LEASE_MS / 1000
+_TTL: Final = TTL_MS / 1000
 
 
 class ClockCheck:
@@ -48,7 +48,7 @@ class ClockCheck:
             CoordinationTopicError: others write now, and this clock is ahead of theirs.
         """
         ahead = wall - latest / 1000
-        if latest < 0 or ahead <= _LEASE:
+        if latest < 0 or ahead <= _TTL:
             return True
         if self._seen is None:
             self._seen, self._since = latest, now

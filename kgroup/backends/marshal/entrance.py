@@ -26,7 +26,7 @@ from kgroup.net.settings import software_version
 from kgroup.net.versions import BrokerVersions
 from kgroup.wire.messages import ApiVersionsRequest
 
-__all__ = ["enter", "refuse_native", "refuse_new_brokers", "refuse_short_leases", "watch_native"]
+__all__ = ["enter", "refuse_native", "refuse_new_brokers", "refuse_short_intervals", "watch_native"]
 
 log = logging.getLogger("kgroup.marshal")
 
@@ -50,7 +50,7 @@ async def enter(
 
     Raises:
         CoordinationTopicError: it is not there, or is compacted.
-        ConfigError: no lease lasts long enough by the timestamps of this topic.
+        ConfigError: no claim lives long enough by the timestamps of this topic.
         GroupError: the group has members with the group coordinator.
         UnsupportedError: the brokers cannot serve what `compat` asks for.
         BrokerError: something may not be looked at.
@@ -61,16 +61,16 @@ async def enter(
     for warning in found.warnings:
         log.warning("%s", warning.text)
     if found.append_time is False:
-        refuse_short_leases(settings.interval, place.topic)
+        refuse_short_intervals(settings.interval, place.topic)
     search.learn(await refuse_native(cluster, settings.group_id, timeout=place.timeout))
     return found
 
 
-def refuse_short_leases(interval: int, topic: str) -> None:
+def refuse_short_intervals(interval: int, topic: str) -> None:
     """Refuse an interval too short for timestamps that members set.
 
-    Those are whole seconds, which costs a lease a second or two: of two seconds half a one is left,
-    and a heartbeat that comes a moment late would end it.
+    Those are whole seconds, so a claim loses a second or two of its time to live. Of two seconds
+    half a one is left, and a heartbeat that comes a moment late would end it.
 
     Raises:
         ConfigError: it is.

@@ -70,7 +70,7 @@ class LogReader:
     def __init__(
         self, settings: ReaderSettings, cluster: Cluster, tell: Callable[[LogEvent], None]
     ) -> None:
-        # Short leases are for claims that move soon, by whatever number of partitions there is.
+        # Short intervals are for claims that move soon, by whatever number of partitions there is.
         look_every = min(settings.interval / 2, _LOOK_AGAIN)
         self.topic = CoordinationTopic(cluster, settings.topic, look_every=look_every)
         self._settings = settings

@@ -133,7 +133,7 @@ class ClaimTrace:
                 position=None if read.kind is Kind.CLAIMING_PARTITION else read.tail,
                 offset=read.offset,
                 verdict=verdict,
-                lease_end=life.lease_end if proves else None,
+                lease_end=life.expires_at if proves else None,
                 sender=None if own else sender,
             )
         )

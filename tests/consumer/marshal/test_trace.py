@@ -165,7 +165,7 @@ def test_a_lease_is_journalled_with_the_heartbeat_that_proves_it() -> None:
     ends = {step.verdict: step.lease_end for step in on.steps if step.stage is ClaimStage.READ}
     assert ends == {
         ClaimVerdict.ACCEPTED: None,
-        ClaimVerdict.RENEWED: on.member.lives[T0].lease_end,
+        ClaimVerdict.RENEWED: on.member.lives[T0].expires_at,
     }
 
 

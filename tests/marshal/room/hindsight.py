@@ -69,7 +69,7 @@ class Hindsight:
         said_at = sign.at
         if not self._room.log.append_time:
             said_at = min(said_at, (standing.beat or 0) / 1000 - WALL)
-        age, lease = self._room.now - said_at, standing.lease / 1000
+        age, lease = self._room.now - said_at, standing.ttl / 1000
         if age < lease - _SLACK:
             return f"it has read that it is {standing.client_id!r}'s, {age:.1f} s ago"
         return None
