@@ -1,17 +1,17 @@
 """Setting positions of a group from outside: what is written about each key, and what it came to.
 
 Decides: the order. A key is claimed like by any member, confirmed at the position that it had, and
-released at the new one after that was committed; whoever gives up before that releases it where it
-was. A step is taken when the one before it was read back, never because it was acknowledged.
-Never: touches a key that somebody has; counts a key as set that is not.
+released at the new one after that was committed. Giving up before that releases it where it was. A
+step is taken when the one before it was read back, never because it was acknowledged.
+Never: touches a key that has an owner; counts a key as set that is not.
 Source: the administrator of dropbox/marshal (2016 to 2017), with its waits made real.
 
     WAITING -claim-> CLAIMED -heartbeat-> HELD -commit-> COMMITTED -release at target-> SET
                         |                   |
                         +----- giving up ---+-> RESTORING -release where it was-> KEPT
 
-A claim, a commit or a release of which nobody knows whether it was done ends as UNKNOWN, and a key
-that somebody else took as LOST; each says what that means. Doing all of it again is harmless.
+A claim, a commit or a release that may or may not have been done ends as UNKNOWN, and a key that
+another member took as LOST; each says what that means. Doing all of it again is harmless.
 """
 
 from dataclasses import dataclass, replace
@@ -63,7 +63,7 @@ class KeyMove:
     Args:
         tp: the key.
         target: next offset its group shall read.
-        former: next offset it would read now, None when nobody ever said.
+        former: next offset it would read now, None when no position was ever written.
         stage: how far it has come.
         epoch: of our claim, None before.
         reason: why it is not SET, "" when it is or may still be.
@@ -90,7 +90,7 @@ class KeyMove:
 def draft_of(move: KeyMove) -> Draft | None:
     """Return what is to be written next, None for nothing.
 
-    A key that nobody ever had a position of is not confirmed: a heartbeat would give it one.
+    A key that never had a position is not confirmed: a heartbeat would give it one.
     """
     match move.stage:
         case Stage.WAITING:
@@ -163,7 +163,7 @@ def give_up(move: KeyMove, reason: str) -> KeyMove:
 
 
 def in_doubt(move: KeyMove, committed: str) -> KeyMove:
-    """Say that a key was left where it was, but what is committed of it was not, or nobody knows.
+    """Say that a key was left where it was, but what is committed of it may not have been.
 
     Args:
         move: the key; of one that was not left where it was nothing is said.

@@ -6,10 +6,10 @@ Never: hands a batch out again once it may be published; what is in doubt when t
 Source: marshal's ClaimingMessages, ordered by the log instead of by time.
 
 1. A probe (ClaimingMessages) is written and read back: this member is the owner at that place of
-the log. It is no commit; it spares the log a heartbeat of somebody who is not the owner any more,
-which the original library would obey.
-2. The end of the batch is committed with the group coordinator: whoever claims the partition when
-the log does not know its position begins behind the batch.
+the log. It is no commit; it spares the log a heartbeat of a former owner, which the original
+library would obey.
+2. The end of the batch is committed with the group coordinator: if the log does not know the
+position, the next owner begins behind the batch.
 3. The end of the batch is published by a heartbeat, and read back under the same claim: any later
 owner's claim stands behind it, and begins behind the batch.
 4. The batch is handed out.

@@ -108,7 +108,7 @@ def _admit(turn: Turn, life: KeyLife) -> KeyLife:
 
 def _refuse(turn: Turn, life: KeyLife) -> KeyLife:
     turn.effects.append(Admitted(_batch(life).serial, admitted=False))
-    # Nobody has got the batch: a release, which counts more than any heartbeat, gives it back.
+    # The batch was not handed out: a release, which counts more than a heartbeat, gives it back.
     return replace(life, position=life.position if life.logged is None else life.logged)
 
 

@@ -2,12 +2,12 @@
 
 Decides: which heartbeats are so like a former one, of the same sender about the same key under the
     same epoch, that nothing but four numbers has to be read of them.
-Never: differs from `World.apply`, to which all other records go; keeps anything behind the end of
-    the log: whoever reads on drops it.
+Never: differs from `World.apply`, to which all other records go; is kept behind the end of the log:
+    the reader drops it there.
 
 A heartbeat is like a former one when all of its value between the time and the position is the
-same, and all of its headers but the value of the last, the nonce. What was found out of the former
-one (whose it is, that it is a message, what its headers say) is true of it, too.
+same, and all of its headers but the value of the last, the nonce. What is known of the former one
+(its sender, that it is a message, what its headers say) is true of it, too.
 """
 
 from collections.abc import Iterable
@@ -41,7 +41,7 @@ _NOBODY: Final[_Known] = (b"", None)
 
 
 class CatchUp:
-    """Folds records whose verdicts nobody wants.
+    """Folds records without their verdicts.
 
     Args:
         world: that grows by them.

@@ -1,10 +1,11 @@
 """Commits of the application, at least once: positions on their way into the log.
 
 Decides: when a commit asks for a heartbeat, when it needs a new claim, and what answers it.
-Never: tells anybody that something is committed before it was read back.
+Never: answers that a position is committed before it was read back.
 
-A position goes forward under one claim. A lower one is released, claimed anew and confirmed: for
-that moment nothing is handed out, and somebody else may be faster.
+A position only goes forward under one claim. To commit a lower one, the member releases the key,
+claims it anew and confirms it. For that moment no records are handed out, and another member may
+be faster.
 """
 
 from types import MappingProxyType
@@ -99,7 +100,7 @@ def _goes_on(turn: Turn, claim: Claim) -> bool:
 
 
 def refuse_all(turn: Turn) -> None:
-    """Answer what waits when the member ends: nobody will read it back."""
+    """Answer what waits when the member ends: it will not be read back."""
     for pending in turn.member.commits:
         ended = dict.fromkeys(pending.waiting, _ENDED)
         refused = MappingProxyType({**pending.refused, **ended})

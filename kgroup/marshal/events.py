@@ -1,8 +1,8 @@
 """What goes into a Marshal member and what comes out of it.
 
 Decides: the shapes of events (past participles) and effects (imperatives).
-Never: carries either out. What a member of any kind is told stands in `machine.wishes`. What it
-wrote counts when it was read back; an answer to the writing changes only how long it waits.
+Never: carries either out. The events of members of every kind stand in `machine.wishes`. A message
+    counts when it was read back; the answer to writing it changes only how long the member waits.
 """
 
 from collections.abc import Mapping
@@ -81,11 +81,11 @@ class LogOpened:
         since: log time of the first message that was read, -1 before any.
         append_time: whether log time is the broker's.
         complete: whether nothing that the log ever held is missing before what was read.
-        is_go: whether nobody's headers count: all do as beside the original.
+        is_go: whether headers do not count: all members behave as beside the original library.
         keys: what is known of each key of this group.
-        presence: who is there.
-        limits: how much who takes at most.
-        waits: how long who was there without taking anything.
+        presence: the members that are there.
+        limits: how much each of them takes at most.
+        waits: how long each was there without taking anything.
         pause: of this group, None without.
     """
 
@@ -141,9 +141,9 @@ class LogRead:
         time: log time of the latest message, milliseconds; -1 before any.
         since: log time of the first message that was read, -1 before any.
         reads: records about this group, in order.
-        presence: who is there.
-        limits: how much who takes at most.
-        waits: how long who was there without taking anything.
+        presence: the members that are there.
+        limits: how much each of them takes at most.
+        waits: how long each was there without taking anything.
         pause: of this group, None without.
     """
 
@@ -163,7 +163,7 @@ class LogLost:
     """What was read of a coordination partition is not the log any more; it is read anew.
 
     Its tail was cut off, or retention has overtaken this reader; with `error` the member ends.
-    Without a `reason` nothing is wrong: it is read no more, for nobody asks for its topics.
+    Without a `reason` nothing is wrong: its topics are not subscribed any more.
     """
 
     partition: int
@@ -173,7 +173,7 @@ class LogLost:
 
 @dataclass(frozen=True, slots=True)
 class AppendFailed:
-    """A message was not written, or nobody knows.
+    """A message was not written, or it is not known whether it was.
 
     Args:
         ticket: of the `Append`.
@@ -201,7 +201,7 @@ class PositionFound:
 
 @dataclass(frozen=True, slots=True)
 class PositionFailed:
-    """There is no position, or nobody could tell in time.
+    """There is no position, or no answer came in time.
 
     Args:
         ticket: of the `FindPosition`.
@@ -279,7 +279,7 @@ Event = (
 class Append:
     """Write a message; messages of one topic are written in the order of these effects.
 
-    The writer adds who it is, and a time that no peer sees in the future.
+    The writer adds its ids, and a time that no peer sees in the future.
 
     Args:
         ticket: what a failure must carry.
@@ -288,7 +288,7 @@ class Append:
         partition: of the key.
         tail: position that it carries, 0 in a claim.
         extension: its headers.
-        timeout: seconds from now until nobody waits for it any more.
+        timeout: seconds from now for which the member waits for it.
     """
 
     ticket: int
@@ -361,7 +361,7 @@ class Admitted:
 
 
 class Note(Enum):
-    """What a person should be told; who tells it leaves out what it said a moment ago."""
+    """What a person should know; the one that logs it leaves out what it logged a moment ago."""
 
     CLAIM_UNCONFIRMED = "a claim was not read back in time; tried again"
     WRITE_REFUSED = "a message was not written to the coordination topic"

@@ -46,7 +46,7 @@ def hand_back(turn: Turn, claims: Iterable[Claim], cause: Cause, *, cools_down: 
         before = turn.life(claim.tp)
         life = end_admission(turn, before)
         if before.admission is not None and life.logged is not None:
-            turn.published[claim.tp] = life.logged  # nobody has got the batch
+            turn.published[claim.tp] = life.logged  # the batch was not handed out
         turn.put(replace(life, drain_until=limit, cools_down=cools_down, cause=cause))
 
 
@@ -91,7 +91,7 @@ def _revoke(turn: Turn, claims: tuple[Claim, ...]) -> None:
 
 
 def hear_listener(turn: Turn, event: ListenerDone) -> None:
-    """Go on after a call of the listener; what it was told to give up is given up now."""
+    """Go on after a call of the listener; the partitions it was called for are given up now."""
     member = turn.member
     done = next((change for change in member.changes if change.serial == event.serial), None)
     if done is None:

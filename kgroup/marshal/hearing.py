@@ -1,7 +1,7 @@
-"""What was read, and what was answered: which triggers it comes to.
+"""The triggers that follow from a record that was read, or from an answer.
 
-Decides: which write a record settles, what a record of somebody else means for a key of ours, and
-when this member must not go on at all.
+Decides: which write a record settles, what a record of another member means for a key of ours, and
+    when this member must not go on at all.
 Never: moves a key itself; the rows do.
 """
 
@@ -160,7 +160,7 @@ def hear_log_read(turn: Turn, event: LogRead) -> None:
     for read in event.reads:
         _hear_key(turn, read)
     if turn.member.delay is not None and not _is_searching(turn):
-        turn.member = replace(turn.member, delay=None)  # somebody else has what was sought, too
+        turn.member = replace(turn.member, delay=None)  # another member has the key, too
 
 
 def hear_log_lost(turn: Turn, event: LogLost) -> None:
@@ -324,7 +324,7 @@ def _fail(turn: Turn, error: Exception) -> None:
 
 
 def hear_append_failed(turn: Turn, event: AppendFailed) -> None:
-    """Give a write up that is known not to have been written; wait on when nobody knows."""
+    """Give up a write that is known not to have been written; wait on while that is not known."""
     lives = turn.member.lives.values()
     life = next((one for one in lives if one.write and one.write.ticket == event.ticket), None)
     if event.maybe:

@@ -45,13 +45,13 @@ def _spread(turn: Turn, life: KeyLife) -> float:
 
 
 def _pause(turn: Turn, life: KeyLife) -> KeyLife:
-    """Have the claim wait: all who are without a partition see the same second in which it ends.
+    """Have the claim wait: all members in need see a key become free in the same second.
 
-    Who has more waits longer, and finds it taken.
+    A member that has more waits longer, and finds the key taken.
     """
     member, topic = turn.member, life.tp.topic
     if member.standing(life.tp).owned and not member.claimable_at(life.tp):
-        return replace(life, claim_at=turn.now)  # of its own last process: nobody else may have it
+        return replace(life, claim_at=turn.now)  # of its own last process: no other may have it
     share = turn.share(topic)
     others = share.members - 1
     pause = _spread(turn, life) * min(_LONGEST_PAUSE, _PAUSE_PER_MEMBER * others)
@@ -81,8 +81,8 @@ def _find_position(turn: Turn, life: KeyLife) -> KeyLife:
     ticket = turn.draw()
     known = turn.member.standing(life.tp).offset
     # Also when the log ends with a release: 1. a batch behind it is handed out at most once, 2. the
-    # tail of the log is cut off, and it ends with the release again. Who moves a group's positions
-    # back commits before it releases.
+    # tail of the log is cut off, and it ends with the release again. An administrator that moves a
+    # group's positions back commits before it releases.
     furthest = turn.member.settings.guarantee is Guarantee.AT_MOST_ONCE
     turn.effects.append(FindPosition(ticket, life.tp, known, furthest))
     return replace(life, locating=ticket, locate_at=math.inf)
@@ -114,10 +114,10 @@ def _send_beat(turn: Turn, life: KeyLife) -> KeyLife:
 
 
 def _prove(turn: Turn, life: KeyLife) -> KeyLife:
-    """Let the claim live on from the sending: nobody can have read the heartbeat before.
+    """Let the claim live on from the sending: no reader saw the heartbeat before.
 
-    What is committed with the group coordinator is committed once more in each interval, though it
-    stands still: 1. nobody knows what became of a commit, or one of a former owner came late; 2. a
+    The position is committed with the group coordinator once in each interval, even if it stands
+    still: 1. a commit may have failed unseen, or one of a former owner may have come late; 2. a
     group without members keeps no position for longer than a week behind its last commit.
     """
     write = turn.settled
@@ -126,7 +126,7 @@ def _prove(turn: Turn, life: KeyLife) -> KeyLife:
     again = member.commit_trouble or member.settings.guarantee is Guarantee.AT_MOST_ONCE
     again = again or turn.now >= life.committed_at + member.settings.interval
     if life.logged != write.tail or again:
-        # Of a batch that was refused meanwhile nobody has got anything: that is not committed.
+        # A batch that was refused meanwhile was not handed out: its end is not committed.
         wanted = write.tail if life.position is None else min(write.tail, life.position)
         turn.published[life.tp] = wanted
         life = replace(life, committed_at=turn.now)
@@ -188,7 +188,7 @@ def _term(turn: Turn, life: KeyLife) -> float:
     """
     member = turn.member
     ttl, log = member.settings.ttl, member.log_of(life.tp.topic)
-    # Whoever writes about one key of the group may claim the next one.
+    # A peer that writes about one key of the group may claim the next one.
     if log is None or log.is_go or member.is_beside_peers:
         return ttl * 3 / 4 - 2.0
     return ttl * 7 / 8 if log.append_time else ttl * 3 / 4 - 1.0

@@ -35,7 +35,7 @@ TTL_MS: Final = 120_000
 """Of a claim that does not say how often its owner beats: two intervals of a minute."""
 
 QUIET_MS: Final = 120_000
-"""Of silence after which whatever went before is over, whoever was there."""
+"""Of silence after which every earlier claim is over."""
 
 LONGEST_PAUSE: Final = 3000
 """Seconds after which a pause is over, whatever it says: a reader begins an hour before the end of
@@ -53,11 +53,11 @@ class Key(NamedTuple):
 
 
 class Pause(NamedTuple):
-    """Nobody but one client may claim anything of a group.
+    """While it lasts, one client alone may claim keys of a group.
 
     Args:
         until: log time, milliseconds.
-        client_id: of the admin who asked for it.
+        client_id: of the administrator that asked for it.
     """
 
     until: int
@@ -81,7 +81,7 @@ class KeyState:
         released_at: log time of the release, -1 while the key is owned.
         definite: whether what went before the first record read can change nothing any more.
         mixed_until: log time until which a peer without headers is taken into account.
-        idle_since: log time since which nobody has begun with it, -1 while somebody has, and when
+        idle_since: log time since which no member has begun with it; -1 while one has, and when
             that is not known. A claim does not end it: its first heartbeat does.
         tenure: what was found out of the owner's last heartbeats, so that others like them need not
             be looked at in full; None once anything else has happened. No part of the state.
@@ -107,9 +107,9 @@ class KeyState:
         return self.owned and time - self.beat < self.ttl
 
     def nobodys_since(self, time: int) -> int | None:
-        """Return the log time since which nobody works on the key; None: somebody does.
+        """Return the log time since which no member works on the key; None while one does.
 
-        -1 of a key that nobody has ever worked on, as far as was read.
+        -1 of a key that no member has ever worked on, as far as was read.
         """
         if not self.owned or self.idle_since >= 0:
             return self.idle_since
@@ -123,7 +123,7 @@ class KeyState:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tenure:
-    """That somebody has a key, as a heartbeat said that counted; `state` has it while that is so.
+    """An owner's hold on a key, as a heartbeat that counted proved it; `state` keeps it as long.
 
     Args:
         state: of the key.
@@ -193,7 +193,7 @@ class KeyLife:
         drain_until: instant after which a batch in hand is not waited for, None: none is.
         cause: why it is handed back, None while it is not.
         admission: of records, at most once; None without.
-        due: when the next of its timers is, infinity when none runs; kept by whoever replaces it.
+        due: when its next timer is due, infinity when none runs; a step that replaces it keeps it.
     """
 
     tp: TopicPartition
@@ -225,8 +225,8 @@ class KeyLife:
     def publishes(self, until: int) -> bool:
         """Tell whether the log says, under this claim, that what is below is handed out.
 
-        1. A heartbeat says so; 2. before it is read back what it speaks of is refused, and so
-        nobody's; 3. it is read back. Until it is taken back, or asked for once more, it stays so.
+        1. A heartbeat says so; 2. before it is read back its batch is refused, so it is not handed
+        out; 3. it is read back. It says so until the position is taken back, or asked for again.
         """
         if self.claim is None or self.logged is None or self.position is None:
             return False

@@ -1,6 +1,6 @@
 """One member of a Marshal group: a frozen value, replaced by each step.
 
-Decides: the shape, and what can be told from it.
+Decides: the shape, and what follows from it.
 Never: decides what is next; `step` does.
 """
 
@@ -79,13 +79,13 @@ class MarshalLog:
         since: log time of the first message that was read, -1 before any.
         append_time: whether log time is the broker's.
         complete: whether nothing that it ever held is missing before what was read.
-        presence: who is there.
-        limits: how much who takes at most.
-        waits: how long who was there without taking anything.
+        presence: the members that are there.
+        limits: how much each of them takes at most.
+        waits: how long each was there without taking anything.
         pause: of this group, None without.
-        is_go: whether nobody's headers count: all do as beside the original.
+        is_go: whether headers do not count: all members behave as beside the original library.
         opened_at: instant at which it was read to its end.
-        heard_at: instant at which the reader last told anything, be it that there is nothing.
+        heard_at: instant of the reader's last report, even of an empty one.
     """
 
     topics: frozenset[str]
@@ -157,14 +157,14 @@ class MarshalMember:
     """One member at one moment.
 
     Args:
-        settings: told once.
+        settings: fixed at construction.
         wishes: what the application asks for.
         counts: topic -> partition count, as far as known.
         logs: coordination partitions that were read to their end, by number.
         standings: what the log says about keys of the group.
         lives: keys that this member has to do with.
-        key_due: when the first of their timers is due, infinity when none runs. This and the next
-            are what is asked of all keys at each step; kept by whoever replaces one.
+        key_due: when the first of their timers is due, infinity when none runs. Each step asks for
+            this and the next of all keys; a step that replaces a key keeps both.
         flowing: keys whose records may be handed out until their claims expire.
         holdings: what it owns.
         changes: calls of the listener that have not returned.
@@ -174,7 +174,7 @@ class MarshalMember:
         limits_shown: topic -> how much of it the last sign said that this member takes at most.
         sharing: what it remembers of the others.
         forfeited: topics to be given back whole, because a part of them was lost.
-        is_beside_peers: whether it was told that peers without headers write for its group.
+        is_beside_peers: whether peers without headers were seen to write for its group.
         dormant: whether the application has not polled for too long.
         plan_at: instant at which something may be worth a claim that is not now.
         trouble: what keeps it from its work and is tried again; every read raises it.
@@ -288,7 +288,7 @@ class MarshalMember:
         return twin and standing.started is not None and standing.started < settings.started
 
     def still_revoking(self) -> frozenset[TopicPartition]:
-        """Return partitions whose on_revoked has not returned, whoever has them by now."""
+        """Return partitions whose on_revoked has not returned, whatever their owner is by now."""
         return frozenset(
             claim.tp
             for change in self.changes
@@ -316,9 +316,9 @@ class MarshalMember:
         return in_time and claim not in self.settling()
 
     def may_commit(self, tp: TopicPartition, now: float) -> bool:
-        """Tell whether its position with the group coordinator is ours to move.
+        """Tell whether this member may move its position with the group coordinator.
 
-        It is while the lease lasts, and behind our release until somebody claims it.
+        It may until its claim expires, and behind its release until another member claims it.
         """
         life, standing = self.life(tp), self.standing(tp)
         if not life.is_idle and life.epoch is not None:
@@ -327,7 +327,7 @@ class MarshalMember:
         return ours and not standing.owned
 
     def snapshot(self) -> Membership:
-        """Return what the outside may know; the generation is the claim's, not the member's."""
+        """Return what others may see; the generation is the claim's, not the member's."""
         going = self.holdings.having(HoldingState.DRAINING, HoldingState.REVOKING)
         return Membership(
             group_id=self.settings.group_id,

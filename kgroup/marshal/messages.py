@@ -17,7 +17,7 @@ count. Ids are bytes; anything but a slash passes through. The original library 
     kg-start   start of the sender's process, milliseconds since the epoch: the later twin wins
     kg-hi      heartbeat interval, whole seconds: a claim lives for two of them
     kg-max     of a sign of presence: how many partitions of the topic its sender takes at most
-    kg-nonce   identifies a claim when its sender does not know whether it was written
+    kg-nonce   identifies a message when its sender does not know whether it was written
 """
 
 import re

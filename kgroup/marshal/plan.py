@@ -212,8 +212,8 @@ def _short_of(turn: Turn) -> frozenset[str]:
 def _worth_trying_at(member: MarshalMember, tp: TopicPartition, short: frozenset[str]) -> float:
     """Return the instant from which a claim is worth it.
 
-    What was handed back for others is left to them for a while. 1. They leave before they took
-    it; 2. whoever is left has less than its share: nobody else is to be waited for.
+    A partition that was handed back is left to others for a while. 1. They leave before they take
+    it; 2. a member that stays has less than its share: it waits for no other.
     """
     life, free_at = member.life(tp), member.claimable_at(tp)
     if tp.topic in short and not life.failures:
@@ -248,10 +248,10 @@ class _Budget:
             self._by_topic[topic] = share.quota - share.own
 
     def takes(self, tp: TopicPartition, *, resumed: bool) -> bool:
-        """Take one, if there is room for it; whoever has a topic's lock has room for all of it.
+        """Take one, if there is room for it; the owner of a topic's lock has room for all of it.
 
-        What its last process had is resumed beyond a fair share: nobody else can have it before
-        the claim expires. It is handed back, for those who have less.
+        A member resumes what its last process had even beyond a fair share: no other member can
+        have it before the claim expires. It is handed back later, for members that have less.
         """
         if self._whole and tp.partition:
             return True

@@ -1,17 +1,17 @@
-"""Who shows itself in the log: members that own nothing would be invisible otherwise.
+"""Signs of presence: members that own nothing would be invisible in the log without them.
 
 Decides: which records are signs of presence, how long each counts, and when one is forgotten.
-Never: makes a key of one; no topic can have such a name, and nobody claims it. Depends on how
-    records were grouped: what is over is dropped at instants of log time.
+Never: makes a key of one; no topic can have such a name, and no member claims it. Depends on how
+    records were grouped: an expired sign is dropped at an instant of log time.
 
 A sign is a heartbeat on partition 0 of `<topic>~members`, a release takes it back. It counts for
 twice the interval that its sender announces, and says how much its sender takes at most.
 
-Who shows itself and takes nothing is not waited for: 1. a member may not claim, or cannot find out
-where to begin; 2. others leave to it what is free. When one of them takes a key that was nobody's
-for `PATIENCE_MS`, whoever might have had it, and has less, is passed over: it counts for what it
-has until it begins with something, claims in vain, starts again, or `PASSED_MS` are over. A claim
-in vain proves nothing of who had its claim, and did not begin.
+The others stop waiting for a member that shows itself and takes nothing: 1. a member may not claim,
+or cannot find out where to begin; 2. the others leave free keys to it. When one of them takes a key
+that had no owner for `PATIENCE_MS`, every member that could have taken it, and has less, is
+skipped: it counts for what it has until it begins with a key, has a claim refused, starts again, or
+`SKIPPED_MS` are over. A refused claim proves nothing if its sender had a claim and did not begin.
 """
 
 from collections.abc import Iterator, Mapping
@@ -32,6 +32,7 @@ __all__ = [
     "Owners",
     "Presence",
     "Presences",
+    "Sign",
     "Wait",
     "Waits",
     "is_presence",
@@ -41,15 +42,15 @@ Presence = Mapping[str, Mapping[bytes, int]]
 """Topic -> client id -> log time until which this member counts as there, milliseconds."""
 
 Limits = Mapping[str, Mapping[bytes, int]]
-"""Topic -> client id -> partitions of it that this member takes at most, of those who say so."""
+"""Topic -> client id -> partitions of it that this member takes at most, if it says so."""
 
 NOBODY: Final[Presence] = MappingProxyType({})
 
 PATIENCE_MS: Final = 30_000
-"""For which what is free is left to whoever has less."""
+"""How long a free key is left to members that have less."""
 
-PASSED_MS: Final = 600_000
-"""After which who was passed over is waited for once more."""
+SKIPPED_MS: Final = 600_000
+"""After which a skipped member is waited for once more."""
 
 
 class Wait(NamedTuple):
@@ -57,17 +58,17 @@ class Wait(NamedTuple):
 
     Args:
         since: it shows itself and has begun with nothing.
-        passed_until: it is not waited for, -1 when it is.
+        skipped_until: it is not waited for, -1 when it is.
         has_claimed: whether a claim of its was accepted since.
     """
 
     since: int
-    passed_until: int = -1
+    skipped_until: int = -1
     has_claimed: bool = False
 
     def is_over(self, idle_since: int, time: int) -> bool:
         """Tell whether it is not waited for at a log time to take what is free since another."""
-        return time < self.passed_until or time - max(self.since, idle_since) >= PATIENCE_MS
+        return time < self.skipped_until or time - max(self.since, idle_since) >= PATIENCE_MS
 
 
 Waits = Mapping[str, Mapping[bytes, Wait]]
@@ -88,8 +89,8 @@ def is_presence(topic: bytes) -> bool:
     return topic.endswith(_SUFFIX)
 
 
-class _Sign(NamedTuple):
-    """The last sign of somebody.
+class Sign(NamedTuple):
+    """The last sign of a member.
 
     Args:
         instance_id: of its sender's process.
@@ -110,7 +111,7 @@ class Presences:
     __slots__ = ("_by_topic", "_count", "_sweep_at")
 
     def __init__(self) -> None:
-        self._by_topic: dict[tuple[bytes, bytes], dict[bytes, _Sign]] = {}
+        self._by_topic: dict[tuple[bytes, bytes], dict[bytes, Sign]] = {}
         self._count = 0
         self._sweep_at = _FEW
 
@@ -138,7 +139,7 @@ class Presences:
                     if known.until > time and known.instance_id == message.instance_id:
                         wait = known.wait
                 most = None if peer is None else peer.most
-                there[message.client_id] = _Sign(message.instance_id, until, most, wait)
+                there[message.client_id] = Sign(message.instance_id, until, most, wait)
                 self._by_topic[key] = there
                 self._count += known is None
                 self._sweep(latest)
@@ -170,7 +171,7 @@ class Presences:
         there[message.client_id] = sign._replace(wait=wait)
 
     def late(self, group: bytes, topic: bytes, idle_since: int, time: int) -> list[bytes]:
-        """Return who might have had what was free since a log time, and is not waited for."""
+        """Return the members that could have taken a key that is free since a log time."""
         there = self._by_topic.get((group, topic), {})
         return [
             who
@@ -178,14 +179,14 @@ class Presences:
             if sign.until > time and sign.wait.is_over(idle_since, time)
         ]
 
-    def pass_over(self, group: bytes, topic: bytes, client_id: bytes, time: int) -> None:
+    def skip(self, group: bytes, topic: bytes, client_id: bytes, time: int) -> None:
         """Count a member for what it has, for a while from a log time on."""
         there = self._by_topic[group, topic]
         sign = there[client_id]
-        there[client_id] = sign._replace(wait=sign.wait._replace(passed_until=time + PASSED_MS))
+        there[client_id] = sign._replace(wait=sign.wait._replace(skipped_until=time + SKIPPED_MS))
 
     def waits(self, group: bytes, time: int) -> Mapping[bytes, Mapping[bytes, Wait]]:
-        """Return how long who was there without taking anything: topic -> client id -> how long."""
+        """Return how long each member was there without taking anything, by topic and client id."""
         return {
             topic: {who: sign.wait for who, sign in there.items() if sign.until > time}
             for (one, topic), there in self._by_topic.items()
@@ -193,7 +194,7 @@ class Presences:
         }
 
     def of(self, group: bytes, time: int) -> Mapping[bytes, Mapping[bytes, int]]:
-        """Return who of a group is there at a log time: topic -> client id -> until when."""
+        """Return the members of a group at a log time: topic -> client id -> until when."""
         return {
             topic: clients
             for (one, topic), there in self._by_topic.items()
@@ -201,9 +202,9 @@ class Presences:
         }
 
     def limits(self, group: bytes, time: int) -> Mapping[bytes, Mapping[bytes, int]]:
-        """Return how much who takes at most: topic -> client id -> partitions.
+        """Return how much members take at most: topic -> client id -> partitions.
 
-        Who takes any number is left out.
+        A member that takes any number is left out.
         """
         found: dict[bytes, dict[bytes, int]] = {}
         for (one, topic), there in self._by_topic.items():
@@ -212,7 +213,7 @@ class Presences:
                     found.setdefault(topic, {})[client_id] = sign.most
         return found
 
-    def known(self, time: int) -> Iterator[tuple[bytes, bytes, bytes, _Sign]]:
+    def known(self, time: int) -> Iterator[tuple[bytes, bytes, bytes, Sign]]:
         """Yield every sign that counts at a log time, in order."""
         for (group, topic), there in sorted(self._by_topic.items()):
             for client_id, sign in sorted(there.items()):
@@ -233,7 +234,7 @@ class Presences:
         self._sweep_at = max(_FEW, 2 * self._count)
 
 
-def _live(there: Mapping[bytes, _Sign], time: int) -> dict[bytes, int]:
+def _live(there: Mapping[bytes, Sign], time: int) -> dict[bytes, int]:
     return {who: sign.until for who, sign in there.items() if sign.until > time}
 
 
@@ -241,10 +242,9 @@ def _live(there: Mapping[bytes, _Sign], time: int) -> dict[bytes, int]:
 #
 # Until when each client owns keys of a topic: the end of its last claim, kept as records move keys.
 #
-# Decides: what a record about one key changes for its owner, and for the one before.
-# Never: looks at the keys of others when one moves: a group may have 10,000 of them in one
-# partition
-#     of the log. Drops what is over: it knows of no time.
+# Decides: what a record about one key changes for its owner, and for the former owner.
+# Never: looks at other keys when one moves: a group may have 10,000 of them in one partition of the
+#     log. Drops an expired claim: it knows no time.
 
 
 class Owners:
@@ -258,7 +258,7 @@ class Owners:
         self._latest: dict[tuple[str, bytes], int | None] = {}
 
     def has(self, tp: TopicPartition, client_id: bytes, until: int) -> None:
-        """Note who has a key.
+        """Note the owner of a key.
 
         Args:
             tp: the key.
@@ -275,10 +275,10 @@ class Owners:
         if latest is not None and until >= latest:
             self._latest[owner] = until
         elif before == latest:
-            self._latest[owner] = None  # which is the latest now is looked for when it is asked
+            self._latest[owner] = None  # the latest is looked up when it is asked for
 
     def free(self, tp: TopicPartition) -> None:
-        """Note that nobody has a key."""
+        """Note that a key has no owner."""
         client_id = self._who.pop(tp, None)
         if client_id is None:
             return

@@ -26,8 +26,8 @@ _PARTITIONS: Final = 100_000
 class Compat(Enum):
     """What a record without kgroup's headers can do.
 
-    AUTO: what it does among members of the original library: its heartbeat takes a key, whoever
-        has it. STRICT: no more than the owner's heartbeat. GO: nobody's headers count.
+    AUTO: what it does among members of the original library: its heartbeat takes a key from any
+        owner. STRICT: no more than the owner's heartbeat. GO: headers do not count.
     """
 
     AUTO = "auto"
@@ -42,7 +42,7 @@ class Verdict(Enum):
     """A claim: its sender is the owner, under the offset of this record."""
 
     ADOPTED = "adopted"
-    """A heartbeat of somebody who was not the owner, and is."""
+    """A heartbeat of a member that was not the owner, and is now."""
 
     RENEWED = "renewed"
     RELEASED = "released"
@@ -56,7 +56,7 @@ class Verdict(Enum):
     """A claim of a key that is not free."""
 
     VOID = "void"
-    """Of somebody who is not the owner, or not any more."""
+    """Of a member that is not the owner, or not any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class WorldRules:
 
 # -- settings --------------------------------------------------------------------------------------
 #
-# What a member of a Marshal group is told once.
+# The settings of one member of a Marshal group.
 #
 # Decides: names, units and bounds.
 # Never: reads a configuration; `kgroup.config` makes this from one, and checks the ids.
@@ -113,7 +113,7 @@ class MarshalSettings:
 
     Args:
         group_id: name of the group.
-        client_id: who claims; the same after a restart, if it is to resume what it had.
+        client_id: of the member; the same after a restart, if it is to resume what it had.
         instance_id: of this process, new for each.
         started: of this process, milliseconds since the epoch; the later twin wins.
         is_static: whether `client_id` is the same after a restart.

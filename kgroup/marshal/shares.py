@@ -1,17 +1,17 @@
 """Fair shares: how many partitions of a topic one member should have, and what it hands back.
 
-Decides: who counts as a member of a topic, the quota, and when something is given up for others.
-Never: takes anything from anybody: shares are reached by claiming less and handing back.
+Decides: which members count for a topic, the quota, and when a member hands back for others.
+Never: takes anything from another member: members reach their shares by claiming less and by
+    handing back.
 
-With M members and P partitions nobody claims beyond ceil(P / M). What one has beyond that it hands
-back, one partition after the other, once M has been the same for a while; each time the sum of
-what members have too much gets smaller, so it comes to an end. Members of the original library
-take no part in it.
+With M members and P partitions no member claims more than ceil(P / M). It hands back what it has
+beyond that, one partition after the other, once M has been the same for a while. Each time the sum
+of all surpluses gets smaller, so it comes to an end. Members of the original library take no part.
 
-Who takes less than that says so with its sign of presence, and the others divide what it leaves.
-Who says nothing and takes nothing, though something is free, is not waited for longer than
-`PATIENCE`, and counts for what it has (`presence`); meanwhile nobody hands back any more for it.
-Where topics are had whole, topics are shared like that, not partitions.
+A member that takes less says so with its sign of presence, and the others divide what it leaves. A
+member that says nothing and takes nothing, though a key is free, is waited for no longer than
+`PATIENCE`, and counts for what it has (`presence`); no other member hands back more for it
+meanwhile. Where a member owns topics as a whole, topics are shared like that, not partitions.
 """
 
 from collections import Counter
@@ -47,7 +47,7 @@ APART: Final = 5.0
 """Seconds between two partitions that are handed back."""
 
 PATIENCE: Final = PATIENCE_MS / 1000
-"""Seconds for which the members of a topic must be the same before one is not waited for."""
+"""Seconds for which the members of a topic must be the same before one of them is skipped."""
 
 
 class Share:
@@ -57,7 +57,7 @@ class Share:
         partitions: of the topic, that are asked for.
         members: that ask for it, at least one.
         own: what this member has, or is about to have.
-        limits: what members take at most, of those who say so; one of them may be this one.
+        limits: what members take at most, if they say so; one of them may be this one.
         most: what this member takes at most, None for any number.
 
     Attributes to look at: `floor`, what it should have at least, `quota`, at most, `level`, what a
@@ -83,7 +83,7 @@ class Share:
 def _levels(partitions: int, members: int, limits: Iterable[int]) -> tuple[int, int]:
     """Return what a member without a limit should have at least, and at most.
 
-    Who takes no more than an equal share leaves the rest of that to the others.
+    A member that takes less than an equal share leaves the rest of it to the others.
     """
     left, sharing = partitions, members
     for limit in sorted(limits):
@@ -133,9 +133,9 @@ def limit_of(member: MarshalMember, topic: str) -> int | None:
 def _limits(
     member: MarshalMember, topic: str, there: frozenset[bytes], now: float
 ) -> dict[bytes, int]:
-    """Return how much of a topic its members take at most, of those who say so, and of this one.
+    """Return how much of a topic its members take at most, if they say so, and this one.
 
-    Who has less than it should, and is not waited for, takes no more than it has.
+    A member that has less than it should, and is not waited for, counts for what it has.
     """
     limits, mine, own = _told(member, topic, there), member.who[0], limit_of(member, topic)
     if own is not None:
@@ -163,7 +163,7 @@ class _Look(NamedTuple):
     Args:
         time: log time of the look.
         begun: client id -> keys that it works on.
-        idle: for each key that anybody may have, the log time since which nobody works on it.
+        idle: for each key that is free to claim, the log time since which no member works on it.
     """
 
     time: int
@@ -186,7 +186,7 @@ def _look(member: MarshalMember, log: MarshalLog, topic: str, now: float) -> _Lo
 def _late(
     member: MarshalMember, log: MarshalLog, topic: str, look: _Look, now: float
 ) -> frozenset[bytes]:
-    """Return who is not waited for: the others took what it left, or may take it now."""
+    """Return the members not waited for: the others took what these left, or may take it now."""
     settled = now >= member.sharing.stable_since.get(topic, now) + PATIENCE
     idle = min(look.idle, default=look.time) if settled else look.time
     waits = log.waits.get(topic, {}).items()
@@ -195,7 +195,7 @@ def _late(
 
 
 def is_left_to_others(member: MarshalMember, topic: str, now: float) -> bool:
-    """Tell whether something of a topic is free, and was not for long: who needs it may take it."""
+    """Tell whether a key of a topic is free since a short time: a member in need may take it."""
     log = member.log_of(topic)
     if log is None:
         return False
@@ -204,21 +204,21 @@ def is_left_to_others(member: MarshalMember, topic: str, now: float) -> bool:
 
 
 def patience_ends(member: MarshalMember, now: float) -> Iterator[float]:
-    """Yield the instants at which somebody may be not waited for any longer, or be again."""
+    """Yield the instants at which waiting for a member may end, or begin again."""
     for topic in member.wishes.of_topics():
         log = member.log_of(topic)
         if log is None:
             continue
         yield member.sharing.stable_since.get(topic, now) + PATIENCE
         look, waits = _look(member, log, topic, now), log.waits.get(topic, {}).values()
-        yield from (log.instant_of(wait.passed_until) for wait in waits if wait.passed_until >= 0)
+        yield from (log.instant_of(wait.skipped_until) for wait in waits if wait.skipped_until >= 0)
         if look.idle:
             since = {*look.idle, *(max(wait.since, min(look.idle)) for wait in waits)}
             yield from (log.instant_of(one + PATIENCE_MS) for one in since)
 
 
 def share_of_topics(member: MarshalMember, now: float) -> Share:
-    """Return what this member should have where topics are had whole, counted in topics."""
+    """Return what this member should have where topics are owned as a whole, counted in topics."""
     topics = [topic for topic in member.wishes.of_topics() if member.counts.get(topic, 0)]
     there = frozenset().union(*(members_of(member, topic, now) for topic in topics))
     own = sum(tp.partition == 0 and not life.is_idle for tp, life in member.lives.items())
@@ -236,9 +236,9 @@ def share_of_topics(member: MarshalMember, now: float) -> Share:
 
 
 def _late_with_topics(member: MarshalMember, topics: list[str], now: float) -> dict[bytes, int]:
-    """Return who is not waited for to take a topic that is free, and how many it has.
+    """Return the members not waited for to take a free topic, and how many each has.
 
-    It has let one pass, and come to nothing of any other meanwhile.
+    Such a member has left one free topic alone, and taken no other meanwhile.
     """
     begun, late, busy = Counter[bytes](), set[bytes](), {member.who[0]}
     for topic in topics:
@@ -259,7 +259,7 @@ def _late_with_topics(member: MarshalMember, topics: list[str], now: float) -> d
 
 
 def looked(member: MarshalMember, now: float) -> Sharing:
-    """Return what is remembered after a look at who is there."""
+    """Return what is remembered after a look at the members."""
     before, stable_since = member.sharing, dict[str, float]()
     members = {topic: members_of(member, topic, now) for topic in member.wishes.of_topics()}
     counts = {topic: member.counts.get(topic, 0) for topic in members}
@@ -307,7 +307,7 @@ def _order(client_id: bytes, topic: str) -> bytes:
 
 # -- workers ---------------------------------------------------------------------------------------
 #
-# Who works on how many keys of a topic: counted once, and from then on kept as it changes.
+# How many keys of a topic each member works on: counted once, and from then on kept as it changes.
 #
 # Decides: how many keys each member of one topic has begun with, at the latest log time.
 # Never: looks at all keys again: a count costs what has changed since the last one, however many
@@ -351,7 +351,7 @@ class Workers:
                 return
             self._let_go(key)
         if works:
-            self.working(time)  # what is over is not kept until somebody asks
+            self.working(time)  # drops expired claims now, not at the next question
             self._known[key] = state.client_id, end
             self._working[state.client_id] += 1
             heappush(self._ends, (end, key))

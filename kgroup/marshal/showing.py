@@ -1,11 +1,11 @@
-"""Signs of presence: how the others know of a member that owns nothing.
+"""Writing signs of presence: by them the others know of a member that owns nothing.
 
 Decides: for which topics a member shows itself, and when again.
 Never: claims anything by it: no topic can have such a name, and peers of the original library keep
     one harmless slot of memory for it.
 
-Who was passed over (`presence`) and knows of nothing that keeps it from claiming takes its sign
-back and shows itself anew: 1. it read nothing for minutes; 2. it reads, and all has been taken.
+A member that was skipped (`presence`) and can claim takes its sign back and shows itself anew: 1.
+it read nothing for minutes; 2. it reads again, and all keys have been taken.
 """
 
 import math
@@ -52,7 +52,7 @@ def sooner(member: MarshalMember, now: float) -> MarshalMember:
 def _kept(member: MarshalMember) -> frozenset[str]:
     """Return the topics for which its signs are to stand, also while their log is not read.
 
-    Who takes exact partitions takes no part in fair shares, and is not counted for them.
+    A member with assigned partitions takes no part in fair shares, and is not counted for them.
     """
     settings, wishes = member.settings, member.wishes
     gone = wishes.closing is not None or member.failure is not None or member.dormant
@@ -66,7 +66,7 @@ def show_presence(turn: Turn) -> None:
     member, now = turn.member, turn.now
     shown = topics_shown(member)
     if not shown and not member.presence_at:
-        return  # as nearly always, for who shows nothing
+        return  # as nearly always, for a member that shows nothing
     due, limits = dict(member.presence_at), dict(member.limits_shown)
     interval = member.settings.interval * (0.8 + 0.2 * turn.moment.chance)
     for topic in sorted(member.presence_at.keys() - _kept(member)):
@@ -90,12 +90,12 @@ def show_presence(turn: Turn) -> None:
 
 
 def _comes_anew(member: MarshalMember, topic: str, now: float) -> bool:
-    """Tell whether it was passed over, and would claim its share if that were free."""
+    """Tell whether it was skipped, and would claim its share if that were free."""
     log = member.log_of(topic)
     wait = None if log is None else log.waits.get(topic, {}).get(member.who[0])
-    if log is None or wait is None or log.time_at(now) >= wait.passed_until:
+    if log is None or wait is None or log.time_at(now) >= wait.skipped_until:
         return False
-    # The end of a claim is one failure; who may not claim, or cannot begin, soon has more.
+    # The end of a claim is one failure; a member that cannot claim or begin soon has more.
     failures = (life.failures for tp, life in member.lives.items() if tp.topic == topic)
     return max(failures, default=0) <= 1 and member.trouble is None
 

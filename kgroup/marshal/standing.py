@@ -27,7 +27,7 @@ class Standing(NamedTuple):
         released_at: of the release, None while the key is owned.
         definite: whether what was not read can change nothing any more.
         mixed_until: until then a peer without headers is taken into account, None: there was none.
-        idle_since: since then nobody has begun with it; None while somebody has, or if unknown.
+        idle_since: since then no member has begun with it; None while one has, or if unknown.
     """
 
     owned: bool = False
@@ -56,9 +56,9 @@ class Standing(NamedTuple):
         return heard + QUIET_MS
 
     def nobodys_since(self, time: int) -> int | None:
-        """Return the log time since which nobody works on the key; None: somebody does.
+        """Return the log time since which no member works on the key; None while one does.
 
-        -1 of a key that nobody has ever worked on, as far as was read.
+        -1 of a key that no member has ever worked on, as far as was read.
         """
         if not self.owned or self.idle_since is not None:
             return -1 if self.idle_since is None else self.idle_since

@@ -127,8 +127,8 @@ def _run_due(turn: Turn) -> None:
             return
         for life in [one for one in turn.member.lives.values() if one.due <= turn.now]:
             _run_key(turn, life)
-        # 1. A process stands still; 2. it wakes, and its claims have expired, and so is everything
-        # else. Nobody is asked to give up what is lost already.
+        # 1. A process stands still; 2. it wakes, and its claims have expired, and all other timers
+        # are due. The listener is not asked to give up what is lost already.
         _take_losses(turn)
         if _poll_limit(turn.member) <= turn.now:
             _fall_asleep(turn)
@@ -299,8 +299,8 @@ def _take_losses(turn: Turn) -> None:
 
 
 def _take_gains(turn: Turn) -> None:
-    # 1. A first heartbeat is read back; 2. so is the claim of whoever took the key since, in one
-    # reading. What was lost before anybody was told of it was never had.
+    # 1. A first heartbeat is read back; 2. the same reading has the claim of another member that
+    # took the key since. A claim lost before the listener heard of it was never owned.
     gained = [tp for tp in turn.gained if turn.life(tp).phase is KeyPhase.OWNED]
     turn.gained.clear()
     if not gained:

@@ -1,7 +1,7 @@
-"""What an administrator asks of a world: who has what, since when, and who else is about.
+"""What an administrator asks of a world: the owners, the ends of claims, and other libraries.
 
-Decides: which peers of the original library count as live, which keys somebody has, and from when
-on a claim of a key is accepted.
+Decides: which peers of the original library count as live, which keys have an owner, and from when
+    on a claim of a key is accepted.
 Never: changes a world.
 """
 
@@ -28,7 +28,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Who has a key.
+    """The owner of a key.
 
     Args:
         tp: the key.
@@ -83,7 +83,7 @@ def free_at(world: World, key: Key, *, complete: bool) -> int:
 def holders(
     world: World, group: str, tps: Iterable[TopicPartition] | None, time: int
 ) -> list[Holder]:
-    """Return who has keys of a group at a log time.
+    """Return the owners of a group's keys at a log time.
 
     Args:
         world: of their coordination partition.

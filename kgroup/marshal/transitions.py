@@ -1,14 +1,17 @@
 """What a message does to its key: the rules of ownership, one function per type of message.
 
-Decides: who owns a key after a claim, a heartbeat, a release or a probe.
+Decides: how a race of claims ends (`claim`); the owner of a key after a claim, a heartbeat, a
+    release or a probe.
 Never: knows another key, or more of the log than the record and what the key remembers.
 
-1. The first claim of a free key wins; its offset is the epoch of the ownership.
+1. The first claim of a free key wins: of two claims the one at the lower offset, for every reader.
+   Its offset is the epoch of the ownership. A claim of a key that is not free is refused.
 2. A process that was started later under its owner's client id takes a key without waiting.
-3. A heartbeat counts under the present epoch only; a higher one is believed: its sender saw a
-   claim that this reader did not (it began to read behind it).
-4. A heartbeat without an epoch comes from the original library, whose members obey it whoever
-   has the key: so must we. Its offset is the epoch, and fences the owner that was.
+3. A heartbeat counts under the present epoch only. A higher epoch is believed: its sender saw a
+   claim that stands before the place where this reader began.
+4. A heartbeat without an epoch comes from the original library. Its members obey such a heartbeat
+   even if the key has another owner, so we do, too. Its offset is the epoch, and fences the former
+   owner.
 5. A release counts from its owner alone, also a second one.
 """
 
@@ -40,7 +43,11 @@ class Place(NamedTuple):
 
 
 def claim(state: KeyState, message: Message, peer: Extension | None, at: Place) -> Verdict:
-    """Take the key for the sender, if it is free or the sender's own."""
+    """Take the key for the sender if it is free, or if the sender succeeds its own last process.
+
+    All who race for a key read the same log: each finds the claim at the lowest offset ACCEPTED,
+    and the others REFUSED.
+    """
     free = _free(state, at)
     state.heard = max(state.heard, at.time)
     if not free and not _succeeds(state, message, peer):
@@ -56,7 +63,7 @@ def claim(state: KeyState, message: Message, peer: Extension | None, at: Place) 
 def heartbeat(
     state: KeyState, message: Message, peer: Extension | None, at: Place, *, strict: bool
 ) -> Verdict:
-    """Renew the claim of the owner, or find out who it is; `strict`: without rule 4."""
+    """Renew the claim of the owner, or learn the owner; `strict`: without rule 4."""
     state.heard = max(state.heard, at.time)
     known = state.owned and state.is_owner(message.client_id, message.instance_id)
     if strict and peer is None and not known:
@@ -112,7 +119,7 @@ def probe(state: KeyState, message: Message, peer: Extension | None) -> Verdict:
 def _free(state: KeyState, at: Place) -> bool:
     if state.definite:
         return not state.owned_at(at.time)
-    # Somebody may own it of whom nothing was read yet; two minutes of silence say no.
+    # A member of which nothing was read yet may own it; two minutes of silence say no.
     watched = at.time - at.since >= QUIET_MS
     return watched and (state.heard < 0 or at.time - state.heard >= QUIET_MS)
 

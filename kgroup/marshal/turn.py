@@ -92,7 +92,7 @@ class Turn:
         turned: set[TopicPartition] = set()
         first, again = self.member.key_due, False
         for tp, life in self.lives.items():
-            # The one that was due first is due later: who is first now, all have to be asked.
+            # The key that was due first is due later: all keys are asked which is first now.
             again = again or (tp in lives and lives[tp].due <= self.member.key_due)
             if life.phase is KeyPhase.IDLE and life.retry_at <= self.now and not life.failures:
                 lives.pop(tp, None)
@@ -146,7 +146,7 @@ class Turn:
             kind: its type.
             tp: its key.
             tail: position that it carries, 0 in a claim.
-            words: what its headers say besides who writes it.
+            words: what its headers say besides the writer.
         """
         settings, ticket = self.member.settings, self.draw()
         extension = (words or Extension())._replace(

@@ -1,7 +1,7 @@
 """One coordination partition as one group reads it: records in, the events of its member out.
 
-Decides: which records a member hears of, and who counts as there: who shows itself, and who owns
-    a key.
+Decides: which records a member hears of, and which members are there: those that show themselves,
+    and those that own a key.
 Never: reads a clock; keeps anything that does not follow from the records: views of equal logs
     are equal, in whatever pieces they were read.
 """
@@ -39,7 +39,7 @@ LogRow = tuple[int, int, bytes | None, bytes | None, tuple[tuple[str, bytes | No
 """Offset, timestamp in milliseconds (-1: none), key, value, headers; as `RecordColumns` has it."""
 
 _MOVES: Final = frozenset({Verdict.ACCEPTED, Verdict.ADOPTED, Verdict.RELEASED, Verdict.RENEWED})
-"""Verdicts by which it changes who owns a key, or until when."""
+"""Verdicts that change the owner of a key, or the end of its claim."""
 
 
 class LogView:
@@ -47,7 +47,7 @@ class LogView:
 
     Args:
         partition: its number.
-        group_id: whose keys are told of.
+        group_id: the group whose keys are reported.
         rules: how the log is read.
     """
 
@@ -56,7 +56,7 @@ class LogView:
         self.world = World(rules)
         """All groups' keys."""
         self.damaged = 0
-        """How many batches could not be read, and were passed over."""
+        """How many batches could not be read, and were skipped."""
         self.damaged_at = -1
         """Offset at which the last of them begins; -1 without."""
         self._rules = rules
@@ -64,13 +64,13 @@ class LogView:
         self._there = _There(self.world, self._group)
         self._short: CatchUp | None = None
 
-    def pass_over(self, offset: int) -> None:
+    def skip(self, offset: int) -> None:
         """Note that the batch at an offset cannot be read; nothing follows from it."""
         self.damaged += 1
         self.damaged_at = offset
 
     def catch_up(self, columns: RecordColumns, rows: Iterable[RawRow]) -> None:
-        """Fold records whose events nobody wants: `opened` tells what they came to.
+        """Fold records without their events: `opened` reports what they came to.
 
         Args:
             columns: of one batch.
@@ -115,7 +115,7 @@ class LogView:
         )
 
     def opened(self, topics: frozenset[str], next_offset: int) -> LogOpened:
-        """Tell all that is known, after the log was read to its end.
+        """Report all that is known, after the log was read to its end.
 
         Args:
             topics: subscribed topics whose claims this partition has.
@@ -161,9 +161,9 @@ class LogView:
 
 
 class _There:
-    """Who is there: who shows itself, and who owns a key, whichever lasts longer.
+    """The members that are there: by a sign of presence or by a key, whichever lasts longer.
 
-    Kept from one reading to the next, because most of them change one time of one member.
+    It is kept from one reading to the next, because most readings change one time of one member.
     """
 
     def __init__(self, world: World, group: bytes) -> None:
@@ -173,16 +173,16 @@ class _There:
         self._told: Presence | None = None
         self._over_at = 0
         self.limits: Limits = NOBODY
-        """How much who takes at most, as of the last `now`."""
+        """How much each member takes at most, as of the last `now`."""
         self.waits: Waits = UNKNOWN
-        """How long who was there without taking anything, likewise."""
+        """How long each member was there without taking anything, likewise."""
 
     def forget(self) -> None:
         """Look at everything again: keys have changed of which nothing was heard."""
         self._owners = self._told = None
 
     def shown(self) -> None:
-        """Look again at who shows itself."""
+        """Look again at the signs of presence."""
         self._told = None
 
     def heard(self, read: KeyRead) -> None:
@@ -199,7 +199,7 @@ class _There:
             self._told = None  # its sender is waited for again
 
     def now(self) -> Presence:
-        """Return who is there at the latest log time; the same object while nothing changed."""
+        """Return the members at the latest log time; the same object while nothing changed."""
         time = self._world.time
         if self._told is not None and time < self._over_at:
             return self._told
@@ -216,7 +216,7 @@ class _There:
                 clients = there.setdefault(topic, {})
                 clients[client_id] = max(until, clients.get(client_id, until))
         self.limits, self.waits = self._limits(), self._waits()
-        # A sign may be over before the claims of its sender, and with it what it said.
+        # A sign may expire before the claims of its sender; its limit and wait go with it.
         both = (*there.values(), *signs.values())
         ends = [until for clients in both for until in clients.values()]
         self._over_at = min(ends, default=time + 1)

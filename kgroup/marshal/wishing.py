@@ -13,8 +13,8 @@ from kgroup.types import TopicPartition
 __all__ = ["FRESH", "is_paused", "is_wanted", "pause_ends_at", "wanted_partitions"]
 
 FRESH: Final = 15.0
-"""Seconds for which what was read of a log can be relied on for a claim; its reader tells at least
-every five of them, be it that there is nothing."""
+"""Seconds for which a member relies on what was read of a log for a claim. The reader reports at
+least every five seconds, even if there is nothing new."""
 
 
 def is_wanted(member: MarshalMember, tp: TopicPartition, now: float) -> bool:

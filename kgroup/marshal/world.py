@@ -1,8 +1,8 @@
-"""Who owns what, read off the log: the state of all groups that share a coordination partition.
+"""The owners of all keys, read off the log: the state of all groups of a coordination partition.
 
-Decides: what is read, in which order, and what each record changes; by rules that look at nothing
-    but the log: equal logs give equal worlds, whoever reads them, whenever, in pieces of any size.
-Never: reads a clock, takes the reader's word for anything, writes.
+Decides: what is read, in which order, and what each record changes. The rules look at nothing but
+    the log, so equal logs give equal worlds to every reader, at any time, in pieces of any size.
+Never: reads a clock, believes the reader about anything, writes.
 Source: the rules of dropbox/marshal, with the reader's clock replaced by log time, and claims
     fenced by the offset at which they were accepted, their epoch (`transitions`).
 
@@ -20,7 +20,7 @@ from typing import Final
 
 from kgroup.marshal.key_state import LONGEST_PAUSE, Key, KeyState, Pause, Tenure
 from kgroup.marshal.messages import Extension, Kind, Message, Reject, decode, read_extension
-from kgroup.marshal.presence import PATIENCE_MS, Presences, is_presence
+from kgroup.marshal.presence import PATIENCE_MS, Presences, Sign, Wait, is_presence
 from kgroup.marshal.rules import Compat, Verdict, WorldRules
 from kgroup.marshal.shares import Workers
 from kgroup.marshal.transitions import Place, claim, heartbeat, probe, release, renew
@@ -30,8 +30,8 @@ __all__ = ["World"]
 _MS: Final = 1000
 _MIXED_MS: Final = 600 * _MS
 _TEN_YEARS_MS: Final = 3653 * 86_400 * _MS
-_HASHED_AS: Final = {"ttl": "lease"}
-"""Field of a key -> its name in the digest, which readers of older versions compare."""
+_HASHED_AS: Final = {"ttl": "lease", "skipped_until": "passed_until", "Sign": "_Sign"}
+"""Name -> what the digest calls it: readers of older versions compare their digests with ours."""
 _LONGEST: Final = 64 * 1024
 _PLAUSIBLE_MS: Final = range(1_388_534_400 * _MS, 4_102_444_800 * _MS)
 """From 2014, when there was no such log yet, to 2100."""
@@ -60,11 +60,11 @@ class World:
         self.peer: Extension | None = None
         """The headers of that message by which it is judged, None without."""
         self.nonce: bytes | None = None
-        """By which its sender knows it, also where headers do not count; None without."""
+        """By which the sender recognizes its message, even if headers do not count, or None."""
         self.is_of_original = False
         """Whether its sender does not keep kgroup's rules, whatever its headers count for."""
         self.presences = Presences()
-        """Who shows itself."""
+        """The signs of presence."""
         self._rules = rules
         self._keys: dict[Key, KeyState] = {}
         self._of_topic: dict[tuple[bytes, bytes], list[Key]] = {}
@@ -163,8 +163,10 @@ class World:
     def digest(self) -> str:
         """Return a hash of everything that is known; equal logs give equal ones."""
         words = [repr((self.next_offset, self.time, sorted(self._paused.items())))]
-        words += [_hashed(key, self._keys[key]) for key in sorted(self._keys)]
-        words += [repr(each) for each in self.presences.known(self.time)]
+        words += [
+            f"({', '.join(map(_hashed, (*key, self._keys[key])))})" for key in sorted(self._keys)
+        ]
+        words += [f"({', '.join(map(_hashed, each))})" for each in self.presences.known(self.time)]
         return sha256("\n".join(words).encode()).hexdigest()
 
     def _believed(self, value: bytes | None, timestamp: int) -> Message | Reject:
@@ -256,15 +258,15 @@ class World:
         idle_since = state.nobodys_since(at.time)
         verdict = claim(state, message, peer, at)
         if verdict is Verdict.ACCEPTED and idle_since is not None and idle_since >= 0:
-            pause = self._paused.get(message.group_id)  # nobody could claim while it lasted
+            pause = self._paused.get(message.group_id)  # no member could claim while it lasted
             since = idle_since if pause is None else max(idle_since, pause.until)
             if at.time - since >= PATIENCE_MS:
-                self._pass_over(message, since, at.time)
+                self._skip(message, since, at.time)
         self.presences.takes(message, verdict, at.time)
         return verdict
 
-    def _pass_over(self, message: Message, idle_since: int, time: int) -> None:
-        """Wait no longer for those who left to the sender what they might have had."""
+    def _skip(self, message: Message, idle_since: int, time: int) -> None:
+        """Wait no longer for members that left to the sender a key that they could have taken."""
         group, topic = message.group_id, message.topic
         late = self.presences.late(group, topic, idle_since, time)
         if not late or late == [message.client_id]:
@@ -276,7 +278,7 @@ class World:
         has = workers.working(self.time)
         for who in late:
             if has[who] < has[message.client_id]:
-                self.presences.pass_over(group, topic, who, time)
+                self.presences.skip(group, topic, who, time)
 
     def _count(self, message: Message) -> Workers | None:
         """Keep the count of a topic, if there is one: most topics are never counted."""
@@ -309,15 +311,20 @@ class World:
 def _names_what_is_to_come(message: Message, peer: Extension, offset: int) -> bool:
     """Tell whether a message names a claim that does not stand before it.
 
-    1. A claim stood there; 2. the log lost its tail, and the claim with it; 3. its owner, who has
-    not heard of that, goes on. Believed, it would outrank every claim to come.
+    1. A claim stood there; 2. the log lost its tail, and the claim with it; 3. its owner does not
+    know that yet, and goes on. If it were believed, it would outrank every claim to come.
     """
-    claims = message.kind is Kind.CLAIMING_PARTITION  # which is under no epoch, whatever it says
+    claims = message.kind is Kind.CLAIMING_PARTITION  # it has no epoch, whatever its headers say
     return peer.epoch is not None and peer.epoch >= offset and not claims
 
 
-def _hashed(key: Key, state: KeyState) -> str:
-    """Return what the digest says of a key, in words that are the same in every version."""
-    known = ((each.name, getattr(state, each.name)) for each in fields(state) if each.repr)
-    words = ", ".join(f"{_HASHED_AS.get(name, name)}={value!r}" for name, value in known)
-    return f"({key.group!r}, {key.topic!r}, {key.partition!r}, KeyState({words}))"
+def _hashed(value: object) -> str:
+    """Return what the digest says of a value: its `repr`, with names that never change."""
+    if isinstance(value, KeyState):
+        known = {each.name: getattr(value, each.name) for each in fields(value) if each.repr}
+    elif isinstance(value, Sign | Wait):
+        known = value._asdict()
+    else:
+        return repr(value)
+    words = (f"{_HASHED_AS.get(name, name)}={_hashed(each)}" for name, each in known.items())
+    return f"{_HASHED_AS.get(type(value).__name__, type(value).__name__)}({', '.join(words)})"

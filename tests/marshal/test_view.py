@@ -192,7 +192,7 @@ def test_who_leaves_for_half_a_minute_what_it_might_have_had_is_passed_over(
     story = short_of_one()
     story.at += seconds
     waits = story.say(Kind.CLAIMING_PARTITION, partition=1).waits["t"]
-    assert (waits[b"A"].passed_until, waits[b"B"].passed_until) == (-1, passed)
+    assert (waits[b"A"].skipped_until, waits[b"B"].skipped_until) == (-1, passed)
 
 
 def passed_over() -> Story:
@@ -209,7 +209,7 @@ def test_who_has_as_much_as_who_claims_is_not_passed_over() -> None:
     story.say(Kind.HEARTBEAT, "B", epoch=7, partition=2)
     story.at += 40
     waits = story.say(Kind.CLAIMING_PARTITION, partition=1).waits["t"]
-    assert waits[b"B"].passed_until == -1
+    assert waits[b"B"].skipped_until == -1
 
 
 def test_who_was_passed_over_is_waited_for_again_once_it_begins_with_something() -> None:
@@ -217,26 +217,26 @@ def test_who_was_passed_over_is_waited_for_again_once_it_begins_with_something()
     epoch = len(story.rows)
     claimed = story.say(Kind.CLAIMING_PARTITION, "B", partition=5)
     begun = story.say(Kind.HEARTBEAT, "B", epoch=epoch, partition=5)
-    assert claimed.waits["t"][b"B"].passed_until == until(630)
-    assert begun.waits["t"][b"B"].passed_until == -1
+    assert claimed.waits["t"][b"B"].skipped_until == until(630)
+    assert begun.waits["t"][b"B"].skipped_until == -1
 
 
 def test_a_claim_in_vain_says_that_its_sender_takes_part() -> None:
     story = passed_over()
-    assert story.say(Kind.CLAIMING_PARTITION, "B").waits["t"][b"B"].passed_until == -1
+    assert story.say(Kind.CLAIMING_PARTITION, "B").waits["t"][b"B"].skipped_until == -1
 
 
 def test_a_claim_in_vain_says_nothing_of_who_claimed_and_did_not_begin() -> None:
     story = passed_over()
     story.say(Kind.CLAIMING_PARTITION, "B", partition=5)
-    assert story.say(Kind.CLAIMING_PARTITION, "B").waits["t"][b"B"].passed_until == until(630)
+    assert story.say(Kind.CLAIMING_PARTITION, "B").waits["t"][b"B"].skipped_until == until(630)
 
 
 def test_who_starts_again_is_not_passed_over_any_more() -> None:
     story = passed_over()
     name = ("t" + PRESENCE_SUFFIX).encode()
     anew = story.say(Kind.HEARTBEAT, "B", topic=name, instance=b"j")
-    assert anew.waits["t"][b"B"].passed_until == -1
+    assert anew.waits["t"][b"B"].skipped_until == -1
 
 
 def test_a_claim_that_comes_to_nothing_leaves_a_key_as_long_without_anybody_as_it_was() -> None:

@@ -288,7 +288,7 @@ class FollowedLog:
             return False
         self.damaged += 1
         if self.view is not None:
-            self.view.pass_over(self.position)
+            self.view.skip(self.position)
         self._tries = 0
         self.position = self._passed = self._behind(batch)
         return True

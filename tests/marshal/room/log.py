@@ -87,11 +87,11 @@ class RoomLog:
         keys: Mapping[Key, KeyState] = self._view.world.keys
         return keys.get(Key(GROUP.encode(), tp.topic.encode(), tp.partition), KeyState())
 
-    def passed_until(self) -> int:
+    def skipped_until(self) -> int:
         """Return the log time until which somebody is not waited for, milliseconds; 0: nobody."""
         read = self._view.read((), len(self.rows))
         waits = [wait for clients in read.waits.values() for wait in clients.values()]
-        return max((wait.passed_until for wait in waits), default=0)
+        return max((wait.skipped_until for wait in waits), default=0)
 
     @property
     def time(self) -> int:

@@ -199,7 +199,7 @@ class _Play:
         # Who counts as there is told by the clocks of the senders, unless the broker's are used.
         if self.policy is ClaimPolicy.FAIR and self.skewed <= 1.0:
             room.run((10.0 if self.brief else 30.0) * len(room.partitions()) + 60.0)
-            passed = room.log.passed_until() / 1000 - room.log.clock(0.0)
+            passed = room.log.skipped_until() / 1000 - room.log.clock(0.0)
             if passed > room.now:  # who could not claim is waited for again then
                 room.run(passed - room.now + 30.0 * len(room.partitions()))
             self._is_fair()
