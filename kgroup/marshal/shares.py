@@ -137,7 +137,7 @@ def _limits(
 
     A member that has less than it should, and is not waited for, counts for what it has.
     """
-    limits, mine, own = _told(member, topic, there), member.who[0], limit_of(member, topic)
+    limits, mine, own = _shown_limits(member, topic, there), member.who[0], limit_of(member, topic)
     if own is not None:
         limits[mine] = own
     log = member.log_of(topic)
@@ -151,10 +151,10 @@ def _limits(
     return limits
 
 
-def _told(member: MarshalMember, topic: str, there: frozenset[bytes]) -> dict[bytes, int]:
+def _shown_limits(member: MarshalMember, topic: str, there: frozenset[bytes]) -> dict[bytes, int]:
     log, mine = member.log_of(topic), member.who[0]
-    told = {} if log is None else log.limits.get(topic, {})
-    return {who: most for who, most in told.items() if who in there and who != mine}
+    shown = {} if log is None else log.limits.get(topic, {})
+    return {who: most for who, most in shown.items() if who in there and who != mine}
 
 
 class _Look(NamedTuple):
@@ -224,7 +224,7 @@ def share_of_topics(member: MarshalMember, now: float) -> Share:
     own = sum(tp.partition == 0 and not life.is_idle for tp, life in member.lives.items())
     limits: dict[bytes, int] = {}
     for topic in topics:
-        limits |= _told(member, topic, there)
+        limits |= _shown_limits(member, topic, there)
     most = member.settings.max_claims
     if most is not None:
         limits[member.who[0]] = most

@@ -170,7 +170,7 @@ class _There:
         self._world = world
         self._group = group
         self._owners: Owners | None = None
-        self._told: Presence | None = None
+        self._reported: Presence | None = None
         self._over_at = 0
         self.limits: Limits = NOBODY
         """How much each member takes at most, as of the last `now`."""
@@ -179,30 +179,30 @@ class _There:
 
     def forget(self) -> None:
         """Look at everything again: keys have changed of which nothing was heard."""
-        self._owners = self._told = None
+        self._owners = self._reported = None
 
     def shown(self) -> None:
         """Look again at the signs of presence."""
-        self._told = None
+        self._reported = None
 
     def heard(self, read: KeyRead) -> None:
         """Take one record about a key in."""
         standing, owners = read.standing, self._owners
         if read.verdict in _MOVES:
-            self._told = None
+            self._reported = None
             if owners is not None and standing.owned:
                 beat = -1 if standing.beat is None else standing.beat
                 owners.has(read.tp, standing.client_id, beat + standing.ttl)
             elif owners is not None:
                 owners.free(read.tp)
         elif read.verdict is Verdict.REFUSED:
-            self._told = None  # its sender is waited for again
+            self._reported = None  # its sender is waited for again
 
     def now(self) -> Presence:
         """Return the members at the latest log time; the same object while nothing changed."""
         time = self._world.time
-        if self._told is not None and time < self._over_at:
-            return self._told
+        if self._reported is not None and time < self._over_at:
+            return self._reported
         if self._owners is None:
             self._owners = self._found()
         signs = self._world.presences.of(self._group, time)
@@ -220,10 +220,10 @@ class _There:
         both = (*there.values(), *signs.values())
         ends = [until for clients in both for until in clients.values()]
         self._over_at = min(ends, default=time + 1)
-        self._told = MappingProxyType(
+        self._reported = MappingProxyType(
             {topic: MappingProxyType(clients) for topic, clients in there.items()}
         )
-        return self._told
+        return self._reported
 
     def _limits(self) -> Limits:
         world, found = self._world, dict[str, Mapping[bytes, int]]()

@@ -33,7 +33,7 @@ def test_a_write_of_which_nobody_knows_is_settled_by_reading(
 
 @pytest.mark.parametrize("back", [10.0, 119.0, 600.0])
 def test_a_broker_whose_clock_steps_back_makes_nobody_take_over_early(back: float) -> None:
-    """Scenario 26: log time stands until the clock has caught up, so leases last longer."""
+    """Scenario 26: log time stands until the clock has caught up, so claims last longer."""
     room = room_of()
     node = enter(room, "a")
     room.run(30)
@@ -77,7 +77,7 @@ def test_nothing_is_handed_out_once_a_heartbeat_of_the_original_was_read(
 
 
 @pytest.mark.parametrize("interval", [5, 20])
-def test_at_most_once_heartbeats_between_the_steps_of_a_batch_keep_the_lease(interval: int) -> None:
+def test_at_most_once_heartbeats_between_the_steps_of_a_batch_keep_the_claim(interval: int) -> None:
     """Each of a batch's writes is read back within half an interval, so beats come in between."""
     room = room_of()
     habits = Habits(poll_every=0.5, read_delay=interval / 2)

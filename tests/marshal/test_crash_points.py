@@ -186,7 +186,7 @@ def test_a_commit_in_the_log_counts_though_nobody_was_told() -> None:
 
 
 def test_a_release_that_was_not_appended_leaves_the_last_heartbeat() -> None:
-    """8.4, row 7: idle for a lease."""
+    """8.4, row 7: idle until the claim expires."""
     room, node = at_least_once(commits=0.0)
     node.mute_until = room.now + 100
     node.close(Leave.LEAVE, 3, 5)
@@ -205,7 +205,7 @@ def test_a_release_in_the_log_leaves_what_was_committed() -> None:
     assert after[0] == 3 * BATCH
 
 
-def test_a_restart_within_the_lease_goes_on_at_once_from_the_last_heartbeat() -> None:
+def test_restart_before_the_claim_expires_goes_on_from_the_last_heartbeat() -> None:
     """8.4, row 9."""
     room, node = at_least_once()
     node.dead = True
@@ -214,7 +214,7 @@ def test_a_restart_within_the_lease_goes_on_at_once_from_the_last_heartbeat() ->
     assert offsets_of(again)[0] == 2 * BATCH
 
 
-def test_who_was_paused_beyond_its_lease_adds_nothing_to_what_is_repeated() -> None:
+def test_member_paused_past_the_end_of_its_claim_repeats_nothing_more() -> None:
     """8.4, row 10."""
     room, node = at_least_once()
     node.paused_until = room.now + 200

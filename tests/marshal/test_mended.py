@@ -103,7 +103,7 @@ def test_what_is_taken_in_the_reading_that_confirms_it_was_never_had() -> None:
     room.run(5.0)
     assert not node.member.holdings
     assert node.changes == []
-    room.run(300.0)  # until that one's lease is over
+    room.run(300.0)  # until that claim expires
     assert heard_of(node, ChangeKind.ASSIGNED) == [P0]
     assert room.owner_of(P0) is node
 
@@ -148,7 +148,7 @@ def test_a_commit_whose_release_is_not_read_back_is_in_doubt() -> None:
     assert answer.unknown
 
 
-def test_a_twin_of_unknown_start_is_waited_for_no_longer_than_its_lease() -> None:
+def test_twin_of_unknown_start_is_waited_for_until_its_claim_expires() -> None:
     """1. A peer without headers dies; 2. a static member of its name waited for ever."""
     room = room_of()
     time = int(room.log.clock(room.now))
@@ -286,7 +286,7 @@ def test_who_reads_in_one_go_that_it_is_the_owner_and_that_another_is_commits_no
 @pytest.mark.slow
 def test_who_reads_heartbeats_while_the_time_of_the_log_stands_still_claims_nothing() -> None:
     """1. A broker's clock steps back by ten minutes; 2. the time of the log stands still; 3. the
-    others took the lease of a living owner to be over, and claimed its key again and again."""
+    others took the claim of a living owner for expired, and claimed its key again and again."""
     room = room_of()
     node = enter(room, "a")
     other = enter(room, "b")

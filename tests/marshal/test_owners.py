@@ -48,7 +48,7 @@ def until(seconds: int) -> int:
     return (START + seconds) * 1000
 
 
-def test_an_owner_is_there_until_the_last_of_its_leases_is_over() -> None:
+def test_owner_counts_as_present_until_its_last_claim_expires() -> None:
     log = Log()
     log.say(CLAIM, "A", 0, interval=60)
     log.say(CLAIM, "A", 1, interval=20)

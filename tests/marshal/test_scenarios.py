@@ -12,7 +12,7 @@ from tests.marshal.scenes import IDLE, P0, enter, heard_of, offsets_of, room_of,
 pytestmark = pytest.mark.slow  # each plays minutes of a group
 
 
-def test_a_claim_whose_owner_dies_before_its_heartbeat_is_idle_for_a_lease_and_keeps_its_offset(
+def test_claim_of_an_owner_dead_before_its_heartbeat_expires_and_keeps_its_offset(
 ) -> None:  # fmt: skip
     """Scenario 1."""
     room = room_of()
@@ -36,7 +36,7 @@ def test_a_claim_whose_owner_dies_before_its_heartbeat_is_idle_for_a_lease_and_k
 
 
 @pytest.mark.parametrize("pause", [119, 121, 600])
-def test_who_was_stopped_beyond_its_lease_hands_out_nothing_when_it_wakes(pause: int) -> None:
+def test_member_stopped_past_the_end_of_its_claim_hands_out_nothing_on_waking(pause: int) -> None:
     """Scenario 9."""
     room = room_of()
     node = enter(room, "a")
@@ -100,7 +100,7 @@ def test_at_most_once_stalls_without_the_group_coordinator_and_loses_nothing() -
     assert offsets == list(range(offsets[-1] + 1))
 
 
-def test_who_reads_nothing_any_more_is_fenced_by_its_lease_and_claims_nothing() -> None:
+def test_member_that_reads_nothing_loses_its_expired_claim_and_claims_nothing() -> None:
     """Scenario 12."""
     room = room_of(2)
     node = enter(room, "a")
@@ -280,7 +280,7 @@ def test_only_what_was_handed_out_after_the_last_commit_is_repeated() -> None:
     assert room.judge.broken == []
 
 
-def test_commits_that_the_coordinator_refuses_never_cost_the_lease() -> None:
+def test_refused_commits_never_end_the_claim() -> None:
     """Scenario 27."""
     room = room_of(2)
     room.coordinator_refuses = True

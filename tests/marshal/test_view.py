@@ -137,7 +137,7 @@ def test_a_sign_is_taken_back_by_the_process_that_gave_it() -> None:
     assert story.leaves("A").presence == {}
 
 
-def test_an_owner_is_there_for_as_long_as_its_lease() -> None:
+def test_owner_counts_as_present_until_its_claim_expires() -> None:
     story = Story()
     read = story.say(Kind.CLAIMING_PARTITION, interval=10)
     assert read.presence == {"t": {b"A": until(20)}}
@@ -186,7 +186,7 @@ def short_of_one() -> Story:
 
 
 @pytest.mark.parametrize(("seconds", "passed"), [(29, -1), (30, until(630))])
-def test_who_leaves_for_half_a_minute_what_it_might_have_had_is_passed_over(
+def test_member_that_takes_no_free_key_for_half_a_minute_is_skipped(
     seconds: int, passed: int
 ) -> None:
     story = short_of_one()
@@ -195,15 +195,15 @@ def test_who_leaves_for_half_a_minute_what_it_might_have_had_is_passed_over(
     assert (waits[b"A"].skipped_until, waits[b"B"].skipped_until) == (-1, passed)
 
 
-def passed_over() -> Story:
-    """Return that story with B passed over."""
+def skipped() -> Story:
+    """Return that story with B skipped."""
     story = short_of_one()
     story.at += 30
     story.say(Kind.CLAIMING_PARTITION, partition=1)
     return story
 
 
-def test_who_has_as_much_as_who_claims_is_not_passed_over() -> None:
+def test_member_with_as_many_keys_as_the_claimant_is_not_skipped() -> None:
     story = short_of_one()
     story.say(Kind.CLAIMING_PARTITION, "B", partition=2)
     story.say(Kind.HEARTBEAT, "B", epoch=7, partition=2)
@@ -212,8 +212,8 @@ def test_who_has_as_much_as_who_claims_is_not_passed_over() -> None:
     assert waits[b"B"].skipped_until == -1
 
 
-def test_who_was_passed_over_is_waited_for_again_once_it_begins_with_something() -> None:
-    story = passed_over()
+def test_skipped_member_is_waited_for_again_once_it_begins_with_a_key() -> None:
+    story = skipped()
     epoch = len(story.rows)
     claimed = story.say(Kind.CLAIMING_PARTITION, "B", partition=5)
     begun = story.say(Kind.HEARTBEAT, "B", epoch=epoch, partition=5)
@@ -222,18 +222,18 @@ def test_who_was_passed_over_is_waited_for_again_once_it_begins_with_something()
 
 
 def test_a_claim_in_vain_says_that_its_sender_takes_part() -> None:
-    story = passed_over()
+    story = skipped()
     assert story.say(Kind.CLAIMING_PARTITION, "B").waits["t"][b"B"].skipped_until == -1
 
 
 def test_a_claim_in_vain_says_nothing_of_who_claimed_and_did_not_begin() -> None:
-    story = passed_over()
+    story = skipped()
     story.say(Kind.CLAIMING_PARTITION, "B", partition=5)
     assert story.say(Kind.CLAIMING_PARTITION, "B").waits["t"][b"B"].skipped_until == until(630)
 
 
-def test_who_starts_again_is_not_passed_over_any_more() -> None:
-    story = passed_over()
+def test_member_that_starts_again_is_not_skipped_any_more() -> None:
+    story = skipped()
     name = ("t" + PRESENCE_SUFFIX).encode()
     anew = story.say(Kind.HEARTBEAT, "B", topic=name, instance=b"j")
     assert anew.waits["t"][b"B"].skipped_until == -1

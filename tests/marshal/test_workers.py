@@ -136,7 +136,7 @@ class Twice:
 
 @pytest.mark.parametrize("append_time", [True, False])
 @pytest.mark.parametrize("seed", range(60))
-def test_both_ways_of_reading_count_who_goes_on_after_its_lease(
+def test_both_ways_of_reading_count_an_owner_that_goes_on_after_its_claim_expired(
     seed: int, append_time: bool
 ) -> None:
     dice, at, log = random.Random(seed), 0, Twice(append_time=append_time)
@@ -155,7 +155,7 @@ def test_both_ways_of_reading_count_who_goes_on_after_its_lease(
     assert log.agrees()
 
 
-def test_a_heartbeat_after_the_lease_is_of_who_works_in_both_ways_of_reading() -> None:
+def test_heartbeat_after_the_claim_expired_counts_in_both_ways_of_reading() -> None:
     log = Twice(append_time=True)
     for free in (5, 6):
         log.say(CLAIM, 0, b"x", free)

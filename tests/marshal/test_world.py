@@ -50,7 +50,7 @@ def test_who_takes_a_key_over_begins_where_its_owner_was() -> None:
     assert log.state.offset == 10
 
 
-def test_a_shorter_interval_makes_a_shorter_lease() -> None:
+def test_shorter_interval_makes_a_shorter_time_to_live() -> None:
     hasty = Peer("A", interval=5)
     log = Log()
     log.claim(hasty)
@@ -81,7 +81,7 @@ def test_a_twin_that_was_started_earlier_or_at_once_takes_nothing() -> None:
 # -- heartbeats ----------------------------------------------------------------------------------
 
 
-def test_a_heartbeat_renews_the_lease_and_carries_the_position() -> None:
+def test_heartbeat_renews_the_claim_and_carries_the_position() -> None:
     log = owned_by_a()
     log.wait(119)
     assert log.beat(A, 20) is Verdict.RENEWED
@@ -281,7 +281,7 @@ def test_a_senders_clock_means_nothing_where_the_broker_says_the_time() -> None:
     assert log.claim(B, late=-3600) is Verdict.REFUSED
 
 
-def test_a_brokers_clock_that_goes_back_takes_no_lease_away() -> None:
+def test_brokers_clock_that_goes_back_ends_no_claim() -> None:
     log = owned_by_a()
     log.wait(-50)
     log.beat(A, 11)

@@ -161,7 +161,7 @@ class MarshalEffects:
         self._waiters = waiters
         self._apply = apply
         self._timeout = timeout
-        self._told: dict[tuple[Note, str], float] = {}
+        self._said: dict[tuple[Note, str], float] = {}
 
     def carry_out(self, effects: tuple[Effect, ...], tasks: TaskGroup) -> None:
         """Begin all of `effects`, in order."""
@@ -186,11 +186,11 @@ class MarshalEffects:
     def _tell(self, what: Tell[Note]) -> None:
         """Log it: once in a while with where it was raised, else for who wants to know."""
         now, key = anyio.current_time(), (what.note, what.detail)
-        self._told = {told: at for told, at in self._told.items() if now - at < _SAY_AGAIN}
-        if key in self._told:
+        self._said = {said: at for said, at in self._said.items() if now - at < _SAY_AGAIN}
+        if key in self._said:
             log.debug("%s: %s", what.note.value, what.detail)
             return
-        self._told[key] = now
+        self._said[key] = now
         log.warning("%s: %s", what.note.value, what.detail, exc_info=what.error)
 
     async def _find(self, sought: Sequence[FindPosition]) -> None:

@@ -56,7 +56,7 @@ class FollowedLog:
 
     Args:
         tp: the coordination partition.
-        group_id: whose keys are told of.
+        group_id: whose keys are reported.
         compat: what records without headers can do.
         tell: hears what is read.
         backoff: its pauses after failures.
@@ -145,7 +145,7 @@ class FollowedLog:
         self.say(self.view.opened(self.topics, self.position), now)
 
     def again(self, topics: frozenset[str], now: float) -> None:
-        """Have claims of other topics in it told of."""
+        """Report claims of other topics in it, too."""
         self.topics = topics
         if self.stage is Stage.OPEN and self.view is not None:
             self.say(self.view.opened(topics, self.position), now)

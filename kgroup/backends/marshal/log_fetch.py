@@ -149,7 +149,7 @@ def _by_partition(
 
 # -- reader settings -------------------------------------------------------------------------------
 #
-# What a reader of the log of claims is told once.
+# The settings of a reader of the log of claims.
 #
 # Decides: names, units and defaults.
 # Never: reads a configuration.
@@ -157,10 +157,10 @@ def _by_partition(
 
 @dataclass(frozen=True, slots=True)
 class ReaderSettings:
-    """What a reader is told once; times in seconds.
+    """The settings of a reader; times in seconds.
 
     Args:
-        group_id: whose keys are told of.
+        group_id: whose keys are reported.
         topic: name of the coordination topic.
         interval: between heartbeats of this member.
         compat: what records without headers can do.
