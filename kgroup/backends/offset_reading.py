@@ -13,10 +13,11 @@ import anyio
 
 from kgroup.codes import ApiKey, ErrorCode
 from kgroup.errors import DecodeError, TransportError, UnauthorizedError
+from kgroup.machine.backoff import Backoff
 from kgroup.machine.reactions import Reaction, reaction
 from kgroup.net.cluster import Cluster, Lane
 from kgroup.net.coordinator import read_offset_fetch
-from kgroup.net.verdict import Backoff, refusal
+from kgroup.net.verdict import refusal
 from kgroup.types import OffsetAndMetadata, TopicPartition
 from kgroup.wire.messages import (
     OffsetFetchRequest,
@@ -82,7 +83,7 @@ async def read_committed_offsets(
     with anyio.move_on_after(timeout):
         while (told := await ask()) is None:
             backoff = backoff.failed()
-            await anyio.sleep(backoff.pause(dice))
+            await anyio.sleep(backoff.pause(dice.uniform(0, 1)))
         return told
     what = f"committed offsets of group {group_id!r}"
     raise TimeoutError(f"{what}: not known within {timeout:g} s; {last}")

@@ -2,6 +2,7 @@
 
 Never: awaits, reads a clock, draws chance, logs or opens a socket.
 
+- `backoff`: How long to wait before trying again
 - `claims`: Holdings: what a member owns, partition by partition, and how each one is given up
 - `coverage`: The coverage theorem: a table has exactly the rows its states call for
 - `describe`: The page about error codes, written from the table of reactions

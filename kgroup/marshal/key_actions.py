@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Final
 
 from kgroup.frozen import replace
+from kgroup.machine.backoff import Backoff
 from kgroup.marshal.admitting import end_admission
 from kgroup.marshal.events import FindPosition, Note, Tell
 from kgroup.marshal.key_rows import KEY_ROWS, POSSIBLE, KeyAction, KeyGuard, KeyPhase, KeyTrigger
@@ -27,6 +28,7 @@ __all__ = ["FAMILIES", "act", "fire", "holds"]
 _LONGEST_PAUSE: Final = 3.0
 _PAUSE_PER_MEMBER: Final = 0.05
 _LONGEST_BACKOFF: Final = 30.0
+_FIRST_PAUSE: Final = 1.0
 _LONGEST_SEARCH: Final = 10.0
 _SOON: Final = 1.0
 
@@ -91,9 +93,10 @@ def _find_position(turn: Turn, life: KeyLife) -> KeyLife:
 def _locate_later(turn: Turn, life: KeyLife) -> KeyLife:
     assert turn.error is not None
     turn.effects.append(Tell(Note.NO_POSITION, str(life.tp), turn.error))
-    pause = min(2.0**life.failures, _LONGEST_SEARCH) * (0.5 + _spread(turn, life))
     failures = min(life.failures + 1, 16)
-    return replace(life, locating=None, failures=failures, locate_at=turn.now + pause)
+    backoff = Backoff(_FIRST_PAUSE, _LONGEST_SEARCH, jitter=0.5, failures=failures)
+    locate_at = turn.now + backoff.pause(_spread(turn, life))
+    return replace(life, locating=None, failures=failures, locate_at=locate_at)
 
 
 def _begin_at(turn: Turn, life: KeyLife) -> KeyLife:
@@ -170,8 +173,9 @@ def _forget(turn: Turn, life: KeyLife) -> KeyLife:
 
 
 def _back_off(turn: Turn, life: KeyLife) -> KeyLife:
-    pause = min(2.0**life.failures, _LONGEST_BACKOFF) * (0.5 + _spread(turn, life))
-    return replace(life, failures=min(life.failures + 1, 16), retry_at=turn.now + pause)
+    failures = min(life.failures + 1, 16)
+    backoff = Backoff(_FIRST_PAUSE, _LONGEST_BACKOFF, jitter=0.5, failures=failures)
+    return replace(life, failures=failures, retry_at=turn.now + backoff.pause(_spread(turn, life)))
 
 
 def _cool_down(turn: Turn, life: KeyLife) -> KeyLife:

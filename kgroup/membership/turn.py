@@ -7,6 +7,7 @@ Never: outlives the step; what goes in and what comes out are frozen.
 from dataclasses import dataclass, field
 
 from kgroup.frozen import replace
+from kgroup.machine.backoff import Backoff
 from kgroup.machine.claims import Holdings
 from kgroup.machine.lease import Lease
 from kgroup.machine.rows import Row
@@ -142,15 +143,13 @@ class Turn:
 
     def backoff(self, attempts: int, longest: float) -> float:
         """Return the pause after `attempts` failures in a row, spread by a fifth either way."""
-        pause = self.member.settings.retry_backoff * float(2 ** min(attempts - 1, 16))
-        return min(pause, longest) * self._spread()
+        initial = self.member.settings.retry_backoff
+        return Backoff(initial, longest, failures=attempts).pause(self.moment.chance)
 
     def longest_backoff(self) -> float:
         """Return the pause that the others grow to, spread like them."""
-        return self.member.settings.retry_backoff_max * self._spread()
-
-    def _spread(self) -> float:
-        return 0.8 + 0.4 * self.moment.chance
+        longest = self.member.settings.retry_backoff_max
+        return Backoff(longest, longest, failures=1).pause(self.moment.chance)
 
 
 def _has_place(member: GroupMember) -> bool:

@@ -13,10 +13,11 @@ import anyio
 
 from kgroup.codes import ApiKey
 from kgroup.errors import BrokerError, DecodeError, TransportError
+from kgroup.machine.backoff import Backoff
 from kgroup.net.cluster import Cluster
 from kgroup.net.metadata import BrokerInfo, ClusterView, address_fault
 from kgroup.net.settings import Endpoint
-from kgroup.net.verdict import Backoff, Verdict, verdict
+from kgroup.net.verdict import Verdict, verdict
 from kgroup.types import TopicPartition
 
 __all__ = ["Leadership", "insist", "learn_leader", "named_broker", "with_leader"]
@@ -53,7 +54,7 @@ async def insist(
                 last = error
             cluster.invalidate()
             backoff = backoff.failed()
-            await anyio.sleep(backoff.pause(dice))
+            await anyio.sleep(backoff.pause(dice.uniform(0, 1)))
     because = "" if last is None else f"; last: {last}"
     raise TimeoutError(f"{what}: not done within {timeout:g} s{because}") from last
 

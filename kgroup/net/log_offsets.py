@@ -15,9 +15,10 @@ import anyio
 
 from kgroup.codes import ApiKey, ErrorCode
 from kgroup.errors import BrokerError, DecodeError, KGroupError, TransportError
+from kgroup.machine.backoff import Backoff
 from kgroup.machine.reactions import Reaction, reaction
 from kgroup.net.cluster import Cluster, ClusterView, Lane
-from kgroup.net.verdict import Backoff, Verdict, refusal, verdict
+from kgroup.net.verdict import Verdict, refusal, verdict
 from kgroup.types import IsolationLevel, TopicPartition
 from kgroup.wire.messages import (
     ListOffsetsPartition,
@@ -136,7 +137,7 @@ async def list_offsets(
             await search.round()
             if search.open:
                 backoff = backoff.failed()
-                await anyio.sleep(backoff.pause(dice))
+                await anyio.sleep(backoff.pause(dice.uniform(0, 1)))
     for tp in search.open:
         late = TimeoutError(f"LIST_OFFSETS for {tp}: no answer within {timeout:g} s")
         listed.errors.setdefault(tp, late)

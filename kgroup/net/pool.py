@@ -25,12 +25,12 @@ from kgroup.errors import (
     KGroupError,
     TlsError,
 )
+from kgroup.machine.backoff import Backoff
 from kgroup.net.connection import Connection
 from kgroup.net.ports import Ports
 from kgroup.net.race import reason_of
 from kgroup.net.settings import Endpoint, Lane, NetSettings
 from kgroup.net.trace import ConnectionId, Trace
-from kgroup.net.verdict import Backoff
 
 __all__ = ["Pool", "Refusal"]
 
@@ -236,7 +236,8 @@ class Pool:
         rest = self._rests.get(endpoint)
         initial, maximum = self._settings.reconnect_backoff, self._settings.reconnect_backoff_max
         backoff = (Backoff(initial, maximum) if rest is None else rest.backoff).failed()
-        until = self._ports.clock() + backoff.pause(self._ports.dice_for(f"rest of {endpoint}"))
+        dice = self._ports.dice_for(f"rest of {endpoint}")
+        until = self._ports.clock() + backoff.pause(dice.uniform(0, 1))
         self._rests[endpoint] = _Rest(backoff, until)
 
 

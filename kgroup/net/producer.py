@@ -22,10 +22,11 @@ from kgroup.errors import (
     LocalProtocolError,
     TransportError,
 )
+from kgroup.machine.backoff import Backoff
 from kgroup.net.cluster import Cluster, ClusterView, Lane
 from kgroup.net.insist import insist
 from kgroup.net.produce_fate import Fate, fate_of
-from kgroup.net.verdict import Backoff, Verdict, refusal, verdict
+from kgroup.net.verdict import Verdict, refusal, verdict
 from kgroup.types import TopicPartition
 from kgroup.wire.messages import (
     InitProducerIdRequest,
@@ -274,7 +275,7 @@ class _Delivery:
             except (TransportError, DecodeError, TimeoutError):
                 self._moved = self._in_doubt = True
             backoff = backoff.failed()
-            await anyio.sleep(backoff.pause(dice))
+            await anyio.sleep(backoff.pause(dice.uniform(0, 1)))
 
     def _is_stored(self, row: PartitionProduceResponse, lineage: _Lineage) -> bool:
         """Read the answer; False asks for another attempt.

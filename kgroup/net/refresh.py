@@ -13,10 +13,10 @@ KIPs: 526 and 580 (growing pace).
 import math
 from typing import Final, assert_never
 
+from kgroup.machine.backoff import Backoff
 from kgroup.net.metadata import Lack
 from kgroup.net.ports import Dice
 from kgroup.net.settings import NetSettings
-from kgroup.net.verdict import Backoff
 
 __all__ = ["RefreshPlan"]
 
@@ -89,7 +89,7 @@ class RefreshPlan:
         """
         calm = now > self._not_before + self._pace.maximum
         self._pace = (self._pace.reset() if changed or calm else self._pace).failed()
-        self._not_before = now + self._pace.pause(self._dice)
+        self._not_before = now + self._pace.pause(self._dice.uniform(0, 1))
         if changed or lack is Lack.NOTHING:
             self._chase, self._lacking_since = self._chase.reset(), now
         self._chase = self._chase.failed()
@@ -100,9 +100,9 @@ class RefreshPlan:
             case Lack.NOTHING:
                 return self._age
             case Lack.LEADER:
-                return self._chase.pause(self._dice)
+                return self._chase.pause(self._dice.uniform(0, 1))
             case Lack.ENTRY | Lack.TOPIC:
-                chase = self._chase.pause(self._dice)
+                chase = self._chase.pause(self._dice.uniform(0, 1))
                 since = now if self._lacking_since is None else self._lacking_since
                 return min(max(chase, (now - since) * _SHARE_OF_WAIT), self._age)
             case _:
@@ -111,7 +111,7 @@ class RefreshPlan:
     def failed(self, now: float) -> None:
         """Note that nobody answered, or nobody that could be believed."""
         self._pace = self._pace.failed()
-        self._not_before = self._until = now + self._pace.pause(self._dice)
+        self._not_before = self._until = now + self._pace.pause(self._dice.uniform(0, 1))
 
     def due_at(self) -> float:
         """Return the instant of the next refresh; infinity before anybody ever asked."""

@@ -22,6 +22,7 @@ from kgroup.backends.offset_reading import read_committed_offsets
 from kgroup.backends.topics import SubscribedTopics, to_watch, watch_metadata
 from kgroup.errors import KGroupError
 from kgroup.journal import Sink
+from kgroup.machine.backoff import Backoff
 from kgroup.machine.reactions import Reaction
 from kgroup.membership.events import (
     CloseRequested,
@@ -38,7 +39,6 @@ from kgroup.membership.settings import MembershipSettings
 from kgroup.membership.states import FACTS
 from kgroup.membership.value import GroupMember
 from kgroup.net.cluster import Cluster, ClusterView
-from kgroup.net.verdict import Backoff
 from kgroup.types import (
     ChangeKind,
     Claim,

@@ -13,9 +13,9 @@ import anyio
 from kgroup.backends.classic.effects import ClassicConductor
 from kgroup.errors import KGroupError, LocalProtocolError, UnsupportedVersionError
 from kgroup.journal import Sink
+from kgroup.machine.backoff import Backoff
 from kgroup.membership.commit_queue import CommitFlight, PendingCommits
 from kgroup.net.cluster import Cluster, Lane
-from kgroup.net.verdict import Backoff
 from kgroup.types import Claim, CommitOutcome, OffsetAndMetadata, TopicPartition
 from kgroup.wire.messages import OffsetCommitResponse
 
@@ -87,7 +87,7 @@ class CommitQueue:
             if flight is not None:
                 applied = await self._send(flight)
                 self._backoff = self._backoff.reset() if applied else self._backoff.failed()
-                await anyio.sleep(self._backoff.pause(dice))
+                await anyio.sleep(self._backoff.pause(dice.uniform(0, 1)))
             elif self._pending.waiting:
                 with anyio.move_on_after(self._backoff.initial):
                     await self._conductor.moved()

@@ -18,10 +18,11 @@ from kgroup.errors import (
     DecodeError,
     TransportError,
 )
+from kgroup.machine.backoff import Backoff
 from kgroup.net.cluster import Cluster, ClusterView
 from kgroup.net.metadata import EMPTY_VIEW, TopicInfo
 from kgroup.net.ports import Notifier
-from kgroup.net.verdict import Backoff, refusal
+from kgroup.net.verdict import refusal
 from kgroup.types import TopicPartition
 
 __all__ = ["CoordinationTopic"]
@@ -82,7 +83,7 @@ class CoordinationTopic:
         with anyio.move_on_after(timeout):
             while not await self._found():
                 backoff = backoff.failed()
-                await anyio.sleep(backoff.pause(dice))
+                await anyio.sleep(backoff.pause(dice.uniform(0, 1)))
         if self._first is None:
             because = "" if self._last is None else f"; last: {self._last}"
             text = f"coordination topic {self.name!r}: not found within {timeout:g} s{because}"
@@ -107,7 +108,7 @@ class CoordinationTopic:
         """
         dice, backoff = self._cluster.ports.dice_for("look at the log"), self._patience()
         while True:
-            pause = backoff.pause(dice)
+            pause = backoff.pause(dice.uniform(0, 1))
             if pause:
                 await anyio.sleep(pause)
             elif not self._asked:

@@ -23,10 +23,10 @@ from kgroup.errors import (
     DecodeError,
     UnsupportedCodecError,
 )
+from kgroup.machine.backoff import Backoff
 from kgroup.marshal.events import LogLost, LogOpened, LogRead
 from kgroup.marshal.rules import Compat, WorldRules
 from kgroup.marshal.view import LogRow, LogView
-from kgroup.net.verdict import Backoff
 from kgroup.types import TopicPartition
 from kgroup.wire.messages import PartitionData
 from kgroup.wire.records import LogBatch, RecordColumns, TimestampType, iter_batches

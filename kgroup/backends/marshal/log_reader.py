@@ -40,13 +40,14 @@ from kgroup.errors import (
     ProtocolError,
     TransportError,
 )
+from kgroup.machine.backoff import Backoff
 from kgroup.machine.reactions import Reaction, reaction
 from kgroup.marshal.plan import coordination_partition
 from kgroup.marshal.view import DAMAGED, LogView
 from kgroup.net.cluster import Cluster
 from kgroup.net.insist import Leadership, learn_leader
 from kgroup.net.ports import Notifier
-from kgroup.net.verdict import Backoff, refusal
+from kgroup.net.verdict import refusal
 from kgroup.types import TopicPartition
 from kgroup.wire.messages import PartitionData
 
@@ -264,7 +265,7 @@ class LogReader:
     def _put_off(self, each: FollowedLog, why: str) -> None:
         each.backoff = each.backoff.failed()
         ports = self._cluster.ports
-        pause = each.backoff.pause(ports.dice_for(f"log {each.tp}"))
+        pause = each.backoff.pause(ports.dice_for(f"log {each.tp}").uniform(0, 1))
         each.retry_at = ports.clock() + pause
         log.debug("coordination partition=%s put off: %s", each.tp, why)
 
@@ -321,7 +322,7 @@ class LogReader:
             self._failures[node_id] = failed.failed()
             self.topic.moved()
             dice = self._cluster.ports.dice_for(f"logs of {node_id}")
-            await anyio.sleep(self._failures[node_id].pause(dice))
+            await anyio.sleep(self._failures[node_id].pause(dice.uniform(0, 1)))
         except KGroupError as error:
             self._fail_all(error)
         finally:

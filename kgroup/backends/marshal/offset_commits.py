@@ -24,11 +24,11 @@ from anyio.abc import TaskStatus
 from kgroup.backends.coordinator_search import CoordinatorSearch
 from kgroup.codes import ErrorCode
 from kgroup.errors import BrokerError, CommitFailedError, GroupError, KGroupError
+from kgroup.machine.backoff import Backoff
 from kgroup.marshal.events import CommitOffsets, OffsetsCommitted
 from kgroup.membership.commits import read_commit, standalone_commit_request
 from kgroup.net.cluster import Cluster, Lane
 from kgroup.net.ports import Notifier
-from kgroup.net.verdict import Backoff
 from kgroup.types import (
     CommitOutcome,
     CommitStatus,
@@ -124,7 +124,7 @@ class OffsetCommits:
                 backoff = patience
             else:
                 backoff = backoff.failed()
-                await anyio.sleep(backoff.pause(dice))
+                await anyio.sleep(backoff.pause(dice.uniform(0, 1)))
 
     async def _send(self) -> bool:
         """Send what waits; tell whether the coordinator took it."""

@@ -32,12 +32,12 @@ from kgroup.errors import (
     ProtocolError,
     TransportError,
 )
+from kgroup.machine.backoff import Backoff
 from kgroup.marshal.rules import Compat, WorldRules
 from kgroup.marshal.view import LogView
 from kgroup.net.cluster import Cluster
 from kgroup.net.log_places import log_bounds
 from kgroup.net.ports import Notifier
-from kgroup.net.verdict import Backoff
 from kgroup.types import TopicPartition
 from kgroup.wire.records import iter_batches
 
@@ -183,7 +183,7 @@ class Recalling:
                 backoff = patience if reading.at > before else backoff
                 if reading.is_open:
                     backoff = backoff.failed()
-                    await anyio.sleep(backoff.pause(dice))
+                    await anyio.sleep(backoff.pause(dice.uniform(0, 1)))
         finally:
             reading.busy = False
 

@@ -20,6 +20,7 @@ from kgroup.consumer.buffer.chunk import Chunk
 from kgroup.consumer.buffer.notifiers import Notifiers
 from kgroup.errors import NotOwnedError
 from kgroup.journal import PauseCause, Paused, PositionMove, Resumed, Sink
+from kgroup.machine.backoff import Backoff
 from kgroup.net.ports import Notifier
 from kgroup.offsets.ledger import Ledger
 from kgroup.offsets.positions import EpochChanged, Position
@@ -126,8 +127,8 @@ class Owned:
 
     def put_off(self, now: float, pause: float, longest: float, why: str) -> None:
         """Ask later, after a pause that grows with the failures in a row."""
-        self.retry_at = now + min(pause * 2.0 ** min(self.failures, 16), longest)
         self.failures += 1
+        self.retry_at = now + Backoff(pause, longest, jitter=0.0, failures=self.failures).pause()
         self.trouble = why
 
     def succeeded(self) -> None:

@@ -22,8 +22,8 @@ from kgroup.consumer.fetch.fetch_answers import Asked, FetchAnswers, fetch_reque
 from kgroup.consumer.fetch.positioning import Positioning
 from kgroup.errors import BrokerError, KGroupError, ProtocolError, TransportError
 from kgroup.journal import FetchIssued, Sink
+from kgroup.machine.backoff import Backoff
 from kgroup.net.cluster import Cluster, Lane
-from kgroup.net.verdict import Backoff
 from kgroup.offsets.positions import PositionState
 from kgroup.wire.messages import FetchResponse
 
@@ -176,7 +176,7 @@ class Fetching:
     def _pause(self, node_id: int, failures: int) -> float:
         settings = self._settings
         backoff = Backoff(settings.retry_backoff, settings.retry_backoff_max, failures=failures)
-        return backoff.pause(self._cluster.ports.dice_for(f"FETCH from {node_id}"))
+        return backoff.pause(self._cluster.ports.dice_for(f"FETCH from {node_id}").uniform(0, 1))
 
     async def _fetch(self, node_id: int, partitions: list[Owned], *, crowded: bool) -> None:
         settings = self._settings

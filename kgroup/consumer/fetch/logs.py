@@ -29,11 +29,12 @@ from kgroup.config import FetchSettings
 from kgroup.consumer.buffer.owned import OwnedPartitions
 from kgroup.consumer.fetch.jumps import Jumps
 from kgroup.errors import ArgumentError, BrokerError, DecodeError, TransportError
+from kgroup.machine.backoff import Backoff
 from kgroup.net.cluster import Cluster, ClusterView
 from kgroup.net.log_offsets import ListedOffset, OffsetSpec, list_offsets
 from kgroup.net.metadata import EMPTY_VIEW, TopicInfo
 from kgroup.net.settings import software_version
-from kgroup.net.verdict import Backoff, refusal
+from kgroup.net.verdict import refusal
 from kgroup.types import IsolationLevel, OffsetAndTimestamp, TopicPartition
 from kgroup.wire.messages import ApiVersionsRequest
 
@@ -159,7 +160,7 @@ class Logs:
                 if found.keys() >= missing:
                     break
                 backoff = backoff.failed()
-                with anyio.move_on_after(backoff.pause(dice)):
+                with anyio.move_on_after(backoff.pause(dice.uniform(0, 1))):
                     await self._cluster.changed(self._cluster.view)
         for name in topics:
             if name not in found:
