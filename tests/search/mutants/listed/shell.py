@@ -297,7 +297,7 @@ _OF_MEMBERS = (
     _of_member(
         "who was refused once never tries again",
         "key_actions",
-        "retry_at=turn.now + pause)",
+        "retry_at=turn.now + backoff.pause(_spread(turn, life)))",
         "retry_at=turn.now + 86_400.0)",
         _REST,
     ),
