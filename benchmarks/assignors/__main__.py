@@ -60,7 +60,7 @@ def start(wanted: Sequence[str]) -> tuple[list[Worker], dict[str, str]]:
 
 def measured(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     """Measure everything that is wanted."""
-    plan = Plan(limit=2, rounds=2, budget=1, warm=0.3, traced=0.1) if options.quick else Plan()
+    plan = Plan(limit=10, rounds=2, budget=1, warm=0.3, traced=0.1) if options.quick else Plan()
     scenarios, assignors, clients = chosen(options)
     began = time.monotonic()
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Generic, TypeVar
 
+from kgroup.journal import ClaimsEnded
 from kgroup.types import Claim, Leave, OwnershipChange
 from kgroup.words import Word
 
@@ -29,6 +30,7 @@ __all__ = [
     "Tick",
     "Ticket",
     "Unsubscribed",
+    "claims_ended",
 ]
 
 N = TypeVar("N", bound=Enum)
@@ -112,6 +114,19 @@ class CallListener:
     """Tell the application about a change; `ListenerDone` follows."""
 
     change: OwnershipChange
+
+
+def claims_ended(change: OwnershipChange) -> ClaimsEnded:
+    """Make the journal's event of a change that removes claims."""
+    generation = change.generation
+    return ClaimsEnded(
+        kind=change.kind,
+        claims=change.removed,
+        member_id=None if generation is None else generation.member_id,
+        generation_id=None if generation is None else generation.generation_id,
+        cause=change.cause.value,
+        serial=change.serial,
+    )
 
 
 @dataclass(frozen=True, slots=True)

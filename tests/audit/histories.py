@@ -13,6 +13,7 @@ from kgroup.journal import (
     AnswerReceived,
     CallbackStage,
     CallbackStep,
+    ClaimsEnded,
     CommitStage,
     CommitStep,
     Delivered,
@@ -248,6 +249,11 @@ class Writer:
 
     def revoke(self, *partitions: int) -> None:
         self.end(ChangeKind.REVOKED, *partitions)
+
+    def decide_loss(self, *partitions: int) -> None:
+        """The member knows that claims are lost; its listener has not heard of it yet."""
+        claims = tuple(self.claims[tp(partition)] for partition in partitions)
+        self.write(ClaimsEnded(kind=ChangeKind.LOST, claims=claims, member_id=self.member_id))
 
     def lose(self, *partitions: int) -> None:
         self.end(ChangeKind.LOST, *partitions)

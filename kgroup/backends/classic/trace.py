@@ -6,7 +6,14 @@ Never: decides anything about the group.
 
 import logging
 
-from kgroup.journal import GenerationEntered, JoinIssued, RoundFailed, Sink, StateChanged
+from kgroup.journal import (
+    GenerationEntered,
+    JoinIssued,
+    RoundFailed,
+    Sink,
+    StateChanged,
+)
+from kgroup.machine.wishes import claims_ended
 from kgroup.membership.events import CallListener, Send
 from kgroup.membership.step import Step
 from kgroup.membership.triggers import Trigger
@@ -45,6 +52,7 @@ class MemberTrace:
         """
         after = result.member
         cause = after.round.cause
+        self._ended(before, result)
         for row in result.rows:
             log.debug("group=%s row=%s to=%s", after.settings.group_id, row, row.to.name)
             if row.at is MemberState.LEAVING and row.to is not row.at:
@@ -60,8 +68,6 @@ class MemberTrace:
         for effect in result.effects:
             if isinstance(effect, Send) and isinstance(effect.request, JoinGroupRequest):
                 self._joining(after, effect.request, cause.value if cause else "")
-            if isinstance(effect, CallListener) and effect.change.kind is ChangeKind.LOST:
-                self._lost(after, effect.change)
 
     def _left(self, before: GroupMember, after: GroupMember) -> None:
         """Tell that it is out of the group; `told`: whether the coordinator was asked to let go."""
@@ -82,6 +88,16 @@ class MemberTrace:
                 retry_after=member.round.retry_at - now,
             )
         )
+
+    def _ended(self, before: GroupMember, result: Step) -> None:
+        """Report claims whose end this step decided; a call that is repeated says nothing new."""
+        for effect in result.effects:
+            if not isinstance(effect, CallListener) or effect.change.serial < before.next_change:
+                continue
+            if effect.change.removed:
+                self._sink.emit(claims_ended(effect.change))
+            if effect.change.kind is ChangeKind.LOST:
+                self._lost(result.member, effect.change)
 
     def _lost(self, member: GroupMember, change: OwnershipChange) -> None:
         partitions = ", ".join(str(claim.tp) for claim in change.removed[:_NAMED])

@@ -20,7 +20,7 @@ from kgroup.journal import (
     Sink,
     StateChanged,
 )
-from kgroup.machine.wishes import CallListener
+from kgroup.machine.wishes import CallListener, claims_ended
 from kgroup.marshal.events import Append, AppendFailed, Event, KeyRead, LogRead
 from kgroup.marshal.key_rows import KeyPhase
 from kgroup.marshal.key_state import KeyLife
@@ -97,7 +97,7 @@ class ClaimTrace:
             if isinstance(effect, Append):
                 self._written(effect)
             if isinstance(effect, CallListener):
-                self._changed(effect.change)
+                self._changed(before, effect.change)
 
     def _written(self, effect: Append) -> None:
         if effect.topic.endswith(PRESENCE_SUFFIX):
@@ -153,7 +153,9 @@ class ClaimTrace:
             )
         )
 
-    def _changed(self, change: OwnershipChange) -> None:
+    def _changed(self, before: MarshalMember, change: OwnershipChange) -> None:
+        if change.removed and change.serial >= before.next_change:
+            self._sink.emit(claims_ended(change))
         claims = change.added or change.removed
         names = ", ".join(str(claim.tp) for claim in claims[:_NAMED])
         if len(claims) > _NAMED:

@@ -18,6 +18,7 @@ __all__ = [
     "ClaimStage",
     "ClaimStep",
     "ClaimVerdict",
+    "ClaimsEnded",
     "KeyChanged",
     "MessageRejected",
     "OwnershipStep",
@@ -62,6 +63,30 @@ class OwnershipStep:
     KIND: ClassVar[str] = "ownership"
     kind: ChangeKind
     phase: Phase
+    claims: tuple[Claim, ...]
+    member_id: str | None = None
+    generation_id: int | None = None
+    cause: str = ""
+    serial: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimsEnded:
+    """The member decided that claims end: revoked or lost. The listener hears of it later.
+
+    A change that revokes is decided when nothing of its claims is handed out any more.
+
+    Args:
+        kind: revoked or lost.
+        claims: the periods that end.
+        member_id: id of the member, None when it has none.
+        generation_id: generation at the time, None when it is already gone.
+        cause: why, in words.
+        serial: number of the change, as `ownership` repeats it.
+    """
+
+    KIND: ClassVar[str] = "claims_ended"
+    kind: ChangeKind
     claims: tuple[Claim, ...]
     member_id: str | None = None
     generation_id: int | None = None

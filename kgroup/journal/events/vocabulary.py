@@ -19,6 +19,7 @@ from kgroup.journal.events.life import (
 )
 from kgroup.journal.events.ownership import (
     CallbackStep,
+    ClaimsEnded,
     ClaimStep,
     KeyChanged,
     MessageRejected,
@@ -60,6 +61,7 @@ Event = (
     | ConnectionClosed
     | RequestSent
     | AnswerReceived
+    | ClaimsEnded
     | OwnershipStep
     | CallbackStep
     | OffsetRead
@@ -93,6 +95,7 @@ EVENT_CLASSES: tuple[type[Event], ...] = (
     ConnectionClosed,
     RequestSent,
     AnswerReceived,
+    ClaimsEnded,
     OwnershipStep,
     CallbackStep,
     OffsetRead,
