@@ -19,7 +19,7 @@ import anyio
 import typer
 
 from kgroup.config import ConsumerConfig
-from kgroup.config.rules import check_names, normal
+from kgroup.config.consumer_config import check_names, normal
 from kgroup.errors import ConfigError
 from kgroup.net.cluster import Cluster
 from kgroup.net.ports import system_ports

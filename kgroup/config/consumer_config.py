@@ -10,16 +10,47 @@ import os
 import re
 import ssl
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from datetime import timedelta
+from difflib import get_close_matches
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, cast
 
 from kgroup.assignors import Assignor, AssignorChoice, resolve
-from kgroup.config.options import Duration, FetchSettings, doubts_about_instance_id
+from kgroup.config.fetch_settings import FetchSettings
+from kgroup.config.instance_ids import doubts_about_instance_id
+from kgroup.config.options import Duration
 from kgroup.config.plugins import plug_ins
-from kgroup.config.rules import check_names, normal
-from kgroup.config.security import check_security, doubts_about_security, security_of
+from kgroup.config.rules import (
+    PAUSE,
+    POSITIVE,
+    Rule,
+    assignor_choices,
+    choice,
+    flag,
+    journal_sink,
+    option,
+    or_none,
+    ports_or_none,
+    reset_rule,
+    servers,
+    text,
+    whole,
+)
+from kgroup.config.security import (
+    SECURITY_PROTOCOL,
+    check_security,
+    context,
+    doubts_about_security,
+    pem_file,
+    sasl_mechanism,
+    sasl_name,
+    secret,
+    security_of,
+    token_extensions,
+    token_source,
+)
 from kgroup.errors import ConfigError
 from kgroup.journal import Sink
 from kgroup.marshal.rules import MARSHAL_TOPIC, ClaimPolicy, Compat, Guarantee, MarshalSettings
@@ -37,7 +68,7 @@ from kgroup.net.versions import MAX_THROTTLE
 from kgroup.offsets.reset import ResetPolicy, ResetRule
 from kgroup.types import Backend, DeserializeErrorPolicy, DoneAt, IsolationLevel
 
-__all__ = ["ConsumerConfig", "check_marshal", "marshal_settings"]
+__all__ = ["ConsumerConfig", "check_marshal", "check_names", "marshal_settings", "normal"]
 
 _MOST_BYTES: Final = 249
 _UNSOUND: Final = re.compile(r"[/\x00-\x1f\x7f]")
@@ -238,75 +269,87 @@ class ConsumerConfig:
         ConfigError: a value cannot be used.
     """
 
-    bootstrap_servers: str | Sequence[str] = "localhost:9092"
-    bootstrap_timeout: Duration = 30.0
-    group_id: str | None = None
-    group_instance_id: str | None = None
-    client_id: str = "kgroup"
-    client_rack: str | None = None
-    session_timeout: Duration = 45.0
-    heartbeat_interval: Duration = 3.0
-    max_poll_interval: Duration = 300.0
-    rebalance_timeout: Duration | None = None
-    lease_margin: Duration = 0.5
-    assignors: Sequence[AssignorChoice] = ("range", "cooperative-sticky")
-    auto_offset_reset: str | timedelta | ResetRule = ResetPolicy.LATEST
-    enable_auto_commit: bool = True
-    auto_commit_interval: Duration = 5.0
-    isolation_level: str | IsolationLevel = IsolationLevel.READ_UNCOMMITTED
-    on_deserialize_error: str | DeserializeErrorPolicy = DeserializeErrorPolicy.RAISE
-    fetch_min_bytes: int = 1
-    fetch_max_bytes: int = 50 * _MIB
-    fetch_max_wait: Duration = 0.5
-    max_partition_fetch_bytes: int = _MIB
-    prefetch_max_bytes: int = 64 * _MIB
-    max_poll_records: int | None = 500
-    stay_with_partition: bool = False
-    done_at: str | DoneAt = DoneAt.NEXT_READ
-    request_timeout: Duration = 30.0
-    retry_backoff: Duration = 0.1
-    retry_backoff_max: Duration = 1.0
-    reconnect_backoff: Duration = 0.05
-    reconnect_backoff_max: Duration = 1.0
-    connections_max_idle: Duration = 540.0
-    metadata_max_age: Duration = 300.0
-    allow_auto_create_topics: bool = False
-    check_crcs: bool = True
-    max_decompressed_bytes: int = 64 * _MIB
-    exclude_internal_topics: bool = True
-    backend: str | Backend = Backend.CLASSIC
-    guarantee: str | Guarantee = Guarantee.AT_LEAST_ONCE
-    coordination_topic: str = MARSHAL_TOPIC
-    marshal_heartbeat_interval: Duration = 60.0
-    compat: str | Compat = Compat.AUTO
-    claim_policy: str | ClaimPolicy = ClaimPolicy.FAIR
-    max_claims: int | None = None
-    claim_entire_topic: bool = False
-    fast_reclaim: bool = True
-    at_most_once_records: int = 500
-    max_uncommitted: int | None = None
-    security_protocol: str | SecurityProtocol = SecurityProtocol.PLAINTEXT
-    ssl_context: ssl.SSLContext | None = field(default=None, repr=False)
-    ssl_cafile: str | Path | None = None
-    ssl_certfile: str | Path | None = None
-    ssl_keyfile: str | Path | None = None
-    ssl_password: str | Secret | None = field(default=None, repr=False)
-    ssl_check_hostname: bool = True
-    sasl_mechanism: str | SaslMechanism | None = None
-    sasl_username: str | None = None
-    sasl_password: str | Secret | None = field(default=None, repr=False)
-    sasl_oauth_token: TokenSource | None = field(default=None, repr=False)
-    sasl_oauth_extensions: Mapping[str, str] | ExtensionSource | None = field(
-        default=None, repr=False, hash=False
+    bootstrap_servers: str | Sequence[str] = option("localhost:9092", servers, "bootstrap.servers")
+    bootstrap_timeout: Duration = option(30.0, PAUSE)
+    group_id: str | None = option(None, text(optional=True), "group.id")
+    group_instance_id: str | None = option(None, text(optional=True), "group.instance.id")
+    client_id: str = option("kgroup", text(optional=False), "client.id")
+    client_rack: str | None = option(None, text(optional=True), "client.rack")
+    session_timeout: Duration = option(45.0, POSITIVE, "session.timeout.ms")
+    heartbeat_interval: Duration = option(3.0, POSITIVE, "heartbeat.interval.ms")
+    max_poll_interval: Duration = option(300.0, POSITIVE, "max.poll.interval.ms")
+    rebalance_timeout: Duration | None = option(None, or_none(POSITIVE))
+    lease_margin: Duration = option(0.5, PAUSE)
+    assignors: Sequence[AssignorChoice] = option(
+        ("range", "cooperative-sticky"), assignor_choices, "partition.assignment.strategy"
     )
-    journal: Sink | str | Path | None = field(default=None, repr=False)
-    ports: Ports | None = field(default=None, repr=False)
+    auto_offset_reset: str | timedelta | ResetRule = option(
+        ResetPolicy.LATEST, reset_rule, "auto.offset.reset"
+    )
+    enable_auto_commit: bool = option(True, flag, "enable.auto.commit")
+    auto_commit_interval: Duration = option(5.0, POSITIVE, "auto.commit.interval.ms")
+    isolation_level: str | IsolationLevel = option(
+        IsolationLevel.READ_UNCOMMITTED, choice(IsolationLevel), "isolation.level"
+    )
+    on_deserialize_error: str | DeserializeErrorPolicy = option(
+        DeserializeErrorPolicy.RAISE, choice(DeserializeErrorPolicy)
+    )
+    fetch_min_bytes: int = option(1, whole(0), "fetch.min.bytes")
+    fetch_max_bytes: int = option(50 * _MIB, whole(1), "fetch.max.bytes")
+    fetch_max_wait: Duration = option(0.5, PAUSE, "fetch.max.wait.ms")
+    max_partition_fetch_bytes: int = option(_MIB, whole(1), "max.partition.fetch.bytes")
+    prefetch_max_bytes: int = option(64 * _MIB, whole(1, 2**40))
+    max_poll_records: int | None = option(500, whole(1, optional=True), "max.poll.records")
+    stay_with_partition: bool = option(False, flag)
+    done_at: str | DoneAt = option(DoneAt.NEXT_READ, choice(DoneAt))
+    request_timeout: Duration = option(30.0, POSITIVE, "request.timeout.ms")
+    retry_backoff: Duration = option(0.1, PAUSE, "retry.backoff.ms")
+    retry_backoff_max: Duration = option(1.0, PAUSE, "retry.backoff.max.ms")
+    reconnect_backoff: Duration = option(0.05, PAUSE, "reconnect.backoff.ms")
+    reconnect_backoff_max: Duration = option(1.0, PAUSE, "reconnect.backoff.max.ms")
+    connections_max_idle: Duration = option(540.0, POSITIVE, "connections.max.idle.ms")
+    metadata_max_age: Duration = option(300.0, POSITIVE, "metadata.max.age.ms")
+    allow_auto_create_topics: bool = option(False, flag, "allow.auto.create.topics")
+    check_crcs: bool = option(True, flag, "check.crcs")
+    max_decompressed_bytes: int = option(64 * _MIB, whole(2**20))
+    exclude_internal_topics: bool = option(True, flag, "exclude.internal.topics")
+    backend: str | Backend = option(Backend.CLASSIC, choice(Backend))
+    guarantee: str | Guarantee = option(Guarantee.AT_LEAST_ONCE, choice(Guarantee))
+    coordination_topic: str = option(MARSHAL_TOPIC, text(optional=False))
+    marshal_heartbeat_interval: Duration = option(60.0, POSITIVE)
+    compat: str | Compat = option(Compat.AUTO, choice(Compat))
+    claim_policy: str | ClaimPolicy = option(ClaimPolicy.FAIR, choice(ClaimPolicy))
+    max_claims: int | None = option(None, whole(1, optional=True))
+    claim_entire_topic: bool = option(False, flag)
+    fast_reclaim: bool = option(True, flag)
+    at_most_once_records: int = option(500, whole(1))
+    max_uncommitted: int | None = option(None, whole(1, optional=True))
+    security_protocol: str | SecurityProtocol = option(
+        SecurityProtocol.PLAINTEXT, SECURITY_PROTOCOL, "security.protocol"
+    )
+    ssl_context: ssl.SSLContext | None = option(None, context, shown=False)
+    ssl_cafile: str | Path | None = option(None, pem_file, "ssl.truststore.location")
+    ssl_certfile: str | Path | None = option(None, pem_file, "ssl.keystore.location")
+    ssl_keyfile: str | Path | None = option(None, pem_file, "ssl.keystore.location")
+    ssl_password: str | Secret | None = option(None, secret, "ssl.key.password", shown=False)
+    ssl_check_hostname: bool = option(True, flag, "ssl.endpoint.identification.algorithm")
+    sasl_mechanism: str | SaslMechanism | None = option(None, sasl_mechanism, "sasl.mechanism")
+    sasl_username: str | None = option(None, sasl_name, "sasl.jaas.config")
+    sasl_password: str | Secret | None = option(None, secret, "sasl.jaas.config", shown=False)
+    sasl_oauth_token: TokenSource | None = option(
+        None, token_source, "sasl.login.callback.handler.class", shown=False
+    )
+    sasl_oauth_extensions: Mapping[str, str] | ExtensionSource | None = option(
+        None, token_extensions, "sasl.jaas.config", shown=False
+    )
+    journal: Sink | str | Path | None = option(None, journal_sink, shown=False)
+    ports: Ports | None = option(None, ports_or_none, shown=False)
 
     def __post_init__(self) -> None:
-        for option in fields(self):
+        for each in fields(self):
             # Frozen for everybody else: this is where a value as typed becomes the normal one.
-            value = normal(option.name, getattr(self, option.name))
-            object.__setattr__(self, option.name, value)
+            value = normal(each.name, getattr(self, each.name))
+            object.__setattr__(self, each.name, value)
         if self.group_instance_id is not None and self.group_id is None:
             raise ConfigError("group_instance_id", self.group_instance_id, "a group_id beside it")
         session, beat = _seconds(self.session_timeout), _seconds(self.heartbeat_interval)
@@ -474,3 +517,62 @@ def _resolved(chosen: Sequence[AssignorChoice]) -> tuple[Assignor, ...]:
     names = [each for each in chosen if isinstance(each, str)]
     # What is installed is read from disk each time: only if it may matter.
     return resolve(chosen, plug_ins(names) if names or not chosen else ())
+
+
+# -- names -----------------------------------------------------------------------------------------
+
+_RULES: Final[Mapping[str, Rule]] = MappingProxyType(
+    {each.name: each.metadata["rule"] for each in fields(ConsumerConfig)}
+)
+_SECONDS: Final = " (times are in seconds)"
+_ELSEWHERE: Final[Mapping[str, str | None]] = MappingProxyType(
+    {
+        "api_version": None,
+        "consumer_timeout_ms": None,
+        "key_deserializer": "key",
+        "loop": None,
+        "partition_assignment_strategy": "assignors",
+        "sasl_jaas_config": "sasl_username",
+        "sasl_kerberos_domain_name": None,
+        "sasl_kerberos_service_name": None,
+        "ssl_ca_location": "ssl_cafile",
+        "ssl_certificate_location": "ssl_certfile",
+        "ssl_endpoint_identification_algorithm": "ssl_check_hostname",
+        "ssl_key_location": "ssl_keyfile",
+        "ssl_key_password": "ssl_password",
+        "ssl_keystore_location": "ssl_certfile",
+        "ssl_truststore_location": "ssl_cafile",
+        "value_deserializer": "value",
+    }
+)
+"""Names other clients have -> ours, None for nothing like it, where likeness would mislead."""
+
+
+def check_names(names: Mapping[str, object]) -> None:
+    """Refuse names that are no options.
+
+    Raises:
+        ConfigError: with the known name that is most like it.
+    """
+    for name, value in names.items():
+        if name not in _RULES:
+            # Never the value: it may be a password, behind a name with a slip of the pen.
+            kind = f"<{type(value).__name__}>"
+            expected = "a known option name" + _SECONDS * name.endswith("_ms")
+            raise ConfigError(name, kind, expected, nearest=_nearest(name))
+
+
+def _nearest(name: str) -> str | None:
+    if name in _ELSEWHERE:
+        return _ELSEWHERE[name]
+    stem = name.removesuffix("_ms")
+    return next(iter([stem] if stem in _RULES else get_close_matches(name, _RULES, n=1)), None)
+
+
+def normal(name: str, value: object) -> object:
+    """Return the value of an option in the form kgroup works with.
+
+    Raises:
+        ConfigError: the value cannot be used.
+    """
+    return _RULES[name](name, value)

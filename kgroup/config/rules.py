@@ -1,27 +1,44 @@
-"""What each option may be: one small rule per kind of value.
+"""What an option may be: one small rule per kind of value.
 
-Decides: how a value as typed becomes the value kgroup works with, and what is refused.
-Never: looks at two options at once; `ConsumerConfig.doubts` does.
+Decides: how a value as typed becomes the value kgroup works with, and what is refused. A length of
+    time may be text in ISO 8601's notation, days to seconds (`P1DT2H30M0.5S`), as Kafka's own
+    options spell it.
+Never: names an option, or looks at two at once; `ConsumerConfig` does. Takes months or years, whose
+    length nobody can tell.
 """
 
 import math
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable
+from dataclasses import field
 from datetime import timedelta
 from difflib import get_close_matches
 from enum import Enum
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final, TypeVar
 
-from kgroup.config.options import seconds_of
-from kgroup.config.security import SECURITY_RULES
 from kgroup.errors import ConfigError
-from kgroup.marshal.rules import ClaimPolicy, Compat, Guarantee
 from kgroup.net.ports import Ports
 from kgroup.offsets.reset import ResetPolicy, Since
-from kgroup.types import Backend, DeserializeErrorPolicy, DoneAt, IsolationLevel
 
-__all__ = ["RULES", "check_names", "normal"]
+__all__ = [
+    "PAUSE",
+    "POSITIVE",
+    "Rule",
+    "assignor_choices",
+    "choice",
+    "duration",
+    "flag",
+    "journal_sink",
+    "option",
+    "or_none",
+    "ports_or_none",
+    "reset_rule",
+    "seconds_of",
+    "servers",
+    "text",
+    "whole",
+]
 
 Rule = Callable[[str, object], object]
 """Option name and value as given -> the value to use; ConfigError when it is not right."""
@@ -34,61 +51,25 @@ _MAX_BYTES: Final = 2**31 - 1
 _MAX_TEXT: Final = 2**15 - 1
 """A string's length travels in 16 bits."""
 
-_SECONDS: Final = " (times are in seconds)"
-_ELSEWHERE: Final[Mapping[str, str | None]] = MappingProxyType(
-    {
-        "api_version": None,
-        "consumer_timeout_ms": None,
-        "key_deserializer": "key",
-        "loop": None,
-        "partition_assignment_strategy": "assignors",
-        "sasl_jaas_config": "sasl_username",
-        "sasl_kerberos_domain_name": None,
-        "sasl_kerberos_service_name": None,
-        "ssl_ca_location": "ssl_cafile",
-        "ssl_certificate_location": "ssl_certfile",
-        "ssl_endpoint_identification_algorithm": "ssl_check_hostname",
-        "ssl_key_location": "ssl_keyfile",
-        "ssl_key_password": "ssl_password",
-        "ssl_keystore_location": "ssl_certfile",
-        "ssl_truststore_location": "ssl_cafile",
-        "value_deserializer": "value",
-    }
-)
-"""Names other clients have -> ours, None for nothing like it, where likeness would mislead."""
+
+T = TypeVar("T")
 
 
-def check_names(names: Mapping[str, object]) -> None:
-    """Refuse names that are no options.
+def option(default: T, rule: Rule, kafka: str | None = None, *, shown: bool = True) -> T:
+    """Return the field of an option: the one place that says what there is to know of it.
 
-    Raises:
-        ConfigError: with the known name that is most like it.
+    Args:
+        default: its value when none is given.
+        rule: makes the value kgroup works with, or refuses it.
+        kafka: its name in Kafka's own consumer, None for an option that is not there.
+        shown: whether the value may stand in a text, and counts in a hash.
     """
-    for name, value in names.items():
-        if name not in RULES:
-            # Never the value: it may be a password, behind a name with a slip of the pen.
-            kind = f"<{type(value).__name__}>"
-            expected = "a known option name" + _SECONDS * name.endswith("_ms")
-            raise ConfigError(name, kind, expected, nearest=_nearest(name))
+    metadata = {"rule": rule, "kafka": kafka}
+    return field(default=default, repr=shown, hash=shown, metadata=metadata)
 
 
-def _nearest(name: str) -> str | None:
-    if name in _ELSEWHERE:
-        return _ELSEWHERE[name]
-    stem = name.removesuffix("_ms")
-    return next(iter([stem] if stem in RULES else get_close_matches(name, RULES, n=1)), None)
-
-
-def normal(name: str, value: object) -> object:
-    """Return the value of an option in the form kgroup works with.
-
-    Raises:
-        ConfigError: the value cannot be used.
-    """
-    return RULES[name](name, value)
-
-
-def _duration(least: float, *, above: bool = False) -> Rule:
+def duration(least: float, *, above: bool = False) -> Rule:
+    """Return the rule of a length of time, in seconds or as a timedelta."""
     bound = f"seconds (float) or a timedelta, {'above' if above else 'at least'} {least:g}"
 
     def rule(name: str, value: object) -> float:
@@ -103,14 +84,17 @@ def _duration(least: float, *, above: bool = False) -> Rule:
     return rule
 
 
-def _or_none(rule: Rule) -> Rule:
+def or_none(rule: Rule) -> Rule:
+    """Return a rule that takes None as well."""
+
     def optional(name: str, value: object) -> object:
         return None if value is None else rule(name, value)
 
     return optional
 
 
-def _whole(least: int, most: int = _MAX_BYTES, *, optional: bool = False) -> Rule:
+def whole(least: int, most: int = _MAX_BYTES, *, optional: bool = False) -> Rule:
+    """Return the rule of a whole number within bounds."""
     bound = f"a whole number from {least} to {most}" + (", or None" if optional else "")
 
     def rule(name: str, value: object) -> int | None:
@@ -123,7 +107,8 @@ def _whole(least: int, most: int = _MAX_BYTES, *, optional: bool = False) -> Rul
     return rule
 
 
-def _text(*, optional: bool) -> Rule:
+def text(*, optional: bool) -> Rule:
+    """Return the rule of a text that fits a string of the protocol."""
     bound = f"a string of 1 to {_MAX_TEXT} bytes" + (", or None" if optional else "")
 
     def rule(name: str, value: object) -> str | None:
@@ -143,7 +128,8 @@ def _fits(text: str) -> bool:
         return False
 
 
-def _flag(name: str, value: object) -> bool:
+def flag(name: str, value: object) -> bool:
+    """Take True or False."""
     if not isinstance(value, bool):
         raise ConfigError(name, value, "True or False")
     return value
@@ -152,7 +138,8 @@ def _flag(name: str, value: object) -> bool:
 E = TypeVar("E", bound=Enum)
 
 
-def _choice(kind: type[E]) -> Rule:
+def choice(kind: type[E]) -> Rule:
+    """Return the rule of a word that names a member of an enum."""
     words = {member.name.lower(): member for member in kind}
 
     def rule(name: str, value: object) -> E:
@@ -167,12 +154,29 @@ def _choice(kind: type[E]) -> Rule:
     return rule
 
 
-_RESET_WORDS: Final = _choice(ResetPolicy)
+_NOTATION: Final = re.compile(
+    r"P(?:(\d{1,6})D)?(?:T(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,12}(?:\.\d{1,9})?)S)?)?",
+    re.IGNORECASE | re.ASCII,
+)
+_SECONDS: Final = (86_400, 3_600, 60, 1)
+
+
+def seconds_of(text: str) -> float | None:
+    """Return the seconds a text like `PT1H30M` stands for, None when it is no such text."""
+    found = _NOTATION.fullmatch(text)
+    if found is None or not any(found.groups()) or text[-1] in "tT":
+        return None
+    parts = zip(found.groups(), _SECONDS, strict=True)
+    return sum((float(count) * unit for count, unit in parts if count), 0.0)
+
+
+_RESET_WORDS: Final = choice(ResetPolicy)
 _BY_DURATION: Final = "by_duration:"
 """Kafka's own prefix of an age in ISO 8601's notation (KIP-1106)."""
 
 
-def _reset(name: str, value: object) -> object:
+def reset_rule(name: str, value: object) -> object:
+    """Take where to begin without a committed offset."""
     if isinstance(value, Since):
         return value
     if isinstance(value, timedelta):
@@ -189,13 +193,15 @@ def _since(name: str, value: object, seconds: float | None) -> Since:
     return Since(seconds)
 
 
-def _assignors(name: str, value: object) -> tuple[object, ...]:
+def assignor_choices(name: str, value: object) -> tuple[object, ...]:
+    """Take a list of assignors, by name or as instances."""
     if isinstance(value, str) or not isinstance(value, list | tuple) or not value:
         raise ConfigError(name, value, "a list of names of assignors, or of instances")
     return tuple(value)
 
 
-def _servers(name: str, value: object) -> tuple[str, ...]:
+def servers(name: str, value: object) -> tuple[str, ...]:
+    """Take addresses of brokers."""
     listed = value.split(",") if isinstance(value, str) else value
     if not isinstance(listed, list | tuple) or not listed:
         raise ConfigError(name, value, "'host:port', several with commas between, or a list")
@@ -218,7 +224,8 @@ def _address(name: str, value: object) -> str:
     return f"{host}:{int(port)}"
 
 
-def _journal(name: str, value: object) -> object:
+def journal_sink(name: str, value: object) -> object:
+    """Take where events are written."""
     if value is None or callable(getattr(value, "emit", None)):
         return value
     if isinstance(value, str | Path) and str(value):
@@ -226,67 +233,12 @@ def _journal(name: str, value: object) -> object:
     raise ConfigError(name, value, "a path, a journal sink, or None")
 
 
-def _ports(name: str, value: object) -> Ports | None:
+def ports_or_none(name: str, value: object) -> Ports | None:
+    """Take ports of a test, or None."""
     if value is None or isinstance(value, Ports):
         return value
     raise ConfigError(name, value, "kgroup.net.ports.Ports, or None")
 
 
-_POSITIVE: Final = _duration(0.0, above=True)
-_PAUSE: Final = _duration(0.0)
-
-RULES: Final[Mapping[str, Rule]] = MappingProxyType(
-    {
-        "bootstrap_servers": _servers,
-        "bootstrap_timeout": _PAUSE,
-        "group_id": _text(optional=True),
-        "group_instance_id": _text(optional=True),
-        "client_id": _text(optional=False),
-        "client_rack": _text(optional=True),
-        "session_timeout": _POSITIVE,
-        "heartbeat_interval": _POSITIVE,
-        "max_poll_interval": _POSITIVE,
-        "rebalance_timeout": _or_none(_POSITIVE),
-        "lease_margin": _PAUSE,
-        "assignors": _assignors,
-        "auto_offset_reset": _reset,
-        "enable_auto_commit": _flag,
-        "auto_commit_interval": _POSITIVE,
-        "isolation_level": _choice(IsolationLevel),
-        "on_deserialize_error": _choice(DeserializeErrorPolicy),
-        "fetch_min_bytes": _whole(0),
-        "fetch_max_bytes": _whole(1),
-        "fetch_max_wait": _PAUSE,
-        "max_partition_fetch_bytes": _whole(1),
-        "prefetch_max_bytes": _whole(1, 2**40),
-        "max_poll_records": _whole(1, optional=True),
-        "request_timeout": _POSITIVE,
-        "retry_backoff": _PAUSE,
-        "retry_backoff_max": _PAUSE,
-        "reconnect_backoff": _PAUSE,
-        "reconnect_backoff_max": _PAUSE,
-        "connections_max_idle": _POSITIVE,
-        "metadata_max_age": _POSITIVE,
-        "allow_auto_create_topics": _flag,
-        "check_crcs": _flag,
-        "stay_with_partition": _flag,
-        "done_at": _choice(DoneAt),
-        "max_decompressed_bytes": _whole(2**20),
-        "exclude_internal_topics": _flag,
-        "backend": _choice(Backend),
-        "guarantee": _choice(Guarantee),
-        "coordination_topic": _text(optional=False),
-        "marshal_heartbeat_interval": _POSITIVE,
-        "compat": _choice(Compat),
-        "claim_policy": _choice(ClaimPolicy),
-        "max_claims": _whole(1, optional=True),
-        "claim_entire_topic": _flag,
-        "fast_reclaim": _flag,
-        "at_most_once_records": _whole(1),
-        "max_uncommitted": _whole(1, optional=True),
-        "journal": _journal,
-        "ports": _ports,
-        **SECURITY_RULES,
-    }
-)
-"""Option name -> its rule; the one list of options there is."""
+POSITIVE: Final = duration(0.0, above=True)
+PAUSE: Final = duration(0.0)

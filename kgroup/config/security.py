@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from enum import Enum
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final, Protocol, TypeVar
 
 from kgroup.errors import ConfigError
@@ -29,11 +28,18 @@ from kgroup.net.security import (
 from kgroup.net.tls import TlsFiles, tls_context
 
 __all__ = [
-    "SECURITY_RULES",
+    "SECURITY_PROTOCOL",
     "SecurityOptions",
     "check_security",
+    "context",
     "doubts_about_security",
+    "pem_file",
+    "sasl_mechanism",
+    "sasl_name",
+    "secret",
     "security_of",
+    "token_extensions",
+    "token_source",
 ]
 
 _FILES: Final = ("ssl_cafile", "ssl_certfile", "ssl_keyfile", "ssl_password")
@@ -65,6 +71,9 @@ class SecurityOptions(Protocol):
     def ssl_check_hostname(self) -> bool: ...
     @property
     def sasl_mechanism(self) -> object: ...
+
+    """Take the name of a SASL mechanism, or None."""
+
     @property
     def sasl_username(self) -> str | None: ...
     @property
@@ -244,11 +253,13 @@ def _word(kind: type[E]) -> Callable[[str, object], E | None]:
     return rule
 
 
-def _mechanism(name: str, value: object) -> SaslMechanism | None:
+def sasl_mechanism(name: str, value: object) -> SaslMechanism | None:
+    """Take the name of a SASL mechanism, or None."""
     return None if value is None else _word(SaslMechanism)(name, value)
 
 
-def _context(name: str, value: object) -> ssl.SSLContext | None:
+def context(name: str, value: object) -> ssl.SSLContext | None:
+    """Take a TLS context for clients, or None."""
     if value is None:
         return None
     # A context for servers could be made to work, and would verify nobody.
@@ -257,19 +268,15 @@ def _context(name: str, value: object) -> ssl.SSLContext | None:
     raise ConfigError(name, value, "an ssl.SSLContext for clients, or None")
 
 
-def _security_rules_path(name: str, value: object) -> str | None:
+def pem_file(name: str, value: object) -> str | None:
+    """Take the path of a PEM file, or None."""
     if value is None or (isinstance(value, str | Path) and str(value)):
         return None if value is None else str(value)
     raise ConfigError(name, value, "the path of a PEM file, or None")
 
 
-def _flag(name: str, value: object) -> bool:
-    if not isinstance(value, bool):
-        raise ConfigError(name, value, "True or False")
-    return value
-
-
-def _username(name: str, value: object) -> str | None:
+def sasl_name(name: str, value: object) -> str | None:
+    """Take a user name, or None."""
     if value is None:
         return None
     if not isinstance(value, str) or not _sound(value):
@@ -277,7 +284,8 @@ def _username(name: str, value: object) -> str | None:
     return value
 
 
-def _security_rules_secret(name: str, value: object) -> Secret | None:
+def secret(name: str, value: object) -> Secret | None:
+    """Take a password, or None."""
     if value is None or isinstance(value, Secret):
         return value
     if not isinstance(value, str) or not _sound(value):
@@ -293,14 +301,16 @@ def _sound(text: str) -> bool:
         return False
 
 
-def _token_source(name: str, value: object) -> object:
+def token_source(name: str, value: object) -> object:
+    """Take a function that returns tokens, or None."""
     if value is None or callable(value):
         return value
     expected = "a function without arguments that returns a token or awaits one, or None"
     raise ConfigError(name, _hidden(value), expected)
 
 
-def _extensions(name: str, value: object) -> object:
+def token_extensions(name: str, value: object) -> object:
+    """Take extensions of a token, or a function that returns them."""
     if value is None or callable(value):
         return value
     if isinstance(value, Mapping) and are_extensions(value):
@@ -310,20 +320,4 @@ def _extensions(name: str, value: object) -> object:
 
 _TEXT: Final = f"a string of 1 to {_MAX_SECRET} bytes without NUL, or None"
 
-SECURITY_RULES: Final[Mapping[str, Callable[[str, object], object]]] = MappingProxyType(
-    {
-        "security_protocol": _word(SecurityProtocol),
-        "ssl_context": _context,
-        "ssl_cafile": _security_rules_path,
-        "ssl_certfile": _security_rules_path,
-        "ssl_keyfile": _security_rules_path,
-        "ssl_password": _security_rules_secret,
-        "ssl_check_hostname": _flag,
-        "sasl_mechanism": _mechanism,
-        "sasl_username": _username,
-        "sasl_password": _security_rules_secret,
-        "sasl_oauth_token": _token_source,
-        "sasl_oauth_extensions": _extensions,
-    }
-)
-"""Option name -> its rule."""
+SECURITY_PROTOCOL: Final = _word(SecurityProtocol)

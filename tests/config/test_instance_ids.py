@@ -3,7 +3,7 @@
 import pytest
 
 from kgroup.config import ConsumerConfig
-from kgroup.config.options import doubts_about_instance_id
+from kgroup.config.instance_ids import doubts_about_instance_id
 
 PID = 31_337
 

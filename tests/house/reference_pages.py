@@ -25,7 +25,7 @@ from tests.house.reference import (
     table,
 )
 
-__all__ = ["KAFKA_NAMES", "PAGES", "source"]
+__all__ = ["PAGES", "source"]
 
 _HEAD: Final = """\
 # {title}
@@ -136,73 +136,6 @@ _VIRTUAL: Final = (
     "testing.virtual_time.virtual_ports",
 )
 
-KAFKA_NAMES: Final[Mapping[str, str | None]] = MappingProxyType(
-    {
-        "bootstrap_servers": "bootstrap.servers",
-        "bootstrap_timeout": None,
-        "group_id": "group.id",
-        "group_instance_id": "group.instance.id",
-        "client_id": "client.id",
-        "client_rack": "client.rack",
-        "session_timeout": "session.timeout.ms",
-        "heartbeat_interval": "heartbeat.interval.ms",
-        "max_poll_interval": "max.poll.interval.ms",
-        "rebalance_timeout": None,
-        "lease_margin": None,
-        "assignors": "partition.assignment.strategy",
-        "auto_offset_reset": "auto.offset.reset",
-        "enable_auto_commit": "enable.auto.commit",
-        "auto_commit_interval": "auto.commit.interval.ms",
-        "isolation_level": "isolation.level",
-        "on_deserialize_error": None,
-        "fetch_min_bytes": "fetch.min.bytes",
-        "fetch_max_bytes": "fetch.max.bytes",
-        "fetch_max_wait": "fetch.max.wait.ms",
-        "max_partition_fetch_bytes": "max.partition.fetch.bytes",
-        "prefetch_max_bytes": None,
-        "max_poll_records": "max.poll.records",
-        "stay_with_partition": None,
-        "done_at": None,
-        "request_timeout": "request.timeout.ms",
-        "retry_backoff": "retry.backoff.ms",
-        "retry_backoff_max": "retry.backoff.max.ms",
-        "reconnect_backoff": "reconnect.backoff.ms",
-        "reconnect_backoff_max": "reconnect.backoff.max.ms",
-        "connections_max_idle": "connections.max.idle.ms",
-        "metadata_max_age": "metadata.max.age.ms",
-        "allow_auto_create_topics": "allow.auto.create.topics",
-        "check_crcs": "check.crcs",
-        "max_decompressed_bytes": None,
-        "exclude_internal_topics": "exclude.internal.topics",
-        "backend": None,
-        "guarantee": None,
-        "coordination_topic": None,
-        "marshal_heartbeat_interval": None,
-        "compat": None,
-        "claim_policy": None,
-        "max_claims": None,
-        "claim_entire_topic": None,
-        "fast_reclaim": None,
-        "at_most_once_records": None,
-        "max_uncommitted": None,
-        "security_protocol": "security.protocol",
-        "ssl_context": None,
-        "ssl_cafile": "ssl.truststore.location",
-        "ssl_certfile": "ssl.keystore.location",
-        "ssl_keyfile": "ssl.keystore.location",
-        "ssl_password": "ssl.key.password",
-        "ssl_check_hostname": "ssl.endpoint.identification.algorithm",
-        "sasl_mechanism": "sasl.mechanism",
-        "sasl_username": "sasl.jaas.config",
-        "sasl_password": "sasl.jaas.config",
-        "sasl_oauth_token": "sasl.login.callback.handler.class",
-        "sasl_oauth_extensions": "sasl.jaas.config",
-        "journal": None,
-        "ports": None,
-    }
-)
-"""Option -> its name in Kafka's own consumer, None where Kafka has no such option."""
-
 
 @cache
 def source() -> griffe.Module:
@@ -281,7 +214,7 @@ def _options() -> str:
             f"`{cell(spellings[option.name])}`",
             f"`{cell(_shown_value(option.default))}`",
             cell(meanings[option.name]),
-            f"`{kafka}`" if (kafka := KAFKA_NAMES.get(option.name)) else "",
+            f"`{kafka}`" if (kafka := option.metadata["kafka"]) else "",
         )
         for option in fields(ConsumerConfig)
     ]

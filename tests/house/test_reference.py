@@ -2,18 +2,16 @@
 
 import ast
 import re
-from dataclasses import fields
 from pathlib import Path
 
 import griffe
 import pytest
 
 import kgroup
-from kgroup.config import ConsumerConfig
 from tests.house import api
 from tests.house.docs import PAGES
 from tests.house.reference import arguments
-from tests.house.reference_pages import KAFKA_NAMES, source
+from tests.house.reference_pages import source
 
 HEADING = re.compile(r"^#+ `(\w+)`", re.MULTILINE)
 REFERENCE = [path for path in PAGES if path.parent.name == "reference"]
@@ -43,10 +41,6 @@ def test_every_name_of_the_package_is_in_the_reference() -> None:
 
 def test_no_page_of_the_reference_is_left_over() -> None:
     assert set(REFERENCE[0].parent.iterdir()) == set(REFERENCE)
-
-
-def test_kafkas_name_is_known_of_every_option_and_of_nothing_else() -> None:
-    assert KAFKA_NAMES.keys() == {option.name for option in fields(ConsumerConfig)}
 
 
 def test_a_docstring_names_no_argument_that_does_not_exist() -> None:
