@@ -156,8 +156,10 @@ def pytest_make_collect_report() -> Generator[None, Any, pytest.CollectReport]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    for name in _unsteady(terminalreporter):
-        terminalreporter.write_line(f"UNSTEADY: {name} failed and was run again")
+    for report in terminalreporter.stats.get("rerun", ()):
+        why = report.longreprtext.strip().splitlines()[-1:]
+        terminalreporter.write_line(f"UNSTEADY: {report.nodeid} failed and was run again: {why}")
+        terminalreporter.write_line(report.longreprtext)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
