@@ -1,64 +1,32 @@
-"""S8 and S9's second half: what answers may change.
-
-Decides: whether an answer that came too late moved the member, and under which id it joins again.
-Never: judges the connection; an answer that is no longer awaited is late wherever it comes from.
+"""S8: an answer that comes too late moves nothing.
 
 S8: an answer to a request of an older generation, of another member id, or that is no longer
-    awaited, moves no state: no change follows it at its own instant that only an answer causes;
-    none that a refused commit causes, when it is a commit's.
-S9: the member id is kept after ILLEGAL_GENERATION and dropped after UNKNOWN_MEMBER_ID; what a late
-    answer says of it moves nothing, either: who is told late of another generation, or of another
-    process in its place, keeps its id, and the next JoinGroup hears what is so.
+    awaited moves no state: at its instant no change follows that only an answer causes, nor, when
+    it is a commit's, one that a refused commit causes.
+
+Decides: whether a late answer moved the member.
+Never: judges the connection; an answer that is no longer awaited is late wherever it comes from.
 """
 
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
 from kgroup.audit.oracles.watch import Violation
-from kgroup.codes import ApiKey, ErrorCode
+from kgroup.codes import ApiKey
 from kgroup.journal.events import (
     AnswerReceived,
-    CommitStep,
     ConnectionClosed,
     Entry,
     Event,
     GenerationEntered,
-    JoinIssued,
-    OwnershipStep,
-    Phase,
     RequestSent,
     Source,
     StateChanged,
 )
 from kgroup.journal.faults import StateCause
-from kgroup.types import Cause, ChangeKind, MemberState
-from tests.search.oracles.awaited import OUT, Awaited
+from kgroup.types import MemberState
 
-__all__ = ["AnswersInTime", "MemberIds"]
-
-_ANSWER_CAUSES: Final = frozenset(
-    {
-        StateCause.MEMBER_ID_GIVEN,
-        StateCause.ELECTED,
-        StateCause.ELECTED_UNASKED,
-        StateCause.JOINED,
-        StateCause.SYNCED,
-        StateCause.ASSIGNMENT_UNREADABLE,
-        StateCause.REJOIN_ASKED,
-        StateCause.RETRY_LATER,
-        StateCause.GENERATION_LOST_IN_ROUND,
-        StateCause.MEMBER_LOST_IN_ROUND,
-        StateCause.LEAVE_ENDED,
-        StateCause.ROUND_NOT_PERMITTED,
-        StateCause.REFUSED,
-        StateCause.FENCED,
-        StateCause.REBALANCE_SIGNALLED,
-        StateCause.GENERATION_LOST,
-        StateCause.MEMBER_LOST,
-        StateCause.NOT_PERMITTED,
-    }
-)
-"""Causes of a change of state that only an answer can be."""
+__all__ = ["AnswersInTime"]
 
 _COMMIT_CAUSES: Final = frozenset(
     {
@@ -69,31 +37,29 @@ _COMMIT_CAUSES: Final = frozenset(
         StateCause.NOT_PERMITTED,
     }
 )
-"""Those of them that a commit's answer can be; it shares an instant with a JoinGroup's."""
+"""Causes of a change of state that a commit's answer can be; it may come beside a JoinGroup's."""
 
-_DISOWNING: Final = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.GROUP_ID_NOT_FOUND})
-"""Codes after which a member has no id any more."""
-
-_KEEPING: Final = frozenset({ErrorCode.ILLEGAL_GENERATION, ErrorCode.FENCED_INSTANCE_ID})
-"""Codes that a member which hears them late has no reason to drop its id for."""
-
-_DISOWNED: Final = frozenset({StateCause.MEMBER_LOST, StateCause.MEMBER_LOST_IN_ROUND})
-"""Causes of a change of state by which a member drops its id."""
-
-_LOST_BY_ANSWER: Final = frozenset(
-    each.value for each in (Cause.UNKNOWN_MEMBER, Cause.GENERATION_STALE, Cause.FENCED)
-)
+_ANSWER_CAUSES: Final = _COMMIT_CAUSES | {
+    StateCause.MEMBER_ID_GIVEN,
+    StateCause.ELECTED,
+    StateCause.ELECTED_UNASKED,
+    StateCause.JOINED,
+    StateCause.SYNCED,
+    StateCause.ASSIGNMENT_UNREADABLE,
+    StateCause.REJOIN_ASKED,
+    StateCause.RETRY_LATER,
+    StateCause.GENERATION_LOST_IN_ROUND,
+    StateCause.MEMBER_LOST_IN_ROUND,
+    StateCause.ROUND_NOT_PERMITTED,
+    StateCause.REFUSED,
+}
+"""Causes that only an answer can be. Leaving ends by an answer, or by itself: it is left out."""
 
 _JOIN: Final = ApiKey.JOIN_GROUP
 _SYNC: Final = ApiKey.SYNC_GROUP
 _BEAT: Final = ApiKey.HEARTBEAT
 _COMMIT: Final = ApiKey.OFFSET_COMMIT
-
-_ASKING: Final = frozenset({_JOIN, _SYNC, _BEAT, _COMMIT, ApiKey.LEAVE_GROUP})
-"""What a member asks its coordinator under its id."""
-
-_NAMING: Final = frozenset({None, ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED})
-"""What a JoinGroup is told that is given an id."""
+_ASKING: Final = frozenset({_JOIN, _SYNC, _BEAT, _COMMIT})
 
 _GOING: Final = frozenset({MemberState.RELEASING, MemberState.LEAVING})
 """States in which a member enters no round any more, whatever its JoinGroup is told."""
@@ -111,7 +77,6 @@ class _Asked:
         member_id: newest id it was told.
         late: the late answer that was the last thing to come, None otherwise.
         going: whether it is on its way out of the group.
-        leaving: whether it has sent a LeaveGroup since it went to leave.
     """
 
     requests: dict[tuple[int, int], Entry] = field(default_factory=dict)
@@ -121,15 +86,13 @@ class _Asked:
     member_id: str | None = None
     late: Entry | None = None
     going: bool = False
-    leaving: bool = False
 
 
 class AnswersInTime:
     """S8: late answers move nothing."""
 
     KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
-        {AnswerReceived, ConnectionClosed, GenerationEntered}
-        | {OwnershipStep, RequestSent, StateChanged}
+        {AnswerReceived, ConnectionClosed, GenerationEntered, RequestSent, StateChanged}
     )
 
     __slots__ = ("_asked",)
@@ -141,11 +104,11 @@ class AnswersInTime:
         """Take one entry."""
         event = entry.event
         if isinstance(event, RequestSent):
-            if event.api in (_JOIN, _SYNC, _BEAT, _COMMIT, ApiKey.LEAVE_GROUP):
+            if event.api in _ASKING:
                 self._sent(self._of(entry.source), entry, event)
             return ()
         if isinstance(event, AnswerReceived):
-            if event.api in (_JOIN, _SYNC, _BEAT, _COMMIT):
+            if event.api in _ASKING:
                 self._answered(self._of(entry.source), entry, event)
             else:
                 self._of(entry.source).late = None  # this one may be what moves it
@@ -153,7 +116,7 @@ class AnswersInTime:
         asked = self._asked.get(entry.source)
         if asked is None:
             return ()
-        if isinstance(event, (StateChanged, OwnershipStep)):
+        if isinstance(event, StateChanged):
             return self._moved(asked, entry, event)
         if isinstance(event, GenerationEntered):
             asked.generation_id = max(event.generation_id, asked.generation_id)
@@ -176,9 +139,6 @@ class AnswersInTime:
 
     @staticmethod
     def _sent(asked: _Asked, entry: Entry, event: RequestSent) -> None:
-        if event.api is ApiKey.LEAVE_GROUP:
-            asked.leaving = True
-            return
         key = (event.connection, event.correlation_id)
         asked.requests[key] = entry
         if event.api is _JOIN:
@@ -199,31 +159,18 @@ class AnswersInTime:
             asked.member_id = event.member_id or asked.member_id
 
     @staticmethod
-    def _moved(
-        asked: _Asked, entry: Entry, event: StateChanged | OwnershipStep
-    ) -> tuple[Violation, ...]:
+    def _moved(asked: _Asked, entry: Entry, event: StateChanged) -> tuple[Violation, ...]:
+        asked.going = event.after in _GOING
+        if asked.going and (event.before is MemberState.JOINING or asked.generation_id == -1):
+            asked.generation_id = asked.held  # it gives the round up, and has that one still
         late = asked.late
-        if isinstance(event, StateChanged):
-            asked.going = event.after in _GOING
-            if asked.going and (event.before is MemberState.JOINING or asked.generation_id == -1):
-                asked.generation_id = asked.held  # it gives the round up, and has that one still
-            if event.after is MemberState.LEAVING:
-                asked.leaving = False
-        if late is None or late.at != entry.at:
-            return ()
-        if isinstance(event, StateChanged):
-            # Who has no id, or stays in the group, has nothing to send: leaving ends by itself.
-            unasked = event.cause == StateCause.LEAVE_ENDED and not asked.leaving
-            moved = event.cause in _causes(late, event.before) and not unasked
-            what = f"went from {event.before.value} to {event.after.value} ({event.cause})"
-        else:
-            lost = event.kind is ChangeKind.LOST and event.phase is Phase.BEGIN
-            moved = lost and event.cause in _LOST_BY_ANSWER
-            what = f"lost {len(event.claims)} partitions ({event.cause})"
-        if not moved:
+        if late is None or late.at != entry.at or event.cause not in _causes(late, event.before):
             return ()
         asked.late = None
-        text = f"{entry.source} {what} by an answer that came too late"
+        text = (
+            f"{entry.source} went from {event.before.value} to {event.after.value} "
+            f"({event.cause}) by an answer that came too late"
+        )
         return (Violation("S8", text, (late, entry)),)
 
 
@@ -249,152 +196,3 @@ def _is_late(asked: _Asked, key: tuple[int, int], request: Entry | None) -> bool
         return True
     known = asked.member_id
     return event.member_id is not None and known is not None and event.member_id != known
-
-
-@dataclass(slots=True)
-class _Id:
-    """The member id of one life.
-
-    Args:
-        member_id: what it is called, None before it was told.
-        generation_id: of the newest round it was told of, -1 before.
-        awaited: what it has asked, and what of that is of before.
-        refused: the answer that decides about the next join, None when none does.
-        keeps: whether the id must be kept after it.
-        unheard: the late answer for which the id must be kept, None when it may be dropped.
-    """
-
-    member_id: str | None = None
-    generation_id: int = -1
-    awaited: Awaited = field(default_factory=Awaited)
-    refused: Entry | None = None
-    keeps: bool = False
-    unheard: Entry | None = None
-
-
-class MemberIds:
-    """S9: which id a member joins under after it was refused."""
-
-    KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
-        {AnswerReceived, CommitStep, JoinIssued, OwnershipStep, RequestSent, StateChanged}
-    )
-
-    APIS: ClassVar[frozenset[ApiKey]] = _ASKING
-
-    __slots__ = ("_ids",)
-
-    def __init__(self) -> None:
-        self._ids: dict[Source, _Id] = {}
-
-    def observe(self, entry: Entry) -> tuple[Violation, ...]:
-        """Take one entry."""
-        event = entry.event
-        if isinstance(event, RequestSent):
-            if event.api in _ASKING:
-                self._sent(entry.source, event)
-        elif isinstance(event, AnswerReceived):
-            if event.api in _ASKING:
-                self._answered(entry, event)
-        elif isinstance(event, JoinIssued):
-            return self._joins(entry, event)
-        elif isinstance(event, CommitStep):
-            self._committed(entry, event)
-        else:
-            self._moved(entry.source, event)
-        return ()
-
-    def finish(self) -> tuple[Violation, ...]:
-        """Say nothing more."""
-        return ()
-
-    def _moved(self, source: Source, event: Event) -> None:
-        """Take a change of ownership or of state."""
-        mine = self._ids.get(source)
-        if isinstance(event, OwnershipStep) and mine is not None:
-            mine.awaited.lost(event)
-        elif isinstance(event, StateChanged):
-            if event.after in OUT:
-                self._forget(source)
-            elif mine is not None:
-                mine.awaited.moved(event)
-            if event.cause in _DISOWNED:
-                self._may_drop(source)
-
-    def _sent(self, source: Source, event: RequestSent) -> None:
-        mine = self._ids.get(source)
-        if mine is None:
-            mine = self._ids[source] = _Id()
-        if event.api is ApiKey.LEAVE_GROUP:
-            self._forget(source)
-            return
-        mine.awaited.sent(event)
-
-    def _forget(self, source: Source) -> None:
-        """Let whoever is out of the group come back as anybody."""
-        mine = self._ids.get(source)
-        if mine is not None:
-            mine.refused = mine.unheard = mine.member_id = None
-            # 1. JoinGroup is out; 2. the member is out of the group; 3. the answer comes all the
-            # same, and names an id that is nobody's any more.
-            mine.awaited.out()
-
-    def _may_drop(self, source: Source) -> None:
-        mine = self._ids.get(source)
-        if mine is not None:
-            mine.unheard = None
-
-    def _answered(self, entry: Entry, event: AnswerReceived) -> None:
-        mine = self._ids.get(entry.source)
-        asked, late = (None, True) if mine is None else mine.awaited.answered(event)
-        if mine is None:
-            return
-        if event.error in _DISOWNING or event.api is _COMMIT:
-            mine.unheard = None  # what a commit is told, the journal need not say
-        elif late and asked is not None and event.error in _KEEPING:
-            mine.unheard = entry if asked.member_id and asked.member_id == mine.member_id else None
-        if asked is None or late or event.api is _COMMIT:
-            return
-        # A refusal names the id that was asked with: it may have been dropped since.
-        if event.api is _JOIN and event.member_id and event.error in _NAMING:
-            mine.member_id, mine.refused, mine.unheard = event.member_id, None, None
-            if not event.error and event.generation_id is not None:
-                mine.generation_id = event.generation_id
-        self._refused(mine, entry, asked.member_id, asked.generation_id, event.error)
-
-    def _committed(self, entry: Entry, event: CommitStep) -> None:
-        mine = self._ids.get(entry.source)
-        if mine is None or event.code is None:
-            return
-        mine.unheard = None
-        named, generation_id, late = mine.awaited.committed(event)
-        if not late and generation_id == mine.generation_id:
-            self._refused(mine, entry, named, generation_id, event.code)
-
-    @staticmethod
-    def _refused(
-        mine: _Id, entry: Entry, named: str | None, generation_id: int | None, code: int | None
-    ) -> None:
-        if not named or named != mine.member_id:
-            return
-        if code == ErrorCode.UNKNOWN_MEMBER_ID:
-            mine.refused, mine.keeps, mine.member_id = entry, False, None
-        elif code == ErrorCode.ILLEGAL_GENERATION and generation_id in (None, mine.generation_id):
-            # 1. a heartbeat is out; 2. the next round is joined; 3. the heartbeat is refused: that
-            # says nothing about the id in the round that was joined.
-            mine.refused, mine.keeps = entry, True
-
-    def _joins(self, entry: Entry, event: JoinIssued) -> tuple[Violation, ...]:
-        mine = self._ids.get(entry.source)
-        if mine is not None and mine.unheard is not None and event.member_id is None:
-            late, mine.unheard = mine.unheard, None
-            text = f"{entry.source} joins without its member id after an answer that came too late"
-            return (Violation("S9", text, (late, entry)),)
-        if mine is None or mine.refused is None:
-            return ()
-        refused, mine.refused = mine.refused, None
-        if mine.keeps == (event.member_id is not None):
-            return ()
-        kept = "without its member id" if mine.keeps else "under its former member id"
-        why = "ILLEGAL_GENERATION" if mine.keeps else "UNKNOWN_MEMBER_ID"
-        text = f"{entry.source} joins {kept} after {why}"
-        return (Violation("S9", text, (refused, entry)),)

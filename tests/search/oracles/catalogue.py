@@ -27,7 +27,7 @@ from kgroup.audit.oracles.promises import PROMISES, Promise
 from kgroup.errors import ConfigError
 from kgroup.journal.periods import Periods
 from kgroup.types import TopicPartition
-from tests.search.oracles.answers import AnswersInTime, MemberIds
+from tests.search.oracles.answers import AnswersInTime
 from tests.search.oracles.callbacks import (
     ListenerEnds,
     ListenerSerial,
@@ -38,12 +38,14 @@ from tests.search.oracles.closing import ClosesWell
 from tests.search.oracles.commit_done import CommitsOnlyDone
 from tests.search.oracles.commit_identity import CommitIdentity
 from tests.search.oracles.commit_timing import AutoCommitBehindPoll, CommitsBeforeJoin
-from tests.search.oracles.cooperative import FewRounds, KeptUntouched
+from tests.search.oracles.cooperative import KeptUntouched
 from tests.search.oracles.fairness import ServedInTurn
 from tests.search.oracles.fenced import FencedSilent
+from tests.search.oracles.few_rounds import FewRounds
 from tests.search.oracles.handover import JoinClaims
 from tests.search.oracles.jumps import NoSilentJump
 from tests.search.oracles.lease import LeaseHeld
+from tests.search.oracles.member_ids import MemberIds
 from tests.search.oracles.outage import OutageUnnoticed
 from tests.search.oracles.outcomes import TrueOutcomes
 from tests.search.oracles.pace import NoStorm

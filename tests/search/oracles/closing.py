@@ -1,14 +1,13 @@
-"""L7: closing is bounded, and leaves nothing half told.
+"""L7: closing is bounded, and the coordinator is told.
+
+L7: close() returns within its timeout. A dynamic member that may be in the group, or whose id is
+    still pending, has sent LeaveGroup, as has a static one that was asked to leave. A member that
+    was fenced, and a static one that has unsubscribed, has no id to leave under: an instance id
+    alone would remove the process that has it now (KIP-345).
 
 Decides: whether a member went as it should.
-Never: asks a member to tell a coordinator that it could not reach: while a fault lasts, or after a
-connection was lost while it closed, it may go without a word, as it may after a failure; nor a
-member to end while it stands still.
-
-L7: close() returns within its timeout; a dynamic member that may be in the group, and one whose
-    id is still pending, has sent LeaveGroup, as has a static one that was asked to leave. Who was
-    fenced, and a static member that has unsubscribed, has no id any more to leave under: an
-    instance id alone would remove whichever process has it (KIP-345).
+Never: judges a member that a fault concerns while it closes, one whose connection was lost while
+it closed, or one that failed.
 """
 
 from dataclasses import dataclass, field
@@ -28,12 +27,11 @@ from kgroup.journal.events import (
     GenerationEntered,
     MemberStarted,
     MemberStopped,
-    Phase,
     RequestSent,
     Source,
     StateChanged,
 )
-from kgroup.journal.faults import STANDING, Faults
+from kgroup.journal.faults import Faults
 from kgroup.types import Leave, MemberState
 
 __all__ = ["ClosesWell"]
@@ -45,8 +43,6 @@ _REFUSING: Final = MappingProxyType(
     {
         ApiKey.JOIN_GROUP: _EXPELLING,
         ApiKey.HEARTBEAT: _EXPELLING,
-        # 1. JoinGroup is answered; 2. SyncGroup hears that the member is unknown: it joins anew,
-        # without an id; 3. it closes before that is answered. Of another generation it keeps it.
         ApiKey.SYNC_GROUP: _REMOVED,
     }
 )
@@ -67,10 +63,6 @@ class _Life:
         cut: whether a connection was lost while it closed.
         joins: (connection, correlation) of JoinGroups since the last LeaveGroup that await an
             answer.
-        syncs: the same of SyncGroups since the last answer that gave an id.
-        frozen: how many faults have it stand still.
-        frozen_at: instant since when it stands still, or of the last time it did.
-        thawed_at: instant at which it moved again.
     """
 
     started: Entry
@@ -79,10 +71,6 @@ class _Life:
     asked: Entry | None = None
     cut: bool = False
     joins: set[tuple[int, int]] = field(default_factory=set)
-    syncs: set[tuple[int, int]] = field(default_factory=set)
-    frozen: int = 0
-    frozen_at: float = 0.0
-    thawed_at: float = 0.0
 
 
 class ClosesWell:
@@ -93,18 +81,8 @@ class ClosesWell:
     """
 
     KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
-        {
-            AnswerReceived,
-            CloseAsked,
-            CommitStep,
-            ConnectionClosed,
-            FaultStep,
-            GenerationEntered,
-            MemberStarted,
-            MemberStopped,
-            RequestSent,
-            StateChanged,
-        }
+        {AnswerReceived, CloseAsked, CommitStep, ConnectionClosed, FaultStep}
+        | {GenerationEntered, MemberStarted, MemberStopped, RequestSent, StateChanged}
     )
 
     __slots__ = ("_faults", "_latest", "_lives", "_slack")
@@ -132,8 +110,6 @@ class ClosesWell:
             if isinstance(event, MemberStarted):
                 static = event.group_instance_id is not None
                 self._lives[entry.source] = _Life(entry, static)
-            elif event.fault in STANDING:
-                self._froze(entry, event)
             return ()
         life = self._lives.get(entry.source)
         return () if life is None else self._lived(life, entry)
@@ -144,7 +120,6 @@ class ClosesWell:
             violation
             for life in self._lives.values()
             if life.asked is not None and self._latest is not None
-            if self._faults.calm_since(life.started.source.member) <= life.asked.at
             for violation in self._over(life, self._latest)
         )
 
@@ -157,9 +132,7 @@ class ClosesWell:
             # asked with; 3. the answer is read all the same: that id has been told to leave.
             life.known = None
             life.joins.clear()
-        elif event.api is ApiKey.SYNC_GROUP:
-            life.syncs.add((event.connection, event.correlation_id))
-        else:
+        elif event.api is ApiKey.JOIN_GROUP:
             life.joins.add((event.connection, event.correlation_id))
 
     def _answered(self, entry: Entry, event: AnswerReceived) -> None:
@@ -169,23 +142,10 @@ class ClosesWell:
         number = (event.connection, event.correlation_id)
         awaited = number in life.joins
         life.joins.discard(number)
-        # 1. SyncGroup is out; 2. the member joins anew, and is given an id; 3. it hears of step 1.
-        late = event.api is ApiKey.SYNC_GROUP and number not in life.syncs
-        if event.error in _REFUSING[event.api] and not late:
+        if event.error in _REFUSING[event.api]:
             life.known = None
         elif awaited and event.member_id:
             life.known = entry
-            life.syncs.clear()
-
-    def _froze(self, entry: Entry, event: FaultStep) -> None:
-        for life in self._lives.values():
-            if life.started.source.member != event.target:
-                continue
-            began = event.phase is Phase.BEGIN
-            if began and not life.frozen:
-                life.frozen_at = entry.at
-            life.frozen = max(0, life.frozen + (1 if began else -1))
-            life.thawed_at = entry.at
 
     def _lived(self, life: _Life, entry: Entry) -> tuple[Violation, ...]:
         match entry.event:
@@ -193,13 +153,9 @@ class ClosesWell:
                 life.known = entry
             case CloseAsked():
                 life.asked = entry
-            case CommitStep(
-                code=ErrorCode.UNKNOWN_MEMBER_ID | ErrorCode.FENCED_INSTANCE_ID,
-                member_id=member_id,
-            ):
+            case CommitStep(code=code) if code in _REMOVED:
                 # 1. it closes, and commits; 2. the coordinator has removed it, and says so.
-                if member_id == _id_of(life.known):
-                    life.known = None
+                life.known = None
             case ConnectionClosed():
                 life.cut = life.asked is not None
             case StateChanged(before=MemberState.FINDING, after=MemberState.DORMANT):
@@ -210,10 +166,7 @@ class ClosesWell:
                 life.known = None
             case MemberStopped() as stopped:
                 del self._lives[entry.source]
-                return (
-                    *self._over(life, entry),
-                    *self._untold(life, entry, stopped),
-                )
+                return (*self._over(life, entry), *self._untold(life, entry, stopped))
             case _:
                 pass
         return ()
@@ -223,30 +176,21 @@ class ClosesWell:
         if asked is None:
             return ()
         assert isinstance(asked.event, CloseAsked)
-        due = asked.at + asked.event.timeout
-        if life.frozen_at <= due:
-            # 1. it closes; 2. it stands still beyond its time; 3. it ends as soon as it moves.
-            due = max(due, entry.at if life.frozen else life.thawed_at)
-        late = entry.at - due
-        if late <= self._slack:
+        late = entry.at - asked.at - asked.event.timeout
+        if late <= self._slack or self._stands_still(asked):
             return ()
         text = f"{asked.source} was closed {late:.3f} s after its timeout"
         return (Violation("L7", text, (asked, entry)),)
+
+    def _stands_still(self, asked: Entry) -> bool:
+        """Tell whether a fault may have kept the member from closing in time."""
+        return self._faults.calm_since(asked.source.member) > asked.at
 
     def _untold(self, life: _Life, entry: Entry, stopped: MemberStopped) -> tuple[Violation, ...]:
         stays = stopped.mode is Leave.REMAIN or (life.static and stopped.mode is Leave.DEFAULT)
         if life.known is None or stays or life.cut or stopped.reason != "closed":
             return ()
-        if self._faults.calm_since(entry.source.member) > (life.asked or life.known).at:
+        if self._stands_still(life.asked or life.known):
             return ()
         text = f"{entry.source} was closed and the coordinator was not told (no LeaveGroup)"
         return (Violation("L7", text, (life.known, entry)),)
-
-
-def _id_of(known: Entry | None) -> str | None:
-    """Return the id that an entry tells of."""
-    match known:
-        case Entry(event=GenerationEntered(member_id=told) | AnswerReceived(member_id=told)):
-            return told
-        case _:
-            return None

@@ -1,12 +1,11 @@
 """L10: no partition starves.
 
-Decides: whether partitions that have records waiting are served in turn.
-Never: judges an application that names the partitions it reads; whoever uses that leaves this out.
-
 L10: with k claims held, one that has records waiting is served within 2k turns. A turn is a run
-    of deliveries of one claim, of as many records as a poll may hand out. Not k: a poll that hands
-    out of every claim begins one further than the one before: 1. a poll serves b, c, d, a; 2. the
-    next one c, d, a, b; 3. the others had six turns between those of b, which missed no poll.
+    of deliveries of one claim, of as many records as a poll may hand out. Not k turns: each poll
+    begins one claim further. 1. A poll serves b, c, d, a; 2. the next one c, d, a, b.
+
+Decides: whether partitions that have records waiting are served in turn.
+Never: judges an application that names the partitions it reads.
 """
 
 from dataclasses import dataclass, field
@@ -81,15 +80,8 @@ class ServedInTurn:
     """
 
     KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
-        {
-            Delivered,
-            FetchAnswered,
-            GenerationEntered,
-            OwnershipStep,
-            Paused,
-            PositionMoved,
-            Resumed,
-        }
+        {Delivered, FetchAnswered, GenerationEntered, OwnershipStep}
+        | {Paused, PositionMoved, Resumed}
     )
 
     __slots__ = ("_max_records", "_spare", "_turns")

@@ -26,6 +26,7 @@ from kgroup.audit.oracles.watch import Violation
 from kgroup.codes import ApiKey, ErrorCode
 from kgroup.journal.events import (
     AnswerReceived,
+    ClaimsEnded,
     ClaimStep,
     ConnectionClosed,
     Delivered,
@@ -34,8 +35,6 @@ from kgroup.journal.events import (
     GenerationEntered,
     JoinIssued,
     MemberStarted,
-    OwnershipStep,
-    Phase,
     RequestSent,
     Source,
 )
@@ -57,7 +56,6 @@ class _Lease:
     generation_id: int | None = None
     session: Entry | None = None  # A
     round: Entry | None = None  # B
-    told: bool = True  # of every loss
     sent: dict[tuple[int, int], Entry] = field(default_factory=dict)
 
     @property
@@ -82,12 +80,12 @@ class LeaseHeld:
         {
             AnswerReceived,
             ClaimStep,
+            ClaimsEnded,
             ConnectionClosed,
             Delivered,
             GenerationEntered,
             JoinIssued,
             MemberStarted,
-            OwnershipStep,
             RequestSent,
         }
     )
@@ -166,8 +164,10 @@ def _follow(lease: _Lease, entry: Entry) -> None:
                 del lease.sent[key]
         case GenerationEntered(generation_id=generation_id):
             lease.generation_id = generation_id
-        case JoinIssued() | OwnershipStep() as event:
-            _lost(lease, event)
+        case JoinIssued(generation_id=None):
+            lease.lose()
+        case ClaimsEnded(kind=ChangeKind.LOST, cause=cause) if cause != Cause.ASSIGNED.value:
+            lease.lose()
         case _:
             pass
 
@@ -184,27 +184,6 @@ def _answered(lease: _Lease, event: AnswerReceived) -> None:
         fine = fine and sent.event.generation_id == lease.generation_id
     if fine:
         lease.round = _later(lease.round, sent)
-
-
-def _lost(lease: _Lease, event: JoinIssued | OwnershipStep) -> None:
-    """End the lease of a member that has lost everything, if that is what an event says.
-
-    1. A generation is lost; 2. the listener is busy; 3. the same one is given again and proved
-    (R6), or the JoinGroup that was out is answered; 4. the listener hears of the loss: that of
-    step 1, of the generation it names.
-    """
-    match event:
-        case JoinIssued(generation_id=None) if lease.generation_id is not None:
-            lease.lose()
-            lease.told = False
-        case OwnershipStep(kind=ChangeKind.LOST, phase=Phase.BEGIN, generation_id=lost):
-            newest = lease.generation_id
-            ends = lost is None or newest is None or lost >= newest
-            if lease.told and ends and event.cause != Cause.ASSIGNED.value:
-                lease.lose()
-            lease.told = True
-        case _:
-            pass
 
 
 def _later(known: Entry | None, sent: Entry) -> Entry:

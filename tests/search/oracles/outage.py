@@ -1,17 +1,14 @@
 """L6: an absence of the coordinator shorter than the session costs no generation.
 
-Decides: whether a group at rest came through an outage of its coordinator unchanged.
-Never: judges an outage during a rebalance, one beside which something else happened or goes on (an
-outage that began before, too), or one before the session of a member that was killed is over.
-
 L6: in an outage of the coordinator that ended before the session could, and within a session
     after it, no member enters a new generation or loses what it owns, unless a member starts,
-    stops, stays away or joins for reasons of its own, or another fault begins or has not ended: a
-    member that no broker hears has its session end, whatever the coordinator does.
+    stops, stays away or joins for reasons of its own, or another fault begins or has not ended.
+
+Decides: whether a group at rest came through an outage of its coordinator unchanged.
+Never: judges an outage during a rebalance or another disturbance.
 """
 
 from collections import Counter
-from collections.abc import Collection
 from dataclasses import dataclass
 from math import inf
 from typing import ClassVar, Final
@@ -36,6 +33,12 @@ from tests.search.oracles.cooperative import OWN_ACCORD
 __all__ = ["OutageUnnoticed"]
 
 _OUTAGES: Final = frozenset({"COORDINATOR_KILLED", "COORDINATOR_LOADS", "COORDINATOR_MOVED"})
+_REST: Final = 5.0
+"""Seconds before an outage in which nothing may have happened."""
+
+_MARGIN: Final = 2.0
+"""Seconds of the session that finding the coordinator again takes."""
+
 _OWN_DOING: Final = OWN_ACCORD | {Cause.CLOSING.value, Cause.POLL_TIMEOUT.value}
 """Causes of a loss that have nothing to do with the coordinator."""
 
@@ -56,45 +59,14 @@ class _Outage:
 
 
 class OutageUnnoticed:
-    """L6: short outages of the coordinator.
-
-    Args:
-        outages: names of the faults that take only the coordinator away.
-        rest: seconds before the outage in which nothing may have happened.
-        margin: seconds of the session that finding the coordinator again takes, beside the
-            heartbeat interval by which a session may be spent when the outage begins.
-    """
+    """L6: short outages of the coordinator."""
 
     KINDS: ClassVar[frozenset[type[Event]]] = frozenset(
         {FaultStep, GenerationEntered, JoinIssued, MemberStarted, MemberStopped, OwnershipStep}
     )
 
-    __slots__ = (
-        "_away",
-        "_dead_until",
-        "_generation",
-        "_joining",
-        "_latest",
-        "_limit",
-        "_margin",
-        "_others",
-        "_outage",
-        "_outages",
-        "_rest",
-        "_session",
-    )
-
-    def __init__(
-        self,
-        outages: Collection[str] = _OUTAGES,
-        *,
-        rest: float = 5.0,
-        margin: float = 2.0,
-    ) -> None:
+    def __init__(self) -> None:
         self._limit = inf
-        self._margin = margin
-        self._outages = frozenset(outages)
-        self._rest = rest
         self._latest = -inf
         self._session = 0.0
         self._dead_until = -inf
@@ -132,7 +104,7 @@ class OutageUnnoticed:
     def _started(self, event: MemberStarted) -> None:
         if event.session_timeout is not None:
             self._session = max(self._session, event.session_timeout)
-            spent = self._margin + (event.heartbeat_interval or 0.0)
+            spent = _MARGIN + (event.heartbeat_interval or 0.0)
             self._limit = min(self._limit, event.session_timeout - spent)
 
     def _disturbed(self, entry: Entry) -> None:
@@ -161,7 +133,7 @@ class OutageUnnoticed:
 
     def _fault(self, entry: Entry, event: FaultStep) -> tuple[Violation, ...]:
         self._mourn(entry, event)
-        if event.fault not in self._outages:
+        if event.fault not in _OUTAGES:
             self._disturbed(entry)
             self._follow(event)
             return ()
@@ -170,7 +142,7 @@ class OutageUnnoticed:
             return self._back(entry)
         # 1. the coordinator goes for 16 s; 2. it goes once more, for a moment, while it is away.
         alone = not self._away and not self._others
-        rested = entry.at - max(self._latest, self._dead_until) > self._rest
+        rested = entry.at - max(self._latest, self._dead_until) > _REST
         self._away += 1
         self._disturbed(entry)
         self._outage = _Outage(entry) if alone and rested and not self._joining else None
@@ -205,7 +177,7 @@ class OutageUnnoticed:
         whole session anew; 4. that ends, and the others are rebalanced.
         """
         killed = event.fault in LETHAL and event.phase is Phase.BEGIN
-        anew = event.fault in self._outages and entry.at < self._dead_until
+        anew = event.fault in _OUTAGES and entry.at < self._dead_until
         if killed or anew:
             self._dead_until = entry.at + self._session
 

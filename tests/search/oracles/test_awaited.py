@@ -8,8 +8,8 @@ from kgroup.codes import ApiKey
 from kgroup.journal import CommitStage, CommitStep, OwnershipStep, Phase
 from kgroup.types import ChangeKind, MemberState
 from tests.audit.oracles.logs import C0, Log
-from tests.search.oracles.answers import MemberIds
 from tests.search.oracles.fenced import FencedSilent
+from tests.search.oracles.member_ids import MemberIds
 
 BEAT, JOIN = ApiKey.HEARTBEAT, ApiKey.JOIN_GROUP
 STABLE, JOINING = MemberState.STABLE, MemberState.JOINING

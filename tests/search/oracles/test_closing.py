@@ -58,16 +58,10 @@ def test_l7_a_member_that_was_killed_while_it_closed_is_excused():
     assert rules(log) == []
 
 
-@pytest.mark.parametrize(
-    ("began", "moved", "ended", "expected"),
-    [
-        (1.0, 9.0, 9.0, []),  # it ends as soon as it moves
-        (1.0, 9.0, 9.5, ["L7"]),  # it does not
-        (1.0, 3.0, 5.1, ["L7"]),  # it could move again in time
-        (5.5, 9.0, 9.0, ["L7"]),  # it was late before
-    ],
-)
-def test_l7_a_member_that_stands_still_ends_as_soon_as_it_moves(began, moved, ended, expected):
+@pytest.mark.parametrize(("began", "moved", "ended"), [(1.0, 9.0, 9.5), (1.0, 3.0, 5.1)])
+def test_l7_a_member_that_stood_still_while_it_closed_is_not_judged(
+    began: float, moved: float, ended: float
+) -> None:
     log = member()
     log.write(CloseAsked(5.0))
     log.sent(ApiKey.LEAVE_GROUP)
@@ -77,7 +71,7 @@ def test_l7_a_member_that_stands_still_ends_as_soon_as_it_moves(began, moved, en
     log.fault("FREEZE", "a", end=True)
     log.wait(ended - moved)
     log.write(CLOSED)
-    assert rules(log) == expected
+    assert rules(log) == []
 
 
 def test_l7_of_two_standstills_the_later_end_counts_and_that_of_another_member_never():
@@ -129,15 +123,11 @@ def test_l7_a_dynamic_member_that_goes_without_a_word_is_found():
     assert rules(log) == ["L7"]
 
 
-@pytest.mark.parametrize(
-    ("code", "member_id", "expected"), [(25, "id", []), (25, "former", ["L7"]), (22, "id", ["L7"])]
-)
-def test_l7_who_hears_from_a_commit_that_it_was_removed_has_nothing_to_tell(
-    code, member_id, expected
-):
+@pytest.mark.parametrize(("code", "expected"), [(25, []), (22, ["L7"])])
+def test_l7_a_member_that_a_commit_tells_of_its_removal_need_not_leave(code, expected):
     log = member()
     log.write(CloseAsked(5.0))
-    log.refused_commit(code, generation=1, member_id=member_id)
+    log.refused_commit(code, generation=1, member_id="id")
     log.write(CLOSED)
     assert rules(log) == expected
 
@@ -155,19 +145,6 @@ def test_l7_who_hears_from_its_sync_that_it_was_removed_has_nothing_to_tell(code
     log.sent(ApiKey.JOIN_GROUP, generation=None)
     log.write(CloseAsked(5.0), MemberStopped("closed", left=False, mode=Leave.LEAVE))
     assert rules(log) == expected
-
-
-def test_l7_what_a_sync_hears_says_nothing_of_the_id_that_was_given_since():
-    # 1. SyncGroup is out; 2. the member joins anew, and is given an id; 3. the answer to step 1.
-    log = Log()
-    log.start()
-    log.answered(ApiKey.JOIN_GROUP, log.sent(ApiKey.JOIN_GROUP), generation=8, member_id="id")
-    sync = log.sent(ApiKey.SYNC_GROUP, generation=8)
-    join = log.sent(ApiKey.JOIN_GROUP, generation=None)
-    log.answered(ApiKey.JOIN_GROUP, join, generation=9, member_id="id")
-    log.answered(ApiKey.SYNC_GROUP, sync, 25)
-    log.write(CloseAsked(5.0), MemberStopped("closed", left=False, mode=Leave.LEAVE))
-    assert rules(log) == ["L7"]
 
 
 def test_l7_a_pending_member_id_must_be_given_back_too():

@@ -4,7 +4,8 @@ from kgroup.audit.oracles import judge
 from kgroup.journal import JoinIssued, MemberStarted, OwnershipStep, Phase
 from kgroup.types import Cause, ChangeKind, RebalanceProtocol
 from tests.audit.histories import COOPERATIVE, EAGER, History, Writer, one_member, tp
-from tests.search.oracles.cooperative import FewRounds, KeptUntouched
+from tests.search.oracles.cooperative import KeptUntouched
+from tests.search.oracles.few_rounds import FewRounds
 
 
 def rounds(protocol: RebalanceProtocol, generations: int, *, disturbances: int = 1) -> list[str]:

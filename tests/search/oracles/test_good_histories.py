@@ -20,8 +20,9 @@ from tests.search.oracles import members_oracles
 from tests.search.oracles.callbacks import ListenerSerial, OwnershipAlternates
 from tests.search.oracles.commit_done import CommitsOnlyDone
 from tests.search.oracles.commit_identity import CommitIdentity
-from tests.search.oracles.cooperative import FewRounds, KeptUntouched
+from tests.search.oracles.cooperative import KeptUntouched
 from tests.search.oracles.fenced import FencedSilent
+from tests.search.oracles.few_rounds import FewRounds
 from tests.search.oracles.handover import JoinClaims
 from tests.search.oracles.lease import LeaseHeld
 
