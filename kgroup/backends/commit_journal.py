@@ -1,7 +1,7 @@
 """Commits that are asked one by one, as the event log has them.
 
-Decides: that each partition is told of when it is asked for, and once more with what became of it,
-also when whoever asked was cancelled: what was written then may be carried out.
+Decides: that each partition is written down when its commit is asked for, and once more with the
+outcome, also when the caller was cancelled: a commit that was sent may be carried out.
 Never: sends a commit, or judges one.
 """
 
@@ -43,7 +43,7 @@ class CommitJournal:
         self._sink = sink
         self._serials = count(1)
 
-    async def told(
+    async def journalled(
         self,
         offsets: Mapping[Claim, OffsetAndMetadata],
         commit: Callable[[], Awaitable[CommitOutcome]],

@@ -81,10 +81,10 @@ async def read_committed_offsets(
         return {tp: found[tp] for tp in partitions if tp in found}
 
     with anyio.move_on_after(timeout):
-        while (told := await ask()) is None:
+        while (found := await ask()) is None:
             backoff = backoff.failed()
             await anyio.sleep(backoff.pause(dice.uniform(0, 1)))
-        return told
+        return found
     what = f"committed offsets of group {group_id!r}"
     raise TimeoutError(f"{what}: not known within {timeout:g} s; {last}")
 
@@ -111,29 +111,29 @@ def _read(
         BrokerError: asking again would not help.
     """
     try:
-        told = read_offset_fetch(answer, group_id)
+        found = read_offset_fetch(answer, group_id)
     except DecodeError:
         return None
     code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
-    closed = {tp.topic for tp, each in told.partitions.items() if each.code == code}
-    if told.code == code:
+    closed = {tp.topic for tp, each in found.partitions.items() if each.code == code}
+    if found.code == code:
         closed = {tp.topic for tp in asked}
     if closed:
         raise UnauthorizedError(ApiKey.OFFSET_FETCH.name, code, sorted(closed))
-    if not _good(told.code, group_id):
+    if not _good(found.code, group_id):
         return None
     return {
-        tp: each.committed for tp, each in told.partitions.items() if _good(each.code, tp.topic)
+        tp: each.committed for tp, each in found.partitions.items() if _good(each.code, tp.topic)
     }
 
 
 def _moved(answer: OffsetFetchResponse, group_id: str) -> int:
     """Return the code that says that another broker is the coordinator, 0 without one."""
     try:
-        told = read_offset_fetch(answer, group_id)
+        found = read_offset_fetch(answer, group_id)
     except DecodeError:
         return 0
-    codes = (told.code, *(each.code for each in told.partitions.values()))
+    codes = (found.code, *(each.code for each in found.partitions.values()))
     moved = Reaction.FIND_COORDINATOR
     return next((code for code in codes if reaction(ApiKey.OFFSET_FETCH, code) is moved), 0)
 

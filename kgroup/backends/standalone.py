@@ -3,7 +3,7 @@
 Decides: that claims begin at `assign` and end when a later `assign` leaves the partition out;
 that commits go out without membership (generation -1, no member id), which a coordinator takes
 only while the group has no members; so they wait until this consumer's own member has left.
-Never: has a lease: nobody else is kept from reading the same partitions (exempt from G3 to G5).
+Never: has a lease: any other consumer may read the same partitions (exempt from G3 to G5).
 """
 
 from collections.abc import Collection, Mapping
@@ -95,7 +95,7 @@ class StandaloneCommits:
             held: what is assigned; read when the commit's turn comes.
         """
         send = partial(self._in_turn, offsets, held)
-        return await self._journal.told(offsets, send, asks=offsets)
+        return await self._journal.journalled(offsets, send, asks=offsets)
 
     async def _in_turn(
         self,
@@ -176,7 +176,7 @@ _FIRST_SERIAL: Final = 1 << 40
 
 
 class StandaloneBackend:
-    """Owns what it is told to; implements `kgroup.backends.backend.GroupBackend`.
+    """Owns what the application assigns; implements `kgroup.backends.backend.GroupBackend`.
 
     Args:
         cluster: connections and clock; not owned.
@@ -273,14 +273,14 @@ class StandaloneBackend:
         """Nothing waits for this."""
 
     def note_poll(self) -> None:
-        """Nobody counts."""
+        """There are no members to count."""
 
     def may_deliver(self, claim: Claim) -> bool:
         """Tell whether the claim is not over."""
         return self._claims.get(claim.tp) == claim and not self._left
 
     def token(self, claim: Claim) -> Generation | None:
-        """Return nothing: nobody is fenced."""
+        """Return nothing: no member is fenced."""
         del claim
         return None
 

@@ -2,7 +2,7 @@
 
 Decides: which topics a pattern takes, and which must be watched to tell. A pattern is judged only
 by an answer about *all* topics: an older, narrower one would have the member join with too little.
-Topics that vanish from such an answer leave the subscription; nobody is told of an error. Topics
+Topics that vanish from such an answer leave the subscription; no error is raised. Topics
 asked for by name stay, whether they are there or not.
 Never: asks, or waits for anything; every backend that subscribes stands on this.
 """
@@ -64,7 +64,7 @@ class SubscribedTopics:
         return self._taken is not None
 
     def among(self, view: ClusterView) -> frozenset[str] | None:
-        """Return the topics to ask the group for; None while that cannot be told from a view."""
+        """Return the topics to ask the group for; None while a view cannot say."""
         if self._taken is None:
             return self._names
         if view is not self._seen:
@@ -84,7 +84,7 @@ class SubscribedTopics:
 # Metadata as it changes, for a member whose topics hang on it.
 #
 # Decides: that a refusal of our credentials ends the watch and nothing else: the cluster tells its
-# owner, who ends the member.
+# owner, which ends the member.
 # Never: asks; the cluster does, at its own pace.
 
 

@@ -20,8 +20,8 @@ from kgroup.net.group_description import (
     GroupType,
     describe_known_group,
 )
-from kgroup.net.insist import insist
 from kgroup.net.metadata import TopicInfo
+from kgroup.net.retrying import retry
 from kgroup.net.verdict import refusal
 from kgroup.types import TopicPartition
 
@@ -128,7 +128,7 @@ async def _topics(
     async def attempt() -> ClusterView:
         return await cluster.look_up(names, timeout=cluster.settings.request_timeout)
 
-    view = await insist(cluster, attempt, timeout=timeout, what="look up the group's topics")
+    view = await retry(cluster, attempt, timeout=timeout, what="look up the group's topics")
     for name, topic in sorted(view.topics.items()):
         if topic.error not in {ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}:
             raise refusal(ApiKey.METADATA, topic.error, (name,))

@@ -9,6 +9,6 @@ Never: awaits, reads a clock, draws chance, logs or opens a socket.
 - `lease`: How long ownership can be proved: the lease
 - `reactions`: The one table of error reactions: (API, error code) -> what this client does
 - `rows`: Transitions as data: rows, and the table that finds the one row for a trigger
-- `wishes`: What any member is told by its application and its clock, and what it always answers
+- `wishes`: What any member hears from its application and its clock, and what it always answers
   with
 """

@@ -8,7 +8,7 @@ KIPs: 429 (only what moves is revoked).
     DRAINING  nothing new is handed out; a batch is still in the application's hands
     REVOKING  on_revoked runs
 DRAINING can be taken back when a later assignment returns the partition; REVOKING cannot, for
-the application has been told.
+the application has heard of it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -69,7 +69,7 @@ HOLDING_ROWS: Table[HoldingState, HoldingTrigger, HoldingGuard, HoldingAction] =
         fan(_H.DRAINING, _T.RELEASED),
         fan(_H.DRAINING, _T.RETURNED, to=_H.HELD, why="a later assignment gave it back"),
         fan(_H.DRAINING, _T.DRAINED, to=_H.REVOKING),
-        fan(_H.REVOKING, (_T.RELEASED, _T.RETURNED), why="the application has been told"),
+        fan(_H.REVOKING, (_T.RELEASED, _T.RETURNED), why="the application has heard of it"),
         fan(_H.REVOKING, _T.REVOKED, to=_H.FREE),
         fan((_H.HELD, _H.DRAINING, _H.REVOKING), _T.LOST, to=_H.FREE),
     )

@@ -39,12 +39,12 @@ class Reaction(Word):
     REFRESH = "ask for metadata, then again, with backoff"
     MISSING = "nothing is there: forget what was known, ask again at a growing pace"
     OUT_OF_RANGE = "the log does not hold the position: a follower is left, a leader believed"
-    UNAUTHORIZED = "the caller is told; asked again slowly, the right may be granted"
-    CORRUPT = "the caller is told until it seeks elsewhere: what is stored is damaged"
+    UNAUTHORIZED = "the caller hears of it; asked again slowly, the right may be granted"
+    CORRUPT = "reads raise it until the caller seeks elsewhere: what is stored is damaged"
     NOTHING = "an answer: the log has no such place"
     DOWNGRADE = "ask again in a version the broker knows"
     REBOOTSTRAP = "begin anew at the bootstrap addresses"
-    REFUSE = "fatal to the request; the caller is told"
+    REFUSE = "fatal to the request; the caller hears of it"
     IGNORE = "as good as no error"
 
 

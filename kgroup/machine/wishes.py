@@ -1,4 +1,4 @@
-"""What any member is told by its application and its clock, and what it always answers with.
+"""What any member hears from its application and its clock, and what it always answers with.
 
 Decides: the shapes of events (past participles) and effects (imperatives) that every way to
     coordinate has in common; what else there is stands in the room of each.
@@ -67,7 +67,7 @@ class CloseRequested:
 
     Args:
         mode: whether to tell the group.
-        reason: told to a coordinator (KIP-800).
+        reason: sent to a coordinator (KIP-800).
         release_by: instant after which listeners and batches are not waited for.
         leave_by: instant after which no answer of a broker is waited for.
     """

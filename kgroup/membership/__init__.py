@@ -31,8 +31,8 @@ An error code keeps one name all the way. ILLEGAL_GENERATION, answered to SyncGr
 1. `kgroup.machine.reactions`: the reaction is LOSE_GENERATION.
 2. `translate`: the reaction is the trigger GENERATION_LOST_IN_ROUND (GENERATION_LOST when a
    heartbeat or a commit is answered so).
-3. `joining_rows`: the row of that trigger does _LOSE_GENERATION (`ending_rows` for the other one).
-4. `actions`: _LOSE_GENERATION is LOSE_ALL and FORGET_GENERATION.
+3. `joining_rows`: the row of that trigger does LOSE_GENERATION (`ending_rows` for the other one).
+4. `actions`: LOSE_GENERATION is LOSE_ALL and FORGET_GENERATION.
 
 A cooperative member hands a partition back:
 1. `actions`: ADOPT compares the assignment with what is owned, and releases what is gone.

@@ -96,8 +96,8 @@ def _cut_drains(turn: Turn) -> None:
 def _lose_all(turn: Turn) -> None:
     holdings = turn.member.holdings
     # Revoked or lost, never both: what on_revoked runs for hears of nothing else.
-    told = frozenset(holdings.having(HoldingState.REVOKING)) - take_back_calls(turn)
-    lost = tuple(claim for claim in holdings.claims if claim not in told)
+    revoking = frozenset(holdings.having(HoldingState.REVOKING)) - take_back_calls(turn)
+    lost = tuple(claim for claim in holdings.claims if claim not in revoking)
     turn.put_holdings(holdings.after(HoldingTrigger.LOST, holdings.claims))
     if lost:
         turn.call_listener(ChangeKind.LOST, removed=lost)
@@ -124,8 +124,8 @@ def _send_join(turn: Turn) -> None:
         replace(
             member.round,
             ticket=ticket,
-            told_topics=member.wishes.topics or frozenset(),
-            told=frozenset() if member.eager else member.holdings.partitions,
+            joined_topics=member.wishes.topics or frozenset(),
+            believed=frozenset() if member.eager else member.holdings.partitions,
             held_back=claimed(member),
             drain_until=None,
             release_until=None,
@@ -208,7 +208,7 @@ def _adopt(turn: Turn) -> None:
             turn.member.round,
             assigned=usable,
             assigned_in=generation.generation_id,
-            told=turn.member.round.told | assigned,
+            believed=turn.member.round.believed | assigned,
             held_back=frozenset(),
             unsettled=False,
             completed=member.round.completed + 1,

@@ -140,7 +140,7 @@ class PendingCommits:
 
     @property
     def waiting(self) -> tuple[Submission, ...]:
-        """Submissions nobody was told the outcome of, in order; the first of them is not done."""
+        """Submissions without a reported outcome, in order; the first of them is not done."""
         return tuple(self._wait)
 
     @property
@@ -330,7 +330,7 @@ class PendingCommits:
         if said is not None and said.code == _NOT_THERE and is_gone(claim.tp):
             self._close(submission, claim, said, member)
 
-    # -- what is told -------------------------------------------------------------------------
+    # -- what is reported -------------------------------------------------------------------------
 
     def take_steps(self) -> tuple[CommitStep, ...]:
         """Return the journal's events since the last call, in order."""

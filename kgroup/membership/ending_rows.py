@@ -8,7 +8,7 @@ KIPs: 62, 345.
 from typing import Final
 
 from kgroup.machine.rows import Table, fan
-from kgroup.membership.joining_rows import JOINING_ROWS
+from kgroup.membership.joining_rows import JOINING_ROWS, LOSE_GENERATION, LOSE_MEMBER
 from kgroup.membership.settings import MEMBER, Rules
 from kgroup.membership.triggers import Action, Guard, Trigger
 from kgroup.types import MemberState
@@ -20,22 +20,19 @@ _T = Trigger
 _G = Guard
 _A = Action
 
-_LOSE_GENERATION: Final = (_A.LOSE_ALL, _A.FORGET_GENERATION)
-_LOSE_MEMBER: Final = (_A.LOSE_ALL, _A.FORGET_MEMBER)
-
 _LOST: Final[Rules] = (
     fan(
         (_S.PREPARING, _S.ASSIGNING, _S.SYNCING, _S.STABLE),
         (_T.GENERATION_LOST, _T.LEASE_EXPIRED),
         to=_S.FINDING,
-        do=(*_LOSE_GENERATION, _A.SEEK_COORDINATOR),
+        do=(*LOSE_GENERATION, _A.SEEK_COORDINATOR),
         why="lost: nothing may be committed; the member id is kept",
     ),
     fan(
         (_S.PREPARING, _S.ASSIGNING, _S.SYNCING, _S.STABLE),
         _T.MEMBER_LOST,
         to=_S.FINDING,
-        do=(*_LOSE_MEMBER, _A.SEEK_COORDINATOR),
+        do=(*LOSE_MEMBER, _A.SEEK_COORDINATOR),
         why="lost: the coordinator does not know the member id",
     ),
     fan(
@@ -47,27 +44,27 @@ _LOST: Final[Rules] = (
     fan(
         _S.JOINING,
         _T.LEASE_EXPIRED,
-        do=_LOSE_GENERATION,
+        do=LOSE_GENERATION,
         why="the JoinGroup in flight will be answered by itself",
     ),
     fan(
         _S.JOINING,
         _T.MEMBER_LOST,
-        do=_LOSE_MEMBER,
+        do=LOSE_MEMBER,
         why="likewise; if that answer is lost, the next JoinGroup must not name a dead id",
     ),
     fan(
         (_S.FINDING, _S.BACKING_OFF),
         (_T.GENERATION_LOST, _T.LEASE_EXPIRED),
-        do=_LOSE_GENERATION,
+        do=LOSE_GENERATION,
     ),
-    fan((_S.FINDING, _S.BACKING_OFF), _T.MEMBER_LOST, do=_LOSE_MEMBER),
+    fan((_S.FINDING, _S.BACKING_OFF), _T.MEMBER_LOST, do=LOSE_MEMBER),
     fan(
         _S.RELEASING,
         (_T.GENERATION_LOST, _T.LEASE_EXPIRED),
-        do=_LOSE_GENERATION,
+        do=LOSE_GENERATION,
     ),
-    fan(_S.RELEASING, _T.MEMBER_LOST, do=_LOSE_MEMBER),
+    fan(_S.RELEASING, _T.MEMBER_LOST, do=LOSE_MEMBER),
     fan(
         MEMBER,
         _T.POLL_EXPIRED,
@@ -81,7 +78,7 @@ _LOST: Final[Rules] = (
         _T.POLL_EXPIRED,
         to=_S.DORMANT,
         when=_G.STATIC,
-        do=_LOSE_GENERATION,
+        do=LOSE_GENERATION,
         why="KIP-345: a static member falls silent",
     ),
 )
@@ -93,7 +90,7 @@ _REFUSED_FOR_NOW: Final[Rules] = (
         do=(_A.COMPLAIN,),
         why="asked again by itself; without a confirmed session partitions are lost by the clock",
     ),
-    fan(_S.RELEASING, _T.NOT_PERMITTED, why="on its way out of the group; nobody reads"),
+    fan(_S.RELEASING, _T.NOT_PERMITTED, why="on its way out of the group; no record is read"),
 )
 
 _FATAL: Final[Rules] = (
@@ -101,15 +98,15 @@ _FATAL: Final[Rules] = (
         MEMBER,
         _T.FENCED,
         to=_S.FENCED,
-        do=(*_LOSE_MEMBER, _A.RAISE),
+        do=(*LOSE_MEMBER, _A.RAISE),
         why="KIP-345: nothing is delivered after it, nothing is retried",
     ),
-    fan(MEMBER, _T.REFUSED, to=_S.FAILED, do=(*_LOSE_MEMBER, _A.RAISE)),
+    fan(MEMBER, _T.REFUSED, to=_S.FAILED, do=(*LOSE_MEMBER, _A.RAISE)),
     fan(
         _S.RELEASING,
         (_T.FENCED, _T.REFUSED),
         when=_G.CLOSING,
-        do=_LOSE_MEMBER,
+        do=LOSE_MEMBER,
         why="it ends all the same, and sends no LeaveGroup: its place may be another process's",
     ),
     fan(
@@ -117,7 +114,7 @@ _FATAL: Final[Rules] = (
         _T.FENCED,
         to=_S.FENCED,
         when=_G.NOT_CLOSING,
-        do=(*_LOSE_MEMBER, _A.RAISE),
+        do=(*LOSE_MEMBER, _A.RAISE),
         why="subscribing again must not fence the twin back",
     ),
     fan(
@@ -125,7 +122,7 @@ _FATAL: Final[Rules] = (
         _T.REFUSED,
         to=_S.FAILED,
         when=_G.NOT_CLOSING,
-        do=(*_LOSE_MEMBER, _A.RAISE),
+        do=(*LOSE_MEMBER, _A.RAISE),
     ),
 )
 

@@ -119,7 +119,7 @@ class Answered:
     Args:
         ticket: of the request.
         response: the answer.
-        in_use: with a JoinGroup that the group's members forbid: who they are; None: not known.
+        in_use: with a JoinGroup that the group's members forbid: the members; None: not known.
     """
 
     ticket: Ticket
@@ -271,7 +271,7 @@ class RunAssignor:
 
 
 class Note(Enum):
-    """What a person should be told once."""
+    """What a person should hear once."""
 
     DRAIN_CUT = "a batch was still in hand when its partitions had to go; it may be delivered again"
     LISTENER_AWAITED = (

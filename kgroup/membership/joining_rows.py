@@ -12,7 +12,7 @@ from kgroup.membership.settings import MEMBER, Rules
 from kgroup.membership.triggers import Action, Guard, Trigger
 from kgroup.types import MemberState
 
-__all__ = ["JOINING_ROWS"]
+__all__ = ["JOINING_ROWS", "LOSE_GENERATION", "LOSE_MEMBER"]
 
 _S = MemberState
 _T = Trigger
@@ -29,8 +29,8 @@ _ANOTHER_ROUND: Final = (
     _T.REJOIN_DUE,
 )
 _SEEK: Final = (_A.SEEK_COORDINATOR,)
-_LOSE_GENERATION: Final = (_A.LOSE_ALL, _A.FORGET_GENERATION)
-_LOSE_MEMBER: Final = (_A.LOSE_ALL, _A.FORGET_MEMBER)
+LOSE_GENERATION: Final = (_A.LOSE_ALL, _A.FORGET_GENERATION)
+LOSE_MEMBER: Final = (_A.LOSE_ALL, _A.FORGET_MEMBER)
 
 _APPLICATION: Final[Rules] = (
     fan(_S.UNSUBSCRIBED, _T.SUBSCRIBED, to=_S.FINDING, do=_SEEK),
@@ -52,12 +52,12 @@ _APPLICATION: Final[Rules] = (
     fan(
         (_S.FINDING, _S.PREPARING, _S.JOINING, _S.SYNCING, _S.BACKING_OFF),
         _T.TOPICS_CHANGED,
-        why="remembered, or told by the JoinGroup to come",
+        why="remembered, or said by the next JoinGroup",
     ),
     fan(
         (_S.RELEASING, _S.LEAVING),
         _T.TOPICS_CHANGED,
-        why="whoever leads next sees it; who leads on unasked knows what it assigned from",
+        why="the next leader sees it; a leader that leads on unasked knows what it assigned from",
     ),
     fan((_S.RELEASING, _S.LEAVING), _T.SUBSCRIBED, why="remembered: joins after it has left"),
     fan((_S.DORMANT, *_ENDED), _T.SUBSCRIBED),
@@ -161,7 +161,7 @@ _ROUND: Final[Rules] = (
         _S.JOINING,
         _T.MEMBER_ID_GIVEN,
         when=_G.IN_PACE,
-        do=(*_LOSE_MEMBER, _A.STORE_MEMBER_ID, _A.SEND_JOIN),
+        do=(*LOSE_MEMBER, _A.STORE_MEMBER_ID, _A.SEND_JOIN),
         why="KIP-394",
     ),
     fan(
@@ -169,7 +169,7 @@ _ROUND: Final[Rules] = (
         _T.MEMBER_ID_GIVEN,
         to=_S.BACKING_OFF,
         when=_G.OUT_OF_PACE,
-        do=(*_LOSE_MEMBER, _A.STORE_MEMBER_ID, _A.KEEP_PACE),
+        do=(*LOSE_MEMBER, _A.STORE_MEMBER_ID, _A.KEEP_PACE),
         why="KIP-394",
     ),
     fan(
@@ -233,13 +233,13 @@ _ROUND: Final[Rules] = (
         (_S.JOINING, _S.SYNCING),
         _T.GENERATION_LOST_IN_ROUND,
         to=_S.FINDING,
-        do=(*_LOSE_GENERATION, _A.SEEK_COORDINATOR),
+        do=(*LOSE_GENERATION, _A.SEEK_COORDINATOR),
     ),
     fan(
         (_S.JOINING, _S.SYNCING),
         _T.MEMBER_LOST_IN_ROUND,
         to=_S.FINDING,
-        do=(*_LOSE_MEMBER, _A.SEEK_COORDINATOR),
+        do=(*LOSE_MEMBER, _A.SEEK_COORDINATOR),
     ),
     fan(
         _S.BACKING_OFF,

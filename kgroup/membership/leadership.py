@@ -46,7 +46,7 @@ def run_assignor(turn: Turn) -> None:
     joined = turn.joined
     assert joined is not None
     ticket = turn.draw(Errand.RUN_ASSIGNOR)
-    # Who divides the group is in a round, so it has not just come back; and it hears itself, too.
+    # The leader is in a round, so it has not just come back; and it hears itself, too.
     turn.put_round(replace(turn.member.round, ticket=ticket, returned=False))
     name = joined.protocol_name or ""
     sent = turn.member.lead.sent
@@ -90,7 +90,7 @@ def watch_from(turn: Turn, found: Mapping[str, int] | None) -> None:
     member, made_from = turn.member, _made_from(turn.member)
     counts = member.counts
     if found is None:
-        own = {topic: counts.get(topic, 0) for topic in member.round.told_topics}
+        own = {topic: counts.get(topic, 0) for topic in member.round.joined_topics}
         watched = {**own, **made_from}
     else:
         watched = {topic: min(count, made_from.get(topic, count)) for topic, count in found.items()}

@@ -60,7 +60,7 @@ def asks_anew(member: GroupMember, assigned: frozenset[TopicPartition]) -> bool:
         return False
     if before.said is Said.NOTHING:
         return not member.eager
-    return before.said is Said.KNOWN and before.topics != member.round.told_topics
+    return before.said is Said.KNOWN and before.topics != member.round.joined_topics
 
 
 def unheard_topics(member: GroupMember, assigned: frozenset[TopicPartition]) -> Mapping[str, int]:
@@ -93,10 +93,10 @@ def unheard_topics(member: GroupMember, assigned: frozenset[TopicPartition]) -> 
     if before is not None:
         heard |= before.assigned
         divided = before.divided
-    told = member.round.told_topics
+    joined = member.round.joined_topics
     return MappingProxyType(
-        dict.fromkeys(sorted(told - heard), 0)
-        | {topic: divided[topic] for topic in sorted(told & heard & divided.keys())}
+        dict.fromkeys(sorted(joined - heard), 0)
+        | {topic: divided[topic] for topic in sorted(joined & heard & divided.keys())}
     )
 
 
@@ -149,7 +149,7 @@ def unsettled_by_loss(member: GroupMember) -> bool:
     if not known.returned or not entered or before is None:
         return False
     if member.eager:
-        return before.said is Said.KNOWN and before.topics != known.told_topics
+        return before.said is Said.KNOWN and before.topics != known.joined_topics
     return before.said is not Said.NEW
 
 
@@ -188,7 +188,7 @@ def looked_again(turn: Turn, divided: Mapping[str, int] | None) -> None:
     known = IN_DOUBT if divided is None else NEW
     if divided:
         given = frozenset(topic for topic, count in divided.items() if count)
-        known = Remembered(member.round.told_topics, given, divided)
+        known = Remembered(member.round.joined_topics, given, divided)
     turn.put_round(replace(member.round, watch=None, remembered=known))
     if not member.identity.synced:
         return  # what is adopted is judged by it
@@ -216,7 +216,7 @@ def claimed(member: GroupMember) -> frozenset[TopicPartition]:
     """
     if not _may_come_back(member) or member.identity.member_id is None:
         return member.round.held_back
-    return member.round.held_back | member.round.told | member.holdings.partitions
+    return member.round.held_back | member.round.believed | member.holdings.partitions
 
 
 def let_go(member: GroupMember) -> frozenset[TopicPartition]:
@@ -231,7 +231,7 @@ def let_go(member: GroupMember) -> frozenset[TopicPartition]:
     known = member.round
     if not _may_come_back(member) or known.assigned_in is None:
         return known.held_back
-    return known.held_back | (known.told - known.assigned)
+    return known.held_back | (known.believed - known.assigned)
 
 
 def _may_come_back(member: GroupMember) -> bool:

@@ -34,7 +34,7 @@ class MembershipSettings:
         retry_backoff: first pause after a failure.
         retry_backoff_max: longest pause.
         lease_margin: taken off the lease for clocks and scheduling.
-        client_rack: rack of this member (KIP-881), None when not told.
+        client_rack: rack of this member (KIP-881), None when not known.
     """
 
     group_id: str
@@ -53,8 +53,8 @@ class MembershipSettings:
     @property
     def poll_interval(self) -> float:
         """The longest the application may go without polling."""
-        told = self.max_poll_interval
-        return self.rebalance_timeout if told is None else told
+        given = self.max_poll_interval
+        return self.rebalance_timeout if given is None else given
 
     @property
     def join_interval(self) -> float:

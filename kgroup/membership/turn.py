@@ -109,7 +109,7 @@ class Turn:
         return ticket
 
     def send(self, ticket: Ticket, request: GroupRequest, timeout: float) -> None:
-        """Send to the coordinator; the answer tells what one that was given up would have told."""
+        """Send to the coordinator; the answer says what one that was given up would have said."""
         self._put_given_up(self.member.given_up.without(ticket.errand))
         self.effects.append(Send(ticket, request, self.member.coordinator.node_id, timeout))
 

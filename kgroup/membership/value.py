@@ -41,7 +41,7 @@ the group one or two."""
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who the coordinator takes this member for; always replaced whole.
+    """The identity that the coordinator knows; always replaced whole.
 
     Args:
         member_id: None before the coordinator gave one, and after it was lost.
@@ -87,8 +87,8 @@ class Round:
 
     Args:
         ticket: the awaited reply that moves the state.
-        told_topics: topics of the latest JoinGroup.
-        unheard: topic of `told_topics` -> partitions of it that somebody has, of those that the
+        joined_topics: topics of the latest JoinGroup.
+        unheard: topic of `joined_topics` -> partitions of it that somebody has, of those that the
             group may not know this member asks for, or may not have given out whole.
         returned: the latest JoinGroup was a static member's without its id: it may be answered
             with an assignment older than its subscription (KIP-345).
@@ -96,7 +96,7 @@ class Round:
         introduced: a JoinGroup was sent: from now on the group may remember this process.
         remembered: what the group knew of this static member before that; None: not known, or
             of a member id that is over.
-        told: partitions the group believes this member owns.
+        believed: partitions the group believes this member owns.
         held_back: what the group may hold back for a static member that has given its id up, and
             joins without one; see `returning`.
         unsettled: a static member came back, a round was owed, and none was adopted since.
@@ -119,13 +119,13 @@ class Round:
     """
 
     ticket: Ticket | None = None
-    told_topics: frozenset[str] = frozenset()
+    joined_topics: frozenset[str] = frozenset()
     unheard: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     returned: bool = False
     bare: bool = False
     introduced: bool = False
     remembered: Remembered | None = None
-    told: frozenset[TopicPartition] = frozenset()
+    believed: frozenset[TopicPartition] = frozenset()
     held_back: frozenset[TopicPartition] = frozenset()
     unsettled: bool = False
     assigned: frozenset[TopicPartition] = frozenset()
@@ -212,10 +212,10 @@ class GroupMember:
     """One member of a classic group at one moment.
 
     Args:
-        settings: told once.
+        settings: fixed for its life.
         lease: until when ownership can be proved.
         state: place in the round.
-        identity: who the coordinator takes it for.
+        identity: what the coordinator knows it as.
         wishes: what the application asks for.
         coordinator: what is known of it.
         round: the one it is in, or was in last.
@@ -315,10 +315,10 @@ class GroupMember:
         return self.round.cause or Cause.GROUP_REBALANCED
 
     def owes_round(self) -> bool:
-        """Tell whether the group must be told something it does not know."""
-        gone = self.round.told - self.holdings.partitions
+        """Tell whether this member has something to say that the group does not know."""
+        gone = self.round.believed - self.holdings.partitions
         other_topics = self.wishes.topics is not None and (
-            self.wishes.topics != self.round.told_topics
+            self.wishes.topics != self.round.joined_topics
         )
         return bool(gone) or other_topics or self.wishes.enforced is not None or self.recounted()
 

@@ -1,12 +1,12 @@
 """The IO shell: sockets, connections, what is known of the cluster. Never: group decisions.
 
-- `admin`: What is asked of a cluster beside consuming: topics and groups
+- `admin`: Requests to a cluster beside consuming: topics and groups
+- `broker_order`: Which broker is asked first, when any of them can answer
 - `cluster`: The cluster as one client sees it: metadata kept fresh, and requests routed to
   brokers
 - `connection`: One socket to one broker: requests in flight, answered in order
 - `coordinator`: Where a group's coordinator is: the question, and how its answer reads
 - `group_description`: What groups there are, and what their coordinators say about each
-- `insist`: Repeats a request until it works, is refused, or the time is up
 - `layouts`: One request, two layouts: what a newer version moved, moved back for an older broker
 - `line`: The requests of one connection: waiting to be written, and in flight
 - `log_offsets`: Asks the leaders of partitions where their logs begin and end, and what was
@@ -19,16 +19,16 @@
 - `producer`: The internal producer: idempotent, one batch in flight per partition
 - `race`: Asks one broker after the other until one answers
 - `refresh`: When metadata is asked again
-- `sasl`: SASL: proves to a broker who we are, before anything else is asked on a connection
-- `sasl_scram`: SCRAM: proves that both sides know a password, and tells it to nobody (RFC 5802,
-  7677)
-- `security`: How a connection is secured: what the network side is told of TLS and SASL
-- `settings`: What the network side is told once
+- `retrying`: Repeats a request until it works, is refused, or the time is up
+- `sasl`: SASL: proves to a broker who this client is, before anything else is asked on a connection
+- `sasl_scram`: SCRAM: proves that both sides know a password, and sends it to no one (RFC
+  5802, 7677)
+- `security`: How a connection is secured: the settings of TLS and SASL
+- `settings`: The settings of the network side
 - `tls`: TLS: the connection below the protocol, encrypted, with a broker that proved its name
 - `trace`: Where connections say what they do: one small port, so that journal and metrics can
   hook on
-- `verdict`: What an error code of an answer asks of whoever sent the request
+- `verdict`: What a sender does after an error code in an answer
 - `versions`: Which version of an API is spoken on a connection, and which of its answers ask for
   silence
-- `whom_to_ask`: Whom a question goes to that any broker can answer
 """

@@ -14,8 +14,8 @@ from typing import Final, TypeVar
 from kgroup.codes import ApiKey, ErrorCode
 from kgroup.errors import BrokerError
 from kgroup.net.cluster import Cluster, ClusterView, Lane
-from kgroup.net.insist import insist
 from kgroup.net.metadata import TopicInfo
+from kgroup.net.retrying import retry
 from kgroup.net.verdict import refusal
 from kgroup.wire.messages import (
     CreatableTopic,
@@ -77,9 +77,9 @@ async def create_topics(
     names = frozenset(topic.name for topic in topics)
     what = f"create {', '.join(sorted(names))}"
     started = cluster.ports.clock()
-    await insist(cluster, attempt, timeout=timeout, what=what)
+    await retry(cluster, attempt, timeout=timeout, what=what)
     left = timeout - (cluster.ports.clock() - started)
-    await insist(cluster, partial(_all_led, cluster, names), timeout=left, what=what)
+    await retry(cluster, partial(_all_led, cluster, names), timeout=left, what=what)
     return frozenset(made)
 
 
@@ -149,9 +149,9 @@ async def create_partitions(cluster: Cluster, topic: str, total: int, *, timeout
             raise refusal(ApiKey.METADATA, ErrorCode.LEADER_NOT_AVAILABLE, (topic,))
         await _all_led(cluster, frozenset({topic}))
 
-    await insist(cluster, attempt, timeout=timeout, what=what)
+    await retry(cluster, attempt, timeout=timeout, what=what)
     left = timeout - (cluster.ports.clock() - started)
-    await insist(cluster, seen, timeout=left, what=what)
+    await retry(cluster, seen, timeout=left, what=what)
 
 
 async def _is_wide(cluster: Cluster, topic: str, total: int) -> bool:
@@ -184,9 +184,9 @@ async def delete_topics(cluster: Cluster, names: Sequence[str], *, timeout: floa
         if left:
             raise refusal(ApiKey.METADATA, ErrorCode.LEADER_NOT_AVAILABLE, left, "still there")
 
-    await insist(cluster, attempt, timeout=timeout, what=what)
+    await retry(cluster, attempt, timeout=timeout, what=what)
     left = timeout - (cluster.ports.clock() - started)
-    await insist(cluster, gone, timeout=left, what=what)
+    await retry(cluster, gone, timeout=left, what=what)
 
 
 # -- what there is -------------------------------------------------------------------------------
@@ -212,7 +212,7 @@ async def describe_topics(
     async def attempt() -> ClusterView:
         return await cluster.look_up(asked, timeout=cluster.settings.request_timeout)
 
-    view = await insist(cluster, attempt, timeout=timeout, what="describe topics")
+    view = await retry(cluster, attempt, timeout=timeout, what="describe topics")
     for name, topic in sorted(view.topics.items()):
         if topic.error == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             await _refuse_unknown(cluster, name, timeout)

@@ -23,6 +23,7 @@ from kgroup.errors import (
     NoBrokerError,
 )
 from kgroup.machine.reactions import Reaction, reaction
+from kgroup.net.broker_order import BrokerOrder
 from kgroup.net.metadata import (
     EMPTY_VIEW,
     ClusterView,
@@ -37,7 +38,6 @@ from kgroup.net.race import Patience, first_answer, reason_of
 from kgroup.net.refresh import RefreshPlan
 from kgroup.net.settings import Endpoint, Lane, NetSettings
 from kgroup.net.trace import NoTrace, Trace
-from kgroup.net.whom_to_ask import WhomToAsk
 from kgroup.wire.messages import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from kgroup.wire.schema import Message, Request
 
@@ -63,7 +63,7 @@ class Cluster:
         self.ports = ports
         self._trace: Trace = NoTrace() if trace is None else trace
         self._pool = Pool(settings, ports, self._trace, self._refused)
-        self._whom = WhomToAsk(ports.clock, ports.dice_for("whom to ask"), self._pool.resting)
+        self._whom = BrokerOrder(ports.clock, ports.dice_for("whom to ask"), self._pool.resting)
         self._plan = RefreshPlan(settings, ports.dice_for("refresh"))
         self._view = EMPTY_VIEW
         self._watched: frozenset[str] | None = frozenset()
@@ -173,8 +173,8 @@ class Cluster:
         With `may_create` a broker may make those that are missing.
 
         Raises:
-            NoBrokerError: nobody answered.
-            TimeoutError: nobody answered in time.
+            NoBrokerError: no broker answered.
+            TimeoutError: no broker answered in time.
             BrokerError: the broker refused.
         """
         with anyio.fail_after(timeout):

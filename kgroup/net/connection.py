@@ -54,7 +54,7 @@ class Connection:
     """One connection; `run` lives as long as it does.
 
     Args:
-        identity: who it is, for errors and the trace.
+        identity: its name, in errors and the trace.
         settings: bounds and patience.
         ports: dials, and tells the time.
         trace: hears what happens.
@@ -349,7 +349,7 @@ class Connection:
                 self._take(frame)
 
     async def _receive(self, stream: ByteStream) -> bytes:
-        """Return the next bytes; the end is told when what came before it has been looked at.
+        """Return the next bytes; the end is reported when what came before it has been looked at.
 
         1. A broker refuses our password, and closes. 2. Both arrive at once: the reader has
         handed the answer over, and reads the end before the handshake has run. 3. Taken for a

@@ -16,8 +16,8 @@ from typing import TypeVar
 from kgroup.codes import ApiKey, ErrorCode
 from kgroup.errors import DecodeError
 from kgroup.net.cluster import Cluster, Lane
-from kgroup.net.insist import insist
 from kgroup.net.metadata import address_fault
+from kgroup.net.retrying import retry
 from kgroup.net.settings import Endpoint
 from kgroup.net.verdict import refusal
 from kgroup.types import OffsetAndMetadata, TopicPartition
@@ -113,7 +113,7 @@ async def with_coordinator(
         timeout: seconds for all attempts.
 
     Raises:
-        BrokerError, TimeoutError, ClosedError, UnsupportedVersionError: see `insist`.
+        BrokerError, TimeoutError, ClosedError, UnsupportedVersionError: see `retry`.
     """
 
     async def find_and_ask() -> T:
@@ -121,7 +121,7 @@ async def with_coordinator(
         found = await find_coordinator(cluster, group_id, timeout=patience)
         return await attempt(found.node_id)
 
-    return await insist(cluster, find_and_ask, timeout=timeout, what=f"group {group_id!r}")
+    return await retry(cluster, find_and_ask, timeout=timeout, what=f"group {group_id!r}")
 
 
 async def ask_node(cluster: Cluster, node_id: int, request: Request[R]) -> R:

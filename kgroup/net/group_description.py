@@ -19,7 +19,7 @@ from kgroup.errors import BrokerError, DecodeError, KGroupError, UnsupportedVers
 from kgroup.net.admin import nearest_name
 from kgroup.net.cluster import Cluster
 from kgroup.net.coordinator import ask_node, with_coordinator
-from kgroup.net.insist import insist
+from kgroup.net.retrying import retry
 from kgroup.net.verdict import refusal
 from kgroup.types import TopicPartition
 from kgroup.wire.consumer_protocol import (
@@ -71,13 +71,13 @@ class GroupMember:
         group_instance_id: static identity, None for a dynamic member.
         client_id: how its client calls itself.
         client_host: where it comes from.
-        topics: names it subscribes to, None when that cannot be told (a pattern of KIP-848, a
+        topics: names it subscribes to, None when that cannot be known (a pattern of KIP-848, a
             classic group that is not Stable, bytes nobody can read).
-        partitions: what it is assigned, None when that cannot be told.
-        rack: where it runs, None when that is not told (KIP-881).
+        partitions: what it is assigned, None when that cannot be known.
+        rack: where it runs, None when that is not known (KIP-881).
         user_data: what the assignor sent along with the assignment, None without.
         subscription: what it sent with its last JoinGroup for the assignor in use, None when that
-            cannot be told, as with `topics`.
+            cannot be known, as with `topics`.
     """
 
     member_id: str
@@ -296,7 +296,7 @@ async def list_groups(cluster: Cluster, *, timeout: float) -> GroupListing:
         try:
             what = f"list groups of node {node_id}"
             listed = partial(_list_at, cluster, node_id)
-            rows = await insist(cluster, listed, timeout=timeout, what=what)
+            rows = await retry(cluster, listed, timeout=timeout, what=what)
         except (KGroupError, TimeoutError) as error:
             errors[node_id] = error
             return

@@ -210,7 +210,7 @@ class _Search:
     async def _ask(self, node_id: int, partitions: list[TopicPartition]) -> None:
         assert self._view is not None
         try:
-            told = await ask_leader(
+            said = await ask_leader(
                 self._cluster,
                 node_id,
                 self._view,
@@ -228,16 +228,16 @@ class _Search:
                 del self.open[tp]
             return
         for tp in partitions:
-            self._settle(tp, told.get(tp))
+            self._settle(tp, said.get(tp))
 
-    def _settle(self, tp: TopicPartition, told: LeaderSays | None) -> None:
-        if told is None:
+    def _settle(self, tp: TopicPartition, said: LeaderSays | None) -> None:
+        if said is None:
             reason = f"not exactly one row for {tp}"
             self._listed.errors[tp] = DecodeError("ListOffsets answer", reason)
-        elif told.code:
-            self._failed(tp, told.code)
+        elif said.code:
+            self._failed(tp, said.code)
         else:
-            self._found(tp, told.found)
+            self._found(tp, said.found)
 
     def _found(self, tp: TopicPartition, offset: ListedOffset | None) -> None:
         self._listed.offsets[tp] = offset

@@ -222,10 +222,10 @@ def lacking(view: ClusterView, watched: frozenset[str] | None, rejected: Sized =
     found = Lack.ENTRY if rejected else Lack.NOTHING
     for name in view.topics.keys() if watched is None else watched:
         topic = view.topics.get(name)
-        told = Reaction.MISSING if topic is None else reaction(ApiKey.METADATA, topic.error)
-        if topic is None or told in _NOT_THERE:
+        asks_for = Reaction.MISSING if topic is None else reaction(ApiKey.METADATA, topic.error)
+        if topic is None or asks_for in _NOT_THERE:
             found = Lack.TOPIC
-        elif told in _PASSING or any(p.leader is None for p in topic.partitions.values()):
+        elif asks_for in _PASSING or any(p.leader is None for p in topic.partitions.values()):
             return Lack.LEADER
     return found
 
@@ -309,9 +309,9 @@ def _merged_topic(
     known: Mapping[int, PartitionInfo] = {} if old is None else old.partitions
     if old is not None and topic_id and old.topic_id and topic_id != old.topic_id:
         known = {}
-    told = reaction(ApiKey.METADATA, row.error_code)
-    if told not in (Reaction.SUCCEED, Reaction.IGNORE):
-        kept = known if told in _PASSING else {}
+    asks_for = reaction(ApiKey.METADATA, row.error_code)
+    if asks_for not in (Reaction.SUCCEED, Reaction.IGNORE):
+        kept = known if asks_for in _PASSING else {}
         topic_id = topic_id or (old.topic_id if old is not None and kept else None)
         return TopicInfo(topic_id, MappingProxyType(dict(kept)), row.error_code, row.is_internal)
     partitions: dict[int, PartitionInfo] = {}

@@ -41,7 +41,7 @@ Refusal: TypeAlias = AuthenticationError | TlsError
 
 _CLOSED: Final = "the cluster is closed, or does not run yet"
 _TELL_AGAIN: Final = 60.0
-"""Seconds after which unreadable answers of one broker are told of again."""
+"""Seconds after which unreadable answers of one broker are logged again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Pool:
         self._connections: dict[tuple[Endpoint, Lane], Connection] = {}
         self._rests: dict[Endpoint, _Rest] = {}
         self._told: dict[str, int] = {}
-        """Address said to be out of reach -> the connection whose failure was told."""
+        """Address said to be out of reach -> the connection whose failure was logged."""
         self._unreadable_told: dict[str, float] = {}
         """Address -> when it was said last that its answers cannot be read."""
         self._began = False
@@ -242,7 +242,7 @@ class Pool:
 
 
 async def _tell_opened(connection: Connection) -> None:
-    """Say that the handshake is done; nothing when it comes to nothing: the end is told."""
+    """Say that the handshake is done; nothing when it fails: the end is logged."""
     with suppress(KGroupError):
         await connection.ready()
         who, apis = connection.identity, len(connection.versions.ranges)

@@ -1,7 +1,7 @@
 """The internal producer: idempotent, one batch in flight per partition.
 
-Decides: that a batch is stored once, or its fate is told. Sequence numbers let a broker recognise
-a repeated batch (KIP-98); after a batch whose fate nobody knows the partition gets a new producer
+Decides: that a batch is stored once, or its fate is reported. Sequence numbers let a broker
+recognise a repeated batch (KIP-98). After a batch of unknown fate the partition gets a new producer
 id, because a broker would take the next batch for the lost one and drop it.
 Never: is offered to applications: no partitioner, no linger, no transactions.
 KIPs: 98 (idempotence), 360 (safe recovery by a new id), 516 (topic ids).
@@ -24,8 +24,8 @@ from kgroup.errors import (
 )
 from kgroup.machine.backoff import Backoff
 from kgroup.net.cluster import Cluster, ClusterView, Lane
-from kgroup.net.insist import insist
 from kgroup.net.produce_fate import Fate, fate_of
+from kgroup.net.retrying import retry
 from kgroup.net.verdict import Verdict, refusal, verdict
 from kgroup.types import TopicPartition
 from kgroup.wire.messages import (
@@ -49,7 +49,7 @@ _SOON: Final = 2.0
 
 @dataclass(frozen=True, slots=True)
 class ProducerSettings:
-    """What the internal producer is told once; times in seconds.
+    """The settings of the internal producer; times in seconds.
 
     Args:
         codec: how batches are compressed.
@@ -143,7 +143,7 @@ class Producer:
     async def deliver(
         self, tp: TopicPartition, records: Sequence[NewRecord], *, timeout: float | None = None
     ) -> Delivered:
-        """Store records as one batch, as `send` does; what goes wrong is told, not raised.
+        """Store records as one batch, as `send` does; what goes wrong is returned, not raised.
 
         Args:
             tp: where.
@@ -197,18 +197,16 @@ class Producer:
         lineage = partition.lineage or await self._new_lineage()
         partition.lineage = None
         try:
-            delivered = await delivery.insist(lineage)
+            delivered = await delivery.retry(lineage)
         except _LineageLostError:
             lineage = await self._new_lineage()
-            delivered = await delivery.insist(lineage)
+            delivered = await delivery.retry(lineage)
         partition.lineage = lineage.after(records)
         return delivered
 
     async def _new_lineage(self) -> _Lineage:
         patience = self._settings.delivery_timeout
-        return await insist(
-            self._cluster, self._ask_lineage, timeout=patience, what="a producer id"
-        )
+        return await retry(self._cluster, self._ask_lineage, timeout=patience, what="a producer id")
 
     async def _ask_lineage(self, node_id: int | None = None) -> _Lineage:
         """Ask one broker for a producer id, None for any."""
@@ -255,7 +253,7 @@ class _Delivery:
         """Whether it was sent, and may be stored although nobody said so."""
         return self._in_doubt or self._is_under_way
 
-    async def insist(self, lineage: _Lineage) -> Delivered:
+    async def retry(self, lineage: _Lineage) -> Delivered:
         """Send until it is stored or refused; the caller bounds the time."""
         batch = encode_batch(
             self._records,

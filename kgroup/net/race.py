@@ -1,7 +1,7 @@
 """Asks one broker after the other until one answers.
 
 Decides: how long one that is silent holds up the next: so long that each has its turn in the time
-at hand. It is not given up then: the first answer counts, whoever gives it.
+at hand. It is not given up then: the first answer counts, from any broker.
 Never: is used for a request that must not be carried out twice.
 """
 

@@ -75,7 +75,7 @@ class RefreshPlan:
         self._look_by = min(self._look_by, now + _FIRST_LOOK)
 
     def began(self) -> None:
-        """Note that a refresh begins; who asks from now on wants another one."""
+        """Note that a refresh begins; a caller that asks from now on wants another one."""
         self._soon = False
         self._look_by = math.inf
 

@@ -97,7 +97,7 @@ class Login:
     """Authenticates one connection, as often as its sessions end.
 
     Args:
-        sasl: who we are.
+        sasl: the identity of this client.
         address: of the broker, for errors.
         dice: nonces.
     """
@@ -168,9 +168,9 @@ class Login:
             # The text of somebody else's error may hold anything; it stays the cause.
             reason = f"{self.mechanism}: sasl_oauth_token raised {type(error).__name__}"
             raise ConnectionLostError(self._address, reason) from error
-        told: object = token  # whatever its annotation says
-        if not isinstance(told, str) or len(told) > _MAX_TOKEN or not _TOKEN.fullmatch(told):
-            kind = f"{len(told)} characters" if isinstance(told, str) else type(told).__name__
+        given: object = token  # whatever its annotation says
+        if not isinstance(given, str) or len(given) > _MAX_TOKEN or not _TOKEN.fullmatch(given):
+            kind = f"{len(given)} characters" if isinstance(given, str) else type(given).__name__
             wanted = f"a token (RFC 6750) of 1 to {_MAX_TOKEN} characters"
             raise self._refused(f"sasl_oauth_token returned {kind}, expected {wanted}")
         return Secret(token)
@@ -179,16 +179,16 @@ class Login:
         if isinstance(source, Mapping):
             return source
         try:
-            told = source()
+            given = source()
         except Exception as error:
             # As for the token.
             reason = f"{self.mechanism}: sasl_oauth_extensions raised {type(error).__name__}"
             raise ConnectionLostError(self._address, reason) from error
-        if not are_extensions(told):
-            kind = type(told).__name__
+        if not are_extensions(given):
+            kind = type(given).__name__
             expected = f"a {kind}, expected {EXTENSIONS_EXPECTED}"
             raise self._refused(f"sasl_oauth_extensions returned {expected}")
-        return told
+        return given
 
     def _check_handshake(self, answer: SaslHandshakeResponse) -> None:
         match answer.error_code:

@@ -189,7 +189,7 @@ def check_server_final(final: ClientFinal, message: bytes) -> None:
         raise DecodeError(_SERVER_FINAL, "not 'v=...'")
     signature = _bytes(_SERVER_FINAL, "signature", first[2:])
     if not hmac.compare_digest(signature, final.signature):
-        reason = "its signature is wrong: whoever answers does not know the password"
+        reason = "its signature is wrong: the server that answers does not know the password"
         raise DecodeError(_SERVER_FINAL, reason)
 
 

@@ -1,4 +1,4 @@
-"""How a connection is secured: what the network side is told of TLS and SASL.
+"""How a connection is secured: the settings of TLS and SASL.
 
 Decides: the words (Kafka's own) and which of them mean TLS and which SASL.
 Never: reads a file, or shows a password or a token.
@@ -74,7 +74,7 @@ TokenSource: TypeAlias = Callable[[], Awaitable[str] | str]
 """Returns a bearer token that is valid now; asked once for each authentication."""
 
 ExtensionSource: TypeAlias = Callable[[], Mapping[str, str]]
-"""Returns what is told beside a token; asked right after it."""
+"""Returns the extensions of a token; asked right after it."""
 
 EXTENSIONS_EXPECTED: Final = (
     "name -> text: names of letters, not 'auth'; texts of printable ASCII (KIP-342)"
@@ -119,7 +119,7 @@ class SaslMechanism(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Sasl:
-    """Who we are, and how it is proved.
+    """The identity of this client, and how it is proved.
 
     Args:
         mechanism: which of the rest counts.
@@ -149,9 +149,9 @@ class Security:
     sasl: Sasl | None = None
 
 
-def are_extensions(told: object) -> bool:
-    """Tell whether something can be told beside a token: see `EXTENSIONS_EXPECTED`."""
-    return isinstance(told, Mapping) and all(map(_is_extension, told.items()))
+def are_extensions(extensions: object) -> bool:
+    """Tell whether something can be the extensions of a token: see `EXTENSIONS_EXPECTED`."""
+    return isinstance(extensions, Mapping) and all(map(_is_extension, extensions.items()))
 
 
 def _is_extension(pair: tuple[object, object]) -> bool:

@@ -1,4 +1,4 @@
-"""What the network side is told once.
+"""The settings of the network side.
 
 Decides: the slice of the options that connections, the pool and the cluster read, with defaults.
 Never: validates what a user typed; `kgroup.config` does, before it fills this. Shows secrets: its
@@ -81,7 +81,7 @@ class NetSettings:
     Args:
         bootstrap: (host, port) pairs tried to find the cluster, at least one.
         client_id: name of this client in the brokers' logs and quotas.
-        client_rack: rack of this client (KIP-392), None when not told.
+        client_rack: rack of this client (KIP-392), None when not known.
         request_timeout: for requests whose caller has no other deadline, and the longest a
             request may go unanswered before its connection counts as dead.
         connect_timeout: from dialling to the end of the handshake.
@@ -98,7 +98,7 @@ class NetSettings:
         group_silence: longest silence a broker can ask for on the connections that a membership
             lives by (KIP-219); well below the session timeout.
         security: TLS and SASL of every connection.
-        software_name: told to brokers for their metrics (KIP-511).
+        software_name: sent to brokers for their metrics (KIP-511).
         software_version: the same.
     """
 

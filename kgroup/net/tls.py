@@ -1,7 +1,7 @@
 """TLS: the connection below the protocol, encrypted, with a broker that proved its name.
 
 Decides: how a context is made from files, that the host that was dialled is the one the
-certificate must name, and in which words a failed handshake is told.
+certificate must name, and in which words a failed handshake is reported.
 Never: goes on without verifying, except on a context of the user's own that says so. Retries.
 """
 

@@ -1,6 +1,6 @@
 """Where connections say what they do: one small port, so that journal and metrics can hook on.
 
-Decides: what is told: a connection opened and closed, a request about to be written, its answer;
+Decides: what is written: a connection opened and closed, a request about to be written, its answer;
 of an authentication only that it took place.
 Never: waits, fails or changes what is traced; a `Trace` that raises is a bug and ends the cluster.
 """
@@ -19,20 +19,20 @@ M = TypeVar("M", bound=Message)
 
 
 def without_tokens(message: M) -> M:
-    """Return a message as it may be told: passwords, tokens and proofs are taken out of it."""
-    told: Any = message
+    """Return a message as it may be written: passwords, tokens and proofs are taken out of it."""
+    shown: Any = message
     match message:
         case SaslAuthenticateRequest():
-            told = SaslAuthenticateRequest(auth_bytes=b"")
+            shown = SaslAuthenticateRequest(auth_bytes=b"")
         case SaslAuthenticateResponse():
-            told = SaslAuthenticateResponse(
+            shown = SaslAuthenticateResponse(
                 error_code=message.error_code,
                 auth_bytes=b"",
                 session_lifetime_ms=message.session_lifetime_ms,
             )
         case _:
             pass
-    return told  # type: ignore[no-any-return]  # of the class that was given
+    return shown  # type: ignore[no-any-return]  # of the class that was given
 
 
 @dataclass(frozen=True, slots=True)

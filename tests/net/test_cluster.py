@@ -158,7 +158,7 @@ async def test_callers_of_a_dead_broker_share_its_pause(scripted: ScriptedCluste
         dead.go_down()
         dead.dialled_at.clear()
 
-        async def insist() -> None:
+        async def retry() -> None:
             with anyio.move_on_after(30):
                 while True:
                     with pytest.raises((ConnectionLostError, TimeoutError)):
@@ -166,7 +166,7 @@ async def test_callers_of_a_dead_broker_share_its_pause(scripted: ScriptedCluste
 
         async with anyio.create_task_group() as tasks:
             for _ in range(25):
-                tasks.start_soon(insist)
+                tasks.start_soon(retry)
         assert len(dead.dialled_at) < 3 * 30
 
 

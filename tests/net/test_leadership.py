@@ -7,10 +7,10 @@ import pytest
 from kgroup.codes import ApiKey
 from kgroup.errors import UnsupportedVersionError
 from kgroup.net.cluster import Lane
-from kgroup.net.insist import Leadership, learn_leader, named_broker, with_leader
 from kgroup.net.layouts import fit
 from kgroup.net.log_offsets import EpochEnd, ask_epoch_ends
 from kgroup.net.metadata import BrokerInfo, ClusterView, PartitionInfo, TopicInfo
+from kgroup.net.retrying import Leadership, learn_leader, named_broker, with_leader
 from kgroup.net.settings import Endpoint
 from kgroup.types import TopicPartition
 from kgroup.wire.messages import (

@@ -17,8 +17,8 @@ from kgroup.marshal.key_state import LONGEST_PAUSE
 from kgroup.marshal.rules import MARSHAL_TOPIC
 from kgroup.net.admin import NewTopic, create_topics
 from kgroup.net.cluster import Cluster
-from kgroup.net.insist import insist
 from kgroup.net.ports import Dice
+from kgroup.net.retrying import retry
 from kgroup.net.verdict import refusal
 
 __all__ = [
@@ -173,7 +173,7 @@ async def set_up(
     """
     topic = new_topic(name, partitions, len(cluster.view.brokers))
     attempt = partial(_is_there, cluster, name)
-    there = await insist(cluster, attempt, timeout=timeout, what=f"look for topic {name}")
+    there = await retry(cluster, attempt, timeout=timeout, what=f"look for topic {name}")
     made = False
     if not there and dry_run:
         return SetUp(topic, made=False)

@@ -9,5 +9,5 @@
 - `leading`: The leader's errand: from the members' subscriptions to the bytes of SyncGroup
 - `looking_back`: What the group's present generation was made from, as far as its coordinator
   still knows
-- `trace`: What the journal is told about each step of the machine
+- `trace`: What the journal says about each step of the machine
 """

@@ -1,6 +1,6 @@
 """Which topics a member needs metadata of: its own, and the whole group's while it leads.
 
-Decides: what the cluster is told to watch.
+Decides: what the cluster watches.
 Never: asks for metadata itself.
 """
 
@@ -62,7 +62,7 @@ class TopicInterest:
     """The topics one member watches.
 
     Args:
-        cluster: told about every change of interest; not owned.
+        cluster: hears of every change of interest; not owned.
     """
 
     def __init__(self, cluster: Cluster) -> None:

@@ -82,7 +82,7 @@ class OffLoop:
                 ended.wait, abandon_on_cancel=True, limiter=self._limiter
             )
         finally:
-            ended.set()  # who was cancelled gives back what was lent
+            ended.set()  # a cancelled errand gives back what was lent
         if errors:
             raise errors[0]
         return results[0]
@@ -124,7 +124,7 @@ class Leading:
 
     Args:
         cluster: for the metadata of all the group's topics.
-        interest: told which topics the group has.
+        interest: learns which topics the group has.
         settings: of the member.
     """
 
@@ -141,7 +141,7 @@ class Leading:
     async def run(self, effect: RunAssignor) -> AssignorDone | AssignorFailed:
         """Compute the assignment, bounded by the rebalance timeout; never raises an `Exception`.
 
-        The errand before is given up: nobody waits for the result of a round that is over.
+        The errand before is given up: no one waits for the result of a round that is over.
         """
         if self._present is not None:
             self._present.cancel()
@@ -246,7 +246,7 @@ class Leading:
             await self._learn(frozenset(counts))
             return AssignorDone(effect.ticket, (), counts)
         if not effect.members:
-            raise GroupError("the group's topics cannot be told")
+            raise GroupError("the group's topics cannot be known")
         protocol = common_protocol(self._settings.assignors)
         wanted = _read(effect, protocol).wanted
         return AssignorDone(effect.ticket, (), _watched(await self._learn(wanted), wanted))

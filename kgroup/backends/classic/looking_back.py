@@ -6,9 +6,9 @@ Never: assigns; judges whether that is still right. A round that is on answers b
 KIPs: 345, 814 (a static leader that comes back in Stable is not asked to assign).
 
 1. A static leader ends. 2. A topic is given more partitions. 3. The leader comes back within its
-session; the generation stands, nobody is asked to assign. 4. The cluster's counts are the new ones
-already, so they say nothing. What was assigned does: the members' assignments are kept by the
-coordinator until the next round.
+session; its generation goes on, and no leader assigns. 4. The cluster's counts are the new ones
+already, so they say nothing. The members' assignments do: the coordinator keeps them until the next
+round.
 
 A static member's subscription is kept until its next JoinGroup, so it must be asked for before.
 """
@@ -70,7 +70,7 @@ async def remembered(cluster: Cluster, node_id: int, settings: MembershipSetting
         settings: of the member; they bound the time.
 
     Returns:
-        See `remembered_of`. In doubt when nothing can be told, for whatever reason: the group may
+        See `remembered_of`. In doubt when nothing can be known, for whatever reason: the group may
         be closed to us, or be in a round.
     """
     group_id, timeout = settings.group_id, settings.recall_timeout
@@ -91,7 +91,7 @@ async def in_use(cluster: Cluster, node_id: int, settings: MembershipSettings) -
         settings: of the member; they bound the time.
 
     Returns:
-        None when that cannot be told, for whatever reason: the error is told without it.
+        None when that cannot be known, for whatever reason: the error is reported without it.
     """
     group_id, timeout = settings.group_id, settings.recall_timeout
     try:

@@ -1,4 +1,4 @@
-"""What the journal is told about each step of the machine.
+"""What the journal says about each step of the machine.
 
 Decides: which journal events a step is worth.
 Never: decides anything about the group.
@@ -43,7 +43,7 @@ class MemberTrace:
     def stepped(self, before: GroupMember, result: Step, now: float) -> None:
         """Report one step: rows that moved the state, a generation entered, a JoinGroup sent.
 
-        The log alone is told of the rows that moved nothing, and of what was raised in vain.
+        Rows that moved nothing, and triggers that had no effect, go to the log alone.
 
         Args:
             before: the value the step began with.
@@ -70,7 +70,7 @@ class MemberTrace:
                 self._joining(after, effect.request, cause.value if cause else "")
 
     def _left(self, before: GroupMember, after: GroupMember) -> None:
-        """Tell that it is out of the group; `told`: whether the coordinator was asked to let go."""
+        """Log that it is out of the group, and whether the coordinator was asked to let it go."""
         told = before.state is MemberState.LEAVING and before.round.ticket is not None
         group, member = before.settings.group_id, before.identity.member_id
         closing = after.wishes.closing
@@ -132,13 +132,13 @@ class MemberTrace:
 
     def _joining(self, member: GroupMember, request: JoinGroupRequest, cause: str) -> None:
         generation = member.identity.generation
-        # What the others will be told counts, not what the member believes to have said.
-        told = decode_subscription(request.protocols[0].metadata)
+        # What the others will read counts, not what the member believes to have said.
+        sent = decode_subscription(request.protocols[0].metadata)
         self._sink.emit(
             JoinIssued(
                 member_id=member.identity.member_id,
                 generation_id=None if generation is None else generation.generation_id,
-                owned=tuple(sorted(told.owned)),
+                owned=tuple(sorted(sent.owned)),
                 cause=cause,
             )
         )

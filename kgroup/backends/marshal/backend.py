@@ -178,7 +178,7 @@ class MarshalBackend:
             except TimeoutError as error:
                 log.warning("group=%s cannot read yet: %s", self._settings.group_id, error)
             except KGroupError as error:
-                # Nobody knows any more who has what: it is lost, and a listener is told so.
+                # The owners are no longer known: all is lost, and the listener hears so.
                 self._conductor.apply(LogLost(0, str(error), error))
 
     def _effects(self) -> MarshalEffects:

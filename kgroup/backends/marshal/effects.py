@@ -71,7 +71,7 @@ class Waiters:
         self._over = False
 
     def draw(self, heard: Callable[[Committed], None] | None = None) -> int:
-        """Return a serial to ask under; `heard` is told of a commit in the step that settles it."""
+        """Return a serial to ask under; the step that settles a commit calls `heard`."""
         serial, self._next = self._next, self._next + 1
         self._events[serial] = anyio.Event()
         if heard is not None:
@@ -79,7 +79,7 @@ class Waiters:
         return serial
 
     def event(self, serial: int) -> anyio.Event:
-        """Return what is set when a question has its answer, whoever asked may have gone."""
+        """Return what is set when a question has its answer; the asker may have gone."""
         return self._events[serial]
 
     def answer(self, answer: Committed | Admitted) -> None:
@@ -140,7 +140,7 @@ class MarshalEffects:
         appender: writes messages.
         positions: finds out where to begin.
         commits: commits with the group coordinator.
-        waiters: who asked what.
+        waiters: the tasks that asked, and what.
         apply: takes what an effect came to.
         timeout: seconds for one question.
     """

@@ -43,7 +43,7 @@ async def enter(
         cluster: running.
         settings: of the member.
         place: where it coordinates.
-        search: learns who coordinates the group: nobody has to ask for it between two claims.
+        search: learns who coordinates the group: no claim has to wait for that.
 
     Returns:
         What the coordination topic is like.

@@ -234,7 +234,7 @@ class FollowedLog:
                 await checkpoint()
 
     async def _catch_up(self, columns: RecordColumns, first: int) -> None:
-        """Fold the records of a batch at once: nobody is to hear of them one by one."""
+        """Fold the records of a batch at once: no reader hears of them one by one."""
         rows = columns.raw_rows(first)
         while self.view is not None and (piece := list(islice(rows, _PIECE))):
             self.view.catch_up(columns, piece)

@@ -45,8 +45,8 @@ from kgroup.machine.reactions import Reaction, reaction
 from kgroup.marshal.plan import coordination_partition
 from kgroup.marshal.view import DAMAGED, LogView
 from kgroup.net.cluster import Cluster
-from kgroup.net.insist import Leadership, learn_leader
 from kgroup.net.ports import Notifier
+from kgroup.net.retrying import Leadership, learn_leader
 from kgroup.net.verdict import refusal
 from kgroup.types import TopicPartition
 from kgroup.wire.messages import PartitionData
@@ -348,7 +348,7 @@ class LogReader:
                 await self._take(each, data, view.leader_epoch(each.tp), nothing=is_empty)
 
     def _asked(self, logs: list[FollowedLog]) -> Iterator[LogQuestion]:
-        # A broker fills its answer in this order: who came last begins.
+        # A broker fills its answer in this order: the log that came last is first.
         for each in sorted(logs, key=lambda each: each.told_at):
             epoch = self.topic.view.leader_epoch(each.tp)
             yield LogQuestion(each.tp.partition, each.position, epoch, each.read_epoch)
@@ -378,8 +378,8 @@ class LogReader:
                 self._lose(each, await self._questions.why_out_of_range(each))
             case Reaction.REFRESH:
                 named = data.current_leader
-                told = Leadership(named.leader_id, named.leader_epoch)
-                learn_leader(self._cluster, each.tp, told)
+                leadership = Leadership(named.leader_id, named.leader_epoch)
+                learn_leader(self._cluster, each.tp, leadership)
                 self.topic.moved()
                 self._put_off(each, error_name(code))
             case Reaction.CORRUPT if each.meets_damage():

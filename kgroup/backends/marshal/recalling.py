@@ -1,16 +1,16 @@
 """Positions of keys in the part of a log of claims that was not read.
 
-Decides: how much of it is asked for at a time. What it says of a key, nobody decides: what stands
+Decides: how much of it is asked for at a time. It decides nothing about a key: what stands
 before the window is folded like the window itself, and the last position of each key is told.
 Never: makes an owner of what it finds; who owns a key is for the window alone. Reads the same part
 of a log twice: a question that is not answered in time ends, the reading goes on, and the next
 question finds it further on.
 
-A claim of a key of which the window says nothing must not trust what is committed by itself, at
-most once: 1. an owner that was superseded commits late, and moves the position back; 2. its
-successor stopped more than an hour ago; 3. whoever claims now would read from the older position
-again. At least once it must not trust that nothing is committed: 1. the group coordinator refuses
-commits; 2. all members stop for a night; 3. the reset policy passes over what they have not read.
+A claim of a key that is not in the window must not trust what is committed:
+- At most once: 1. an owner that was superseded commits late, and moves the position back; 2. its
+  successor stopped more than an hour ago; 3. a member that claims now would read from there again.
+- At least once: 1. the group coordinator refuses commits; 2. all members stop for a night; 3. the
+  reset policy skips what they have not read.
 What the owner wrote is still in the log, further in front.
 """
 
@@ -230,7 +230,7 @@ class Recalling:
 
 
 async def _fold(reading: _Reading, view: LogView, data: memoryview | bytes) -> None:
-    """Fold what was fetched; whoever cuts it off finds it between two batches."""
+    """Fold what was fetched; a cancellation finds it between two batches."""
     begun, upto = reading.at, reading.upto
     if not len(data):
         reading.at = upto

@@ -17,8 +17,8 @@ from typing import Final
 from kgroup.codes import ApiKey, ErrorCode
 from kgroup.errors import BrokerError, CoordinationTopicError, UnsupportedVersionError
 from kgroup.net.cluster import Cluster
-from kgroup.net.insist import insist
 from kgroup.net.metadata import TopicInfo
+from kgroup.net.retrying import retry
 from kgroup.net.verdict import refusal
 from kgroup.wire.messages import DescribeConfigsRequest, DescribeConfigsResource
 
@@ -225,7 +225,7 @@ async def _describe(cluster: Cluster, topic: str, timeout: float) -> TopicInfo:
             raise refusal(ApiKey.METADATA, found.error, (topic,))
         return found
 
-    return await insist(cluster, attempt, timeout=timeout, what=f"describe {topic}")
+    return await retry(cluster, attempt, timeout=timeout, what=f"describe {topic}")
 
 
 async def _configs(cluster: Cluster, topic: str, timeout: float) -> Mapping[str, str]:
@@ -244,4 +244,4 @@ async def _configs(cluster: Cluster, topic: str, timeout: float) -> Mapping[str,
         code = ErrorCode.UNKNOWN_SERVER_ERROR
         raise refusal(ApiKey.DESCRIBE_CONFIGS, code, (topic,), "the answer leaves it out")
 
-    return await insist(cluster, attempt, timeout=timeout, what=f"settings of {topic}")
+    return await retry(cluster, attempt, timeout=timeout, what=f"settings of {topic}")

@@ -1,4 +1,4 @@
-"""What the journal is told about each step of a Marshal member.
+"""What the journal says about each step of a Marshal member.
 
 Decides: which journal events a step is worth.
 Never: decides anything about a key.
@@ -186,7 +186,7 @@ def _ticket(nonce: bytes | None) -> int | None:
 #
 # That is records that are no messages, or not believed, and batches that cannot be read at all.
 #
-# Decides: when it is told: at the first of each reason, and once a minute while there are more.
+# Decides: when it is written: at the first of each reason, and once a minute while there are more.
 # Never: judges a record; the reducer has counted it, and nothing follows from it.
 
 
@@ -195,7 +195,7 @@ _SAY_AGAIN: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """What was told last of one reason.
+    """What was written last of one reason.
 
     Args:
         count: rejected for it until then.

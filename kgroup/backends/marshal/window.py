@@ -54,7 +54,7 @@ def window_seconds(interval: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class LeaderOf:
-    """Who is asked about one log.
+    """The broker that is asked about one log.
 
     Args:
         cluster: running.

@@ -23,9 +23,9 @@ from kgroup.errors import BrokerError, CorruptRecordError, UnauthorizedError
 from kgroup.journal import FetchAnswered, Sink
 from kgroup.machine.reactions import Reaction, reaction
 from kgroup.net.cluster import Cluster, ClusterView
-from kgroup.net.insist import Leadership, learn_leader, named_broker
 from kgroup.net.log_offsets import EpochEnd
 from kgroup.net.metadata import BrokerInfo
+from kgroup.net.retrying import Leadership, learn_leader, named_broker
 from kgroup.offsets.positions import PositionState, Received
 from kgroup.types import IsolationLevel, TopicPartition
 from kgroup.wire.messages import (

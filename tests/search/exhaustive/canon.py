@@ -258,7 +258,7 @@ def _plain_round(member: GroupMember) -> Round:
         held_back=frozenset(),  # nobody unsubscribes, and comes back as the same process
     )
     if state not in _IN_ROUND:  # the JoinGroup to come says all of it anew
-        around = replace(around, told=frozenset(), told_topics=frozenset(), returned=False)
+        around = replace(around, believed=frozenset(), joined_topics=frozenset(), returned=False)
     if state is not MemberState.STABLE:  # what is adopted next takes its place
         around = replace(around, assigned=frozenset())
     return around

@@ -211,7 +211,7 @@ ROUNDS = (
         module="kgroup.membership.value",
         changes=(
             Change(
-                "        gone = self.round.told - self.holdings.partitions\n",
+                "        gone = self.round.believed - self.holdings.partitions\n",
                 "        gone = frozenset[TopicPartition]()\n",
             ),
         ),
@@ -264,9 +264,9 @@ ROUNDS = (
         changes=(
             Change(
                 "        MEMBER,\n        _T.FENCED,\n        to=_S.FENCED,\n"
-                "        do=(*_LOSE_MEMBER, _A.RAISE),\n",
+                "        do=(*LOSE_MEMBER, _A.RAISE),\n",
                 "        MEMBER,\n        _T.FENCED,\n        to=_S.FINDING,\n"
-                "        do=(*_LOSE_MEMBER, _A.SEEK_COORDINATOR),\n",
+                "        do=(*LOSE_MEMBER, _A.SEEK_COORDINATOR),\n",
             ),
         ),
         rule="T2",

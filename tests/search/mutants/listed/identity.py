@@ -109,10 +109,10 @@ IDENTITY = (
                 "        (_S.PREPARING, _S.ASSIGNING, _S.STABLE),\n        _T.MEMBER_LOST,\n",
             ),
             Change(
-                "    fan((_S.FINDING, _S.BACKING_OFF), _T.MEMBER_LOST, do=_LOSE_MEMBER),\n",
-                "    fan((_S.FINDING, _S.BACKING_OFF), _T.MEMBER_LOST, do=_LOSE_MEMBER),\n"
+                "    fan((_S.FINDING, _S.BACKING_OFF), _T.MEMBER_LOST, do=LOSE_MEMBER),\n",
+                "    fan((_S.FINDING, _S.BACKING_OFF), _T.MEMBER_LOST, do=LOSE_MEMBER),\n"
                 "    fan(_S.SYNCING, (_T.GENERATION_LOST, _T.MEMBER_LOST)),\n"
-                "    fan(_S.SYNCING, _T.LEASE_EXPIRED, to=_S.FINDING, do=_LOSE_GENERATION),\n",
+                "    fan(_S.SYNCING, _T.LEASE_EXPIRED, to=_S.FINDING, do=LOSE_GENERATION),\n",
             ),
         ),
         rule="S9",

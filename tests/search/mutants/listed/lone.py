@@ -119,9 +119,7 @@ LONE = (
         module="kgroup.membership.ending_rows",
         changes=(
             Change(
-                "        _T.FENCED,\n"
-                "        to=_S.FENCED,\n"
-                "        do=(*_LOSE_MEMBER, _A.RAISE),\n",
+                "        _T.FENCED,\n        to=_S.FENCED,\n        do=(*LOSE_MEMBER, _A.RAISE),\n",
                 "        _T.FENCED,\n"
                 "        to=_S.FENCED,\n"
                 "        do=(_A.LOSE_ALL, _A.SEND_FAREWELL, _A.FORGET_MEMBER, _A.RAISE),\n",

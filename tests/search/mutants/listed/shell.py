@@ -150,14 +150,14 @@ SHELL = (
         module="kgroup.backends.offset_reading",
         changes=(
             Change(
-                "        tp: each.committed for tp, each in told.partitions.items() "
+                "        tp: each.committed for tp, each in found.partitions.items() "
                 "if _good(each.code, tp.topic)\n",
-                "        tp: told.partitions[tp].committed if tp in told.partitions else None\n"
+                "        tp: found.partitions[tp].committed if tp in found.partitions else None\n"
                 "        for tp in asked\n",
             ),
             Change(
-                "    if not _good(told.code, group_id):\n        return None\n",
-                "    _good(told.code, group_id)\n",
+                "    if not _good(found.code, group_id):\n        return None\n",
+                "    _good(found.code, group_id)\n",
             ),
         ),
         rule="C7",

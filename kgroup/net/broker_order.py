@@ -1,8 +1,8 @@
-"""Whom a question goes to that any broker can answer.
+"""Which broker is asked first, when any of them can answer.
 
-Decides: the order: who is left alone after a failure comes behind the others, and last whoever has
-just been silent, for its silence would cost the time that is meant for all. A silence is forgotten
-with the next answer, or after a while: somebody has to notice that the broker is back.
+Decides: the order. A broker that is left alone after a failure comes behind the others. A broker
+that did not answer comes last, for its silence would cost the time that is meant for all. The
+silence is forgotten with its next answer, or after a while, so that its return is noticed.
 Never: asks anybody, or gives a broker up: the last in the order is asked, too.
 """
 
@@ -13,7 +13,7 @@ from typing import Final
 from kgroup.net.ports import Clock, Dice
 from kgroup.net.settings import Endpoint, rotated
 
-__all__ = ["WhomToAsk", "in_order"]
+__all__ = ["BrokerOrder", "in_order"]
 
 _REMEMBERED: Final = 30.0
 """Seconds for which a silence counts."""
@@ -32,7 +32,7 @@ def in_order(
     return sorted(endpoints, key=lambda each: (each.address in silent, resting(each)))
 
 
-class WhomToAsk:
+class BrokerOrder:
     """Remembers whose turn it is, and who was silent.
 
     Args:

@@ -3,9 +3,9 @@
 import anyio
 import pytest
 
+from kgroup.net.broker_order import in_order
 from kgroup.net.cluster import Cluster, Lane
 from kgroup.net.settings import Endpoint
-from kgroup.net.whom_to_ask import in_order
 from kgroup.wire.messages import FindCoordinatorRequest, HeartbeatRequest, HeartbeatResponse
 from tests.net.stage import BEAT, beating, running
 from tests.search.scripted.cluster import ScriptedCluster

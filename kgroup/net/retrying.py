@@ -20,18 +20,18 @@ from kgroup.net.settings import Endpoint
 from kgroup.net.verdict import Verdict, verdict
 from kgroup.types import TopicPartition
 
-__all__ = ["Leadership", "insist", "learn_leader", "named_broker", "with_leader"]
+__all__ = ["Leadership", "learn_leader", "named_broker", "retry", "with_leader"]
 
 R = TypeVar("R")
 
 
-async def insist(
+async def retry(
     cluster: Cluster, attempt: Callable[[], Awaitable[R]], *, timeout: float, what: str
 ) -> R:
     """Return what an attempt returns.
 
     Args:
-        cluster: told to refresh its metadata when a broker was not the right one.
+        cluster: refreshes its metadata when a broker was not the right one.
         attempt: one try; raises BrokerError for what a broker answered.
         timeout: seconds for all attempts and pauses.
         what: words for the error.
@@ -101,23 +101,23 @@ def named_broker(node_id: int, host: str, port: int, rack: str | None) -> Broker
     return BrokerInfo(Endpoint(node_id, host, port), rack)
 
 
-def learn_leader(cluster: Cluster, tp: TopicPartition, told: Leadership) -> bool:
+def learn_leader(cluster: Cluster, tp: TopicPartition, named: Leadership) -> bool:
     """Take a leader in; tell whether it was news."""
-    return cluster.publish(with_leader(cluster.view, tp, told))
+    return cluster.publish(with_leader(cluster.view, tp, named))
 
 
-def with_leader(view: ClusterView, tp: TopicPartition, told: Leadership) -> ClusterView:
+def with_leader(view: ClusterView, tp: TopicPartition, named: Leadership) -> ClusterView:
     """Return the view with another leader; the view itself when that is not believed."""
     topic, known = view.topics.get(tp.topic), view.partition(tp)
-    if topic is None or known is None or told.node_id < 0:
+    if topic is None or known is None or named.node_id < 0:
         return view
-    newer = known.leader_epoch is not None and told.leader_epoch > known.leader_epoch
+    newer = known.leader_epoch is not None and named.leader_epoch > known.leader_epoch
     brokers = view.brokers
-    if told.broker is not None:
-        brokers = MappingProxyType({**brokers, told.node_id: told.broker})
-    if not newer or told.node_id not in brokers:
+    if named.broker is not None:
+        brokers = MappingProxyType({**brokers, named.node_id: named.broker})
+    if not newer or named.node_id not in brokers:
         return view
-    moved = replace(known, leader=told.node_id, leader_epoch=told.leader_epoch, error=0)
+    moved = replace(known, leader=named.node_id, leader_epoch=named.leader_epoch, error=0)
     partitions = _with(topic.partitions, tp.partition, moved)
     topics = _with(view.topics, tp.topic, replace(topic, partitions=partitions))
     return replace(view, brokers=brokers, topics=topics)
