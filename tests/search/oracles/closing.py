@@ -6,8 +6,8 @@ L7: close() returns within its timeout. A dynamic member that may be in the grou
     alone would remove the process that has it now (KIP-345).
 
 Decides: whether a member went as it should.
-Never: judges a member that a fault concerns while it closes, one whose connection was lost while
-it closed, or one that failed.
+Never: judges when a member ends that stands still while it closes; nor what one has told that a
+fault concerns while it closes, whose connection was lost while it closed, or that failed.
 """
 
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ from kgroup.journal.events import (
     Source,
     StateChanged,
 )
-from kgroup.journal.faults import Faults
+from kgroup.journal.faults import LETHAL, STANDING, Faults
 from kgroup.types import Leave, MemberState
 
 __all__ = ["ClosesWell"]
@@ -85,11 +85,12 @@ class ClosesWell:
         | {GenerationEntered, MemberStarted, MemberStopped, RequestSent, StateChanged}
     )
 
-    __slots__ = ("_faults", "_latest", "_lives", "_slack")
+    __slots__ = ("_faults", "_latest", "_lives", "_slack", "_still")
 
     def __init__(self, slack: float = 0.05) -> None:
         self._slack = slack
         self._faults = Faults()
+        self._still = Faults()
         self._lives: dict[Source, _Life] = {}
         self._latest: Entry | None = None
 
@@ -107,6 +108,8 @@ class ClosesWell:
             return ()
         if isinstance(event, (MemberStarted, FaultStep)):
             self._faults.observe(entry)
+            if isinstance(event, MemberStarted) or event.fault in STANDING | LETHAL:
+                self._still.observe(entry)
             if isinstance(event, MemberStarted):
                 static = event.group_instance_id is not None
                 self._lives[entry.source] = _Life(entry, static)
@@ -177,20 +180,16 @@ class ClosesWell:
             return ()
         assert isinstance(asked.event, CloseAsked)
         late = entry.at - asked.at - asked.event.timeout
-        if late <= self._slack or self._stands_still(asked):
+        if late <= self._slack or self._still.calm_since(asked.source.member) > asked.at:
             return ()
         text = f"{asked.source} was closed {late:.3f} s after its timeout"
         return (Violation("L7", text, (asked, entry)),)
-
-    def _stands_still(self, asked: Entry) -> bool:
-        """Tell whether a fault may have kept the member from closing in time."""
-        return self._faults.calm_since(asked.source.member) > asked.at
 
     def _untold(self, life: _Life, entry: Entry, stopped: MemberStopped) -> tuple[Violation, ...]:
         stays = stopped.mode is Leave.REMAIN or (life.static and stopped.mode is Leave.DEFAULT)
         if life.known is None or stays or life.cut or stopped.reason != "closed":
             return ()
-        if self._stands_still(life.asked or life.known):
+        if self._faults.calm_since(entry.source.member) > (life.asked or life.known).at:
             return ()
         text = f"{entry.source} was closed and the coordinator was not told (no LeaveGroup)"
         return (Violation("L7", text, (life.known, entry)),)

@@ -22,7 +22,9 @@ from kgroup.journal.events import (
     JoinIssued,
     MemberStarted,
     Source,
+    StateChanged,
 )
+from kgroup.journal.faults import StateCause
 from kgroup.journal.periods import Periods
 from kgroup.types import ChangeKind, Claim, RebalanceProtocol
 
@@ -33,6 +35,8 @@ EXCUSES: Final = {
     "entered. 1. JoinGroup is out, and the process stands still beyond its lease; 2. it wakes: "
     "what it had is lost, and the answer names the next generation; 3. SyncGroup is refused, and "
     "it joins again and names that one.",
+    "assignment unreadable": "1. SyncGroup brings an assignment that cannot be read; 2. the member "
+    "gives up what it had; 3. it is in its generation still, and joins again under it.",
 }
 """Situations that look like a breach and are none, with the steps that make each true."""
 
@@ -44,7 +48,7 @@ class _Life:
     Args:
         protocol: eager or cooperative, None while not known.
         lost: the loss after which no generation was entered, None otherwise.
-        answered: a JoinGroup was answered since the loss.
+        answered: the member is in a generation again, or still, since the loss.
         ended: claims that are lost, of which the listener may not have heard yet.
     """
 
@@ -66,6 +70,7 @@ class JoinClaims:
         ClaimsEnded,
         JoinIssued,
         MemberStarted,
+        StateChanged,
     }
 
     APIS: ClassVar[frozenset[ApiKey]] = frozenset({ApiKey.JOIN_GROUP})
@@ -87,6 +92,8 @@ class JoinClaims:
             case ClaimsEnded(kind=ChangeKind.LOST, claims=claims):
                 life.ended.update(claims)
                 life.lost, life.answered = entry, False
+            case StateChanged(cause=StateCause.ASSIGNMENT_UNREADABLE):
+                life.answered = True
             case MemberStarted(protocol=protocol):
                 life.protocol = protocol
             case JoinIssued() as event:
@@ -103,7 +110,7 @@ class JoinClaims:
         return ()
 
     def _joins(self, life: _Life, entry: Entry, event: JoinIssued) -> tuple[Violation, ...]:
-        names = event.generation_id is not None and not life.answered  # "joined, not entered"
+        names = event.generation_id is not None and not life.answered
         if life.lost is not None and (event.owned or names):
             text = (
                 f"{entry.source} joins after a loss with {len(event.owned)} owned partitions "
