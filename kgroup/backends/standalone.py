@@ -18,7 +18,13 @@ from kgroup.backends.backend import GroupBackend
 from kgroup.backends.commit_journal import CommitJournal
 from kgroup.backends.coordinator_search import CoordinatorSearch
 from kgroup.backends.offset_reading import read_committed_offsets
-from kgroup.errors import BrokerError, IllegalStateError, KGroupError
+from kgroup.errors import (
+    BrokerError,
+    IllegalStateError,
+    KGroupError,
+    NotConnectedError,
+    TlsError,
+)
 from kgroup.journal import Sink
 from kgroup.membership.commits import CommitAnswer, read_commit, standalone_commit_request
 from kgroup.net.cluster import Cluster, Lane
@@ -143,8 +149,11 @@ class StandaloneCommits:
         request = standalone_commit_request(self._group_id, waiting)
         try:
             answer = await self._cluster.send(
-                node_id, request, lane=Lane.HEARTBEAT, timeout=self._timeout
+                node_id, request, lane=Lane.COMMIT, timeout=self._timeout
             )
+        except (NotConnectedError, TlsError):
+            self._search.forget()
+            return CommitAnswer({}, frozenset(waiting))
         except (KGroupError, TimeoutError) as error:
             # It may have been carried out: it is not sent again, a newer commit may be.
             self._search.forget()

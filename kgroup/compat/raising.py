@@ -1,7 +1,7 @@
 """Raising an error of ours as another client's.
 
 Decides: how a table of classes is read, how what a call raised is replaced, and which refusals of
-a commit mean that the membership is over.
+a commit mean that the membership is over, and which commits the originals send again.
 Never: knows another client's classes: each facade has a table of its own. Loses an error.
 """
 
@@ -12,9 +12,15 @@ from typing import Final, TypeAlias
 
 from kgroup.assignors import AssignorChoice
 from kgroup.codes import ErrorCode
-from kgroup.types import CommitStatus, PartitionOutcome
+from kgroup.errors import CommitFailedError
+from kgroup.types import (
+    CommitStatus,
+    OffsetAndMetadata,
+    PartitionOutcome,
+    TopicPartition,
+)
 
-__all__ = ["Strategies", "Words", "as_told", "in_the_same_words", "is_over"]
+__all__ = ["Strategies", "Words", "as_told", "in_the_same_words", "is_over", "to_commit_again"]
 
 Words: TypeAlias = Mapping[type[BaseException], type[Exception]]
 """Ours, and every kind of it that has no row of its own -> theirs, with our text."""
@@ -24,6 +30,14 @@ _REBALANCED: Final = frozenset(
         ErrorCode.ILLEGAL_GENERATION,
         ErrorCode.UNKNOWN_MEMBER_ID,
         ErrorCode.REBALANCE_IN_PROGRESS,
+    }
+)
+
+_NO_COORDINATOR: Final = frozenset(
+    {
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.NOT_COORDINATOR,
     }
 )
 
@@ -62,6 +76,38 @@ def is_over(failed: Iterable[PartitionOutcome]) -> bool:
         each.status is CommitStatus.REFUSED and (each.code is None or each.code in _REBALANCED)
         for each in failed
     )
+
+
+def to_commit_again(
+    error: CommitFailedError,
+    owns: Callable[[TopicPartition], bool],
+    moved_on: Callable[[str], Exception],
+) -> dict[TopicPartition, OffsetAndMetadata]:
+    """Return what the originals send again by themselves.
+
+    They go on while no answer comes and while no coordinator is there. Here that ends when a
+    partition is not owned any more: another member may have it then.
+
+    Args:
+        error: what the last try raised.
+        owns: tells whether a partition is owned now.
+        moved_on: makes the original's error for a membership that is over.
+
+    Raises:
+        Exception: what `moved_on` makes, or the same error, when another commit is useless.
+    """
+    failed = error.outcome.failed()
+    if not all(map(_may_succeed, failed.values())):
+        raise error
+    lost = sorted(str(tp) for tp in failed if not owns(tp))
+    if lost:
+        text = f"{', '.join(lost)}: not owned any more, another member may have it. {error}"
+        raise moved_on(text) from error
+    return {tp: each.offset for tp, each in failed.items()}
+
+
+def _may_succeed(failed: PartitionOutcome) -> bool:
+    return failed.status is CommitStatus.UNKNOWN or failed.code in _NO_COORDINATOR
 
 
 # -- strategies ------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ __all__ = [
     "BrokerError",
     "ConnectionLostError",
     "NoBrokerError",
+    "NotConnectedError",
     "TlsError",
     "TransportError",
     "UnauthorizedError",
@@ -36,6 +37,10 @@ class ConnectionLostError(TransportError):
         super().__init__(f"{address}: {reason}")
         self.address = address
         self.reason = reason
+
+
+class NotConnectedError(ConnectionLostError):
+    """A connection could not be made: nothing was sent on it, and it may be asked again."""
 
 
 class TlsError(ConnectionLostError):

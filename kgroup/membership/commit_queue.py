@@ -8,9 +8,9 @@ KIPs: 211, 345.
 
 1. Offsets are submitted under claims. 2. The next request takes everything submitted so far, the
 latest offset per partition, with the generation of that moment. 3. What the coordinator did not
-apply (a round is on, it moved) waits for the next request, while its claim holds; what it does not
-know waits until metadata says whether it was deleted. 4. Without an answer the outcome is unknown,
-and stays so.
+apply (a round is on, it moved, it cannot be connected) waits for the next request, while its claim
+holds; what it does not know waits until metadata says whether it was deleted. 4. Without an answer
+the outcome is unknown, and stays so.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -38,6 +38,7 @@ __all__ = ["CommitFlight", "CommitVerdict", "PendingCommits", "Submission"]
 
 _STALE: Final = ErrorCode.ILLEGAL_GENERATION
 _NOT_THERE: Final = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+_NOBODY: Final = ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 _STAGE: Final = {
     CommitStatus.COMMITTED: CommitStage.OK,
@@ -219,7 +220,10 @@ class PendingCommits:
         for submission, claim, offset in self._land():
             outcome = read.outcomes.get(claim.tp)
             code = read.codes.get(claim.tp) if outcome is None else outcome.code
-            if code is not None and (claim.tp in read.again or code == _STALE):
+            if code == ErrorCode.REBALANCE_IN_PROGRESS and member.eager:
+                # It gives everything back before it joins that round: no later try can succeed.
+                self._close(submission, claim, _refusal(offset, error_name(code), code), member)
+            elif code is not None and (claim.tp in read.again or code == _STALE):
                 # 1. a commit is written; 2. our JoinGroup completes the round on its own
                 # connection; 3. the commit is refused: its generation is the last one. The
                 # claim may well go on in the next, and then the commit is asked again.
@@ -236,6 +240,11 @@ class PendingCommits:
     def failed(self, flight: CommitFlight, reason: str, member: GroupMember) -> None:
         """No answer came and none will: the outcome is unknown, and nothing is sent again."""
         self._end(flight, CommitStatus.UNKNOWN, reason, member)
+
+    def not_connected(self, flight: CommitFlight) -> None:
+        """Have it wait for the next request: there was no connection, and nothing was sent."""
+        if self._awaits(flight):
+            self._land()
 
     def not_sent(self, flight: CommitFlight, reason: str, member: GroupMember) -> None:
         """The request could not be written: it is refused here, with that reason."""
@@ -281,16 +290,17 @@ class PendingCommits:
             if submission.serial <= aloft:
                 continue
             self._refuse_ended(submission, claim, member)
-            self._refuse_gone(submission, claim, is_gone, member)
+            said = submission.said.get(claim)
+            if said is not None and said.code == _NOT_THERE and is_gone(claim.tp):
+                self._close(submission, claim, said, member)  # deleted: nothing waits for it
             if claim in submission.open and now >= submission.deadline:
-                self._refuse(submission, claim, _refusal(offset, _TOO_LATE), member)
+                self._refuse(submission, claim, _refusal(offset, _TOO_LATE, _NOBODY), member)
         self._sweep()
 
     def end(self, claims: Collection[Claim], member: GroupMember) -> None:
         """Close what is open under claims that are given up now, before a JoinGroup without them.
 
-        1. A commit waits for its next try, and the time to wait for it is over; 2. the claim ends,
-        JoinGroup leaves; 3. only the next try finds that. What is in flight may be applied.
+        What is in flight may be applied.
         """
         aloft = 0 if self._flight is None else self._flight.through
         for submission, claim, offset in tuple(self._open()):
@@ -318,18 +328,6 @@ class PendingCommits:
             why = _refusal(submission.open[claim], _ENDED)
             self._refuse(submission, claim, why, member)
 
-    def _refuse_gone(
-        self,
-        submission: Submission,
-        claim: Claim,
-        is_gone: Callable[[TopicPartition], bool],
-        member: GroupMember,
-    ) -> None:
-        """Refuse what was deleted: its revocation must not wait until the deadline for a commit."""
-        said = submission.said.get(claim)
-        if said is not None and said.code == _NOT_THERE and is_gone(claim.tp):
-            self._close(submission, claim, said, member)
-
     # -- what is reported -------------------------------------------------------------------------
 
     def take_steps(self) -> tuple[CommitStep, ...]:
@@ -340,7 +338,7 @@ class PendingCommits:
     def take_done(self) -> tuple[Submission, ...]:
         """Return submissions done since the last call, in order of submission.
 
-        Nobody hears before one that asked earlier: what is done waits for those before it.
+        What is done waits for those that asked earlier.
         """
         done, self._done = tuple(self._done), []
         return done

@@ -21,6 +21,7 @@ from kgroup.errors import (
     DecodeError,
     KGroupError,
     NoBrokerError,
+    NotConnectedError,
 )
 from kgroup.machine.reactions import Reaction, reaction
 from kgroup.net.broker_order import BrokerOrder
@@ -214,7 +215,8 @@ class Cluster:
 
         Raises:
             TimeoutError: no answer in time; it may still be carried out.
-            ConnectionLostError: not connected, or lost; it may have been carried out.
+            NotConnectedError, TlsError: not connected; nothing was sent.
+            ConnectionLostError: the connection was lost; it may have been carried out.
             DecodeError: the broker sent something unreadable; it may have been carried out.
             UnsupportedVersionError: this broker cannot be asked this; nothing was sent.
             ClosedError: the cluster does not run.
@@ -281,7 +283,7 @@ class Cluster:
         endpoint = self._known_endpoint(node_id)
         if endpoint is None:
             self.invalidate()
-            raise ConnectionLostError(f"node {node_id}", "no address is known for it")
+            raise NotConnectedError(f"node {node_id}", "no address is known for it")
         return endpoint
 
     def _candidates(self) -> list[Endpoint]:

@@ -23,6 +23,7 @@ from kgroup.errors import (
     ConnectionLostError,
     DecodeError,
     KGroupError,
+    NotConnectedError,
     TlsError,
 )
 from kgroup.machine.backoff import Backoff
@@ -101,7 +102,7 @@ class Pool:
         """Return a connection that is ready for requests; the caller bounds the time.
 
         Raises:
-            KGroupError: it could not be made; the endpoint now rests.
+            NotConnectedError, KGroupError: it could not be made; the endpoint now rests.
             AuthenticationError: we were refused, here or elsewhere.
             ClosedError: the pool does not run.
         """
@@ -111,7 +112,12 @@ class Pool:
             connection = self._connections.get((endpoint, lane))
         if connection is None:
             connection = self._open(endpoint, lane)
-        await connection.ready()
+        try:
+            await connection.ready()
+        except TlsError:
+            raise
+        except ConnectionLostError as error:
+            raise NotConnectedError(error.address, error.reason) from error
         return connection
 
     async def connect_within(self, endpoint: Endpoint, lane: Lane, timeout: float) -> Connection:

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, field
 from enum import Enum
 from importlib.metadata import PackageNotFoundError, version
+from typing import Final
 
 from kgroup.net.security import Security
 from kgroup.net.versions import MAX_THROTTLE
@@ -26,8 +27,12 @@ class Lane(Enum):
 
     JOIN = "join"
     HEARTBEAT = "heartbeat"
+    COMMIT = "commit"
     FETCH = "fetch"
     CONTROL = "control"
+
+
+_OF_GROUPS: Final = frozenset({Lane.JOIN, Lane.HEARTBEAT, Lane.COMMIT})
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,4 +128,4 @@ class NetSettings:
 
     def silence(self, lane: Lane) -> float:
         """Return how long a broker can have a connection be silent, seconds."""
-        return self.group_silence if lane in (Lane.JOIN, Lane.HEARTBEAT) else MAX_THROTTLE
+        return self.group_silence if lane in _OF_GROUPS else MAX_THROTTLE

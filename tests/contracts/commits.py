@@ -73,10 +73,11 @@ class CommitContract:
     async def test_a_commit_without_an_answer_is_unknown_and_never_sent_again(
         self, stage: Stage
     ) -> None:
-        """1. one commits 5, the answer is swallowed; 2. its outcome is UNKNOWN; 3. later 9 is
-        committed; 5 must not come after it."""
+        """1. one is connected; 2. it commits 5, the answer is swallowed; 3. its outcome is UNKNOWN;
+        4. later 9 is committed; 5 must not come after it."""
         async with joined(stage, "one") as (harness, (one,)):
             claim = one.backend.membership.claims[0]
+            assert await commit(one, claim, 3) is CommitStatus.COMMITTED
             harness.cut(one, answers_only=True)
             assert await commit(one, claim, 5) is CommitStatus.UNKNOWN
             await harness.mend(one)

@@ -69,6 +69,26 @@ def test_what_is_tried_again_does_not_overtake_what_came_later() -> None:
     assert offsets(queue.send()) == {"t-0": 6}
 
 
+def test_what_had_no_connection_waits_for_the_next_request() -> None:
+    queue = PendingQueue()
+    asked = queue.submit(t_0=5)
+    queue.pending.not_connected(queue.send())
+    assert not asked.done
+    assert offsets(queue.send()) == {"t-0": 5}
+
+
+def test_what_had_no_connection_until_its_deadline_says_that_no_coordinator_was_there() -> None:
+    queue = PendingQueue()
+    asked = queue.submit(t_0=5)
+    queue.pending.not_connected(queue.send())
+    queue.expire(after=TIMEOUT)
+    (outcome,) = asked.outcome.partitions.values()
+    assert (outcome.status, outcome.code) == (
+        CommitStatus.REFUSED,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    )
+
+
 def test_an_answer_decides_nothing_that_was_submitted_after_its_request() -> None:
     queue = PendingQueue()
     queue.submit(t_0=5)

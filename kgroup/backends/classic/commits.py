@@ -1,6 +1,7 @@
 """The commit queue of a member, driven: requests are sent one by one, callers wait for outcomes.
 
-Decides: when to ask for the next request, how long to pause, and whom to wake.
+Decides: when to ask for the next request, how long to pause, and whom to wake. Requests have a
+connection of their own: a heartbeat without an answer costs no commit.
 Never: what is sent, sent again or refused; `kgroup.membership.commit_queue` does, and says why.
 
 A caller that is cancelled ends its own wait; what it submitted is committed all the same.
@@ -11,7 +12,13 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 import anyio
 
 from kgroup.backends.classic.effects import ClassicConductor
-from kgroup.errors import KGroupError, LocalProtocolError, UnsupportedVersionError
+from kgroup.errors import (
+    KGroupError,
+    LocalProtocolError,
+    NotConnectedError,
+    TlsError,
+    UnsupportedVersionError,
+)
 from kgroup.journal import Sink
 from kgroup.machine.backoff import Backoff
 from kgroup.membership.commit_queue import CommitFlight, PendingCommits
@@ -108,13 +115,15 @@ class CommitQueue:
         """Send a request; tell whether nothing has to be sent again."""
         try:
             answer = await self._cluster.send(
-                flight.node_id, flight.request, lane=Lane.HEARTBEAT, timeout=self._timeout
+                flight.node_id, flight.request, lane=Lane.COMMIT, timeout=self._timeout
             )
         except (UnsupportedVersionError, LocalProtocolError) as error:
             self._pending.not_sent(flight, str(error), self._conductor.member)
+        except (NotConnectedError, TlsError):
+            self._pending.not_connected(flight)
         except (KGroupError, TimeoutError) as error:
             if isinstance(error, TimeoutError):
-                self._cluster.drop(flight.node_id, Lane.HEARTBEAT)
+                self._cluster.drop(flight.node_id, Lane.COMMIT)
             reason = str(error) or type(error).__name__
             self._pending.failed(flight, reason, self._conductor.member)
         except anyio.get_cancelled_exc_class():

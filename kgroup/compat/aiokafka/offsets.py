@@ -25,11 +25,13 @@ from kgroup import (
     OffsetAndMetadata,
     UnauthorizedError,
 )
+from kgroup import CommitFailedError as OurCommitFailedError
 from kgroup import TopicPartition as OurPartition
 from kgroup.compat.aiokafka.errors import translating
 from kgroup.compat.aiokafka.life import Life
 from kgroup.compat.aiokafka.partitions import all_partitions, ours, theirs
 from kgroup.compat.aiokafka.refusing import refusing
+from kgroup.compat.raising import to_commit_again
 from kgroup.errors import TransportError
 
 __all__ = ["Offsets"]
@@ -53,13 +55,26 @@ class Offsets(Life):
             IllegalOperation: there is no group_id.
             ValueError, TypeError: the offsets have another shape.
             IllegalStateError: nothing is subscribed or assigned, or not one of the partitions.
-            CommitFailedError: the group has moved on.
+            CommitFailedError: the group has moved on, or no coordinator answered within
+                `session_timeout_ms`: another member may have the partitions.
             KafkaError: the coordinator refused.
         """
         async with refusing():
             asked = self._to_commit(offsets)
         with translating():
-            await self._native().commit(asked)
+            await self._commit_until_answered(asked)
+
+    async def _commit_until_answered(
+        self, asked: Mapping[OurPartition, OffsetAndMetadata] | None
+    ) -> None:
+        native = self._native()
+        while True:
+            try:
+                await native.commit(asked)
+            except OurCommitFailedError as error:
+                asked = to_commit_again(error, native.owns, CommitFailedError)
+            else:
+                return
 
     def _to_commit(self, offsets: object) -> dict[OurPartition, OffsetAndMetadata] | None:
         self._require_group()

@@ -4,16 +4,19 @@ Decides: what is refused before anything is asked, in which words, as kafka-pyth
 Never: holds logic of its own.
 """
 
+import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from kafka.errors import IllegalStateError
+from kafka.errors import CommitFailedError, IllegalStateError
 from kafka.future import Future
 from kafka.structs import OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
 
 from kgroup.compat.kafka_python.errors import asking_logs, of_outcome, translated, translating
 from kgroup.compat.kafka_python.keywords import pass_over
 from kgroup.compat.kafka_python.life import Life
+from kgroup.compat.raising import to_commit_again
+from kgroup.errors import CommitFailedError as OurCommitFailedError
 from kgroup.errors import NotOwnedError
 from kgroup.types import CommitOutcome
 from kgroup.types import OffsetAndMetadata as OurOffset
@@ -54,8 +57,15 @@ class Offsets(Life):
         if what is not None and not what:
             return
         limit = self.config["request_timeout_ms"] if timeout_ms is None else timeout_ms
+        until = time.monotonic() + limit / 1000
         with translating():
-            self._consumer.commit(what, timeout=limit / 1000)
+            while True:
+                try:
+                    self._consumer.commit(what, timeout=max(until - time.monotonic(), 0.0))
+                except OurCommitFailedError as error:
+                    what = {**to_commit_again(error, self._consumer.owns, CommitFailedError)}
+                else:
+                    return
 
     def commit_async(
         self,

@@ -77,6 +77,7 @@ ROWS: list[tuple[Exception, type[Exception], str]] = [
     (ours.ConfigError("group_id", None, "a name"), theirs.IllegalOperation, "Requires group_id"),
     (ours.ConfigError("assignors", (), "some"), theirs.KafkaConfigurationError, "'assignors'"),
     (ours.ConnectionLostError("a:1", "reset"), theirs.KafkaConnectionError, "a:1: reset"),
+    (ours.NotConnectedError("a:1", "refused"), theirs.KafkaConnectionError, "a:1: refused"),
     (ours.CoordinationTopicError("m", "gone"), theirs.KafkaError, "gone"),
     (ours.CorruptRecordError("a batch", "CRC"), theirs.CorruptRecordException, "a batch: CRC"),
     (ours.DecodeError("a frame", "short"), theirs.KafkaProtocolError, "a frame: short"),

@@ -18,7 +18,7 @@ from aiokafka.structs import OffsetAndMetadata, OffsetAndTimestamp, TopicPartiti
 from kgroup.codes import ErrorCode
 from kgroup.compat.aiokafka import AIOKafkaConsumer
 from kgroup.testing.virtual_time import virtual_wall
-from kgroup.wire.messages import JoinGroupRequest, OffsetCommitRequest
+from kgroup.wire.messages import HeartbeatRequest, JoinGroupRequest, OffsetCommitRequest
 from tests.compat.aiokafka.ground import A, B, broker_with, fill, made, offsets, started, until
 
 pytestmark = pytest.mark.anyio
@@ -118,6 +118,52 @@ async def test_a_commit_that_the_coordinator_refuses_has_its_error() -> None:
             broker.answers.error(OffsetCommitRequest, code)
             with pytest.raises(kind):
                 await consumer.commit({A: 1})
+
+
+async def test_a_commit_outlives_a_coordinator_that_answers_nothing_for_a_while() -> None:
+    broker = broker_with()
+    options = {"enable_auto_commit": False, "session_timeout_ms": 10_000}
+    async with started(broker, "t", **options) as consumer:
+        await consumer.commit({A: 1})
+        held = [broker.answers.hold(kind) for kind in (OffsetCommitRequest, HeartbeatRequest)]
+        async with asyncio.TaskGroup() as tasks:
+            commit = tasks.create_task(consumer.commit({A: 2}))
+            await asyncio.sleep(6.0)
+            assert not commit.done()
+            for each in held:
+                each.release()
+        assert await consumer.committed(A) == 2
+
+
+async def test_a_commit_is_sent_again_when_its_answer_is_lost() -> None:
+    broker = broker_with()
+    async with started(broker, "t", enable_auto_commit=False) as consumer:
+        await consumer.commit({A: 1})
+        held = broker.answers.hold(OffsetCommitRequest)
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(consumer.commit({A: 2}))
+            await until(lambda: held.asked)
+            broker.node(1).disconnect()
+            held.release()
+        assert await consumer.committed(A) == 2
+
+
+async def test_a_commit_that_no_coordinator_answers_fails_when_the_session_is_over() -> None:
+    broker = broker_with()
+    options = {"enable_auto_commit": False, "session_timeout_ms": 10_000}
+    async with started(broker, "t", **options) as consumer:
+        await consumer.commit({A: 1})
+        broker.node(1).slow(100.0)
+        with pytest.raises(CommitFailedError, match="another member may have it"):
+            await consumer.commit({A: 2})
+
+
+async def test_a_commit_during_a_round_of_an_eager_group_fails() -> None:
+    broker = broker_with()
+    async with started(broker, "t", enable_auto_commit=False) as consumer:
+        broker.answers.error(OffsetCommitRequest, ErrorCode.REBALANCE_IN_PROGRESS)
+        with pytest.raises(CommitFailedError):
+            await consumer.commit({A: 1})
 
 
 async def test_leaving_assigning_and_committing_may_follow_each_other() -> None:

@@ -166,13 +166,6 @@ PLANS: Final[Mapping[str, Plan]] = MappingProxyType(
             Perturbation(9.05, Kind.HOLD, 0, seconds=1.5, api=_COMMIT),
             Perturbation(10.2, Kind.ENFORCE, 0),
         ),
-        "one closes with a commit on its way": group(
-            EAGER,
-            (member(EAGER, 0), member(EAGER, 1)),
-            Perturbation(8.9, Kind.HOLD, 0, seconds=20.0, api=_COMMIT),
-            Perturbation(8.91, Kind.HOLD, 0, seconds=20.0, api=_COMMIT),
-            Perturbation(9.0, Kind.LEAVE, 0),
-        ),
         "the coordinator loads when one asks where to begin": group(
             EAGER,
             (member(EAGER, 0, habit=_EACH), member(EAGER, 1, None, habit=_EACH)),

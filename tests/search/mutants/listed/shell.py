@@ -79,24 +79,6 @@ SHELL = (
         plan="a listener raises when one joins",
     ),
     Mutant(
-        name="the task that sends commits does not end when it is cancelled",
-        module="kgroup.backends.classic.commits",
-        changes=(
-            Change(
-                "            self._pending.failed(flight, reason, self._conductor.member)\n"
-                "            raise\n",
-                "            self._pending.failed(flight, reason, self._conductor.member)\n"
-                "            with anyio.CancelScope(shield=True):\n"
-                "                await anyio.sleep(60.0)\n"
-                "            raise\n",
-            ),
-        ),
-        rule="L7",
-        mode=Mode.EAGER,
-        plan="one closes with a commit on its way",
-        level=Level.B,
-    ),
-    Mutant(
         name="an answer to a fetch is kept for whoever owns the partition now",
         module="kgroup.consumer.fetch.fetch_answers",
         changes=(

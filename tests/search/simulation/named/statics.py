@@ -86,7 +86,7 @@ NAMED = (
     Named(
         name="a static member restarts within its session, and nobody hears of it",
         of=("symptom 26",),
-        promises=("T1",),
+        promises=("K2",),
         plan=_restarted,
         happened=_has_come_back,
         kept=_the_others_hear_nothing,

@@ -345,7 +345,7 @@ class Member:
         if flight is not None:
             hear = partial(self._commit_answered, flight)
             timeout = self.settings.request_timeout
-            self.process.ask(flight.node_id, Lane.HEARTBEAT, flight.request, timeout, hear)
+            self.process.ask(flight.node_id, Lane.COMMIT, flight.request, timeout, hear)
 
     def _commit_answered(self, flight: CommitFlight, answer: Any | None, why: str) -> None:
         if answer is None:

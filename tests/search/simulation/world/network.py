@@ -24,6 +24,7 @@ class Lane(Word):
 
     JOIN = "join"
     HEARTBEAT = "heartbeat"
+    COMMIT = "commit"
     CONTROL = "control"
 
 
