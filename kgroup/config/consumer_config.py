@@ -180,7 +180,8 @@ class ConsumerConfig:
         bootstrap_servers: `host:port`, several with commas between, or a list of them; they are
             only needed to find the cluster.
         bootstrap_timeout: how long entering the consumer waits for a first broker; 0 tries each
-            address once, within `request_timeout`.
+            address once, within `request_timeout`; None for 30 s, or 5 s when every address is
+            refused or its name unknown.
         group_id: name of the group, None for a consumer that only assigns by hand and commits
             nothing.
         group_instance_id: static identity within the group (KIP-345), None for a dynamic member.
@@ -270,7 +271,7 @@ class ConsumerConfig:
     """
 
     bootstrap_servers: str | Sequence[str] = option("localhost:9092", servers, "bootstrap.servers")
-    bootstrap_timeout: Duration = option(30.0, PAUSE)
+    bootstrap_timeout: Duration | None = option(None, or_none(PAUSE))
     group_id: str | None = option(None, text(optional=True), "group.id")
     group_instance_id: str | None = option(None, text(optional=True), "group.instance.id")
     client_id: str = option("kgroup", text(optional=False), "client.id")
@@ -414,9 +415,9 @@ class ConsumerConfig:
         return _seconds(self.auto_commit_interval)
 
     @property
-    def patience(self) -> float:
+    def patience(self) -> float | None:
         """`bootstrap_timeout` in seconds."""
-        return _seconds(self.bootstrap_timeout)
+        return None if self.bootstrap_timeout is None else _seconds(self.bootstrap_timeout)
 
     @property
     def deserialize_errors(self) -> DeserializeErrorPolicy:

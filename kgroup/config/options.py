@@ -34,7 +34,7 @@ class ConsumerOptions(TypedDict, total=False):
     """Every option of `kgroup.Consumer`; `ConsumerConfig` says what each one means."""
 
     bootstrap_servers: str | Sequence[str]
-    bootstrap_timeout: Duration
+    bootstrap_timeout: Duration | None
     group_id: str | None
     group_instance_id: str | None
     client_id: str

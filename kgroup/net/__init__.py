@@ -13,6 +13,7 @@
   written when
 - `log_places`: Places in logs as people name them, and the offsets they stand for
 - `metadata`: What is known of the cluster, and how an answer changes it
+- `outages`: Which addresses are out of reach, and what of that is news
 - `pool`: All connections of one client: one per endpoint and lane, made when first needed
 - `ports`: Where time, chance and the network enter kgroup: the ports that tests replace
 - `produce_fate`: What an answer to Produce says about the batch

@@ -33,6 +33,7 @@ from kgroup.net.metadata import (
     merge_brokers,
     merge_metadata,
 )
+from kgroup.net.outages import BOOTSTRAP
 from kgroup.net.pool import Pool
 from kgroup.net.ports import Notifier, Ports
 from kgroup.net.race import Patience, first_answer, reason_of
@@ -91,30 +92,32 @@ class Cluster:
             self._closed = True
             self._news.notify()
 
-    async def bootstrap(self, timeout: float) -> ClusterView:
+    async def bootstrap(self, timeout: float | None) -> ClusterView:
         """Wait until the cluster is found; returns at once when it already is.
 
         Args:
-            timeout: seconds; 0 tries each address once, within `request_timeout`.
+            timeout: seconds; 0: each address once, in `request_timeout`; None: `Outages.patience`.
 
         Raises:
             NoBrokerError: no address answered; it says why, address by address. At once when
                 each of them refuses us or is not to be trusted: that does not change by waiting.
             ClosedError: `run` has ended.
         """
-        began = self.ports.clock()
+        began = anyio.current_time()
         first = [Endpoint(None, *pair).address for pair in self.settings.bootstrap]
         self._pool.refusals.clear()
-        limit = timeout or self.settings.request_timeout
-        with self._patience.of(limit), anyio.move_on_after(limit):
+        limit = BOOTSTRAP if timeout is None else timeout or self.settings.request_timeout
+        with self._patience.of(limit), anyio.move_on_after(limit) as patience:
             while not self._view.brokers and not self._pool.refused_by_all(first):
                 self.invalidate()
                 await self._next_news()
-                if not timeout and self._trouble.keys() >= set(first):
+                if timeout is None:
+                    patience.deadline = began + self._pool.outages.patience(first)
+                elif not timeout and self._trouble.keys() >= set(first):
                     break
         if not self._view.brokers:
             why = {**dict.fromkeys(first, "its turn did not come"), **self._trouble}
-            seconds = min(limit, max(0.1, round(self.ports.clock() - began, 1)))
+            seconds = min(limit, max(0.1, round(anyio.current_time() - began, 1)))
             error = NoBrokerError(why, seconds, refused=self._pool.refused_by_all(first))
             raise error from next(iter(self._pool.refusals.values()), None)
         return self._view
@@ -154,7 +157,8 @@ class Cluster:
             while self._answered < wanted:
                 await self._next_news()
             return self._view
-        raise TimeoutError(f"metadata: no answer within {timeout:g} s{self._told_trouble()}")
+        each = "; ".join(f"{address} ({why})" for address, why in self._trouble.items())
+        raise TimeoutError(f"metadata: no answer within {timeout:g} s{each and f': {each}'}")
 
     async def changed(self, seen: ClusterView) -> ClusterView:
         """Wait until the view differs from `seen`; the caller bounds the time.
@@ -227,7 +231,7 @@ class Cluster:
             with self._whom.noting(endpoint):
                 connection = await self._pool.connect_within(endpoint, lane, timeout)
                 left = timeout - (anyio.current_time() - started)
-                return await connection.request(request, max(left, 0.0))
+                return await self._pool.ask(connection, request, max(left, 0.0))
         except (ConnectionLostError, DecodeError, TimeoutError):
             self.invalidate()
             raise
@@ -262,7 +266,7 @@ class Cluster:
                 continue
             left = timeout - (anyio.current_time() - started)
             with self._whom.noting(endpoint):
-                return await connection.request(request, max(left, 0.0))
+                return await self._pool.ask(connection, request, max(left, 0.0))
         self.invalidate()
         raise NoBrokerError(tried, timeout)
 
@@ -364,7 +368,7 @@ class Cluster:
         async def ask(endpoint: Endpoint) -> R:
             with self._whom.noting(endpoint):
                 connection = await self._pool.connect(endpoint, Lane.CONTROL)
-                return await connection.request(request, self.settings.request_timeout)
+                return await self._pool.ask(connection, request, self.settings.request_timeout)
 
         return ask
 
@@ -394,7 +398,3 @@ class Cluster:
         if self._view.brokers:
             self._pool.bar(error)
             self._news.notify()
-
-    def _told_trouble(self) -> str:
-        each = "; ".join(f"{address} ({why})" for address, why in self._trouble.items())
-        return f": {each}" if each else ""

@@ -189,7 +189,9 @@ class Connection:
             except ConnectionLostError as error:
                 self._end(error)
             except OSError as error:
-                self._end(self._lost(os_reason(error)))
+                lost = self._lost(os_reason(error))
+                lost.__cause__ = error
+                self._end(lost)
         self._end(self._lost(f"not connected within {limit:g} s"))
         return None
 
@@ -265,8 +267,7 @@ class Connection:
     # -- authentication --------------------------------------------------------------------
 
     def _login(self) -> Login | None:
-        sasl = self._settings.security.sasl
-        address = self.identity.endpoint.address
+        sasl, address = self._settings.security.sasl, self.identity.endpoint.address
         return None if sasl is None else Login(sasl, address, self._ports.dice)
 
     async def _authenticate(self, login: Login, patience: anyio.CancelScope) -> float | None:

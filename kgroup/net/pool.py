@@ -2,7 +2,8 @@
 
 Decides: when a broker may be dialled again. The pause after a failure belongs to the endpoint,
 not to the caller, so however many callers want a dead broker, it is left alone; it grows until a
-connection gets as far as answering a request. After `bar` nothing is dialled at all.
+connection gets as far as answering a request. After `bar` nothing is dialled at all. What is said
+of a broker that is out of reach: when a request or a connection first fails, and when it is over.
 Never: chooses a broker, retries a request, or keeps a connection that has ended.
 KIP-144 (growing reconnect backoff).
 """
@@ -12,7 +13,7 @@ import math
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
@@ -28,14 +29,18 @@ from kgroup.errors import (
 )
 from kgroup.machine.backoff import Backoff
 from kgroup.net.connection import Connection
+from kgroup.net.outages import Outages, absence
 from kgroup.net.ports import Ports
 from kgroup.net.race import reason_of
 from kgroup.net.settings import Endpoint, Lane, NetSettings
 from kgroup.net.trace import ConnectionId, Trace
+from kgroup.wire.schema import Message, Request
 
 __all__ = ["Pool", "Refusal"]
 
 log = logging.getLogger(__name__)
+
+R = TypeVar("R", bound=Message)
 
 Refusal: TypeAlias = AuthenticationError | TlsError
 """Why a connection that could be made could not be used: they do not take us, or we not them."""
@@ -43,6 +48,8 @@ Refusal: TypeAlias = AuthenticationError | TlsError
 _CLOSED: Final = "the cluster is closed, or does not run yet"
 _TELL_AGAIN: Final = 60.0
 """Seconds after which unreadable answers of one broker are logged again."""
+_SILENCE: Final = 1.0
+"""Seconds without an answer that say something about a broker; less is its asker's impatience."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +86,8 @@ class Pool:
         self._trace = trace
         self._connections: dict[tuple[Endpoint, Lane], Connection] = {}
         self._rests: dict[Endpoint, _Rest] = {}
-        self._told: dict[str, int] = {}
-        """Address said to be out of reach -> the connection whose failure was logged."""
+        self.outages = Outages()
+        self._dialled_at: dict[int, float] = {}
         self._unreadable_told: dict[str, float] = {}
         """Address -> when it was said last that its answers cannot be read."""
         self._began = False
@@ -130,9 +137,27 @@ class Pool:
         there = self._connections.get((endpoint, lane))
         if there is not None and there.is_ready:  # a timer for each request would cost more
             return there
+        began = self._ports.clock()
         with anyio.move_on_after(timeout):
             return await self.connect(endpoint, lane)
-        raise TimeoutError(f"{endpoint}: not connected within {timeout:g} s")
+        late = TimeoutError(f"{endpoint}: not connected within {timeout:g} s")
+        self._note_silence(endpoint, began, timeout, late)
+        raise late
+
+    async def ask(self, connection: Connection, request: Request[R], timeout: float) -> R:
+        """Ask like `Connection.request`, and say when the broker is out of reach, or back."""
+        began, endpoint = self._ports.clock(), connection.identity.endpoint
+        try:
+            answer = await connection.request(request, timeout)
+        except TimeoutError as error:
+            self._note_silence(endpoint, began, timeout, error)
+            raise
+        except ConnectionLostError:
+            self._note_unreachable(connection, began)
+            raise
+        if self.outages.answer(endpoint.address, began, self._ports.clock()):
+            log.info("%s answers again", endpoint)
+        return answer
 
     def resting(self, endpoint: Endpoint) -> float:
         """Return the seconds for which an endpoint is left alone; 0 when it may be dialled."""
@@ -167,6 +192,7 @@ class Pool:
         identity = ConnectionId(self._serial, endpoint, lane)
         connection = Connection(identity, self._settings, self._ports, self._trace, self._ended)
         self._connections[endpoint, lane] = connection
+        self._dialled_at[self._serial] = self._ports.clock()
         self._tasks.start_soon(connection.run)
         if log.isEnabledFor(logging.DEBUG):
             self._tasks.start_soon(_tell_opened, connection)
@@ -179,6 +205,7 @@ class Pool:
         """
         _tell_closed(connection)
         key = connection.identity.endpoint, connection.identity.lane
+        dialled_at = self._dialled_at.pop(connection.identity.serial)
         if self._connections.get(key) is connection:
             del self._connections[key]
         if connection.served:
@@ -186,10 +213,9 @@ class Pool:
             if self.resting(key[0]) == 0:  # another lane's failure may have begun a pause just now
                 self._rests.pop(key[0], None)
             self.refusals.pop(key[0].address, None)
-            if self._told.get(key[0].address, 0) < connection.identity.serial:
-                self._told.pop(key[0].address, None)
         self._note_refusal(connection)
-        self._note_unreachable(connection)
+        if not connection.served:  # one that was at rest may end without a word
+            self._note_unreachable(connection, dialled_at)
         self._note_unreadable(connection)
         if not connection.ended_healthy:
             self._let_rest(key[0])
@@ -206,15 +232,25 @@ class Pool:
         elif self._in_use() and (known is None or known.reason != failure.reason):
             log.warning("no connection to %s: %s", connection.identity.endpoint, failure.reason)
 
-    def _note_unreachable(self, connection: Connection) -> None:
+    def _note_unreachable(self, connection: Connection, began: float) -> None:
         """Say once that a broker cannot be reached, until it has answered again."""
-        failure, endpoint = connection.failure, connection.identity.endpoint
+        failure, who = connection.failure, connection.identity.endpoint
         if not isinstance(failure, ConnectionLostError) or isinstance(failure, TlsError):
             return
-        ours = connection.served or connection.ended_healthy
-        if not ours and self._in_use() and endpoint.address not in self._told:
-            self._told[endpoint.address] = connection.identity.serial
-            log.warning("no connection to %s: %s; tried again", endpoint, failure.reason)
+        why, now = absence(failure), self._ports.clock()
+        if connection.ended_healthy or not self.outages.fail(who.address, began, now, why):
+            return
+        what = "connection lost to" if connection.served else "no connection to"
+        advice = "" if why is None else f"; {why.value}"
+        log.warning("%s %s: %s%s; tried again", what, who, failure.reason, advice)
+
+    def _note_silence(
+        self, who: Endpoint, began: float, timeout: float, late: TimeoutError
+    ) -> None:
+        """Say the same of one that does not answer."""
+        now = self._ports.clock()
+        if timeout >= _SILENCE and self.outages.fail(who.address, began, now, None):
+            log.warning("%s; tried again", late)
 
     def _note_unreadable(self, connection: Connection) -> None:
         """Say what cannot be read of a broker's answers, now and then while it goes on."""
@@ -228,7 +264,7 @@ class Pool:
             log.warning(text, endpoint, failure)
 
     def _in_use(self) -> bool:
-        """Tell whether any broker ever answered; before that, `NoBrokerError` tells everything."""
+        """Tell whether any broker ever answered; before, `NoBrokerError` tells the rest."""
         self._began = self._began or any(each.served for each in self._connections.values())
         return self._began
 

@@ -1,10 +1,15 @@
 """Which cluster a verb means, and who may say so."""
 
 import json
+import logging
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
+from kgroup.cli import main
 from kgroup.cli.connecting import Common, consumer_config
 from kgroup.config import ConsumerConfig
 from kgroup.errors import ConfigError
@@ -103,3 +108,26 @@ def test_a_password_that_is_missing_is_told_with_the_places_it_may_come_from(
     path.write_text("sasl.mechanism=PLAIN\nsasl.username=ada\n")
     with pytest.raises(ConfigError, match=r"client\.properties, or KGROUP_SASL_PASSWORD"):
         consumer_config(Common(config=path), nowhere)
+
+
+@pytest.mark.parametrize("words", [["groups"], ["consume", "t"], ["topics"]])
+def test_that_nothing_listens_is_said_long_before_the_time_is_up(
+    words: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    began = time.time()
+    assert main([*words, "--bootstrap", "127.0.0.1:1", "--timeout", "2"]) == 1
+    (line,) = caplog.records
+    assert (line.name, line.levelno) == ("kgroup.net.pool", logging.WARNING)
+    assert "127.0.0.1:1" in line.getMessage()
+    assert line.created < began + 1
+
+
+def test_what_is_logged_reaches_standard_error() -> None:
+    words = [sys.executable, "-m", "kgroup.cli", "groups", "--bootstrap", "127.0.0.1:1"]
+    done = subprocess.run(
+        [*words, "--timeout", "0.5"], capture_output=True, text=True, check=False, timeout=60
+    )
+    first, last = done.stderr.splitlines()
+    assert first.startswith("no connection to 127.0.0.1:1: ")
+    assert "nothing listens there" in first
+    assert last.startswith("error: no broker reachable within 0.5 s: 127.0.0.1:1 (")

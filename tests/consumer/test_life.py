@@ -39,6 +39,17 @@ async def test_entering_without_a_broker_lists_every_address_and_why() -> None:
     assert anyio.current_time() < 6
 
 
+@pytest.mark.parametrize(("given", "seconds"), [({}, 5), ({"bootstrap_timeout": 9.0}, 9)])
+async def test_entering_where_nobody_listens_ends_after_5_s_unless_a_time_is_given(
+    given: dict[str, Any], seconds: float
+) -> None:
+    stage = staged(Shelf(t=1), "t", bootstrap_servers="broker-1:1", **given)
+    with pytest.raises(NoBrokerError, match="broker-1:1"):
+        async with stage.consumer:
+            pytest.fail("entered")
+    assert anyio.current_time() == pytest.approx(seconds, abs=0.1)
+
+
 async def test_entering_waits_for_no_group() -> None:
     async with entered(Shelf(t=1)) as stage:
         assert stage.consumer.assignment() == frozenset()

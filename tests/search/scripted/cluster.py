@@ -11,6 +11,7 @@ Never: keeps logs or groups.
     cluster.move_leader(TopicPartition("orders", 0), 3)
 """
 
+import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -108,7 +109,7 @@ class ScriptedCluster:
         for broker in self.brokers:
             if (broker.host, broker.port) == (host, port):
                 return await broker(host, port)
-        raise OSError(f"{host}: name or service not known")
+        raise socket.gaierror(f"{host}: name or service not known")
 
     # -- the script ------------------------------------------------------------------------
 
