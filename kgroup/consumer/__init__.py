@@ -7,6 +7,7 @@
 - `api`: The consumer that applications use: `async with Consumer("orders", ...) as consumer`
 - `assembly`: The parts of a consumer, put together
 - `following`: Reading every partition of topics without a group
+- `hosting`: Where a consumer lives: in the task that entered it, or in a task of its own
 - `listener`: The application's listener, and how it is called
 - `ownership`: Changes of ownership, carried out one after the other
 - `root`: The life of an entered consumer: its background tasks, and its end

@@ -3,14 +3,15 @@
 Decides: which calls there are, in which state each is allowed, and how long it may take.
 Never: decides anything about the group, positions or buffers; the rooms below do.
 
-In order: life (start, close), subscribing, the group, reading, offsets and commits, logs, the
+In order: life (start, stop, close), subscribing, the group, reading, offsets and commits, logs, the
 stream of memberships, and the consumer that has them all.
 """
 
 import logging
 import re
+import warnings
 import weakref
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from types import TracebackType
 from typing import (
@@ -38,6 +39,7 @@ from kgroup.consumer.assembly import Parts, assemble
 from kgroup.consumer.buffer.gate import Gate
 from kgroup.consumer.commit.committing import CommitCallback, Committable
 from kgroup.consumer.fetch.logs import Times, check_partition
+from kgroup.consumer.hosting import Host, begin
 from kgroup.consumer.listener import CALLBACKS
 from kgroup.consumer.reads.batch import Batch
 from kgroup.consumer.reads.iterators import BatchIterator, RecordIterator
@@ -239,6 +241,9 @@ class Subscribing:
 
 log = logging.getLogger(__name__)
 
+_QUIET_END = 1.0
+"""Seconds in which a consumer that nobody refers to any more leaves its group."""
+
 
 class Life:
     """The base of every group of calls of a consumer.
@@ -248,6 +253,8 @@ class Life:
         subscription: what to ask for when entered, None for nothing.
         listener: called when partitions come and go.
     """
+
+    _host: Host | None = None
 
     def __init__(
         self,
@@ -263,6 +270,12 @@ class Life:
         self._root: Root | None = None
         self._tasks: TaskGroup | None = None
         self._closing = Closing()
+
+    def __del__(self) -> None:
+        if self._host is not None and self._host.runs and not self._closing.asked:
+            text = f"Unclosed consumer {self!r}"
+            warnings.warn(text, ResourceWarning, source=self, stacklevel=2)
+            self.close_soon(timeout=_QUIET_END)
 
     def __repr__(self) -> str:
         """Return its ids and its state; never an option that is secret."""
@@ -281,28 +294,7 @@ class Life:
             NoBrokerError: none answered; it lists every address and why.
             IllegalStateError: it was entered before.
         """
-        if self._parts is not None:
-            raise IllegalStateError("a consumer is entered once; make a new one")
-        for doubt in self._config.doubts():
-            log.warning("%s", doubt)
-        # Only `Consumer` derives from this class: a listener gets the whole consumer.
-        whole = cast("ReferenceType[Consumer[Any, Any]]", weakref.ref(self))
-        parts = assemble(self._config, self._coordination, whole)
-        parts.calls.listener = self._listener
-        root = Root(self._config, parts)
-        self._closing.enter()
-        self._parts, self._root = parts, root
-        self._tasks = tasks = anyio.create_task_group()
-        await tasks.__aenter__()
-        try:
-            await tasks.start(root.run)
-            if self._subscription is not None:
-                Subscribing(parts).ask(self._subscription)
-            await parts.cluster.bootstrap(self._config.patience)
-        except BaseException:
-            await root.abort()
-            await tasks.__aexit__(None, None, None)
-            raise
+        self._tasks = await self._assemble()()
         return self
 
     async def __aexit__(
@@ -315,6 +307,57 @@ class Life:
         await self.close()
         assert self._tasks is not None
         await self._tasks.__aexit__(None, None, None)
+
+    def _assemble(self) -> Callable[[], Awaitable[TaskGroup]]:
+        """Make all parts, and return what starts them; it does not refer to this object."""
+        if self._parts is not None:
+            raise IllegalStateError("a consumer is entered once; make a new one")
+        for doubt in self._config.doubts():
+            log.warning("%s", doubt)
+        # Only `Consumer` derives from this class: a listener gets the whole consumer.
+        whole = cast("ReferenceType[Consumer[Any, Any]]", weakref.ref(self))
+        parts = assemble(self._config, self._coordination, whole)
+        parts.calls.listener = self._listener
+        root = Root(self._config, parts)
+        self._closing.enter()
+        self._parts, self._root = parts, root
+        wanted = self._subscription
+        ask = None if wanted is None else partial(Subscribing(parts).ask, wanted)
+        return partial(begin, root, parts, ask, patience=self._config.patience)
+
+    async def start(self) -> None:
+        """Start everything as entering does, where no `async with` can be: `stop` ends it.
+
+        The two may be awaited in different tasks. Who is cancelled here leaves nothing running.
+
+        Raises:
+            NoBrokerError: none answered; it lists every address and why.
+            IllegalStateError: it was started, or entered, before.
+            ClosedError: it was stopped before a broker answered.
+        """
+        enter = self._assemble()
+        assert self._root is not None
+        self._host = Host(self._root, enter)
+        await self._host.start()
+
+    async def stop(
+        self, *, timeout: float = 5.0, leave: Leave = Leave.DEFAULT, commit: bool = True
+    ) -> None:
+        """Close as `close` does, from any task; then raise what has ended the consumer.
+
+        Who is cancelled here ends its own wait only. Does nothing before `start`.
+
+        Args:
+            timeout: seconds after which closing is over, whatever brokers and listeners do.
+            leave: whether the member leaves the group, as for `close`.
+            commit: whether what is done is committed, as for `close`.
+
+        Raises:
+            Exception: what nobody foresaw has ended it; leaving `async with` raises the same.
+        """
+        await self.close(timeout=timeout, leave=leave, commit=commit)
+        if self._host is not None and self._parts is not None and not self._parts.calls.inside:
+            await self._host.stop()
 
     async def close(
         self, *, timeout: float = 5.0, leave: Leave = Leave.DEFAULT, commit: bool = True
@@ -355,7 +398,7 @@ class Life:
 
     def _entered(self, *, running: bool = False) -> Parts:
         if self._parts is None or self._root is None:
-            raise IllegalStateError("the consumer is not entered: use `async with consumer:`")
+            raise IllegalStateError("the consumer is not entered: use `async with` or `start`")
         if running:
             self._parts.gate.check_failure()
             self._root.check_running()

@@ -66,6 +66,8 @@ class Root:
         self._settling: anyio.CancelScope | None = None
         self._settled = anyio.Event()
         self._said_goodbye = False
+        self.hosted = False
+        """Whether readers are outside the task group, so that no exception of it reaches them."""
 
     # -- from outside ----------------------------------------------------------------------
 
@@ -117,6 +119,10 @@ class Root:
         self.close_soon(0.0, Leave.REMAIN)
         await self.closed()
 
+    async def asked(self) -> None:
+        """Wait until somebody asks for the end."""
+        await self._requested.wait()
+
     async def closed(self) -> None:
         """Wait until everything has ended; shielded, bounded by the deadline that was asked."""
         request = self._request
@@ -135,6 +141,10 @@ class Root:
                     await self._requested.wait()
                     await self._close()
                     tasks.cancel_scope.cancel()
+        except Exception as error:
+            if self.hosted:
+                self._parts.gate.fail(error)
+            raise
         finally:
             self._ended.set()
             self._parts.gate.close()

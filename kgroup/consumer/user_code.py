@@ -132,10 +132,11 @@ _Run: TypeAlias = Callable[[Callable[[], object]], object]
 class Closing:
     """Carries `close_soon` into the loop of one consumer."""
 
-    __slots__ = ("_run",)
+    __slots__ = ("_run", "asked")
 
     def __init__(self) -> None:
         self._run: _Run | None = None
+        self.asked = False
 
     def enter(self) -> None:
         """Note the loop that runs now: the one the consumer is entered on."""
@@ -152,6 +153,7 @@ class Closing:
         run = self._run
         if run is None:
             return
+        self.asked = True
         try:
             run(begin)
         except RuntimeError:
