@@ -6,6 +6,7 @@ Never: is referred to by anything in the background.
 """
 
 import asyncio
+import contextlib
 import logging
 import warnings
 from types import TracebackType
@@ -27,51 +28,26 @@ _QUIET_END: Final = 1.0
 
 
 class Host:
-    """Holds one consumer; confined to one event loop.
+    """Holds one consumer, which lives in a task of its own.
 
     Args:
-        consumer: not entered.
+        consumer: not started.
         patience: seconds after which it is over once it is told to end.
     """
 
     def __init__(self, consumer: Consumer[Any, Any], patience: float) -> None:
         self.consumer = consumer
         self._patience = patience
-        self._over = asyncio.Event()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._task: asyncio.Task[None] | None = None
-
-    async def start(self) -> None:
-        """Enter the consumer; once.
-
-        Raises:
-            KGroupError: it could not be entered.
-        """
-        self._loop = asyncio.get_running_loop()
-        entered: asyncio.Future[None] = self._loop.create_future()
-        living = _live(self.consumer, entered, self._over, self._patience)
-        self._task = task = self._loop.create_task(living, name="kgroup consumer")
-        try:
-            await asyncio.wait((task, entered), return_when=asyncio.FIRST_COMPLETED)
-        except asyncio.CancelledError:
-            task.cancel()
-            await asyncio.wait((task,))
-            raise
-        if not entered.done():
-            self._task = None
-            task.result()
 
     def check(self) -> None:
-        """Raise what has ended the task, when nobody told it to end.
+        """Raise what has ended the consumer, when nobody foresaw it.
 
         Raises:
-            BaseException: whatever it was.
+            Exception: whatever it was.
         """
-        task = self._task
-        if task is not None and task.done() and not task.cancelled():
-            error = task.exception()
-            if error is not None:
-                raise error
+        error = self.consumer.failure
+        if error is not None and not isinstance(error, KGroupError):
+            raise error
 
     async def stop(self, *, wait: bool) -> None:
         """Close the consumer; whoever is cancelled ends its own wait only.
@@ -80,45 +56,21 @@ class Host:
             wait: until it is over; not in a callback that closing waits for.
 
         Raises:
-            BaseException: what nobody foresaw.
+            Exception: what nobody foresaw.
         """
-        self._over.set()
-        task = self._task
-        if task is None or not wait:
-            return
-        if not task.done():
-            await asyncio.wait((task,))
-        self.check()
+        if wait:
+            await self.consumer.stop(timeout=self._patience)
+        else:
+            self.consumer.close_soon(timeout=self._patience)
 
     async def ended(self) -> None:
         """Wait until it is over, however it ends; it was told to."""
-        if self._task is not None:
-            await asyncio.wait((self._task,))
-            if not self._task.cancelled():
-                self._task.exception()  # is known to whoever gave it up
+        with contextlib.suppress(Exception):  # is known to whoever gave it up
+            await self.consumer.stop(timeout=_QUIET_END)
 
     def abandon(self) -> None:
         """Have the consumer end by itself, without a word; from any thread, at any time."""
-        if self._loop is None:
-            return
         self.consumer.close_soon(timeout=_QUIET_END)
-        try:
-            self._loop.call_soon_threadsafe(self._over.set)
-        except RuntimeError:
-            return  # the loop is closed, and with it everything
-
-
-async def _live(
-    consumer: Consumer[Any, Any],
-    entered: asyncio.Future[None],
-    over: asyncio.Event,
-    patience: float,
-) -> None:
-    async with consumer:
-        if not entered.done():
-            entered.set_result(None)
-        await over.wait()
-        await consumer.close(timeout=patience)
 
 
 # -- life ------------------------------------------------------------------------------------------
@@ -200,7 +152,7 @@ class Life:
         self._host = host = Host(native, min(facade.request_timeout, _LONGEST_STOP))
         try:
             with translating():
-                await self._begin(host, native)
+                await self._begin(native)
         except BaseException as error:
             # Whoever could not begin may try again, as services do that come up before Kafka.
             self._host, self._former = None, host
@@ -210,8 +162,8 @@ class Life:
                 await host.ended()
             raise
 
-    async def _begin(self, host: Host, native: Consumer[Any, Any]) -> None:
-        await host.start()
+    async def _begin(self, native: Consumer[Any, Any]) -> None:
+        await native.start()
         try:
             await native.find_partitions(*self._wishes.names)
             self._wishes.carry(native)
