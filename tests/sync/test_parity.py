@@ -14,8 +14,8 @@ import pytest
 from kgroup import Consumer as Native
 from kgroup.sync import Consumer
 
-ONLY_NATIVE: Final = frozenset({"coordinate_by"})
-"""How a group is coordinated is chosen in tests, on the loop."""
+ONLY_NATIVE: Final = frozenset({"coordinate_by", "start", "stop"})
+"""How a group is coordinated is chosen in tests, on the loop; a thread has no task to share."""
 ONLY_BLOCKING: Final = frozenset({"records", "wakeup"})
 """A loop that ends by itself, and what ends a blocked thread: tasks are cancelled instead."""
 
