@@ -31,6 +31,7 @@ Never: imports typer or rich itself, so that the message can be given without th
 - `marshal_targets`: Which positions `kgroup marshal set-positions` is to set, as they are typed
 - `printing`: How records of `kgroup consume` leave the process: lines on standard output, a rate
   beside it
+- `produce`: `kgroup produce`: write lines as records, to try things out
 - `tables`: How answers look on a screen: plain tables, numbers to the right, no frames
 - `topics`: `kgroup topics`: what topics there are, and making and deleting them
 - `verbs`: How a verb's options become its command line

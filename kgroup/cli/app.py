@@ -97,6 +97,12 @@ def _consume(_told: str) -> Callable[..., None]:
     return verb(consume.print_records)
 
 
+def _produce(_told: str) -> Callable[..., None]:
+    from kgroup.cli import produce  # noqa: PLC0415
+
+    return verb(produce.produce)
+
+
 def _lag(_told: str) -> Callable[..., None]:
     from kgroup.cli import lag  # noqa: PLC0415
 
@@ -182,6 +188,10 @@ _VERBS: Final[dict[str, _Verb]] = {
     ),
     "consume": _Verb(
         "Print the records of topics: one line each, or JSON lines with --json.", _consume
+    ),
+    "produce": _Verb(
+        "Write the lines of standard input to a topic, one record each; say how many are stored.",
+        _produce,
     ),
     "lag": _Verb(
         "Show how far a group is behind, partition by partition; a failed partition says why.", _lag

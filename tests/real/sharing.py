@@ -41,7 +41,9 @@ async def share(
             await group.settled(PARTITIONS)
         await tasks.start(peer.run)
         if not we_lead:
-            await eventually(lambda: len(peer.owned) == PARTITIONS, "the peer owns all")
+            # kafka-python now and then waits for a request of its own to time out (30 s) first.
+            alone = "the peer owns all"
+            await eventually(lambda: len(peer.owned) == PARTITIONS, alone, timeout=45.0)
         while len(group.members) < count:
             await group.join(f"ours-{len(group.members) + 1}")
         everybody: tuple[Member | Peer, ...] = (*group.members, peer)

@@ -1,5 +1,6 @@
 """The programs of the page on porting: before and after print the same and commit the same."""
 
+import os
 import re
 import subprocess
 import sys
@@ -90,39 +91,40 @@ def test_a_program_does_after_migrating_what_it_did_before(kafka: RealKafka, tit
 
 # -- readme ---------------------------------------------------------------------------------------
 #
-# The first consumer of the README, run as it stands.
+# The quickstart of the README, run as it stands but for the address and the topic.
 
 
-README = Path(__file__).parents[2] / "README.md"
-ADDRESS, TOPIC = '"localhost:9092"', '"orders"'
-PATIENCE = 20.0
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def first_consumer(bootstrap: str, topic: str) -> str:
-    """Return the program, with this broker, a topic of its own, and a start at the beginning."""
-    blocks = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
-    assert len(blocks) == 1
-    program = str(blocks[0])
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+
+
+def test_the_first_example_is_the_program_of_the_readme() -> None:
+    (shown,) = blocks("python")
+    program = (ROOT / "docs/examples/first.py").read_text(encoding="utf-8")
+    assert program.partition('"""\n\n')[2].replace("anyio\n\n", "anyio\n") == shown
+
+
+def test_the_quickstart_prints_the_records_it_produced(kafka: RealKafka, tmp_path: Path) -> None:
+    install, _up, produce, read = blocks("sh")[0].splitlines()
+    assert install.startswith("pip install")
+    topic = fresh("orders")
+    program = (ROOT / read.removeprefix("python ")).read_text(encoding="utf-8")
     assert program.count(ADDRESS) == program.count(TOPIC) == 1
-    program = program.replace(ADDRESS, f'"{bootstrap}", auto_offset_reset="earliest"')
-    return program.replace(TOPIC, f'"{topic}"')
-
-
-async def three_records(kafka: RealKafka) -> Ground:
-    ground = await lay_ground(kafka, 1)
-    await ground.fill(3)
-    return ground
-
-
-def test_the_first_consumer_prints_every_record(kafka: RealKafka) -> None:
-    ground = anyio.run(three_records, kafka)
-    program = first_consumer(kafka.bootstrap, ground.topic)
-    command = [sys.executable, "-u", "-W", "error", "-c", program]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
+    program = program.replace(ADDRESS, f'"{kafka.bootstrap}"').replace(TOPIC, f'"{topic}"')
+    command = produce.replace("kgroup", f"{sys.executable} -m kgroup.cli").replace("orders", topic)
+    environ = {**os.environ, "KGROUP_BOOTSTRAP": kafka.bootstrap}
+    subprocess.run(command, shell=True, check=True, env=environ, timeout=PATIENCE, cwd=tmp_path)
+    reading = [sys.executable, "-u", "-W", "error", "-c", program]
+    with subprocess.Popen(reading, stdout=subprocess.PIPE, text=True) as running:
         limit = Timer(PATIENCE, running.kill)
         limit.start()
         assert running.stdout is not None
-        lines = [running.stdout.readline() for _ in range(3)]
+        lines = [running.stdout.readline() for _ in range(100)]
         limit.cancel()
         running.kill()
-    assert [line.split()[:2] for line in lines] == [["0", "0"], ["0", "1"], ["0", "2"]]
+    values = sorted(int(line.split("b'")[1].rstrip("'\n")) for line in lines)
+    assert values == [*range(1, 101)]

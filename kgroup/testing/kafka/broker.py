@@ -29,6 +29,9 @@ from kgroup.testing.kafka.supply import find_program
 
 __all__ = ["BrokerProcess", "BrokerState", "down", "status", "up"]
 
+_PORT = 9092
+"""Where clients look for a Kafka by default."""
+
 _POLITE = 15.0
 
 
@@ -118,7 +121,9 @@ def up(
         if present is not None:
             _end(present)
         program = find_program(version, environ=environ, progress=progress)
-        cluster = start_local(program, version, brokers, secure=secure, progress=progress)
+        cluster = start_local(
+            program, version, brokers, secure=secure, port=_PORT, progress=progress
+        )
         return _remember(cache, cluster)
 
 

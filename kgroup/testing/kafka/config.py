@@ -131,7 +131,12 @@ class ClusterPlan:
 
 
 def plan_cluster(
-    version: str, brokers: int, *, settings: Mapping[str, str] | None = None, secure: bool = False
+    version: str,
+    brokers: int,
+    *,
+    settings: Mapping[str, str] | None = None,
+    secure: bool = False,
+    port: int | None = None,
 ) -> ClusterPlan:
     """Lay out a cluster on free ports.
 
@@ -141,6 +146,7 @@ def plan_cluster(
             that the death of a broker does not disturb the quorum).
         settings: broker settings that win over kgroup's.
         secure: whether there are listeners with TLS and SASL beside the open one.
+        port: of the first broker's clients if it is free; None for any.
 
     Raises:
         ConfigError: another number of brokers.
@@ -148,12 +154,14 @@ def plan_cluster(
     if brokers not in BROKER_COUNTS:
         raise ConfigError("brokers", brokers, "1 or 3")
     ports = free_ports()
+    first = port if port is not None and _is_free(port) else next(ports)
     if brokers == 1:
-        nodes = [NodePlan(1, next(ports), next(ports), next(ports), heap_mb=384)]
+        nodes = [NodePlan(1, first, next(ports), next(ports), heap_mb=384)]
     else:
         nodes = [NodePlan(_CONTROLLER_ID, None, None, next(ports), heap_mb=256)]
         for node_id in range(1, brokers + 1):
-            nodes.append(NodePlan(node_id, next(ports), next(ports), None, heap_mb=384))
+            client_port = first if node_id == 1 else next(ports)
+            nodes.append(NodePlan(node_id, client_port, next(ports), None, heap_mb=384))
     if secure:
         nodes = [_secured(node, ports) if node.is_broker else node for node in nodes]
     return ClusterPlan(version, new_cluster_id(), tuple(nodes), dict(settings or {}))

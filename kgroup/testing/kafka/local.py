@@ -206,6 +206,7 @@ def start_local(
     *,
     settings: Mapping[str, str] | None = None,
     secure: bool = False,
+    port: int | None = None,
     progress: Progress = silent,
 ) -> LocalKafka:
     """Start a cluster on free ports.
@@ -216,6 +217,7 @@ def start_local(
         brokers: 1 or 3.
         settings: broker settings that win over kgroup's.
         secure: whether there are listeners with TLS and SASL beside the open one.
+        port: of the first broker's clients if it is free; None for any.
         progress: called with a line of text at each step.
 
     Raises:
@@ -223,7 +225,7 @@ def start_local(
         TimeoutError: it takes too long.
     """
     for attempt in range(1, _ATTEMPTS + 1):
-        plan = plan_cluster(version, brokers, settings=settings, secure=secure)
+        plan = plan_cluster(version, brokers, settings=settings, secure=secure, port=port)
         folder = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX))
         cluster = LocalKafka(plan, folder, program)
         progress(f"Kafka {version}: starting {len(plan.nodes)} process(es) on {plan.bootstrap}")
